@@ -1,0 +1,178 @@
+// Nanoseconds an element of element-wise kernels beside hand-written loops in the same run, on one thread:
+// elementwise_bench [baseline|avx2|avx512].
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "bench/kernels/hand_loops.hpp"
+#include "devices/cpu/elementwise/tile_kernel.hpp"
+#include "devices/cpu/memory.hpp"
+
+namespace {
+
+using namespace tyto;
+using core::OpId;
+using core::View;
+using cpu::InstructionSet;
+using cpu::TileProgram;
+
+const bench::HandLoops& hand_loops(InstructionSet set) {
+#if defined(TYTO_HAVE_X86_ISA)
+  if (set == InstructionSet::avx512) return bench::avx512::hand_loops;
+  if (set == InstructionSet::avx2) return bench::avx2::hand_loops;
+#endif
+  static_cast<void>(set);
+  return bench::baseline::hand_loops;
+}
+
+class Floats {
+ public:
+  explicit Floats(std::int64_t count)
+      : bytes_(static_cast<std::size_t>(count) * 4), memory_(static_cast<float*>(cpu::allocate_memory(bytes_))) {
+    for (std::int64_t i = 0; i < count; ++i) memory_[i] = static_cast<float>(i % 1000) * 0.002f - 1.0f;
+  }
+  Floats(const Floats&) = delete;
+  Floats& operator=(const Floats&) = delete;
+  ~Floats() { cpu::release_memory(memory_, bytes_); }
+  float* data() const { return memory_; }
+
+ private:
+  std::size_t bytes_;
+  float* memory_;
+};
+
+double seconds_of(const std::function<void()>& body, int times) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < times; ++i) body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Best nanoseconds a call of each body; rounds alternate so that both meet the same machine.
+std::pair<double, double> compare(const std::function<void()>& ours, const std::function<void()>& hand) {
+  int times = 1;
+  while (seconds_of(hand, times) < 1e-3) times *= 2;
+  double best_ours = 1e300, best_hand = 1e300;
+  for (int round = 0; round < 25; ++round) {
+    best_ours = std::min(best_ours, seconds_of(ours, times));
+    best_hand = std::min(best_hand, seconds_of(hand, times));
+  }
+  return {best_ours * 1e9 / times, best_hand * 1e9 / times};
+}
+
+void report(const char* name, std::int64_t count, std::pair<double, double> nanoseconds) {
+  const auto [ours, hand] = nanoseconds;
+  const double n = static_cast<double>(count);
+  std::printf("%-34s %10lld %10.4f %10.4f %7.2f %12.1f\n", name, static_cast<long long>(count), ours / n, hand / n,
+              ours / hand, ours);
+}
+
+/// A program over f32 operands, launched on the given memory.
+std::function<void()> launcher(const TileProgram& program, const std::vector<View>& inputs,
+                               const std::vector<const Floats*>& memory, const View& result, const Floats& target,
+                               InstructionSet set) {
+  std::vector<core::Operand> operands;
+  std::vector<core::Address> addresses;
+  for (const View& view : inputs) operands.push_back({DType::f32, view});
+  for (const Floats* floats : memory) addresses.push_back({floats->data(), 0});
+  const core::Operand output{DType::f32, result};
+  const core::Address out{target.data(), 0};
+  auto kernel = cpu::prepare_tile_program(program, operands, {&output, 1}, {cpu::Implementation::automatic, set, 1});
+  return [=] { kernel->launch(addresses, {&out, 1}, {}); };
+}
+
+TileProgram single(OpId op, int operands) {
+  TileProgram program;
+  TileProgram::Register list[3] = {};
+  for (int i = 0; i < operands; ++i) list[i] = program.input(i, DType::f32);
+  if (operands == 1) program.output(program.apply(op, DType::f32, {list[0]}), 0);
+  if (operands == 2) program.output(program.apply(op, DType::f32, {list[0], list[1]}), 0);
+  if (operands == 3) program.output(program.apply(op, DType::f32, {list[0], list[1], list[2]}), 0);
+  return program;
+}
+
+/// tanh(a x + b) c + exp(-x x)
+TileProgram tanh_chain() {
+  TileProgram program;
+  const auto f32 = DType::f32;
+  const auto a = program.input(0, f32), b = program.input(1, f32), c = program.input(2, f32), x = program.input(3, f32);
+  const auto affine = program.apply(OpId::fma, f32, {a, x, b});
+  const auto bent = program.apply(OpId::tanh, f32, {affine});
+  const auto squared = program.apply(OpId::square, f32, {x});
+  const auto bell = program.apply(OpId::exp, f32, {program.apply(OpId::negate, f32, {squared})});
+  program.output(program.apply(OpId::fma, f32, {bent, c, bell}), 0);
+  return program;
+}
+
+void run(InstructionSet set) {
+  const bench::HandLoops& hand = hand_loops(set);
+  std::printf("%s\n%-34s %10s %10s %10s %7s %12s\n", cpu::name_of(set), "kernel", "elements", "ns/element", "by hand",
+              "ratio", "ns/launch");
+  for (const std::int64_t count : {1, 100, 10'000, 1'000'000, 20'000'000}) {
+    const Floats a(count), b(count), c(count), x(count), y(count);
+    const View dense = View::dense({count});
+    const auto n = static_cast<std::size_t>(count);
+    report("a + b", count, compare(launcher(single(OpId::add, 2), {dense, dense}, {&a, &b}, dense, y, set), [&] {
+             hand.add(a.data(), b.data(), y.data(), n);
+           }));
+    report("a * b + c (one operator)", count,
+           compare(launcher(single(OpId::fma, 3), {dense, dense, dense}, {&a, &b, &c}, dense, y, set),
+                   [&] { hand.multiply_add(a.data(), b.data(), c.data(), y.data(), n); }));
+    TileProgram two;
+    two.output(two.apply(OpId::add, DType::f32,
+                         {two.apply(OpId::multiply, DType::f32, {two.input(0, DType::f32), two.input(1, DType::f32)}),
+                          two.input(2, DType::f32)}),
+               0);
+    report("a * b + c (two)", count, compare(launcher(two, {dense, dense, dense}, {&a, &b, &c}, dense, y, set), [&] {
+             hand.multiply_add(a.data(), b.data(), c.data(), y.data(), n);
+           }));
+    report("x * scalar", count,
+           compare(launcher(single(OpId::multiply, 2), {dense, core::broadcast_to(View::dense({}), {count})}, {&x, &b},
+                            dense, y, set),
+                   [&] { hand.scale(x.data(), *b.data(), y.data(), n); }));
+    report("exp(x)", count, compare(launcher(single(OpId::exp, 1), {dense}, {&x}, dense, y, set), [&] {
+             hand.exp(x.data(), y.data(), n);
+           }));
+    report("tanh(a x + b) c + exp(-x x)", count,
+           compare(launcher(tanh_chain(), {dense, dense, dense, dense}, {&a, &b, &c, &x}, dense, y, set),
+                   [&] { hand.tanh_chain(a.data(), b.data(), c.data(), x.data(), y.data(), n); }));
+    for (const std::int64_t columns : {10, 100, 1000}) {
+      if (count < 10'000) break;
+      const std::int64_t rows = count / columns;
+      const View matrix = View::dense({rows, columns});
+      char name[40];
+      std::snprintf(name, sizeof name, "a + row of %lld", static_cast<long long>(columns));
+      report(
+          name, count,
+          compare(launcher(single(OpId::add, 2), {matrix, core::broadcast_to(View::dense({columns}), {rows, columns})},
+                           {&a, &b}, matrix, y, set),
+                  [&] {
+                    hand.add_row(a.data(), b.data(), y.data(), static_cast<std::size_t>(rows),
+                                 static_cast<std::size_t>(columns));
+                  }));
+    }
+    if (count >= 10'000) {
+      const std::int64_t side = count == 10'000 ? 100 : count == 1'000'000 ? 1000 : 4000;
+      const View square = View::dense({side, side}), turned = core::permute(square, {1, 0});
+      TileProgram copy;
+      copy.output(copy.input(0, DType::f32), 0);
+      report("copy of a transposed matrix", side * side, compare(launcher(copy, {turned}, {&a}, square, y, set), [&] {
+               hand.scale(a.data(), 1, y.data(), static_cast<std::size_t>(side * side));
+             }));
+      report("a + transposed b", side * side,
+             compare(launcher(single(OpId::add, 2), {square, turned}, {&a, &b}, square, y, set),
+                     [&] { hand.add(a.data(), b.data(), y.data(), static_cast<std::size_t>(side * side)); }));
+    }
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
+    const bool wanted = count > 1 ? std::string_view(arguments[1]) == cpu::name_of(set) : set == cpu::instruction_set();
+    if (wanted && set <= cpu::widest_instruction_set()) run(set);
+  }
+}

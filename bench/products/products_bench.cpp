@@ -1,0 +1,222 @@
+// Speed of matrix products and convolutions against the machine's multiply-add peak, oneDNN and Eigen.
+//
+// Usage: products_bench [THREADS [products|convolutions]]
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "bench/products/eigen_product.hpp"
+#include "bench/products/measurement.hpp"
+#include "devices/cpu/convolution/convolution.hpp"
+#include "devices/cpu/matmul/matmul.hpp"
+#include "devices/cpu/threads.hpp"
+
+namespace {
+
+using namespace tyto;
+
+struct Aligned {
+  explicit Aligned(std::size_t bytes) : memory(std::aligned_alloc(64, (bytes + 64) / 64 * 64)) {
+    auto* values = static_cast<float*>(memory);
+    for (std::size_t i = 0; i < bytes / sizeof(float); ++i) values[i] = static_cast<float>(i % 17) * 0.125f - 1.0f;
+  }
+  ~Aligned() { std::free(memory); }
+  Aligned(const Aligned&) = delete;
+  Aligned& operator=(const Aligned&) = delete;
+  float* floats() const { return static_cast<float*>(memory); }
+  void* memory;
+};
+
+struct Product {
+  const char* name;
+  std::int64_t m, n, k;
+  bool transposed_a = false, transposed_b = false;
+};
+
+constexpr Product products[] = {
+    {"square 128", 128, 128, 128},
+    {"square 256", 256, 256, 256},
+    {"square 512", 512, 512, 512},
+    {"square 1024", 1024, 1024, 1024},
+    {"a transposed", 1024, 1024, 1024, true, false},
+    {"b transposed", 1024, 1024, 1024, false, true},
+    {"mlp 100x1024x6272", 100, 1024, 6272},
+    {"mlp dW 6272x1024x100", 6272, 1024, 100, true, false},
+    {"mlp dX 100x6272x1024", 100, 6272, 1024, false, true},
+    {"mlp 64x300x784", 64, 300, 784},
+    {"row 1x1000x2048", 1, 1000, 2048},
+    {"row, b transposed", 1, 1000, 2048, false, true},
+    {"conv 3136x64x576", 3136, 64, 576},
+    {"conv 49x512x4608", 49, 512, 4608},
+};
+
+double time_matmul(const Product& p, const cpu::KernelChoice& choice, bool packed) {
+  const int threads = choice.threads;
+  cpu::MatmulProblem problem = cpu::dense_matmul(DType::f32, p.m, p.n, p.k);
+  if (p.transposed_a) problem.a = {1, p.m, {}};
+  if (p.transposed_b) problem.b = {1, p.k, {}};
+  problem.packed_b = packed;
+  const cpu::Matmul matmul = cpu::prepare_matmul(problem, choice);
+  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
+  Aligned a(bytes(p.m * p.k)), b(bytes(p.k * p.n)), c(bytes(p.m * p.n));
+  Aligned workspace(matmul.workspace_bytes()), panels(matmul.packed_bytes());
+  if (packed) matmul.pack(b.memory, panels.memory);
+  return bench::fastest(threads, [&] {
+    matmul.run({a.memory, packed ? panels.memory : b.memory, c.memory, nullptr, workspace.memory});
+  });
+}
+
+void report_products(int threads, double peak) {
+  std::printf("\n%-22s %9s %9s %9s %9s %9s   own/oneDNN\n", "product, GF (% peak)", "own", "own pack", "oneDNN",
+              "oneDNN pk", "Eigen");
+  for (const Product& p : products) {
+    const double work = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+    const cpu::KernelChoice own{cpu::Implementation::own, {}, threads},
+        onednn{cpu::Implementation::onednn, {}, threads};
+    const auto column = [&](double seconds) {
+      std::printf(" %4.0f (%2.0f)", work / seconds * 1e-9, 100 * work / seconds / peak);
+    };
+    std::printf("%-22s", p.name);
+    const double mine = time_matmul(p, own, false);
+    column(mine);
+    const double mine_packed = time_matmul(p, own, true);
+    column(mine_packed);
+    double theirs = 0, theirs_packed = 0;
+    if (cpu::has_onednn()) {
+      column(theirs = time_matmul(p, onednn, false));
+      column(theirs_packed = time_matmul(p, onednn, true));
+    }
+    Aligned a(static_cast<std::size_t>(p.m * p.k) * 4), b(static_cast<std::size_t>(p.k * p.n) * 4),
+        c(static_cast<std::size_t>(p.m * p.n) * 4);
+    column(bench::fastest(threads, [&] { bench::eigen_product(a.floats(), b.floats(), c.floats(), p.m, p.n, p.k); }));
+    std::printf("   %.2f %.2f\n", theirs / mine, theirs_packed / mine_packed);
+  }
+}
+
+struct Layer {
+  const char* name;
+  int count;  // times that the network has it
+  bench::ImageConvolution shape;
+};
+
+constexpr Layer resnet50[] = {
+    {"conv1 7x7s2", 1, {224, 3, 64, 7, 2, 3}},
+    {"l1 1x1 64-64", 1, {56, 64, 64, 1, 1, 0}},
+    {"l1 1x1 256-64", 2, {56, 256, 64, 1, 1, 0}},
+    {"l1 3x3 64", 3, {56, 64, 64, 3, 1, 1}},
+    {"l1 1x1 64-256", 4, {56, 64, 256, 1, 1, 0}},
+    {"l2 1x1 256-128", 1, {56, 256, 128, 1, 1, 0}},
+    {"l2 3x3s2 128", 1, {56, 128, 128, 3, 2, 1}},
+    {"l2 1x1 512-128", 3, {28, 512, 128, 1, 1, 0}},
+    {"l2 3x3 128", 3, {28, 128, 128, 3, 1, 1}},
+    {"l2 1x1 128-512", 4, {28, 128, 512, 1, 1, 0}},
+    {"l2 1x1s2 256-512", 1, {56, 256, 512, 1, 2, 0}},
+    {"l3 1x1 512-256", 1, {28, 512, 256, 1, 1, 0}},
+    {"l3 3x3s2 256", 1, {28, 256, 256, 3, 2, 1}},
+    {"l3 1x1 1024-256", 5, {14, 1024, 256, 1, 1, 0}},
+    {"l3 3x3 256", 5, {14, 256, 256, 3, 1, 1}},
+    {"l3 1x1 256-1024", 6, {14, 256, 1024, 1, 1, 0}},
+    {"l3 1x1s2 512-1024", 1, {28, 512, 1024, 1, 2, 0}},
+    {"l4 1x1 1024-512", 1, {14, 1024, 512, 1, 1, 0}},
+    {"l4 3x3s2 512", 1, {14, 512, 512, 3, 2, 1}},
+    {"l4 1x1 2048-512", 2, {7, 2048, 512, 1, 1, 0}},
+    {"l4 3x3 512", 2, {7, 512, 512, 3, 1, 1}},
+    {"l4 1x1 512-2048", 3, {7, 512, 2048, 1, 1, 0}},
+    {"l4 1x1s2 1024-2048", 1, {14, 1024, 2048, 1, 2, 0}},
+};
+
+double time_convolution(const bench::ImageConvolution& shape, cpu::ConvolutionPass pass,
+                        const cpu::KernelChoice& choice) {
+  const int threads = choice.threads;
+  cpu::ConvolutionProblem problem;
+  problem.pass = pass;
+  problem.in_channels = shape.channels;
+  problem.out_channels = shape.filters;
+  problem.axes.assign(2, {shape.size, shape.kernel, shape.stride, 1, shape.padding, shape.padding});
+  problem.packed_kernel = problem.bias = problem.relu = pass == cpu::ConvolutionPass::forward;
+  const cpu::Convolution convolution = cpu::prepare_convolution(problem, choice);
+  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
+  const std::int64_t kernel = shape.kernel * shape.kernel * shape.channels * shape.filters;
+  const std::int64_t in = shape.size * shape.size * shape.channels,
+                     out = shape.output() * shape.output() * shape.filters;
+  const Aligned input(bytes(in)), weights(bytes(kernel)), gradient(bytes(out)), bias(bytes(shape.filters));
+  const Aligned result(bytes(std::max({in, out, kernel}))), workspace(convolution.workspace_bytes());
+  const Aligned packed(convolution.packed_bytes());
+  cpu::ConvolutionArguments arguments;
+  arguments.input = input.memory;
+  arguments.kernel = problem.packed_kernel ? packed.memory : weights.memory;
+  arguments.output_gradient = gradient.memory;
+  arguments.result = result.memory;
+  arguments.bias = bias.memory;
+  arguments.workspace = workspace.memory;
+  if (problem.packed_kernel) convolution.pack(weights.memory, packed.memory);
+  return bench::fastest(threads, [&] { convolution.run(arguments); });
+}
+
+double time_eigen(const bench::ImageConvolution& shape, int threads) {
+  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
+  const std::int64_t depth = shape.kernel * shape.kernel * shape.channels, pixels = shape.output() * shape.output();
+  const Aligned input(bytes(shape.size * shape.size * shape.channels)), weights(bytes(depth * shape.filters));
+  const Aligned result(bytes(pixels * shape.filters)), patches(bytes(pixels * depth));
+  return bench::fastest(threads, [&] {
+    bench::eigen_convolution(shape, input.floats(), weights.floats(), result.floats(), patches.floats());
+  });
+}
+
+void report_convolutions(int threads, double peak) {
+  std::printf("\n%-20s %26s %26s %26s\n", "ResNet-50, GF (% peak)", "forward own oneDNN Eigen", "by input own oneDNN",
+              "by kernel own oneDNN");
+  const cpu::KernelChoice own{cpu::Implementation::own, {}, threads}, onednn{cpu::Implementation::onednn, {}, threads};
+  enum Column {
+    forward_own,
+    forward_onednn,
+    forward_eigen,
+    input_own,
+    input_onednn,
+    kernel_own,
+    kernel_onednn,
+    columns
+  };
+  double total[columns] = {}, operations = 0;
+  for (const Layer& layer : resnet50) {
+    const bench::ImageConvolution& shape = layer.shape;
+    const double work = 2.0 * static_cast<double>(shape.output() * shape.output() * shape.filters) *
+                        static_cast<double>(shape.kernel * shape.kernel * shape.channels);
+    operations += work * layer.count;
+    std::printf("%-20s", layer.name);
+    const auto column = [&](Column which, double seconds) {
+      total[which] += seconds * layer.count;
+      std::printf(" %4.0f (%2.0f)", work / seconds * 1e-9, 100 * work / seconds / peak);
+    };
+    using cpu::ConvolutionPass;
+    column(forward_own, time_convolution(shape, ConvolutionPass::forward, own));
+    if (cpu::has_onednn()) column(forward_onednn, time_convolution(shape, ConvolutionPass::forward, onednn));
+    column(forward_eigen, time_eigen(shape, threads));
+    column(input_own, time_convolution(shape, ConvolutionPass::backward_input, own));
+    if (cpu::has_onednn()) column(input_onednn, time_convolution(shape, ConvolutionPass::backward_input, onednn));
+    column(kernel_own, time_convolution(shape, ConvolutionPass::backward_kernel, own));
+    if (cpu::has_onednn()) column(kernel_onednn, time_convolution(shape, ConvolutionPass::backward_kernel, onednn));
+    std::printf("\n");
+  }
+  std::printf("%-20s", "all 53, ms (% peak)");
+  for (const double seconds : total) {
+    if (seconds > 0) std::printf(" %4.1f (%2.0f)", seconds * 1e3, 100 * operations / seconds / peak);
+  }
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const int threads = count > 1 ? std::atoi(values[1]) : cpu::threads();
+  bench::set_eigen_threads(threads);
+  const double peak = bench::fma_peak(threads);
+  std::printf("%d threads, %s, multiply-add peak %.0f GF\n", threads, cpu::name_of(cpu::instruction_set()),
+              peak * 1e-9);
+  const char* what = count > 2 ? values[2] : "all";
+  if (std::strcmp(what, "convolutions") != 0) report_products(threads, peak);
+  if (std::strcmp(what, "products") != 0) report_convolutions(threads, peak);
+  std::printf("\npeak again: %.0f GF\n", bench::fma_peak(threads) * 1e-9);
+}

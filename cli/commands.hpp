@@ -1,0 +1,29 @@
+// The subcommands of `tyto`: one row each in the table, one file each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/arguments.hpp"
+
+namespace tyto::cli {
+
+/// Exit statuses of every subcommand.
+inline constexpr int done = 0;
+inline constexpr int refused = 1;  // understood, but it cannot be done
+inline constexpr int misused = 2;  // the command line or an input file is wrong
+
+struct Command {
+  std::string_view name;
+  std::string_view operands;
+  std::string_view summary;
+  std::span<const OptionRow> options;
+  int (*run)(const Arguments&);
+};
+
+std::span<const Command> commands();
+
+extern const Command plan_command;
+
+}  // namespace tyto::cli

@@ -1,0 +1,37 @@
+# Tests that build other people's projects: the consumer in three ways, and each example, against an installed copy.
+if(TYTO_SANITIZE)
+  return()
+endif()
+set(consumer "${PROJECT_SOURCE_DIR}/tests/consumer")
+set(work "${PROJECT_BINARY_DIR}/consumer")
+set(prefix "${work}/installed")
+set(build_and_test "${CMAKE_CTEST_COMMAND}" --build-noclean --build-generator "${CMAKE_GENERATOR}")
+set(same_tools "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}")
+
+add_test(NAME consumer.install COMMAND "${consumer}/install_and_move.sh"
+  "${CMAKE_COMMAND}" "${PROJECT_BINARY_DIR}" $<CONFIG> "${prefix}")
+set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP installed)
+
+add_test(NAME consumer.find_package COMMAND ${build_and_test} --build-and-test "${consumer}" "${work}/find_package"
+  --build-options ${same_tools} "-DCMAKE_PREFIX_PATH=${prefix}" --test-command consumer)
+
+add_test(NAME consumer.pkg_config COMMAND "${consumer}/build_with_pkg_config.sh"
+  "${CMAKE_CXX_COMPILER}" "${prefix}" "${CMAKE_INSTALL_LIBDIR}" "${work}/pkg_config/consumer")
+set_tests_properties(consumer.pkg_config PROPERTIES SKIP_RETURN_CODE 77)
+set_tests_properties(consumer.find_package consumer.pkg_config PROPERTIES FIXTURES_REQUIRED installed)
+
+# This one compiles all of Tyto again, so it does that as quickly as it can.
+add_test(NAME consumer.add_subdirectory COMMAND ${build_and_test}
+  --build-and-test "${consumer}" "${work}/add_subdirectory"
+  --build-options ${same_tools} "-DCONSUMER_TYTO_SOURCE=${PROJECT_SOURCE_DIR}" -DCMAKE_BUILD_TYPE=Debug
+  -DCMAKE_CXX_FLAGS_DEBUG=-O0 "-DTYTO_ONEDNN=${TYTO_ONEDNN}" "-DTYTO_OPENCL=${TYTO_OPENCL}" --test-command consumer)
+set_tests_properties(consumer.add_subdirectory PROPERTIES LABELS slow RUN_SERIAL ON)
+
+file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/CMakeLists.txt")
+foreach(example IN LISTS examples)
+  cmake_path(GET example PARENT_PATH folder)
+  cmake_path(GET folder FILENAME name)
+  add_test(NAME consumer.example.${name} COMMAND ${build_and_test} --build-and-test "${folder}" "${work}/example_${name}"
+    --build-options ${same_tools} "-DCMAKE_PREFIX_PATH=${prefix}")
+  set_tests_properties(consumer.example.${name} PROPERTIES FIXTURES_REQUIRED installed)
+endforeach()

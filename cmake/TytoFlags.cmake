@@ -1,0 +1,19 @@
+# The warnings, sanitizers and processor choice that all our own code is compiled with.
+add_library(tyto_flags INTERFACE)
+target_compile_options(tyto_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  $<$<BOOL:${TYTO_WERROR}>:-Werror>)
+
+# g++ 12 sees overlapping copies in plain string concatenation (its bug 105651) once it optimises.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(tyto_flags INTERFACE -Wno-restrict)
+endif()
+
+if(TYTO_NATIVE)
+  target_compile_options(tyto_flags INTERFACE -march=native)
+endif()
+
+# Sanitizers must reach every object and every link, test programs included.
+if(TYTO_SANITIZE)
+  add_compile_options(-fsanitize=${TYTO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TYTO_SANITIZE})
+endif()

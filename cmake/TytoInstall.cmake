@@ -1,0 +1,47 @@
+# Installation: headers, library, CMake package and a relocatable pkg-config file.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS tyto EXPORT TytoTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tyto
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tyto)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tyto" "${TYTO_GENERATED_INCLUDE}/tyto"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT tyto FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
+
+set(package "${CMAKE_INSTALL_LIBDIR}/cmake/Tyto")
+set(TYTO_IS_STATIC TRUE)
+if(BUILD_SHARED_LIBS)
+  set(TYTO_IS_STATIC FALSE)
+endif()
+install(EXPORT TytoTargets NAMESPACE tyto:: DESTINATION "${package}" COMPONENT tyto)
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/TytoConfig.cmake.in" "${PROJECT_BINARY_DIR}/TytoConfig.cmake"
+  INSTALL_DESTINATION "${package}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/TytoConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/TytoConfig.cmake" "${PROJECT_BINARY_DIR}/TytoConfigVersion.cmake"
+  DESTINATION "${package}" COMPONENT tyto)
+
+# The prefix is found from the file's own place, so an installed tree can be moved.
+file(RELATIVE_PATH TYTO_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" TYTO_PC_TO_PREFIX "${TYTO_PC_TO_PREFIX}")
+set(private_libraries "${OpenMP_CXX_FLAGS} -lz")
+if(TYTO_HAVE_ONEDNN)
+  string(APPEND private_libraries " -ldnnl")
+endif()
+if(TYTO_HAVE_CLBLAST)
+  string(APPEND private_libraries " -lclblast")
+endif()
+if(TYTO_HAVE_OPENCL)
+  string(APPEND private_libraries " -lOpenCL")
+endif()
+if(TYTO_HAVE_CBC)
+  string(APPEND private_libraries " -lCbc -lCgl -lOsiClp -lClp -lOsi -lCoinUtils")
+endif()
+set(TYTO_PC_LIBS "-ltyto")
+set(TYTO_PC_LIBS_PRIVATE "")
+if(TYTO_IS_STATIC)
+  # Asking for a static library is the only way to link this copy, so what it needs is not private.
+  string(APPEND TYTO_PC_LIBS " ${private_libraries}")
+else()
+  set(TYTO_PC_LIBS_PRIVATE "${private_libraries}")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/tyto.pc.in" "${PROJECT_BINARY_DIR}/tyto.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tyto.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT tyto)

@@ -1,0 +1,42 @@
+# Kernel sources are compiled for the instruction set their name ends in: x.baseline.cpp, x.avx2.cpp, x.avx512.cpp.
+set(TYTO_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
+set(TYTO_AVX512_FLAGS ${TYTO_AVX2_FLAGS} -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512)
+
+set(TYTO_HAVE_X86_ISA FALSE)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  set(TYTO_HAVE_X86_ISA TRUE)
+  target_compile_definitions(tyto_build_facts INTERFACE TYTO_HAVE_X86_ISA=1)
+endif()
+
+# Kernels are optimised in every build: a debug build that takes minutes for one convolution helps nobody. Errno and
+# trapping are given up because they forbid vectorising; results stay IEEE (no -ffast-math).
+set(TYTO_KERNEL_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> -fno-math-errno -fno-trapping-math)
+
+# Gives the sources named for an instruction set its flags, and those in ARGN besides; without the set they are left out.
+function(tyto_instruction_set_flags sources)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "\\.baseline\\.cpp$")
+      set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${ARGN}")
+    elseif(source MATCHES "\\.(avx2|avx512)\\.cpp$")
+      if(TYTO_HAVE_X86_ISA)
+        string(TOUPPER "${CMAKE_MATCH_1}" set)
+        set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${TYTO_${set}_FLAGS};${ARGN}")
+      else()
+        set_source_files_properties("${source}" PROPERTIES HEADER_FILE_ONLY ON)
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+function(tyto_kernel_flags folder)
+  tyto_target_name(${folder} target)
+  if(NOT TARGET ${target})
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE ${TYTO_KERNEL_FLAGS})
+  get_target_property(sources ${target} SOURCES)
+  tyto_instruction_set_flags("${sources}")
+  # The operators' expressions are written for every type; on integers they wrap around.
+  list(FILTER sources INCLUDE REGEX "/elementwise/")
+  tyto_instruction_set_flags("${sources}" -fwrapv)
+endfunction()

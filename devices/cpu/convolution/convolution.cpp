@@ -1,0 +1,95 @@
+// Checks a convolution, works out its geometry and chooses its implementation.
+#include "devices/cpu/convolution/convolution.hpp"
+
+#include <string>
+
+#include <tyto/error.hpp>
+
+#include "devices/cpu/convolution/convolution_routine.hpp"
+#include "devices/cpu/half_precision.hpp"
+#include "devices/cpu/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+void check(const ConvolutionProblem& problem) {
+  check_axes("convolution", problem.axes);
+  const auto refuse = [](const std::string& what) { throw ValueError("convolution: " + what); };
+  if (problem.batch < 0 || problem.in_channels < 0 || problem.out_channels < 0) {
+    refuse("extents must not be negative, got batch " + std::to_string(problem.batch) + ", channels " +
+           std::to_string(problem.in_channels) + " and " + std::to_string(problem.out_channels));
+  }
+  if (problem.groups < 1 || problem.in_channels % problem.groups != 0 || problem.out_channels % problem.groups != 0) {
+    refuse(std::to_string(problem.groups) + " groups do not divide " + std::to_string(problem.in_channels) + " and " +
+           std::to_string(problem.out_channels) + " channels");
+  }
+  if (problem.pass != ConvolutionPass::forward && (problem.bias || problem.residual || problem.relu)) {
+    refuse("bias, residual and relu belong to the forward pass");
+  }
+  if (problem.pass == ConvolutionPass::backward_kernel && problem.packed_kernel) {
+    refuse("backward_kernel reads no kernel that could be packed");
+  }
+}
+
+std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, const KernelChoice& choice) {
+  if (choice.implementation != Implementation::own) {
+    auto routine = prepare_onednn_convolution(problem, choice);
+    if (routine != nullptr) return routine;
+    if (choice.implementation == Implementation::onednn) {
+      throw DeviceError("convolution: oneDNN does not take this problem (type " + std::string(name_of(problem.dtype)) +
+                        (has_onednn() ? ")" : "): it is not part of this build"));
+    }
+  }
+  return prepare_own_convolution(problem, choice);
+}
+
+}  // namespace
+
+Geometry::Geometry(const ConvolutionProblem& problem)
+    : batch(problem.batch),
+      in_channels(problem.in_channels),
+      out_channels(problem.out_channels),
+      groups(problem.groups),
+      axes(three_axes(problem.axes)) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    input[axis] = axes[axis].input;
+    kernel[axis] = axes[axis].kernel;
+    output[axis] = axes[axis].output();
+    stride[axis] = axes[axis].stride;
+    dilation[axis] = axes[axis].dilation;
+    before[axis] = axes[axis].pad_before;
+  }
+}
+
+int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
+                        double operations_per_nanosecond) {
+  if (choice.threads > 0) return choice.threads;
+  const Geometry g(problem);
+  const double operations = 2.0 * static_cast<double>(g.output_elements()) * static_cast<double>(g.taps()) *
+                            static_cast<double>(g.group_in());
+  return threads_for(operations / operations_per_nanosecond);
+}
+
+std::unique_ptr<ConvolutionRoutine> prepare_own_convolution(const ConvolutionProblem& problem,
+                                                            const KernelChoice& choice) {
+  if (is_half(problem.dtype)) return prepare_half_convolution(problem, choice);
+  if (!is_floating(problem.dtype)) return prepare_loop_convolution(problem, choice);
+  const bool depthwise = problem.groups == problem.in_channels && problem.groups == problem.out_channels;
+  if (depthwise && problem.groups > 1) return prepare_depthwise_convolution(problem, choice);
+  if (problem.pass == ConvolutionPass::backward_kernel) return prepare_kernel_gradient(problem, choice);
+  return prepare_panel_convolution(problem, choice);
+}
+
+Convolution prepare_convolution(const ConvolutionProblem& problem, const KernelChoice& choice) {
+  check(problem);
+  return Convolution(choose(problem, choice));
+}
+
+std::size_t Convolution::workspace_bytes() const noexcept { return routine_->workspace_bytes(); }
+std::size_t Convolution::packed_bytes() const noexcept { return routine_->packed_bytes(); }
+void Convolution::pack(const void* kernel, void* packed) const { routine_->pack(kernel, packed); }
+void Convolution::run(const ConvolutionArguments& arguments) const { routine_->run(arguments); }
+const char* Convolution::implementation() const noexcept { return routine_->name(); }
+
+}  // namespace tyto::cpu

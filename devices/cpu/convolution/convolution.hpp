@@ -1,0 +1,72 @@
+// Convolutions over one to three axes and their gradients: prepared once, run many times without allocating.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <tyto/dtype.hpp>
+
+#include "devices/cpu/kernel_choice.hpp"
+#include "devices/cpu/window.hpp"
+
+namespace tyto::cpu {
+
+/// Which of the three products of a convolution is computed. Transposed convolution is `backward_input`.
+enum class ConvolutionPass { forward, backward_input, backward_kernel };
+
+/// Dense tensors: input (batch, axes..., in_channels), kernel (axes..., in_channels / groups, out_channels), output
+/// (batch, axes..., out_channels). f16 and bf16 accumulate in f32; integers wrap round; booleans take `any of and`.
+struct ConvolutionProblem {
+  ConvolutionPass pass = ConvolutionPass::forward;
+  DType dtype = DType::f32;
+  std::int64_t batch = 1;
+  std::int64_t in_channels = 1;
+  std::int64_t out_channels = 1;
+  std::int64_t groups = 1;
+  std::vector<WindowAxis> axes;  ///< one to three, outermost first
+  bool packed_kernel = false;    ///< run() receives the kernel as pack() left it; not for backward_kernel
+  bool bias = false;             ///< forward only: add out_channels values to each position
+  bool residual = false;         ///< forward only: add a tensor shaped like the output
+  bool relu = false;             ///< forward only, last: max(value, 0)
+};
+
+/// forward reads input and kernel, backward_input reads output_gradient and kernel, backward_kernel reads input and
+/// output_gradient; each writes the whole of `result`.
+struct ConvolutionArguments {
+  const void* input = nullptr;
+  const void* kernel = nullptr;  ///< packed when the problem says so
+  const void* output_gradient = nullptr;
+  void* result = nullptr;
+  const void* bias = nullptr;
+  const void* residual = nullptr;
+  void* workspace = nullptr;  ///< workspace_bytes(), 64-byte aligned
+};
+
+class ConvolutionRoutine;
+
+/// A prepared convolution. Copies share what was prepared; one may run on several threads at once with separate
+/// workspaces.
+class Convolution {
+ public:
+  explicit Convolution(std::shared_ptr<const ConvolutionRoutine> routine) : routine_(std::move(routine)) {}
+
+  std::size_t workspace_bytes() const noexcept;
+  /// Bytes of the kernel in packed form; 0 unless the problem asked for it.
+  std::size_t packed_bytes() const noexcept;
+  /// Brings a dense kernel into packed form (64-byte aligned).
+  void pack(const void* kernel, void* packed) const;
+  void run(const ConvolutionArguments& arguments) const;
+  /// Which code runs: "own avx512", "onednn", ...
+  const char* implementation() const noexcept;
+
+ private:
+  std::shared_ptr<const ConvolutionRoutine> routine_;
+};
+
+/// Chooses and prepares the code for a problem. Throws ValueError for a malformed problem, and DeviceError when
+/// `choice` demands an implementation that cannot do it.
+Convolution prepare_convolution(const ConvolutionProblem& problem, const KernelChoice& choice = {});
+
+}  // namespace tyto::cpu

@@ -1,0 +1,156 @@
+// Convolutions with one channel a group in f32 and f64, all passes: sums of products along the channels.
+#include <algorithm>
+
+#include "devices/cpu/convolution/convolution_routine.hpp"
+#include "devices/cpu/threads.hpp"
+#include "devices/cpu/tile/tile.hpp"
+#include "devices/cpu/workspace.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+constexpr std::int64_t most_addresses = 256;    // of a run of the channel kernel
+constexpr std::int64_t channels_of_a_job = 64;  // of the kernel's gradient
+
+template <class T>
+class DepthwiseConvolution final : public ConvolutionRoutine {
+ public:
+  DepthwiseConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
+      : problem_(problem),
+        g_(problem),
+        set_(choice.set()),
+        threads_(convolution_threads(problem, choice, 5.0)),
+        meetings_(meetings_of(g_.axes, problem.pass == ConvolutionPass::forward          ? Meetings::of_output
+                                       : problem.pass == ConvolutionPass::backward_input ? Meetings::of_input
+                                                                                         : Meetings::of_tap)) {
+    tables_ = space_.reserve_each(static_cast<std::size_t>(threads_), 2 * most_addresses * sizeof(T*), tables_stride_);
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
+
+  // The dense kernel is already what the channel kernel reads.
+  std::size_t packed_bytes() const noexcept override {
+    return problem_.packed_kernel ? static_cast<std::size_t>(g_.kernel_elements()) * sizeof(T) : 0;
+  }
+  void pack(const void* kernel, void* packed) const override {
+    std::copy_n(static_cast<const T*>(kernel), g_.kernel_elements(), static_cast<T*>(packed));
+  }
+
+  void run(const ConvolutionArguments& arguments) const override {
+    run_team(threads_, [&](Team team) {
+      T** const table = at<T*>(arguments.workspace, tables_ + static_cast<std::size_t>(team.member) * tables_stride_);
+      const Addresses addresses{const_cast<const T**>(table), const_cast<const T**>(table + most_addresses)};
+      if (problem_.pass == ConvolutionPass::backward_kernel) {
+        run_by_kernel(arguments, team, addresses);
+      } else {
+        run_by_pixel(arguments, team, addresses);
+      }
+    });
+  }
+
+  const char* name() const noexcept override {
+    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
+  }
+
+ private:
+  struct Addresses {
+    const T** x;
+    const T** y;
+  };
+
+  void run_by_pixel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses) const noexcept {
+    const bool forward = problem_.pass == ConvolutionPass::forward;
+    const Extents& target = forward ? g_.output : g_.input;
+    const Extents& source = forward ? g_.input : g_.output;
+    const T* from = static_cast<const T*>(forward ? arguments.input : arguments.output_gradient);
+    const T* kernel = static_cast<const T*>(arguments.kernel);
+    const std::int64_t channels = g_.in_channels, image_pixels = product_of(target);
+    const Range mine = share(g_.batch * image_pixels, team.member, team.size);
+    ChannelArguments<T> t;
+    t.x = addresses.x;
+    t.y = addresses.y;
+    t.channels = channels;
+    for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
+      const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
+      const std::int64_t z = pixel / (target[2] * target[1]) % target[0];
+      t.out = static_cast<T*>(arguments.result) + pixel * channels;
+      t.count = 0;
+      t.accumulate = false;
+      t.bias = nullptr;
+      for (const auto [tap_z, at_z] : meetings_[0].at(z)) {
+        for (const auto [tap_y, at_y] : meetings_[1].at(y)) {
+          for (const auto [tap_x, at_x] : meetings_[2].at(x)) {
+            if (t.count == most_addresses) flush(t);
+            addresses.x[t.count] =
+                from + (((image * source[0] + at_z) * source[1] + at_y) * source[2] + at_x) * channels;
+            addresses.y[t.count] = kernel + ((tap_z * g_.kernel[1] + tap_y) * g_.kernel[2] + tap_x) * channels;
+            ++t.count;
+          }
+        }
+      }
+      // The ending goes with the last run.
+      if (problem_.bias) t.bias = static_cast<const T*>(arguments.bias);
+      t.residual = problem_.residual ? static_cast<const T*>(arguments.residual) + pixel * channels : nullptr;
+      t.relu = problem_.relu;
+      tiles<T>(set_).channels(t);
+      t.residual = nullptr;
+      t.relu = false;
+    }
+  }
+
+  void run_by_kernel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses) const noexcept {
+    const T* input = static_cast<const T*>(arguments.input);
+    const T* gradient = static_cast<const T*>(arguments.output_gradient);
+    const std::int64_t channels = g_.in_channels, parts = (channels + channels_of_a_job - 1) / channels_of_a_job;
+    const Range mine = share(g_.taps() * parts, team.member, team.size);
+    for (std::int64_t job = mine.begin; job < mine.end; ++job) {
+      const std::int64_t tap = job / parts, first = job % parts * channels_of_a_job;
+      ChannelArguments<T> t;
+      t.x = addresses.x;
+      t.y = addresses.y;
+      t.channels = std::min(channels_of_a_job, channels - first);
+      t.out = static_cast<T*>(arguments.result) + tap * channels + first;
+      for (std::int64_t image = 0; image < g_.batch; ++image) {
+        for (const auto [in_z, out_z] : meetings_[0].at(tap / (g_.kernel[1] * g_.kernel[2]))) {
+          for (const auto [in_y, out_y] : meetings_[1].at(tap / g_.kernel[2] % g_.kernel[1])) {
+            for (const auto [in_x, out_x] : meetings_[2].at(tap % g_.kernel[2])) {
+              if (t.count == most_addresses) flush(t);
+              addresses.x[t.count] =
+                  input + (((image * g_.input[0] + in_z) * g_.input[1] + in_y) * g_.input[2] + in_x) * channels + first;
+              addresses.y[t.count] =
+                  gradient +
+                  (((image * g_.output[0] + out_z) * g_.output[1] + out_y) * g_.output[2] + out_x) * channels + first;
+              ++t.count;
+            }
+          }
+        }
+      }
+      tiles<T>(set_).channels(t);
+    }
+  }
+
+  void flush(ChannelArguments<T>& t) const noexcept {
+    tiles<T>(set_).channels(t);
+    t.accumulate = true;
+    t.count = 0;
+  }
+
+  ConvolutionProblem problem_;
+  Geometry g_;
+  InstructionSet set_;
+  int threads_;
+  AxisMeetings meetings_;
+  WorkspaceLayout space_;
+  std::size_t tables_ = 0, tables_stride_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvolutionRoutine> prepare_depthwise_convolution(const ConvolutionProblem& problem,
+                                                                  const KernelChoice& choice) {
+  if (problem.dtype == DType::f64) return std::make_unique<DepthwiseConvolution<double>>(problem, choice);
+  return std::make_unique<DepthwiseConvolution<float>>(problem, choice);
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,86 @@
+// Convolutions of f16 and bf16 through f32 copies in the workspace: one rounding, at the end.
+#include "devices/cpu/convolution/convolution_routine.hpp"
+#include "devices/cpu/half_copies.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+class HalfConvolution final : public ConvolutionRoutine {
+ public:
+  HalfConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
+      : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, 40.0)) {
+    ConvolutionProblem wide = problem;
+    wide.dtype = DType::f32;
+    inner_ = prepare_own_convolution(wide, choice);
+    const bool forward = problem.pass == ConvolutionPass::forward;
+    const bool by_input = problem.pass == ConvolutionPass::backward_input;
+    const bool by_kernel = problem.pass == ConvolutionPass::backward_kernel;
+    input_ = HalfCopy::reserve(space_, by_input ? 0 : g_.input_elements());
+    kernel_ = HalfCopy::reserve(space_, by_kernel || problem.packed_kernel ? 0 : g_.kernel_elements());
+    gradient_ = HalfCopy::reserve(space_, forward ? 0 : g_.output_elements());
+    result_ = HalfCopy::reserve(space_, forward    ? g_.output_elements()
+                                        : by_input ? g_.input_elements()
+                                                   : g_.kernel_elements());
+    bias_ = HalfCopy::reserve(space_, problem.bias ? g_.out_channels : 0);
+    residual_ = HalfCopy::reserve(space_, problem.residual ? g_.output_elements() : 0);
+    inner_space_ = space_.reserve(inner_->workspace_bytes());
+    if (problem.packed_kernel) {
+      // The packed form, followed by room for the f32 copy that packing passes through.
+      WorkspaceLayout layout;
+      layout.reserve(inner_->packed_bytes());
+      packing_copy_ = layout.reserve(static_cast<std::size_t>(g_.kernel_elements()) * sizeof(float));
+      packed_bytes_ = layout.bytes();
+    }
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
+  std::size_t packed_bytes() const noexcept override { return packed_bytes_; }
+
+  void pack(const void* kernel, void* packed) const override {
+    float* copy = at<float>(packed, packing_copy_);
+    widen(problem_.dtype, kernel, 1, copy, g_.kernel_elements());
+    inner_->pack(copy, packed);
+  }
+
+  void run(const ConvolutionArguments& arguments) const override {
+    void* const space = arguments.workspace;
+    run_team(threads_, [&](Team team) {
+      input_.load(problem_.dtype, arguments.input, space, team);
+      kernel_.load(problem_.dtype, arguments.kernel, space, team);
+      gradient_.load(problem_.dtype, arguments.output_gradient, space, team);
+      bias_.load(problem_.dtype, arguments.bias, space, team);
+      residual_.load(problem_.dtype, arguments.residual, space, team);
+    });
+    ConvolutionArguments wide;
+    wide.input = input_.in(space);
+    wide.kernel = problem_.packed_kernel ? arguments.kernel : kernel_.in(space);
+    wide.output_gradient = gradient_.in(space);
+    wide.result = result_.in(space);
+    wide.bias = bias_.in(space);
+    wide.residual = residual_.in(space);
+    wide.workspace = at<std::byte>(space, inner_space_);
+    inner_->run(wide);
+    run_team(threads_, [&](Team team) { result_.store(problem_.dtype, space, arguments.result, team); });
+  }
+
+  const char* name() const noexcept override { return "own through f32"; }
+
+ private:
+  ConvolutionProblem problem_;
+  Geometry g_;
+  int threads_;
+  std::unique_ptr<ConvolutionRoutine> inner_;
+  WorkspaceLayout space_;
+  HalfCopy input_, kernel_, gradient_, result_, bias_, residual_;
+  std::size_t inner_space_ = 0, packing_copy_ = 0, packed_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvolutionRoutine> prepare_half_convolution(const ConvolutionProblem& problem,
+                                                             const KernelChoice& choice) {
+  return std::make_unique<HalfConvolution>(problem, choice);
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,80 @@
+// The CPU as a device: aligned memory from a recycling pool, and the kernel table assembled from the families.
+#include "devices/cpu/device.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/memory.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+
+class CpuDevice final : public core::Device {
+ public:
+  CpuDevice() {
+    properties_.name = "cpu";
+    properties_.description = "host processor";
+    properties_.alignment = memory_alignment;
+    for (const auto family :
+         {elementwise_kernels, create_kernels, random_kernels, reduce_kernels, scan_kernels, move_kernels,
+          index_kernels, sort_kernels, matmul_kernels, softmax_kernels, window_kernels}) {
+      for (const KernelEntry& entry : family()) table_[static_cast<std::size_t>(entry.op)] = &entry;
+    }
+  }
+
+  const core::DeviceProperties& properties() const override { return properties_; }
+
+  core::BufferRef allocate(std::size_t bytes) override {
+    void* memory = allocate_memory(bytes);
+    return std::make_shared<core::Buffer>(
+        this, memory, bytes, [](core::Device*, void* held, std::size_t size, void*) { release_memory(held, size); });
+  }
+
+  void copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(static_cast<std::byte*>(target.memory()) + offset, source, bytes);
+  }
+  void copy_out(void* target, const core::Buffer& source, std::size_t offset, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(target, static_cast<const std::byte*>(source.memory()) + offset, bytes);
+  }
+  void copy(const core::Buffer& target, std::size_t target_offset, const core::Buffer& source,
+            std::size_t source_offset, std::size_t bytes) override {
+    copy_in(target, target_offset, static_cast<const std::byte*>(source.memory()) + source_offset, bytes);
+  }
+
+  bool supports(OpId op, std::span<const DType>, std::span<const DType>) const override {
+    return table_[static_cast<std::size_t>(op)] != nullptr;
+  }
+
+  std::uint64_t wants_dense(const core::Step& step) const override {
+    const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
+    return entry == nullptr || entry->wants_dense == nullptr ? 0 : entry->wants_dense(step);
+  }
+
+  std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override {
+    const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
+    if (entry == nullptr) throw DeviceError(core::text("cpu: no kernel for ", core::definition(step.op).name));
+    return entry->prepare(step);
+  }
+
+  void synchronise() override {}
+  std::size_t allocated() const override { return allocated_memory(); }
+
+ private:
+  core::DeviceProperties properties_;
+  std::array<const KernelEntry*, core::op_count> table_{};
+};
+
+}  // namespace
+
+core::Device& device() {
+  static CpuDevice cpu;
+  return cpu;
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,184 @@
+// The loop of every element-wise operator, generic in its operands' type, for sources that define TYTO_ISA.
+//
+// Everything has internal linkage or lies in the instruction set's namespace, so that sets share no symbol.
+#pragma once
+
+#include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/scalar_functions.hpp"
+
+// No element of a loop depends on an earlier one: the output is an operand itself or apart from all of them.
+#if defined(__clang__)
+#define TYTO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TYTO_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace tyto::cpu::TYTO_ISA {
+
+namespace {
+
+/// Writes num(0.5) in an expression as a constant of the operand's type.
+template <class T>
+struct Number {
+  constexpr T operator()(double value) const { return static_cast<T>(value); }
+};
+
+enum class Domain { floating, numeric, arithmetic, comparison, logical, bitwise, shift, selection };
+
+template <class T>
+constexpr bool floating_type = false;
+template <>
+constexpr bool floating_type<float> = true;
+template <>
+constexpr bool floating_type<double> = true;
+template <class T>
+constexpr bool boolean_type = false;
+template <>
+constexpr bool boolean_type<Boolean> = true;
+
+/// Whether a domain's operators work on T. Bools take the numeric domains as integers.
+template <class T>
+constexpr bool defined_on(Domain domain) {
+  switch (domain) {
+    case Domain::floating: return floating_type<T>;
+    case Domain::logical: return boolean_type<T>;
+    case Domain::bitwise: return !floating_type<T>;
+    case Domain::shift: return !floating_type<T> && !boolean_type<T>;
+    case Domain::selection: return true;
+    default: return !boolean_type<T>;
+  }
+}
+
+template <Domain domain, class T>
+struct ResultOf {
+  using Type = T;
+};
+template <class T>
+struct ResultOf<Domain::comparison, T> {
+  using Type = Boolean;
+};
+
+#define TYTO_UNARY(name, domain_name, expression, ...)    \
+  struct name##_operator {                                \
+    static constexpr Domain domain = Domain::domain_name; \
+    template <class T>                                    \
+    TYTO_VECTOR_INLINE auto apply(T x) {                  \
+      [[maybe_unused]] constexpr Number<T> num;           \
+      return expression;                                  \
+    }                                                     \
+  };
+#define TYTO_BINARY(name, domain_name, expression, ...)   \
+  struct name##_operator {                                \
+    static constexpr Domain domain = Domain::domain_name; \
+    template <class T>                                    \
+    TYTO_VECTOR_INLINE auto apply(T a, T b) {             \
+      return expression;                                  \
+    }                                                     \
+  };
+#define TYTO_TERNARY(name, domain_name, expression, ...)  \
+  struct name##_operator {                                \
+    static constexpr Domain domain = Domain::domain_name; \
+    template <class A, class T>                           \
+    TYTO_VECTOR_INLINE auto apply(A a, T b, T c) {        \
+      return expression;                                  \
+    }                                                     \
+  };
+#include "tyto/ops/elementwise.def"
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+
+template <class Operator, class T>
+void unary_loop(void* out, const void* a, const void*, const void*, size_t n) {
+  using Result = typename ResultOf<Operator::domain, T>::Type;
+  Result* y = static_cast<Result*>(out);
+  const T* x = static_cast<const T*>(a);
+  TYTO_INDEPENDENT
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<Result>(Operator::template apply<T>(x[i]));
+}
+
+template <class Operator, class T>
+void binary_loop(void* out, const void* a, const void* b, const void*, size_t n) {
+  using Result = typename ResultOf<Operator::domain, T>::Type;
+  Result* y = static_cast<Result*>(out);
+  const T* p = static_cast<const T*>(a);
+  const T* q = static_cast<const T*>(b);
+  TYTO_INDEPENDENT
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<Result>(Operator::template apply<T>(p[i], q[i]));
+}
+
+template <class Operator, class T>
+void ternary_loop(void* out, const void* a, const void* b, const void* c, size_t n) {
+  // A selection's first operand is its condition.
+  using First =
+      typename ResultOf<Operator::domain == Domain::selection ? Domain::comparison : Domain::numeric, T>::Type;
+  T* y = static_cast<T*>(out);
+  const First* p = static_cast<const First*>(a);
+  const T* q = static_cast<const T*>(b);
+  const T* r = static_cast<const T*>(c);
+  TYTO_INDEPENDENT
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<T>(Operator::template apply<First, T>(p[i], q[i], r[i]));
+}
+
+/// Operators with a cheaper form for runs of moderate operands: blocks small enough for one far element to cost little.
+constexpr size_t run_length = 256;
+
+#define TYTO_UNARY_RUN(name)                                                       \
+  template <class T>                                                               \
+  void name##_loop(void* out, const void* a, const void*, const void*, size_t n) { \
+    for (size_t i = 0; i < n; i += run_length) {                                   \
+      const size_t length = n - i < run_length ? n - i : run_length;               \
+      name##_run(static_cast<const T*>(a) + i, static_cast<T*>(out) + i, length);  \
+    }                                                                              \
+  }
+#define TYTO_BINARY_RUN(name)                                                                                   \
+  template <class T>                                                                                            \
+  void name##_loop(void* out, const void* a, const void* b, const void*, size_t n) {                            \
+    for (size_t i = 0; i < n; i += run_length) {                                                                \
+      const size_t length = n - i < run_length ? n - i : run_length;                                            \
+      name##_run(static_cast<const T*>(a) + i, static_cast<const T*>(b) + i, static_cast<T*>(out) + i, length); \
+    }                                                                                                           \
+  }
+TYTO_UNARY_RUN(sin)
+TYTO_UNARY_RUN(cos)
+TYTO_UNARY_RUN(tan)
+TYTO_BINARY_RUN(fmod)
+TYTO_BINARY_RUN(remainder)
+TYTO_BINARY_RUN(floor_divide)
+
+template <class Operator, class T>
+consteval TileLoop unary() {
+  if constexpr (defined_on<T>(Operator::domain)) return &unary_loop<Operator, T>;
+  return nullptr;
+}
+template <class Operator, class T>
+consteval TileLoop binary() {
+  if constexpr (defined_on<T>(Operator::domain)) return &binary_loop<Operator, T>;
+  return nullptr;
+}
+template <class Operator, class T>
+consteval TileLoop ternary() {
+  if constexpr (defined_on<T>(Operator::domain)) return &ternary_loop<Operator, T>;
+  return nullptr;
+}
+
+// Explicit specialisations, so that the generic loops of these operators are not even compiled for floating types.
+#define TYTO_HAS_RUNS(name, form)                      \
+  template <>                                          \
+  consteval TileLoop form<name##_operator, float>() {  \
+    return &name##_loop<float>;                        \
+  }                                                    \
+  template <>                                          \
+  consteval TileLoop form<name##_operator, double>() { \
+    return &name##_loop<double>;                       \
+  }
+TYTO_HAS_RUNS(sin, unary)
+TYTO_HAS_RUNS(cos, unary)
+TYTO_HAS_RUNS(tan, unary)
+TYTO_HAS_RUNS(fmod, binary)
+TYTO_HAS_RUNS(remainder, binary)
+TYTO_HAS_RUNS(floor_divide, binary)
+
+}  // namespace
+
+}  // namespace tyto::cpu::TYTO_ISA

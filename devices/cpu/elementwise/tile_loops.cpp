@@ -1,0 +1,40 @@
+// Picks the tile loops of an instruction set.
+#include "devices/cpu/elementwise/tile_loops.hpp"
+
+#include <tyto/dtype.hpp>
+
+#include "devices/cpu/instruction_set.hpp"
+#include "engine/core/operator.hpp"
+
+namespace tyto::cpu {
+
+static_assert(element_types == dtype_count);
+static_assert(static_cast<int>(DType::f64) == element_types - 1);
+static_assert(static_cast<int>(core::OpId::clip) == elementwise_count - 1, "the element-wise operators come first");
+
+namespace {
+
+#define TYTO_TILE_LOOPS(isa)                                                                                \
+  {                                                                                                         \
+    isa::boolean_operators, isa::i32_operators, isa::i64_operators, isa::f32_operators, isa::f64_operators, \
+        isa::conversions, isa::gathers, isa::scatters, isa::transposes                                      \
+  }
+constexpr TileLoops baseline_loops = TYTO_TILE_LOOPS(baseline);
+#if defined(TYTO_HAVE_X86_ISA)
+constexpr TileLoops avx2_loops = TYTO_TILE_LOOPS(avx2);
+constexpr TileLoops avx512_loops = TYTO_TILE_LOOPS(avx512);
+#endif
+#undef TYTO_TILE_LOOPS
+
+}  // namespace
+
+const TileLoops& tile_loops(InstructionSet set) noexcept {
+#if defined(TYTO_HAVE_X86_ISA)
+  if (set == InstructionSet::avx512) return avx512_loops;
+  if (set == InstructionSet::avx2) return avx2_loops;
+#endif
+  static_cast<void>(set);
+  return baseline_loops;
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,75 @@
+// The compiled loops that tile programs are made of: one per operator, compute type and instruction set.
+//
+// Nothing but headers of types is included: the sources that define the tables are compiled for one instruction set
+// each and must not emit inline functions that the linker could share with the others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tyto::cpu {
+
+/// out[i] = f(a[i], b[i], c[i]) for n elements. Operands that the function does not have are ignored. `out` may be one
+/// of the operands where the element sizes agree; otherwise it overlaps none.
+using TileLoop = void (*)(void* out, const void* a, const void* b, const void* c, std::size_t n);
+
+/// Copies n elements of one width to or from places `stride` bytes apart, the other side being contiguous.
+using StridedLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, std::size_t n);
+
+/// Writes rows x columns elements row by row without gaps; in the source the elements of a column are neighbours, and
+/// columns lie `stride` bytes apart.
+using TransposeLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, std::size_t rows,
+                               std::size_t columns);
+
+/// The element-wise operators in the order of ops/elementwise.def, which is that of their OpIds.
+inline constexpr int elementwise_count = 0
+#define TYTO_UNARY(...) +1
+#define TYTO_BINARY(...) +1
+#define TYTO_TERNARY(...) +1
+#include "tyto/ops/elementwise.def"
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+    ;
+
+/// Element types in the order of DType, as the tables index them.
+inline constexpr int element_types = 10;
+/// Element widths: 1, 2, 4 and 8 bytes.
+inline constexpr int element_widths = 4;
+
+/// What one instruction set offers. A null entry: the operator is not defined on the type.
+struct TileLoops {
+  const TileLoop* boolean;  ///< by operator; operands and results are bytes 0 or 1
+  const TileLoop* i32;
+  const TileLoop* i64;
+  const TileLoop* f32;
+  const TileLoop* f64;
+  const TileLoop (*convert)[element_types];  ///< [from][to]
+  const StridedLoop* gather;                 ///< by width; a stride of 0 repeats one element
+  const StridedLoop* scatter;
+  const TransposeLoop* transpose;  ///< by width
+};
+
+#define TYTO_TILE_LOOP_TABLES(isa)                                 \
+  namespace isa {                                                  \
+  extern const TileLoop boolean_operators[elementwise_count];      \
+  extern const TileLoop i32_operators[elementwise_count];          \
+  extern const TileLoop i64_operators[elementwise_count];          \
+  extern const TileLoop f32_operators[elementwise_count];          \
+  extern const TileLoop f64_operators[elementwise_count];          \
+  extern const TileLoop conversions[element_types][element_types]; \
+  extern const StridedLoop gathers[element_widths];                \
+  extern const StridedLoop scatters[element_widths];               \
+  extern const TransposeLoop transposes[element_widths];           \
+  }
+TYTO_TILE_LOOP_TABLES(baseline)
+TYTO_TILE_LOOP_TABLES(avx2)
+TYTO_TILE_LOOP_TABLES(avx512)
+#undef TYTO_TILE_LOOP_TABLES
+
+enum class InstructionSet;
+
+/// The loops of an instruction set; those of a narrower one where the build lacks it.
+const TileLoops& tile_loops(InstructionSet set) noexcept;
+
+}  // namespace tyto::cpu

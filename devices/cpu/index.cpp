@@ -1,0 +1,386 @@
+// Reading and writing at positions given by tensors of indices. Every index is checked before anything is written.
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "devices/cpu/element_dispatch.hpp"
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/narrow_float.hpp"
+#include "devices/cpu/strided_copy.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+using core::View;
+using KernelRef = std::shared_ptr<const core::Kernel>;
+using Addresses = std::span<const core::Address>;
+
+std::string_view name_of(OpId op) {
+  switch (op) {
+    case OpId::take: return "take";
+    case OpId::take_along_axis: return "take_along_axis";
+    case OpId::gather: return "gather";
+    case OpId::scatter: return "scatter";
+    default: return "scatter_add";
+  }
+}
+
+/// A tensor of i32 or i64 indices into an axis of `length` elements.
+class Indices {
+ public:
+  Indices(OpId op, std::size_t input, const core::Operand& operand, std::int64_t length)
+      : op_(op), input_(input), wide_(operand.dtype == DType::i64), length_(length), walk_({operand.view}) {
+    dense_ = core::is_dense(operand.view);
+    start_ = operand.view.offset;
+  }
+
+  std::int64_t length() const { return length_; }
+
+  /// The position that the index at `offset` of the tensor means, counted from the front.
+  std::int64_t read(Addresses inputs, std::int64_t offset) const {
+    const std::int64_t index = raw(inputs, offset);
+    return index < 0 ? index + length_ : index;
+  }
+
+  /// Calls use with the indices as an array, which only a dense tensor is.
+  template <class Use>
+  void with_array(Addresses inputs, const Use& use) const {
+    const std::byte* memory = inputs[input_].pointer();
+    if (wide_) {
+      use(reinterpret_cast<const std::int64_t*>(memory) + start_);
+    } else {
+      use(reinterpret_cast<const std::int32_t*>(memory) + start_);
+    }
+  }
+  bool dense() const { return dense_; }
+
+  /// Throws IndexError naming the first index that is outside the axis.
+  void check(Addresses inputs) const {
+    if (dense_ && all_inside(inputs)) return;
+    walk_.each({0, walk_.count()}, [&](std::int64_t, const Walk<1>::Offsets& offsets) {
+      const std::int64_t index = raw(inputs, offsets[0]);
+      if (index < -length_ || index >= length_) {
+        throw IndexError(core::text(name_of(op_), ": index ", index, " is outside an axis of length ", length_,
+                                    length_ == 0 ? std::string(", which holds nothing")
+                                                 : core::text("; it must lie in [", -length_, ", ", length_ - 1, "]")));
+      }
+    });
+  }
+
+ private:
+  std::int64_t raw(Addresses inputs, std::int64_t offset) const {
+    const std::byte* memory = inputs[input_].pointer();
+    return wide_ ? reinterpret_cast<const std::int64_t*>(memory)[offset]
+                 : reinterpret_cast<const std::int32_t*>(memory)[offset];
+  }
+
+  bool all_inside(Addresses inputs) const {
+    int outside = 0;
+    with_array(inputs, [&](const auto* indices) {
+      for (std::int64_t i = 0; i < walk_.count(); ++i) outside |= (indices[i] < -length_) | (indices[i] >= length_);
+    });
+    return outside == 0;
+  }
+
+  OpId op_;
+  std::size_t input_;
+  bool wide_, dense_;
+  std::int64_t length_, start_;
+  Walk<1> walk_;
+};
+
+/// A view over the axes [begin, end) only.
+View axes_of(const View& view, std::size_t begin, std::size_t end) {
+  View part{{}, {}, 0};
+  for (std::size_t axis = begin; axis < end; ++axis) {
+    part.shape.push_back(view.shape[axis]);
+    part.strides.push_back(view.strides[axis]);
+  }
+  return part;
+}
+
+/// The same indices, positions and inner elements, with the index tensor's own strides.
+View joined(const View& a, const View& b) {
+  View out = a;
+  for (std::size_t axis = 0; axis < b.shape.size(); ++axis) {
+    out.shape.push_back(b.shape[axis]);
+    out.strides.push_back(b.strides[axis]);
+  }
+  return out;
+}
+
+View repeated(const Shape& shape) { return {shape, Strides(shape.size(), 0), 0}; }
+
+/// Copies one inner block; single elements and runs, by far the most common, do not go through a StridedCopy.
+class InnerBlock {
+ public:
+  InnerBlock(const View& from, const View& to, std::size_t element)
+      : copy_(from, to, element), element_(element), bytes_(static_cast<std::size_t>(copy_.bytes())) {
+    run_ = core::is_dense(from) && core::is_dense(to);
+  }
+  std::int64_t bytes() const { return copy_.bytes(); }
+
+  void operator()(const std::byte* from, std::byte* to) const {
+    if (!run_) return copy_.run(from, to);
+    if (bytes_ == element_) {
+      // Widths known to the compiler become single moves.
+      switch (element_) {
+        case 1: *to = *from; return;
+        case 2: std::memcpy(to, from, 2); return;
+        case 4: std::memcpy(to, from, 4); return;
+        default: std::memcpy(to, from, 8); return;
+      }
+    }
+    std::memcpy(to, from, bytes_);
+  }
+
+ private:
+  StridedCopy copy_;
+  std::size_t element_, bytes_;
+  bool run_;
+};
+
+// Single elements along the last axis, by a dense tensor of indices: nothing but loads, so that many are under way.
+template <class U>
+KernelRef take_elements(const core::Step& step, const Indices& indices) {
+  const View& x = step.inputs[0].view;
+  const std::size_t axis = x.shape.size() - 1;
+  View lines = axes_of(x, 0, axis);
+  lines.offset = x.offset;
+  const Walk<1> outer({lines});
+  const std::int64_t chosen = step.inputs[1].view.count(), total = chosen * outer.count();
+  const std::int64_t stride = x.strides[axis], length = indices.length(), begin = step.outputs[0].view.offset;
+  const int workers = threads_for(static_cast<double>(total) * 2);
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    indices.check(inputs);
+    const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
+    U* target = reinterpret_cast<U*>(outputs[0].pointer()) + begin;
+    run_team(workers, [&](Team team) {
+      const Range mine = share(total, team.member, team.size, 64);
+      indices.with_array(inputs, [&](const auto* array) {
+        for (std::int64_t at = mine.begin; at < mine.end;) {
+          const U* line = source + outer.at(at / chosen)[0];
+          std::int64_t i = at % chosen;
+          for (const std::int64_t end = std::min(chosen, i + mine.end - at); i < end; ++i, ++at) {
+            const std::int64_t index = array[i];
+            target[at] = line[(index < 0 ? index + length : index) * stride];
+          }
+        }
+      });
+    });
+  });
+}
+
+// Walks outer positions x index positions; both take's axes before `axis` and gather without any are this.
+KernelRef prepare_take(const core::Step& step) {
+  const View& x = step.inputs[0].view;
+  const View& out = step.outputs[0].view;
+  const auto axis = static_cast<std::size_t>(std::get<core::AxisAttributes>(*step.attributes).axis);
+  const std::size_t index_rank = step.inputs[1].view.shape.size();
+  const auto size = size_of(step.outputs[0].dtype);
+  const Indices indices(step.op, 1, step.inputs[1], x.shape[axis]);
+  if (axis + 1 == x.shape.size() && indices.dense()) {
+    return with_width(step.outputs[0].dtype,
+                      [&]<class U>(std::type_identity<U>) { return take_elements<U>(step, indices); });
+  }
+
+  View from = joined(axes_of(x, 0, axis), repeated(step.inputs[1].view.shape));
+  View index = joined(repeated(axes_of(x, 0, axis).shape), axes_of(step.inputs[1].view, 0, index_rank));
+  View to = axes_of(out, 0, axis + index_rank);
+  from.offset = x.offset;
+  index.offset = step.inputs[1].view.offset;
+  to.offset = out.offset;
+  const Walk<3> walk({from, index, to});
+  const InnerBlock inner(axes_of(x, axis + 1, x.shape.size()), axes_of(out, axis + index_rank, out.shape.size()), size);
+  const std::int64_t stride = x.strides[axis], element = static_cast<std::int64_t>(size);
+  const std::int64_t count = inner.bytes() == 0 ? 0 : walk.count();
+  const int workers = threads_for(static_cast<double>(count) * (3.0 + static_cast<double>(inner.bytes()) / 10));
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    indices.check(inputs);
+    const std::byte* source = inputs[0].pointer();
+    std::byte* target = outputs[0].pointer();
+    run_team(workers, [&](Team team) {
+      walk.each(share(count, team.member, team.size), [&](std::int64_t, const Walk<3>::Offsets& at) {
+        inner(source + (at[0] + indices.read(inputs, at[1]) * stride) * element, target + at[2] * element);
+      });
+    });
+  });
+}
+
+KernelRef prepare_take_along_axis(const core::Step& step) {
+  View from = step.inputs[0].view, index = step.inputs[1].view;
+  const View& out = step.outputs[0].view;
+  const auto axis = static_cast<std::size_t>(std::get<core::AxisAttributes>(*step.attributes).axis);
+  const Indices indices(step.op, 1, step.inputs[1], from.shape[axis]);
+  const std::int64_t stride = from.strides[axis];
+  from.shape[axis] = 1;
+  from = core::broadcast_to(from, out.shape);
+  index = core::broadcast_to(index, out.shape);
+  const Walk<3> walk({from, index, out});
+  const int workers = threads_for(static_cast<double>(walk.count()) * 2);
+  return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) -> KernelRef {
+    return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+      indices.check(inputs);
+      const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
+      U* target = reinterpret_cast<U*>(outputs[0].pointer());
+      run_team(workers, [&](Team team) {
+        walk.each(share(walk.count(), team.member, team.size), [&](std::int64_t, const Walk<3>::Offsets& at) {
+          target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
+        });
+      });
+    });
+  });
+}
+
+/// The index tensors of gather and scatter: one for each of the first axes of what they index.
+class Positions {
+ public:
+  Positions(const core::Step& step, std::size_t first_input, const View& indexed) {
+    for (std::size_t i = first_input; i < step.inputs.size(); ++i) {
+      const std::size_t axis = i - first_input;
+      tensors_.emplace_back(step.op, i, step.inputs[i], indexed.shape[axis]);
+      walks_.emplace_back(std::array<View, 1>{step.inputs[i].view});
+      strides_.push_back(indexed.strides[axis]);
+    }
+    count_ = step.inputs[first_input].view.count();
+  }
+
+  std::size_t axes() const { return tensors_.size(); }
+  std::int64_t count() const { return count_; }
+  void check(Addresses inputs) const {
+    for (const Indices& indices : tensors_) indices.check(inputs);
+  }
+  /// Elements from the start of the indexed tensor to what position number `position` names.
+  std::int64_t offset(Addresses inputs, std::int64_t position) const {
+    std::int64_t offset = 0;
+    for (std::size_t axis = 0; axis < tensors_.size(); ++axis) {
+      offset += tensors_[axis].read(inputs, walks_[axis].at(position)[0]) * strides_[axis];
+    }
+    return offset;
+  }
+
+ private:
+  std::vector<Indices> tensors_;
+  std::vector<Walk<1>> walks_;
+  std::vector<std::int64_t> strides_;
+  std::int64_t count_ = 0;
+};
+
+KernelRef prepare_gather(const core::Step& step) {
+  const View& x = step.inputs[0].view;
+  const View& out = step.outputs[0].view;
+  const Positions positions(step, 1, x);
+  const std::size_t index_rank = step.inputs[1].view.shape.size();
+  const auto size = size_of(step.outputs[0].dtype);
+  const InnerBlock inner(axes_of(x, positions.axes(), x.shape.size()), axes_of(out, index_rank, out.shape.size()),
+                         size);
+  const std::int64_t element = static_cast<std::int64_t>(size), block = inner.bytes();
+  const std::int64_t count = block == 0 ? 0 : positions.count(), begin = x.offset, out_begin = out.offset;
+  const int workers = threads_for(static_cast<double>(count) * (5.0 + static_cast<double>(block) / 10));
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    positions.check(inputs);
+    const std::byte* source = inputs[0].pointer() + begin * element;
+    std::byte* target = outputs[0].pointer() + out_begin * element;
+    run_team(workers, [&](Team team) {
+      const Range mine = share(count, team.member, team.size);
+      for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+        inner(source + positions.offset(inputs, i) * element, target + i * block);
+      }
+    });
+  });
+}
+
+template <class T>
+T sum_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<Compute<T>>) {
+    return StoreElement<T>::from(load_element(a) + load_element(b));
+  } else {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
+}
+
+struct Assign {
+  template <class T>
+  static void apply(T& target, T value) {
+    target = value;
+  }
+};
+struct Accumulate {
+  template <class T>
+  static void apply(T& target, T value) {
+    target = sum_of(target, value);
+  }
+};
+struct AccumulateTruth {
+  template <class T>
+  static void apply(T& target, T value) {
+    target = static_cast<T>(target | value);
+  }
+};
+
+// Positions are written one after the other, so that the last wins and sums have one order; threads share the inner
+// elements instead.
+template <class T, class Write>
+KernelRef scatter_kernel(const core::Step& step) {
+  const View& out = step.outputs[0].view;
+  const View& v = step.inputs[1].view;
+  const Positions positions(step, 2, out);
+  const std::size_t index_rank = step.inputs[2].view.shape.size();
+  CopyList copy;
+  copy.add(0, step.inputs[0].view, out, sizeof(T));
+  View outer = axes_of(v, 0, index_rank);
+  outer.offset = v.offset;
+  const Walk<1> values({outer});
+  const Walk<2> inner({axes_of(v, index_rank, v.shape.size()), axes_of(out, positions.axes(), out.shape.size())});
+  const bool run = core::is_dense(axes_of(v, index_rank, v.shape.size()));
+  const std::int64_t width = inner.count(), count = positions.count();
+  const std::int64_t begin = out.offset;
+  constexpr std::int64_t cache_line = 64 / static_cast<std::int64_t>(sizeof(T));
+  const double nanoseconds = static_cast<double>(count) * static_cast<double>(width) * 0.4;
+  const int workers = std::max(threads_to_move(copy.bytes()), width < 4 * cache_line ? 1 : threads_for(nanoseconds));
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    positions.check(inputs);
+    const T* source = reinterpret_cast<const T*>(inputs[1].pointer());
+    T* target = reinterpret_cast<T*>(outputs[0].pointer()) + begin;
+    run_team(workers, [&](Team team) {
+      copy.run(inputs, outputs[0].pointer(), team);
+      team.barrier();
+      const Range mine = share(width, team.member, team.size, cache_line);
+      if (mine.size() == 0) return;
+      values.each({0, count}, [&](std::int64_t position, const Walk<1>::Offsets& at) {
+        const T* x = source + at[0];
+        T* y = target + positions.offset(inputs, position);
+        if (run) {
+          for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
+        } else {
+          inner.each(
+              mine, [&](std::int64_t, const Walk<2>::Offsets& offsets) { Write::apply(y[offsets[1]], x[offsets[0]]); });
+        }
+      });
+    });
+  });
+}
+
+KernelRef prepare_scatter(const core::Step& step) {
+  const DType dtype = step.outputs[0].dtype;
+  if (step.op == OpId::scatter) {
+    return with_width(dtype, [&]<class U>(std::type_identity<U>) { return scatter_kernel<U, Assign>(step); });
+  }
+  if (dtype == DType::boolean) return scatter_kernel<std::uint8_t, AccumulateTruth>(step);
+  return with_element(dtype, [&]<class T>(std::type_identity<T>) { return scatter_kernel<T, Accumulate>(step); });
+}
+
+constexpr KernelEntry entries[] = {{OpId::take, prepare_take},
+                                   {OpId::take_along_axis, prepare_take_along_axis},
+                                   {OpId::gather, prepare_gather},
+                                   {OpId::scatter, prepare_scatter},
+                                   {OpId::scatter_add, prepare_scatter}};
+
+}  // namespace
+
+std::span<const KernelEntry> index_kernels() { return entries; }
+
+}  // namespace tyto::cpu

@@ -1,0 +1,63 @@
+// Finds the processor's instruction sets through the compiler's cpuid support.
+#include "devices/cpu/instruction_set.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+namespace tyto::cpu {
+
+namespace {
+
+InstructionSet detect() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  return avx512 ? InstructionSet::avx512 : avx2 ? InstructionSet::avx2 : InstructionSet::baseline;
+#else
+  return InstructionSet::baseline;
+#endif
+}
+
+InstructionSet chosen() noexcept {
+  const InstructionSet widest = widest_instruction_set();
+  const char* wish = std::getenv("TYTO_ISA");
+  if (wish == nullptr) return widest;
+  for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (set <= widest && std::string_view(wish) == name_of(set)) return set;
+  }
+  return widest;
+}
+
+}  // namespace
+
+InstructionSet widest_instruction_set() noexcept {
+  static const InstructionSet widest = detect();
+  return widest;
+}
+
+InstructionSet instruction_set() noexcept {
+  static const InstructionSet set = chosen();
+  return set;
+}
+
+bool has_bf16_products() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  return instruction_set() == InstructionSet::avx512 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+const char* name_of(InstructionSet set) noexcept {
+  switch (set) {
+    case InstructionSet::avx2: return "avx2";
+    case InstructionSet::avx512: return "avx512";
+    default: return "baseline";
+  }
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,30 @@
+// What the makers of heavy kernels may be told: which code to use, for which instruction set, on how many threads.
+#pragma once
+
+#include <optional>
+
+#include "devices/cpu/instruction_set.hpp"
+
+namespace tyto::cpu {
+
+/// Who does the work. `automatic` takes oneDNN where it is present and fits, else our own code.
+enum class Implementation { automatic, own, onednn };
+
+struct KernelChoice {
+  Implementation implementation = Implementation::automatic;
+  std::optional<InstructionSet> instructions;  ///< instruction_set() when unset
+  int threads = 0;                             ///< exactly so many; 0: as many as the work is worth
+
+  InstructionSet set() const noexcept { return instructions.value_or(instruction_set()); }
+};
+
+/// True when this build has oneDNN.
+constexpr bool has_onednn() noexcept {
+#if defined(TYTO_HAVE_ONEDNN)
+  return true;
+#else
+  return false;
+#endif
+}
+
+}  // namespace tyto::cpu

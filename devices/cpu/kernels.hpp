@@ -1,0 +1,58 @@
+// The CPU's kernels, family by family: each family lists which operators it prepares and on which layouts.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "engine/core/device.hpp"
+
+namespace tyto::cpu {
+
+/// How the CPU runs one operator.
+struct KernelEntry {
+  core::OpId op;
+  /// Chooses the implementation for a step. Everything costly happens here, not at launch.
+  std::shared_ptr<const core::Kernel> (*prepare)(const core::Step& step);
+  /// Inputs (bit i) that must be dense for this step; null when any strides will do.
+  std::uint64_t (*wants_dense)(const core::Step& step) = nullptr;
+};
+
+// Each returns a constant table. A kernel takes every element type that the operator's shape rule admits, writes dense
+// outputs (offset zero at the address) unless its family says that it takes strided ones, and never allocates.
+std::span<const KernelEntry> elementwise_kernels();  // every element-wise operator, cast and copy; strided outputs
+std::span<const KernelEntry> create_kernels();       // fill, arange, eye, one_hot
+std::span<const KernelEntry> random_kernels();
+std::span<const KernelEntry> reduce_kernels();  // sum ... logsumexp, argmin, argmax
+std::span<const KernelEntry> scan_kernels();    // cumsum ... cummax
+std::span<const KernelEntry> move_kernels();    // set_slice concat tile repeat roll pad diag_embed tril triu
+std::span<const KernelEntry> index_kernels();   // take take_along_axis gather scatter scatter_add
+std::span<const KernelEntry> sort_kernels();    // sort argsort topk searchsorted histogram
+std::span<const KernelEntry> matmul_kernels();
+std::span<const KernelEntry> softmax_kernels();  // softmax log_softmax
+std::span<const KernelEntry> window_kernels();   // convolution, pooling, resizing and their gradients
+
+/// Bit mask for KernelEntry::wants_dense: every input dense.
+inline std::uint64_t all_dense(const core::Step&) { return ~std::uint64_t{0}; }
+
+/// A kernel that is a function object called as f(inputs, outputs, workspace).
+template <class F>
+class FunctionKernel final : public core::Kernel {
+ public:
+  FunctionKernel(F function, std::size_t workspace) : function_(std::move(function)), workspace_(workspace) {}
+  std::size_t workspace() const override { return workspace_; }
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address workspace) const override {
+    function_(inputs, outputs, workspace);
+  }
+
+ private:
+  F function_;
+  std::size_t workspace_;
+};
+
+template <class F>
+std::shared_ptr<const core::Kernel> make_kernel(F function, std::size_t workspace = 0) {
+  return std::make_shared<const FunctionKernel<F>>(std::move(function), workspace);
+}
+
+}  // namespace tyto::cpu

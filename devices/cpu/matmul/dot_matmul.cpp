@@ -1,0 +1,77 @@
+// Products of at most four rows with a transposed matrix in f32 and f64: dot products that read the matrix once.
+#include "devices/cpu/matmul/matmul_routine.hpp"
+#include "devices/cpu/threads.hpp"
+#include "devices/cpu/tile/tile.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+template <class T>
+class DotMatmul final : public MatmulRoutine {
+ public:
+  DotMatmul(const MatmulProblem& problem, const KernelChoice& choice)
+      : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, 10.0)) {}
+
+  std::size_t workspace_bytes() const noexcept override { return 0; }
+
+  void run(const MatmulArguments& arguments) const override {
+    const std::int64_t batches = batch_count(problem_);
+    run_team(threads_, [&](Team team) {
+      // Columns of all points of the batch, dealt in one row.
+      const Range mine = share(batches * problem_.n, team.member, team.size, 4);
+      for (std::int64_t at = mine.begin; at < mine.end;) {
+        const std::int64_t first = at % problem_.n, count = std::min(problem_.n - first, mine.end - at);
+        multiply(arguments, at / problem_.n, first, count);
+        at += count;
+      }
+    });
+  }
+
+  const char* name() const noexcept override {
+    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
+  }
+
+ private:
+  void multiply(const MatmulArguments& arguments, std::int64_t point, std::int64_t first,
+                std::int64_t count) const noexcept {
+    const BatchOffsets offsets = batch_offsets(problem_, point);
+    const T* rows[dot_rows];
+    std::int64_t c_offsets[dot_rows];
+    for (std::int64_t row = 0; row < problem_.m; ++row) {
+      rows[row] = static_cast<const T*>(arguments.a) + offsets.a + row * problem_.a.row_stride;
+      c_offsets[row] = row * problem_.c.row_stride;
+    }
+    DotArguments<T> t;
+    t.rows = rows;
+    t.row_count = static_cast<int>(problem_.m);
+    t.b = static_cast<const T*>(arguments.b) + offsets.b + first * problem_.b.column_stride;
+    t.b_step = problem_.b.column_stride;
+    t.steps = problem_.k;
+    t.columns = count;
+    t.c = static_cast<T*>(arguments.c) + offsets.c + first;
+    t.c_offsets = c_offsets;
+    t.bias = problem_.bias ? static_cast<const T*>(arguments.bias) + first : nullptr;
+    t.accumulate = problem_.accumulate;
+    t.relu = problem_.relu;
+    tiles<T>(set_).dots(t);
+  }
+
+  MatmulProblem problem_;
+  InstructionSet set_;
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+  const bool fits = problem.m > 0 && problem.m <= dot_rows && problem.n > 0 && !problem.packed_b &&
+                    problem.b.row_stride == 1 && problem.b.column_stride != 1 && problem.a.column_stride == 1 &&
+                    problem.c.column_stride == 1;
+  if (!fits) return nullptr;
+  if (problem.dtype == DType::f64) return std::make_unique<DotMatmul<double>>(problem, choice);
+  if (problem.dtype == DType::f32) return std::make_unique<DotMatmul<float>>(problem, choice);
+  return nullptr;
+}
+
+}  // namespace tyto::cpu

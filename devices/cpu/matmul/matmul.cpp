@@ -1,0 +1,169 @@
+// Checks and simplifies a matrix product and chooses its implementation.
+#include "devices/cpu/matmul/matmul.hpp"
+
+#include <string>
+
+#include <tyto/error.hpp>
+
+#include "devices/cpu/half_precision.hpp"
+#include "devices/cpu/matmul/matmul_routine.hpp"
+#include "devices/cpu/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+void check(const MatmulProblem& problem) {
+  if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
+    throw ValueError("matmul: extents must not be negative, got m=" + std::to_string(problem.m) +
+                     " n=" + std::to_string(problem.n) + " k=" + std::to_string(problem.k));
+  }
+  for (const std::int64_t extent : problem.batch) {
+    if (extent < 0) throw ValueError("matmul: batch extents must not be negative, got " + std::to_string(extent));
+  }
+  for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+    if (layout->batch_strides.size() != problem.batch.size()) {
+      throw ValueError(
+          "matmul: every operand needs one batch stride an axis: " + std::to_string(layout->batch_strides.size()) +
+          " strides for " + std::to_string(problem.batch.size()) + " axes");
+    }
+  }
+  for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
+    if (problem.m > 0 && problem.n > 0 && problem.batch[axis] > 1 && problem.c.batch_strides[axis] == 0) {
+      throw ValueError("matmul: the result cannot be broadcast along batch axis " + std::to_string(axis));
+    }
+    if (problem.packed_b && problem.batch[axis] > 1 && problem.b.batch_strides[axis] != 0) {
+      throw ValueError("matmul: packed_b needs one b for the whole batch, but b varies along batch axis " +
+                       std::to_string(axis));
+    }
+  }
+}
+
+void erase_axis(MatmulProblem& problem, std::size_t axis) {
+  const auto place = static_cast<std::ptrdiff_t>(axis);
+  problem.batch.erase(problem.batch.begin() + place);
+  for (MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+    layout->batch_strides.erase(layout->batch_strides.begin() + place);
+  }
+}
+
+// Strides along axes of one element mean nothing; giving them dense values lets more layouts pass for plain ones.
+void normalise(MatrixLayout& layout, std::int64_t rows, std::int64_t columns) {
+  if (columns <= 1 && rows > 1 && layout.row_stride == 1) {
+    layout.column_stride = rows;
+  } else {
+    if (columns <= 1) layout.column_stride = 1;
+    if (rows <= 1) layout.row_stride = layout.column_stride == 1 ? std::max<std::int64_t>(columns, 1) : 1;
+  }
+}
+
+// Drops axes of one element, joins neighbouring axes that step evenly, and takes an axis along which only the rows
+// of a and c go on into m: a product of a (batch, rows) operand with one matrix is one large product.
+MatmulProblem simplified(MatmulProblem problem) {
+  // One packed matrix, whatever b's steps along axes of one element or none.
+  if (problem.packed_b) problem.b.batch_strides.assign(problem.batch.size(), 0);
+  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+    if (problem.batch[axis] == 1) erase_axis(problem, axis);
+  }
+  for (std::size_t axis = problem.batch.size(); axis-- > 1;) {
+    const std::int64_t inner = problem.batch[axis];
+    bool even = true;
+    for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+      even = even && layout->batch_strides[axis - 1] == inner * layout->batch_strides[axis];
+    }
+    if (!even) continue;
+    for (MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+      layout->batch_strides[axis - 1] = layout->batch_strides[axis];
+    }
+    problem.batch[axis - 1] *= inner;
+    erase_axis(problem, axis);
+  }
+  while (!problem.batch.empty() && problem.m > 0) {
+    const std::size_t axis = problem.batch.size() - 1;
+    const std::int64_t a_step = problem.a.batch_strides[axis], c_step = problem.c.batch_strides[axis];
+    if (problem.m == 1) {
+      problem.a.row_stride = a_step;
+      problem.c.row_stride = c_step;
+    }
+    if (problem.b.batch_strides[axis] != 0 || a_step != problem.m * problem.a.row_stride ||
+        c_step != problem.m * problem.c.row_stride) {
+      break;
+    }
+    problem.m *= problem.batch[axis];
+    erase_axis(problem, axis);
+  }
+  normalise(problem.a, problem.m, problem.k);
+  normalise(problem.b, problem.k, problem.n);
+  normalise(problem.c, problem.m, problem.n);
+  return problem;
+}
+
+std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
+  if (choice.implementation != Implementation::onednn) {
+    auto routine = prepare_dot_matmul(problem, choice);
+    if (routine != nullptr) return routine;
+  }
+  if (choice.implementation != Implementation::own) {
+    auto routine = prepare_onednn_matmul(problem, choice);
+    if (routine != nullptr) return routine;
+    if (choice.implementation == Implementation::onednn) {
+      throw DeviceError("matmul: oneDNN does not take this product (type " + std::string(name_of(problem.dtype)) +
+                        (has_onednn() ? ")" : "): it is not part of this build"));
+    }
+  }
+  if (is_half(problem.dtype)) return prepare_half_matmul(problem, choice);
+  if (is_floating(problem.dtype)) return prepare_panel_matmul(problem, choice);
+  return prepare_loop_matmul(problem, choice);
+}
+
+}  // namespace
+
+MatmulProblem dense_matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  MatmulProblem problem;
+  problem.dtype = dtype;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  problem.a.row_stride = k;
+  problem.b.row_stride = problem.c.row_stride = n;
+  return problem;
+}
+
+std::int64_t batch_count(const MatmulProblem& problem) noexcept {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : problem.batch) count *= extent;
+  return count;
+}
+
+BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noexcept {
+  BatchOffsets offsets;
+  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+    const std::int64_t index = point % problem.batch[axis];
+    point /= problem.batch[axis];
+    offsets.a += index * problem.a.batch_strides[axis];
+    offsets.b += index * problem.b.batch_strides[axis];
+    offsets.c += index * problem.c.batch_strides[axis];
+  }
+  return offsets;
+}
+
+int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice,
+                   double operations_per_nanosecond) noexcept {
+  if (choice.threads > 0) return choice.threads;
+  const double operations = 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                            static_cast<double>(problem.k) * static_cast<double>(batch_count(problem));
+  return threads_for(operations / operations_per_nanosecond);
+}
+
+Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+  check(problem);
+  return Matmul(choose(simplified(problem), choice));
+}
+
+std::size_t Matmul::workspace_bytes() const noexcept { return routine_->workspace_bytes(); }
+std::size_t Matmul::packed_bytes() const noexcept { return routine_->packed_bytes(); }
+void Matmul::pack(const void* b, void* packed) const { routine_->pack(b, packed); }
+void Matmul::run(const MatmulArguments& arguments) const { routine_->run(arguments); }
+const char* Matmul::implementation() const noexcept { return routine_->name(); }
+
+}  // namespace tyto::cpu

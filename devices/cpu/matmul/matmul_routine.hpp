@@ -1,0 +1,41 @@
+// The seam between matmul's front and its implementations.
+#pragma once
+
+#include <memory>
+
+#include "devices/cpu/matmul/matmul.hpp"
+
+namespace tyto::cpu {
+
+class MatmulRoutine {
+ public:
+  virtual ~MatmulRoutine() = default;
+  virtual std::size_t workspace_bytes() const noexcept = 0;
+  virtual std::size_t packed_bytes() const noexcept { return 0; }
+  virtual void pack(const void* /*b*/, void* /*packed*/) const {}
+  virtual void run(const MatmulArguments& arguments) const = 0;
+  virtual const char* name() const noexcept = 0;
+};
+
+/// Walks the points of a batch: the element offsets of its three matrices.
+struct BatchOffsets {
+  std::int64_t a = 0, b = 0, c = 0;
+};
+std::int64_t batch_count(const MatmulProblem& problem) noexcept;
+BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noexcept;
+
+/// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
+int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice, double operations_per_nanosecond) noexcept;
+
+/// f32 and f64 of few rows by a transposed matrix; null for other problems.
+std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f32 and f64 by register tiles.
+std::unique_ptr<MatmulRoutine> prepare_panel_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// Integers and booleans by plain loops.
+std::unique_ptr<MatmulRoutine> prepare_loop_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f16 and bf16 through f32 copies in the workspace.
+std::unique_ptr<MatmulRoutine> prepare_half_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f32 and bf16 by oneDNN; null where it cannot take the problem.
+std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+
+}  // namespace tyto::cpu

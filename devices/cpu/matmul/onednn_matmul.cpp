@@ -1,0 +1,158 @@
+// Matrix products in f32, and in bf16 where the processor multiplies it, by oneDNN.
+#include "devices/cpu/matmul/matmul_routine.hpp"
+
+#if defined(TYTO_HAVE_ONEDNN)
+
+#include <optional>
+
+#include "devices/cpu/onednn/primitive.hpp"
+#include "devices/cpu/threads.hpp"
+#include "devices/cpu/workspace.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using Description = dnnl::memory::desc;
+
+// oneDNN takes matrices of which one axis is contiguous and the other steps over whole runs of it.
+bool plain(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns, bool row_major_only) {
+  const bool by_rows = layout.column_stride == 1 && layout.row_stride >= columns;
+  const bool by_columns = layout.row_stride == 1 && layout.column_stride >= rows;
+  bool forward = true;
+  for (const std::int64_t stride : layout.batch_strides) forward = forward && stride >= 0;
+  return forward && (by_rows || (by_columns && !row_major_only));
+}
+
+bool takes(const MatmulProblem& p, const KernelChoice& choice) {
+  const bool type = p.dtype == DType::f32 || (p.dtype == DType::bf16 && has_bf16_products());
+  return type && !choice.instructions.has_value() && p.m > 0 && p.n > 0 && p.k > 0 && batch_count(p) > 0 &&
+         p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) && plain(p.b, p.k, p.n, false) &&
+         plain(p.c, p.m, p.n, true);
+}
+
+// A broadcast axis has extent 1 in its operand's description.
+Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::int64_t rows, std::int64_t columns,
+                     dnnl::memory::data_type type) {
+  dnnl::memory::dims extents, strides;
+  for (std::size_t axis = 0; axis < p.batch.size(); ++axis) {
+    const bool broadcast = layout.batch_strides[axis] == 0;
+    extents.push_back(broadcast ? 1 : p.batch[axis]);
+    strides.push_back(broadcast ? rows * columns : layout.batch_strides[axis]);
+  }
+  extents.insert(extents.end(), {rows, columns});
+  strides.insert(strides.end(), {layout.row_stride, layout.column_stride});
+  return Description(extents, type, strides);
+}
+
+class OnednnMatmul final : public MatmulRoutine {
+ public:
+  OnednnMatmul(const MatmulProblem& problem, const KernelChoice& choice)
+      : problem_(problem), threads_(matmul_threads(problem, choice, problem.dtype == DType::bf16 ? 100.0 : 60.0)) {
+    const onednn::ThreadCount guard(threads_);
+    const auto type = problem.dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+    const Description a = describe(problem, problem.a, problem.m, problem.k, type);
+    const Description b = describe(problem, problem.b, problem.k, problem.n, type);
+    const Description c = describe(problem, problem.c, problem.m, problem.n, type);
+    const dnnl::memory::dims ones(problem.batch.size(), 1);
+    Description wanted_b = b;
+    if (problem.packed_b) {
+      dnnl::memory::dims extents = ones;
+      extents.insert(extents.end(), {problem.k, problem.n});
+      wanted_b = Description(extents, type, dnnl::memory::format_tag::any);
+    }
+    dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
+    dnnl::post_ops after;
+    if (problem.accumulate) after.append_sum(1.0f);
+    if (problem.relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    attributes.set_post_ops(after);
+
+    Description bias;
+    if (problem.bias) {
+      dnnl::memory::dims extents = ones, strides = ones;
+      extents.insert(extents.end(), {1, problem.n});
+      strides.assign(extents.size(), problem.n);
+      strides.back() = 1;
+      bias = Description(extents, type, strides);
+    }
+    const auto operation = problem.bias ? dnnl::matmul::desc(a, wanted_b, bias, c) : dnnl::matmul::desc(a, wanted_b, c);
+    const dnnl::matmul::primitive_desc description(operation, attributes, onednn::engine());
+    const Description packed = description.weights_desc();
+    if (problem.bias) {
+      product_.emplace(dnnl::matmul(description), description.scratchpad_desc(),
+                       std::initializer_list<onednn::Binding>{
+                           {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, c}, {DNNL_ARG_BIAS, bias}},
+                       threads_);
+    } else {
+      product_.emplace(
+          dnnl::matmul(description), description.scratchpad_desc(),
+          std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, c}},
+          threads_);
+    }
+    if (problem.packed_b) {
+      // oneDNN's reorder wants a scratchpad of its own; it lies behind the packed form and is used while packing only.
+      pack_.emplace(onednn::reorder(b, packed, threads_));
+      packed_bytes_ = packed.get_size();
+    }
+  }
+
+  std::size_t workspace_bytes() const noexcept override { return product_->scratchpad_bytes(); }
+
+  std::size_t packed_bytes() const noexcept override {
+    if (!pack_) return 0;
+    WorkspaceLayout layout;
+    layout.reserve(packed_bytes_);
+    layout.reserve(pack_->scratchpad_bytes());
+    return layout.bytes();
+  }
+
+  void pack(const void* b, void* packed) const override {
+    if (!pack_) return;
+    WorkspaceLayout layout;
+    layout.reserve(packed_bytes_);
+    pack_->run({const_cast<void*>(b), packed}, at<std::byte>(packed, layout.reserve(0)));
+  }
+
+  void run(const MatmulArguments& arguments) const override {
+    // oneDNN's interface has no const addresses; it does not write to sources.
+    void* const a = const_cast<void*>(arguments.a);
+    void* const b = const_cast<void*>(arguments.b);
+    if (problem_.bias) {
+      product_->run({a, b, arguments.c, const_cast<void*>(arguments.bias)}, arguments.workspace);
+    } else {
+      product_->run({a, b, arguments.c}, arguments.workspace);
+    }
+  }
+
+  const char* name() const noexcept override { return "onednn"; }
+
+ private:
+  MatmulProblem problem_;
+  int threads_;
+  std::optional<onednn::Primitive> product_;
+  std::optional<onednn::Primitive> pack_;
+  std::size_t packed_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+  if (!takes(problem, choice)) return nullptr;
+  try {
+    return std::make_unique<OnednnMatmul>(problem, choice);
+  } catch (const dnnl::error&) {
+    return nullptr;  // a layout or type that this version does not know
+  }
+}
+
+}  // namespace tyto::cpu
+
+#else
+
+namespace tyto::cpu {
+
+std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem&, const KernelChoice&) { return nullptr; }
+
+}  // namespace tyto::cpu
+
+#endif

@@ -1,0 +1,54 @@
+// The matrix product as a kernel of the device: views in, strides of the prepared product out.
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/matmul/matmul.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+MatrixLayout layout_of(const core::View& view) {
+  const std::size_t rank = view.shape.size();
+  MatrixLayout layout{view.strides[rank - 2], view.strides[rank - 1], {}};
+  for (std::size_t i = 0; i + 2 < rank; ++i) layout.batch_strides.push_back(view.strides[i]);
+  return layout;
+}
+
+std::ptrdiff_t skipped(const core::Operand& operand) {
+  return static_cast<std::ptrdiff_t>(operand.view.offset) * static_cast<std::ptrdiff_t>(size_of(operand.dtype));
+}
+
+std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+  const core::View& c = step.outputs[0].view;
+  const std::size_t rank = c.shape.size();
+  MatmulProblem problem;
+  problem.dtype = step.outputs[0].dtype;
+  problem.m = c.shape[rank - 2];
+  problem.n = c.shape[rank - 1];
+  problem.k = step.inputs[0].view.shape[rank - 1];
+  problem.batch.assign(c.shape.begin(), c.shape.end() - 2);
+  problem.a = layout_of(step.inputs[0].view);
+  problem.b = layout_of(step.inputs[1].view);
+  problem.c = layout_of(c);
+  const Matmul matmul = prepare_matmul(problem);
+  const std::ptrdiff_t a = skipped(step.inputs[0]);
+  const std::ptrdiff_t b = skipped(step.inputs[1]);
+  return make_kernel(
+      [matmul, a, b](std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
+        MatmulArguments arguments;
+        arguments.a = in[0].pointer() + a;
+        arguments.b = in[1].pointer() + b;
+        arguments.c = out[0].pointer();
+        arguments.workspace = workspace.pointer();
+        matmul.run(arguments);
+      },
+      matmul.workspace_bytes());
+}
+
+}  // namespace
+
+std::span<const KernelEntry> matmul_kernels() {
+  static constexpr KernelEntry entries[] = {{core::OpId::matmul, prepare}};
+  return entries;
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,106 @@
+// A pool of freed blocks by size class, one mutex for all; blocks above a few MiB ask for huge pages.
+#include "devices/cpu/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "engine/core/text.hpp"
+#include "tyto/error.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t pool_limit = std::size_t{256} << 20;  // freed bytes kept for reuse
+
+// Size classes grow by a quarter of a power of two: at most 25 % is lost to rounding.
+std::size_t rounded(std::size_t bytes) {
+  if (bytes <= memory_alignment) return memory_alignment;
+  const std::size_t step = std::max(std::bit_floor(bytes - 1) / 4, memory_alignment);
+  return (bytes + step - 1) / step * step;
+}
+
+std::size_t class_of(std::size_t size) {
+  const auto power = static_cast<std::size_t>(std::bit_width(size) - 1);
+  return power * 4 + ((size >> (power - 2)) & 3);
+}
+
+struct Pool {
+  std::mutex mutex;
+  std::vector<void*> free[256];
+  std::size_t free_bytes = 0;
+};
+
+// Never destroyed: tensors with static lifetime may be released after everything else.
+Pool& pool() {
+  static Pool* const kept = new Pool;
+  return *kept;
+}
+
+std::atomic<std::size_t> live_bytes{0};
+std::atomic<std::size_t> calls{0};
+
+}  // namespace
+
+void* allocate_memory(std::size_t bytes) {
+  if (bytes > (std::size_t{1} << 60)) throw DeviceError(core::text("cpu: cannot allocate ", bytes, " bytes"));
+  const std::size_t size = rounded(bytes);
+  calls.fetch_add(1, std::memory_order_relaxed);
+  void* memory = nullptr;
+  {
+    Pool& kept = pool();
+    const std::lock_guard lock(kept.mutex);
+    std::vector<void*>& list = kept.free[class_of(size)];
+    if (!list.empty()) {
+      memory = list.back();
+      list.pop_back();
+      kept.free_bytes -= size;
+    }
+  }
+  if (memory == nullptr) {
+    const std::size_t alignment = size >= 2 * huge_page ? huge_page : memory_alignment;
+    memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    if (memory == nullptr) {
+      throw DeviceError(core::text("cpu: out of memory: ", bytes, " bytes asked for, ", allocated_memory(), " in use"));
+    }
+    if (alignment == huge_page) madvise(memory, size, MADV_HUGEPAGE);
+  }
+  live_bytes.fetch_add(size, std::memory_order_relaxed);
+  return memory;
+}
+
+void release_memory(void* memory, std::size_t bytes) {
+  const std::size_t size = rounded(bytes);
+  live_bytes.fetch_sub(size, std::memory_order_relaxed);
+  Pool& kept = pool();
+  {
+    const std::lock_guard lock(kept.mutex);
+    if (kept.free_bytes + size <= pool_limit) {
+      kept.free[class_of(size)].push_back(memory);
+      kept.free_bytes += size;
+      return;
+    }
+  }
+  std::free(memory);
+}
+
+std::size_t allocated_memory() { return live_bytes.load(std::memory_order_relaxed); }
+std::size_t allocation_count() { return calls.load(std::memory_order_relaxed); }
+
+void trim_memory() {
+  Pool& kept = pool();
+  const std::lock_guard lock(kept.mutex);
+  for (std::vector<void*>& list : kept.free) {
+    for (void* memory : list) std::free(memory);
+    list.clear();
+  }
+  kept.free_bytes = 0;
+}
+
+}  // namespace tyto::cpu

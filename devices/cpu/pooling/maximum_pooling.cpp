@@ -1,0 +1,128 @@
+// Maximum pooling of every type but halves, and its gradient, which finds the maximum's place again.
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "devices/cpu/pooling/pooling_routine.hpp"
+#include "devices/cpu/threads.hpp"
+#include "devices/cpu/wrapping_arithmetic.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+constexpr std::int64_t block_channels = 64;
+
+template <class T>
+constexpr T lowest() noexcept {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+
+// True where `value` takes the place of the maximum so far; the last NaN wins over everything.
+template <class T>
+bool wins(T value, T so_far) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return value > so_far || value != value;
+  return value > so_far;
+}
+
+template <class T>
+class MaximumForward final : public PoolingRoutine {
+ public:
+  MaximumForward(const PoolingProblem& problem, const KernelChoice& choice) : plan_(problem, choice) {}
+
+  void run(const PoolingArguments& arguments) const override {
+    const std::int64_t pixels = product_of(plan_.output), channels = plan_.channels;
+    run_team(plan_.threads, [&](Team team) {
+      const Range mine = share(plan_.batch * pixels, team.member, team.size);
+      for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
+        const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * channels;
+        T* out = static_cast<T*>(arguments.result) + pixel * channels;
+        bool first = true;
+        plan_.for_each_under(pixel % pixels, [&](std::int64_t under) {
+          const T* from = image + under * channels;
+          if (first) {
+            std::copy_n(from, channels, out);
+          } else {
+            for (std::int64_t c = 0; c < channels; ++c) out[c] = wins(from[c], out[c]) ? from[c] : out[c];
+          }
+          first = false;
+        });
+        if (first) std::fill_n(out, channels, lowest<T>());
+      }
+    });
+  }
+
+ private:
+  PoolingPlan plan_;
+};
+
+// Windows may overlap, so members take images and blocks of channels, never pixels: no two write to one place, and
+// sums are formed in one order for any team.
+template <class T>
+class MaximumBackward final : public PoolingRoutine {
+ public:
+  MaximumBackward(const PoolingProblem& problem, const KernelChoice& choice) : plan_(problem, choice) {}
+
+  void run(const PoolingArguments& arguments) const override {
+    const std::int64_t blocks = (plan_.channels + block_channels - 1) / block_channels;
+    run_team(plan_.threads, [&](Team team) {
+      const Range mine = share(plan_.batch * blocks, team.member, team.size);
+      for (std::int64_t job = mine.begin; job < mine.end; ++job) {
+        const std::int64_t first = job % blocks * block_channels;
+        spread(arguments, job / blocks, first, std::min(block_channels, plan_.channels - first));
+      }
+    });
+  }
+
+ private:
+  void spread(const PoolingArguments& arguments, std::int64_t image, std::int64_t first,
+              std::int64_t count) const noexcept {
+    const std::int64_t channels = plan_.channels, in_pixels = product_of(plan_.input),
+                       out_pixels = product_of(plan_.output);
+    const T* input = static_cast<const T*>(arguments.input) + image * in_pixels * channels + first;
+    const T* gradient = static_cast<const T*>(arguments.output_gradient) + image * out_pixels * channels + first;
+    T* result = static_cast<T*>(arguments.result) + image * in_pixels * channels + first;
+    for (std::int64_t pixel = 0; pixel < in_pixels; ++pixel) std::fill_n(result + pixel * channels, count, T(0));
+    T greatest[block_channels];
+    std::int64_t place[block_channels];
+    for (std::int64_t pixel = 0; pixel < out_pixels; ++pixel) {
+      bool none = true;
+      plan_.for_each_under(pixel, [&](std::int64_t under) {
+        const T* from = input + under * channels;
+        if (none) {
+          std::copy_n(from, count, greatest);
+          std::fill_n(place, count, under);
+        } else {
+          for (std::int64_t c = 0; c < count; ++c) {
+            const bool takes = wins(from[c], greatest[c]);
+            greatest[c] = takes ? from[c] : greatest[c];
+            place[c] = takes ? under : place[c];
+          }
+        }
+        none = false;
+      });
+      if (none) continue;
+      const T* from = gradient + pixel * channels;
+      for (std::int64_t c = 0; c < count; ++c) result[place[c] * channels + c] += from[c];
+    }
+  }
+
+  PoolingPlan plan_;
+};
+
+}  // namespace
+
+std::unique_ptr<PoolingRoutine> prepare_maximum_pooling(const PoolingProblem& problem, const KernelChoice& choice) {
+  if (problem.backward) {
+    if (problem.dtype == DType::f64) return std::make_unique<MaximumBackward<double>>(problem, choice);
+    return std::make_unique<MaximumBackward<float>>(problem, choice);
+  }
+  if (problem.dtype == DType::f64) return std::make_unique<MaximumForward<double>>(problem, choice);
+  if (problem.dtype == DType::f32) return std::make_unique<MaximumForward<float>>(problem, choice);
+  return with_integer_type(problem.dtype, [&]<class T>() -> std::unique_ptr<PoolingRoutine> {
+    return std::make_unique<MaximumForward<T>>(problem, choice);
+  });
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,148 @@
+// The random family: each distribution's loop run over the elements by any number of threads.
+#include <algorithm>
+#include <cstring>
+
+#include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/random/random.hpp"
+#include "devices/cpu/random/random_loops.hpp"
+#include "devices/cpu/threads.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::Address;
+using core::OpId;
+using Addresses = std::span<const Address>;
+
+const RandomLoops& loops_of(InstructionSet set) {
+#if defined(TYTO_HAVE_X86_ISA)
+  if (set == InstructionSet::avx512) return avx512::random_loops;
+  if (set == InstructionSet::avx2) return avx2::random_loops;
+#endif
+  static_cast<void>(set);
+  return baseline::random_loops;
+}
+
+/// A distribution's loop, the type it makes, and rough nanoseconds an element.
+struct Distribution {
+  RandomLoop loop;
+  DType makes;
+  double nanoseconds;
+};
+
+Distribution distribution_of(OpId op, DType type, const RandomLoops& loops) {
+  const bool wide = type == DType::f64;
+  const DType real = wide ? DType::f64 : DType::f32;
+  switch (op) {
+    case OpId::random_uniform: return {wide ? loops.uniform_f64 : loops.uniform_f32, real, 0.8};
+    case OpId::random_normal: return {wide ? loops.normal_f64 : loops.normal_f32, real, 3};
+    case OpId::random_truncated_normal:
+      return {wide ? loops.truncated_normal_f64 : loops.truncated_normal_f32, real, 4};
+    case OpId::random_exponential: return {wide ? loops.exponential_f64 : loops.exponential_f32, real, 2};
+    case OpId::random_gamma: return {loops.gamma_f64, DType::f64, 12};
+    case OpId::random_integers: return {loops.integers, DType::i64, 2};
+    default: return {loops.bernoulli, DType::boolean, 0.8};
+  }
+}
+
+/// The key is read when the kernel runs: a compiled graph draws new numbers each time.
+RandomStream stream_of(const core::Operand& key, const Address& address, const core::RandomAttributes& attributes) {
+  std::int64_t words[2];
+  std::memcpy(words, address.pointer() + key.view.offset * 8, sizeof words);
+  return {static_cast<std::uint64_t>(words[0]),
+          static_cast<std::uint64_t>(words[1]) + static_cast<std::uint64_t>(attributes.draw), attributes.first,
+          attributes.second};
+}
+
+std::byte* start_of(const core::Operand& operand, const Address& address) {
+  return address.pointer() + operand.view.offset * static_cast<std::int64_t>(size_of(operand.dtype));
+}
+
+void check(OpId op, const core::RandomAttributes& attributes) {
+  if (op == OpId::random_gamma && !(attributes.first > 0 && attributes.first < 1e300)) {
+    throw ValueError(core::text("random_gamma: the shape must be positive and finite, got ", attributes.first));
+  }
+  if (op == OpId::random_integers && !(attributes.first < attributes.second)) {
+    throw ValueError(
+        core::text("random_integers: low must be below high, got ", attributes.first, " and ", attributes.second));
+  }
+}
+
+std::shared_ptr<const core::Kernel> prepare_automatic(const core::Step& step) { return prepare_random(step); }
+
+/// The order that sorts a 64-bit word for each element; equal words keep their order.
+std::shared_ptr<const core::Kernel> prepare_permutation(const core::Step& step, const RandomLoops& loops) {
+  struct Draw {
+    std::uint64_t word;
+    std::int64_t index;
+  };
+  const core::Operand key = step.inputs[0], result = step.outputs[0];
+  const auto attributes = std::get<core::RandomAttributes>(*step.attributes);
+  const std::int64_t count = result.view.count();
+  return make_kernel(
+      [=, words = loops.words](Addresses inputs, Addresses outputs, Address workspace) {
+        const RandomStream stream = stream_of(key, inputs[0], attributes);
+        auto* draws = reinterpret_cast<Draw*>(workspace.pointer());
+        std::uint64_t run[random_run];
+        for (std::int64_t begin = 0; begin < count; begin += std::int64_t{random_run}) {
+          const std::int64_t length = std::min<std::int64_t>(random_run, count - begin);
+          words(run, stream, static_cast<std::uint64_t>(begin), static_cast<std::size_t>(length));
+          for (std::int64_t i = 0; i < length; ++i) draws[begin + i] = {run[i], begin + i};
+        }
+        std::sort(draws, draws + count,
+                  [](const Draw& a, const Draw& b) { return a.word != b.word ? a.word < b.word : a.index < b.index; });
+        auto* out = reinterpret_cast<std::int64_t*>(start_of(result, outputs[0]));
+        for (std::int64_t i = 0; i < count; ++i) out[i] = draws[i].index;
+      },
+      static_cast<std::size_t>(count) * sizeof(Draw));
+}
+
+constexpr KernelEntry entries[] = {
+    {OpId::random_uniform, prepare_automatic, all_dense},
+    {OpId::random_normal, prepare_automatic, all_dense},
+    {OpId::random_bernoulli, prepare_automatic, all_dense},
+    {OpId::random_integers, prepare_automatic, all_dense},
+    {OpId::random_truncated_normal, prepare_automatic, all_dense},
+    {OpId::random_gamma, prepare_automatic, all_dense},
+    {OpId::random_exponential, prepare_automatic, all_dense},
+    {OpId::random_permutation, prepare_automatic, all_dense},
+};
+
+}  // namespace
+
+std::shared_ptr<const core::Kernel> prepare_random(const core::Step& step, const KernelChoice& choice) {
+  const RandomLoops& loops = loops_of(choice.set());
+  if (step.op == OpId::random_permutation) return prepare_permutation(step, loops);
+
+  const core::Operand key = step.inputs[0], result = step.outputs[0];
+  const auto attributes = std::get<core::RandomAttributes>(*step.attributes);
+  check(step.op, attributes);
+  const Distribution distribution = distribution_of(step.op, result.dtype, loops);
+  const TileLoop store =
+      tile_loops(choice.set())
+          .convert[static_cast<std::size_t>(distribution.makes)][static_cast<std::size_t>(result.dtype)];
+  const std::int64_t count = result.view.count();
+  const auto width = static_cast<std::int64_t>(size_of(result.dtype));
+  const int wanted =
+      choice.threads > 0 ? choice.threads : threads_for(distribution.nanoseconds * static_cast<double>(count));
+  return make_kernel([=](Addresses inputs, Addresses outputs, Address) {
+    const RandomStream stream = stream_of(key, inputs[0], attributes);
+    std::byte* out = start_of(result, outputs[0]);
+    run_team(wanted, [&](Team team) {
+      const Range mine = share(count, team.member, team.size, random_run);
+      alignas(64) double run[random_run];
+      for (std::int64_t begin = mine.begin; begin < mine.end; begin += std::int64_t{random_run}) {
+        const auto length = static_cast<std::size_t>(std::min<std::int64_t>(random_run, mine.end - begin));
+        distribution.loop(run, stream, static_cast<std::uint64_t>(begin), length);
+        store(out + begin * width, run, nullptr, nullptr, length);
+      }
+    });
+  });
+}
+
+std::span<const KernelEntry> random_kernels() { return entries; }
+
+}  // namespace tyto::cpu

@@ -1,0 +1,14 @@
+// The kernel of one random operator, for tests that choose the instruction set and the threads.
+#pragma once
+
+#include <memory>
+
+#include "devices/cpu/kernel_choice.hpp"
+#include "engine/core/device.hpp"
+
+namespace tyto::cpu {
+
+/// Any random_* operator: the key (seed, base draw) is its one input, dense.
+std::shared_ptr<const core::Kernel> prepare_random(const core::Step& step, const KernelChoice& choice = {});
+
+}  // namespace tyto::cpu

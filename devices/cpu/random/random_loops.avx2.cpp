@@ -1,0 +1,3 @@
+// The random distributions compiled for the avx2 instruction set.
+#define TYTO_ISA avx2
+#include "devices/cpu/random/random_loops.inc"

@@ -1,0 +1,3 @@
+// The random distributions compiled for the avx512 instruction set.
+#define TYTO_ISA avx512
+#include "devices/cpu/random/random_loops.inc"

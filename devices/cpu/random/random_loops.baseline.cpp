@@ -1,0 +1,3 @@
+// The random distributions compiled for the baseline instruction set.
+#define TYTO_ISA baseline
+#include "devices/cpu/random/random_loops.inc"

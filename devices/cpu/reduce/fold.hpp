@@ -1,0 +1,60 @@
+// The inner loops that reductions are made of: they fold elements of one type into partial results.
+#pragma once
+
+#include <cstdint>
+
+#include <tyto/dtype.hpp>
+
+namespace tyto::cpu {
+
+/// What is folded. A partial result has one or two components:
+///   sum, product   double for floating types, 64-bit integer for the others
+///   minimum, maximum   an element (float for the 16-bit formats)
+///   any, all       a byte: whether a true (for `all`: a false) was seen
+///   moments        mean and sum of squared deviations from it, both double
+///   exponentials   the largest element and the sum of exp(x - reference), both double (the reference is
+///                  the largest element where that is finite; elsewhere it alone is the result)
+///   first_minimum, first_maximum   the extreme element and the 64-bit index of its first occurrence, -1 for none
+enum class Fold : std::uint8_t {
+  sum,
+  product,
+  minimum,
+  maximum,
+  any,
+  all,
+  moments,
+  exponentials,
+  first_minimum,
+  first_maximum
+};
+
+/// Most columns that FoldLoops::columns takes at once.
+inline constexpr std::int64_t fold_columns = 1024;
+
+/// Inner loops for one fold and element type. `before` is the number of elements that the partial results stand for
+/// already (moments), or the index of the first element given (first_minimum, first_maximum).
+struct FoldLoops {
+  /// Folds `count` elements, `stride` apart, into one partial result.
+  void (*line)(const void* x, std::int64_t count, std::int64_t stride, void* first, void* second,
+               std::int64_t before) = nullptr;
+  /// Folds `count` rows, `step` apart, of `width` elements, `stride` apart, into `width` partial results.
+  void (*columns)(const void* x, std::int64_t count, std::int64_t step, std::int64_t width, std::int64_t stride,
+                  void* first, void* second, std::int64_t before) = nullptr;
+};
+
+// One definition an instruction set; null loops where a fold does not take the type.
+#define TYTO_FOLD_LOOPS(set)                       \
+  namespace set {                                  \
+  FoldLoops sum_loops(Fold fold, DType dtype);     \
+  FoldLoops extreme_loops(Fold fold, DType dtype); \
+  FoldLoops moment_loops(Fold fold, DType dtype);  \
+  }
+TYTO_FOLD_LOOPS(baseline)
+TYTO_FOLD_LOOPS(avx2)
+TYTO_FOLD_LOOPS(avx512)
+#undef TYTO_FOLD_LOOPS
+
+/// The loops for the instruction set in use.
+FoldLoops fold_loops(Fold fold, DType dtype);
+
+}  // namespace tyto::cpu

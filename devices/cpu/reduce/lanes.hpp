@@ -1,0 +1,125 @@
+// Vectors of the instruction set that the including source is compiled for, and folding an array with them.
+#pragma once
+
+#include <cstdint>
+
+#include "devices/cpu/narrow_float.hpp"
+
+#if !defined(TYTO_ISA) || !defined(TYTO_VECTOR_BYTES)
+#error "define TYTO_ISA and TYTO_VECTOR_BYTES before including this"
+#endif
+
+// Nothing here instantiates a standard template: such code would be shared by name between instruction sets, and the
+// linker could keep the wrong one.
+namespace tyto::cpu::TYTO_ISA {
+
+template <class T>
+struct Lanes {
+  typedef T Vector __attribute__((vector_size(TYTO_VECTOR_BYTES)));
+  typedef T Unaligned __attribute__((vector_size(TYTO_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+  static constexpr int count = TYTO_VECTOR_BYTES / static_cast<int>(sizeof(T));
+
+  [[gnu::always_inline]] static inline Vector load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
+  [[gnu::always_inline]] static inline void store(T* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
+  [[gnu::always_inline]] static inline Vector all(T value) { return value - Vector{}; }
+};
+
+// Each works on single elements and on vectors of them.
+struct Add {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return a + b;
+  }
+};
+struct Multiply {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return a * b;
+  }
+};
+struct Or {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return a | b;
+  }
+};
+// A NaN in b is taken, one in a stays because no comparison with it holds.
+struct Minimum {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return ((b < a) | (b != b)) ? b : a;
+  }
+};
+struct Maximum {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return ((b > a) | (b != b)) ? b : a;
+  }
+};
+
+/// Op over start and the array, in an order that the length alone decides. `start` enters many times: it must be Op's
+/// identity, or Op idempotent.
+template <class Op, class C>
+C fold_array(const C* x, std::int64_t count, C start) {
+  using L = Lanes<C>;
+  constexpr int accumulators = 8;
+  C result = start;
+  if (count >= L::count) {
+    auto sum = L::all(start);
+    if (count >= accumulators * L::count) {
+      typename L::Vector sums[accumulators];
+      for (int k = 0; k < accumulators; ++k) sums[k] = sum;
+      for (; count >= accumulators * L::count; count -= accumulators * L::count, x += accumulators * L::count) {
+#pragma GCC unroll 8
+        for (int k = 0; k < accumulators; ++k) sums[k] = Op::apply(sums[k], L::load(x + k * L::count));
+      }
+      for (int half = accumulators / 2; half > 0; half /= 2) {
+        for (int k = 0; k < half; ++k) sums[k] = Op::apply(sums[k], sums[k + half]);
+      }
+      sum = sums[0];
+    }
+    for (; count >= L::count; count -= L::count, x += L::count) sum = Op::apply(sum, L::load(x));
+    C lanes[L::count];
+    L::store(lanes, sum);
+    for (int half = L::count / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) lanes[k] = Op::apply(lanes[k], lanes[k + half]);
+    }
+    result = Op::apply(result, lanes[0]);
+  }
+  for (std::int64_t i = 0; i < count; ++i) result = static_cast<C>(Op::apply(result, x[i]));
+  return result;
+}
+
+/// Elements of C that a line is converted to at a time; what follows reads them from L1.
+inline constexpr std::int64_t line_block = 1024;
+
+/// `count` elements, `stride` apart, as an array of C: the elements themselves where they already are one.
+template <class C, class T>
+const C* as_array(const T* x, std::int64_t count, std::int64_t stride, C* buffer) {
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < count; ++i) buffer[i] = static_cast<C>(load_element(x[i]));
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) buffer[i] = static_cast<C>(load_element(x[i * stride]));
+  }
+  return buffer;
+}
+
+/// Calls use(array, count, index of its first element) for the parts of a line; parts that need no conversion have up
+/// to `whole` elements.
+template <class C, class T, class Use>
+[[gnu::always_inline]] inline void each_part(const T* x, std::int64_t count, std::int64_t stride, std::int64_t whole,
+                                             const Use& use) {
+  if constexpr (std::is_same_v<C, T>) {
+    if (stride == 1) {
+      for (std::int64_t i = 0; i < count; i += whole) use(x + i, count - i < whole ? count - i : whole, i);
+      return;
+    }
+  }
+  C buffer[line_block];
+  for (std::int64_t i = 0; i < count; i += line_block) {
+    const std::int64_t part = count - i < line_block ? count - i : line_block;
+    use(as_array(x + i * stride, part, stride, buffer), part, i);
+  }
+}
+
+}  // namespace tyto::cpu::TYTO_ISA

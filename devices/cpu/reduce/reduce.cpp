@@ -1,0 +1,331 @@
+// Reductions: axes are sorted into those kept and those folded, and run through the inner loops in the shape that reads
+// memory in order. The order of additions depends on shapes and strides only, never on the number of threads.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/reduce/fold_rules.hpp"
+#include "devices/cpu/walk.hpp"
+#include "devices/cpu/workspace.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+
+struct Axis {
+  std::int64_t length;
+  std::int64_t in;
+  std::int64_t out;
+};
+
+struct Reduction {
+  Fold fold;
+  Finish finish;
+  double nanoseconds;  ///< rough cost of an element that comes from cache
+};
+
+Reduction reduction_of(OpId op) {
+  switch (op) {
+    case OpId::sum: return {Fold::sum, Finish::value, 0.1};
+    case OpId::prod: return {Fold::product, Finish::value, 0.15};
+    case OpId::mean: return {Fold::sum, Finish::mean, 0.1};
+    case OpId::var: return {Fold::moments, Finish::variance, 0.2};
+    case OpId::min: return {Fold::minimum, Finish::value, 0.1};
+    case OpId::max: return {Fold::maximum, Finish::value, 0.1};
+    case OpId::argmin: return {Fold::first_minimum, Finish::index, 0.2};
+    case OpId::argmax: return {Fold::first_maximum, Finish::index, 0.2};
+    case OpId::any: return {Fold::any, Finish::value, 0.05};
+    case OpId::all: return {Fold::all, Finish::value, 0.05};
+    default: return {Fold::exponentials, Finish::logarithm, 0.4};
+  }
+}
+
+IntList reduced_axes(const core::Step& step) {
+  if (const auto* axis = std::get_if<core::AxisAttributes>(step.attributes)) return {axis->axis};
+  if (const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes)) return variance->axes;
+  return std::get<core::AxesAttributes>(*step.attributes).axes;
+}
+
+/// The input's axes as they are walked, split into kept and folded.
+struct Axes {
+  std::vector<Axis> kept;
+  std::vector<Axis> folded;
+  std::int64_t in = 0;  ///< offsets of the first element
+  std::int64_t out = 0;
+};
+
+/// Merges neighbours that one stride can express.
+void merge(std::vector<Axis>& axes) {
+  std::vector<Axis> merged;
+  for (const Axis& axis : axes) {
+    if (axis.length == 1) continue;
+    if (!merged.empty() && merged.back().in == axis.length * axis.in && merged.back().out == axis.length * axis.out) {
+      merged.back() = {merged.back().length * axis.length, axis.in, axis.out};
+    } else {
+      merged.push_back(axis);
+    }
+  }
+  axes = std::move(merged);
+}
+
+Axes sorted_axes(const core::View& in, const core::View& out, const IntList& reduced, bool ordered) {
+  Axes axes;
+  axes.in = in.offset;
+  axes.out = out.offset;
+  // Strides of a dense result over the kept axes; whether reduced ones stay as ones makes no difference to them.
+  std::int64_t stride = 1;
+  for (std::size_t i = in.shape.size(); i-- > 0;) {
+    const bool folded = std::find(reduced.begin(), reduced.end(), static_cast<std::int64_t>(i)) != reduced.end();
+    Axis axis{in.shape[i], in.strides[i], folded ? 0 : stride};
+    // Downward axes are walked upward from their other end, except where the order of elements matters.
+    if (axis.in < 0 && axis.length > 0 && !(folded && ordered)) {
+      axes.in += (axis.length - 1) * axis.in;
+      axes.out += (axis.length - 1) * axis.out;
+      axis.in = -axis.in;
+      axis.out = -axis.out;
+    }
+    if (!folded) stride *= axis.length;
+    (folded ? axes.folded : axes.kept).insert((folded ? axes.folded : axes.kept).begin(), axis);
+  }
+  if (!ordered) {
+    // A repeated axis (stride 0) goes outermost, the densest innermost.
+    std::stable_sort(axes.folded.begin(), axes.folded.end(), [](const Axis& a, const Axis& b) {
+      return (a.in == 0 ? INT64_MAX : a.in) > (b.in == 0 ? INT64_MAX : b.in);
+    });
+  }
+  merge(axes.folded);
+  merge(axes.kept);
+  return axes;
+}
+
+Walk<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out) {
+  std::array<core::View, 2> views;
+  for (const Axis& axis : axes) {
+    views[0].shape.push_back(axis.length);
+    views[0].strides.push_back(axis.in);
+    views[1].strides.push_back(axis.out);
+  }
+  views[1].shape = views[0].shape;
+  views[0].offset = in;
+  views[1].offset = out;
+  return Walk<2>(std::move(views));
+}
+
+class ReduceKernel final : public core::Kernel {
+ public:
+  explicit ReduceKernel(const core::Step& step) {
+    const core::Operand& x = step.inputs[0];
+    const core::Operand& y = step.outputs[0];
+    const Reduction reduction = reduction_of(step.op);
+    const bool ordered = reduction.finish == Finish::index;
+    loops_ = fold_loops(reduction.fold, x.dtype);
+    rules_ = fold_rules(reduction.fold, reduction.finish, x.dtype, y.dtype);
+    in_size_ = static_cast<std::int64_t>(size_of(x.dtype));
+    out_size_ = static_cast<std::int64_t>(size_of(y.dtype));
+    results_ = y.view.count();
+    if (const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes)) extent_.ddof = variance->ddof;
+
+    Axes axes = sorted_axes(x.view, y.view, reduced_axes(step), ordered);
+    extent_.count = 1;
+    for (const Axis& axis : axes.folded) extent_.count *= axis.length;
+    index_from_start_ = ordered;
+    choose_columns(axes);
+    choose_line(axes);
+    outer_ = walk_of(axes.kept, axes.in, axes.out);
+    around_ = walk_of(axes.folded, 0, 0);
+
+    // A row of 4 KB at a time leaves room in L1 for the sums of its columns.
+    chunk_ = std::min(width_, in_size_ == 8 ? fold_columns / 2 : fold_columns);
+    chunks_ = (width_ + std::max<std::int64_t>(chunk_, 1) - 1) / std::max<std::int64_t>(chunk_, 1);
+    choose_groups();
+    choose_pieces(static_cast<double>(extent_.count) * static_cast<double>(results_) * reduction.nanoseconds *
+                  std::max(1.0, static_cast<double>(in_size_) / 4));
+  }
+
+  std::size_t workspace() const override { return layout_.bytes(); }
+
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address workspace) const override {
+    if (results_ == 0) return;
+    const std::byte* in = inputs[0].pointer();
+    std::byte* out = outputs[0].pointer();
+    std::byte* partials = pieces_ > 1 ? workspace.pointer() : nullptr;
+    const std::int64_t blocks = outer_.count() * chunks_;
+    run_team(threads_, [&](Team team) {
+      if (pieces_ == 1) {
+        fold_blocks(in, out, share(blocks, team.member, team.size));
+        return;
+      }
+      const Range mine = share(blocks * pieces_, team.member, team.size);
+      for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) fold_piece(in, partials, unit);
+      team.barrier();
+      const Range joined = share(blocks, team.member, team.size);
+      for (std::int64_t block = joined.begin; block < joined.end; ++block) join_pieces(partials, out, block);
+    });
+  }
+
+ private:
+  // Columns are kept elements side by side that are folded together, row by row.
+  void choose_columns(Axes& axes) {
+    if (axes.kept.empty() || axes.folded.empty()) return;
+    std::size_t densest = 0;
+    for (std::size_t i = 0; i < axes.kept.size(); ++i) {
+      const std::int64_t best = axes.kept[densest].in, stride = axes.kept[i].in;
+      if (stride != 0 && (best == 0 || stride < best)) densest = i;
+    }
+    const Axis column = axes.kept[densest];
+    const Axis line = axes.folded.back();
+    // Lines shorter than this cost more to begin than to fold; columns serve them better even when they lie apart.
+    constexpr std::int64_t shortest_line = 16;
+    const bool nearer = column.in != 0 && (line.in == 0 || column.in < (line.in < 0 ? -line.in : line.in));
+    const bool short_lines = line.length < shortest_line && column.length > 4 * line.length;
+    if (!(nearer && column.length > 1) && !short_lines) return;
+    in_columns_ = true;
+    width_ = column.length;
+    column_stride_ = column.in;
+    column_out_ = column.out;
+    axes.kept.erase(axes.kept.begin() + static_cast<std::ptrdiff_t>(densest));
+  }
+
+  void choose_line(Axes& axes) {
+    if (axes.folded.empty()) return;
+    line_ = axes.folded.back().length;
+    line_stride_ = axes.folded.back().in;
+    axes.folded.pop_back();
+  }
+
+  // Rows of few columns that follow one another are folded as one long row, whose parts are joined in the end. That
+  // needs folds that do not count elements.
+  void choose_groups() {
+    constexpr std::int64_t wide_enough = 64, grouped_width = 256;
+    const bool adjoin = in_columns_ && line_stride_ == width_ * column_stride_ && around_.count() == 1;
+    if (adjoin && rules_.second_size == 0 && width_ < wide_enough) group_ = grouped_width / width_;
+  }
+
+  // Few results of many elements: the elements are cut into pieces, whose number depends on the shape only.
+  void choose_pieces(double nanoseconds) {
+    threads_ = threads_for(nanoseconds);
+    const std::int64_t blocks = outer_.count() * chunks_;
+    constexpr std::int64_t enough_blocks = 32, smallest_piece = 65536;
+    if (blocks == 0 || blocks >= enough_blocks || extent_.count == 0) return;
+    const std::int64_t wanted = (enough_blocks + blocks - 1) / blocks;
+    pieces_ = std::clamp<std::int64_t>(extent_.count * chunk_ / smallest_piece, 1, std::min(wanted, extent_.count));
+    if (pieces_ == 1) return;
+    const auto partials = static_cast<std::size_t>(blocks * pieces_ * chunk_);
+    first_at_ = layout_.reserve(partials * rules_.first_size);
+    second_at_ = layout_.reserve(partials * rules_.second_size);
+  }
+
+  Range columns_of(std::int64_t chunk) const { return {chunk * chunk_, std::min(width_, (chunk + 1) * chunk_)}; }
+
+  /// Folds the elements with the given numbers, in the order of the walk, into `width` partial results, which have room
+  /// for fold_columns.
+  void fold_range(const std::byte* in, Range elements, std::int64_t width, void* first, void* second) const {
+    if (group_ > 1 && elements.size() >= 4 * group_) return fold_groups(in, elements, width, first);
+    rules_.start(first, second, width);
+    for (std::int64_t at = elements.begin; at < elements.end;) {
+      const std::int64_t within = at % line_;
+      const std::int64_t count = std::min(line_ - within, elements.end - at);
+      const std::byte* from = in + (around_.at(at / line_)[0] + within * line_stride_) * in_size_;
+      const std::int64_t before = index_from_start_ ? at : at - elements.begin;
+      if (in_columns_) {
+        loops_.columns(from, count, line_stride_, width, column_stride_, first, second, before);
+      } else {
+        loops_.line(from, count, line_stride_, first, second, before);
+      }
+      at += count;
+    }
+  }
+
+  void fold_groups(const std::byte* in, Range elements, std::int64_t width, void* first) const {
+    const std::byte* from = in + elements.begin * line_stride_ * in_size_;
+    const std::int64_t rows = elements.size() / group_, rest = elements.size() % group_;
+    rules_.start(first, nullptr, width * group_);
+    loops_.columns(from, rows, line_stride_ * group_, width * group_, column_stride_, first, nullptr, 0);
+    from += rows * group_ * line_stride_ * in_size_;
+    loops_.columns(from, rest, line_stride_, width, column_stride_, first, nullptr, 0);
+    for (std::int64_t group = 1; group < group_; ++group) {
+      const std::byte* other =
+          static_cast<const std::byte*>(first) + static_cast<std::size_t>(group * width) * rules_.first_size;
+      rules_.join(first, nullptr, rows, other, nullptr, rows, width);
+    }
+  }
+
+  void fold_blocks(const std::byte* in, std::byte* out, Range blocks) const {
+    alignas(64) double first[fold_columns], second[fold_columns];
+    outer_.each({blocks.begin / chunks_, (blocks.end + chunks_ - 1) / chunks_},
+                [&](std::int64_t index, const Walk<2>::Offsets& offsets) {
+                  const std::int64_t begin = std::max(blocks.begin - index * chunks_, std::int64_t{0});
+                  const std::int64_t end = std::min(blocks.end - index * chunks_, chunks_);
+                  for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+                    const Range columns = columns_of(chunk);
+                    fold_range(in + (offsets[0] + columns.begin * column_stride_) * in_size_, {0, extent_.count},
+                               columns.size(), first, second);
+                    rules_.finish(first, second, columns.size(), extent_,
+                                  out + (offsets[1] + columns.begin * column_out_) * out_size_, column_out_);
+                  }
+                });
+  }
+
+  void* first_of(std::byte* partials, std::int64_t unit) const {
+    return partials + first_at_ + static_cast<std::size_t>(unit * chunk_) * rules_.first_size;
+  }
+  void* second_of(std::byte* partials, std::int64_t unit) const {
+    return partials + second_at_ + static_cast<std::size_t>(unit * chunk_) * rules_.second_size;
+  }
+
+  void fold_piece(const std::byte* in, std::byte* partials, std::int64_t unit) const {
+    alignas(64) double first[fold_columns], second[fold_columns];
+    const std::int64_t block = unit / pieces_;
+    const Range columns = columns_of(block % chunks_);
+    const std::int64_t offset = outer_.at(block / chunks_)[0] + columns.begin * column_stride_;
+    fold_range(in + offset * in_size_, share(extent_.count, unit % pieces_, pieces_), columns.size(), first, second);
+    std::memcpy(first_of(partials, unit), first, static_cast<std::size_t>(columns.size()) * rules_.first_size);
+    std::memcpy(second_of(partials, unit), second, static_cast<std::size_t>(columns.size()) * rules_.second_size);
+  }
+
+  void join_pieces(std::byte* partials, std::byte* out, std::int64_t block) const {
+    const Range columns = columns_of(block % chunks_);
+    const std::int64_t base = block * pieces_;
+    for (std::int64_t piece = 1; piece < pieces_; ++piece) {
+      const Range elements = share(extent_.count, piece, pieces_);
+      rules_.join(first_of(partials, base), second_of(partials, base), elements.begin, first_of(partials, base + piece),
+                  second_of(partials, base + piece), elements.size(), columns.size());
+    }
+    const std::int64_t offset = outer_.at(block / chunks_)[1] + columns.begin * column_out_;
+    rules_.finish(first_of(partials, base), second_of(partials, base), columns.size(), extent_,
+                  out + offset * out_size_, column_out_);
+  }
+
+  FoldLoops loops_;
+  FoldRules rules_;
+  FoldExtent extent_;
+  std::int64_t in_size_, out_size_, results_;
+  Walk<2> outer_;   // kept axes but the columns
+  Walk<2> around_;  // folded axes but the line
+  std::int64_t line_ = 1, line_stride_ = 1;
+  bool in_columns_ = false;
+  bool index_from_start_ = false;
+  std::int64_t width_ = 1, column_stride_ = 0, column_out_ = 1;
+  std::int64_t chunk_ = 1, chunks_ = 1, pieces_ = 1;
+  std::int64_t group_ = 1;  // rows that are taken as one
+  int threads_ = 1;
+  WorkspaceLayout layout_;
+  std::size_t first_at_ = 0, second_at_ = 0;
+};
+
+std::shared_ptr<const core::Kernel> prepare(const core::Step& step) { return std::make_shared<ReduceKernel>(step); }
+
+constexpr KernelEntry entries[] = {{OpId::sum, prepare},    {OpId::prod, prepare},     {OpId::mean, prepare},
+                                   {OpId::var, prepare},    {OpId::min, prepare},      {OpId::max, prepare},
+                                   {OpId::argmin, prepare}, {OpId::argmax, prepare},   {OpId::any, prepare},
+                                   {OpId::all, prepare},    {OpId::logsumexp, prepare}};
+
+}  // namespace
+
+std::span<const KernelEntry> reduce_kernels() { return entries; }
+
+}  // namespace tyto::cpu

@@ -1,0 +1,109 @@
+// searchsorted and histogram: binary search of many values in one sorted line, and the table of the sorting family.
+#include <algorithm>
+
+#include "devices/cpu/element_dispatch.hpp"
+#include "devices/cpu/sort/order_key.hpp"
+#include "devices/cpu/sort/sort.hpp"
+#include "devices/cpu/walk.hpp"
+#include "devices/cpu/workspace.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using KernelRef = std::shared_ptr<const core::Kernel>;
+using Addresses = std::span<const core::Address>;
+
+/// Elements of the line that come before the key: those below it, and with `after` those equal to it too. NaN is above
+/// everything.
+template <class T>
+std::int64_t position_of(KeyBits<T> key, const T* line, std::int64_t stride, std::int64_t count, bool after) {
+  std::int64_t low = 0;
+  while (count > 0) {
+    const std::int64_t half = count / 2;
+    const KeyBits<T> middle = OrderKey<T>::of(line[(low + half) * stride], false);
+    const bool before = after ? middle <= key : middle < key;
+    low = before ? low + half + 1 : low;
+    count = before ? count - half - 1 : half;
+  }
+  return low;
+}
+
+template <class T>
+KernelRef search_kernel(const core::Step& step) {
+  const core::View& sorted = step.inputs[0].view;
+  const bool right = std::get<core::AxisAttributes>(*step.attributes).flag;
+  const Walk<2> walk(std::array<core::View, 2>{step.inputs[1].view, step.outputs[0].view});
+  const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset;
+  const int workers = threads_for(static_cast<double>(walk.count()) * 30);
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    const T* line = reinterpret_cast<const T*>(inputs[0].pointer()) + offset;
+    const T* values = reinterpret_cast<const T*>(inputs[1].pointer());
+    auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer());
+    run_team(workers, [&](Team team) {
+      walk.each(share(walk.count(), team.member, team.size), [&](std::int64_t, const Walk<2>::Offsets& offsets) {
+        out[offsets[1]] = position_of(OrderKey<T>::of(values[offsets[0]], false), line, stride, length, right);
+      });
+    });
+  });
+}
+
+// Every thread counts for itself; whole numbers add up the same in any order.
+template <class T>
+KernelRef histogram_kernel(const core::Step& step) {
+  const core::View& edges = step.inputs[1].view;
+  const Walk<1> walk(std::array<core::View, 1>{step.inputs[0].view});
+  const std::int64_t length = edges.shape[0], stride = edges.strides[0], offset = edges.offset;
+  const std::int64_t bins = std::max<std::int64_t>(length - 1, 0), out_offset = step.outputs[0].view.offset;
+  const int workers = threads_for(static_cast<double>(walk.count()) * 30);
+  WorkspaceLayout layout;
+  std::size_t distance = 0;
+  layout.reserve_each(static_cast<std::size_t>(workers), static_cast<std::size_t>(bins) * sizeof(std::int64_t),
+                      distance);
+  const auto count_values = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
+    if (bins == 0) return;
+    const T* x = reinterpret_cast<const T*>(inputs[0].pointer());
+    const T* line = reinterpret_cast<const T*>(inputs[1].pointer()) + offset;
+    auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer()) + out_offset;
+    run_team(workers, [&](Team team) {
+      auto* counts = at<std::int64_t>(workspace.pointer(), static_cast<std::size_t>(team.member) * distance);
+      std::fill_n(counts, bins, 0);
+      const auto top = OrderKey<T>::of(line[(length - 1) * stride], false);
+      walk.each(share(walk.count(), team.member, team.size), [&](std::int64_t, const Walk<1>::Offsets& offsets) {
+        const auto key = OrderKey<T>::of(x[offsets[0]], false);
+        if (is_stored_float<T> && key == OrderKey<T>::last) return;  // NaN is in no bin
+        // The last bin holds its upper edge too.
+        const std::int64_t bin = key == top ? bins - 1 : position_of(key, line, stride, length, true) - 1;
+        if (bin >= 0 && bin < bins) ++counts[bin];
+      });
+      team.barrier();
+      const Range mine = share(bins, team.member, team.size, 8);
+      std::fill(out + mine.begin, out + mine.end, 0);
+      for (int member = 0; member < team.size; ++member) {
+        const auto* theirs = at<std::int64_t>(workspace.pointer(), static_cast<std::size_t>(member) * distance);
+        for (std::int64_t bin = mine.begin; bin < mine.end; ++bin) out[bin] += theirs[bin];
+      }
+    });
+  };
+  return make_kernel(count_values, layout.bytes());
+}
+
+constexpr KernelEntry entries[] = {{core::OpId::sort, prepare_sort},
+                                   {core::OpId::argsort, prepare_argsort},
+                                   {core::OpId::topk, prepare_topk},
+                                   {core::OpId::searchsorted, prepare_searchsorted},
+                                   {core::OpId::histogram, prepare_histogram}};
+
+}  // namespace
+
+KernelRef prepare_searchsorted(const core::Step& step) {
+  return with_element(step.inputs[0].dtype, [&]<class T>(std::type_identity<T>) { return search_kernel<T>(step); });
+}
+
+KernelRef prepare_histogram(const core::Step& step) {
+  return with_element(step.inputs[0].dtype, [&]<class T>(std::type_identity<T>) { return histogram_kernel<T>(step); });
+}
+
+std::span<const KernelEntry> sort_kernels() { return entries; }
+
+}  // namespace tyto::cpu

@@ -1,0 +1,139 @@
+// The loops of strided copies: runs of bytes, lines of elements, and blocks where one side is transposed.
+#include "devices/cpu/strided_copy.hpp"
+
+#include <cstring>
+
+namespace tyto::cpu {
+
+namespace {
+
+/// Elements of a long run that one unit copies, and rows and columns of a transposed block.
+constexpr std::int64_t run_length = 16384, block_side = 16;
+
+/// Rows of fewer elements are copied many at a time.
+constexpr std::int64_t short_row = 8, rows_together = 512;
+
+std::int64_t size_of_step(std::int64_t stride) { return stride < 0 ? -stride : stride; }
+
+template <class U>
+void copy_run(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  std::memcpy(to, from, static_cast<std::size_t>(block.columns) * sizeof(U));
+}
+
+template <class U>
+void copy_line(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  const auto* x = reinterpret_cast<const U*>(from);
+  auto* y = reinterpret_cast<U*>(to);
+  if (block.to_column == 1 && block.from_column == 0) {
+    const U value = x[0];
+    for (std::int64_t j = 0; j < block.columns; ++j) y[j] = value;
+  } else if (block.to_column == 1) {
+    for (std::int64_t j = 0; j < block.columns; ++j) y[j] = x[j * block.from_column];
+  } else {
+    for (std::int64_t j = 0; j < block.columns; ++j) y[j * block.to_column] = x[j * block.from_column];
+  }
+}
+
+template <class U>
+void copy_rectangle(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  for (std::int64_t first = 0; first < block.columns; first += block_side) {
+    const std::int64_t last = std::min(first + block_side, block.columns);
+    for (std::int64_t i = 0; i < block.rows; ++i) {
+      const auto* x = reinterpret_cast<const U*>(from) + i * block.from_row;
+      auto* y = reinterpret_cast<U*>(to) + i * block.to_row;
+      for (std::int64_t j = first; j < last; ++j) y[j * block.to_column] = x[j * block.from_column];
+    }
+  }
+}
+
+// Short rows: down each column, so that the inner loop is long.
+template <class U>
+void copy_narrow(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  for (std::int64_t j = 0; j < block.columns; ++j) {
+    const auto* x = reinterpret_cast<const U*>(from) + j * block.from_column;
+    auto* y = reinterpret_cast<U*>(to) + j * block.to_column;
+    for (std::int64_t i = 0; i < block.rows; ++i) y[i * block.to_row] = x[i * block.from_row];
+  }
+}
+
+template <class U>
+auto copy_function(const CopyBlock& block) {
+  if (block.rows > 1) return block.columns < short_row ? copy_narrow<U> : copy_rectangle<U>;
+  return block.from_column == 1 && block.to_column == 1 ? copy_run<U> : copy_line<U>;
+}
+
+}  // namespace
+
+StridedCopy::StridedCopy(const core::View& from, const core::View& to, std::size_t element)
+    : element_(static_cast<std::int64_t>(element)) {
+  bytes_ = to.count() * element_;
+  std::array<core::View, 2> views{from, to};
+  core::collapse(views);
+  same_layout_ = views[0].strides == views[1].strides;
+  shift_ = (from.offset - to.offset) * element_;
+
+  const auto take = [&](std::size_t axis, std::int64_t& from_stride, std::int64_t& to_stride) {
+    const std::int64_t length = views[0].shape[axis];
+    from_stride = views[0].strides[axis];
+    to_stride = views[1].strides[axis];
+    for (core::View& view : views) {
+      view.shape.erase(axis);
+      view.strides.erase(axis);
+    }
+    return length;
+  };
+  if (!views[0].shape.empty() && bytes_ != 0) {
+    block_.columns = take(views[0].shape.size() - 1, block_.from_column, block_.to_column);
+    // Where another axis lies closer together in the source, both go in blocks that use whole cache lines of either.
+    std::size_t nearest = views[0].shape.size();
+    for (std::size_t axis = 0; axis < views[0].shape.size(); ++axis) {
+      const std::int64_t step = size_of_step(views[0].strides[axis]);
+      const std::int64_t best =
+          nearest == views[0].shape.size() ? size_of_step(block_.from_column) : size_of_step(views[0].strides[nearest]);
+      if (step != 0 && step < best) nearest = axis;
+    }
+    if (block_.columns < short_row && !views[0].shape.empty()) nearest = views[0].shape.size() - 1;
+    if (nearest != views[0].shape.size()) block_.rows = take(nearest, block_.from_row, block_.to_row);
+  }
+  outer_ = Walk<2>(std::move(views));
+  chunk_ = block_.rows == 1 ? run_length : block_.columns < short_row ? rows_together : block_side;
+  chunks_ = ((block_.rows > 1 ? block_.rows : block_.columns) + chunk_ - 1) / chunk_;
+  switch (element) {
+    case 1: copy_ = copy_function<std::uint8_t>(block_); break;
+    case 2: copy_ = copy_function<std::uint16_t>(block_); break;
+    case 4: copy_ = copy_function<std::uint32_t>(block_); break;
+    default: copy_ = copy_function<std::uint64_t>(block_); break;
+  }
+}
+
+void StridedCopy::run(const std::byte* from, std::byte* to, Range units) const {
+  if (units.size() <= 0) return;
+  if (chunks_ == 1) {
+    outer_.each(units, [&](std::int64_t, const Walk<2>::Offsets& offsets) {
+      copy_(from + offsets[0] * element_, to + offsets[1] * element_, block_);
+    });
+    return;
+  }
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    const auto offsets = outer_.at(unit / chunks_);
+    const std::int64_t begin = unit % chunks_ * chunk_;
+    CopyBlock part = block_;
+    std::int64_t from_step = part.from_column, to_step = part.to_column;
+    if (part.rows > 1) {
+      part.rows = std::min(chunk_, part.rows - begin);
+      from_step = part.from_row;
+      to_step = part.to_row;
+    } else {
+      part.columns = std::min(chunk_, part.columns - begin);
+    }
+    copy_(from + (offsets[0] + begin * from_step) * element_, to + (offsets[1] + begin * to_step) * element_, part);
+  }
+}
+
+void CopyList::add(std::size_t input, const core::View& from, const core::View& to, std::size_t element) {
+  if (to.count() == 0) return;
+  items_.push_back({input, StridedCopy(from, to, element)});
+  bytes_ += items_.back().copy.bytes();
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,46 @@
+// The process-wide thread count.
+#include "devices/cpu/threads.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include <tyto/error.hpp>
+
+namespace tyto::cpu {
+
+namespace {
+
+int initial_threads() noexcept {
+  if (const char* wish = std::getenv("TYTO_THREADS")) {
+    const long count = std::strtol(wish, nullptr, 10);
+    if (count >= 1 && count <= 1024) return static_cast<int>(count);
+  }
+#if defined(_OPENMP)
+  return std::max(1, omp_get_max_threads());
+#else
+  return 1;
+#endif
+}
+
+std::atomic<int>& thread_count() noexcept {
+  static std::atomic<int> count{initial_threads()};
+  return count;
+}
+
+}  // namespace
+
+int threads() noexcept { return thread_count().load(std::memory_order_relaxed); }
+
+void set_threads(int count) {
+  if (count < 1) throw ValueError("set_threads: the count must be at least 1, got " + std::to_string(count));
+  thread_count().store(count, std::memory_order_relaxed);
+}
+
+int threads_for(double nanoseconds) noexcept {
+  constexpr double shortest_region = 20'000, share_per_thread = 10'000;
+  if (nanoseconds < shortest_region) return 1;
+  return static_cast<int>(std::min<double>(threads(), nanoseconds / share_per_thread));
+}
+
+}  // namespace tyto::cpu

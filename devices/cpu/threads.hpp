@@ -1,0 +1,68 @@
+// How many threads a heavy step uses, and the one way in which kernels use them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+namespace tyto::cpu {
+
+/// Threads that kernels prepared from now on may use: set_threads, else TYTO_THREADS, else what OpenMP offers.
+int threads() noexcept;
+
+/// Sets threads() for the whole process; throws ValueError unless count is positive.
+void set_threads(int count);
+
+/// Threads worth waking for work that one thread finishes in so many nanoseconds. Waking a sleeping thread costs
+/// up to 60 us, a spinning one below 1 us: below 20 us of work the calling thread stays alone.
+int threads_for(double nanoseconds) noexcept;
+
+/// A half-open range of work items.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const noexcept { return end - begin; }
+};
+
+/// The share of `part` when `total` items are dealt to `parts` in runs that are multiples of `grain`.
+inline Range share(std::int64_t total, std::int64_t part, std::int64_t parts, std::int64_t grain = 1) noexcept {
+  const std::int64_t grains = (total + grain - 1) / grain;
+  const std::int64_t base = grains / parts, extra = grains % parts;
+  const std::int64_t first = part * base + std::min(part, extra);
+  const std::int64_t last = first + base + (part < extra ? 1 : 0);
+  return {std::min(first * grain, total), std::min(last * grain, total)};
+}
+
+/// A member's view of the threads that run one step together.
+struct Team {
+  int member = 0;
+  int size = 1;
+
+  /// Waits for the other members; every member must call it equally often.
+  void barrier() const noexcept {
+#if defined(_OPENMP)
+    if (size > 1) {
+#pragma omp barrier
+    }
+#endif
+  }
+};
+
+/// Runs body(Team) on at most `wanted` threads in one parallel region. The system may grant fewer, so the body divides
+/// its work by Team::size. The body must not throw.
+template <class Body>
+void run_team([[maybe_unused]] int wanted, const Body& body) {
+#if defined(_OPENMP)
+  if (wanted > 1) {
+#pragma omp parallel num_threads(wanted)
+    body(Team{omp_get_thread_num(), omp_get_num_threads()});
+    return;
+  }
+#endif
+  body(Team{});
+}
+
+}  // namespace tyto::cpu

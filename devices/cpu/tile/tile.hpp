@@ -1,0 +1,109 @@
+// The register tile: the one inner kernel that matrix products and convolutions are made of.
+#pragma once
+
+#include <cstdint>
+
+#include "devices/cpu/instruction_set.hpp"
+
+namespace tyto::cpu {
+
+/// Rows of the largest tile, whatever the type and the instruction set.
+inline constexpr int tile_rows = 6;
+/// Elements of the widest tile row: room for one row of any tile.
+inline constexpr int widest_tile = 64;
+
+/// One tile of work: c[r][j] = sum over segments s and steps i of rows[s][r][first + i * row_step] * b[s][i][j].
+///
+/// Rows are addresses, not a matrix: a convolution points them at input pixels (at zeros for padding), a product at
+/// rows of its left operand, and neither copies anything.
+template <class T>
+struct TileArguments {
+  const T* const* rows = nullptr;  ///< segments x tile_rows addresses
+  std::int64_t segments = 0;
+  std::int64_t first = 0;     ///< elements to skip in each row
+  std::int64_t steps = 0;     ///< elements of each row that take part
+  std::int64_t row_step = 1;  ///< elements from one of them to the next
+  const T* b = nullptr;       ///< segments x steps rows of `columns` elements, whole vectors readable
+  std::int64_t b_step = 0;    ///< elements between rows of b
+  T* c = nullptr;
+  const std::int64_t* c_offsets = nullptr;  ///< where each row of the tile starts in c
+  int columns = 0;                          ///< columns stored; at most vectors * lanes
+  const T* bias = nullptr;                  ///< `columns` values added to each row
+  const T* residual = nullptr;              ///< laid out like c, added to it
+  bool accumulate = false;                  ///< add to what c holds
+  bool relu = false;                        ///< last: max(value, 0), NaN kept
+};
+
+template <class T>
+using TileFunction = void (*)(const TileArguments<T>&) noexcept;
+
+/// Few rows times many columns that lie contiguous: c[r][j] = sum over i of rows[r][i] * b[j * b_step + i].
+template <class T>
+struct DotArguments {
+  const T* const* rows = nullptr;
+  int row_count = 0;  ///< at most dot_rows
+  const T* b = nullptr;
+  std::int64_t b_step = 0;  ///< elements between columns of b
+  std::int64_t steps = 0;
+  std::int64_t columns = 0;
+  T* c = nullptr;
+  const std::int64_t* c_offsets = nullptr;
+  const T* bias = nullptr;
+  bool accumulate = false;
+  bool relu = false;
+};
+
+/// Rows that one pass over the columns serves.
+inline constexpr int dot_rows = 4;
+
+template <class T>
+using DotFunction = void (*)(const DotArguments<T>&) noexcept;
+
+/// Sums of products channel by channel: out[j] = sum over i of x[i][j] * y[i][j], the whole of a depthwise convolution.
+template <class T>
+struct ChannelArguments {
+  const T* const* x = nullptr;
+  const T* const* y = nullptr;
+  std::int64_t count = 0;     ///< addresses in x and y
+  std::int64_t channels = 0;  ///< elements at each address
+  T* out = nullptr;
+  const T* bias = nullptr;
+  const T* residual = nullptr;
+  bool accumulate = false;
+  bool relu = false;
+};
+
+template <class T>
+using ChannelFunction = void (*)(const ChannelArguments<T>&) noexcept;
+
+/// The tiles of one type for one instruction set.
+template <class T>
+struct TileSet {
+  DotFunction<T> dots = nullptr;
+  ChannelFunction<T> channels = nullptr;
+  int lanes = 0;                            ///< elements of a vector
+  int max_vectors = 0;                      ///< vectors of the widest tile row
+  TileFunction<T> tile[tile_rows][4] = {};  ///< by rows - 1 and vectors - 1
+
+  /// Columns of the widest tile.
+  int width() const noexcept { return lanes * max_vectors; }
+};
+
+/// The tiles for a set; narrower ones where the build lacks it.
+template <class T>
+const TileSet<T>& tiles(InstructionSet set) noexcept;
+
+namespace baseline {
+const TileSet<float>& tiles_f32() noexcept;
+const TileSet<double>& tiles_f64() noexcept;
+}  // namespace baseline
+namespace avx2 {
+const TileSet<float>& tiles_f32() noexcept;
+const TileSet<double>& tiles_f64() noexcept;
+}  // namespace avx2
+namespace avx512 {
+const TileSet<float>& tiles_f32() noexcept;
+const TileSet<double>& tiles_f64() noexcept;
+}  // namespace avx512
+
+}  // namespace tyto::cpu

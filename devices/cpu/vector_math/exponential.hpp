@@ -1,0 +1,122 @@
+// exp and what is made of it: exp2, expm1, sinh, cosh, tanh, sigmoid.
+#pragma once
+
+#include "devices/cpu/vector_math/bits.hpp"
+
+namespace tyto::cpu::TYTO_ISA {
+
+/// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
+TYTO_VECTOR_INLINE float exp_series(float r) {
+  return polynomial(r, 0.5f, 1.666657694e-1f, 4.166655455e-2f, 8.363187671e-3f, 1.392619435e-3f);
+}
+TYTO_VECTOR_INLINE double exp_series(double r) {
+  return polynomial(r, 5.00000000000000102e-1, 1.66666666666666675e-1, 4.16666666666240788e-2, 8.33333333333005806e-3,
+                    1.38888889172382326e-3, 1.98412698630724699e-4, 2.4801521257866648e-5, 2.75572684307070998e-6,
+                    2.76201065595141668e-7, 2.51003994254519854e-8);
+}
+
+/// x = n ln(2) + r, n integral and |r| <= ln(2) / 2.
+template <class T>
+struct ExpArgument {
+  T n;
+  T r;
+};
+
+/// ln(2) in two parts; the first has few enough bits for n times it to be exact.
+template <class T>
+struct Ln2;
+template <>
+struct Ln2<float> {
+  static constexpr float high = 0x1.62e4p-1f, low = 0x1.7f7d1cp-20f, reciprocal = 0x1.715476p+0f;
+};
+template <>
+struct Ln2<double> {
+  static constexpr double high = 0x1.62e42fefa38p-1, low = 0x1.ef35793c7673p-45, reciprocal = 0x1.71547652b82fep+0;
+};
+
+template <class T>
+TYTO_VECTOR_INLINE ExpArgument<T> split_exponent(T x) {
+  const T n = mul_add(x, Ln2<T>::reciprocal, Format<T>::shifter) - Format<T>::shifter;
+  return {n, mul_add(n, -Ln2<T>::low, mul_add(n, -Ln2<T>::high, x))};
+}
+
+/// Beyond these exp is 0 and infinity.
+TYTO_VECTOR_INLINE float clamp_exponent(float x) { return clamp(x, -104.0f, 89.5f); }
+TYTO_VECTOR_INLINE double clamp_exponent(double x) { return clamp(x, -746.0, 710.5); }
+
+/// e^x * 2^k, with one rounding at the end even where e^x alone would overflow or lose bits.
+template <class T>
+TYTO_VECTOR_INLINE T exp_scaled(T x, T k) {
+  const ExpArgument<T> a = split_exponent(clamp_exponent(x));
+  const T p = mul_add(a.r * a.r, exp_series(a.r), a.r) + T(1);
+  return scale(p, a.n + k);
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T exp(T x) {
+  return exp_scaled(x, T(0));
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T exp2(T x) {
+  constexpr T low = sizeof(T) == 4 ? T(-151) : T(-1076), high = sizeof(T) == 4 ? T(128) : T(1024);
+  const T c = clamp(x, low, high);
+  const T n = (c + Format<T>::shifter) - Format<T>::shifter;
+  const T r = (c - n) * T(0x1.62e42fefa39efp-1);
+  return scale(mul_add(r * r, exp_series(r), r) + T(1), n);
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T expm1(T x) {
+  // Below -40 the answer is -1 in either format; above the upper end it is infinity, and n no larger than half of 2^n
+  // bears.
+  const T c = clamp(x, T(-40), sizeof(T) == 4 ? T(89) : T(710));
+  const ExpArgument<T> a = split_exponent(c);
+  const T p = mul_add(a.r * a.r, exp_series(a.r), a.r);
+  // Half of 2^n throughout: 2^n alone overflows for the largest n whose result does not.
+  const T half = power_of_two_shifted((a.n - T(1)) + Format<T>::shifter);
+  const T whole = T(2) * mul_add(half, p, half - T(0.5));
+  // At n = 0 the series alone is the answer, to its last bit; adding 0 would lose the sign of zero.
+  const T near = select(x == T(0), x, p);
+  return select(a.n == T(0), near, whole);
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T sigmoid(T x) {
+  // Of e^-|x| so that neither side overflows and small results keep all their bits.
+  const T e = exp(-abs(x));
+  return select(x < T(0), e, T(1)) / (T(1) + e);
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T tanh(T x) {
+  const T t = expm1(T(-2) * abs(x));
+  return copysign(t / (T(2) + t), x);
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T cosh(T x) {
+  const T half_exp = exp_scaled(abs(x), T(-1));
+  return half_exp + T(0.25) / half_exp;
+}
+
+/// (sinh(x) - x) / x^3 of z = x^2 <= 1.
+TYTO_VECTOR_INLINE float sinh_series(float z) {
+  return polynomial(z, 1.666666665e-1f, 8.333339678e-3f, 1.983810133e-4f, 2.806285358e-6f);
+}
+TYTO_VECTOR_INLINE double sinh_series(double z) {
+  return polynomial(z, 1.66666666666666667e-1, 8.33333333333329933e-3, 1.98412698413242252e-4, 2.75573191913687416e-6,
+                    2.5052117698709823e-8, 1.60576793498202312e-10, 7.74618855614232637e-13);
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T sinh(T x) {
+  const T a = abs(x);
+  const T half_exp = exp_scaled(a, T(-1));
+  const T far = half_exp - T(0.25) / half_exp;
+  const T z = a * a;
+  const T near = mul_add(a * z, sinh_series(z), a);
+  return copysign(select(a < T(1), near, far), x);
+}
+
+}  // namespace tyto::cpu::TYTO_ISA

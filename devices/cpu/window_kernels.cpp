@@ -1,0 +1,158 @@
+// Convolution, pooling and resizing as kernels of the device: attributes in, prepared routines out.
+#include "devices/cpu/convolution/convolution.hpp"
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/pooling/maximum_pick.hpp"
+#include "devices/cpu/pooling/pooling.hpp"
+#include "devices/cpu/upsampling/upsampling.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+
+const core::WindowAttributes& attributes_of(const core::Step& step) {
+  return std::get<core::WindowAttributes>(*step.attributes);
+}
+
+std::ptrdiff_t skipped(const core::Operand& operand) {
+  return static_cast<std::ptrdiff_t>(operand.view.offset) * static_cast<std::ptrdiff_t>(size_of(operand.dtype));
+}
+
+/// Axes of a window over an input of shape `shape`, (batch, spatial..., channels).
+std::vector<WindowAxis> axes_of(const core::WindowAttributes& attributes, const Shape& shape) {
+  std::vector<WindowAxis> axes;
+  for (std::size_t i = 0; i < attributes.window.size(); ++i) {
+    axes.push_back({shape[i + 1], attributes.window[i], attributes.stride[i], attributes.dilation[i],
+                    attributes.before[i], attributes.after[i]});
+  }
+  return axes;
+}
+
+/// The steps' three tensors in a convolution's terms: which operand, or the result, plays which part.
+std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& step) {
+  const core::WindowAttributes& attributes = attributes_of(step);
+  ConvolutionProblem problem;
+  problem.dtype = step.outputs[0].dtype;
+  problem.groups = attributes.groups;
+  const Shape* image = &step.inputs[0].view.shape;
+  const Shape* kernel = &step.inputs[1].view.shape;
+  if (step.op == OpId::convolution_input_gradient) {
+    problem.pass = ConvolutionPass::backward_input;
+    image = &step.outputs[0].view.shape;
+  } else if (step.op == OpId::convolution_kernel_gradient) {
+    problem.pass = ConvolutionPass::backward_kernel;
+    kernel = &step.outputs[0].view.shape;
+  }
+  problem.batch = (*image)[0];
+  problem.in_channels = image->back();
+  problem.out_channels = kernel->back();
+  problem.axes = axes_of(attributes, *image);
+  const Convolution convolution = prepare_convolution(problem);
+  const std::ptrdiff_t first = skipped(step.inputs[0]);
+  const std::ptrdiff_t second = skipped(step.inputs[1]);
+  return make_kernel(
+      [convolution, pass = problem.pass, first, second](std::span<const core::Address> in,
+                                                        std::span<const core::Address> out, core::Address workspace) {
+        const void* a = in[0].pointer() + first;
+        const void* b = in[1].pointer() + second;
+        ConvolutionArguments arguments;
+        switch (pass) {
+          case ConvolutionPass::forward: arguments.input = a, arguments.kernel = b; break;
+          case ConvolutionPass::backward_input: arguments.output_gradient = a, arguments.kernel = b; break;
+          case ConvolutionPass::backward_kernel: arguments.input = a, arguments.output_gradient = b; break;
+        }
+        arguments.result = out[0].pointer();
+        arguments.workspace = workspace.pointer();
+        convolution.run(arguments);
+      },
+      convolution.workspace_bytes());
+}
+
+std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step) {
+  PoolingProblem problem;
+  problem.kind =
+      step.op == OpId::max_pool || step.op == OpId::max_pool_gradient ? PoolingKind::maximum : PoolingKind::average;
+  problem.backward = step.op == OpId::max_pool_gradient || step.op == OpId::average_pool_gradient;
+  problem.dtype = step.outputs[0].dtype;
+  const Shape& image = problem.backward ? step.outputs[0].view.shape : step.inputs[0].view.shape;
+  problem.batch = image[0];
+  problem.channels = image.back();
+  problem.axes = axes_of(attributes_of(step), image);
+  problem.count_padding = attributes_of(step).count_padding;
+  const Pooling pooling = prepare_pooling(problem);
+  const bool has_input = step.op != OpId::average_pool_gradient;
+  const std::size_t gradient = has_input ? 1 : 0;
+  const std::ptrdiff_t first = skipped(step.inputs[0]);
+  const std::ptrdiff_t last = skipped(step.inputs.back());
+  return make_kernel(
+      [pooling, backward = problem.backward, has_input, gradient, first, last](
+          std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
+        PoolingArguments arguments;
+        if (has_input) arguments.input = in[0].pointer() + first;
+        if (backward) arguments.output_gradient = in[gradient].pointer() + last;
+        arguments.result = out[0].pointer();
+        arguments.workspace = workspace.pointer();
+        pooling.run(arguments);
+      },
+      pooling.workspace_bytes());
+}
+
+std::shared_ptr<const core::Kernel> prepare_pick(const core::Step& step) {
+  const Shape& image = step.inputs[0].view.shape;
+  const MaximumPick pick(step.inputs[0].dtype, image[0], image.back(), axes_of(attributes_of(step), image));
+  const std::ptrdiff_t first = skipped(step.inputs[0]);
+  const std::ptrdiff_t second = skipped(step.inputs[1]);
+  return make_kernel(
+      [pick, first, second](std::span<const core::Address> in, std::span<const core::Address> out, core::Address) {
+        pick.run(in[0].pointer() + first, in[1].pointer() + second, out[0].pointer());
+      });
+}
+
+std::shared_ptr<const core::Kernel> prepare_upsampling_step(const core::Step& step) {
+  UpsamplingProblem problem;
+  const bool nearest = step.op == OpId::upsample_nearest || step.op == OpId::upsample_nearest_gradient;
+  problem.kind = nearest ? UpsamplingKind::nearest : UpsamplingKind::bilinear;
+  problem.backward = step.op == OpId::upsample_nearest_gradient || step.op == OpId::upsample_bilinear_gradient;
+  problem.dtype = step.outputs[0].dtype;
+  const Shape& small = problem.backward ? step.outputs[0].view.shape : step.inputs[0].view.shape;
+  const Shape& large = problem.backward ? step.inputs[0].view.shape : step.outputs[0].view.shape;
+  problem.batch = small[0];
+  problem.channels = small.back();
+  problem.in_height = small[1], problem.in_width = small[2];
+  problem.out_height = large[1], problem.out_width = large[2];
+  const Upsampling upsampling = prepare_upsampling(problem);
+  const std::ptrdiff_t offset = skipped(step.inputs[0]);
+  return make_kernel(
+      [upsampling, offset](std::span<const core::Address> in, std::span<const core::Address> out,
+                           core::Address workspace) {
+        UpsamplingArguments arguments;
+        arguments.source = in[0].pointer() + offset;
+        arguments.result = out[0].pointer();
+        arguments.workspace = workspace.pointer();
+        upsampling.run(arguments);
+      },
+      upsampling.workspace_bytes());
+}
+
+}  // namespace
+
+std::span<const KernelEntry> window_kernels() {
+  static constexpr KernelEntry entries[] = {
+      {OpId::convolution, prepare_convolution_step, all_dense},
+      {OpId::convolution_input_gradient, prepare_convolution_step, all_dense},
+      {OpId::convolution_kernel_gradient, prepare_convolution_step, all_dense},
+      {OpId::max_pool, prepare_pooling_step, all_dense},
+      {OpId::max_pool_gradient, prepare_pooling_step, all_dense},
+      {OpId::max_pool_pick, prepare_pick, all_dense},
+      {OpId::average_pool, prepare_pooling_step, all_dense},
+      {OpId::average_pool_gradient, prepare_pooling_step, all_dense},
+      {OpId::upsample_nearest, prepare_upsampling_step, all_dense},
+      {OpId::upsample_nearest_gradient, prepare_upsampling_step, all_dense},
+      {OpId::upsample_bilinear, prepare_upsampling_step, all_dense},
+      {OpId::upsample_bilinear_gradient, prepare_upsampling_step, all_dense},
+  };
+  return entries;
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,137 @@
+// Matrix products by CLBlast, whose own temporary memory is planned with everything else.
+#include "devices/opencl/matrix_product.hpp"
+
+#if defined(TYTO_HAVE_CLBLAST)
+
+#include <clblast.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "engine/core/text.hpp"
+#include "tyto/error.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+using core::text;
+
+void check_blast(clblast::StatusCode status, const std::string& what) {
+  if (status == clblast::StatusCode::kSuccess) return;
+  throw DeviceError(
+      text(what, ": CLBlast reports ", error_name(static_cast<cl_int>(status)), " (", static_cast<int>(status), ")"));
+}
+
+// How BLAS reads a matrix: rows follow each other with a leading dimension, or columns do.
+struct Layout {
+  bool readable = false;
+  clblast::Transpose transpose = clblast::Transpose::kNo;
+  std::size_t leading = 0;
+};
+
+Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column) {
+  const bool row_major = (column == 1 || columns == 1) && (row >= columns || rows == 1);
+  if (row_major)
+    return {true, clblast::Transpose::kNo, static_cast<std::size_t>(std::max(rows == 1 ? columns : row, columns))};
+  const bool column_major = (row == 1 || rows == 1) && (column >= rows || columns == 1);
+  if (column_major)
+    return {true, clblast::Transpose::kYes, static_cast<std::size_t>(std::max(columns == 1 ? rows : column, rows))};
+  return {};
+}
+
+template <class T>
+class ClblastKernel final : public core::Kernel {
+ public:
+  ClblastKernel(const Context& context, const MatrixProduct& product, const Layout& a, const Layout& b, const Layout& c)
+      : context_(context), product_(product), a_(a), b_(b), c_(c), what_(context.name + ": matmul") {
+    const std::int64_t batches = product.batch[0].count();
+    for (std::int64_t i = 0; i < batches; ++i) {
+      std::array<std::size_t, 3> starts{};
+      for (std::size_t o = 0; o < 3; ++o)
+        starts[o] = static_cast<std::size_t>(place(product.batch[o], i) + product.offset[o]);
+      starts_.push_back(starts);
+    }
+    cl_command_queue queue = context.queue.get();
+    std::size_t bytes = 0;
+    check_blast(clblast::GemmTempBufferSize<T>(clblast::Layout::kRowMajor, a.transpose, b.transpose, size(product.m),
+                                               size(product.n), size(product.k), 0, a.leading, 0, b.leading, 0,
+                                               c.leading, &queue, bytes),
+                what_);
+    workspace_ = bytes;
+  }
+
+  std::size_t workspace() const override { return workspace_; }
+
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address workspace) const override {
+    const core::Address addresses[3] = {inputs[0], inputs[1], outputs[0]};
+    const MemoryHandle temporary = scratch(workspace);
+    cl_command_queue queue = context_.queue.get();
+    for (const std::array<std::size_t, 3>& start : starts_) {
+      const auto at = [&](std::size_t o) { return addresses[o].offset / sizeof(T) + start[o]; };
+      const auto memory = [&](std::size_t o) { return static_cast<cl_mem>(addresses[o].memory); };
+      check_blast(
+          clblast::Gemm<T>(clblast::Layout::kRowMajor, a_.transpose, b_.transpose, size(product_.m), size(product_.n),
+                           size(product_.k), T(1), memory(0), at(0), a_.leading, memory(1), at(1), b_.leading, T(0),
+                           memory(2), at(2), c_.leading, &queue, nullptr, temporary.get()),
+          what_);
+    }
+  }
+
+ private:
+  static std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+  static std::int64_t place(const core::View& batch, std::int64_t index) {
+    std::int64_t at = 0;
+    for (std::size_t axis = batch.shape.size(); axis-- > 0;) {
+      at += index % batch.shape[axis] * batch.strides[axis];
+      index /= batch.shape[axis];
+    }
+    return at;
+  }
+
+  // CLBlast takes its temporary memory as a buffer without an offset.
+  MemoryHandle scratch(const core::Address& workspace) const {
+    if (workspace_ == 0) return {};
+    const cl_buffer_region region{workspace.offset, workspace_};
+    cl_int status = CL_SUCCESS;
+    MemoryHandle part(clCreateSubBuffer(static_cast<cl_mem>(workspace.memory), CL_MEM_READ_WRITE,
+                                        CL_BUFFER_CREATE_TYPE_REGION, &region, &status));
+    check(status, what_ + ": clCreateSubBuffer for its workspace");
+    return part;
+  }
+
+  const Context& context_;
+  MatrixProduct product_;
+  Layout a_, b_, c_;
+  std::string what_;
+  std::vector<std::array<std::size_t, 3>> starts_;  // elements, of a, b and c
+  std::size_t workspace_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const core::Kernel> clblast_kernel(const Context& context, const MatrixProduct& product) {
+  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch[2].count() == 0) return nullptr;
+  const Layout a = layout_of(product.m, product.k, product.row[0], product.column[0]);
+  const Layout b = layout_of(product.k, product.n, product.row[1], product.column[1]);
+  const Layout c = layout_of(product.m, product.n, product.row[2], product.column[2]);
+  if (!a.readable || !b.readable || !c.readable || c.transpose == clblast::Transpose::kYes) return nullptr;
+  if (product.dtype == DType::f32) return std::make_shared<ClblastKernel<float>>(context, product, a, b, c);
+  if (product.dtype == DType::f64) return std::make_shared<ClblastKernel<double>>(context, product, a, b, c);
+  return nullptr;
+}
+
+}  // namespace tyto::opencl
+
+#else
+
+namespace tyto::opencl {
+
+std::shared_ptr<const core::Kernel> clblast_kernel(const Context&, const MatrixProduct&) { return nullptr; }
+
+}  // namespace tyto::opencl
+
+#endif

@@ -1,0 +1,68 @@
+// Reads a device's limits and opens its context and queue.
+#include "devices/opencl/context.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/core/text.hpp"
+#include "tyto/version.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+bool offers(cl_device_id device, std::string_view extension) {
+  const std::string all = ' ' + text_of(device, CL_DEVICE_EXTENSIONS) + ' ';
+  return all.find(core::text(' ', extension, ' ')) != std::string::npos;
+}
+
+ContextHandle open_context(const std::string& name, cl_device_id device) {
+  cl_int status = CL_SUCCESS;
+  ContextHandle context(clCreateContext(nullptr, 1, &device, nullptr, nullptr, &status));
+  check(status, name + ": clCreateContext");
+  return context;
+}
+
+// In order: a step sees what the steps before it wrote, without an event for each.
+QueueHandle open_queue(const std::string& name, cl_context context, cl_device_id device) {
+  cl_int status = CL_SUCCESS;
+  QueueHandle queue(clCreateCommandQueue(context, device, 0, &status));
+  check(status, name + ": clCreateCommandQueue");
+  return queue;
+}
+
+// Everything that the binary of a program depends on beside its source and options.
+std::string identity_of(cl_device_id device) {
+  const auto platform = value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM);
+  return core::text("tyto ", tyto::version(), '\n', text_of(platform, CL_PLATFORM_NAME), '\n',
+                    text_of(platform, CL_PLATFORM_VERSION), '\n', text_of(device, CL_DEVICE_NAME), '\n',
+                    text_of(device, CL_DEVICE_VERSION), '\n', text_of(device, CL_DRIVER_VERSION));
+}
+
+}  // namespace
+
+Style natural_style(cl_device_id device) {
+  return (value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0 ? Style::cpu : Style::gpu;
+}
+
+Context::Context(std::string called, cl_device_id device, Style wanted, std::filesystem::path cache_directory)
+    : name(std::move(called)),
+      description(text_of(device, CL_DEVICE_NAME) + " (" +
+                  text_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM), CL_PLATFORM_NAME) + ")"),
+      id(device),
+      style(wanted),
+      has_f64(offers(device, "cl_khr_fp64")),
+      units(std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS), 1)),
+      context(open_context(name, device)),
+      queue(open_queue(name, context.get(), device)),
+      programs(context.get(), device, identity_of(device), std::move(cache_directory)) {
+  const auto most_items = value_of<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  group = std::bit_floor(std::clamp<std::size_t>(most_items, 1, 256));
+  alignment = std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8, 8);
+  max_buffer = static_cast<std::size_t>(value_of<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+  options = "-cl-std=CL1.2";
+  const auto single = value_of<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG);
+  if ((single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) options += " -cl-fp32-correctly-rounded-divide-sqrt";
+}
+
+}  // namespace tyto::opencl

@@ -1,0 +1,15 @@
+// The OpenCL devices of this machine.
+#pragma once
+
+#include <span>
+
+#include "engine/core/device.hpp"
+
+namespace tyto::opencl {
+
+/// All OpenCL devices, found once: "opencl:0", "opencl:1", ... Empty where there is no OpenCL at run time.
+/// The environment variable TYTO_OPENCL_DEVICE restricts them: a number picks the device of that number, any other
+/// text those whose own or platform's name contains it, "none" none.
+std::span<core::Device* const> devices();
+
+}  // namespace tyto::opencl

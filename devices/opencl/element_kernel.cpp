@@ -1,0 +1,375 @@
+// The kernel of an element program, in either style, for any strides.
+#include <algorithm>
+
+#include "devices/opencl/element_program.hpp"
+#include "devices/opencl/element_types.hpp"
+#include "devices/opencl/expressions.hpp"
+#include "devices/opencl/kernel_text.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+using core::OpId;
+using core::text;
+using Instruction = ElementProgram::Instruction;
+
+constexpr std::int64_t smallest_share = 2048;  // elements an item of the CPU style should have to be worth its start
+constexpr std::int64_t chunk_granule = 64;     // shares end on multiples of it, so that no vector is cut
+
+bool draws(OpId op) { return op == OpId::random_uniform || op == OpId::random_normal || op == OpId::random_bernoulli; }
+
+// Loads, instructions and stores of one element; `index` names its number in row-major order.
+class Body {
+ public:
+  Body(const Context& context, const ElementProgram& program) : context_(context), program_(program) {
+    types_.reserve(program.inputs.size() + program.instructions.size());
+    for (const core::Operand& input : program.inputs) types_.push_back(input.dtype);
+    for (const Instruction& instruction : program.instructions) types_.push_back(instruction.dtype);
+    raw_.assign(program.inputs.size(), false);
+    exact_.assign(types_.size(), false);
+    for (const Instruction& instruction : program.instructions) {
+      for (const std::size_t operand : instruction.operands) {
+        exact_[operand] = true;
+        if (draws(instruction.op)) raw_[operand] = true;
+      }
+    }
+    // A value stored as one type while it was computed as another has to be rounded first, too.
+    for (std::size_t i = 0; i < program.stored.size(); ++i) {
+      if (program.outputs[i].dtype != types_[program.stored[i]]) exact_[program.stored[i]] = true;
+    }
+  }
+
+  /// True for an input that is no operand element by element: the key of a random draw.
+  bool raw(std::size_t input) const { return raw_[input]; }
+
+  std::string load_input(std::size_t i, std::string_view at) const {
+    return text("const ", type_name(compute_of(types_[i])), " v", i, " = ", load(types_[i], text("in", i), at), ";");
+  }
+
+  std::string store_output(std::size_t i, std::string_view at) const {
+    const std::size_t value = program_.stored[i];
+    const DType type = program_.outputs[i].dtype;
+    return store(type, text("out", i), at, convert(types_[value], type, text("v", value)));
+  }
+
+  /// Declares what the instructions need beside memory and sizes.
+  void declare(KernelText& kernel) const {
+    for (std::size_t k = 0; k < program_.instructions.size(); ++k) {
+      const Instruction& instruction = program_.instructions[k];
+      if (instruction.op == OpId::fill) {
+        fill_constant(kernel, instruction, k);
+      } else if (instruction.op == OpId::arange) {
+        if (in_integers(instruction)) {
+          kernel.constant("long", text("first", k), instruction.constants[0].as_int());
+          kernel.constant("long", text("second", k), instruction.constants[1].as_int());
+        } else {
+          real_constants(kernel, k, context_.has_f64, instruction.constants[0].as_double(),
+                         instruction.constants[1].as_double());
+        }
+      } else if (instruction.op == OpId::eye) {
+        kernel.constant("long", text("first", k), instruction.constants[0].as_int());
+        kernel.constant("long", text("width", k), instruction.width);
+      } else if (draws(instruction.op)) {
+        const double first = instruction.constants[0].as_double();
+        const double second = instruction.constants[1].as_double();
+        real_constants(kernel, k, instruction.dtype == DType::f64 && instruction.op != OpId::random_bernoulli, first,
+                       instruction.op == OpId::random_uniform ? second - first : second);
+        kernel.constant("long", text("draw", k), instruction.draw);
+      }
+    }
+  }
+
+  std::string instruction(std::size_t k, std::string_view index) const {
+    const Instruction& instruction = program_.instructions[k];
+    const std::size_t value = program_.inputs.size() + k;
+    return text("const ", type_name(compute_of(instruction.dtype)), " v", value, " = ",
+                expression(instruction, k, exact_[value], index), ";");
+  }
+
+ private:
+  static bool in_integers(const Instruction& instruction) {
+    return !is_floating(instruction.dtype) && !instruction.constants[0].is_floating() &&
+           !instruction.constants[1].is_floating();
+  }
+
+  static void real_constants(KernelText& kernel, std::size_t k, bool wide, double first, double second) {
+    const auto value = [&](double x) { return wide ? Argument(x) : Argument(static_cast<float>(x)); };
+    kernel.constant(wide ? "double" : "float", text("first", k), value(first));
+    kernel.constant(wide ? "double" : "float", text("second", k), value(second));
+  }
+
+  static void fill_constant(KernelText& kernel, const Instruction& instruction, std::size_t k) {
+    const Scalar value = instruction.constants[0];
+    const Compute type = compute_of(instruction.dtype);
+    Argument argument;
+    if (instruction.dtype == DType::boolean) {
+      argument = std::int32_t{value.as_double() != 0};
+    } else if (type == Compute::i32) {
+      argument = static_cast<std::int32_t>(value.as_int());
+    } else if (type == Compute::i64) {
+      argument = value.as_int();
+    } else if (type == Compute::f32) {
+      argument = static_cast<float>(value.as_double());
+    } else {
+      argument = value.as_double();
+    }
+    kernel.constant(type_name(type), text("first", k), argument);
+  }
+
+  std::string expression(const Instruction& instruction, std::size_t k, bool exact, std::string_view index) const {
+    std::vector<DType> types;
+    std::vector<std::string> values;
+    for (const std::size_t operand : instruction.operands) {
+      types.push_back(types_[operand]);
+      values.push_back(text("v", operand));
+    }
+    const DType type = instruction.dtype;
+    switch (instruction.op) {
+      case OpId::cast: return convert(types[0], type, values[0]);
+      case OpId::copy: return values[0];
+      case OpId::fill: return narrow(type, text("first", k));
+      case OpId::arange: {
+        if (in_integers(instruction)) {
+          return convert(DType::i64, type,
+                         text("(long)((ulong)first", k, " + (ulong)", index, " * (ulong)second", k, ")"));
+        }
+        const DType wide = context_.has_f64 ? DType::f64 : DType::f32;
+        return convert(wide, type, text("(first", k, " + ", index, " * second", k, ")"));
+      }
+      case OpId::eye:
+        return convert(DType::boolean, type,
+                       text("(int)(", index, " % width", k, " - ", index, " / width", k, " == first", k, ")"));
+      case OpId::random_uniform:
+      case OpId::random_normal:
+      case OpId::random_bernoulli: {
+        const std::string key = text("(ulong)", index, ", (ulong)(in", instruction.operands[0], "[1] + draw", k,
+                                     "), (ulong)in", instruction.operands[0], "[0]");
+        if (instruction.op == OpId::random_bernoulli) {
+          return convert(DType::boolean, type, text("(int)(uniform_f32(", key, ") < first", k, ")"));
+        }
+        const char* draw = instruction.op == OpId::random_uniform ? "uniform_" : "normal_";
+
+        const std::string drawn =
+            text("(first", k, " + second", k, " * ", draw, suffix(compute_of(type)), "(", key, "))");
+        return exact ? narrow(type, drawn) : drawn;
+      }
+      default: return apply(instruction.op, type, types, values, exact);
+    }
+  }
+
+  const Context& context_;
+  const ElementProgram& program_;
+  std::vector<DType> types_;  // of the values
+  std::vector<bool> raw_;     // of the inputs
+  std::vector<bool> exact_;   // values that must be rounded to their type as soon as they are made
+};
+
+// One operand of the loops: where it lies once neighbouring axes have been merged.
+struct Lane {
+  std::string name;  // "in0", "out0"
+  bool is_input;
+  std::size_t which;
+  core::View view;
+};
+
+std::string stride_name(const Lane& lane, int axis) { return text("s_", lane.name, "_", axis); }
+
+// The term of the innermost axis: unit and zero strides are worth a text of their own.
+std::string along(std::int64_t stride, std::string_view counter, const std::string& name) {
+  if (stride == 1) return std::string(counter);
+  if (stride == 0) return "0";
+  return text(counter, " * ", name);
+}
+
+class ElementKernel {
+ public:
+  ElementKernel(const Context& context, const ElementProgram& program)
+      : context_(context), program_(program), body_(context, program) {
+    for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+      if (!body_.raw(i)) lanes_.push_back({text("in", i), true, i, program.inputs[i].view});
+    }
+    for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+      lanes_.push_back({text("out", i), false, i, program.outputs[i].view});
+    }
+    count_ = program.outputs[0].view.count();
+    collapse();
+  }
+
+  KernelLaunch generate() {
+    KernelText kernel(context_.style == Style::gpu && fits_int());
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      kernel.memory(MemoryArgument::Role::input, i, program_.inputs[i], text("in", i));
+    }
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+      kernel.memory(MemoryArgument::Role::output, i, program_.outputs[i], text("out", i));
+    }
+    kernel.number("count", count_);
+    body_.declare(kernel);
+    return context_.style == Style::cpu ? long_loops(kernel) : item_an_element(kernel);
+  }
+
+ private:
+  void collapse() {
+    std::vector<core::View> views;
+    for (const Lane& lane : lanes_) views.push_back(lane.view);
+    core::collapse(views);
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      // A single element is a dense run of one, so that it shares the kernel of longer ones.
+      if (views[i].rank() == 0) views[i] = core::View{{1}, {1}, views[i].offset};
+      lanes_[i].view = views[i];
+    }
+    rank_ = lanes_[0].view.rank();
+  }
+
+  std::int64_t length(int axis) const { return lanes_[0].view.shape[static_cast<std::size_t>(axis)]; }
+  static std::int64_t stride(const Lane& lane, int axis) { return lane.view.strides[static_cast<std::size_t>(axis)]; }
+
+  bool fits_int() const {
+    constexpr std::int64_t limit = std::int64_t{1} << 30;
+    if (count_ >= limit) return false;
+    return std::all_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+      const core::ElementRange range = core::touched(core::View{lane.view.shape, lane.view.strides, 0});
+      return range.first > -limit && range.past < limit;
+    });
+  }
+
+  // Lengths of all axes but the first, and the strides that the text does not fix.
+  void declare_axes(KernelText& kernel) const {
+    for (int axis = 1; axis < rank_; ++axis) kernel.number(text("n", axis), length(axis));
+    for (const Lane& lane : lanes_) {
+      for (int axis = 0; axis < rank_; ++axis) {
+        const bool inner = axis == rank_ - 1;
+        if (!inner || (stride(lane, axis) != 0 && stride(lane, axis) != 1)) {
+          kernel.number(stride_name(lane, axis), stride(lane, axis));
+        }
+      }
+    }
+  }
+
+  // The place of a lane's row: the sum over all axes but the innermost, whose coordinates are called c0, c1, ...
+  std::string row_start(const Lane& lane) const {
+    std::string sum;
+    for (int axis = 0; axis + 1 < rank_; ++axis) {
+      sum += text(axis == 0 ? "" : " + ", "c", axis, " * ", stride_name(lane, axis));
+    }
+    return sum.empty() ? "0" : sum;
+  }
+
+  std::string place(const Lane& lane, std::string_view counter) const {
+    const int inner = rank_ - 1;
+    const std::string within = along(stride(lane, inner), counter, stride_name(lane, inner));
+    return rank_ == 1 ? within : text("row_", lane.name, " + ", within);
+  }
+
+  void coordinates_of(KernelText& kernel, std::string_view position) const {
+    kernel.line(text("  ", kernel.index(), " rest = ", position, ";"));
+    for (int axis = rank_ - 1; axis > 0; --axis) {
+      kernel.line(text("  ", kernel.index(), " c", axis, " = rest % n", axis, "; rest /= n", axis, ";"));
+    }
+    kernel.line(text("  ", kernel.index(), " c0 = rest;"));
+  }
+
+  void element(KernelText& kernel, std::string_view indent, std::string_view counter, std::string_view index,
+               bool with_repeated_loads) const {
+    for (const Lane& lane : lanes_) {
+      if (!lane.is_input || (!with_repeated_loads && stride(lane, rank_ - 1) == 0)) continue;
+      kernel.line(text(indent, body_.load_input(lane.which, place(lane, counter))));
+    }
+    for (std::size_t k = 0; k < program_.instructions.size(); ++k) {
+      kernel.line(text(indent, body_.instruction(k, index)));
+    }
+    for (const Lane& lane : lanes_) {
+      if (!lane.is_input) kernel.line(text(indent, body_.store_output(lane.which, place(lane, counter))));
+    }
+  }
+
+  // Each item takes one run of consecutive elements, row by row, in a loop that vectorises.
+  KernelLaunch long_loops(KernelText& kernel) const {
+    const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
+    const std::int64_t items = std::clamp<std::int64_t>(count_ / smallest_share, 1, most);
+    const std::int64_t share = (count_ + items - 1) / items;
+    const std::int64_t chunk = (share + chunk_granule - 1) / chunk_granule * chunk_granule;
+    kernel.number("chunk", chunk);
+    declare_axes(kernel);
+    kernel.line("  const long begin = (long)get_global_id(0) * chunk;");
+    kernel.line("  const long end = min(begin + chunk, count);");
+    const auto hoist = [&](std::string_view indent) {
+      for (const Lane& lane : lanes_) {
+        if (lane.is_input && stride(lane, rank_ - 1) == 0) {
+          kernel.line(text(indent, body_.load_input(lane.which, place(lane, "0"))));
+        }
+      }
+    };
+    if (rank_ == 1) {
+      hoist("  ");
+      kernel.line("  for (long i = begin; i < end; ++i) {");
+      element(kernel, "    ", "i", "i", false);
+      kernel.line("  }");
+    } else {
+      rows(kernel, hoist);
+    }
+    KernelLaunch launch = kernel.finish();
+    launch.global[0] = static_cast<std::size_t>((count_ + chunk - 1) / chunk);
+    return launch;
+  }
+
+  template <class Hoist>
+  void rows(KernelText& kernel, const Hoist& hoist) const {
+    const int inner = rank_ - 1;
+    coordinates_of(kernel, "begin");
+    kernel.line("  for (long done = begin; done < end;) {");
+    kernel.line(text("    const long run = min(n", inner, " - c", inner, ", end - done);"));
+    for (const Lane& lane : lanes_) kernel.line(text("    const long row_", lane.name, " = ", row_start(lane), ";"));
+    hoist("    ");
+    kernel.line(text("    const long past = c", inner, " + run;"));
+    kernel.line(text("    const long number = done - c", inner, ";"));
+    kernel.line(text("    for (long j = c", inner, "; j < past; ++j) {"));
+    element(kernel, "      ", "j", "(number + j)", false);
+    kernel.line("    }");
+    kernel.line(text("    done += run; c", inner, " = 0;"));
+    // The coordinates count on like an odometer.
+    for (int axis = inner - 1; axis > 0; --axis) {
+      kernel.line(text("    if (++c", axis, " == n", axis, ") { c", axis, " = 0;"));
+    }
+    kernel.line(text("    ++c0;", std::string(static_cast<std::size_t>(std::max(inner - 1, 0)), '}')));
+    kernel.line("  }");
+  }
+
+  KernelLaunch item_an_element(KernelText& kernel) const {
+    declare_axes(kernel);
+    kernel.line(text("  const ", kernel.index(), " i = get_global_id(0);"));
+    kernel.line("  if (i >= count) return;");
+    if (rank_ > 1) {
+      coordinates_of(kernel, "i");
+      for (const Lane& lane : lanes_) {
+        kernel.line(text("  const ", kernel.index(), " row_", lane.name, " = ", row_start(lane), ";"));
+      }
+    }
+    element(kernel, "  ", rank_ == 1 ? "i" : text("c", rank_ - 1), "i", true);
+    KernelLaunch launch = kernel.finish(text("__attribute__((reqd_work_group_size(", context_.group, ", 1, 1))) "));
+    launch.local[0] = context_.group;
+    launch.global[0] = (static_cast<std::size_t>(count_) + context_.group - 1) / context_.group * context_.group;
+    return launch;
+  }
+
+  const Context& context_;
+  const ElementProgram& program_;
+  Body body_;
+  std::vector<Lane> lanes_;
+  std::int64_t count_ = 0;
+  int rank_ = 1;
+};
+
+}  // namespace
+
+Recipe element_recipe(const Context& context, const ElementProgram& program) {
+  Recipe recipe;
+  recipe.name = program.name;
+  if (program.outputs[0].view.count() == 0) return recipe;
+  recipe.launches.push_back(ElementKernel(context, program).generate());
+  return recipe;
+}
+
+}  // namespace tyto::opencl

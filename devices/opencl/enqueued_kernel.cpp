@@ -1,0 +1,69 @@
+// Sets arguments and enqueues.
+#include "devices/opencl/enqueued_kernel.hpp"
+
+#include "engine/core/text.hpp"
+#include "tyto/error.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+template <class T>
+void set(cl_kernel kernel, cl_uint position, const T& value, const std::string& what) {
+  check(clSetKernelArg(kernel, position, sizeof value, &value), what);
+}
+
+}  // namespace
+
+EnqueuedKernel::EnqueuedKernel(const std::string& device, cl_command_queue queue, const Recipe& recipe,
+                               const std::vector<Compiled>& programs)
+    : what_(core::text(device, ": ", recipe.name)), queue_(queue), workspace_(recipe.workspace) {
+  for (std::size_t i = 0; i < recipe.launches.size(); ++i) {
+    const KernelLaunch& launch = recipe.launches[i];
+    cl_int status = CL_SUCCESS;
+    Stage stage{KernelHandle(clCreateKernel(programs[i].program, programs[i].name.c_str(), &status)),
+                {},
+                launch.global,
+                launch.local};
+    check(status, core::text(what_, ": clCreateKernel ", programs[i].name));
+    cl_uint position = 0;
+    for (const Argument& argument : launch.arguments) {
+      if (const auto* memory = std::get_if<MemoryArgument>(&argument)) {
+        stage.memory.push_back({position, *memory});
+        position += 2;
+      } else if (const auto* whole = std::get_if<std::int64_t>(&argument)) {
+        set(stage.kernel.get(), position++, static_cast<cl_long>(*whole), what_);
+      } else if (const auto* narrow = std::get_if<std::int32_t>(&argument)) {
+        set(stage.kernel.get(), position++, static_cast<cl_int>(*narrow), what_);
+      } else if (const auto* real = std::get_if<double>(&argument)) {
+        set(stage.kernel.get(), position++, *real, what_);
+      } else {
+        set(stage.kernel.get(), position++, std::get<float>(argument), what_);
+      }
+    }
+    stages_.push_back(std::move(stage));
+  }
+}
+
+void EnqueuedKernel::launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+                            core::Address workspace) const {
+  using Role = MemoryArgument::Role;
+  const std::lock_guard lock(mutex_);
+  for (const Stage& stage : stages_) {
+    for (const Memory& memory : stage.memory) {
+      const MemoryArgument& argument = memory.argument;
+      const core::Address& address = argument.role == Role::input    ? inputs[argument.index]
+                                     : argument.role == Role::output ? outputs[argument.index]
+                                                                     : workspace;
+      auto* const buffer = static_cast<cl_mem>(address.memory);
+      const auto offset = static_cast<cl_long>(address.offset / argument.element_bytes) + argument.offset;
+      set(stage.kernel.get(), memory.position, buffer, what_);
+      set(stage.kernel.get(), memory.position + 1, offset, what_);
+    }
+    check(clEnqueueNDRangeKernel(queue_, stage.kernel.get(), 3, nullptr, stage.global.data(), stage.local.data(), 0,
+                                 nullptr, nullptr),
+          what_);
+  }
+}
+
+}  // namespace tyto::opencl

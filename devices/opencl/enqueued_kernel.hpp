@@ -1,0 +1,48 @@
+// A prepared step: compiled kernels with everything but memory already set, enqueued in order at each launch.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "devices/opencl/api.hpp"
+#include "devices/opencl/recipe.hpp"
+#include "engine/core/device.hpp"
+
+namespace tyto::opencl {
+
+class EnqueuedKernel final : public core::Kernel {
+ public:
+  /// `programs` holds the compiled program and the kernel's name in it for each launch of the recipe.
+  struct Compiled {
+    cl_program program;
+    std::string name;
+  };
+  EnqueuedKernel(const std::string& device, cl_command_queue queue, const Recipe& recipe,
+                 const std::vector<Compiled>& programs);
+
+  std::size_t workspace() const override { return workspace_; }
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address workspace) const override;
+
+ private:
+  struct Memory {
+    cl_uint position;  // of the buffer among the kernel's arguments; its offset follows
+    MemoryArgument argument;
+  };
+  struct Stage {
+    KernelHandle kernel;
+    std::vector<Memory> memory;
+    std::array<std::size_t, 3> global;
+    std::array<std::size_t, 3> local;
+  };
+
+  std::string what_;
+  cl_command_queue queue_;
+  std::size_t workspace_;
+  std::vector<Stage> stages_;
+  // OpenCL keeps arguments in the kernel object, so setting them and enqueueing must not interleave between threads.
+  mutable std::mutex mutex_;
+};
+
+}  // namespace tyto::opencl

@@ -1,0 +1,77 @@
+// Builds the text of one kernel together with the list of arguments that it will be launched with.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "devices/opencl/element_types.hpp"
+#include "devices/opencl/recipe.hpp"
+#include "engine/core/device.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::opencl {
+
+class KernelText {
+ public:
+  using Role = MemoryArgument::Role;
+
+  /// Index arithmetic is in long, or in int where `narrow_indices` says that every index fits.
+  explicit KernelText(bool narrow_indices) : index_(narrow_indices ? "int" : "long") {}
+
+  /// The type of indices.
+  const char* index() const { return index_; }
+
+  /// Memory of elements of a type, named `name` in the body.
+  void memory(Role role, std::size_t which, const core::Operand& operand, std::string_view name) {
+    memory(role, which, storage_name(operand.dtype), size_of(operand.dtype), operand.view.offset, name);
+  }
+  void memory(Role role, std::size_t which, std::string_view type, std::size_t element_bytes, std::int64_t offset,
+              std::string_view name) {
+    const char* constant = role == Role::input ? "const " : "";
+    parameter(core::text(constant, "global ", type, "* restrict ", name, "_base"),
+              MemoryArgument{role, which, element_bytes, offset});
+    parameters_ += core::text(", const long ", name, "_offset");
+    line(core::text("  ", constant, "global ", type, "* restrict ", name, " = ", name, "_base + ", name, "_offset;"));
+  }
+
+  /// A size or a stride. The name stands for it in the body. Past what every driver takes it becomes a constant of the
+  /// text, and shapes no longer share the kernel.
+  void number(std::string_view name, std::int64_t value) {
+    if (launch_.arguments.size() >= most_arguments) {
+      line(core::text("  const ", index_, " ", name, " = ", value, ";"));
+    } else if (std::string_view(index_) == "int") {
+      parameter(core::text("const int ", name), static_cast<std::int32_t>(value));
+    } else {
+      parameter(core::text("const long ", name), value);
+    }
+  }
+  /// Any other constant, as an argument of its C type.
+  void constant(std::string_view type, std::string_view name, const Argument& value) {
+    parameter(core::text("const ", type, " ", name), value);
+  }
+
+  void line(std::string_view text) { body_.append(text).append("\n"); }
+
+  /// The whole kernel. `attributes` stand before it.
+  KernelLaunch finish(std::string_view attributes = "") {
+    launch_.source = core::text("kernel ", attributes, "void KERNEL(", parameters_, ") {\n", body_, "}\n");
+    return std::move(launch_);
+  }
+
+ private:
+  // A parameter list of 1024 bytes is the least that OpenCL 1.2 promises; memory counts twice.
+  static constexpr std::size_t most_arguments = 72;
+
+  void parameter(const std::string& text, const Argument& argument) {
+    if (!parameters_.empty()) parameters_ += ", ";
+    parameters_ += text;
+    launch_.arguments.push_back(argument);
+  }
+
+  const char* index_;
+  std::string parameters_;
+  std::string body_;
+  KernelLaunch launch_;
+};
+
+}  // namespace tyto::opencl

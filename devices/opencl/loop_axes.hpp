@@ -1,0 +1,68 @@
+// Axes that a kernel walks: their lengths and strides as arguments, coordinates as text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "devices/opencl/kernel_text.hpp"
+#include "engine/core/view.hpp"
+
+namespace tyto::opencl {
+
+// Lengths and strides as arguments; the innermost stride of 1 as text.
+class LoopAxes {
+ public:
+  LoopAxes(std::string name, const core::View& view) : name_(std::move(name)), view_(view) {}
+
+  int rank() const { return view_.rank(); }
+  std::int64_t length(int axis) const { return view_.shape[static_cast<std::size_t>(axis)]; }
+  std::int64_t stride(int axis) const { return view_.strides[static_cast<std::size_t>(axis)]; }
+  std::int64_t inner_stride() const { return stride(rank() - 1); }
+
+  void declare_lengths(KernelText& kernel) const {
+    for (int axis = 0; axis < rank(); ++axis) kernel.number(core::text(name_, "_n", axis), length(axis));
+  }
+  void declare_strides(KernelText& kernel) const {
+    for (int axis = 0; axis < rank(); ++axis) {
+      if (axis == rank() - 1 && inner_stride() == 1) continue;
+      kernel.number(core::text(name_, "_s", axis), stride(axis));
+    }
+  }
+  std::string inner_step() const { return inner_stride() == 1 ? "1" : core::text(name_, "_s", rank() - 1); }
+
+  /// Statements that turn the flat index expression into coordinates NAME_c0, NAME_c1, ... (lengths of `shape`).
+  std::string split(std::string_view prefix, std::string_view index, const char* type) const {
+    std::string out = core::text(type, " ", prefix, "_rest = ", index, ";");
+    for (int axis = rank() - 1; axis > 0; --axis) {
+      out += core::text(" ", type, " ", prefix, "_c", axis, " = ", prefix, "_rest % ", name_, "_n", axis, "; ", prefix,
+                        "_rest /= ", name_, "_n", axis, ";");
+    }
+    return out + core::text(" ", type, " ", prefix, "_c0 = ", prefix, "_rest;");
+  }
+  /// The place of the coordinates, the last `without` axes left out.
+  std::string place(std::string_view prefix, int without = 0) const {
+    std::string out = "0";
+    for (int axis = 0; axis + without < rank(); ++axis) {
+      const bool unit = axis == rank() - 1 && inner_stride() == 1;
+      out += unit ? core::text(" + ", prefix, "_c", axis)
+                  : core::text(" + ", prefix, "_c", axis, " * ", name_, "_s", axis);
+    }
+    return out;
+  }
+  /// Statements that step the coordinates of the outer axes on by one.
+  std::string advance(std::string_view prefix) const {
+    std::string out;
+    int open = 0;
+    for (int axis = rank() - 2; axis > 0; --axis, ++open) {
+      out += core::text("if (++", prefix, "_c", axis, " == ", name_, "_n", axis, ") { ", prefix, "_c", axis, " = 0; ");
+    }
+    if (rank() > 1) out += core::text("++", prefix, "_c0;");
+    return out + std::string(static_cast<std::size_t>(open), '}');
+  }
+
+ private:
+  std::string name_;
+  const core::View& view_;
+};
+
+}  // namespace tyto::opencl

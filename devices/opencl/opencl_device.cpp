@@ -1,0 +1,192 @@
+// Memory, and the way from steps through recipes to compiled kernels.
+#include "devices/opencl/opencl_device.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "devices/opencl/element_program.hpp"
+#include "devices/opencl/mathematics.hpp"
+#include "devices/opencl/matrix_product.hpp"
+#include "devices/opencl/operator_names.hpp"
+#include "devices/opencl/reduction.hpp"
+#include "devices/opencl/text_hash.hpp"
+#include "engine/core/text.hpp"
+#include "tyto/error.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+using core::OpId;
+using core::text;
+
+cl_mem memory_of(const core::Buffer& buffer) { return static_cast<cl_mem>(buffer.memory()); }
+
+void check_range(const std::string& device, std::string_view what, const core::Buffer& buffer, std::size_t offset,
+                 std::size_t bytes) {
+  if (offset > buffer.bytes() || bytes > buffer.bytes() - offset) {
+    throw DeviceError(text(device, ": ", what, " of ", bytes, " bytes at ", offset, " leaves a buffer of ",
+                           buffer.bytes(), " bytes"));
+  }
+}
+
+// A readable name; kernels of equal text share the name of the first that was compiled.
+std::string kernel_name(const std::string& recipe, const std::string& source) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string name = recipe + '_';
+  const std::uint64_t hash = hash_text(source, 0);
+  for (int shift = 60; shift >= 0; shift -= 4) name.push_back(digits[(hash >> shift) & 15]);
+  return name;
+}
+
+std::string named(const std::string& source, const std::string& name) {
+  static constexpr std::string_view placeholder = "KERNEL";
+  std::string out = source;
+  return out.replace(out.find(placeholder), placeholder.size(), name);
+}
+
+}  // namespace
+
+OpenClDevice::OpenClDevice(std::string name, cl_device_id id, Style style, std::filesystem::path cache_directory)
+    : context_(std::move(name), id, style, std::move(cache_directory)) {
+  properties_.name = context_.name;
+  properties_.description = context_.description;
+  properties_.alignment = context_.alignment;
+  properties_.max_buffer = context_.max_buffer;
+  properties_.host_memory = false;
+}
+
+core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
+  if (bytes > context_.max_buffer) {
+    throw DeviceError(text(context_.name, ": cannot allocate ", bytes, " bytes: the largest buffer of this device is ",
+                           context_.max_buffer, " bytes"));
+  }
+  cl_int status = CL_SUCCESS;
+  MemoryHandle memory(
+      clCreateBuffer(context_.context.get(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1), nullptr, &status));
+  check(status, text(context_.name, ": cannot allocate ", bytes, " bytes (", allocated(), " in use)"));
+  cl_mem handle = memory.get();
+  const auto release = [](core::Device* device, void* held, std::size_t size, void*) {
+    clReleaseMemObject(static_cast<cl_mem>(held));
+    static_cast<OpenClDevice*>(device)->allocated_.fetch_sub(size, std::memory_order_relaxed);
+  };
+  auto buffer = std::make_shared<core::Buffer>(this, handle, bytes, release);
+  clRetainMemObject(handle);  // the buffer's own reference
+  allocated_.fetch_add(bytes, std::memory_order_relaxed);
+  return buffer;
+}
+
+void OpenClDevice::copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) {
+  check_range(context_.name, "copy in", target, offset, bytes);
+  if (bytes == 0) return;
+  check(clEnqueueWriteBuffer(context_.queue.get(), memory_of(target), CL_TRUE, offset, bytes, source, 0, nullptr,
+                             nullptr),
+        text(context_.name, ": copying ", bytes, " bytes to the device"));
+}
+
+void OpenClDevice::copy_out(void* target, const core::Buffer& source, std::size_t offset, std::size_t bytes) {
+  check_range(context_.name, "copy out", source, offset, bytes);
+  if (bytes == 0) return;
+  check(
+      clEnqueueReadBuffer(context_.queue.get(), memory_of(source), CL_TRUE, offset, bytes, target, 0, nullptr, nullptr),
+      text(context_.name, ": copying ", bytes, " bytes from the device"));
+  context_.programs.save_new();
+}
+
+void OpenClDevice::copy(const core::Buffer& target, std::size_t target_offset, const core::Buffer& source,
+                        std::size_t source_offset, std::size_t bytes) {
+  check_range(context_.name, "copy", target, target_offset, bytes);
+  check_range(context_.name, "copy", source, source_offset, bytes);
+  if (bytes == 0) return;
+  check(clEnqueueCopyBuffer(context_.queue.get(), memory_of(source), memory_of(target), source_offset, target_offset,
+                            bytes, 0, nullptr, nullptr),
+        text(context_.name, ": copying ", bytes, " bytes on the device"));
+}
+
+bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const {
+  const auto computes = [&](DType type) { return type != DType::f64 || context_.has_f64; };
+  const auto multiplies = [](DType type) { return type == DType::f32 || type == DType::f64; };
+  if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
+  if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
+  if (op == OpId::matmul) return std::all_of(inputs.begin(), inputs.end(), multiplies);
+  return is_elementwise(op) || is_reduction(op);
+}
+
+std::uint64_t OpenClDevice::wants_dense(const core::Step&) const { return 0; }
+
+Recipe OpenClDevice::recipe_of(const core::Step& step) const {
+  std::vector<DType> inputs;
+  std::vector<DType> outputs;
+  for (const core::Operand& operand : step.inputs) inputs.push_back(operand.dtype);
+  for (const core::Operand& operand : step.outputs) outputs.push_back(operand.dtype);
+  if (!supports(step.op, inputs, outputs)) {
+    std::string types;
+    for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
+    throw DeviceError(text(context_.name, ": no kernel for ", name_of(step.op), "(", types, ")"));
+  }
+  if (step.op == OpId::matmul) return matrix_recipe(context_, matrix_product(step));
+  if (is_reduction(step.op)) return reduction_recipe(context_, step);
+  return element_recipe(context_, *element_program(step));
+}
+
+std::shared_ptr<const core::Kernel> OpenClDevice::prepare(const core::Step& step) {
+  return prepare_all({&step, 1}).front();
+}
+
+std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::prepare_all(std::span<const core::Step> steps) {
+  std::vector<std::shared_ptr<const core::Kernel>> kernels(steps.size());
+  std::vector<Recipe> recipes;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].op == OpId::matmul && context_.style == Style::gpu) {
+      kernels[i] = clblast_kernel(context_, matrix_product(steps[i]));
+    }
+    if (kernels[i] != nullptr) continue;
+    recipes.push_back(recipe_of(steps[i]));
+    places.push_back(i);
+  }
+  const auto built = build(recipes);
+  for (std::size_t i = 0; i < built.size(); ++i) kernels[places[i]] = built[i];
+  return kernels;
+}
+
+std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::build(std::span<const Recipe> recipes) {
+  std::vector<std::shared_ptr<const core::Kernel>> kernels;
+  const std::lock_guard lock(mutex_);
+  compile_missing(recipes);
+  for (const Recipe& recipe : recipes) {
+    std::vector<EnqueuedKernel::Compiled> programs;
+    for (const KernelLaunch& launch : recipe.launches) {
+      programs.push_back(compiled_.at(launch.source));
+    }
+    kernels.push_back(std::make_shared<EnqueuedKernel>(context_.name, context_.queue.get(), recipe, programs));
+  }
+  return kernels;
+}
+
+void OpenClDevice::compile_missing(std::span<const Recipe> recipes) {
+  std::string kernels;
+  std::string names;
+  std::vector<std::pair<const std::string*, std::string>> missing;  // texts and names
+  std::unordered_set<std::string_view> seen;
+  for (const Recipe& recipe : recipes) {
+    for (const KernelLaunch& launch : recipe.launches) {
+      if (compiled_.contains(launch.source) || !seen.insert(launch.source).second) continue;
+      missing.emplace_back(&launch.source, kernel_name(recipe.name, launch.source));
+      kernels += named(launch.source, missing.back().second);
+      if (missing.size() <= 4) names += (names.empty() ? "" : ", ") + recipe.name;
+    }
+  }
+  if (missing.empty()) return;
+  if (missing.size() > 4) names += text(" and ", missing.size() - 4, " more");
+  const cl_program program = context_.programs.get(mathematics_for(kernels, context_) + kernels, context_.options,
+                                                   text(context_.name, ": ", names));
+  for (const auto& [source, name] : missing) compiled_.emplace(*source, EnqueuedKernel::Compiled{program, name});
+}
+
+void OpenClDevice::synchronise() {
+  check(clFinish(context_.queue.get()), text(context_.name, ": waiting for the device"));
+  context_.programs.save_new();
+}
+
+}  // namespace tyto::opencl

@@ -1,0 +1,56 @@
+// One OpenCL device behind the device interface.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "devices/opencl/context.hpp"
+#include "devices/opencl/enqueued_kernel.hpp"
+#include "devices/opencl/recipe.hpp"
+#include "engine/core/device.hpp"
+
+namespace tyto::opencl {
+
+class OpenClDevice final : public core::Device {
+ public:
+  OpenClDevice(std::string name, cl_device_id id, Style style, std::filesystem::path cache_directory);
+
+  const core::DeviceProperties& properties() const override { return properties_; }
+  core::BufferRef allocate(std::size_t bytes) override;
+  void copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) override;
+  void copy_out(void* target, const core::Buffer& source, std::size_t offset, std::size_t bytes) override;
+  void copy(const core::Buffer& target, std::size_t target_offset, const core::Buffer& source,
+            std::size_t source_offset, std::size_t bytes) override;
+
+  bool supports(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const override;
+  std::uint64_t wants_dense(const core::Step& step) const override;
+  std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override;
+  /// The kernels of many steps at once: those not yet compiled are built as one program.
+  std::vector<std::shared_ptr<const core::Kernel>> prepare_all(std::span<const core::Step> steps);
+  /// The kernels of recipes, such as those of fused groups; built as one program.
+  std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const Recipe> recipes);
+
+  void synchronise() override;
+  std::size_t allocated() const override { return allocated_.load(std::memory_order_relaxed); }
+
+  const Context& context() const { return context_; }
+  ProgramCache::Counts cache_counts() const { return context_.programs.counts(); }
+
+ private:
+  Recipe recipe_of(const core::Step& step) const;
+  /// Compiles what is missing, as one program; afterwards every launch of the recipes has an entry.
+  void compile_missing(std::span<const Recipe> recipes);
+
+  Context context_;
+  core::DeviceProperties properties_;
+  std::atomic<std::size_t> allocated_{0};
+  std::mutex mutex_;
+  std::unordered_map<std::string, EnqueuedKernel::Compiled> compiled_;  // by kernel text
+};
+
+}  // namespace tyto::opencl

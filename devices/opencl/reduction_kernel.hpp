@@ -1,0 +1,36 @@
+// The kernels that reductions are made of.
+#pragma once
+
+#include "devices/opencl/context.hpp"
+#include "devices/opencl/recipe.hpp"
+#include "engine/core/device.hpp"
+
+namespace tyto::opencl {
+
+/// Memory and the type of what lies there.
+struct MemoryOperand {
+  MemoryArgument::Role role = MemoryArgument::Role::input;
+  DType dtype = DType::f32;
+  std::int64_t offset = 0;  // elements
+};
+
+/// results[k] = combination over r of source[kept(k) + reduced(r)]; all views have at least one axis.
+struct Reduction {
+  core::OpId op;
+  MemoryOperand source;
+  MemoryOperand target;
+  DType accumulator = DType::f32;
+  core::View kept;       // of the source
+  core::View written;    // of the target: the shape of `kept`
+  core::View reduced;    // of the source
+  double count = 1;      // a mean divides by it
+  bool finishes = true;  // false: the accumulator itself is stored
+};
+
+/// Each result in `parts` pieces, which lie side by side in the target when there are several.
+KernelLaunch reduction_kernel(const Context& context, const Reduction& reduction, std::int64_t parts);
+
+/// Where along the one reduced axis the first extreme stands.
+KernelLaunch place_kernel(const Context& context, const Reduction& reduction);
+
+}  // namespace tyto::opencl

@@ -1,0 +1,139 @@
+// From a call to a node: operands resolved, mode chosen, shape rule applied.
+#include "engine/core/builder.hpp"
+
+#include <array>
+
+#include "engine/core/text.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+thread_local std::shared_ptr<const std::string> current_label;
+
+std::shared_ptr<const Attributes> share(Attributes attributes) {
+  if (std::holds_alternative<NoAttributes>(attributes)) return nullptr;
+  return std::make_shared<const Attributes>(std::move(attributes));
+}
+
+const Attributes no_attributes;
+
+}  // namespace
+
+Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) {
+  const OpDef& def = definition(op);
+  if (static_cast<int>(inputs.size()) < def.min_inputs || static_cast<int>(inputs.size()) > def.max_inputs) {
+    throw GraphError(text(def.name, ": given ", inputs.size(), " inputs, takes ", def.min_inputs,
+                          def.min_inputs == def.max_inputs ? "" : " or more"));
+  }
+  constexpr std::size_t usual = 4;
+  std::array<TensorType, usual> few;
+  std::vector<TensorType> many;
+  if (inputs.size() > usual) many.resize(inputs.size());
+  TensorType* types = inputs.size() > usual ? many.data() : few.data();
+  for (std::size_t i = 0; i < inputs.size(); ++i) types[i] = result_of(inputs[i]).type;
+  const std::vector<TensorType> results =
+      def.infer(attributes ? *attributes : no_attributes, std::span<const TensorType>(types, inputs.size()));
+  auto* node = new Node(op, mode, std::move(attributes), inputs, results);
+  Value value(node, 0);
+  if (current_label) node->set_label(current_label);
+  return value;
+}
+
+const Value& resolve(const Value& value) {
+  if (value.node()->op() != OpId::state) return value;
+  const auto& state = std::get<StateAttributes>(attributes_of(value)).state;
+  touch(state);
+  if (!state->current()) {
+    throw GraphError(text("input '", state->name(), "' of shape ", state->type().shape,
+                          " is read before a value was assigned to it"));
+  }
+  return state->current();
+}
+
+Value version(Mode mode, const std::shared_ptr<State>& state, Array array) {
+  auto* node =
+      new Node(OpId::read, mode, std::make_shared<const Attributes>(VersionAttributes{state}), {}, {&state->type(), 1});
+  Value value(node, 0);
+  if (array) {
+    node->result(0).array = std::move(array);
+  } else {
+    node->set_symbolic(true);
+  }
+  return value;
+}
+
+Value version(const std::shared_ptr<State>& state, const Value& pending) {
+  auto* node =
+      new Node(OpId::read, pending.node()->mode(), std::make_shared<const Attributes>(VersionAttributes{state}),
+               {&pending, 1}, {&state->type(), 1});
+  return Value(node, 0);
+}
+
+namespace {
+thread_local StateObserver state_observer = nullptr;
+thread_local void* observer_context = nullptr;
+}  // namespace
+
+void observe_states(StateObserver observer, void* context) {
+  state_observer = observer;
+  observer_context = context;
+}
+
+void touch(const std::shared_ptr<State>& state) {
+  if (state_observer != nullptr) state_observer(observer_context, state);
+}
+
+Mode mode_of(std::span<const Value> inputs) {
+  Mode mode = Mode::neutral;
+  for (const Value& input : inputs) mode = std::max(mode, input.node()->mode());
+  return mode;
+}
+
+namespace {
+
+Value emit_resolved(Mode mode, OpId op, Attributes attributes, std::span<const Value> inputs) {
+  constexpr std::size_t usual = 4;
+  std::array<Value, usual> few;
+  std::vector<Value> many;
+  if (inputs.size() > usual) many.resize(inputs.size());
+  Value* resolved = inputs.size() > usual ? many.data() : few.data();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) throw GraphError(text(definition(op).name, ": input ", i, " is an empty tensor"));
+    resolved[i] = resolve(inputs[i]);
+  }
+  const std::span<const Value> operands(resolved, inputs.size());
+  return builder_of(std::max(mode, mode_of(operands))).emit(op, share(std::move(attributes)), operands);
+}
+
+}  // namespace
+
+Value emit(OpId op, Attributes attributes, std::span<const Value> inputs) {
+  return emit_resolved(Mode::neutral, op, std::move(attributes), inputs);
+}
+
+Value emit(OpId op, Attributes attributes, std::initializer_list<Value> inputs) {
+  return emit_resolved(Mode::neutral, op, std::move(attributes), {inputs.begin(), inputs.size()});
+}
+
+Value emit(Mode mode, OpId op, Attributes attributes, std::initializer_list<Value> inputs) {
+  return emit_resolved(mode, op, std::move(attributes), {inputs.begin(), inputs.size()});
+}
+
+Value result(const Value& first, std::uint32_t index) { return Value(first.node(), index); }
+
+Value constant(Mode mode, Array array) {
+  const TensorType type{array.dtype, array.view.shape, false};
+  auto* node = new Node(OpId::constant, mode, nullptr, {}, {&type, 1});
+  Value value(node, 0);
+  node->result(0).array = std::move(array);
+  return value;
+}
+
+LabelScope::LabelScope(std::string name) : outer_(current_label) {
+  current_label = std::make_shared<const std::string>(outer_ ? *outer_ + '/' + name : std::move(name));
+}
+
+LabelScope::~LabelScope() { current_label = outer_; }
+
+}  // namespace tyto::core

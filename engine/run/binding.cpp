@@ -1,0 +1,64 @@
+// States around a run. A state is written in place when nobody else holds its contents; else on a copy of its own.
+#include "engine/run/binding.hpp"
+
+#include <cstring>
+
+#include "engine/core/builder.hpp"
+#include "engine/core/text.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/evaluate.hpp"
+#include "engine/run/random.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+core::Array key_of(const Generator& generator) {
+  core::Array array = new_array(cpu_device(), DType::i64, {2});
+  const std::uint64_t words[2] = {generator.seed, generator.draws};
+  std::memcpy(array.buffer->memory(), words, sizeof words);
+  return array;
+}
+
+}  // namespace
+
+void BoundSession::bind_state(std::uint32_t input) {
+  const Executable& executable = session_.executable();
+  core::State& state = *executable.graph().inputs()[input].state;
+  session_.unbind(input);
+  if (!state.current()) {
+    throw GraphError(core::text("input '", state.name(), "' of shape ", state.type().shape, " was given no value"));
+  }
+  core::Array array = contents(state.current());
+  if (executable.is_written(input)) {
+    core::Node& node = *state.current().node();
+    // Held by the version's node and by `array` here; the node held by the state alone.
+    const bool alone = node.op() == core::OpId::read && node.inputs().empty() && node.references() == 1 &&
+                       array.buffer.use_count() == 2 && !array.buffer->read_only();
+    if (!alone || !core::is_dense(array.view) || array.buffer->device() != &executable.device()) {
+      core::Array copy = new_array(*array.buffer->device(), array.dtype, array.view.shape);
+      copy_elements(array, copy);
+      array = to_device(copy, executable.device());
+      const core::Mode mode = node.mode();
+      const auto shared = executable.graph().inputs()[input].state;
+      state.set_current(core::version(mode, shared, array));
+    }
+  }
+  session_.bind(input, array);
+}
+
+void BoundSession::run() {
+  const core::Graph& graph = session_.executable().graph();
+  for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    const core::GraphInput& input = graph.inputs()[i];
+    if (input.generator) {
+      session_.bind(i, key_of(advance_generator(graph.draws())));
+    } else if (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder) {
+      bind_state(i);
+    }
+  }
+  session_.run();
+}
+
+}  // namespace tyto::run

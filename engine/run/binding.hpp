@@ -1,0 +1,26 @@
+// A session together with the states its graph reads and updates: bound before a run, advanced after it.
+#pragma once
+
+#include <memory>
+
+#include "engine/run/session.hpp"
+
+namespace tyto::run {
+
+class BoundSession {
+ public:
+  explicit BoundSession(std::shared_ptr<const Executable> executable) : session_(std::move(executable)) {}
+
+  Session& session() { return session_; }
+  const Session& session() const { return session_; }
+
+  /// Binds states and the random sequence, runs, and gives the states their new versions.
+  void run();
+
+ private:
+  void bind_state(std::uint32_t input);
+
+  Session session_;
+};
+
+}  // namespace tyto::run

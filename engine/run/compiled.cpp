@@ -1,0 +1,190 @@
+// Compiled functions: one trace an input signature, kept in a bounded list, each with its session.
+#include <chrono>
+#include <list>
+
+#include "engine/core/builder.hpp"
+#include "engine/core/text.hpp"
+#include "engine/run/binding.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/evaluate.hpp"
+#include "engine/run/random.hpp"
+#include "engine/run/report.hpp"
+#include "engine/run/state.hpp"
+#include "engine/run/trace.hpp"
+#include "tyto/graph.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+thread_local bool trace_in_progress = false;
+
+// While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
+class TraceScope {
+ public:
+  TraceScope() : generator_(generator()), since_(core::next_sequence()) {
+    trace_in_progress = true;
+    core::observe_states(
+        [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
+        this);
+  }
+  ~TraceScope() {
+    core::observe_states(nullptr, nullptr);
+    trace_in_progress = false;
+    for (auto& [state, saved] : touched_) state->set_current(saved.before);
+    set_generator(generator_);
+  }
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+  std::uint64_t since() const { return since_; }
+
+  std::vector<StateUpdate> updates() const {
+    std::vector<StateUpdate> list;
+    for (const auto& [state, saved] : touched_) {
+      if (!same_value(state->current(), saved.symbol)) list.emplace_back(state, assigned_value(state->current()));
+    }
+    return list;
+  }
+
+ private:
+  struct Saved {
+    Value before;
+    Value symbol;  // what a read in the trace yields until the state is assigned to
+  };
+
+  // An assignment wraps the new value in a version of the state; the update wants the value itself.
+  static Value assigned_value(const Value& version) {
+    const core::Node& node = *version.node();
+    return node.op() == core::OpId::read && !node.inputs().empty() ? node.inputs()[0] : version;
+  }
+
+  void touch(const std::shared_ptr<core::State>& state) {
+    if (state->kind() == core::State::Kind::placeholder) return;
+    for (const auto& [seen, saved] : touched_) {
+      if (seen == state) return;
+    }
+    Saved saved{state->current(), core::version(core::Mode::lazy, state, core::Array())};
+    state->set_current(saved.symbol);
+    touched_.emplace_back(state, std::move(saved));
+  }
+
+  std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
+  Generator generator_;
+  std::uint64_t since_;
+};
+
+struct Signature {
+  std::vector<std::pair<DType, Shape>> arguments;
+  core::Device* device;
+  friend bool operator==(const Signature&, const Signature&) = default;
+};
+
+}  // namespace
+
+struct CompiledTrace {
+  Signature signature;
+  std::unique_ptr<BoundSession> session;
+  std::shared_ptr<void> structure;
+  double milliseconds = 0;
+};
+
+class CompiledFunction {
+ public:
+  explicit CompiledFunction(CompileOptions options) : options_(std::move(options)) {}
+
+  detail::Results call(const std::vector<Value>& arguments,
+                       const std::function<detail::Results(const std::vector<Value>&)>& function) {
+    Signature signature{{}, &current_device()};
+    for (const Value& argument : arguments) {
+      const Value& value = core::resolve(argument);
+      signature.arguments.emplace_back(value.dtype(), value.shape());
+    }
+    auto found = traces_.begin();
+    while (found != traces_.end() && !(found->signature == signature)) ++found;
+    if (found != traces_.end()) {
+      traces_.splice(traces_.begin(), traces_, found);
+    } else {
+      traces_.push_front(make(std::move(signature), arguments, function));
+      if (traces_.size() > trace_limit) traces_.pop_back();
+    }
+    return run(traces_.front(), arguments);
+  }
+
+  const CompiledTrace& last() const {
+    if (traces_.empty()) throw GraphError("compile: the function was not called yet, so it has no plan");
+    return traces_.front();
+  }
+
+ private:
+  static constexpr std::size_t trace_limit = 16;
+
+  CompiledTrace make(Signature signature, const std::vector<Value>& arguments,
+                     const std::function<detail::Results(const std::vector<Value>&)>& function) {
+    const auto start = std::chrono::steady_clock::now();
+    CompiledTrace trace;
+    std::vector<Value> inputs;
+    std::vector<std::shared_ptr<core::State>> states;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      inputs.push_back(make_state(core::Mode::lazy, core::State::Kind::placeholder, core::text("argument ", i + 1),
+                                  {signature.arguments[i].first, signature.arguments[i].second, false}));
+      states.push_back(state_behind(inputs.back(), "compile"));
+    }
+    Traced traced;
+    {
+      const TraceScope scope;
+      const detail::Results results = function(inputs);
+      trace.structure = results.structure;
+      const std::vector<StateUpdate> updates = scope.updates();
+      traced = run::trace({.outputs = results.values,
+                           .updates = updates,
+                           .inputs = states,
+                           .capture_constants = true,
+                           .bind_states = true,
+                           .since = scope.since()});
+    }
+    auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_);
+    trace.session = std::make_unique<BoundSession>(std::move(executable));
+    trace.signature = std::move(signature);
+    trace.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return trace;
+  }
+
+  static detail::Results run(CompiledTrace& trace, const std::vector<Value>& arguments) {
+    Session& session = trace.session->session();
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) session.bind(i, contents(arguments[i]));
+    trace.session->run();
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
+    detail::Results results{{}, trace.structure};
+    for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
+      results.values.push_back(core::constant(core::Mode::lazy, session.output(i)));
+    }
+    return results;
+  }
+
+  CompileOptions options_;
+  std::list<CompiledTrace> traces_;  // most recently called first
+};
+
+}  // namespace tyto::run
+
+namespace tyto::detail {
+
+bool tracing() { return run::trace_in_progress; }
+
+CompiledCore::CompiledCore(CompileOptions options)
+    : function_(std::make_shared<run::CompiledFunction>(std::move(options))) {}
+
+Results CompiledCore::call(const std::vector<Value>& arguments,
+                           const std::function<Results(const std::vector<Value>&)>& function) {
+  return function_->call(arguments, function);
+}
+
+const MemoryPlan& CompiledCore::plan() const { return function_->last().session->session().executable().plan(); }
+
+GraphReport CompiledCore::report() const {
+  const run::CompiledTrace& trace = function_->last();
+  return run::report_of(trace.session->session().executable(), trace.milliseconds);
+}
+
+}  // namespace tyto::detail

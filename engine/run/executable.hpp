@@ -1,0 +1,87 @@
+// A graph made ready for a device: order, storages, memory plan, prepared kernels. Immutable and shared by sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/core/device.hpp"
+#include "engine/core/graph.hpp"
+#include "tyto/graph.hpp"
+#include "tyto/memory.hpp"
+
+namespace tyto::run {
+
+/// Where a storage's memory comes from.
+enum class Source : std::uint8_t {
+  arena,     // planned, at an offset of the session's arena
+  host,      // planned, at an offset of the session's host arena (steps that run on the CPU for another device)
+  input,     // what is bound to the graph's input `index`
+  constant,  // the executable's constant `index`
+  output,    // the buffer of the graph's output `index`
+};
+
+/// One piece of memory; several ports share it when one is a view of another or is computed in its place.
+struct Storage {
+  Source source = Source::arena;
+  std::uint32_t index = 0;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;  // in its arena
+  std::uint32_t first_step = 0;
+  std::uint32_t last_step = 0;
+  std::string label;
+};
+
+/// One kernel with the storages it works on: inputs, then outputs, in `operands`.
+struct ExecutableStep {
+  std::shared_ptr<const core::Kernel> kernel;
+  std::uint32_t first_operand = 0;
+  std::uint32_t input_count = 0;
+  std::uint32_t output_count = 0;
+  std::uint32_t workspace = UINT32_MAX;  // its storage
+  std::uint32_t node = 0;                // of the graph
+  const char* name = "";
+};
+
+class Executable {
+ public:
+  Executable(core::Graph graph, core::Device& device, const CompileOptions& options);
+
+  const core::Graph& graph() const { return graph_; }
+  core::Device& device() const { return *device_; }
+  std::span<const ExecutableStep> steps() const { return steps_; }
+  std::span<const Storage> storages() const { return storages_; }
+  std::span<const std::uint32_t> operands() const { return operands_; }
+  std::span<const core::Array> constants() const { return constants_; }
+  std::size_t arena_bytes() const { return arena_bytes_; }
+  std::size_t host_bytes() const { return host_bytes_; }
+  /// Inputs whose storage is written during a run.
+  bool is_written(std::uint32_t input) const { return written_[input]; }
+
+  /// The plan of the device's arena, with the blocks it was made from.
+  const MemoryPlan& plan() const { return plan_; }
+  std::span<const Block> blocks() const { return blocks_; }
+  std::span<const std::string> block_labels() const { return block_labels_; }
+  /// Operators that the device has no kernel for and that run on the CPU, with copies.
+  std::span<const std::string> fallbacks() const { return fallbacks_; }
+
+ private:
+  friend class ExecutableBuilder;
+
+  core::Graph graph_;
+  core::Device* device_;
+  std::vector<ExecutableStep> steps_;
+  std::vector<Storage> storages_;
+  std::vector<std::uint32_t> operands_;
+  std::vector<core::Array> constants_;
+  std::vector<bool> written_;
+  std::size_t arena_bytes_ = 0;
+  std::size_t host_bytes_ = 0;
+  MemoryPlan plan_;
+  std::vector<Block> blocks_;
+  std::vector<std::string> block_labels_;
+  std::vector<std::string> fallbacks_;
+};
+
+}  // namespace tyto::run

@@ -1,0 +1,428 @@
+// From nodes to steps; see the header. One forward pass, with counts of readers still to come.
+#include "engine/run/executable_builder.hpp"
+
+#include <algorithm>
+
+#include "engine/core/custom.hpp"
+#include "engine/core/text.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/custom_kernel.hpp"
+#include "engine/run/devices.hpp"
+
+namespace tyto::run {
+
+using core::GraphNode;
+using core::OpId;
+using core::Port;
+using core::View;
+
+namespace {
+
+/// Moves a dense value between the host and the device.
+class TransferKernel final : public core::Kernel {
+ public:
+  TransferKernel(core::Device& device, std::size_t bytes, bool to_host)
+      : device_(&device), bytes_(bytes), to_host_(to_host) {}
+
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address) const override {
+    const core::Address& far = to_host_ ? inputs[0] : outputs[0];
+    const core::Buffer buffer(device_, far.memory, SIZE_MAX, nullptr);
+    if (to_host_) {
+      device_->copy_out(outputs[0].pointer(), buffer, far.offset, bytes_);
+    } else {
+      device_->copy_in(buffer, far.offset, inputs[0].pointer(), bytes_);
+    }
+  }
+
+ private:
+  core::Device* device_;
+  std::size_t bytes_;
+  bool to_host_;
+};
+
+}  // namespace
+
+ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options)
+    : target_(target),
+      graph_(target.graph_),
+      device_(*target.device_),
+      host_(cpu_device()),
+      split_(&device_ != &host_),
+      options_(options) {}
+
+void ExecutableBuilder::build() {
+  const std::size_t ports = graph_.port_count();
+  readers_.assign(ports, 0);
+  device_place_.resize(ports);
+  host_place_.resize(ports);
+  output_of_.assign(ports, none);
+  update_of_.assign(ports, none);
+  updated_in_place_.assign(graph_.updates().size(), false);
+  target_.written_.assign(graph_.inputs().size(), false);
+  for (const core::GraphUpdate& update : graph_.updates()) target_.written_[update.input] = true;
+  count_readers();
+  choose_targets();
+  place_inputs();
+  for (std::uint32_t i = 0; i < graph_.nodes().size(); ++i) add_node(i);
+  finish_outputs();
+  finish_updates();
+  plan_memory();
+}
+
+std::size_t ExecutableBuilder::bytes_of(Port port) const {
+  const core::TensorType& type = graph_.type(port);
+  return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
+}
+
+void ExecutableBuilder::count_readers() {
+  for (const GraphNode& node : graph_.nodes()) {
+    for (const Port input : graph_.inputs_of(node)) ++readers_[input];
+  }
+  for (const Port output : graph_.outputs()) ++readers_[output];
+  for (const core::GraphUpdate& update : graph_.updates()) ++readers_[update.port];
+}
+
+// An output that a kernel computes is computed straight into the output's buffer; whatever is a view, an input or
+// listed twice is copied there at the end.
+void ExecutableBuilder::choose_targets() {
+  for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
+    const Port port = graph_.updates()[i].port;
+    if (update_of_[port] == none) update_of_[port] = i;
+  }
+  if (split_) return;  // a device's outputs are copied at the end
+  for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
+    const Port port = graph_.outputs()[i];
+    const core::OpDef& def = core::definition(graph_.nodes()[graph_.producer(port)].op);
+    const bool computed = !def.is(core::Traits::view) && !def.is(core::Traits::leaf);
+    if (computed && output_of_[port] == none && update_of_[port] == none) output_of_[port] = i;
+  }
+}
+
+void ExecutableBuilder::place_inputs() {
+  for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i) {
+    const Port port = graph_.inputs()[i].port;
+    const std::uint32_t storage = new_storage(Source::input, i, bytes_of(port), graph_.producer(port));
+    bind(port, storage, View::dense(graph_.type(port).shape), false);
+  }
+}
+
+std::uint32_t ExecutableBuilder::new_storage(Source source, std::uint32_t index, std::size_t bytes,
+                                             std::uint32_t node) {
+  Storage storage;
+  storage.source = source;
+  storage.index = index;
+  storage.bytes = bytes;
+  storage.first_step = storage.last_step = static_cast<std::uint32_t>(target_.steps_.size());
+  if (node != none) {
+    const GraphNode& origin = graph_.nodes()[node];
+    storage.label = std::string(core::definition(origin.op).name);
+    if (origin.label) storage.label = *origin.label + "/" + storage.label;
+  }
+  target_.storages_.push_back(std::move(storage));
+  storage_readers_.push_back(0);
+  return static_cast<std::uint32_t>(target_.storages_.size() - 1);
+}
+
+void ExecutableBuilder::bind(Port port, std::uint32_t storage, View view, bool on_host) {
+  (on_host && split_ ? host_place_ : device_place_)[port] = {storage, std::move(view)};
+  storage_readers_[storage] += readers_[port];
+}
+
+void ExecutableBuilder::add_node(std::uint32_t index) {
+  const GraphNode& node = graph_.nodes()[index];
+  if (node.op == OpId::read && node.input_count == 0) return;  // an input of the graph, placed already
+  if (node.op == OpId::constant) {
+    const core::Array& array = std::get<core::ConstantAttributes>(graph_.attributes(node)).array;
+    const bool here = array.buffer->device() == &device_;
+    core::Array kept = array;
+    if (!here) {
+      // Constants of another device are brought over once, whole and dense.
+      kept = to_device(array, device_);
+    }
+    target_.constants_.push_back(kept);
+    const std::uint32_t storage =
+        new_storage(Source::constant, static_cast<std::uint32_t>(target_.constants_.size() - 1), 0, index);
+    bind(node.first_result, storage, kept.view, false);
+    return;
+  }
+  if (core::definition(node.op).is(core::Traits::view)) {
+    add_view(node, index);
+  } else {
+    add_kernel(node, index);
+  }
+  release_inputs(node);
+}
+
+void ExecutableBuilder::release_inputs(const GraphNode& node) {
+  for (const Port input : graph_.inputs_of(node)) {
+    --readers_[input];
+    for (const auto* places : {&device_place_, &host_place_}) {
+      const Place& place = (*places)[input];
+      if (place.storage != none) --storage_readers_[place.storage];
+    }
+  }
+}
+
+void ExecutableBuilder::add_view(const GraphNode& node, std::uint32_t index) {
+  const Port input = graph_.inputs_of(node)[0];
+  const bool on_host = split_ && device_place_[input].storage == none;
+  Place place = place_of(input, on_host);
+  const core::OpDef& def = core::definition(node.op);
+  std::optional<View> view = def.view(graph_.attributes(node), place.view);
+  if (!view) {
+    place = dense(input, place, on_host, index);
+    view = def.view(graph_.attributes(node), place.view);
+  }
+  bind(node.first_result, place.storage, std::move(*view), on_host);
+}
+
+const ExecutableBuilder::Place& ExecutableBuilder::place_of(Port port, bool on_host) {
+  if (!split_) return device_place_[port];
+  std::vector<Place>& wanted = on_host ? host_place_ : device_place_;
+  if (wanted[port].storage != none) return wanted[port];
+  const Place& from = (on_host ? device_place_ : host_place_)[port];
+  const std::uint32_t node = graph_.producer(port);
+  const Place packed = dense(port, from, !on_host, node);
+  const std::uint32_t storage = new_storage(on_host ? Source::host : Source::arena, 0, bytes_of(port), node);
+  add_raw_step(std::make_shared<TransferKernel>(device_, bytes_of(port), on_host), {&packed.storage, 1}, {&storage, 1},
+               node, on_host ? "to host" : "to device");
+  bind(port, storage, View::dense(graph_.type(port).shape), on_host);
+  return wanted[port];
+}
+
+ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place, bool on_host, std::uint32_t node) {
+  if (core::is_dense(place.view) && place.view.offset == 0) return place;
+  const Place copy{new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(port), node),
+                   View::dense(graph_.type(port).shape)};
+  const DType type = graph_.type(port).dtype;
+  add_step(OpId::copy, core::Attributes(), on_host, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
+  return copy;
+}
+
+bool ExecutableBuilder::may_overwrite(const GraphNode& node, const Place& input, Port input_port, Port result) const {
+  const Storage& storage = target_.storages_[input.storage];
+  const auto uses =
+      static_cast<std::uint32_t>(std::count(graph_.inputs_of(node).begin(), graph_.inputs_of(node).end(), input_port));
+  return (storage.source == Source::arena || storage.source == Source::host) &&
+         storage_readers_[input.storage] == uses && storage.bytes == bytes_of(result) &&
+         graph_.type(input_port).shape == graph_.type(result).shape && core::is_dense(input.view) &&
+         input.view.offset == 0;
+}
+
+// Order of preference: the output's own buffer, the state's memory, a dying input's memory, fresh memory.
+std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port result, std::span<const Place> inputs,
+                                                bool on_host, std::uint32_t index) {
+  if (output_of_[result] != none) return new_storage(Source::output, output_of_[result], bytes_of(result), index);
+  const bool same_index = core::definition(node.op).in_place == core::InPlace::same_index && node.result_count == 1;
+  const std::span<const Port> ports = graph_.inputs_of(node);
+  if (update_of_[result] != none && !on_host) {
+    const std::uint32_t update = update_of_[result];
+    const Port old = graph_.inputs()[graph_.updates()[update].input].port;
+    const std::uint32_t storage = device_place_[old].storage;
+    const auto due = static_cast<std::uint32_t>(std::count(ports.begin(), ports.end(), old));
+    bool fits = storage_readers_[storage] == due && (due == 0 || same_index) &&
+                graph_.type(old).dtype == graph_.type(result).dtype;
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      if (inputs[i].storage == storage && (ports[i] != old || inputs[i].view.shape != graph_.type(result).shape))
+        fits = false;
+    }
+    if (fits) {
+      updated_in_place_[update] = true;
+      return storage;
+    }
+  }
+  if (same_index) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (may_overwrite(node, inputs[i], ports[i], result)) return inputs[i].storage;
+    }
+  }
+  return new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(result), index);
+}
+
+void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
+  const core::OpDef& def = core::definition(node.op);
+  const std::span<const Port> ports = graph_.inputs_of(node);
+  std::vector<DType> input_types;
+  std::vector<DType> output_types;
+  for (const Port port : ports) input_types.push_back(graph_.type(port).dtype);
+  for (std::uint32_t i = 0; i < node.result_count; ++i)
+    output_types.push_back(graph_.type(node.first_result + i).dtype);
+
+  const bool custom = node.op == OpId::custom;
+  const bool on_host = split_ && (custom || !device_.supports(node.op, input_types, output_types));
+  if (on_host) target_.fallbacks_.emplace_back(def.name);
+  std::vector<Place> inputs;
+  for (const Port port : ports) inputs.push_back(place_of(port, on_host));
+  if (def.is(core::Traits::elementwise)) {
+    for (Place& place : inputs) place.view = core::broadcast_to(place.view, graph_.type(node.first_result).shape);
+  }
+  // Kernels that want an input dense get it copied; the question is put with dense results, as they will be.
+  std::vector<core::Operand> operands;
+  for (std::size_t i = 0; i < inputs.size(); ++i) operands.push_back({input_types[i], inputs[i].view});
+  std::vector<core::Operand> results;
+  for (std::uint32_t i = 0; i < node.result_count; ++i) {
+    results.push_back({output_types[i], View::dense(graph_.type(node.first_result + i).shape)});
+  }
+  const core::Step step{node.op, &graph_.attributes(node), operands, results};
+  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : (on_host ? host_ : device_).wants_dense(step);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if ((wanted >> std::min<std::size_t>(i, 63) & 1) != 0 && !core::is_dense(inputs[i].view)) {
+      inputs[i] = dense(ports[i], inputs[i], on_host, index);
+    }
+  }
+  std::vector<Place> outputs;
+  for (std::uint32_t i = 0; i < node.result_count; ++i) {
+    const Port result = node.first_result + i;
+    outputs.push_back({target_storage(node, result, inputs, on_host, index), View::dense(graph_.type(result).shape)});
+    bind(result, outputs.back().storage, outputs.back().view, on_host);
+  }
+  if (custom) {
+    std::vector<std::uint32_t> from;
+    std::vector<std::uint32_t> to;
+    for (std::size_t i = 0; i < inputs.size(); ++i) operands[i].view = inputs[i].view;
+    for (const Place& place : inputs) from.push_back(place.storage);
+    for (const Place& place : outputs) to.push_back(place.storage);
+    add_raw_step(custom_kernel({node.op, &graph_.attributes(node), operands, results}), from, to, index, "custom");
+    return;
+  }
+  add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
+}
+
+void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bool on_host,
+                                 std::span<const Place> inputs, std::span<const DType> input_types,
+                                 std::span<const Place> outputs, std::span<const DType> output_types,
+                                 std::uint32_t node) {
+  std::vector<core::Operand> from;
+  std::vector<core::Operand> to;
+  std::vector<std::uint32_t> from_storage;
+  std::vector<std::uint32_t> to_storage;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    from.push_back({input_types[i], inputs[i].view});
+    from_storage.push_back(inputs[i].storage);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    to.push_back({output_types[i], outputs[i].view});
+    to_storage.push_back(outputs[i].storage);
+  }
+  if (!on_host && split_ && !device_.supports(op, input_types, output_types)) {
+    throw DeviceError(
+        core::text(device_.properties().name, ": no kernel for ", core::definition(op).name, " on ", output_types[0]));
+  }
+  auto kernel = (on_host ? host_ : device_).prepare({op, &attributes, from, to});
+  add_raw_step(std::move(kernel), from_storage, to_storage, node, core::definition(op).name.data());
+}
+
+void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,
+                                     std::span<const std::uint32_t> outputs, std::uint32_t node, const char* name) {
+  const auto now = static_cast<std::uint32_t>(target_.steps_.size());
+  ExecutableStep step;
+  step.first_operand = static_cast<std::uint32_t>(target_.operands_.size());
+  step.input_count = static_cast<std::uint32_t>(inputs.size());
+  step.output_count = static_cast<std::uint32_t>(outputs.size());
+  step.node = node;
+  step.name = name;
+  for (const auto list : {inputs, outputs}) {
+    for (const std::uint32_t storage : list) {
+      target_.operands_.push_back(storage);
+      target_.storages_[storage].last_step = now;
+    }
+  }
+  if (const std::size_t bytes = kernel->workspace(); bytes != 0) {
+    const bool host_memory = !split_ || dynamic_cast<const TransferKernel*>(kernel.get()) == nullptr;
+    const bool on_host =
+        split_ && host_memory && !outputs.empty() && target_.storages_[outputs[0]].source == Source::host;
+    step.workspace = new_storage(on_host ? Source::host : Source::arena, 0, bytes, none);
+    target_.storages_[step.workspace].label = std::string(name) + " workspace";
+  }
+  step.kernel = std::move(kernel);
+  target_.steps_.push_back(std::move(step));
+}
+
+void ExecutableBuilder::finish_outputs() {
+  for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
+    const Port port = graph_.outputs()[i];
+    if (output_of_[port] == i) continue;
+    const bool on_host = split_ && device_place_[port].storage == none;
+    Place from = place_of(port, on_host);
+    if (on_host) from = place_of(port, false);
+    const Place to{new_storage(Source::output, i, bytes_of(port), graph_.producer(port)),
+                   View::dense(graph_.type(port).shape)};
+    const DType type = graph_.type(port).dtype;
+    add_step(OpId::copy, core::Attributes(), false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1},
+             graph_.producer(port));
+  }
+}
+
+// States not updated in place: all new values first, then all assignments, so that an exchange of two states works.
+void ExecutableBuilder::finish_updates() {
+  std::vector<Place> values(graph_.updates().size());
+  for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
+    if (updated_in_place_[i]) continue;
+    const Port port = graph_.updates()[i].port;
+    const Place& place = place_of(port, false);
+    const bool own = target_.storages_[place.storage].source == Source::arena;
+    values[i] = place;
+    if (own) continue;
+    const Place copy{new_storage(Source::arena, 0, bytes_of(port), graph_.producer(port)),
+                     View::dense(graph_.type(port).shape)};
+    const DType type = graph_.type(port).dtype;
+    add_step(OpId::copy, core::Attributes(), false, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1},
+             graph_.producer(port));
+    values[i] = copy;
+  }
+  for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
+    if (updated_in_place_[i]) continue;
+    const core::GraphUpdate& update = graph_.updates()[i];
+    const Place& to = device_place_[graph_.inputs()[update.input].port];
+    const DType type = graph_.type(update.port).dtype;
+    add_step(OpId::copy, core::Attributes(), false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
+             graph_.producer(update.port));
+  }
+}
+
+void ExecutableBuilder::plan_memory() {
+  for (const bool on_host : {false, true}) {
+    if (on_host && !split_) break;
+    const Source source = on_host ? Source::host : Source::arena;
+    std::vector<Block> blocks;
+    std::vector<std::uint32_t> planned;
+    std::vector<std::string> labels;
+    const auto alignment = static_cast<std::int64_t>((on_host ? host_ : device_).properties().alignment);
+    for (std::uint32_t i = 0; i < target_.storages_.size(); ++i) {
+      const Storage& storage = target_.storages_[i];
+      if (storage.source != source) continue;
+      Block block;
+      block.id = i;
+      block.lower = storage.first_step;
+      block.upper = std::int64_t{storage.last_step} + 1;
+      block.size = static_cast<std::int64_t>(storage.bytes);
+      block.alignment = alignment;
+      blocks.push_back(block);
+      labels.push_back(storage.label);
+      planned.push_back(i);
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].label = labels[i];
+    PlanOptions options;
+    options.strategy = options_.memory_strategy;
+    options.alignment = alignment;
+    MemoryPlan plan = tyto::plan_memory(blocks, options);
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+      target_.storages_[planned[i]].offset = static_cast<std::size_t>(plan.offsets[i]);
+    }
+    (on_host ? target_.host_bytes_ : target_.arena_bytes_) = static_cast<std::size_t>(plan.height);
+    if (!on_host) {
+      target_.plan_ = std::move(plan);
+      target_.blocks_ = std::move(blocks);
+      target_.block_labels_ = std::move(labels);
+      for (std::size_t i = 0; i < target_.blocks_.size(); ++i) target_.blocks_[i].label = target_.block_labels_[i];
+    }
+  }
+}
+
+Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options)
+    : graph_(std::move(graph)), device_(&device) {
+  ExecutableBuilder(*this, options).build();
+}
+
+}  // namespace tyto::run

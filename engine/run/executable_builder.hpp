@@ -1,0 +1,65 @@
+// Turns a graph into steps on storages: views become places, results take over dying inputs, states are written in
+// place where no old reader is due, operators a device lacks run on the CPU between copies.
+#pragma once
+
+#include "engine/run/executable.hpp"
+
+namespace tyto::run {
+
+class ExecutableBuilder {
+ public:
+  ExecutableBuilder(Executable& target, const CompileOptions& options);
+  void build();
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  /// Where a port's elements lie, on the device or on the host.
+  struct Place {
+    std::uint32_t storage = none;
+    core::View view;
+  };
+
+  void count_readers();
+  void place_inputs();
+  void choose_targets();
+  void add_node(std::uint32_t index);
+  void add_view(const core::GraphNode& node, std::uint32_t index);
+  void add_kernel(const core::GraphNode& node, std::uint32_t index);
+  void finish_outputs();
+  void finish_updates();
+  void plan_memory();
+
+  /// The port's place on the device (or the host), copied there first when it is only on the other side.
+  const Place& place_of(core::Port port, bool on_host);
+  Place dense(core::Port port, const Place& place, bool on_host, std::uint32_t node);
+  void add_step(core::OpId op, const core::Attributes& attributes, bool on_host, std::span<const Place> inputs,
+                std::span<const DType> input_types, std::span<const Place> outputs, std::span<const DType> output_types,
+                std::uint32_t node);
+  void add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,
+                    std::span<const std::uint32_t> outputs, std::uint32_t node, const char* name);
+  std::uint32_t new_storage(Source source, std::uint32_t index, std::size_t bytes, std::uint32_t node);
+  std::uint32_t target_storage(const core::GraphNode& node, core::Port result, std::span<const Place> inputs,
+                               bool on_host, std::uint32_t index);
+  bool may_overwrite(const core::GraphNode& node, const Place& input, core::Port input_port, core::Port result) const;
+  void bind(core::Port port, std::uint32_t storage, core::View view, bool on_host);
+  void release_inputs(const core::GraphNode& node);
+  std::size_t bytes_of(core::Port port) const;
+
+  Executable& target_;
+  const core::Graph& graph_;
+  core::Device& device_;
+  core::Device& host_;
+  bool split_;  // the device is not the host
+  const CompileOptions& options_;
+
+  std::vector<std::uint32_t> readers_;          // of each port, still to come
+  std::vector<std::uint32_t> storage_readers_;  // of all ports in each storage, still to come
+  std::vector<Place> device_place_;
+  std::vector<Place> host_place_;
+  std::vector<std::uint32_t> output_of_;  // the output whose buffer a port is computed into, or none
+  std::vector<std::uint32_t> update_of_;  // the update that takes a port's value, or none
+  std::vector<bool> updated_in_place_;
+};
+
+}  // namespace tyto::run

@@ -1,0 +1,189 @@
+// The explicit graph: inputs, outputs, update edges, run as often as wanted.
+#include "tyto/graph.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <ostream>
+
+#include "engine/core/builder.hpp"
+#include "engine/core/custom.hpp"
+#include "engine/core/text.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/binding.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/evaluate.hpp"
+#include "engine/run/report.hpp"
+#include "engine/run/state.hpp"
+#include "engine/run/trace.hpp"
+#include "ops/define.hpp"
+
+namespace tyto::run {
+
+class GraphState {
+ public:
+  CompileOptions options;
+  core::Device* device = nullptr;
+  core::Graph graph;
+  std::vector<Value> outputs;    // as the user named them
+  std::vector<Value> variables;  // handles of the states that are trained
+  std::unique_ptr<BoundSession> session;
+  std::vector<std::pair<std::uint32_t, core::Array>> given;  // values set before the graph was made ready
+  double milliseconds = 0;
+  bool has_run = false;
+};
+
+namespace {
+
+// A handle like the user's: states know nothing of their handles, so variables() makes new ones.
+Value handle_of(const std::shared_ptr<core::State>& state) {
+  auto* node = new core::Node(core::OpId::state, core::Mode::lazy,
+                              std::make_shared<const core::Attributes>(core::StateAttributes{state}), {},
+                              {&state->type(), 1});
+  return Value(node, 0);
+}
+
+}  // namespace
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+
+Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std::make_unique<run::GraphState>()) {
+  state_->options = options;
+  state_->device = &run::current_device();
+  std::vector<std::shared_ptr<core::State>> inputs;
+  for (const Tensor<Lazy>& input : spec.inputs) {
+    inputs.push_back(run::state_behind(input, "Graph: input"));
+    if (inputs.back()->kind() != core::State::Kind::placeholder) {
+      throw GraphError(core::text("Graph: input '", inputs.back()->name(), "' is no placeholder"));
+    }
+  }
+  std::vector<run::StateUpdate> updates;
+  for (const Update& update : spec.updates) {
+    const auto state = run::state_behind(update.state, "Graph: update");
+    if (state->kind() == core::State::Kind::placeholder) {
+      throw GraphError(core::text("Graph: update of '", state->name(), "', which is a placeholder, not a state"));
+    }
+    if (update.value.shape() != state->type().shape || update.value.dtype() != state->type().dtype) {
+      throw ShapeError(core::text("Graph: update of '", state->name(), "', ", state->type().dtype, state->type().shape,
+                                  ", with a value of ", update.value.dtype(), update.value.shape()));
+    }
+    for (const run::StateUpdate& other : updates) {
+      if (other.first == state) throw GraphError(core::text("Graph: '", state->name(), "' is updated twice"));
+    }
+    updates.emplace_back(state, update.value);
+  }
+  state_->outputs.assign(spec.outputs.begin(), spec.outputs.end());
+  run::Traced traced = run::trace({.outputs = state_->outputs,
+                                   .updates = updates,
+                                   .inputs = inputs,
+                                   .capture_constants = true,
+                                   .bind_states = true,
+                                   .since = 0});
+  state_->graph = std::move(traced.graph);
+  for (const core::GraphInput& input : state_->graph.inputs()) {
+    if (input.state == nullptr || input.generator) continue;
+    if (input.state->kind() == core::State::Kind::variable) state_->variables.push_back(run::handle_of(input.state));
+  }
+}
+
+Graph::~Graph() = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+
+void Graph::prepare() {
+  if (state_->session) return;
+  const auto start = std::chrono::steady_clock::now();
+  auto executable = std::make_shared<const run::Executable>(state_->graph, *state_->device, state_->options);
+  state_->session = std::make_unique<run::BoundSession>(std::move(executable));
+  for (const auto& [input, array] : state_->given) state_->session->session().bind(input, array);
+  state_->given.clear();
+  state_->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
+  const auto state = run::state_behind(input, "Graph::set");
+  for (std::uint32_t i = 0; i < state_->graph.inputs().size(); ++i) {
+    if (state_->graph.inputs()[i].state != state) continue;
+    prepare();
+    state_->session->session().bind(i, run::contents(core::cast_to(value, input.dtype())));
+    return;
+  }
+  throw GraphError(core::text("Graph::set: '", state->name(), "' is no input of this graph"));
+}
+
+void Graph::run() {
+  prepare();
+  state_->session->run();
+  state_->has_run = true;
+}
+
+Tensor<Lazy> Graph::output(std::size_t index) const {
+  if (index >= state_->outputs.size()) {
+    throw IndexError(core::text("Graph::output: ", index, " of ", state_->outputs.size(), " outputs"));
+  }
+  if (!state_->has_run) throw GraphError("Graph: an output is read before the first run");
+  return core::constant(core::Mode::lazy, state_->session->session().output(index));
+}
+
+Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
+  for (std::size_t i = 0; i < state_->outputs.size(); ++i) {
+    if (same_value(state_->outputs[i], output.value())) return this->output(i);
+  }
+  throw GraphError(core::text("Graph: a tensor of shape ", output.shape(), " is read that is no output of this graph"));
+}
+
+std::vector<Tensor<Lazy>> Graph::variables() const {
+  return {state_->variables.begin(), state_->variables.end()};
+}
+
+const MemoryPlan& Graph::plan() {
+  prepare();
+  return state_->session->session().executable().plan();
+}
+
+GraphReport Graph::report() {
+  prepare();
+  return run::report_of(state_->session->session().executable(), state_->milliseconds);
+}
+
+std::string Graph::dot() {
+  prepare();
+  return run::dot_of(state_->session->session().executable());
+}
+
+template <class M>
+Tensor<M> delay(const Shape& shape, DType dtype,
+                std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> function,
+                const std::vector<Tensor<M>>& inputs) {
+  auto op = std::make_shared<core::CustomOperator>();
+  op->name = "delay";
+  op->results = {{dtype, shape, false}};
+  op->host = [function = std::move(function), shape, dtype](std::span<const core::HostArray> from,
+                                                           std::span<const core::HostArray> to) {
+    std::vector<Tensor<Eager>> arguments;
+    for (const core::HostArray& array : from) {
+      arguments.push_back(Tensor<Eager>::from_bytes(array.data, element_count(array.shape), array.shape, array.dtype));
+    }
+    const Tensor<Eager> result = function(arguments);
+    if (result.shape() != shape || result.dtype() != dtype) {
+      throw ShapeError(core::text("delay: the function yields ", result.dtype(), result.shape(), ", declared were ",
+                                  dtype, shape));
+    }
+    const core::Array array = run::to_device(run::packed(run::contents(result)), run::cpu_device());
+    const std::size_t width = size_of(dtype);
+    const auto bytes = static_cast<std::size_t>(element_count(shape)) * width;
+    if (bytes != 0) {
+      std::memcpy(to[0].data, static_cast<const std::byte*>(array.buffer->memory()) +
+                                  static_cast<std::size_t>(array.view.offset) * width, bytes);
+    }
+  };
+  std::vector<Value> operands;
+  for (const Tensor<M>& input : inputs) operands.push_back(core::cast_to(input, input.dtype()));
+  const core::Mode mode = std::is_same_v<M, Lazy> ? core::Mode::lazy : core::Mode::eager;
+  if (operands.empty()) return core::emit(mode, core::OpId::custom, core::CustomAttributes{op});
+  return core::emit(core::OpId::custom, core::CustomAttributes{op}, operands);
+}
+TYTO_INSTANTIATE(delay)
+
+}  // namespace TYTO_API

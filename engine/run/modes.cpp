@@ -1,0 +1,55 @@
+// The two modes: the recorder notes an operator down, the interpreter also runs it and lets go of its inputs.
+#include "engine/core/builder.hpp"
+#include "engine/run/evaluate.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+// A node on the way from what a gradient is taken of to its result keeps its inputs for the gradient rules.
+bool track(Node& node) {
+  if (definition(node).gradient == nullptr) return false;
+  for (const Value& input : node.inputs()) {
+    if (input.node()->tracked()) {
+      node.set_tracked(true);
+      return true;
+    }
+  }
+  return false;
+}
+
+class Recorder final : public Builder {
+ public:
+  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) override {
+    Value value = record(op, Mode::lazy, std::move(attributes), inputs);
+    track(*value.node());
+    return value;
+  }
+};
+
+class Interpreter final : public Builder {
+ public:
+  explicit Interpreter(Mode mode) : mode_(mode) {}
+
+  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) override {
+    Value value = record(op, mode_, std::move(attributes), inputs);
+    run::apply(*value.node());
+    if (!track(*value.node())) value.node()->drop_inputs();
+    return value;
+  }
+
+ private:
+  Mode mode_;
+};
+
+}  // namespace
+
+Builder& builder_of(Mode mode) {
+  static Recorder lazy;
+  static Interpreter eager(Mode::eager);
+  static Interpreter neutral(Mode::neutral);
+  if (mode == Mode::lazy) return lazy;
+  return mode == Mode::eager ? eager : neutral;
+}
+
+}  // namespace tyto::core

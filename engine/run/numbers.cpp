@@ -1,0 +1,54 @@
+// Lone numbers: weakly typed until they meet a tensor, then constants, the usual ones made once.
+#include <array>
+#include <bit>
+
+#include "engine/core/builder.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+#include "ops/define.hpp"
+
+namespace tyto::core {
+
+Value weak_scalar(const Scalar& value) {
+  const TensorType type{value.default_dtype(), {}, true};
+  RangeAttributes fill{{}, type.dtype, value, 0};
+  return Value(new Node(OpId::fill, Mode::neutral, std::make_shared<const Attributes>(std::move(fill)), {}, {&type, 1}),
+               0);
+}
+
+namespace {
+
+struct Cached {
+  Scalar number;
+  DType dtype = DType::boolean;
+  Value value;
+};
+
+std::size_t slot_of(const Scalar& value, DType dtype) {
+  const auto bits = value.is_floating() ? std::bit_cast<std::uint64_t>(value.as_double())
+                                        : static_cast<std::uint64_t>(value.as_int());
+  return static_cast<std::size_t>((bits * 0x9e3779b97f4a7c15u) >> 56) ^ (static_cast<std::size_t>(dtype) * 37u);
+}
+
+bool identical(const Scalar& a, const Scalar& b) {
+  if (a.kind() != b.kind()) return false;
+  if (!a.is_floating()) return a.as_int() == b.as_int();
+  return std::bit_cast<std::uint64_t>(a.as_double()) == std::bit_cast<std::uint64_t>(b.as_double());
+}
+
+}  // namespace
+
+Value scalar_constant(const Scalar& value, DType dtype) {
+  thread_local std::array<Cached, 256> recent;
+  Cached& slot = recent[slot_of(value, dtype) % recent.size()];
+  if (slot.value && slot.dtype == dtype && identical(slot.number, value)) return slot.value;
+  core::Array array = run::new_array(run::cpu_device(), dtype, {});
+  const Attributes fill = RangeAttributes{{}, dtype, value, 0};
+  const Operand result{dtype, array.view};
+  const Address target = run::address_of(array);
+  run::cpu_device().prepare({OpId::fill, &fill, {}, {&result, 1}})->launch({}, {&target, 1}, {});
+  slot = {value, dtype, constant(Mode::neutral, std::move(array))};
+  return slot.value;
+}
+
+}  // namespace tyto::core

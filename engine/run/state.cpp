@@ -1,0 +1,60 @@
+// Placeholders, persistent tensors and variables: made, read by version, assigned.
+#include <mutex>
+
+#include "engine/core/builder.hpp"
+#include "engine/core/text.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/evaluate.hpp"
+#include "engine/run/state.hpp"
+
+namespace tyto::run {
+
+using core::OpId;
+using core::State;
+
+Value make_state(core::Mode mode, State::Kind kind, std::string name, core::TensorType type) {
+  static std::atomic<int> unnamed{0};
+  if (name.empty()) {
+    const char* what = kind == State::Kind::placeholder ? "placeholder "
+                       : kind == State::Kind::variable  ? "variable "
+                                                        : "state ";
+    name = core::text(what, ++unnamed);
+  }
+  auto state = std::make_shared<State>(kind, std::move(name), std::move(type));
+  if (kind == State::Kind::placeholder && mode == core::Mode::lazy) {
+    state->set_current(core::version(mode, state, core::Array()));
+  }
+  auto* node = new core::Node(OpId::state, mode, std::make_shared<const core::Attributes>(core::StateAttributes{state}),
+                              {}, {&state->type(), 1});
+  return Value(node, 0);
+}
+
+std::shared_ptr<State> state_behind(const Value& handle, std::string_view function) {
+  if (!handle || handle.node()->op() != OpId::state) {
+    throw GraphError(core::text(function, ": the tensor is no variable, persistent tensor or placeholder"));
+  }
+  return std::get<core::StateAttributes>(core::attributes_of(handle)).state;
+}
+
+void assign_state(const Value& handle, const Value& given) {
+  const std::shared_ptr<State> state = state_behind(handle, "assign");
+  const Value& value = core::resolve(given);
+  if (value.shape() != state->type().shape) {
+    throw ShapeError(
+        core::text("assign: '", state->name(), "' has shape ", state->type().shape, ", given ", value.shape()));
+  }
+  if (value.dtype() != state->type().dtype) {
+    throw TypeError(core::text("assign: '", state->name(), "' holds ", state->type().dtype, ", given ", value.dtype()));
+  }
+  const core::Mode mode = handle.node()->mode();
+  core::touch(state);
+  if (state->kind() == State::Kind::placeholder && mode == core::Mode::lazy) {
+    state->set_assigned(contents(value));
+  } else if (value.node()->evaluated()) {
+    state->set_current(core::version(mode, state, core::result_of(value).array));
+  } else {
+    state->set_current(core::version(state, value));
+  }
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,154 @@
+// Owl's lazy_mnist in Tyto: one program, the mode chosen on the command line.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <tyto/autodiff.hpp>
+#include <tyto/device.hpp>
+#include <tyto/elementwise.hpp>
+#include <tyto/graph.hpp>
+#include <tyto/nn.hpp>
+#include <tyto/reduce.hpp>
+
+#include "digits.hpp"
+#include "options.hpp"
+
+namespace nn = tyto::nn;
+
+namespace {
+
+nn::Sequential make_network() {
+  return {nn::Conv2d({.in = 1, .out = 32, .window = 5, .padding = tyto::same}),
+          tyto::relu,
+          nn::MaxPool(2),
+          nn::Dropout(0.1),
+          nn::Flatten(),
+          nn::Linear({.in = 14 * 14 * 32, .out = 1024}),
+          tyto::relu,
+          nn::Linear({.in = 1024, .out = 10})};
+}
+
+// The losses of a run that goes on: those of the steps that its checkpoint has seen are kept.
+std::ofstream open_losses(const std::string& path, std::int64_t steps_done) {
+  std::vector<std::string> kept;
+  std::ifstream before(path);
+  for (std::string line; static_cast<std::int64_t>(kept.size()) < steps_done && std::getline(before, line);) {
+    kept.push_back(line);
+  }
+  std::ofstream file(path);
+  if (!file) throw tyto::IoError(path + ": cannot be written");
+  file.precision(9);
+  for (const std::string& line : kept) file << line << '\n';
+  return file;
+}
+
+double mebibytes(double bytes) { return bytes / (1 << 20); }
+
+template <class Tensor>
+Tensor pixels(const Tensor& images) {
+  return images.astype(tyto::DType::f32) / 256.0;
+}
+
+/// Part of the pictures of a set that the network names rightly.
+template <class Tensor>
+double accuracy(const nn::Sequential& model, const Digits& digits) {
+  auto classify = tyto::compile([&](Tensor images) { return argmax(model(pixels(images)), 1); });
+  nn::Batches<Tensor> batches(digits.images, digits.labels, {.size = 500, .shuffle = false});
+  std::int64_t right = 0;
+  for (const auto& [images, labels] : batches) {
+    const Tensor found = classify(images);
+    const auto truth = labels.template data<std::uint8_t>();
+    const auto named = found.template data<std::int64_t>();
+    for (std::size_t i = 0; i < named.size(); ++i) right += named[i] == truth[i] ? 1 : 0;
+  }
+  return static_cast<double>(right) / static_cast<double>(batches.samples());
+}
+
+template <class Tensor>
+void run(const Options& options) {
+  const DigitSets digits = load_digits(options);
+  const tyto::DeviceScope device(options.device);
+  tyto::seed(options.seed);
+
+  const nn::Sequential model = make_network();
+  nn::Descent descent = nn::adagrad({.rate = options.rate});
+  nn::Batches<Tensor> batches(digits.training.images, digits.training.labels,
+                              {.size = options.batch, .seed = options.seed});
+
+  auto objective = [&](Tensor images, Tensor labels) {
+    return cross_entropy(model(pixels(images), nn::training), labels.astype(tyto::DType::i64));
+  };
+  auto step = tyto::compile([&](Tensor images, Tensor labels) {
+    auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(images, labels);
+    descent.update(model.parameters(), gradients);
+    return loss;
+  });
+
+  nn::Checkpoint checkpoint;
+  checkpoint.add("model", model.named_parameters());
+  checkpoint.add("descent", descent.state(model.named_parameters()));
+  checkpoint.add("batches", batches);
+  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
+    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
+                options.checkpoint.c_str());
+  }
+  const std::int64_t steps_before = descent.count();
+  std::optional<std::ofstream> losses;
+  if (!options.losses.empty()) losses = open_losses(options.losses, steps_before);
+  std::printf("%s: %lld to train, %lld to test; %s on %s\n", digits.origin.c_str(),
+              static_cast<long long>(batches.samples()), static_cast<long long>(digits.test.labels.size()),
+              options.mode.c_str(), options.device.c_str());
+  std::fflush(stdout);
+
+  const auto after_step = [&](const nn::StepReport& report) {
+    if (losses) *losses << report.loss << std::endl;
+    if (!options.checkpoint.empty() && (steps_before + report.steps) % options.save_every == 0) {
+      checkpoint.save(options.checkpoint);
+    }
+    return true;
+  };
+  nn::TrainingOptions training{.epochs = options.epochs, .after_step = after_step};
+  if (options.steps >= 0) training.steps = options.steps;
+  const nn::TrainingReport report = nn::train(step, batches, training);
+  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+
+  if (report.steps > 0) {
+    std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.4f\n", static_cast<long long>(report.steps),
+                report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
+    if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
+      const tyto::MemoryPlan& plan = step.plan();
+      const tyto::GraphReport graph = step.report();
+      std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states, %zu steps\n",
+                  mebibytes(static_cast<double>(plan.height)), mebibytes(static_cast<double>(plan.bound)),
+                  mebibytes(static_cast<double>(plan.naive)), mebibytes(static_cast<double>(graph.state_bytes)),
+                  graph.steps);
+      for (const std::string& fallback : graph.fallbacks) std::printf("on the cpu instead: %s\n", fallback.c_str());
+    }
+  }
+  std::printf("test accuracy %.2f %%\n", 100 * accuracy<Tensor>(model, digits.test));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("peak of the process %.0f MiB\n", static_cast<double>(usage.ru_maxrss) / 1024);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    const std::optional<Options> options = parse_options(count, words);
+    if (!options) return 0;
+    if (options->mode == "eager") {
+      run<tyto::Tensor<tyto::Eager>>(*options);
+    } else {
+      run<tyto::Tensor<tyto::Lazy>>(*options);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "mnist: " << error.what() << '\n';
+    return 1;
+  }
+}

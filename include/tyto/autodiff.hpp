@@ -1,0 +1,167 @@
+// Gradients as functions of functions: grad, value_and_grad, vjp, jvp, jacobian, hessian; all nest.
+#pragma once
+
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tyto/shaping.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+namespace detail {
+
+/// What gradients are taken with respect to. While alive, operations on the tracked values are remembered.
+class Tape {
+ public:
+  Tape() = default;
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  /// The value under an identity of its own, tracked.
+  Value track(const Value& value);
+  /// Tracks what reads of a variable yield while the tape lives.
+  void track_state(const Value& state);
+
+  /// Gradients of `results` (weighted by `cotangents`; ones when empty) with respect to everything tracked, in order.
+  /// Zeros where a result does not depend on it.
+  std::vector<Value> gradients(const std::vector<Value>& results, const std::vector<Value>& cotangents = {});
+
+ private:
+  std::vector<Value> targets_;
+  std::vector<std::pair<Value, Value>> states_;  // handle, version before
+};
+
+void check_scalar(const char* function, const Value& loss);
+
+/// Directional derivative of results along tangents of what `inputs` stand for, through two reverse passes.
+std::vector<Value> push_forward(Tape& tape, const std::vector<Value>& results, const std::vector<Value>& tangents);
+
+template <class M>
+const Tensor<M>& loss_of(const Tensor<M>& result) {
+  return result;
+}
+template <class M, class... Rest>
+const Tensor<M>& loss_of(const std::tuple<Tensor<M>, Rest...>& result) {
+  return std::get<0>(result);
+}
+template <class M, class B>
+const Tensor<M>& loss_of(const std::pair<Tensor<M>, B>& result) {
+  return result.first;
+}
+
+template <class M, class F, std::size_t... i>
+auto call_with(F& f, const std::vector<Value>& inputs, std::index_sequence<i...>) {
+  return f(Tensor<M>(inputs[i])...);
+}
+
+}  // namespace detail
+
+/// The value, of which no gradient is taken.
+template <class M>
+Tensor<M> stop_gradient(const Tensor<M>& x);
+
+/// `f` and its gradients with respect to the listed arguments: value_and_grad(f, {0, 1})(x, y) yields the value and a
+/// vector of gradients. Where f returns a tuple or pair, its first element is the loss.
+template <class F>
+auto value_and_grad(F f, std::vector<std::size_t> arguments = {0}) {
+  return [f = std::move(f), arguments = std::move(arguments)]<class M, class... Rest>(
+             const Tensor<M>& first, const Rest&... rest) mutable {
+    std::vector<Value> inputs{first, rest...};
+    detail::Tape tape;
+    for (const std::size_t i : arguments) {
+      if (i >= inputs.size()) throw IndexError("value_and_grad: there is no argument number " + std::to_string(i));
+      inputs[i] = tape.track(inputs[i]);
+    }
+    auto value = detail::call_with<M>(f, inputs, std::make_index_sequence<1 + sizeof...(Rest)>());
+    detail::check_scalar("value_and_grad", detail::loss_of(value));
+    std::vector<Tensor<M>> gradients;
+    for (const Value& gradient : tape.gradients({detail::loss_of(value)})) gradients.emplace_back(gradient);
+    return std::pair(std::move(value), std::move(gradients));
+  };
+}
+
+/// `f` and its gradients with respect to variables that it uses: value_and_grad(loss, model.parameters())(x, t).
+template <class F, class M>
+auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
+  return [f = std::move(f), parameters = std::move(parameters)](const auto&... inputs) mutable {
+    detail::Tape tape;
+    for (const Tensor<M>& parameter : parameters) tape.track_state(parameter);
+    auto value = f(inputs...);
+    detail::check_scalar("value_and_grad", detail::loss_of(value));
+    std::vector<Tensor<M>> gradients;
+    for (const Value& gradient : tape.gradients({detail::loss_of(value)})) gradients.emplace_back(gradient);
+    return std::pair(std::move(value), std::move(gradients));
+  };
+}
+
+/// The gradient of `f` with respect to its first argument. grad(grad(f)) is the second derivative.
+///
+///     auto slope = grad([](Tensor x) { return sum(x * x); })(x);   // 2 * x
+template <class F>
+auto grad(F f) {
+  return [g = value_and_grad(std::move(f))](const auto&... arguments) mutable { return g(arguments...).second[0]; };
+}
+
+/// Value of `f` at `inputs` and the gradients of its result weighted by `cotangent`.
+template <class F, class M>
+auto vjp(F f, const std::vector<Tensor<M>>& inputs, const std::type_identity_t<Tensor<M>>& cotangent) {
+  detail::Tape tape;
+  std::vector<Tensor<M>> tracked;
+  for (const Tensor<M>& input : inputs) tracked.emplace_back(tape.track(input));
+  const Tensor<M> value = f(tracked);
+  std::vector<Tensor<M>> gradients;
+  for (const Value& gradient : tape.gradients({value}, {cotangent})) gradients.emplace_back(gradient);
+  return std::pair(value, gradients);
+}
+
+/// Value of `f` at `inputs` and its derivative along `tangents`.
+template <class F, class M>
+auto jvp(F f, const std::vector<Tensor<M>>& inputs, const std::vector<Tensor<M>>& tangents) {
+  detail::Tape tape;
+  std::vector<Tensor<M>> tracked;
+  for (const Tensor<M>& input : inputs) tracked.emplace_back(tape.track(input));
+  const Tensor<M> value = f(tracked);
+  const std::vector<Value> directions(tangents.begin(), tangents.end());
+  return std::pair(value, Tensor<M>(detail::push_forward(tape, {value}, directions)[0]));
+}
+
+/// All first derivatives: jacobian(f)(x) has the shape of f(x) followed by the shape of x.
+template <class F>
+auto jacobian(F f) {
+  return [f = std::move(f)]<class M>(const Tensor<M>& x) mutable {
+    detail::Tape tape;
+    const Tensor<M> input = tape.track(x);
+    const Tensor<M> y = f(input);
+    const std::int64_t count = y.size();
+    std::vector<Tensor<M>> rows;
+    const Tensor<M> unit = Tensor<M>::eye(count, count, 0, y.dtype());
+    for (std::int64_t i = 0; i < count; ++i) {
+      rows.emplace_back(tape.gradients({y}, {reshape(std::as_const(unit)(i), y.shape())})[0]);
+    }
+    Shape shape = y.shape();
+    for (const std::int64_t length : x.shape()) shape.push_back(length);
+    return rows.empty() ? Tensor<M>::zeros(shape, x.dtype()) : reshape(stack(rows, 0), shape);
+  };
+}
+
+/// All second derivatives of a function with one number as result.
+template <class F>
+auto hessian(F f) {
+  return jacobian(grad(std::move(f)));
+}
+
+/// `f` with a gradient rule of your own: rule(inputs, result, gradient) yields the inputs' gradients.
+///
+///     auto clipped = custom_gradient<Tensor>([](auto& in) { return in[0]; },
+///                                            [](auto& in, auto& out, auto& g) { return std::vector{clip(g, -1, 1)}; });
+template <class T>
+std::function<T(const std::vector<T>&)> custom_gradient(
+    std::function<T(const std::vector<T>&)> f,
+    std::function<std::vector<T>(const std::vector<T>& inputs, const T& result, const T& gradient)> rule);
+
+}  // namespace tyto

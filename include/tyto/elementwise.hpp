@@ -1,0 +1,28 @@
+// The element-wise functions: one declaration each, expanded from the operator list (see docs/operators.md).
+#pragma once
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+// For each line of ops/elementwise.def: `name(x)`, `name(a, b)` (either operand may be a number), `name(a, b, c)`.
+#define TYTO_UNARY(name, ...) \
+  template <class M>          \
+  Tensor<M> name(const Tensor<M>& x);
+#define TYTO_BINARY(name, ...)                                                  \
+  template <class M>                                                            \
+  Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b); \
+  template <class M>                                                            \
+  Tensor<M> name(const Scalar& a, const Tensor<M>& b) {                         \
+    return name(Tensor<M>(a), b);                                               \
+  }
+#define TYTO_TERNARY(name, ...)                                                \
+  template <class M>                                                           \
+  Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, \
+                 const std::type_identity_t<Tensor<M>>& c);
+#include "tyto/ops/elementwise.def"
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+
+}  // namespace TYTO_API

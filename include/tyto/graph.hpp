@@ -1,0 +1,215 @@
+// Graphs in the user's hands: compiled functions, explicit graphs with inputs, outputs and update edges, delay.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tyto/memory.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+namespace run {
+class CompiledFunction;
+class GraphState;
+}  // namespace run
+
+/// How graphs are made ready.
+struct CompileOptions {
+  std::string memory_strategy = "best";  ///< a name of memory_strategies()
+};
+
+/// The new value that a state takes at the end of each run.
+struct Update {
+  Tensor<Lazy> state;
+  Tensor<Lazy> value;
+};
+
+struct GraphSpec {
+  std::vector<Tensor<Lazy>> inputs = {};   ///< placeholders, in the order in which run(...) takes values
+  std::vector<Tensor<Lazy>> outputs = {};  ///< kept and readable after each run
+  std::vector<Update> updates = {};        ///< state := value after each run
+};
+
+/// What making a graph ready did: sizes, times, and which operators the device left to the CPU.
+struct GraphReport {
+  std::size_t nodes = 0;
+  std::size_t steps = 0;
+  std::size_t arena_bytes = 0;
+  std::size_t state_bytes = 0;
+  double milliseconds = 0;  ///< spent on order, plan and kernels
+  std::vector<std::string> fallbacks = {};
+};
+
+/// A recorded computation, run as often as wanted. Two threads need two graphs (or a compiled function each).
+///
+///     Graph g{{.inputs = {x, t}, .outputs = {loss}, .updates = {{w, w_next}}}};
+///     g.set(x, xs);  g.set(t, ts);  g.run();  g[loss].item<float>();
+class Graph {
+ public:
+  explicit Graph(const GraphSpec& spec, const CompileOptions& options = {});
+  ~Graph();
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+
+  /// Makes everything ready (order, memory plan, kernels); run() does it otherwise.
+  void prepare();
+  /// The value of an input for the runs to come. Element type and shape must be the input's.
+  void set(const Tensor<Lazy>& input, const Tensor<Lazy>& value);
+  /// Computes the outputs and the updates. Throws GraphError naming an input that was given no value.
+  void run();
+  /// An output of the last run. What was read stays as it is when the graph runs again.
+  Tensor<Lazy> operator[](const Tensor<Lazy>& output) const;
+  /// Outputs by number.
+  Tensor<Lazy> output(std::size_t index) const;
+
+  /// States that are trained.
+  std::vector<Tensor<Lazy>> variables() const;
+  /// The memory plan: peak, bound, the largest tensors at the peak.
+  const MemoryPlan& plan();
+  GraphReport report();
+  /// The graph in Graphviz' language.
+  std::string dot();
+
+ private:
+  std::unique_ptr<run::GraphState> state_;
+};
+
+namespace detail {
+
+// Results of a compiled function: one tensor, or a tuple, pair or vector of them.
+template <class M>
+void flatten(const Tensor<M>& result, std::vector<Value>& out) {
+  out.push_back(result);
+}
+template <class M>
+void flatten(const std::vector<Tensor<M>>& results, std::vector<Value>& out) {
+  for (const Tensor<M>& result : results) out.push_back(result);
+}
+template <class... T>
+void flatten(const std::tuple<T...>& results, std::vector<Value>& out) {
+  std::apply([&](const T&... each) { (flatten(each, out), ...); }, results);
+}
+template <class A, class B>
+void flatten(const std::pair<A, B>& results, std::vector<Value>& out) {
+  flatten(results.first, out);
+  flatten(results.second, out);
+}
+template <class M>
+void restore(Tensor<M>& result, const Value*& next) {
+  result = Tensor<M>(*next++);
+}
+template <class M>
+void restore(std::vector<Tensor<M>>& results, const Value*& next) {
+  for (Tensor<M>& result : results) result = Tensor<M>(*next++);
+}
+template <class... T>
+void restore(std::tuple<T...>& results, const Value*& next) {
+  std::apply([&](T&... each) { (restore(each, next), ...); }, results);
+}
+template <class A, class B>
+void restore(std::pair<A, B>& results, const Value*& next) {
+  restore(results.first, next);
+  restore(results.second, next);
+}
+
+/// Flat results, and the (emptied) structure they came in.
+struct Results {
+  std::vector<Value> values;
+  std::shared_ptr<void> structure = {};
+};
+
+/// True while a compiled function is being traced on this thread.
+bool tracing();
+
+/// Traces of one function, by input signature.
+class CompiledCore {
+ public:
+  explicit CompiledCore(CompileOptions options);
+  /// Runs the trace made for arguments of these types and shapes; `function` makes it when there is none, from
+  /// placeholders to results.
+  Results call(const std::vector<Value>& arguments,
+               const std::function<Results(const std::vector<Value>&)>& function);
+  const MemoryPlan& plan() const;
+  GraphReport report() const;
+
+ private:
+  std::shared_ptr<run::CompiledFunction> function_;
+};
+
+}  // namespace detail
+
+/// A function made by compile(): called like the original. One thread at a time.
+template <class F>
+class Compiled {
+ public:
+  Compiled(F function, CompileOptions options) : function_(std::move(function)), core_(std::move(options)) {}
+
+  template <class... M>
+  auto operator()(const Tensor<M>&... arguments) {
+    if constexpr ((std::is_same_v<M, Lazy> && ...) && sizeof...(M) > 0) {
+      if (!detail::tracing()) return call(arguments...);
+    }
+    return function_(arguments...);
+  }
+
+  /// The memory plan of the trace called last (lazy mode).
+  const MemoryPlan& plan() const { return core_.plan(); }
+  GraphReport report() const { return core_.report(); }
+
+ private:
+  template <class... T>
+  auto call(const T&... arguments) {
+    using Result = std::invoke_result_t<F&, const T&...>;
+    const detail::Results results = core_.call({arguments...}, [&](const std::vector<Value>& inputs) {
+      return trace<Result, T...>(inputs, std::index_sequence_for<T...>());
+    });
+    if constexpr (!std::is_void_v<Result>) {
+      Result out = *std::static_pointer_cast<Result>(results.structure);
+      const Value* next = results.values.data();
+      detail::restore(out, next);
+      return out;
+    }
+  }
+
+  template <class Result, class... T, std::size_t... i>
+  detail::Results trace(const std::vector<Value>& inputs, std::index_sequence<i...>) {
+    detail::Results results;
+    if constexpr (std::is_void_v<Result>) {
+      function_(T(inputs[i])...);
+    } else {
+      auto structure = std::make_shared<Result>(function_(T(inputs[i])...));
+      detail::flatten(*structure, results.values);
+      const std::vector<Value> none(results.values.size());
+      const Value* next = none.data();
+      detail::restore(*structure, next);
+      results.structure = std::move(structure);
+    }
+    return results;
+  }
+
+  F function_;
+  detail::CompiledCore core_;
+};
+
+/// Eager mode: the function itself. Lazy mode: traced once for each signature of argument types and shapes, optimised,
+/// planned, and from then on run without an allocation. Assignments to variables become update edges.
+template <class F>
+Compiled<F> compile(F function, CompileOptions options = {}) {
+  return Compiled<F>(std::move(function), std::move(options));
+}
+
+/// An eager function as one node: computed on the host when the node is evaluated.
+template <class M>
+Tensor<M> delay(const Shape& shape, DType dtype,
+                std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> function,
+                const std::vector<Tensor<M>>& inputs);
+
+}  // namespace tyto

@@ -1,0 +1,65 @@
+// What may stand between the parentheses of `x(...)`: integers, slices, all, newaxis, ellipsis, tensors.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "tyto/shape.hpp"
+#include "tyto/value.hpp"
+
+namespace tyto TYTO_API {
+
+template <class Mode>
+class Tensor;
+
+/// Elements from `start` up to but without `stop`, every `step`-th; ends left out reach to the border. As NumPy's
+/// `start:stop:step`, negative numbers counting from the end.
+struct Slice {
+  std::optional<std::int64_t> start;
+  std::optional<std::int64_t> stop;
+  std::int64_t step = 1;
+};
+
+/// `slice(1, 5)` is NumPy's `1:5`; `slice({}, {}, -1)` is `::-1`.
+inline Slice slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) {
+  return {start, stop, step};
+}
+
+/// The whole axis (as an index, NumPy's `:`), and the reduction that asks whether all elements are true.
+struct All {
+  /// True where every element along `axes` is non-zero.
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false) const;
+};
+inline constexpr All all{};
+
+/// A new axis of length one.
+struct NewAxis {};
+inline constexpr NewAxis newaxis{};
+
+/// As many whole axes as are needed to use up the rest.
+struct Ellipsis {};
+inline constexpr Ellipsis ellipsis{};
+
+/// One entry of an index list. A tensor entry picks by integers, or by a mask when it is bool (eager mode).
+class Index {
+ public:
+  template <std::integral T>
+  Index(T position) : entry_(static_cast<std::int64_t>(position)) {}
+  Index(Slice range) : entry_(range) {}
+  Index(All) : entry_(all) {}
+  Index(NewAxis) : entry_(newaxis) {}
+  Index(Ellipsis) : entry_(ellipsis) {}
+  Index(Value tensor) : entry_(std::move(tensor)) {}
+  template <class M>
+  Index(const Tensor<M>& tensor) : entry_(static_cast<const Value&>(tensor)) {}
+
+  const std::variant<std::int64_t, Slice, All, NewAxis, Ellipsis, Value>& entry() const { return entry_; }
+
+ private:
+  std::variant<std::int64_t, Slice, All, NewAxis, Ellipsis, Value> entry_;
+};
+
+}  // namespace TYTO_API

@@ -1,0 +1,67 @@
+// Picking, placing and ordering by index tensors. Indices are i32 or i64; negative ones count from the end.
+#pragma once
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// Slices of x at `indices` along `axis`; of the flattened tensor without one.
+template <class M>
+Tensor<M> take(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
+               std::optional<std::int64_t> axis = {});
+/// One element per index along `axis`, the other axes matched up.
+template <class M>
+Tensor<M> take_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices, std::int64_t axis);
+/// Elements (or slices) at coordinates: one index tensor for each of the first axes, broadcast together.
+template <class M>
+Tensor<M> gather(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates);
+/// x with the elements at coordinates replaced; where coordinates repeat, the last one in row-major order stays.
+template <class M>
+Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                  const std::type_identity_t<Tensor<M>>& values);
+/// x with values added at coordinates, repeated ones adding up.
+template <class M>
+Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                      const std::type_identity_t<Tensor<M>>& values);
+/// Rows of ones at the class and zeros elsewhere; classes outside [0, depth) give zeros.
+template <class M>
+Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype = DType::f32);
+
+/// In ascending order along `axis`, stable, NaN last.
+template <class M>
+Tensor<M> sort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
+/// The order that sorts.
+template <class M>
+Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
+template <class M>
+struct TopK {
+  Tensor<M> values;
+  Tensor<M> indices;
+};
+/// The k largest (or smallest) along `axis`, best first, and where they stand.
+template <class M>
+TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
+/// Where each value would be inserted into the ascending vector `sorted`: before equals, or behind them.
+template <class M>
+Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, bool right = false);
+/// Counts of x's elements between ascending edges; the last bin includes its upper edge.
+template <class M>
+Tensor<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges);
+/// The distinct elements in ascending order. Eager mode only: the shape depends on the data.
+template <class M>
+Tensor<M> unique(const Tensor<M>& x);
+/// Coordinates of non-zero elements, (count, rank). Eager mode only: the shape depends on the data.
+template <class M>
+Tensor<M> nonzero(const Tensor<M>& x);
+/// `count` elements of the first axis drawn at random, with or without putting back, by weights if given.
+template <class M>
+Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace = true,
+                 const std::type_identity_t<Tensor<M>>& weights = {}, const DrawOptions& options = {});
+/// Class numbers drawn along the last axis with probabilities softmax(logits); `count` per row.
+template <class M>
+Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOptions& options = {});
+/// Zeros with probability `rate`, 1 / (1 - rate) else, in x's shape and type.
+template <class M>
+Tensor<M> dropout_mask(const Tensor<M>& x, double rate, const DrawOptions& options = {});
+
+}  // namespace TYTO_API

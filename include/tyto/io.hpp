@@ -1,0 +1,124 @@
+// Files of arrays: npy, npz, safetensors, IDX and CIFAR. What is read is taken for hostile; what is written appears
+// whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tyto/named.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// An array in host memory, row-major: what files hold, whatever mode and device the tensors made of it have.
+struct HostArray {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::vector<std::byte> bytes;
+};
+
+/// The same, not owned.
+struct HostArrayView {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::span<const std::byte> bytes;
+};
+
+/// A tensor with a copy of the array's elements.
+template <class T>
+T to_tensor(const HostArray& array) {
+  return T::from_bytes(array.bytes.data(), element_count(array.shape), array.shape, array.dtype);
+}
+
+/// Whether the members of an archive are deflated or stored as they are. Trained weights hardly shrink.
+enum class Packing : std::uint8_t { stored, deflated };
+
+namespace detail {
+
+HostArray read_npy_file(const std::string& path);
+NamedList<HostArray> read_npz_file(const std::string& path);
+NamedList<HostArray> read_safetensors_file(const std::string& path);
+HostArray read_idx_file(const std::string& path);
+std::pair<HostArray, HostArray> read_cifar10_file(const std::string& path);
+void write_npy_file(const std::string& path, const HostArrayView& array);
+void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Packing packing);
+void write_safetensors_file(const std::string& path, const NamedList<HostArrayView>& arrays);
+
+template <class M>
+HostArrayView view_of(const Tensor<M>& x) {
+  return {x.dtype(), x.shape(), x.bytes()};
+}
+template <class M>
+NamedList<HostArrayView> views_of(const NamedList<Tensor<M>>& arrays) {
+  NamedList<HostArrayView> views;
+  for (const Named<Tensor<M>>& array : arrays) views.push_back({array.name, view_of(array.value)});
+  return views;
+}
+template <class T>
+NamedList<T> to_tensors(const NamedList<HostArray>& arrays) {
+  NamedList<T> tensors;
+  for (const Named<HostArray>& array : arrays) tensors.push_back({array.name, to_tensor<T>(array.value)});
+  return tensors;
+}
+
+}  // namespace detail
+
+/// An array saved by NumPy (versions 1 to 3, either order of axes and of bytes). `V2` elements are read as bf16.
+///
+///     auto x = read_npy<Tensor>("x.npy");
+template <class T = Tensor<Eager>>
+T read_npy(const std::string& path) {
+  return to_tensor<T>(detail::read_npy_file(path));
+}
+/// Writes what numpy.load reads; bf16 as `<V2`, as the package ml_dtypes does.
+template <class M>
+void write_npy(const std::string& path, const Tensor<M>& x) {
+  detail::write_npy_file(path, detail::view_of(x));
+}
+
+/// All arrays of an archive saved by numpy.savez or savez_compressed, in the order of its directory.
+template <class T = Tensor<Eager>>
+NamedList<T> read_npz(const std::string& path) {
+  return detail::to_tensors<T>(detail::read_npz_file(path));
+}
+/// An archive that numpy.load reads.
+template <class M>
+void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays, Packing packing = Packing::stored) {
+  detail::write_npz_file(path, detail::views_of(arrays), packing);
+}
+
+/// All tensors of a safetensors file, in the order in which they lie in it.
+template <class T = Tensor<Eager>>
+NamedList<T> read_safetensors(const std::string& path) {
+  return detail::to_tensors<T>(detail::read_safetensors_file(path));
+}
+template <class M>
+void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
+  detail::write_safetensors_file(path, detail::views_of(arrays));
+}
+
+/// An IDX file, plain or gzipped, such as the four of MNIST.
+template <class T = Tensor<Eager>>
+T read_idx(const std::string& path) {
+  return to_tensor<T>(detail::read_idx_file(path));
+}
+
+/// Pictures and the number of the class of each.
+template <class T>
+struct LabelledImages {
+  T images;
+  T labels;
+};
+
+/// A binary file of CIFAR-10, plain or gzipped: images (count, 32, 32, 3) and labels (count,), both u8.
+template <class T = Tensor<Eager>>
+LabelledImages<T> read_cifar10(const std::string& path) {
+  const std::pair<HostArray, HostArray> read = detail::read_cifar10_file(path);
+  return {to_tensor<T>(read.first), to_tensor<T>(read.second)};
+}
+
+}  // namespace TYTO_API

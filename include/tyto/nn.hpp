@@ -1,0 +1,10 @@
+// Neural networks: layers, initial values, gradient descent, batches, the training loop and checkpoints.
+#pragma once
+
+#include "tyto/nn/batches.hpp"
+#include "tyto/nn/checkpoint.hpp"
+#include "tyto/nn/descent.hpp"
+#include "tyto/nn/initial.hpp"
+#include "tyto/nn/layer.hpp"
+#include "tyto/nn/layers.hpp"
+#include "tyto/nn/training.hpp"

@@ -1,0 +1,57 @@
+// Everything that a training run needs to go on exactly where it stood, in one .npz file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tyto/named.hpp"
+#include "tyto/nn/batches.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// A list of what to save and restore: states (variables, memories of a descent), numbers, the position in a data set,
+/// and, always, the position in the sequence of random numbers. What is listed must live as long as this does.
+///
+///     nn::Checkpoint checkpoint;
+///     checkpoint.add("model", model.named_parameters()).add("descent", descent.state(model.named_parameters()));
+///     if (checkpoint.load_if_present("run.npz")) ...
+///     checkpoint.save("run.npz");
+class TYTO_API Checkpoint {
+ public:
+  Checkpoint& add(const std::string& name, const NamedList<Tensor<Any>>& states);
+  Checkpoint& add(const std::string& name, std::int64_t& number);
+  template <class T>
+  Checkpoint& add(const std::string& name, Batches<T>& batches) {
+    return add_position(
+        name, [&batches] { return batches.position(); },
+        [&batches](const BatchPosition& position) { batches.seek(position); });
+  }
+
+  /// Writes all of it; the file appears whole or the old one stays.
+  void save(const std::string& path) const;
+  /// Restores all of it. Throws IoError, and changes nothing, when the file lacks something, holds something else, or
+  /// holds it in another shape or type.
+  void load(const std::string& path);
+  /// As load; false when there is no such file.
+  bool load_if_present(const std::string& path);
+
+ private:
+  struct Numbers {
+    std::string name;
+    std::function<std::vector<std::int64_t>()> get;
+    std::function<void(std::span<const std::int64_t>)> set;
+  };
+  Checkpoint& add_position(const std::string& name, std::function<BatchPosition()> get,
+                           std::function<void(const BatchPosition&)> set);
+  std::vector<Numbers> all_numbers() const;
+
+  NamedList<Tensor<Any>> states_;
+  std::vector<Numbers> numbers_;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

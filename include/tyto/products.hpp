@@ -1,0 +1,33 @@
+// Products of matrices and tensors.
+#pragma once
+
+#include <string_view>
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// Matrix product over the last two axes, the others broadcast; vectors count as row or column, as in NumPy.
+template <class M>
+Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// NumPy's dot: inner product of vectors, matrix product of matrices, sum over a's last and b's second to last axis.
+template <class M>
+Tensor<M> dot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// Every element of a times every element of b.
+template <class M>
+Tensor<M> outer(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// Kronecker product.
+template <class M>
+Tensor<M> kron(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// Sum of products over the last `axes` axes of a and the first of b.
+template <class M>
+Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axes = 2);
+/// Sum of products over the paired axes.
+template <class M>
+Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, const IntList& a_axes,
+                    const IntList& b_axes);
+/// Einstein summation: einsum("bij,bjk->bik", {a, b}); "..." stands for axes that broadcast.
+template <class M>
+Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operands);
+
+}  // namespace TYTO_API

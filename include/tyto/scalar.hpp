@@ -1,0 +1,59 @@
+// A number that has a kind (bool, integer, floating) but no fixed width, so that it never widens a tensor.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "tyto/dtype.hpp"
+
+namespace tyto TYTO_API {
+
+/// A weakly typed number: `f16_tensor * 2.0` stays f16.
+class Scalar {
+ public:
+  enum class Kind : std::uint8_t { boolean, integer, floating };
+
+  constexpr Scalar() : Scalar(0.0) {}
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr Scalar(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      kind_ = Kind::boolean;
+      integer_ = value ? 1 : 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      kind_ = Kind::integer;
+      integer_ = static_cast<std::int64_t>(value);
+    } else {
+      kind_ = Kind::floating;
+      floating_ = static_cast<double>(value);
+    }
+  }
+
+  constexpr Kind kind() const { return kind_; }
+  constexpr bool is_floating() const { return kind_ == Kind::floating; }
+  constexpr double as_double() const { return is_floating() ? floating_ : static_cast<double>(integer_); }
+  /// Truncates towards zero; saturates where the floating value does not fit; NaN gives 0.
+  constexpr std::int64_t as_int() const {
+    if (!is_floating()) return integer_;
+    if (floating_ >= 9223372036854775808.0) return INT64_MAX;
+    if (floating_ < -9223372036854775808.0) return INT64_MIN;
+    return floating_ == floating_ ? static_cast<std::int64_t>(floating_) : 0;
+  }
+  /// The element type a lone scalar takes: bool, i64 or f32.
+  constexpr DType default_dtype() const {
+    return kind_ == Kind::boolean ? DType::boolean : kind_ == Kind::integer ? DType::i64 : DType::f32;
+  }
+  friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
+    return a.kind_ == b.kind_ && (a.is_floating() ? a.floating_ == b.floating_ : a.integer_ == b.integer_);
+  }
+
+ private:
+  Kind kind_;
+  union {
+    std::int64_t integer_;
+    double floating_;
+  };
+};
+
+}  // namespace TYTO_API

@@ -1,0 +1,119 @@
+// Shapes, strides and axis lists: a short list of integers that needs no heap for the ranks in common use.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tyto/error.hpp"
+
+namespace tyto TYTO_API {
+
+/// A list of integers, held in place up to rank six.
+class TYTO_API IntList {
+ public:
+  IntList() = default;
+  IntList(std::initializer_list<std::int64_t> values) : IntList(values.begin(), values.size()) {}
+  explicit IntList(std::span<const std::int64_t> values) : IntList(values.data(), values.size()) {}
+  IntList(std::size_t count, std::int64_t value) {
+    resize(count);
+    std::fill(begin(), end(), value);
+  }
+  IntList(const IntList& other) : IntList(other.data(), other.size()) {}
+  IntList(IntList&& other) noexcept : size_(other.size_), capacity_(other.capacity_), heap_(std::move(other.heap_)) {
+    if (!heap_) std::copy_n(other.local_, size_, local_);
+    other.size_ = 0;
+    other.capacity_ = inline_capacity;
+  }
+  IntList& operator=(const IntList& other) {
+    if (this != &other) assign(other.data(), other.size());
+    return *this;
+  }
+  IntList& operator=(IntList&& other) noexcept {
+    if (this == &other) return *this;
+    size_ = other.size_;
+    capacity_ = other.capacity_;
+    heap_ = std::move(other.heap_);
+    if (!heap_) std::copy_n(other.local_, size_, local_);
+    other.size_ = 0;
+    other.capacity_ = inline_capacity;
+    return *this;
+  }
+
+  std::size_t size() const { return size_; }
+  int rank() const { return static_cast<int>(size_); }
+  bool empty() const { return size_ == 0; }
+  std::int64_t* data() { return heap_ ? heap_.get() : local_; }
+  const std::int64_t* data() const { return heap_ ? heap_.get() : local_; }
+  std::int64_t* begin() { return data(); }
+  std::int64_t* end() { return data() + size_; }
+  const std::int64_t* begin() const { return data(); }
+  const std::int64_t* end() const { return data() + size_; }
+  std::int64_t& operator[](std::size_t i) { return data()[i]; }
+  std::int64_t operator[](std::size_t i) const { return data()[i]; }
+  std::int64_t front() const { return data()[0]; }
+  std::int64_t back() const { return data()[size_ - 1]; }
+
+  void resize(std::size_t count, std::int64_t fill = 0);
+  void push_back(std::int64_t value) {
+    resize(size_ + 1u);
+    back_ref() = value;
+  }
+  void pop_back() { --size_; }
+  void insert(std::size_t position, std::int64_t value);
+  void erase(std::size_t position);
+
+  friend bool operator==(const IntList& a, const IntList& b) {
+    return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+  }
+
+ private:
+  static constexpr std::uint32_t inline_capacity = 6;
+
+  IntList(const std::int64_t* values, std::size_t count) { assign(values, count); }
+  void assign(const std::int64_t* values, std::size_t count) {
+    resize(count);
+    std::copy_n(values, count, data());
+  }
+  std::int64_t& back_ref() { return data()[size_ - 1]; }
+
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = inline_capacity;
+  std::int64_t local_[inline_capacity] = {};
+  std::unique_ptr<std::int64_t[]> heap_;
+};
+
+/// The lengths of a tensor's axes, outermost first. `{}` is the shape of a single number.
+using Shape = IntList;
+
+/// Steps between neighbours along each axis, in elements; zero for a broadcast axis, negative for a reversed one.
+using Strides = IntList;
+
+/// Number of elements of a shape; 1 for rank 0. Throws ShapeError when it does not fit 63 bits.
+TYTO_API std::int64_t element_count(const Shape& shape);
+
+/// "(2,3)", "(4,)", "()", as NumPy prints shapes.
+TYTO_API std::string to_string(const IntList& list);
+
+/// Which axes an operator works on: one, several, or (by default) all. Negative axes count from the end.
+class TYTO_API Axes {
+ public:
+  Axes() = default;
+  Axes(int axis) : all_(false), list_{axis} {}
+  Axes(std::int64_t axis) : all_(false), list_{axis} {}
+  Axes(std::initializer_list<std::int64_t> axes) : all_(false), list_(axes) {}
+  Axes(IntList axes) : all_(false), list_(std::move(axes)) {}
+
+  bool all() const { return all_; }
+  const IntList& list() const { return list_; }
+  friend bool operator==(const Axes&, const Axes&) = default;
+
+ private:
+  bool all_ = true;
+  IntList list_;
+};
+
+}  // namespace TYTO_API

@@ -1,0 +1,322 @@
+// Tensor<Mode>: the one type users work with. `using Tensor = tyto::Tensor<tyto::Lazy>;` or `<tyto::Eager>`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tyto/dtype.hpp"
+#include "tyto/error.hpp"
+#include "tyto/index.hpp"
+#include "tyto/scalar.hpp"
+#include "tyto/shape.hpp"
+#include "tyto/value.hpp"
+
+namespace tyto TYTO_API {
+
+/// Every line is computed at once.
+struct Eager {};
+/// Every line is recorded; reading evaluates what it needs.
+struct Lazy {};
+/// For code that serves both, such as layers: works in the mode of what it is given.
+struct Any {};
+
+/// Numbers in nested braces, `{{1, 2}, {3, 4}}`.
+class Nested {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T> Nested(T value) : scalar_(value) {}
+  Nested(std::initializer_list<Nested> rows);
+
+  bool is_number() const { return rows_ == nullptr; }
+  const Scalar& number() const { return scalar_; }
+  const std::vector<Nested>& rows() const { return *rows_; }
+
+ private:
+  Scalar scalar_;
+  std::shared_ptr<const std::vector<Nested>> rows_;
+};
+
+/// Where random numbers come from when `tyto::seed` is not to be used: draw `stream` of the sequence of `seed`.
+struct Key {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+  /// An independent key, number `index` of those derived from this one.
+  Key split(std::uint64_t index) const;
+};
+
+/// Parameters of random draws; `key` left out means the sequence set by `tyto::seed`.
+struct UniformOptions {
+  double low = 0;
+  double high = 1;
+  DType dtype = DType::f32;
+  std::optional<Key> key = {};
+};
+struct NormalOptions {
+  double mean = 0;
+  double stddev = 1;
+  DType dtype = DType::f32;
+  std::optional<Key> key = {};
+};
+struct BernoulliOptions {
+  double probability = 0.5;
+  DType dtype = DType::boolean;
+  std::optional<Key> key = {};
+};
+struct IntegersOptions {
+  std::int64_t low = 0;
+  std::int64_t high = 1;  // exclusive
+  DType dtype = DType::i64;
+  std::optional<Key> key = {};
+};
+struct GammaOptions {
+  double shape = 1;
+  double scale = 1;
+  DType dtype = DType::f32;
+  std::optional<Key> key = {};
+};
+struct ExponentialOptions {
+  double rate = 1;
+  DType dtype = DType::f32;
+  std::optional<Key> key = {};
+};
+struct DrawOptions {
+  std::optional<Key> key = {};
+};
+
+/// Starts the sequence of random numbers anew; the same seed gives the same numbers in both modes and on all devices.
+void seed(std::uint64_t value);
+
+/// Where the sequence of random numbers stands; setting it back repeats what was drawn since.
+struct RandomPosition {
+  std::uint64_t seed = 0;
+  std::uint64_t draws = 0;
+};
+RandomPosition random_position();
+void random_position(const RandomPosition& position);
+
+template <class Mode>
+class Selection;
+
+/// Writes a tensor as NumPy prints it.
+std::ostream& print(std::ostream& out, const Value& x);
+
+/// An n-dimensional array of numbers: a counted handle, cheap to copy, never an expression holding references.
+template <class Mode>
+class Tensor {
+ public:
+  using mode = Mode;
+
+  /// No tensor at all; using it throws.
+  Tensor() = default;
+  /// A lone number, weakly typed: it takes on the element type of what it meets.
+  template <class T>
+  requires std::is_arithmetic_v<T> Tensor(T number) : Tensor(Scalar(number)) {}
+  Tensor(const Scalar& number);
+  /// Data in nested braces: whole numbers give i64, any with a point gives f32, true/false gives bool. Ragged rows
+  /// throw.
+  Tensor(std::initializer_list<Nested> data);
+  /// Engine's own: a value of any mode as a tensor of this one.
+  Tensor(Value value) : value_(std::move(value)) {}
+
+  // Creation, shapes by name: Tensor::zeros({2, 3}).
+  static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
+  static Tensor ones(const Shape& shape, DType dtype = DType::f32);
+  /// Every element `value`; without a dtype: bool, i64 or f32 by the value.
+  static Tensor full(const Shape& shape, const Scalar& value, std::optional<DType> dtype = {});
+  /// 0, 1, ... below `stop`.
+  static Tensor arange(const Scalar& stop);
+  /// start, start + step, ... short of stop; without a dtype i64 for whole numbers, else f32.
+  static Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1,
+                       std::optional<DType> dtype = {});
+  /// `count` numbers from start to stop, both included.
+  static Tensor linspace(double start, double stop, std::int64_t count, DType dtype = DType::f32);
+  /// base to the powers linspace(start, stop, count).
+  static Tensor logspace(double start, double stop, std::int64_t count, double base = 10, DType dtype = DType::f32);
+  /// Ones on diagonal `k`, zeros elsewhere; square when `columns` is left out.
+  static Tensor eye(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0, DType dtype = DType::f32);
+  /// Ones at and below diagonal `k`.
+  static Tensor tri(std::int64_t rows, std::int64_t columns = -1, std::int64_t k = 0, DType dtype = DType::f32);
+  /// Element at each index computed by `f(index)`.
+  static Tensor from_function(const Shape& shape, const std::function<double(std::span<const std::int64_t>)>& f,
+                              DType dtype = DType::f32);
+  /// A copy of host data in row-major order.
+  template <Element T>
+  static Tensor from(std::span<const T> data, const Shape& shape) {
+    return from_bytes(data.data(), static_cast<std::int64_t>(data.size()), shape, dtype_of<T>);
+  }
+  template <Element T>
+  requires(!std::is_same_v<T, bool>) static Tensor from(const std::vector<T>& data, const Shape& shape) {
+    return from_bytes(data.data(), static_cast<std::int64_t>(data.size()), shape, dtype_of<T>);
+  }
+  /// Host memory itself, not a copy. It must hold still until `release` is called; Tyto never writes to it.
+  template <Element T>
+  static Tensor borrow(const T* data, const Shape& shape, std::function<void()> release = {}) {
+    return borrow_bytes(data, shape, dtype_of<T>, std::move(release));
+  }
+  /// As `from`, the element type given at run time: `count` elements of `dtype` at `data`.
+  static Tensor from_bytes(const void* data, std::int64_t count, const Shape& shape, DType dtype);
+  static Tensor borrow_bytes(const void* data, const Shape& shape, DType dtype, std::function<void()> release);
+
+  // Random numbers.
+  static Tensor uniform(const Shape& shape, const UniformOptions& options = {});
+  static Tensor normal(const Shape& shape, const NormalOptions& options = {});
+  /// Normal, but never more than two standard deviations off.
+  static Tensor truncated_normal(const Shape& shape, const NormalOptions& options = {});
+  /// True with the given probability.
+  static Tensor bernoulli(const Shape& shape, const BernoulliOptions& options = {});
+  /// Whole numbers in [low, high).
+  static Tensor integers(const Shape& shape, const IntegersOptions& options);
+  static Tensor gamma(const Shape& shape, const GammaOptions& options = {});
+  static Tensor exponential(const Shape& shape, const ExponentialOptions& options = {});
+  /// 0 ... count-1 in random order.
+  static Tensor permutation(std::int64_t count, const DrawOptions& options = {});
+
+  // State that outlives a run; see also assign().
+  /// Fed each run; reading it before it was given a value is an error that names it.
+  static Tensor placeholder(const Shape& shape, DType dtype = DType::f32, std::string name = {});
+  /// Kept between runs and trained: `Graph::variables()` lists it.
+  static Tensor variable(const Tensor& initial, std::string name = {});
+  /// Kept between runs, not trained.
+  static Tensor persistent(const Tensor& initial, std::string name = {});
+  /// A value that the optimiser may fold and inline.
+  static Tensor constant(const Tensor& value);
+
+  // What it is.
+  DType dtype() const { return checked().dtype(); }
+  const Shape& shape() const { return checked().shape(); }
+  int ndim() const { return shape().rank(); }
+  std::int64_t size() const { return element_count(shape()); }
+  explicit operator bool() const;
+  bool empty_handle() const { return !value_; }
+
+  // What NumPy users chain.
+  Tensor reshape(const Shape& target) const;
+  Tensor transpose(const IntList& order = {}) const;
+  Tensor T() const { return transpose(); }
+  Tensor astype(DType dtype) const;
+  Tensor sum(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor mean(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor min(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor max(const Axes& axes = {}, bool keepdims = false) const;
+
+  /// Part of the tensor: `x(0, slice(1, 5), all, newaxis, ellipsis, tensor)`.
+  template <class... I>
+  Tensor operator()(const I&... entries) const {
+    return get({Index(entries)...});
+  }
+  /// The same; in addition `x(index) = v` rebinds x to a copy with that part replaced.
+  template <class... I>
+  Selection<Mode> operator()(const I&... entries) {
+    return Selection<Mode>(*this, {Index(entries)...});
+  }
+  Tensor get(const std::vector<Index>& entries) const;
+
+  // Reading: evaluates first, checks the type, never exposes memory that a later run changes.
+  template <Element T>
+  T item() const {
+    T value;
+    read_item(&value, dtype_of<T>);
+    return value;
+  }
+  /// The elements, row-major, on the host. Valid as long as this handle (or a copy of it) lives; of a variable, until
+  /// it is read again.
+  template <Element T>
+  std::span<const T> data() const {
+    return {static_cast<const T*>(read_data(dtype_of<T>)), static_cast<std::size_t>(size())};
+  }
+  template <Element T>
+  std::vector<T> to_vector() const {
+    const std::span<const T> elements = data<T>();
+    return std::vector<T>(elements.begin(), elements.end());
+  }
+  /// The elements of any type as they lie in memory; for how long, see data().
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(read_data(dtype())), static_cast<std::size_t>(size()) * size_of(dtype())};
+  }
+  /// As NumPy prints it, with shape and type when they do not show.
+  std::string to_string() const;
+
+  friend std::ostream& operator<<(std::ostream& out, const Tensor& x) { return print(out, x.value_); }
+
+  // Arithmetic, element by element with broadcasting. For the matrix product see matmul.
+  friend Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+  friend Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
+  friend Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
+  friend Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
+  friend Tensor operator%(const Tensor& a, const Tensor& b) { return remainder(a, b); }
+  friend Tensor operator-(const Tensor& a) { return negate(a); }
+  friend Tensor operator==(const Tensor& a, const Tensor& b) { return equal(a, b); }
+  friend Tensor operator!=(const Tensor& a, const Tensor& b) { return not_equal(a, b); }
+  friend Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
+  friend Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(a, b); }
+  friend Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }
+  friend Tensor operator>=(const Tensor& a, const Tensor& b) { return greater_equal(a, b); }
+  friend Tensor operator&&(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
+  friend Tensor operator||(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
+  friend Tensor operator!(const Tensor& a) { return logical_not(a); }
+  friend Tensor operator&(const Tensor& a, const Tensor& b) { return bitwise_and(a, b); }
+  friend Tensor operator|(const Tensor& a, const Tensor& b) { return bitwise_or(a, b); }
+  friend Tensor operator^(const Tensor& a, const Tensor& b) { return bitwise_xor(a, b); }
+  friend Tensor operator~(const Tensor& a) { return bitwise_not(a); }
+  friend Tensor operator<<(const Tensor& a, const Tensor& b) { return left_shift(a, b); }
+  friend Tensor operator>>(const Tensor& a, const Tensor& b) { return right_shift(a, b); }
+  Tensor& operator+=(const Tensor& b) { return *this = add(*this, b); }
+  Tensor& operator-=(const Tensor& b) { return *this = subtract(*this, b); }
+  Tensor& operator*=(const Tensor& b) { return *this = multiply(*this, b); }
+  Tensor& operator/=(const Tensor& b) { return *this = divide(*this, b); }
+
+  operator const Value&() const { return value_; }
+  const Value& value() const { return value_; }
+
+ private:
+  const Value& checked() const;
+  void read_item(void* target, DType dtype) const;
+  const void* read_data(DType dtype) const;
+
+  Value value_;
+};
+
+/// What `x(index)` yields for an x that can be assigned to: the part itself, and a place to put another.
+template <class Mode>
+class Selection : public Tensor<Mode> {
+ public:
+  Selection(Tensor<Mode>& owner, std::vector<Index> entries);
+  /// `x(index) = v`: rebinds x. Only on the spot, so that a part kept in a variable is just a tensor.
+  void operator=(const Tensor<Mode>& replacement) &&;
+  void operator=(const Selection& replacement) && { std::move(*this) = static_cast<const Tensor<Mode>&>(replacement); }
+  void operator+=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) + b; }
+  void operator-=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) - b; }
+  void operator*=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) * b; }
+  void operator/=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) / b; }
+
+ private:
+  Tensor<Mode>* owner_;
+  std::vector<Index> entries_;
+};
+
+/// `x` with the part at `index` replaced by `v`, which is broadcast to that part's shape. `x` itself stays as it is.
+template <class M>
+Tensor<M> set(const Tensor<M>& x, const std::vector<Index>& index, const std::type_identity_t<Tensor<M>>& v);
+
+/// Gives a variable, persistent tensor or placeholder its next value. Reads made before keep the old one.
+template <class M>
+void assign(const Tensor<M>& state, const std::type_identity_t<Tensor<M>>& value);
+
+/// Computes everything listed now (lazy mode; eager tensors are computed already).
+template <class M>
+void eval(std::initializer_list<Tensor<M>> tensors);
+
+extern template class Tensor<Eager>;
+extern template class Tensor<Lazy>;
+extern template class Tensor<Any>;
+
+}  // namespace TYTO_API

@@ -1,0 +1,100 @@
+// Convolution, pooling and resizing over the spatial axes of (batch, spatial..., channels) tensors.
+#pragma once
+
+#include <cstdint>
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// How the border is treated: `valid` adds nothing, `same` makes ceil(size / stride) results, or so many elements.
+class Border {
+ public:
+  enum class Kind : std::uint8_t { valid, same, explicit_counts };
+  Border(Kind kind = Kind::valid) : kind_(kind) {}
+  /// The same count before and after every spatial axis.
+  Border(int count) : kind_(Kind::explicit_counts), before_{count}, after_{count} {}
+  /// Counts before and after each spatial axis.
+  Border(IntList before, IntList after)
+      : kind_(Kind::explicit_counts), before_(std::move(before)), after_(std::move(after)) {}
+
+  Kind kind() const { return kind_; }
+  const IntList& before() const { return before_; }
+  const IntList& after() const { return after_; }
+
+ private:
+  Kind kind_;
+  IntList before_;
+  IntList after_;
+};
+inline constexpr Border::Kind same = Border::Kind::same;
+inline constexpr Border::Kind valid = Border::Kind::valid;
+
+/// Order of axes: channels last (NHWC with kernels HWIO), or channels first (NCHW with kernels OIHW).
+enum class Layout : std::uint8_t { nhwc, nchw };
+inline constexpr Layout nhwc = Layout::nhwc;
+inline constexpr Layout nchw = Layout::nchw;
+
+/// One number for all spatial axes, or one each.
+class PerAxis : public IntList {
+ public:
+  PerAxis() = default;
+  PerAxis(int one) : IntList{one} {}
+  PerAxis(std::initializer_list<std::int64_t> each) : IntList(each) {}
+  PerAxis(const IntList& each) : IntList(each) {}
+};
+
+struct ConvolutionOptions {
+  PerAxis stride = 1;
+  Border padding = valid;
+  PerAxis dilation = 1;
+  std::int64_t groups = 1;
+  Layout layout = nhwc;
+};
+struct TransposedConvolutionOptions {
+  PerAxis stride = 1;
+  Border padding = valid;
+  PerAxis dilation = 1;
+  PerAxis output_padding = 0;
+  std::int64_t groups = 1;
+  Layout layout = nhwc;
+};
+struct PoolOptions {
+  PerAxis stride = {};  // as the window when left out
+  Border padding = valid;
+  PerAxis dilation = 1;        // max pooling only
+  bool count_padding = false;  // whether averages count the padding
+  Layout layout = nhwc;
+};
+
+/// x (batch, spatial..., in) with kernels w (window..., in / groups, out): 1, 2 or 3 spatial axes by x's rank.
+template <class M>
+Tensor<M> convolution(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w,
+                      const ConvolutionOptions& options = {});
+template <class M>
+Tensor<M> conv1d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options = {});
+template <class M>
+Tensor<M> conv2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options = {});
+template <class M>
+Tensor<M> conv3d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options = {});
+/// The transpose of a convolution: x (batch, spatial..., in) with kernels w (window..., out / groups, in).
+template <class M>
+Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w,
+                                 const TransposedConvolutionOptions& options = {});
+
+/// Largest element of each window; `window` has a length for each spatial axis, or one for all.
+template <class M>
+Tensor<M> max_pool(const Tensor<M>& x, const PerAxis& window, const PoolOptions& options = {});
+/// Mean of each window.
+template <class M>
+Tensor<M> average_pool(const Tensor<M>& x, const PerAxis& window, const PoolOptions& options = {});
+/// Mean over all spatial axes, which stay with length one when `keepdims`.
+template <class M>
+Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims = false, Layout layout = nhwc);
+
+enum class Resampling : std::uint8_t { nearest, bilinear };
+/// Spatial axes made `scale` times longer.
+template <class M>
+Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how = Resampling::nearest);
+
+}  // namespace TYTO_API

@@ -1,0 +1,55 @@
+// NumPy's .npz: a zip archive of .npy members.
+#include <set>
+
+#include "io/npy.hpp"
+#include "io/npz.hpp"
+#include "io/refuse.hpp"
+#include "io/zip.hpp"
+
+namespace tyto::io {
+
+namespace {
+constexpr std::string_view suffix = ".npy";
+constexpr std::size_t longest_name = 0xffff;
+}  // namespace
+
+NamedList<HostArray> read_npz(const Source& source) {
+  NamedList<HostArray> arrays;
+  std::set<std::string> names;
+  for (const ZipMember& member : read_zip_directory(source)) {
+    if (!member.name.ends_with(suffix)) {
+      refuse(source.name(), "holds member '", member.name, "', expected only arrays (names that end in .npy)");
+    }
+    if (!names.insert(member.name).second) refuse(source.name(), "holds two members named '", member.name, "'");
+    const std::unique_ptr<Stream> stream = open_zip_member(source, member);
+    HostArray array = read_npy(*stream);
+    stream->expect_end("the array");
+    arrays.push_back({member.name.substr(0, member.name.size() - suffix.size()), std::move(array)});
+  }
+  return arrays;
+}
+
+}  // namespace tyto::io
+
+namespace tyto::detail {
+
+NamedList<HostArray> read_npz_file(const std::string& path) { return io::read_npz(io::FileSource(path)); }
+
+void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Packing packing) {
+  std::set<std::string> names;
+  for (const Named<HostArrayView>& array : arrays) {
+    io::check_array(path + ": " + array.name, array.value);
+    if (array.name.size() + io::suffix.size() > io::longest_name)
+      io::refuse(path, "a name of ", array.name.size(), " bytes is too long for npz");
+    if (!names.insert(array.name).second) io::refuse(path, "two arrays are named '", array.name, "'");
+  }
+  io::AtomicFile file(path);
+  io::ZipWriter zip(file);
+  for (const Named<HostArrayView>& array : arrays) {
+    zip.add(array.name + std::string(io::suffix), io::npy_header(array.value), array.value.bytes, packing);
+  }
+  zip.finish();
+  file.commit();
+}
+
+}  // namespace tyto::detail

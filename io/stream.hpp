@@ -1,0 +1,81 @@
+// Bytes read in order, with a bound on how many can still come, so that memory is asked for only when it can be filled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/source.hpp"
+
+struct z_stream_s;
+
+namespace tyto::io {
+
+class Stream {
+ public:
+  explicit Stream(std::string name) : name_(std::move(name)) {}
+  virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  const std::string& name() const { return name_; }
+  /// Fills as much of `target` as there are bytes and returns how much that was.
+  virtual std::size_t read_some(std::span<std::byte> target) = 0;
+  /// No more bytes than this still come.
+  virtual std::uint64_t at_most() const = 0;
+
+  /// Fills all of `target`; throws IoError naming `what` when the stream ends before.
+  void read(std::span<std::byte> target, const char* what);
+  /// Memory for `size` bytes, filled; throws IoError before allocating when so many cannot come.
+  std::vector<std::byte> read_new(std::uint64_t size, const char* what);
+  /// Throws IoError when anything is left.
+  void expect_end(const char* what);
+
+ private:
+  std::string name_;
+};
+
+/// A range of a source as it is.
+class RangeStream final : public Stream {
+ public:
+  RangeStream(const Source& source, std::uint64_t offset, std::uint64_t size, std::string name);
+  explicit RangeStream(const Source& source) : RangeStream(source, 0, source.size(), source.name()) {}
+
+  std::size_t read_some(std::span<std::byte> target) override;
+  std::uint64_t at_most() const override { return end_ - position_; }
+
+ private:
+  const Source& source_;
+  std::uint64_t position_;
+  std::uint64_t end_;
+};
+
+/// The most that deflate can make of one byte: 258 bytes of match in two bits.
+inline constexpr std::uint64_t deflate_ratio = 1032;
+
+enum class Wrapping : std::uint8_t { gzip, raw };
+
+/// A deflated range, inflated: gzip (of any number of members) or the bare data of a zip member.
+class InflateStream final : public Stream {
+ public:
+  InflateStream(const Source& source, std::uint64_t offset, std::uint64_t size, Wrapping wrapping, std::string name);
+  ~InflateStream() override;
+
+  std::size_t read_some(std::span<std::byte> target) override;
+  std::uint64_t at_most() const override;
+
+ private:
+  RangeStream packed_;
+  Wrapping wrapping_;
+  std::unique_ptr<z_stream_s> state_;
+  std::vector<std::byte> buffer_;
+  bool ended_ = false;
+};
+
+/// The whole source, inflated when it begins like a gzip file.
+std::unique_ptr<Stream> plain_stream(const Source& source);
+
+}  // namespace tyto::io

@@ -1,0 +1,79 @@
+// The progress line, and the small questions of the training loop.
+#include "tyto/nn/training.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "nn/complain.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::nn {
+
+namespace detail {
+
+double loss_value(const Tensor<Any>& loss) {
+  if (loss.size() != 1) throw ShapeError(text("train: the loss must be one number, not of shape ", loss.shape()));
+  switch (loss.dtype()) {
+    case DType::f64: return loss.item<double>();
+    case DType::f32: return static_cast<double>(loss.item<float>());
+    default: return cast(loss, DType::f64).item<double>();
+  }
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::int64_t steps_left(const BatchPosition& position, std::int64_t batches_per_epoch, std::int64_t samples,
+                        const TrainingOptions& options) {
+  if (position.epoch >= options.epochs) return 0;
+  const std::int64_t done = position.sample * batches_per_epoch / samples;
+  return std::min(options.steps, (options.epochs - position.epoch) * batches_per_epoch - done);
+}
+
+}  // namespace detail
+
+struct ProgressLine::State {
+  bool terminal = false;
+  std::int64_t first = 0;
+  std::int64_t total = 0;
+  double start = 0;
+  double shown = 0;
+  bool visible = false;
+};
+
+ProgressLine::ProgressLine(std::int64_t done, std::int64_t total) : state_(std::make_unique<State>()) {
+  state_->terminal = ::isatty(STDOUT_FILENO) != 0;
+  state_->first = done;
+  state_->total = total;
+  state_->start = detail::seconds_now();
+}
+
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::show(std::int64_t epoch, std::int64_t done, double loss) {
+  constexpr double interval = 0.1;
+  if (!state_->terminal) return;
+  const double now = detail::seconds_now();
+  if (now - state_->shown < interval && done < state_->total) return;
+  state_->shown = now;
+  state_->visible = true;
+  const double rate = static_cast<double>(done - state_->first) / std::max(now - state_->start, 1e-9);
+  const auto left = static_cast<long long>(static_cast<double>(state_->total - done) / rate + 0.5);
+  std::printf("\r\x1b[Kepoch %lld  step %lld of %lld  %.1f steps/s  loss %.4f  %lld:%02lld left",
+              static_cast<long long>(epoch + 1), static_cast<long long>(done), static_cast<long long>(state_->total),
+              rate, loss, left / 60, left % 60);
+  std::fflush(stdout);
+}
+
+void ProgressLine::clear() {
+  if (!state_->visible) return;
+  std::fputs("\r\x1b[K", stdout);
+  std::fflush(stdout);
+  state_->visible = false;
+}
+
+}  // namespace tyto::nn

@@ -1,0 +1,210 @@
+// Convolution over (batch, spatial..., channels) and its two gradients, each bilinear, so that they differentiate in
+// terms of one another to any order; transposed convolution is the input gradient with the roles exchanged.
+#include "ops/window.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+std::span<const std::int64_t> spatial(const Shape& shape) { return {shape.data() + 1, shape.size() - 2}; }
+
+Shape with_spatial(std::int64_t batch, const Shape& sizes, std::int64_t channels) {
+  Shape shape{batch};
+  for (const std::int64_t size : sizes) shape.push_back(size);
+  shape.push_back(channels);
+  return shape;
+}
+
+std::vector<TensorType> infer_convolution(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& window = get<WindowAttributes>(attributes);
+  const Shape& x = inputs[0].shape;
+  const Shape sizes = window_sizes("convolution", spatial(x), window);
+  return one(inputs[0].dtype, with_spatial(x[0], sizes, inputs[1].shape.back()));
+}
+
+std::vector<TensorType> infer_stated(const Attributes& attributes, std::span<const TensorType> inputs) {
+  return one(inputs[0].dtype, get<WindowAttributes>(attributes).shape);
+}
+
+WindowAttributes shaped(const Attributes& attributes, const Shape& shape) {
+  WindowAttributes out = get<WindowAttributes>(attributes);
+  out.shape = shape;
+  return out;
+}
+
+WindowAttributes unshaped(const Attributes& attributes) { return shaped(attributes, {}); }
+
+// y = conv(x, w)
+std::vector<Value> convolution_gradient(const GradientContext& c) {
+  const Value &x = c.inputs[0], &w = c.inputs[1], &g = c.gradients[0];
+  std::vector<Value> out(c.inputs.size());
+  if (c.needed[0]) out[0] = emit(OpId::convolution_input_gradient, shaped(c.attributes, x.shape()), {g, w});
+  if (c.needed[1]) out[1] = emit(OpId::convolution_kernel_gradient, shaped(c.attributes, w.shape()), {x, g});
+  return out;
+}
+
+// dx = input_gradient(g, w)
+std::vector<Value> input_gradient_gradient(const GradientContext& c) {
+  const Value &g = c.inputs[0], &w = c.inputs[1], &u = c.gradients[0];
+  return {c.needed[0] ? emit(OpId::convolution, unshaped(c.attributes), {u, w}) : Value(),
+          c.needed[1] ? emit(OpId::convolution_kernel_gradient, shaped(c.attributes, w.shape()), {u, g}) : Value()};
+}
+
+// dw = kernel_gradient(x, g)
+std::vector<Value> kernel_gradient_gradient(const GradientContext& c) {
+  const Value &x = c.inputs[0], &g = c.inputs[1], &u = c.gradients[0];
+  return {c.needed[0] ? emit(OpId::convolution_input_gradient, shaped(c.attributes, x.shape()), {g, u}) : Value(),
+          c.needed[1] ? emit(OpId::convolution, unshaped(c.attributes), {x, u}) : Value()};
+}
+
+OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient) {
+  OpDef def;
+  def.id = id;
+  def.name = name;
+  def.doc = doc;
+  def.min_inputs = def.max_inputs = 2;
+  def.traits = traits(Traits::bilinear);
+  def.infer = infer;
+  def.gradient = gradient;
+  return def;
+}
+
+}  // namespace
+
+std::span<const OpDef> convolution_operators() {
+  static const OpDef rows[] = {
+      row(OpId::convolution, "convolution", "Weighted sums over sliding windows.", infer_convolution,
+          convolution_gradient),
+      row(OpId::convolution_input_gradient, "convolution_input_gradient",
+          "Gradient of a convolution with respect to its input; transposed convolution.", infer_stated,
+          input_gradient_gradient),
+      row(OpId::convolution_kernel_gradient, "convolution_kernel_gradient",
+          "Gradient of a convolution with respect to its kernels.", infer_stated, kernel_gradient_gradient),
+  };
+  return rows;
+}
+
+namespace {
+
+using T = AnyTensor;
+
+struct Operands {
+  T x;
+  T w;
+};
+
+// Common type, channels last. Kernels in channels-first layout are (out, in, window...).
+Operands prepared(std::string_view op, const Value& x, const Value& w, Layout layout, std::size_t rank) {
+  if (x.ndim() < 3 || x.ndim() > 5 || (rank != 0 && x.ndim() != static_cast<int>(rank) + 2)) {
+    throw ShapeError(text(op, ": the input must be (batch, spatial..., channels) with ",
+                          rank == 0 ? std::string("1 to 3") : std::to_string(rank), " spatial axes, not ", x.shape()));
+  }
+  if (w.ndim() != x.ndim()) {
+    throw ShapeError(text(op, ": kernels ", w.shape(), " must have as many axes as the input ", x.shape()));
+  }
+  const Value both[] = {x, w};
+  const DType type = common_type(both);
+  Operands out{cast_to(x, type), cast_to(w, type)};
+  if (layout == Layout::nchw) {
+    out.x = transpose(out.x, channels_last(x.ndim()));
+    IntList order;
+    for (int i = 2; i < w.ndim(); ++i) order.push_back(i);
+    order.push_back(1);
+    order.push_back(0);
+    out.w = transpose(out.w, order);
+  }
+  return out;
+}
+
+T restored(const T& y, Layout layout) { return layout == Layout::nchw ? transpose(y, channels_first(y.ndim())) : y; }
+
+T convolve(std::string_view op, const Value& input, const Value& kernels, const ConvolutionOptions& options,
+           std::size_t rank) {
+  const Operands in = prepared(op, input, kernels, options.layout, rank);
+  const Shape& x = in.x.shape();
+  const Shape& w = in.w.shape();
+  const std::size_t axes = x.size() - 2;
+  WindowAttributes a;
+  a.window = IntList(std::span<const std::int64_t>(w.data(), axes));
+  a.stride = per_axis(op, "stride", options.stride, axes, 1);
+  a.dilation = per_axis(op, "dilation", options.dilation, axes, 1);
+  a.groups = options.groups;
+  if (options.groups < 1 || x.back() % options.groups != 0 || w.back() % options.groups != 0 ||
+      w[axes] * options.groups != x.back()) {
+    throw ShapeError(text(op, ": ", x.back(), " input channels in ", options.groups, " groups need kernels with ",
+                          options.groups < 1 ? 0 : x.back() / options.groups,
+                          " input channels and a multiple of ", options.groups, " results; given kernels ",
+                          kernels.shape(), " for input ", input.shape()));
+  }
+  resolve_padding(op, options.padding, spatial(x), a);
+  return restored(emit(OpId::convolution, std::move(a), {in.x, in.w}), options.layout);
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> convolution(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  return Value(core::convolve("convolution", core::resolve(x), core::resolve(w), options, 0));
+}
+template <class M>
+Tensor<M> conv1d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  return Value(core::convolve("conv1d", core::resolve(x), core::resolve(w), options, 1));
+}
+template <class M>
+Tensor<M> conv2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  return Value(core::convolve("conv2d", core::resolve(x), core::resolve(w), options, 2));
+}
+template <class M>
+Tensor<M> conv3d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  return Value(core::convolve("conv3d", core::resolve(x), core::resolve(w), options, 3));
+}
+
+// The result's size is what the convolution it transposes would have had as input:
+// stride * (n - 1) + dilation * (window - 1) + 1 + output_padding - before - after.
+template <class M>
+Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w,
+                                 const TransposedConvolutionOptions& options) {
+  constexpr std::string_view op = "transposed_convolution";
+  const core::Operands in = core::prepared(op, core::resolve(x), core::resolve(w), options.layout, 0);
+  const Shape& from = in.x.shape();
+  const Shape& kernels = in.w.shape();
+  const std::size_t axes = from.size() - 2;
+  core::WindowAttributes a;
+  a.window = IntList(std::span<const std::int64_t>(kernels.data(), axes));
+  a.stride = core::per_axis(op, "stride", options.stride, axes, 1);
+  a.dilation = core::per_axis(op, "dilation", options.dilation, axes, 1);
+  a.groups = options.groups;
+  if (kernels.back() != from.back() || options.groups < 1 || from.back() % options.groups != 0) {
+    throw ShapeError(core::text(op, ": kernels ", w.shape(), " must end in the input's ", from.back(),
+                                " channels, a multiple of ", options.groups, " groups; the input is ", x.shape()));
+  }
+  const IntList extra = core::per_axis(op, "output_padding", options.output_padding, axes, 0);
+  Shape sizes;
+  if (options.padding.kind() == Border::Kind::same) {
+    for (std::size_t i = 0; i < axes; ++i) sizes.push_back(from[i + 1] * a.stride[i]);
+    core::resolve_padding(op, options.padding, {sizes.data(), axes}, a);
+  } else {
+    core::resolve_padding(op, options.padding, core::spatial(from), a);
+    for (std::size_t i = 0; i < axes; ++i) {
+      const std::int64_t reach = a.dilation[i] * (a.window[i] - 1) + 1;
+      const std::int64_t size = from[i + 1] == 0 ? 0 : a.stride[i] * (from[i + 1] - 1) + reach + extra[i] - a.before[i] - a.after[i];
+      if (size < 0) throw ShapeError(core::text(op, ": padding takes more than the whole result on spatial axis ", i));
+      sizes.push_back(size);
+    }
+  }
+  a.shape = core::with_spatial(from[0], sizes, kernels[axes] * options.groups);
+  return Value(core::restored(core::emit(core::OpId::convolution_input_gradient, std::move(a), {in.x, in.w}), options.layout));
+}
+
+TYTO_INSTANTIATE(convolution)
+TYTO_INSTANTIATE(conv1d)
+TYTO_INSTANTIATE(conv2d)
+TYTO_INSTANTIATE(conv3d)
+TYTO_INSTANTIATE(transposed_convolution)
+
+}  // namespace TYTO_API

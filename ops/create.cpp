@@ -1,0 +1,104 @@
+// Tensors from nothing or from class numbers: fill, arange, eye, one_hot; and the change of element type.
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/shaping.hpp"
+
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <unordered_map>
+
+namespace tyto::core {
+
+namespace {
+
+std::vector<TensorType> infer_cast(const Attributes& attributes, std::span<const TensorType> inputs) {
+  return one(get<CastAttributes>(attributes).dtype, inputs[0].shape);
+}
+
+std::vector<Value> cast_gradient(const GradientContext& c) {
+  if (!is_floating(c.inputs[0].dtype()) || !is_floating(c.results[0].dtype())) return {Value()};
+  return {cast_to(c.gradients[0], c.inputs[0].dtype())};
+}
+
+std::vector<TensorType> infer_range(const Attributes& attributes, std::span<const TensorType>) {
+  const auto& range = get<RangeAttributes>(attributes);
+  return one(range.dtype, range.shape);
+}
+
+std::vector<TensorType> infer_one_hot(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const IntList& list = get<ListAttributes>(attributes).list;
+  if (!is_integer(inputs[0].dtype)) {
+    throw TypeError(text("one_hot: classes must be integers, not ", inputs[0].dtype));
+  }
+  Shape shape = inputs[0].shape;
+  shape.push_back(list[0]);
+  return one(static_cast<DType>(list[1]), shape);
+}
+
+}  // namespace
+
+std::span<const OpDef> create_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::cast,
+       .name = "cast",
+       .doc = "Another element type.",
+       .traits = traits(Traits::linear),
+       .infer = infer_cast,
+       .gradient = cast_gradient},
+      {.id = OpId::fill,
+       .name = "fill",
+       .doc = "One value everywhere.",
+       .min_inputs = 0,
+       .max_inputs = 0,
+       .infer = infer_range},
+      {.id = OpId::arange,
+       .name = "arange",
+       .doc = "Numbers in arithmetic progression.",
+       .min_inputs = 0,
+       .max_inputs = 0,
+       .infer = infer_range},
+      {.id = OpId::eye,
+       .name = "eye",
+       .doc = "Ones on a diagonal.",
+       .min_inputs = 0,
+       .max_inputs = 0,
+       .infer = infer_range},
+      {.id = OpId::one_hot, .name = "one_hot", .doc = "A one at the class, zeros elsewhere.", .infer = infer_one_hot},
+  };
+  return rows;
+}
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> cast(const Tensor<M>& x, DType dtype) {
+  return core::cast_to(x, dtype);
+}
+template <class M>
+Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype) {
+  if (depth < 0) throw ValueError(core::text("one_hot: depth ", depth, " is negative"));
+  return core::emit(core::OpId::one_hot, core::ListAttributes{{depth, static_cast<std::int64_t>(dtype)}}, {classes});
+}
+template <class M>
+Tensor<M> full_like(const Tensor<M>& x, const Scalar& value) {
+  const Value& model = core::resolve(x);
+  return core::emit(model.node()->mode(), core::OpId::fill, core::RangeAttributes{x.shape(), x.dtype(), value, 0});
+}
+template <class M>
+Tensor<M> zeros_like(const Tensor<M>& x) {
+  return full_like(x, 0);
+}
+template <class M>
+Tensor<M> ones_like(const Tensor<M>& x) {
+  return full_like(x, 1);
+}
+TYTO_INSTANTIATE(cast)
+TYTO_INSTANTIATE(one_hot)
+TYTO_INSTANTIATE(full_like)
+TYTO_INSTANTIATE(zeros_like)
+TYTO_INSTANTIATE(ones_like)
+
+}  // namespace TYTO_API

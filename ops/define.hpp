@@ -1,0 +1,86 @@
+// What the families' files share: operand conversion, dense little helpers for rules, and the instantiation line.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "engine/core/builder.hpp"
+#include "engine/core/operator.hpp"
+#include "engine/core/shape.hpp"
+#include "engine/core/text.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto::core {
+
+using AnyTensor = Tensor<Any>;
+
+/// Converts operands to the types the operator's domain asks for, then emits it.
+Value emit_elementwise(OpId op, std::span<const Value> operands);
+
+/// The value in another element type: itself, a number made anew, or a cast.
+Value cast_to(const Value& value, DType dtype);
+
+/// The type in which operands meet: promotion among tensors, numbers yielding to them.
+DType common_type(std::span<const Value> operands);
+
+/// Summed over the axes along which `shape` was broadcast to value's shape.
+Value sum_to(const Value& value, const Shape& shape);
+
+/// The value as float: itself, or cast to f32.
+Value as_floating(const Value& value);
+
+/// A constant of no mode, cached: the number 0-d in the given type.
+Value scalar_constant(const Scalar& value, DType dtype);
+
+/// An operand as it is now: resolved. Throws GraphError naming `op` when it is an empty tensor.
+const Value& given(std::string_view op, const Value& operand);
+
+/// The mode in which a tensor made to go along with `value` is to be made.
+Mode mode_beside(const Value& value);
+
+/// `count` elements from `start` along one axis, all of the others.
+Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int64_t count);
+
+/// Zeros of `shape`, to which values are added where take_along_axis with these indices would read: its transpose.
+Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis);
+
+/// An axis among an operator's attributes, which are normalised. Throws IndexError when it is not one of shape's.
+std::size_t axis_among(std::string_view op, std::int64_t axis, const Shape& shape);
+
+template <class A>
+const A& get(const Attributes& attributes) {
+  return std::get<A>(attributes);
+}
+
+/// One result of the given type and shape.
+inline std::vector<TensorType> one(DType dtype, Shape shape) { return {TensorType{dtype, std::move(shape), false}}; }
+
+/// One result, typed and shaped as the first input.
+std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType> inputs);
+
+// The families' tables; ops/table.cpp puts them in the order of the ids.
+std::span<const OpDef> elementwise_operators();
+std::span<const OpDef> control_operators();
+std::span<const OpDef> create_operators();
+std::span<const OpDef> random_operators();
+std::span<const OpDef> view_operators();
+std::span<const OpDef> reduce_operators();
+std::span<const OpDef> scan_operators();
+std::span<const OpDef> move_operators();
+std::span<const OpDef> index_operators();
+std::span<const OpDef> sort_operators();
+std::span<const OpDef> matmul_operators();
+std::span<const OpDef> softmax_operators();
+std::span<const OpDef> convolution_operators();
+std::span<const OpDef> pool_operators();
+
+}  // namespace tyto::core
+
+/// Puts the three instantiations of a public function template into this file's object: one line a function.
+#define TYTO_INSTANTIATE(name)                           \
+  [[gnu::used]] static constexpr auto tyto_keep_##name = \
+      std::tuple(&::tyto::name<::tyto::Eager>, &::tyto::name<::tyto::Lazy>, &::tyto::name<::tyto::Any>);

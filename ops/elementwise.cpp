@@ -1,0 +1,201 @@
+// Element-wise operators: the operand rules, the typed front, and the table rows, all expanded from the list.
+#include "tyto/elementwise.hpp"
+
+#include <array>
+
+#include "ops/define.hpp"
+#include "ops/elementwise_gradients.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+bool is_number(const Value& value) { return result_of(value).type.weak; }
+
+}  // namespace
+
+DType common_type(std::span<const Value> operands) {
+  bool any_tensor = false;
+  DType type = DType::boolean;
+  for (const Value& operand : operands) {
+    if (is_number(operand)) continue;
+    type = any_tensor ? promote(type, operand.dtype()) : operand.dtype();
+    any_tensor = true;
+  }
+  for (const Value& operand : operands) {
+    if (!is_number(operand)) continue;
+    const DType number = operand.dtype();
+    if (!any_tensor) {
+      type = promote(type, number);
+    } else if (is_floating(number) && !is_floating(type)) {
+      type = DType::f32;
+    } else if (is_integer(number) && type == DType::boolean) {
+      type = DType::i64;
+    }
+  }
+  return type;
+}
+
+Value cast_to(const Value& value, DType dtype) {
+  const Value& current = resolve(value);
+  const bool number = is_number(current);
+  if (current.dtype() == dtype && !number) return current;
+  if (number && current.node()->op() == OpId::fill) {
+    return scalar_constant(core::get<RangeAttributes>(attributes_of(current)).start, dtype);
+  }
+  return emit(OpId::cast, CastAttributes{dtype}, {current});
+}
+
+Value as_floating(const Value& value) {
+  return is_floating(value.dtype()) && !is_number(value)
+             ? value
+             : cast_to(value, is_floating(value.dtype()) ? value.dtype() : DType::f32);
+}
+
+Value sum_to(const Value& value, const Shape& shape) {
+  if (value.shape() == shape) return value;
+  const std::size_t extra = value.shape().size() - shape.size();
+  AxesAttributes reduction;
+  Shape kept;
+  for (std::size_t i = 0; i < value.shape().size(); ++i) {
+    if (i < extra || (shape[i - extra] == 1 && value.shape()[i] != 1))
+      reduction.axes.push_back(static_cast<std::int64_t>(i));
+  }
+  const Value summed = emit(OpId::sum, reduction, {value});
+  return summed.shape() == shape ? summed : emit(OpId::reshape, ListAttributes{shape}, {summed});
+}
+
+namespace {
+
+DType operand_type(const OpDef& def, std::span<const Value> operands) {
+  const DType type = common_type(operands);
+  const auto refuse = [&](std::string_view expected) {
+    throw TypeError(text(def.name, ": operands of type ", type, " are not accepted; ", expected));
+  };
+  switch (def.domain) {
+    case Domain::floating: return is_floating(type) ? type : DType::f32;
+    case Domain::arithmetic:
+      if (type == DType::boolean) refuse("cast bool to a number, or use logical_xor and logical_not");
+      return type;
+    case Domain::logical: return DType::boolean;
+    case Domain::bitwise:
+      if (is_floating(type)) refuse("it works on bool and integers");
+      return type;
+    case Domain::shift:
+      if (!is_integer(type)) refuse("it works on integers");
+      return type;
+    case Domain::numeric:
+    case Domain::comparison:
+    case Domain::selection: return type;
+  }
+  return type;
+}
+
+}  // namespace
+
+Value emit_elementwise(OpId op, std::span<const Value> operands) {
+  const OpDef& def = definition(op);
+  std::array<Value, 3> converted;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is an empty tensor"));
+    converted[i] = resolve(operands[i]);
+  }
+  const std::size_t first = def.domain == Domain::selection ? 1 : 0;
+  const std::span<const Value> typed(converted.data() + first, operands.size() - first);
+  const DType type = operand_type(def, typed);
+  if (first == 1) converted[0] = cast_to(converted[0], DType::boolean);
+  for (std::size_t i = first; i < operands.size(); ++i) converted[i] = cast_to(converted[i], type);
+  return emit(op, NoAttributes{}, std::span<const Value>(converted.data(), operands.size()));
+}
+
+namespace {
+
+template <OpId id>
+std::vector<TensorType> infer_elementwise(const Attributes&, std::span<const TensorType> inputs) {
+  const OpDef& def = definition(id);
+  Shape shape = inputs[0].shape;
+  for (std::size_t i = 1; i < inputs.size(); ++i) shape = broadcast(def.name, shape, inputs[i].shape);
+  const bool truth = def.domain == Domain::comparison || def.domain == Domain::logical;
+  return one(truth ? DType::boolean : inputs.back().dtype, std::move(shape));
+}
+
+constexpr OpDef row(OpId id, std::string_view name, std::string_view doc, int arity, Domain domain, Traits facts,
+                    Inference infer, GradientRule gradient, double low, double high) {
+  OpDef def;
+  def.id = id;
+  def.name = name;
+  def.doc = doc;
+  def.min_inputs = def.max_inputs = arity;
+  def.traits = facts.with(Traits::elementwise);
+  def.domain = domain;
+  def.in_place = InPlace::same_index;
+  def.infer = infer;
+  def.gradient = gradient;
+  def.low = low;
+  def.high = high;
+  return def;
+}
+
+}  // namespace
+
+std::span<const OpDef> elementwise_operators() {
+  static const OpDef rows[] = {
+#define TYTO_UNARY(name, domain, expression, gradient, traits, low, high, doc)                                     \
+  row(OpId::name, #name, doc, 1, Domain::domain, traits, infer_elementwise<OpId::name>, gradient_of_##name(), low, \
+      high),
+#define TYTO_BINARY(name, domain, expression, gradient_a, gradient_b, traits, low, high, doc)                      \
+  row(OpId::name, #name, doc, 2, Domain::domain, traits, infer_elementwise<OpId::name>, gradient_of_##name(), low, \
+      high),
+#define TYTO_TERNARY(name, domain, expression, gradient_a, gradient_b, gradient_c, traits, low, high, doc)         \
+  row(OpId::name, #name, doc, 3, Domain::domain, traits, infer_elementwise<OpId::name>, gradient_of_##name(), low, \
+      high),
+#include "tyto/ops/elementwise.def"
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+  };
+  return rows;
+}
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+#define TYTO_UNARY(name, ...)                                  \
+  template <class M>                                           \
+  Tensor<M> name(const Tensor<M>& x) {                         \
+    const Value operands[] = {x};                              \
+    return core::emit_elementwise(core::OpId::name, operands); \
+  }                                                            \
+  template Tensor<Eager> name(const Tensor<Eager>&);           \
+  template Tensor<Lazy> name(const Tensor<Lazy>&);             \
+  template Tensor<Any> name(const Tensor<Any>&);
+#define TYTO_BINARY(name, ...)                                                                   \
+  template <class M>                                                                             \
+  Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {                 \
+    const Value operands[] = {a, b};                                                             \
+    return core::emit_elementwise(core::OpId::name, operands);                                   \
+  }                                                                                              \
+  template Tensor<Eager> name(const Tensor<Eager>&, const std::type_identity_t<Tensor<Eager>>&); \
+  template Tensor<Lazy> name(const Tensor<Lazy>&, const std::type_identity_t<Tensor<Lazy>>&);    \
+  template Tensor<Any> name(const Tensor<Any>&, const std::type_identity_t<Tensor<Any>>&);
+#define TYTO_TERNARY(name, ...)                                                                 \
+  template <class M>                                                                            \
+  Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,                  \
+                 const std::type_identity_t<Tensor<M>>& c) {                                    \
+    const Value operands[] = {a, b, c};                                                         \
+    return core::emit_elementwise(core::OpId::name, operands);                                  \
+  }                                                                                             \
+  template Tensor<Eager> name(const Tensor<Eager>&, const std::type_identity_t<Tensor<Eager>>&, \
+                              const std::type_identity_t<Tensor<Eager>>&);                      \
+  template Tensor<Lazy> name(const Tensor<Lazy>&, const std::type_identity_t<Tensor<Lazy>>&,    \
+                             const std::type_identity_t<Tensor<Lazy>>&);                        \
+  template Tensor<Any> name(const Tensor<Any>&, const std::type_identity_t<Tensor<Any>>&,       \
+                            const std::type_identity_t<Tensor<Any>>&);
+#include "tyto/ops/elementwise.def"
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+
+}  // namespace TYTO_API

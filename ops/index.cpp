@@ -1,0 +1,358 @@
+// Operators that pick and place elements by tensors of indices, each the other's gradient.
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+// An index tensor into one axis. Only the kernel sees the indices; here it is checked that they can fit at all.
+void check_index(std::string_view op, const TensorType& index, const Shape& shape, std::size_t axis) {
+  if (index.dtype != DType::i32 && index.dtype != DType::i64) {
+    throw TypeError(text(op, ": indices must be i32 or i64, not ", index.dtype));
+  }
+  if (shape[axis] == 0 && element_count(index.shape) > 0) {
+    throw IndexError(text(op, ": axis ", axis, " of shape ", shape, " is empty, so no index fits it"));
+  }
+}
+
+// take
+
+std::vector<TensorType> infer_take(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const Shape& x = inputs[0].shape;
+  const std::size_t axis = axis_among("take", get<AxisAttributes>(attributes).axis, x);
+  check_index("take", inputs[1], x, axis);
+  Shape shape(std::span(x.data(), axis));
+  for (const std::int64_t length : inputs[1].shape) shape.push_back(length);
+  for (std::size_t i = axis + 1; i < x.size(); ++i) shape.push_back(x[i]);
+  return one(inputs[0].dtype, shape);
+}
+
+/// The order that moves `count` axes at `place` to the front, or (back) the front ones to that place.
+IntList to_front(int rank, int place, int count, bool back) {
+  IntList order;
+  const int begin = back ? count : place, moved = back ? place : count;
+  for (int i = 0; i < moved; ++i) order.push_back(begin + i);
+  for (int i = 0; i < begin; ++i) order.push_back(i);
+  for (int i = begin + moved; i < rank; ++i) order.push_back(i);
+  return order;
+}
+
+std::vector<Value> take_gradient(const GradientContext& c) {
+  std::vector<Value> out(2);
+  const Value& x = c.inputs[0];
+  if (!is_floating(x.dtype()) || !c.needed[0]) return out;
+  const auto axis = static_cast<int>(get<AxisAttributes>(c.attributes).axis);
+  const T g = c.gradients[0];
+  const T indices_first = transpose(g, to_front(g.ndim(), axis, c.inputs[1].ndim(), false));
+  const T axis_first = transpose(zeros_like(T(x)), to_front(x.ndim(), axis, 1, false));
+  const T summed = emit(OpId::scatter_add, NoAttributes{}, {axis_first, indices_first, c.inputs[1]});
+  out[0] = transpose(summed, to_front(x.ndim(), axis, 1, true));
+  return out;
+}
+
+std::vector<Value> lower_take(const Attributes& attributes, std::span<const Value> inputs) {
+  const T x = inputs[0];
+  const auto axis = static_cast<int>(get<AxisAttributes>(attributes).axis);
+  const T axis_first = transpose(x, to_front(x.ndim(), axis, 1, false));
+  const T picked = emit(OpId::gather, NoAttributes{}, {axis_first, inputs[1]});
+  return {transpose(picked, to_front(picked.ndim(), axis, inputs[1].ndim(), true))};
+}
+
+// take_along_axis
+
+std::vector<TensorType> infer_take_along_axis(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const Shape &x = inputs[0].shape, &index = inputs[1].shape;
+  const std::size_t axis = axis_among("take_along_axis", get<AxisAttributes>(attributes).axis, x);
+  if (index.size() != x.size()) {
+    throw ShapeError(
+        text("take_along_axis: indices of shape ", index, " must have as many axes as the tensor of shape ", x));
+  }
+  check_index("take_along_axis", inputs[1], x, axis);
+  Shape others = x, wanted = index;
+  others[axis] = wanted[axis] = 1;
+  Shape shape = broadcast("take_along_axis", others, wanted);
+  shape[axis] = index[axis];
+  return one(inputs[0].dtype, shape);
+}
+
+/// Coordinates of every element that take_along_axis reads to fill `shape`: `indices` along the axis, else its own.
+std::vector<Value> coordinates_along(const Shape& shape, const Value& indices, std::size_t axis) {
+  std::vector<Value> coordinates;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i == axis) {
+      coordinates.push_back(broadcast_to(T(indices), shape));
+      continue;
+    }
+    Shape along(shape.size(), 1);
+    along[i] = shape[i];
+    const T count =
+        emit(mode_beside(indices), OpId::arange, RangeAttributes{{shape[i]}, DType::i64, Scalar(0), Scalar(1)});
+    coordinates.push_back(broadcast_to(reshape(count, along), shape));
+  }
+  return coordinates;
+}
+
+std::vector<Value> take_along_axis_gradient(const GradientContext& c) {
+  std::vector<Value> out(2);
+  const Value& x = c.inputs[0];
+  if (!is_floating(x.dtype()) || !c.needed[0]) return out;
+  const auto axis = static_cast<std::size_t>(get<AxisAttributes>(c.attributes).axis);
+  Shape stretched = c.gradients[0].shape();
+  stretched[axis] = x.shape()[axis];
+  out[0] = sum_to(added_along_axis(stretched, c.inputs[1], c.gradients[0], axis), x.shape());
+  return out;
+}
+
+std::vector<Value> lower_take_along_axis(const Attributes& attributes, std::span<const Value> inputs) {
+  const auto axis = static_cast<std::size_t>(get<AxisAttributes>(attributes).axis);
+  const T x = inputs[0];
+  const Value& indices = inputs[1];
+  Shape others = x.shape(), wanted = indices.shape();
+  others[axis] = wanted[axis] = 1;
+  Shape shape = broadcast("take_along_axis", others, wanted), stretched = shape;
+  shape[axis] = indices.shape()[axis];
+  stretched[axis] = x.shape()[axis];
+  std::vector<Value> operands = coordinates_along(shape, indices, axis);
+  operands.insert(operands.begin(), broadcast_to(x, stretched));
+  return {emit(OpId::gather, NoAttributes{}, operands)};
+}
+
+// gather, scatter, scatter_add
+
+/// Checks index tensors into x's first axes; gives the shape of what lies at them.
+Shape check_coordinates(std::string_view op, const Shape& x, std::span<const TensorType> coordinates) {
+  if (coordinates.size() > x.size()) {
+    throw IndexError(
+        text(op, ": ", coordinates.size(), " index tensors for a tensor of rank ", x.size(), ", shape ", x));
+  }
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    check_index(op, coordinates[i], x, i);
+    if (coordinates[i].shape != coordinates[0].shape) {
+      throw ShapeError(text(op, ": index tensors of shapes ", coordinates[0].shape, " and ", coordinates[i].shape,
+                            " must have one shape"));
+    }
+  }
+  Shape shape = coordinates[0].shape;
+  for (std::size_t i = coordinates.size(); i < x.size(); ++i) shape.push_back(x[i]);
+  return shape;
+}
+
+std::vector<TensorType> infer_gather(const Attributes&, std::span<const TensorType> inputs) {
+  return one(inputs[0].dtype, check_coordinates("gather", inputs[0].shape, inputs.subspan(1)));
+}
+
+template <OpId id>
+std::vector<TensorType> infer_scatter(const Attributes&, std::span<const TensorType> inputs) {
+  const std::string_view op = definition(id).name;
+  const Shape part = check_coordinates(op, inputs[0].shape, inputs.subspan(2));
+  if (inputs[1].shape != part) {
+    throw ShapeError(text(op, ": values of shape ", inputs[1].shape, " for places of shape ", part));
+  }
+  if (inputs[1].dtype != inputs[0].dtype) {
+    throw TypeError(text(op, ": values of ", inputs[1].dtype, " in a tensor of ", inputs[0].dtype));
+  }
+  return one(inputs[0].dtype, inputs[0].shape);
+}
+
+/// Operator `id` on `leading` and then on the index tensors among a node's inputs.
+T at_coordinates(OpId id, std::initializer_list<Value> leading, std::span<const Value> coordinates) {
+  std::vector<Value> operands(leading);
+  operands.insert(operands.end(), coordinates.begin(), coordinates.end());
+  return emit(id, NoAttributes{}, operands);
+}
+
+std::vector<Value> gather_gradient(const GradientContext& c) {
+  std::vector<Value> out(c.inputs.size());
+  if (!is_floating(c.inputs[0].dtype()) || !c.needed[0]) return out;
+  out[0] = at_coordinates(OpId::scatter_add, {zeros_like(T(c.inputs[0])), c.gradients[0]}, c.inputs.subspan(1));
+  return out;
+}
+
+// Where coordinates repeat, only the value written last has a part in the result. Which ones those are is found by
+// scattering each value's number and reading back whose number stayed.
+std::vector<Value> scatter_gradient(const GradientContext& c) {
+  std::vector<Value> out(c.inputs.size());
+  const T g = c.gradients[0], v = c.inputs[1];
+  if (!is_floating(v.dtype())) return out;
+  const std::span<const Value> coordinates = c.inputs.subspan(2);
+  if (c.needed[0]) out[0] = at_coordinates(OpId::scatter, {g, zeros_like(v)}, coordinates);
+  if (c.needed[1]) {
+    const Shape& places = coordinates[0].shape();
+    const Shape indexed(std::span(c.inputs[0].shape().data(), coordinates.size()));
+    const Mode mode = mode_of(coordinates);
+    const T blank = emit(mode, OpId::fill, RangeAttributes{indexed, DType::i64, Scalar(0), Scalar(0)});
+    const T count =
+        emit(mode, OpId::arange, RangeAttributes{{element_count(places)}, DType::i64, Scalar(0), Scalar(1)});
+    const T number = reshape(count, places);
+    const T owner = at_coordinates(OpId::scatter, {blank, number}, coordinates);
+    Shape stayed = places;
+    stayed.resize(v.shape().size(), 1);
+    const T last = reshape(equal(at_coordinates(OpId::gather, {owner}, coordinates), number), stayed);
+    out[1] = where(last, at_coordinates(OpId::gather, {g}, coordinates), 0);
+  }
+  return out;
+}
+
+std::vector<Value> scatter_add_gradient(const GradientContext& c) {
+  std::vector<Value> out(c.inputs.size());
+  if (!is_floating(c.inputs[0].dtype())) return out;
+  out[0] = c.gradients[0];
+  if (c.needed[1]) out[1] = at_coordinates(OpId::gather, {c.gradients[0]}, c.inputs.subspan(2));
+  return out;
+}
+
+}  // namespace
+
+Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis) {
+  const Value zeros =
+      emit(mode_beside(values), OpId::fill, RangeAttributes{shape, values.dtype(), Scalar(0), Scalar(0)});
+  std::vector<Value> operands = coordinates_along(values.shape(), indices, axis);
+  operands.insert(operands.begin(), {zeros, values});
+  return emit(OpId::scatter_add, NoAttributes{}, operands);
+}
+
+std::span<const OpDef> index_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::take,
+       .name = "take",
+       .doc = "Slices at indices along an axis.",
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .traits = traits(Traits::linear),
+       .infer = infer_take,
+       .gradient = take_gradient,
+       .lower = lower_take},
+      {.id = OpId::take_along_axis,
+       .name = "take_along_axis",
+       .doc = "One element an index along an axis.",
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .traits = traits(Traits::linear),
+       .infer = infer_take_along_axis,
+       .gradient = take_along_axis_gradient,
+       .lower = lower_take_along_axis},
+      {.id = OpId::gather,
+       .name = "gather",
+       .doc = "What lies at coordinates.",
+       .min_inputs = 2,
+       .max_inputs = 1 << 20,
+       .traits = traits(Traits::linear),
+       .infer = infer_gather,
+       .gradient = gather_gradient},
+      {.id = OpId::scatter,
+       .name = "scatter",
+       .doc = "A tensor with what lies at coordinates replaced.",
+       .min_inputs = 3,
+       .max_inputs = 1 << 20,
+       .infer = infer_scatter<OpId::scatter>,
+       .gradient = scatter_gradient},
+      {.id = OpId::scatter_add,
+       .name = "scatter_add",
+       .doc = "A tensor with values added at coordinates.",
+       .min_inputs = 3,
+       .max_inputs = 1 << 20,
+       .infer = infer_scatter<OpId::scatter_add>,
+       .gradient = scatter_add_gradient},
+  };
+  return rows;
+}
+
+namespace {
+
+/// Indices in a type that the kernels read: i32 and i64 as they are, narrower integers and lone numbers widened.
+Value as_indices(std::string_view op, const Value& indices) {
+  const Value& current = given(op, indices);
+  const DType type = current.dtype();
+  if (!is_integer(type)) throw TypeError(text(op, ": indices must be integers, not ", type));
+  return cast_to(current, type == DType::i32 ? DType::i32 : DType::i64);
+}
+
+template <class M>
+std::vector<Value> as_coordinates(std::string_view op, const std::vector<Tensor<M>>& coordinates) {
+  if (coordinates.empty()) throw ValueError(text(op, ": no index tensors are given"));
+  std::vector<Value> out;
+  for (const Tensor<M>& indices : coordinates) out.push_back(as_indices(op, indices));
+  Shape common = out[0].shape();
+  for (const Value& indices : out) common = broadcast(op, common, indices.shape());
+  for (Value& indices : out) indices = broadcast_to(T(indices), common);
+  return out;
+}
+
+/// The tensor itself, in its own element type even if it is a lone number.
+Value strong(std::string_view op, const Value& x) { return cast_to(given(op, x), x.dtype()); }
+
+template <class M>
+Value place(OpId id, const Tensor<M>& tensor, const std::vector<Tensor<M>>& coordinates, const Value& values) {
+  const std::string_view op = definition(id).name;
+  const Value x = strong(op, tensor);
+  const std::vector<Value> indices = as_coordinates(op, coordinates);
+  if (indices.size() > x.shape().size()) {
+    throw IndexError(text(op, ": ", indices.size(), " index tensors for a tensor of rank ", x.shape().size(),
+                          ", shape ", x.shape()));
+  }
+  Shape part = indices[0].shape();
+  for (std::size_t i = indices.size(); i < x.shape().size(); ++i) part.push_back(x.shape()[i]);
+  const T typed = cast_to(given(op, values), x.dtype());
+  if (!broadcastable(typed.shape(), part)) {
+    throw ShapeError(text(op, ": values of shape ", typed.shape(), " do not broadcast to the places' shape ", part));
+  }
+  return at_coordinates(id, {x, broadcast_to(typed, part)}, indices);
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+using core::emit;
+using core::OpId;
+
+template <class M>
+Tensor<M> take(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices, std::optional<std::int64_t> axis) {
+  const Tensor<M> source = axis ? x : ravel(x);
+  const int along = core::normalise_axis("take", axis.value_or(0), source.ndim());
+  return emit(OpId::take, core::AxisAttributes{along},
+              {core::strong("take", source), core::as_indices("take", indices)});
+}
+
+template <class M>
+Tensor<M> take_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices, std::int64_t axis) {
+  const int along = core::normalise_axis("take_along_axis", axis, x.ndim());
+  return emit(OpId::take_along_axis, core::AxisAttributes{along}, {x, core::as_indices("take_along_axis", indices)});
+}
+
+template <class M>
+Tensor<M> gather(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates) {
+  std::vector<Value> operands = core::as_coordinates("gather", coordinates);
+  operands.insert(operands.begin(), core::strong("gather", x));
+  return emit(OpId::gather, core::NoAttributes{}, operands);
+}
+
+template <class M>
+Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                  const std::type_identity_t<Tensor<M>>& values) {
+  return core::place(OpId::scatter, x, coordinates, values);
+}
+
+template <class M>
+Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                      const std::type_identity_t<Tensor<M>>& values) {
+  if (is_floating(values.dtype()) && !is_floating(x.dtype())) {
+    throw TypeError(core::text("scatter_add: values of ", values.dtype(), " do not add up in a tensor of ", x.dtype(),
+                               "; cast one of them"));
+  }
+  return core::place(OpId::scatter_add, x, coordinates, values);
+}
+
+TYTO_INSTANTIATE(take)
+TYTO_INSTANTIATE(take_along_axis)
+TYTO_INSTANTIATE(gather)
+TYTO_INSTANTIATE(scatter)
+TYTO_INSTANTIATE(scatter_add)
+
+}  // namespace TYTO_API

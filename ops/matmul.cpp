@@ -1,0 +1,94 @@
+// The matrix product: operands brought to a common batch shape, gradients by transposed products.
+#include "ops/define.hpp"
+#include "tyto/products.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+std::vector<TensorType> infer_matmul(const Attributes&, std::span<const TensorType> inputs) {
+  Shape shape = inputs[0].shape;
+  shape[shape.size() - 1] = inputs[1].shape.back();
+  return one(inputs[0].dtype, shape);
+}
+
+std::vector<Value> matmul_gradient(const GradientContext& c) {
+  const T a = c.inputs[0], b = c.inputs[1], g = c.gradients[0];
+  return {c.needed[0] ? Value(matmul(g, matrix_transpose(b))) : Value(),
+          c.needed[1] ? Value(matmul(matrix_transpose(a), g)) : Value()};
+}
+
+}  // namespace
+
+std::span<const OpDef> matmul_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::matmul,
+       .name = "matmul",
+       .doc = "Matrix product.",
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .traits = traits(Traits::bilinear),
+       .infer = infer_matmul,
+       .gradient = matmul_gradient},
+  };
+  return rows;
+}
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  if (a.ndim() == 0 || b.ndim() == 0) {
+    throw ShapeError(
+        core::text("matmul: operands need at least one axis: ", a.shape(), " x ", b.shape(), "; use * for a number"));
+  }
+  const Value operands[] = {a, b};
+  const DType type = core::common_type(operands);
+  Tensor<M> left = core::cast_to(a, type);
+  Tensor<M> right = core::cast_to(b, type);
+  if (a.ndim() == 1) left = reshape(left, {1, a.size()});
+  if (b.ndim() == 1) right = reshape(right, {b.size(), 1});
+  const auto rows = left.shape()[left.shape().size() - 2];
+  const auto columns = right.shape().back();
+  if (left.shape().back() != right.shape()[right.shape().size() - 2]) {
+    throw ShapeError(core::text("matmul: inner sizes differ: ", a.shape(), " x ", b.shape()));
+  }
+  const auto batch_of = [](const Shape& shape) {
+    return Shape(std::span<const std::int64_t>(shape.data(), shape.size() - 2));
+  };
+  const auto with_batch = [](const Shape& batch, std::int64_t m, std::int64_t n) {
+    Shape shape = batch;
+    shape.push_back(m);
+    shape.push_back(n);
+    return shape;
+  };
+  const std::int64_t inner = left.shape().back();
+  // A stack of matrices times one matrix is one product of tall matrices.
+  Tensor<M> product;
+  Shape batch;
+  try {
+    batch = core::broadcast("matmul", batch_of(left.shape()), batch_of(right.shape()));
+  } catch (const ShapeError&) {
+    throw ShapeError(core::text("matmul: batch axes do not broadcast: ", a.shape(), " x ", b.shape()));
+  }
+  if (right.ndim() == 2 && left.ndim() > 2) {
+    const Tensor<M> tall = reshape(left, {element_count(batch) * rows, inner});
+    product = core::emit(core::OpId::matmul, core::NoAttributes{}, {tall, right});
+    product = reshape(product, with_batch(batch, rows, columns));
+  } else {
+    left = broadcast_to(left, with_batch(batch, rows, inner));
+    right = broadcast_to(right, with_batch(batch, inner, columns));
+    product = core::emit(core::OpId::matmul, core::NoAttributes{}, {left, right});
+  }
+  if (a.ndim() == 1) product = squeeze(product, -2);
+  if (b.ndim() == 1) product = squeeze(product, -1);
+  return product;
+}
+TYTO_INSTANTIATE(matmul)
+
+}  // namespace TYTO_API

@@ -1,0 +1,179 @@
+// Pooling and resizing over the spatial axes, with their gradients as operators.
+#include "ops/window.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+std::span<const std::int64_t> spatial(const Shape& shape) { return {shape.data() + 1, shape.size() - 2}; }
+
+std::vector<TensorType> infer_pool(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const Shape& x = inputs[0].shape;
+  Shape shape{x[0]};
+  for (const std::int64_t size : window_sizes("pool", spatial(x), get<WindowAttributes>(attributes)))
+    shape.push_back(size);
+  shape.push_back(x.back());
+  return one(inputs[0].dtype, shape);
+}
+
+std::vector<TensorType> infer_upsample(const Attributes& attributes, std::span<const TensorType> inputs) {
+  Shape shape = inputs[0].shape;
+  const IntList& scale = get<WindowAttributes>(attributes).window;
+  for (std::size_t i = 0; i < scale.size(); ++i) shape[i + 1] = checked_product(shape[i + 1], scale[i]);
+  return one(inputs[0].dtype, shape);
+}
+
+std::vector<TensorType> infer_stated(const Attributes& attributes, std::span<const TensorType> inputs) {
+  return one(inputs[0].dtype, get<WindowAttributes>(attributes).shape);
+}
+
+WindowAttributes shaped(const Attributes& attributes, const Shape& shape) {
+  WindowAttributes out = get<WindowAttributes>(attributes);
+  out.shape = shape;
+  return out;
+}
+
+std::vector<Value> max_pool_rule(const GradientContext& c) {
+  return {emit(OpId::max_pool_gradient, shaped(c.attributes, c.inputs[0].shape()), {c.inputs[0], c.gradients[0]})};
+}
+
+// The gradient places g at the maxima: linear in g, whose own gradient is u read at the maxima. Which elements those
+// are is a constant almost everywhere: one over the count of copies is not needed, the first maximum has it all.
+std::vector<Value> max_pool_gradient_rule(const GradientContext& c) {
+  const T x = c.inputs[0], u = c.gradients[0];
+  if (!c.needed[1]) return {Value(), Value()};
+  return {Value(), emit(OpId::max_pool_pick, shaped(c.attributes, {}), {x, u})};
+}
+
+std::vector<Value> max_pool_pick_rule(const GradientContext& c) {
+  if (!c.needed[1]) return {Value(), Value()};
+  return {Value(),
+          emit(OpId::max_pool_gradient, shaped(c.attributes, c.inputs[0].shape()), {c.inputs[0], c.gradients[0]})};
+}
+
+// The forward operator and its gradient are linear and each other's transposes.
+template <OpId backward>
+std::vector<Value> linear_rule(const GradientContext& c) {
+  return {emit(backward, shaped(c.attributes, c.inputs[0].shape()), {c.gradients[0]})};
+}
+template <OpId forward>
+std::vector<Value> transposed_rule(const GradientContext& c) {
+  return {emit(forward, shaped(c.attributes, {}), {c.gradients[0]})};
+}
+
+OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std::uint32_t flags, Inference infer,
+          GradientRule gradient) {
+  OpDef def;
+  def.id = id;
+  def.name = name;
+  def.doc = doc;
+  def.min_inputs = def.max_inputs = inputs;
+  def.traits = traits(flags);
+  def.infer = infer;
+  def.gradient = gradient;
+  return def;
+}
+
+}  // namespace
+
+std::span<const OpDef> pool_operators() {
+  static const OpDef rows[] = {
+      row(OpId::max_pool, "max_pool", "Largest element of each window.", 1, 0, infer_pool, max_pool_rule),
+      row(OpId::max_pool_gradient, "max_pool_gradient", "Gradient of max_pool.", 2, 0, infer_stated,
+          max_pool_gradient_rule),
+      row(OpId::max_pool_pick, "max_pool_pick",
+          "Elements of the second input where the first has its window's largest.", 2, 0, infer_pool,
+          max_pool_pick_rule),
+      row(OpId::average_pool, "average_pool", "Mean of each window.", 1, Traits::linear, infer_pool,
+          linear_rule<OpId::average_pool_gradient>),
+      row(OpId::average_pool_gradient, "average_pool_gradient", "Gradient of average_pool.", 1, Traits::linear,
+          infer_stated, transposed_rule<OpId::average_pool>),
+      row(OpId::upsample_nearest, "upsample_nearest", "Each element repeated along the spatial axes.", 1,
+          Traits::linear, infer_upsample, linear_rule<OpId::upsample_nearest_gradient>),
+      row(OpId::upsample_nearest_gradient, "upsample_nearest_gradient", "Gradient of upsample_nearest.", 1,
+          Traits::linear, infer_stated, transposed_rule<OpId::upsample_nearest>),
+      row(OpId::upsample_bilinear, "upsample_bilinear", "Spatial axes stretched with linear interpolation.", 1,
+          Traits::linear, infer_upsample, linear_rule<OpId::upsample_bilinear_gradient>),
+      row(OpId::upsample_bilinear_gradient, "upsample_bilinear_gradient", "Gradient of upsample_bilinear.", 1,
+          Traits::linear, infer_stated, transposed_rule<OpId::upsample_bilinear>),
+  };
+  return rows;
+}
+
+namespace {
+
+T pool(OpId id, const Value& input, const PerAxis& window, const PoolOptions& options) {
+  const std::string_view op = definition(id).name;
+  if (input.ndim() < 3 || input.ndim() > 5) {
+    throw ShapeError(
+        text(op, ": the input must be (batch, spatial..., channels) with 1 to 3 spatial axes, not ", input.shape()));
+  }
+  T x = id == OpId::average_pool ? as_floating(input) : cast_to(input, input.dtype());
+  if (options.layout == Layout::nchw) x = transpose(x, channels_last(x.ndim()));
+  const std::size_t axes = x.shape().size() - 2;
+  WindowAttributes a;
+  a.window = per_axis(op, "window", window, axes, 1);
+  a.stride = options.stride.empty() ? a.window : per_axis(op, "stride", options.stride, axes, 1);
+  a.dilation = per_axis(op, "dilation", options.dilation, axes, 1);
+  a.count_padding = options.count_padding;
+  resolve_padding(op, options.padding, spatial(x.shape()), a);
+  for (std::size_t i = 0; i < axes; ++i) {
+    if (a.before[i] >= (a.window[i] - 1) * a.dilation[i] + 1 || a.after[i] >= (a.window[i] - 1) * a.dilation[i] + 1) {
+      throw ValueError(text(op, ": padding ", std::max(a.before[i], a.after[i]), " leaves windows of ", a.window[i],
+                            " without an element"));
+    }
+  }
+  const T y = emit(id, std::move(a), {x});
+  return options.layout == Layout::nchw ? transpose(y, channels_first(y.ndim())) : y;
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> max_pool(const Tensor<M>& x, const PerAxis& window, const PoolOptions& options) {
+  return Value(core::pool(core::OpId::max_pool, core::resolve(x), window, options));
+}
+template <class M>
+Tensor<M> average_pool(const Tensor<M>& x, const PerAxis& window, const PoolOptions& options) {
+  return Value(core::pool(core::OpId::average_pool, core::resolve(x), window, options));
+}
+template <class M>
+Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims, Layout layout) {
+  if (x.ndim() < 3) throw ShapeError(core::text("global_average_pool: no spatial axes in shape ", x.shape()));
+  IntList axes;
+  const std::int64_t first = layout == Layout::nhwc ? 1 : 2;
+  for (std::int64_t i = first; i < first + x.ndim() - 2; ++i) axes.push_back(i);
+  return mean(x, axes, keepdims);
+}
+template <class M>
+Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how) {
+  if (x.ndim() < 3 || (how == Resampling::bilinear && x.ndim() != 4)) {
+    throw ShapeError(core::text("upsample: the input must be (batch, spatial..., channels)",
+                                how == Resampling::bilinear ? " with 2 spatial axes, not " : ", not ", x.shape()));
+  }
+  const IntList factors = core::per_axis("upsample", "scale", scale, x.shape().size() - 2, 1);
+  if (x.ndim() != 4) {
+    Tensor<M> out = x;
+    for (std::size_t i = 0; i < factors.size(); ++i) out = repeat(out, factors[i], static_cast<std::int64_t>(i) + 1);
+    return out;
+  }
+  core::WindowAttributes a;
+  a.window = factors;
+  return core::emit(how == Resampling::nearest ? core::OpId::upsample_nearest : core::OpId::upsample_bilinear,
+                    std::move(a), {how == Resampling::bilinear ? core::as_floating(x) : x.value()});
+}
+
+TYTO_INSTANTIATE(max_pool)
+TYTO_INSTANTIATE(average_pool)
+TYTO_INSTANTIATE(global_average_pool)
+TYTO_INSTANTIATE(upsample)
+
+}  // namespace TYTO_API

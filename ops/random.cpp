@@ -1,0 +1,166 @@
+// Random draws: their rule for shapes and types, and the functions made of them.
+#include <limits>
+
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+template <OpId id>
+std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const std::string_view op = definition(id).name;
+  const auto& draw_of = get<RandomAttributes>(attributes);
+  if (inputs[0].dtype != DType::i64 || inputs[0].shape != Shape{2}) {
+    throw TypeError(
+        text(op, ": the key must be i64 of shape (2,), not ", inputs[0].dtype, " of shape ", inputs[0].shape));
+  }
+  for (const std::int64_t length : draw_of.shape) {
+    if (length < 0) throw ShapeError(text(op, ": shape ", draw_of.shape, " has a negative length"));
+  }
+  constexpr bool whole = id == OpId::random_integers || id == OpId::random_permutation;
+  if (whole ? !is_integer(draw_of.dtype) : id != OpId::random_bernoulli && !is_floating(draw_of.dtype)) {
+    throw TypeError(text(op, ": ", whole ? "an integer" : "a floating", " type is needed, not ", draw_of.dtype));
+  }
+  if (id == OpId::random_permutation && (draw_of.shape.rank() != 1 || draw_of.dtype != DType::i64)) {
+    throw ShapeError(text(op, ": the result is an i64 vector, not ", draw_of.dtype, " of shape ", draw_of.shape));
+  }
+  return one(draw_of.dtype, draw_of.shape);
+}
+
+template <OpId id>
+constexpr OpDef row(std::string_view name, std::string_view doc) {
+  OpDef def;
+  def.id = id;
+  def.name = name;
+  def.doc = doc;
+  def.traits = traits(Traits::random);
+  def.infer = infer_draw<id>;
+  return def;
+}
+
+}  // namespace
+
+std::span<const OpDef> random_operators() {
+  static const OpDef rows[] = {
+      row<OpId::random_uniform>("random_uniform", "Evenly distributed in an interval."),
+      row<OpId::random_normal>("random_normal", "Normally distributed."),
+      row<OpId::random_bernoulli>("random_bernoulli", "True with a given probability."),
+      row<OpId::random_integers>("random_integers", "Whole numbers in a range."),
+      row<OpId::random_truncated_normal>("random_truncated_normal", "Normal, within two standard deviations."),
+      row<OpId::random_gamma>("random_gamma", "Gamma distributed."),
+      row<OpId::random_exponential>("random_exponential", "Exponentially distributed."),
+      row<OpId::random_permutation>("random_permutation", "The numbers below a count in random order."),
+  };
+  return rows;
+}
+
+namespace {
+
+// The distributions below are drawn in f64: an f32 draw has but 2^24 values, too few to tell apart many small weights.
+T draw_double(const Value& beside, OpId id, const Shape& shape, double first, double second,
+              const DrawOptions& options) {
+  return draw(mode_beside(beside), id, {shape, DType::f64, 0, first, second}, options.key);
+}
+
+/// Running sums along the last axis, over their total: the last positive weight and all behind it reach one exactly,
+/// so that a draw below one never lands on a weight of zero.
+T distribution(const T& weights) {
+  const T sums = cumsum(weights, -1);
+  const T total = part_along(sums, sums.shape().size() - 1, sums.shape().back() - 1, 1);
+  return sums / total;
+}
+
+// Positions of `count` elements among `length`.
+T chosen(const Value& x, std::int64_t length, std::int64_t count, bool replace, const DrawOptions& options) {
+  if (replace) {
+    return draw(mode_beside(x), OpId::random_integers,
+                {{count}, DType::i64, 0, 0, static_cast<double>(std::max<std::int64_t>(length, 1))}, options.key);
+  }
+  const Value order = draw(mode_beside(x), OpId::random_permutation, {{length}, DType::i64, 0, 0, 0}, options.key);
+  return part_along(order, 0, 0, count);
+}
+
+// Without putting back: everyone waits an exponential time with its weight as rate, and the first `count` to come are
+// taken, which is the same as drawing them one after the other. Those of weight zero never come.
+T chosen_by_weight(const T& weights, std::int64_t count, bool replace, const DrawOptions& options) {
+  const T rates = cast(weights, DType::f64);
+  const std::int64_t length = weights.shape()[0];
+  if (replace) {
+    const T draws = draw_double(weights, OpId::random_uniform, {count}, 0, 1, options);
+    return minimum(searchsorted(distribution(rates), draws, true), length - 1);
+  }
+  const T times = draw_double(weights, OpId::random_exponential, {length}, 1, 0, options);
+  const T arrivals = where(greater(rates, 0), times / rates, std::numeric_limits<double>::infinity());
+  return topk(arrivals, count, 0, false).indices;
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace, const std::type_identity_t<Tensor<M>>& weights,
+                 const DrawOptions& options) {
+  if (x.ndim() < 1) throw ShapeError("choice: a 0-d tensor has no elements to choose from");
+  const std::int64_t length = x.shape()[0];
+  if (count < 0) throw ValueError(core::text("choice: count ", count, " is negative"));
+  if (count > 0 && length == 0) {
+    throw ValueError(core::text("choice: nothing to choose from, the first axis of shape ", x.shape(), " is empty"));
+  }
+  if (!replace && count > length) {
+    throw ValueError(core::text("choice: ", count, " of ", length, " elements cannot be drawn without putting back"));
+  }
+  if (weights.empty_handle()) {
+    return Value(take(core::AnyTensor(x.value()), core::chosen(x, length, count, replace, options), 0));
+  }
+  if (weights.shape() != Shape{length}) {
+    throw ShapeError(core::text("choice: weights of shape ", weights.shape(), " for ", length,
+                                " elements must have shape ", Shape{length}));
+  }
+  return Value(take(core::AnyTensor(x.value()),
+                    core::chosen_by_weight(core::AnyTensor(weights.value()), count, replace, options), 0));
+}
+
+template <class M>
+Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOptions& options) {
+  if (logits.ndim() < 1) throw ShapeError("categorical: logits need a class axis, given a 0-d tensor");
+  if (count < 0) throw ValueError(core::text("categorical: count ", count, " is negative"));
+  const std::int64_t classes = logits.shape().back();
+  if (classes == 0)
+    throw ShapeError(core::text("categorical: no classes, the last axis of ", logits.shape(), " is empty"));
+  using core::AnyTensor;
+  const AnyTensor sums = core::distribution(softmax(cast(AnyTensor(logits.value()), DType::f64), -1));
+  Shape shape = logits.shape();
+  shape[shape.size() - 1] = count;
+  const AnyTensor draws = core::draw_double(logits, core::OpId::random_uniform, shape, 0, 1, options);
+  // The class drawn is the number of running sums that the draw has left behind.
+  const AnyTensor passed = greater_equal(expand_dims(draws, -1), expand_dims(sums, -2));
+  return Value(minimum(sum(passed, -1), classes - 1));
+}
+
+template <class M>
+Tensor<M> dropout_mask(const Tensor<M>& x, double rate, const DrawOptions& options) {
+  if (!(rate >= 0 && rate <= 1)) throw ValueError(core::text("dropout_mask: rate ", rate, " is outside [0, 1]"));
+  if (!is_floating(x.dtype())) {
+    throw TypeError(core::text("dropout_mask: a floating type is needed, not ", x.dtype()));
+  }
+  if (rate == 0) return ones_like(x);
+  if (rate == 1) return zeros_like(x);
+  const Tensor<M> kept = core::draw(core::mode_beside(x), core::OpId::random_bernoulli,
+                                    {x.shape(), x.dtype(), 0, 1 - rate, 0}, options.key);
+  return kept * (1 / (1 - rate));
+}
+
+TYTO_INSTANTIATE(choice)
+TYTO_INSTANTIATE(categorical)
+TYTO_INSTANTIATE(dropout_mask)
+
+}  // namespace TYTO_API

@@ -1,0 +1,265 @@
+// Reductions over axes: their shape and type rules, gradients, and the functions made of them.
+#include "tyto/reduce.hpp"
+
+#include <cmath>
+
+#include "ops/define.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+const AxesAttributes& axes_of(const Attributes& attributes) { return get<AxesAttributes>(attributes); }
+
+Shape result_shape(const Attributes& attributes, std::span<const TensorType> inputs) {
+  return reduced_shape(inputs[0].shape, axes_of(attributes).axes, axes_of(attributes).keepdims);
+}
+
+std::vector<TensorType> infer_reduction(const Attributes& attributes, std::span<const TensorType> inputs) {
+  return one(inputs[0].dtype, result_shape(attributes, inputs));
+}
+
+std::vector<TensorType> infer_accumulation(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const DType type = inputs[0].dtype;
+  return one(is_floating(type) ? type : DType::i64, result_shape(attributes, inputs));
+}
+
+std::vector<TensorType> infer_extreme(const Attributes& attributes, std::span<const TensorType> inputs) {
+  for (const std::int64_t axis : axes_of(attributes).axes) {
+    if (inputs[0].shape[static_cast<std::size_t>(axis)] == 0) {
+      throw ShapeError(text("min/max: axis ", axis, " of shape ", inputs[0].shape, " is empty, so it has no extreme"));
+    }
+  }
+  return infer_reduction(attributes, inputs);
+}
+
+std::vector<TensorType> infer_variance(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& variance = get<VarianceAttributes>(attributes);
+  return one(inputs[0].dtype, reduced_shape(inputs[0].shape, variance.axes, variance.keepdims));
+}
+
+std::vector<TensorType> infer_position(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& position = get<AxisAttributes>(attributes);
+  if (inputs[0].shape[static_cast<std::size_t>(position.axis)] == 0) {
+    throw ShapeError(text("argmin/argmax: axis ", position.axis, " of shape ", inputs[0].shape, " is empty"));
+  }
+  return one(DType::i64, reduced_shape(inputs[0].shape, {position.axis}, position.flag));
+}
+
+/// A reduced tensor with its reduced axes back, as ones.
+T with_axes(const T& reduced, const Shape& full, const IntList& axes) {
+  return reshape(reduced, reduced_shape(full, axes, true));
+}
+
+std::int64_t count_over(const Shape& shape, const IntList& axes) {
+  std::int64_t count = 1;
+  for (const std::int64_t axis : axes) count *= shape[static_cast<std::size_t>(axis)];
+  return count;
+}
+
+std::vector<Value> sum_gradient(const GradientContext& c) {
+  const T& x = c.inputs[0];
+  if (!is_floating(x.dtype())) return {Value()};
+  return {broadcast_to(with_axes(c.gradients[0], x.shape(), axes_of(c.attributes).axes), x.shape())};
+}
+
+std::vector<Value> mean_gradient(const GradientContext& c) {
+  const T x = c.inputs[0];
+  const IntList& axes = axes_of(c.attributes).axes;
+  const T each = T(c.gradients[0]) * (1.0 / static_cast<double>(count_over(x.shape(), axes)));
+  return {broadcast_to(with_axes(each, x.shape(), axes), x.shape())};
+}
+
+// d prod / dx_i is the product of the others. Exclusive running products from both ends give it without dividing,
+// so zeros are right; several axes are brought together at the end first.
+std::vector<Value> prod_gradient(const GradientContext& c) {
+  const T x = c.inputs[0];
+  if (!is_floating(x.dtype())) return {Value()};
+  const IntList& axes = axes_of(c.attributes).axes;
+  const T g = with_axes(c.gradients[0], x.shape(), axes);
+  if (axes.empty()) return {g};
+  IntList order;
+  for (std::int64_t i = 0; i < x.ndim(); ++i) {
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) order.push_back(i);
+  }
+  const std::size_t kept = order.size();
+  for (const std::int64_t axis : axes) order.push_back(axis);
+  const T moved = transpose(x, order);
+  Shape merged(std::span<const std::int64_t>(moved.shape().data(), kept));
+  merged.push_back(count_over(x.shape(), axes));
+  const T flat = reshape(moved, merged);
+  const T others = cumprod(flat, -1, {.exclusive = true}) * cumprod(flat, -1, {.exclusive = true, .reverse = true});
+  IntList back(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return {g * transpose(reshape(others, moved.shape()), back)};
+}
+
+std::vector<Value> variance_gradient(const GradientContext& c) {
+  const T x = c.inputs[0];
+  const auto& variance = get<VarianceAttributes>(c.attributes);
+  const double divisor = static_cast<double>(count_over(x.shape(), variance.axes) - variance.ddof);
+  const T g = with_axes(c.gradients[0], x.shape(), variance.axes);
+  return {(2.0 / divisor) * g * (x - mean(x, variance.axes, true))};
+}
+
+// Equal extremes share the gradient evenly, so that a permutation of the input permutes the gradient.
+std::vector<Value> extreme_gradient(const GradientContext& c) {
+  const T x = c.inputs[0];
+  const IntList& axes = axes_of(c.attributes).axes;
+  const T chosen = cast(equal(x, with_axes(c.results[0], x.shape(), axes)), x.dtype());
+  return {with_axes(c.gradients[0], x.shape(), axes) * chosen / sum(chosen, axes, true)};
+}
+
+std::vector<Value> logsumexp_gradient(const GradientContext& c) {
+  const T x = c.inputs[0];
+  const IntList& axes = axes_of(c.attributes).axes;
+  return {with_axes(c.gradients[0], x.shape(), axes) * exp(x - with_axes(c.results[0], x.shape(), axes))};
+}
+
+OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient,
+                std::uint32_t flags = 0) {
+  OpDef def;
+  def.id = id;
+  def.name = name;
+  def.doc = doc;
+  def.traits = traits(Traits::reduction | flags);
+  def.infer = infer;
+  def.gradient = gradient;
+  return def;
+}
+
+}  // namespace
+
+std::span<const OpDef> reduce_operators() {
+  static const OpDef rows[] = {
+      reduction(OpId::sum, "sum", "Sum over axes.", infer_accumulation, sum_gradient, Traits::linear),
+      reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, prod_gradient),
+      reduction(OpId::mean, "mean", "Mean over axes.", infer_reduction, mean_gradient, Traits::linear),
+      reduction(OpId::var, "var", "Variance over axes.", infer_variance, variance_gradient),
+      reduction(OpId::min, "min", "Smallest over axes.", infer_extreme, extreme_gradient),
+      reduction(OpId::max, "max", "Largest over axes.", infer_extreme, extreme_gradient),
+      reduction(OpId::argmin, "argmin", "Position of the smallest.", infer_position, nullptr),
+      reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position, nullptr),
+      reduction(OpId::any, "any", "Whether any is true.", infer_reduction, nullptr),
+      reduction(OpId::all, "all", "Whether all are true.", infer_reduction, nullptr),
+      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, logsumexp_gradient),
+  };
+  return rows;
+}
+
+namespace {
+
+Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
+  return emit(id, AxesAttributes{normalise_axes(definition(id).name, axes, x.ndim()), keepdims}, {x});
+}
+
+Value position(OpId id, const Value& x, std::optional<std::int64_t> axis, bool keepdims) {
+  if (axis) return emit(id, AxisAttributes{normalise_axis(definition(id).name, *axis, x.ndim()), keepdims}, {x});
+  const T found = emit(id, AxisAttributes{0, false}, {reshape(T(x), {-1})});
+  return keepdims ? reshape(found, Shape(x.shape().size(), 1)) : found;
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+using core::OpId;
+
+template <class M>
+Tensor<M> sum(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::reduce(OpId::sum, x, axes, keepdims);
+}
+template <class M>
+Tensor<M> prod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::reduce(OpId::prod, x, axes, keepdims);
+}
+template <class M>
+Tensor<M> mean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::reduce(OpId::mean, core::as_floating(x), axes, keepdims);
+}
+template <class M>
+Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  const core::VarianceAttributes attributes{core::normalise_axes("var", axes, x.ndim()), keepdims, ddof};
+  return core::emit(OpId::var, attributes, {core::as_floating(x)});
+}
+template <class M>
+Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  return sqrt(var(x, axes, keepdims, ddof));
+}
+template <class M>
+Tensor<M> min(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::reduce(OpId::min, x, axes, keepdims);
+}
+template <class M>
+Tensor<M> max(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::reduce(OpId::max, x, axes, keepdims);
+}
+template <class M>
+Tensor<M> argmin(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return core::position(OpId::argmin, x, axis, keepdims);
+}
+template <class M>
+Tensor<M> argmax(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return core::position(OpId::argmax, x, axis, keepdims);
+}
+template <class M>
+Tensor<M> any(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::reduce(OpId::any, core::cast_to(x, DType::boolean), axes, keepdims);
+}
+template <class M>
+Tensor<M> All::operator()(const Tensor<M>& x, const Axes& axes, bool keepdims) const {
+  return core::reduce(OpId::all, core::cast_to(x, DType::boolean), axes, keepdims);
+}
+template <class M>
+Tensor<M> logsumexp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::reduce(OpId::logsumexp, core::as_floating(x), axes, keepdims);
+}
+template <class M>
+Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return sum(abs(x), axes, keepdims);
+}
+template <class M>
+Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return sum(square(x), axes, keepdims);
+}
+template <class M>
+Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return sqrt(l2_norm_sqr(x, axes, keepdims));
+}
+template <class M>
+bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  return a.shape() == b.shape() && tyto::all(equal(a, b)).template item<bool>();
+}
+template <class M>
+bool allclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute) {
+  const Tensor<M> close =
+      less_equal(abs(cast(a, DType::f64) - cast(b, DType::f64)), absolute + relative * abs(cast(b, DType::f64)));
+  return tyto::all(logical_or(close, equal(a, b))).template item<bool>();
+}
+TYTO_INSTANTIATE(sum)
+TYTO_INSTANTIATE(prod)
+TYTO_INSTANTIATE(mean)
+TYTO_INSTANTIATE(var)
+TYTO_INSTANTIATE(stddev)
+TYTO_INSTANTIATE(min)
+TYTO_INSTANTIATE(max)
+TYTO_INSTANTIATE(argmin)
+TYTO_INSTANTIATE(argmax)
+TYTO_INSTANTIATE(any)
+TYTO_INSTANTIATE(logsumexp)
+TYTO_INSTANTIATE(l1_norm)
+TYTO_INSTANTIATE(l2_norm)
+TYTO_INSTANTIATE(l2_norm_sqr)
+TYTO_INSTANTIATE(array_equal)
+TYTO_INSTANTIATE(allclose)
+template Tensor<Eager> All::operator()(const Tensor<Eager>&, const Axes&, bool) const;
+template Tensor<Lazy> All::operator()(const Tensor<Lazy>&, const Axes&, bool) const;
+template Tensor<Any> All::operator()(const Tensor<Any>&, const Axes&, bool) const;
+
+}  // namespace TYTO_API

@@ -1,0 +1,181 @@
+// Scans along an axis: their shape and type rules, gradients, and scan and fold with a user's function.
+#include "ops/define.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+const AxisAttributes& scan_of(const Attributes& attributes) { return get<AxisAttributes>(attributes); }
+
+std::vector<TensorType> infer_accumulation(const Attributes& attributes, std::span<const TensorType> inputs) {
+  (void)axis_among("cumsum/cumprod", scan_of(attributes).axis, inputs[0].shape);
+  return one(is_floating(inputs[0].dtype) ? inputs[0].dtype : DType::i64, inputs[0].shape);
+}
+
+std::vector<TensorType> infer_extreme(const Attributes& attributes, std::span<const TensorType> inputs) {
+  (void)axis_among("cummin/cummax", scan_of(attributes).axis, inputs[0].shape);
+  if (scan_of(attributes).flag) throw ValueError("cummin/cummax: there is no exclusive form, nothing has no extreme");
+  return one(inputs[0].dtype, inputs[0].shape);
+}
+
+// Element i counts in every sum from i on, so the gradient is the sum of theirs: the scan run the other way.
+std::vector<Value> cumsum_gradient(const GradientContext& c) {
+  if (!is_floating(c.inputs[0].dtype())) return {Value()};
+  AxisAttributes back = scan_of(c.attributes);
+  back.reverse = !back.reverse;
+  return {emit(OpId::cumsum, back, {c.gradients[0]})};
+}
+
+/// Each element replaced by the one that the scan reaches `distance` steps later, zeros where there is none.
+T ahead(const T& x, const AxisAttributes& scan, std::int64_t distance) {
+  const auto axis = static_cast<std::size_t>(scan.axis);
+  const std::int64_t rest = x.shape()[axis] - distance;
+  IntList before(x.shape().size(), 0), after(x.shape().size(), 0);
+  (scan.reverse ? before : after)[axis] = distance;
+  return pad(T(part_along(x, axis, scan.reverse ? 0 : distance, rest)), before, after);
+}
+
+// d y_j / d x_i is the product of what came before i, times what stands between i and j. The first factor is an
+// exclusive scan. Summed over j with the gradients g_j, the second is s_i = g_i + x_(i+1) s_(i+1), a linear recurrence;
+// doubling solves it in log2(n) steps without a division, so zeros are right, in higher derivatives too.
+std::vector<Value> cumprod_gradient(const GradientContext& c) {
+  const T x = c.inputs[0];
+  if (!is_floating(x.dtype())) return {Value()};
+  const AxisAttributes& scan = scan_of(c.attributes);
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(scan.axis)];
+  if (length == 0) return {c.gradients[0]};
+  T sums = scan.flag ? ahead(c.gradients[0], scan, 1) : T(c.gradients[0]);
+  T products = ahead(x, scan, 1);
+  for (std::int64_t distance = 1; distance < length; distance *= 2) {
+    sums = sums + products * ahead(sums, scan, distance);
+    if (2 * distance < length) products = products * ahead(products, scan, distance);
+  }
+  const T before = scan.flag ? T(c.results[0]) : cumprod(x, scan.axis, {.exclusive = true, .reverse = scan.reverse});
+  return {before * sums};
+}
+
+// The gradient goes to the position that gave the extreme: the last one, in the scan's direction, at which the running
+// extreme was met or (NaN, which stays) begun. That position is itself a running extreme, of positions.
+std::vector<Value> extreme_gradient(const GradientContext& c) {
+  const T x = c.inputs[0];
+  if (!is_floating(x.dtype())) return {Value()};
+  const AxisAttributes& scan = scan_of(c.attributes);
+  const auto axis = static_cast<std::size_t>(scan.axis);
+  const std::int64_t length = x.shape()[axis];
+  Shape along(x.shape().size(), 1);
+  along[axis] = length;
+  const T count = emit(mode_beside(x), OpId::arange, RangeAttributes{{length}, DType::i64, 0, 1});
+  const T met = logical_or(equal(x, c.results[0]), isnan(x));
+  const T positions = where(met, reshape(count, along), scan.reverse ? length - 1 : 0);
+  const T origin = scan.reverse ? cummin(positions, scan.axis, true) : cummax(positions, scan.axis);
+  return {added_along_axis(x.shape(), origin, c.gradients[0], axis)};
+}
+
+}  // namespace
+
+std::span<const OpDef> scan_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::cumsum,
+       .name = "cumsum",
+       .doc = "Running sum.",
+       .traits = traits(Traits::linear),
+       .infer = infer_accumulation,
+       .gradient = cumsum_gradient},
+      {.id = OpId::cumprod,
+       .name = "cumprod",
+       .doc = "Running product.",
+       .infer = infer_accumulation,
+       .gradient = cumprod_gradient},
+      {.id = OpId::cummin,
+       .name = "cummin",
+       .doc = "Running minimum.",
+       .infer = infer_extreme,
+       .gradient = extreme_gradient},
+      {.id = OpId::cummax,
+       .name = "cummax",
+       .doc = "Running maximum.",
+       .infer = infer_extreme,
+       .gradient = extreme_gradient},
+  };
+  return rows;
+}
+
+namespace {
+
+Value run_scan(OpId id, const Value& x, std::int64_t axis, bool exclusive, bool reverse) {
+  return emit(id, AxisAttributes{normalise_axis(definition(id).name, axis, x.ndim()), exclusive, reverse}, {x});
+}
+
+/// Element `position` along an axis, without that axis.
+Value element_along(const Value& x, std::size_t axis, std::int64_t position) {
+  Shape shape = x.shape();
+  shape.erase(axis);
+  return emit(OpId::reshape, ListAttributes{shape}, {part_along(x, axis, position, 1)});
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+using core::OpId;
+
+template <class M>
+Tensor<M> cumsum(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options) {
+  return core::run_scan(OpId::cumsum, x, axis, options.exclusive, options.reverse);
+}
+template <class M>
+Tensor<M> cumprod(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options) {
+  return core::run_scan(OpId::cumprod, x, axis, options.exclusive, options.reverse);
+}
+template <class M>
+Tensor<M> cummin(const Tensor<M>& x, std::int64_t axis, bool reverse) {
+  return core::run_scan(OpId::cummin, x, axis, false, reverse);
+}
+template <class M>
+Tensor<M> cummax(const Tensor<M>& x, std::int64_t axis, bool reverse) {
+  return core::run_scan(OpId::cummax, x, axis, false, reverse);
+}
+
+template <class M>
+Tensor<M> scan(const Tensor<M>& x, std::int64_t axis,
+               const std::type_identity_t<std::function<Tensor<M>(const Tensor<M>&, const Tensor<M>&)>>& f) {
+  const auto along = static_cast<std::size_t>(core::normalise_axis("scan", axis, x.ndim()));
+  if (!f) throw ValueError("scan: the function is empty");
+  const std::int64_t length = x.shape()[along];
+  if (length == 0) return x;
+  std::vector<Tensor<M>> results{core::element_along(x, along, 0)};
+  for (std::int64_t i = 1; i < length; ++i) {
+    results.push_back(f(results.back(), core::element_along(x, along, i)));
+    if (results.back().shape() != results[0].shape()) {
+      throw ShapeError(core::text("scan: the function gave shape ", results.back().shape(), " at position ", i,
+                                  " of axis ", along, "; each result must have the elements' shape ",
+                                  results[0].shape()));
+    }
+  }
+  return stack(results, static_cast<std::int64_t>(along));
+}
+
+template <class M>
+Tensor<M> fold(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t<Tensor<M>>& start,
+               const std::type_identity_t<std::function<Tensor<M>(const Tensor<M>&, const Tensor<M>&)>>& f) {
+  const auto along = static_cast<std::size_t>(core::normalise_axis("fold", axis, x.ndim()));
+  if (!f) throw ValueError("fold: the function is empty");
+  Tensor<M> folded = start;
+  for (std::int64_t i = 0; i < x.shape()[along]; ++i) folded = f(folded, core::element_along(x, along, i));
+  return folded;
+}
+
+TYTO_INSTANTIATE(cumsum)
+TYTO_INSTANTIATE(cumprod)
+TYTO_INSTANTIATE(cummin)
+TYTO_INSTANTIATE(cummax)
+TYTO_INSTANTIATE(scan)
+TYTO_INSTANTIATE(fold)
+
+}  // namespace TYTO_API

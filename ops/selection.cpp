@@ -1,0 +1,278 @@
+// Indexing: `x(...)`, `set` and the sugar `x(...) = v`, all through one normal form of the index list.
+#include <numeric>
+
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+
+namespace {
+
+using core::emit;
+using core::OpId;
+using core::text;
+using T = core::AnyTensor;
+
+// An index list in normal form: a slice of every axis of x, then axes dropped (integers) and added (newaxis), then,
+// where index tensors stand, a gather over those axes.
+struct Selected {
+  core::SliceAttributes slice;
+  Shape shape;                   // after the slice, with integer axes dropped and new ones added
+  std::vector<T> tensors;        // integer index tensors, broadcast to one shape
+  std::vector<int> tensor_axes;  // their axes in `shape`
+  bool adjacent = true;          // the index tensors stand side by side, so their axes stay in place
+};
+
+std::int64_t axes_used(const Index& index) {
+  if (const Value* tensor = std::get_if<Value>(&index.entry())) {
+    return tensor->dtype() == DType::boolean ? std::max(tensor->ndim(), 1) : 1;
+  }
+  const bool none = std::holds_alternative<NewAxis>(index.entry()) || std::holds_alternative<Ellipsis>(index.entry());
+  return none ? 0 : 1;
+}
+
+void add_slice(Selected& out, std::int64_t start, std::int64_t count, std::int64_t step) {
+  out.slice.start.push_back(start);
+  out.slice.count.push_back(count);
+  out.slice.step.push_back(step);
+}
+
+void add_range(Selected& out, const Slice& range, std::int64_t length) {
+  if (range.step == 0) throw ValueError("index: a slice's step is 0");
+  const auto bound = [&](std::int64_t position) { return position < 0 ? position + length : position; };
+  std::int64_t start, stop;
+  if (range.step > 0) {
+    start = std::clamp<std::int64_t>(range.start ? bound(*range.start) : 0, 0, length);
+    stop = std::clamp<std::int64_t>(range.stop ? bound(*range.stop) : length, 0, length);
+  } else {
+    start = std::clamp<std::int64_t>(range.start ? bound(*range.start) : length - 1, -1, length - 1);
+    stop = std::clamp<std::int64_t>(range.stop ? bound(*range.stop) : -1, -1, length - 1);
+  }
+  const std::int64_t distance = range.step > 0 ? stop - start : start - stop;
+  const std::int64_t size = range.step > 0 ? range.step : -range.step;
+  const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / size + 1;
+  add_slice(out, count == 0 ? 0 : start, count, range.step);
+  out.shape.push_back(count);
+}
+
+// A mask stands for the coordinates of its true elements, one index tensor for each of its axes.
+void add_mask(Selected& out, const Value& mask, const Shape& shape, std::size_t axis) {
+  for (int i = 0; i < mask.ndim(); ++i) {
+    if (mask.shape()[static_cast<std::size_t>(i)] != shape[axis + static_cast<std::size_t>(i)]) {
+      throw IndexError(text("index: mask ", mask.shape(), " does not match axes from ", axis, " of shape ", shape));
+    }
+  }
+  const T places = nonzero(T(mask));
+  for (int i = 0; i < mask.ndim(); ++i) {
+    add_slice(out, 0, shape[axis + static_cast<std::size_t>(i)], 1);
+    out.tensor_axes.push_back(out.shape.rank());
+    out.shape.push_back(shape[axis + static_cast<std::size_t>(i)]);
+    out.tensors.push_back(emit(OpId::slice, core::SliceAttributes{{0, i}, {places.shape()[0], 1}, {1, 1}}, {places}));
+    out.tensors.back() = reshape(out.tensors.back(), {-1});
+  }
+}
+
+Selected select(const Shape& shape, const std::vector<Index>& entries) {
+  std::int64_t used = 0;
+  int ellipses = 0;
+  for (const Index& index : entries) {
+    used += axes_used(index);
+    ellipses += std::holds_alternative<Ellipsis>(index.entry());
+  }
+  const std::int64_t rank = shape.rank();
+  if (ellipses > 1) throw IndexError("index: more than one ellipsis");
+  if (used > rank) throw IndexError(text("index: ", used, " indices for a tensor of rank ", rank, ", shape ", shape));
+  Selected out;
+  std::size_t axis = 0;
+  std::vector<std::size_t> entry_of_tensor;
+  const auto whole = [&] {
+    add_slice(out, 0, shape[axis], 1);
+    out.shape.push_back(shape[axis++]);
+  };
+  for (std::size_t e = 0; e < entries.size(); ++e) {
+    const auto& entry = entries[e].entry();
+    if (const auto* position = std::get_if<std::int64_t>(&entry)) {
+      const std::int64_t length = shape[axis];
+      if (*position < -length || *position >= length) {
+        throw IndexError(text("index: ", *position, " is outside axis ", axis, " of length ", length));
+      }
+      add_slice(out, *position < 0 ? *position + length : *position, 1, 1);
+      ++axis;
+    } else if (const auto* range = std::get_if<Slice>(&entry)) {
+      add_range(out, *range, shape[axis++]);
+    } else if (std::holds_alternative<All>(entry)) {
+      whole();
+    } else if (std::holds_alternative<NewAxis>(entry)) {
+      out.shape.push_back(1);
+    } else if (std::holds_alternative<Ellipsis>(entry)) {
+      for (std::int64_t i = used; i < rank; ++i) whole();
+    } else {
+      const Value& tensor = std::get<Value>(entry);
+      entry_of_tensor.push_back(e);
+      if (tensor.dtype() == DType::boolean && tensor.ndim() > 0) {
+        add_mask(out, tensor, shape, axis);
+        axis += static_cast<std::size_t>(tensor.ndim());
+      } else if (is_integer(tensor.dtype())) {
+        out.tensors.push_back(core::cast_to(tensor, DType::i64));
+        out.tensor_axes.push_back(out.shape.rank());
+        whole();
+      } else {
+        throw TypeError(text("index: a tensor of ", tensor.dtype(), " cannot index; integers or a mask can"));
+      }
+    }
+  }
+  while (axis < shape.size()) whole();
+  for (std::size_t i = 1; i < entry_of_tensor.size(); ++i) {
+    if (entry_of_tensor[i] != entry_of_tensor[i - 1] + 1) out.adjacent = false;
+  }
+  if (!out.tensors.empty()) {
+    Shape common = out.tensors[0].shape();
+    for (const T& tensor : out.tensors) common = core::broadcast("index", common, tensor.shape());
+    for (T& tensor : out.tensors) tensor = broadcast_to(tensor, common);
+  }
+  return out;
+}
+
+bool is_whole(const Selected& selected, const Shape& shape) {
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (selected.slice.count[i] != shape[i] || selected.slice.step[i] != 1) return false;
+  }
+  return true;
+}
+
+T basic_part(const T& x, const Selected& selected) {
+  const T part = is_whole(selected, x.shape()) ? x : T(emit(OpId::slice, selected.slice, {x}));
+  return reshape(part, selected.shape);
+}
+
+// Order that brings the indexed axes to the front, and where the gathered axes go back to.
+IntList indexed_first(const Selected& selected) {
+  IntList order;
+  for (const int axis : selected.tensor_axes) order.push_back(axis);
+  for (int i = 0; i < selected.shape.rank(); ++i) {
+    if (std::find(selected.tensor_axes.begin(), selected.tensor_axes.end(), i) == selected.tensor_axes.end()) {
+      order.push_back(i);
+    }
+  }
+  return order;
+}
+
+// Order that moves the leading `count` axes behind `before` others.
+IntList moved_back(int rank, int count, int before) {
+  IntList order;
+  for (int i = 0; i < before; ++i) order.push_back(count + i);
+  for (int i = 0; i < count; ++i) order.push_back(i);
+  for (int i = count + before; i < rank; ++i) order.push_back(i);
+  return order;
+}
+
+IntList inverse(const IntList& order) {
+  IntList back(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return back;
+}
+
+T read_part(const T& x, const std::vector<Index>& entries) {
+  const Selected selected = select(x.shape(), entries);
+  T part = basic_part(x, selected);
+  if (selected.tensors.empty()) return part;
+  part = gather(transpose(part, indexed_first(selected)), selected.tensors);
+  if (!selected.adjacent || selected.tensor_axes[0] == 0) return part;
+  return transpose(part, moved_back(part.ndim(), selected.tensors[0].ndim(), selected.tensor_axes[0]));
+}
+
+T fitted(const T& v, const Shape& shape, DType dtype) {
+  const T typed = core::cast_to(v, dtype);
+  if (!core::broadcastable(typed.shape(), shape)) {
+    // NumPy drops leading axes of length one of what is assigned.
+    T trimmed = typed;
+    while (trimmed.ndim() > shape.rank() && trimmed.shape()[0] == 1) trimmed = squeeze(trimmed, 0);
+    if (!core::broadcastable(trimmed.shape(), shape)) {
+      throw ShapeError(text("set: a value of shape ", v.shape(), " does not broadcast to the part's shape ", shape));
+    }
+    return broadcast_to(trimmed, shape);
+  }
+  return broadcast_to(typed, shape);
+}
+
+T placed(const T& x, const Selected& selected, const T& part) {
+  if (is_whole(selected, x.shape())) return reshape(part, x.shape());
+  return emit(OpId::set_slice, selected.slice, {x, reshape(part, selected.slice.count)});
+}
+
+T write_part(const T& x, const std::vector<Index>& entries, const T& v) {
+  // A lone mask over all of x needs no coordinates when v is as large as x or a single number: it works in both modes.
+  if (entries.size() == 1) {
+    const Value* mask = std::get_if<Value>(&entries[0].entry());
+    if (mask != nullptr && mask->dtype() == DType::boolean && mask->shape() == x.shape() && v.ndim() == 0) {
+      return where(T(*mask), T(core::cast_to(v, x.dtype())), x);
+    }
+  }
+  const Selected selected = select(x.shape(), entries);
+  if (selected.tensors.empty()) return placed(x, selected, fitted(v, selected.shape, x.dtype()));
+  const IntList order = indexed_first(selected);
+  const T part = transpose(basic_part(x, selected), order);
+  const int indexed = selected.tensors[0].ndim();
+  Shape shape = selected.tensors[0].shape();
+  for (std::size_t i = selected.tensors.size(); i < part.shape().size(); ++i) shape.push_back(part.shape()[i]);
+  T values;
+  if (!selected.adjacent || selected.tensor_axes[0] == 0) {
+    values = fitted(v, shape, x.dtype());
+  } else {
+    const IntList back = moved_back(shape.rank(), indexed, selected.tensor_axes[0]);
+    const Shape seen = core::permute(core::View::dense(shape), back).shape;
+    values = transpose(fitted(v, seen, x.dtype()), inverse(back));
+  }
+  const T written = scatter(part, selected.tensors, values);
+  return placed(x, selected, transpose(written, inverse(order)));
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> Tensor<M>::get(const std::vector<Index>& entries) const {
+  return Value(read_part(checked(), entries));
+}
+template Tensor<Eager> Tensor<Eager>::get(const std::vector<Index>&) const;
+template Tensor<Lazy> Tensor<Lazy>::get(const std::vector<Index>&) const;
+template Tensor<Any> Tensor<Any>::get(const std::vector<Index>&) const;
+
+template <class M>
+Tensor<M> set(const Tensor<M>& x, const std::vector<Index>& index, const std::type_identity_t<Tensor<M>>& v) {
+  return Value(write_part(core::resolve(x), index, v.value()));
+}
+TYTO_INSTANTIATE(set)
+
+namespace {
+
+// In lazy mode a mask can be assigned through but not read; the part then stays empty until someone wants it.
+bool readable(const Value& owner, const std::vector<Index>& entries) {
+  const std::span<const Value> one(&owner, 1);
+  if (core::mode_of(one) != core::Mode::lazy) return true;
+  for (const Index& index : entries) {
+    const Value* tensor = std::get_if<Value>(&index.entry());
+    if (tensor != nullptr && tensor->dtype() == DType::boolean) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <class M>
+Selection<M>::Selection(Tensor<M>& owner, std::vector<Index> entries)
+    : Tensor<M>(readable(owner.value(), entries) ? std::as_const(owner).get(entries) : Tensor<M>()),
+      owner_(&owner),
+      entries_(std::move(entries)) {}
+
+template <class M>
+void Selection<M>::operator=(const Tensor<M>& replacement) && {
+  *owner_ = set(*owner_, entries_, replacement);
+}
+template class Selection<Eager>;
+template class Selection<Lazy>;
+template class Selection<Any>;
+
+}  // namespace TYTO_API

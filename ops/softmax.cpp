@@ -1,0 +1,92 @@
+// Softmax and its logarithm as operators of their own, and the losses made of them.
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+std::vector<Value> softmax_gradient(const GradientContext& c) {
+  const T y = c.results[0], g = c.gradients[0];
+  const std::int64_t axis = get<AxisAttributes>(c.attributes).axis;
+  return {y * (g - sum(g * y, axis, true))};
+}
+
+std::vector<Value> log_softmax_gradient(const GradientContext& c) {
+  const T y = c.results[0], g = c.gradients[0];
+  const std::int64_t axis = get<AxisAttributes>(c.attributes).axis;
+  return {g - exp(y) * sum(g, axis, true)};
+}
+
+}  // namespace
+
+std::span<const OpDef> softmax_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::softmax,
+       .name = "softmax",
+       .doc = "exp(x) over its sum along an axis.",
+       .infer = infer_same,
+       .gradient = softmax_gradient},
+      {.id = OpId::log_softmax,
+       .name = "log_softmax",
+       .doc = "Logarithm of softmax.",
+       .infer = infer_same,
+       .gradient = log_softmax_gradient},
+  };
+  return rows;
+}
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> softmax(const Tensor<M>& x, std::int64_t axis) {
+  return core::emit(core::OpId::softmax, core::AxisAttributes{core::normalise_axis("softmax", axis, x.ndim())},
+                    {core::as_floating(x)});
+}
+
+template <class M>
+Tensor<M> log_softmax(const Tensor<M>& x, std::int64_t axis) {
+  return core::emit(core::OpId::log_softmax, core::AxisAttributes{core::normalise_axis("log_softmax", axis, x.ndim())},
+                    {core::as_floating(x)});
+}
+
+template <class M>
+Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tensor<M>>& labels) {
+  if (logits.ndim() < 1) throw ShapeError("cross_entropy: logits need a class axis, given a 0-d tensor");
+  const Tensor<M> scores = log_softmax(logits, -1);
+  const Shape rows(std::span<const std::int64_t>(logits.shape().data(), logits.shape().size() - 1));
+  if (is_floating(labels.dtype())) {
+    if (labels.shape() != logits.shape()) {
+      throw ShapeError(
+          core::text("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ", logits.shape()));
+    }
+    return negate(mean(sum(scores * labels, -1)));
+  }
+  if (labels.shape() != rows) {
+    throw ShapeError(core::text("cross_entropy: labels ", labels.shape(), " for logits ", logits.shape(),
+                                " must have shape ", rows));
+  }
+  return negate(mean(take_along_axis(scores, expand_dims(labels, -1), -1)));
+}
+
+template <class M>
+Tensor<M> mean_squared_error(const Tensor<M>& prediction, const std::type_identity_t<Tensor<M>>& target) {
+  if (prediction.shape() != target.shape()) {
+    throw ShapeError(core::text("mean_squared_error: prediction ", prediction.shape(), " and target ", target.shape(),
+                                " differ in shape"));
+  }
+  return mean(square(prediction - target));
+}
+
+TYTO_INSTANTIATE(softmax)
+TYTO_INSTANTIATE(log_softmax)
+TYTO_INSTANTIATE(cross_entropy)
+TYTO_INSTANTIATE(mean_squared_error)
+
+}  // namespace TYTO_API

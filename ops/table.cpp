@@ -1,0 +1,40 @@
+// The operator table: every family's rows in the order of the ids, complete or the build's tests fail.
+#include <array>
+#include <cstdlib>
+
+#include "ops/define.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+std::array<OpDef, op_count> assemble() {
+  std::array<OpDef, op_count> table;
+  for (const auto family :
+       {elementwise_operators, control_operators, create_operators, random_operators, view_operators, reduce_operators,
+        scan_operators, move_operators, index_operators, sort_operators, matmul_operators, softmax_operators,
+        convolution_operators, pool_operators}) {
+    for (const OpDef& def : family()) table[static_cast<std::size_t>(def.id)] = def;
+  }
+  return table;
+}
+
+}  // namespace
+
+std::span<const OpDef> op_table() {
+  static const std::array<OpDef, op_count> table = assemble();
+  return table;
+}
+
+const OpDef* find_operator(std::string_view name) {
+  for (const OpDef& def : op_table()) {
+    if (def.name == name) return &def;
+  }
+  return nullptr;
+}
+
+std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType> inputs) {
+  return one(inputs[0].dtype, inputs[0].shape);
+}
+
+}  // namespace tyto::core

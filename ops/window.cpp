@@ -1,0 +1,59 @@
+// Window arithmetic.
+#include "ops/window.hpp"
+
+namespace tyto::core {
+
+IntList per_axis(std::string_view op, std::string_view what, const IntList& given, std::size_t rank,
+                 std::int64_t least) {
+  if (given.size() != 1 && given.size() != rank) {
+    throw ShapeError(text(op, ": ", what, " ", given, " has ", given.size(), " entries for ", rank, " spatial axes"));
+  }
+  IntList out(rank, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    out[i] = given.size() == 1 ? given[0] : given[i];
+    if (out[i] < least) throw ValueError(text(op, ": ", what, " ", given, " must be at least ", least));
+  }
+  return out;
+}
+
+void resolve_padding(std::string_view op, const Border& padding, std::span<const std::int64_t> sizes,
+                     WindowAttributes& attributes) {
+  const std::size_t rank = sizes.size();
+  if (padding.kind() == Border::Kind::explicit_counts) {
+    attributes.before = per_axis(op, "padding", padding.before(), rank, 0);
+    attributes.after = per_axis(op, "padding", padding.after(), rank, 0);
+    return;
+  }
+  attributes.before = attributes.after = IntList(rank, 0);
+  if (padding.kind() == Border::Kind::valid) return;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t results = (sizes[i] + attributes.stride[i] - 1) / attributes.stride[i];
+    const std::int64_t reach = (attributes.window[i] - 1) * attributes.dilation[i] + 1;
+    const std::int64_t total = std::max<std::int64_t>((results - 1) * attributes.stride[i] + reach - sizes[i], 0);
+    attributes.before[i] = total / 2;
+    attributes.after[i] = total - total / 2;
+  }
+}
+
+Shape window_sizes(std::string_view op, std::span<const std::int64_t> sizes, const WindowAttributes& a) {
+  Shape out;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    out.push_back(window_count(op, sizes[i], a.window[i], a.stride[i], a.dilation[i], a.before[i], a.after[i]));
+  }
+  return out;
+}
+
+IntList channels_last(int rank) {
+  IntList order{0};
+  for (int i = 2; i < rank; ++i) order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+
+IntList channels_first(int rank) {
+  IntList order{0, rank - 1};
+  for (int i = 1; i + 1 < rank; ++i) order.push_back(i);
+  return order;
+}
+
+}  // namespace tyto::core

@@ -1,0 +1,24 @@
+// Window arithmetic shared by convolution, pooling and resizing: options checked and made explicit per spatial axis.
+#pragma once
+
+#include "ops/define.hpp"
+#include "tyto/windows.hpp"
+
+namespace tyto::core {
+
+/// A value for each of `rank` spatial axes. Throws when a list of another length, or a number below `least`, is given.
+IntList per_axis(std::string_view op, std::string_view what, const IntList& given, std::size_t rank,
+                 std::int64_t least);
+
+/// Fills in before and after: what `padding` means for these sizes, windows, strides and dilations.
+void resolve_padding(std::string_view op, const Border& padding, std::span<const std::int64_t> sizes,
+                     WindowAttributes& attributes);
+
+/// Result sizes of the spatial axes.
+Shape window_sizes(std::string_view op, std::span<const std::int64_t> sizes, const WindowAttributes& attributes);
+
+/// Axis order from channels-first to channels-last and back.
+IntList channels_last(int rank);
+IntList channels_first(int rank);
+
+}  // namespace tyto::core

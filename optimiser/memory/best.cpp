@@ -1,0 +1,111 @@
+// best: the ladder; each rung starts from the plan so far and ends as soon as the bound is met.
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "optimiser/memory/portfolio.hpp"
+#include "optimiser/memory/strategies.hpp"
+
+namespace tyto::memory {
+namespace {
+
+constexpr std::int64_t default_work = 60'000'000;
+// Greedy plans beyond the first are only worth their time while they cost less than this.
+constexpr std::int64_t most_greedy_work = 150'000'000;
+
+void keep_lower(Placement& best, Placement candidate, std::string_view how) {
+  if (candidate.height >= best.height) return;
+  candidate.remark = how;
+  best = std::move(candidate);
+}
+
+// The same blocks with time running backwards: a plan of one is a plan of the other, but what is early becomes late.
+Problem time_reversed(const Problem& p) {
+  Problem turned = p;
+  for (std::size_t i = 0; i < p.size.size(); ++i) {
+    turned.birth[i] = ~p.death[i];  // as -x - 1, which cannot overflow
+    turned.death[i] = ~p.birth[i];
+    turned.first[i] = p.sections - p.last[i];
+    turned.last[i] = p.sections - p.first[i];
+  }
+  std::reverse(turned.load.begin(), turned.load.end());
+  return turned;
+}
+
+// Without neighbour lists only what sweeps over time stays near linear. Forwards and backwards in time are planned side
+// by side; what is kept does not depend on which is done first.
+Placement sweeping_only(const Problem& p, const Effort& effort) {
+  Placement best = linear_scan(p, Fit::best);
+  best.remark = "linear_scan";
+  if (best.height <= effort.enough || effort.late()) return best;
+  if (p.any_fixed) {
+    keep_lower(best, linear_scan(p, Fit::first), "linear_scan_first");
+    return best;
+  }
+  Placement backwards;
+  const auto plan_backwards = [&] {
+    const Problem turned = time_reversed(p);
+    keep_lower(backwards, linear_scan(turned, Fit::best), "linear_scan, time reversed");
+    if (!effort.late()) keep_lower(backwards, linear_scan(turned, Fit::first), "linear_scan_first, time reversed");
+  };
+  std::thread helper;
+  if (effort.threads > 1) helper = std::thread(plan_backwards);
+  keep_lower(best, linear_scan(p, Fit::first), "linear_scan_first");
+  if (!effort.late()) keep_lower(best, rest_on_skyline(p, arrange(p, Order::load_area)), name(Order::load_area));
+  if (helper.joinable()) {
+    helper.join();
+  } else if (!effort.late()) {
+    plan_backwards();
+  }
+  const std::string how = backwards.remark;
+  keep_lower(best, std::move(backwards), how);
+  return best;
+}
+
+Placement best_part(const Problem& p, const Effort& effort) {
+  Placement placement = best_greedy(p, effort);
+  if (placement.height <= effort.enough || !p.listed) return placement;
+  const std::int64_t work = effort.work_or(default_work);
+  const std::string greedy = placement.remark;
+
+  // A first look with searches: at the bound and half way up they often answer within milliseconds.
+  Effort look = effort;
+  if (effort.deadline) look.deadline = Clock::now() + (*effort.deadline - Clock::now()) / 2;
+  const Bytes before_search = placement.height;
+  placement = search_between(p, look, std::move(placement), work / 2);
+  if (placement.height < before_search) placement.remark = "search";
+  if (placement.height <= std::max({p.bound, placement.proven_bound, effort.enough})) return placement;
+
+  Effort rest = effort;
+  rest.work = effort.deadline ? 0 : work / 2;
+  Placement annealed = anneal(p, rest);
+  annealed.proven_bound = placement.proven_bound;
+  keep_lower(placement, std::move(annealed), "anneal");
+  return placement;
+}
+
+}  // namespace
+
+Placement best_greedy(const Problem& p, const Effort& effort) {
+  if (!p.listed) return sweeping_only(p, effort);
+  Placement best = linear_scan(p, Fit::best);
+  best.remark = "linear_scan";
+  std::int64_t spent = 0;
+  const std::int64_t each = 4 * static_cast<std::int64_t>(p.neighbour.size() + p.size.size());
+  for (const Order order : all_orders) {
+    const std::vector<Index> arranged = arrange(p, order);
+    for (const Fit fit : {Fit::best, Fit::first}) {
+      if (best.height <= effort.enough || spent > most_greedy_work || effort.late()) return best;
+      spent += each;
+      keep_lower(best, place_in_order(p, arranged, fit, best.height),
+                 std::string(name(order)) + (fit == Fit::best ? ", best fit" : ", first fit"));
+    }
+  }
+  std::string how = best.remark + ", squeezed";
+  keep_lower(best, squeeze(p, best), how);
+  return best;
+}
+
+Placement best(const Problem& p, const Effort& effort) { return by_parts(p, effort, best_part); }
+
+}  // namespace tyto::memory

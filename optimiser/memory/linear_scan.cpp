@@ -1,0 +1,35 @@
+// linear_scan: blocks in order of birth into the gaps that the dead have left, by best or first fit.
+#include <algorithm>
+
+#include "optimiser/memory/gaps.hpp"
+#include "optimiser/memory/strategies.hpp"
+
+namespace tyto::memory {
+
+// Where lives are intervals and nothing is fixed, the gaps at a birth are those between the blocks alive then: a sweep
+// keeps them. Otherwise the same rule is applied to the placed neighbours, which are the same blocks.
+Placement linear_scan(const Problem& p, Fit fit) {
+  const std::vector<Index> by_birth = arrange(p, Order::birth);
+  if (p.precedence != nullptr || p.any_fixed || p.aligned) return place_in_order(p, by_birth, fit);
+  std::vector<Index> by_death(by_birth.size());
+  for (std::size_t i = 0; i < by_death.size(); ++i) by_death[i] = static_cast<Index>(i);
+  std::stable_sort(by_death.begin(), by_death.end(), [&](Index a, Index b) {
+    return p.death[static_cast<std::size_t>(a)] < p.death[static_cast<std::size_t>(b)];
+  });
+  Placement placement;
+  placement.offsets.assign(p.size.size(), 0);
+  Gaps gaps(p.size.size(), fit == Fit::best);
+  std::size_t dead = 0;
+  for (const Index i : by_birth) {
+    const auto at = static_cast<std::size_t>(i);
+    for (; dead < by_death.size() && p.death[static_cast<std::size_t>(by_death[dead])] <= p.birth[at]; ++dead) {
+      const auto gone = static_cast<std::size_t>(by_death[dead]);
+      gaps.give_back(placement.offsets[gone], p.size[gone]);
+    }
+    placement.offsets[at] = fit == Fit::best ? gaps.take_smallest(p.size[at]) : gaps.take_lowest(p.size[at]);
+  }
+  placement.height = height_of(p, placement.offsets);
+  return placement;
+}
+
+}  // namespace tyto::memory

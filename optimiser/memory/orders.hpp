@@ -1,0 +1,35 @@
+// The orders in which greedy strategies place blocks.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "optimiser/memory/problem.hpp"
+
+namespace tyto::memory {
+
+enum class Order {
+  size,       // largest first
+  area,       // size x life
+  life,       // longest first
+  degree,     // most neighbours first
+  birth,      // earliest first, larger first among equals
+  death,      // latest first: birth order of the instance with time reversed
+  breadth,    // sections by descending load, then size
+  load_area,  // T A W: load of the heaviest section crossed, then area, then life
+  load_life,  // T W A
+  life_area,  // W A T
+  area_life,  // A W T
+};
+
+inline constexpr std::array<Order, 11> all_orders{Order::size,      Order::area,      Order::life,     Order::degree,
+                                                  Order::birth,     Order::death,     Order::breadth,  Order::load_area,
+                                                  Order::load_life, Order::life_area, Order::area_life};
+
+std::string_view name(Order order);
+
+/// All blocks of the problem in that order. Ties: longer life, then earlier birth, then the caller's order.
+std::vector<Index> arrange(const Problem& problem, Order order);
+
+}  // namespace tyto::memory

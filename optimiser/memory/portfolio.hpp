@@ -1,0 +1,52 @@
+// Several searches for one capacity side by side: which order of preference is lucky cannot be known before.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "optimiser/memory/branch_and_bound.hpp"
+#include "optimiser/memory/placement.hpp"
+
+namespace tyto::memory {
+
+/// Searches with different orders that take turns, or run on several threads, until one of them knows.
+class Portfolio {
+ public:
+  Portfolio(const Problem& problem, Bytes capacity, const Effort& effort);
+
+  /// Each search goes on for `nodes` more nodes. The answer is that of the first search, in the portfolio's order, that
+  /// has one, so that it does not depend on threads; with a deadline the quickest one's.
+  FitSearch::Outcome run(std::int64_t nodes);
+
+  Bytes capacity() const { return capacity_; }
+  /// The plan, after `found`.
+  Placement placement() const;
+  /// Nodes visited by all searches so far.
+  std::int64_t nodes() const;
+
+ private:
+  struct Member {
+    std::unique_ptr<FitSearch> search;
+    std::atomic<bool> stop{false};
+    FitSearch::Outcome outcome = FitSearch::Outcome::paused;
+  };
+
+  void reshuffle();
+  void work_through(std::atomic<std::size_t>& next, std::int64_t nodes);
+  void run_member(std::size_t member, std::int64_t nodes);
+
+  const Problem& problem_;
+  Bytes capacity_;
+  const Effort& effort_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::size_t lasting_ = 0;  // members that keep their search from run to run; the others start afresh
+  std::uint64_t runs_ = 0;
+  std::int64_t nodes_of_the_gone_ = 0;
+  std::size_t winner_ = 0;
+};
+
+/// Searches upwards and downwards between the problem's bound and `start` until they meet or `work` is used up.
+/// One unit of work is about a nanosecond.
+Placement search_between(const Problem& problem, const Effort& effort, Placement start, std::int64_t work);
+
+}  // namespace tyto::memory

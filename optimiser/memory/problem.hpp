@@ -1,0 +1,98 @@
+// The planning problem as every strategy sees it: blocks that matter, times compressed to sections, sizes in units.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <tyto/memory.hpp>
+
+namespace tyto::memory {
+
+using Index = std::int32_t;
+using Bytes = std::int64_t;
+
+/// Sums of sizes above this are refused, so that no strategy can overflow 64 bits however badly it packs.
+inline constexpr Bytes max_total_bytes = Bytes{1} << 61;
+
+inline constexpr Bytes not_fixed = -1;
+
+constexpr Bytes round_up(Bytes value, Bytes multiple) {
+  const Bytes rest = value % multiple;
+  return rest == 0 ? value : value + (multiple - rest);
+}
+
+/// Blocks that can collide, in units of the largest number that divides every size, offset and alignment.
+///
+/// A *section* is a maximal set of blocks alive together: two blocks meet in time exactly when they share a section,
+/// and each block covers the sections [first, last). Under a precedence two blocks that share a section still conflict,
+/// but others may as well; `conflicts` and the neighbour lists know.
+struct Problem {
+  std::vector<Index> input;      // index in the caller's span
+  std::vector<Bytes> size;       // in units, > 0
+  std::vector<Bytes> padded;     // size rounded up to `grain`
+  std::vector<Bytes> alignment;  // in units
+  std::vector<Bytes> fixed;      // in units, or not_fixed
+  std::vector<Index> first;      // sections
+  std::vector<Index> last;       // exclusive
+  std::vector<Bytes> birth;      // the caller's times
+  std::vector<Bytes> death;
+  std::vector<Bytes> load;                    // of each section: the sum of padded sizes
+  std::vector<std::int64_t> neighbour_begin;  // count() + 1 entries when `listed`
+  std::vector<Index> neighbour;               // ascending inside a block's list
+  std::shared_ptr<const Precedence> precedence;
+  Bytes unit = 1;
+  Bytes grain = 1;  // every offset is a multiple of it
+  Bytes slack = 0;  // the most that padding can add at the very top
+  Bytes bound = 0;  // in units
+  Index sections = 0;
+  bool listed = false;  // neighbour lists exist (they are left out when they would not fit in memory)
+  bool any_fixed = false;
+  bool aligned = false;  // some alignment above one is left
+
+  Index count() const { return static_cast<Index>(size.size()); }
+  bool meets(Index a, Index b) const {
+    return first[static_cast<std::size_t>(a)] < last[static_cast<std::size_t>(b)] &&
+           first[static_cast<std::size_t>(b)] < last[static_cast<std::size_t>(a)];
+  }
+  bool conflicts(Index a, Index b) const {
+    if (precedence == nullptr) return meets(a, b);
+    return precedence->conflict(static_cast<std::size_t>(input[static_cast<std::size_t>(a)]),
+                                static_cast<std::size_t>(input[static_cast<std::size_t>(b)]));
+  }
+  std::span<const Index> neighbours(Index block) const {
+    const auto at = static_cast<std::size_t>(block);
+    return {neighbour.data() + neighbour_begin[at], neighbour.data() + neighbour_begin[at + 1]};
+  }
+
+  /// Calls visit(j) for every block j != i that conflicts with i.
+  template <typename Visit>
+  void for_each_neighbour(Index i, Visit&& visit) const {
+    if (listed) {
+      for (const Index j : neighbours(i)) visit(j);
+      return;
+    }
+    for (Index j = 0; j < count(); ++j) {
+      if (j != i && meets(i, j)) visit(j);
+    }
+  }
+
+  /// The lowest offset at or above `offset` that suits block i.
+  Bytes align(Bytes offset, Index i) const {
+    return aligned ? round_up(offset, alignment[static_cast<std::size_t>(i)]) : offset;
+  }
+
+  /// The end of the highest fixed block; what knows no gaps starts there.
+  Bytes fixed_top() const;
+};
+
+/// Validates the caller's blocks and normalises them. Throws ValueError.
+Problem make_problem(std::span<const Block> blocks, const PlanOptions& options);
+
+/// The sub-problem of `members` (ascending), with the same units.
+Problem sub_problem(const Problem& whole, std::span<const Index> members);
+
+/// Groups of blocks that have nothing to do with each other, heaviest section first. One group under a precedence.
+std::vector<std::vector<Index>> independent_parts(const Problem& problem);
+
+}  // namespace tyto::memory

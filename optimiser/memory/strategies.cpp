@@ -1,0 +1,73 @@
+// The table of strategies, and the helper that solves independent parts one by one.
+#include "optimiser/memory/strategies.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tyto::memory {
+namespace {
+
+template <Order order>
+Placement greedy_by(const Problem& problem, const Effort&) {
+  return greedy(problem, order);
+}
+
+template <Fit fit>
+Placement scan(const Problem& problem, const Effort&) {
+  return linear_scan(problem, fit);
+}
+
+}  // namespace
+
+std::span<const Strategy> strategies() {
+  static const std::array table{
+      Strategy{"bump", "no reuse: every block its own bytes", true, bump},
+      Strategy{"owl", "whole blocks in time order, the largest free one grown (Owl's Algorithm 1, mended)", true, owl},
+      Strategy{"linear_scan", "time order, smallest gap that fits", true, scan<Fit::best>},
+      Strategy{"linear_scan_first", "time order, lowest gap that fits", true, scan<Fit::first>},
+      Strategy{"greedy_by_size", "largest first into gaps", true, greedy_by<Order::size>},
+      Strategy{"greedy_by_area", "size x life first into gaps", true, greedy_by<Order::area>},
+      Strategy{"greedy_by_life", "longest life first into gaps", true, greedy_by<Order::life>},
+      Strategy{"greedy_by_degree", "most neighbours first into gaps", true, greedy_by<Order::degree>},
+      Strategy{"greedy_by_birth", "earliest first into gaps", true, greedy_by<Order::birth>},
+      Strategy{"greedy_by_load", "blocks of the heaviest section first, then area, into gaps", true,
+               greedy_by<Order::load_area>},
+      Strategy{"greedy_by_breadth", "sections by descending load, then size, into gaps", true,
+               greedy_by<Order::breadth>},
+      Strategy{"shared_objects", "whole objects, largest block first", true, shared_objects},
+      Strategy{"shared_objects_by_breadth", "whole objects, blocks of the heaviest step first", true,
+               shared_objects_by_breadth},
+      Strategy{"shared_objects_by_distance", "whole objects, closest in time inside classes of size", true,
+               shared_objects_by_distance},
+      Strategy{"mincost_flow", "whole objects, chains of least growth by assignment", true, mincost_flow},
+      Strategy{"gergov", "two blocks to a byte at first, then separated", true, gergov},
+      Strategy{"nnc", "allocation graph, size before interference (libnnc since 2019)", true, nnc},
+      Strategy{"nnc2018", "allocation graph, interference before size (the published article)", true, nnc2018},
+      Strategy{"mip", "mixed-integer programme through Cbc", mip_available(), mip},
+      Strategy{"exact", "branch and bound to a proven optimum", true, exact},
+      Strategy{"anneal", "simulated annealing of placement orders on a skyline", true, anneal},
+      Strategy{"best", "ladder: greedy orders, short searches, squeeze, annealing, full search", true, best},
+  };
+  return table;
+}
+
+Placement by_parts(const Problem& p, const Effort& effort, Placement (*place)(const Problem&, const Effort&)) {
+  const std::vector<std::vector<Index>> parts = independent_parts(p);
+  if (parts.size() <= 1) return place(p, effort);
+  Placement whole;
+  whole.offsets.assign(p.size.size(), 0);
+  whole.height = 0;
+  Effort rest = effort;
+  for (const std::vector<Index>& part : parts) {
+    const Problem sub = sub_problem(p, part);
+    rest.enough = std::max(effort.enough, whole.height);
+    Placement placed = place(sub, rest);
+    for (std::size_t k = 0; k < part.size(); ++k) whole.offsets[static_cast<std::size_t>(part[k])] = placed.offsets[k];
+    if (placed.height > whole.height) whole.remark = placed.remark;
+    whole.height = std::max(whole.height, placed.height);
+    whole.proven_bound = std::max(whole.proven_bound, placed.proven_bound);
+  }
+  return whole;
+}
+
+}  // namespace tyto::memory

@@ -1,0 +1,48 @@
+// Every planning strategy: one function each, one file each, all in one table.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "optimiser/memory/fit.hpp"
+#include "optimiser/memory/orders.hpp"
+#include "optimiser/memory/placement.hpp"
+
+namespace tyto::memory {
+
+struct Strategy {
+  std::string_view name;
+  std::string_view summary;
+  bool available;
+  Placement (*place)(const Problem&, const Effort&);
+};
+
+std::span<const Strategy> strategies();
+
+Placement bump(const Problem& problem, const Effort& effort);
+Placement owl(const Problem& problem, const Effort& effort);
+Placement linear_scan(const Problem& problem, Fit fit);
+Placement greedy(const Problem& problem, Order order);
+Placement shared_objects(const Problem& problem, const Effort& effort);
+Placement shared_objects_by_breadth(const Problem& problem, const Effort& effort);
+Placement shared_objects_by_distance(const Problem& problem, const Effort& effort);
+Placement mincost_flow(const Problem& problem, const Effort& effort);
+Placement gergov(const Problem& problem, const Effort& effort);
+Placement nnc(const Problem& problem, const Effort& effort);
+Placement nnc2018(const Problem& problem, const Effort& effort);
+Placement mip(const Problem& problem, const Effort& effort);
+Placement exact(const Problem& problem, const Effort& effort);
+Placement anneal(const Problem& problem, const Effort& effort);
+Placement best(const Problem& problem, const Effort& effort);
+
+/// The lowest of all greedy plans, within the work that is worth it; the start of every search.
+Placement best_greedy(const Problem& problem, const Effort& effort);
+
+/// Whether the library was built with the solver that `mip` needs.
+bool mip_available();
+
+/// Solves each independent part on its own, heaviest first, and puts the answers together; a part need not be lower
+/// than those before it.
+Placement by_parts(const Problem& problem, const Effort& effort, Placement (*place)(const Problem&, const Effort&));
+
+}  // namespace tyto::memory

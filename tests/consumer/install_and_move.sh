@@ -1,0 +1,8 @@
+#!/bin/sh
+# Installs the build, then moves the installed tree: a package that remembers where it was put would break.
+# Usage: install_and_move.sh CMAKE BUILD CONFIGURATION DESTINATION
+set -eu
+cmake=$1 build=$2 configuration=$3 destination=$4
+rm -rf "$destination" "$destination.staged"
+"$cmake" --install "$build" --config "$configuration" --component tyto --prefix "$destination.staged"
+mv "$destination.staged" "$destination"

@@ -1,0 +1,309 @@
+// Convolutions and their gradients, every type and code path, against nested loops over the definition.
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include <tyto/error.hpp>
+
+#include "devices/cpu/convolution/convolution.hpp"
+#include "tests/devices/cpu/kernel_testing.hpp"
+
+namespace tyto::cpu {
+
+using namespace testing;
+
+namespace {
+
+// Every (output element, input element, kernel element) that multiplies in a convolution.
+template <class Meet>
+void for_each_product(const ConvolutionProblem& p, const Meet& meet) {
+  WindowAxis axes[3];
+  for (std::size_t axis = 0; axis < p.axes.size(); ++axis) axes[3 - p.axes.size() + axis] = p.axes[axis];
+  const std::int64_t group_in = p.in_channels / p.groups, group_out = p.out_channels / p.groups;
+  const std::int64_t out[3] = {axes[0].output(), axes[1].output(), axes[2].output()};
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    for (std::int64_t z = 0; z < out[0]; ++z) {
+      for (std::int64_t y = 0; y < out[1]; ++y) {
+        for (std::int64_t x = 0; x < out[2]; ++x) {
+          for (std::int64_t kz = 0; kz < axes[0].kernel; ++kz) {
+            for (std::int64_t ky = 0; ky < axes[1].kernel; ++ky) {
+              for (std::int64_t kx = 0; kx < axes[2].kernel; ++kx) {
+                const std::int64_t iz = z * axes[0].stride + kz * axes[0].dilation - axes[0].pad_before;
+                const std::int64_t iy = y * axes[1].stride + ky * axes[1].dilation - axes[1].pad_before;
+                const std::int64_t ix = x * axes[2].stride + kx * axes[2].dilation - axes[2].pad_before;
+                if (iz < 0 || iz >= axes[0].input || iy < 0 || iy >= axes[1].input || ix < 0 || ix >= axes[2].input)
+                  continue;
+                const std::int64_t o = ((n * out[0] + z) * out[1] + y) * out[2] + x;
+                const std::int64_t i = ((n * axes[0].input + iz) * axes[1].input + iy) * axes[2].input + ix;
+                const std::int64_t k = (kz * axes[1].kernel + ky) * axes[2].kernel + kx;
+                for (std::int64_t group = 0; group < p.groups; ++group) {
+                  for (std::int64_t ci = 0; ci < group_in; ++ci) {
+                    for (std::int64_t co = 0; co < group_out; ++co) {
+                      meet(o * p.out_channels + group * group_out + co, i * p.in_channels + group * group_in + ci,
+                           (k * group_in + ci) * p.out_channels + group * group_out + co);
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+struct Sizes {
+  explicit Sizes(const ConvolutionProblem& p)
+      : input(p.batch * p.in_channels),
+        kernel(p.in_channels / p.groups * p.out_channels),
+        output(p.batch * p.out_channels) {
+    for (const WindowAxis& axis : p.axes) {
+      input *= axis.input;
+      kernel *= axis.kernel;
+      output *= axis.output();
+    }
+  }
+  std::int64_t input, kernel, output;
+};
+
+template <class T>
+struct Expected {
+  using Sum = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, std::uint64_t, double>;
+  std::vector<Sum> sum;
+  std::vector<double> magnitude;
+  std::vector<std::int64_t> terms;
+
+  explicit Expected(std::int64_t count)
+      : sum(static_cast<std::size_t>(count)),
+        magnitude(static_cast<std::size_t>(count)),
+        terms(static_cast<std::size_t>(count)) {}
+
+  void add_product(std::int64_t place, T x, T y) {
+    const auto at = static_cast<std::size_t>(place);
+    if constexpr (std::is_same_v<T, bool>) {
+      sum[at] += x && y;
+    } else if constexpr (std::is_integral_v<T>) {
+      sum[at] += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+    } else {
+      sum[at] += as_double(x) * as_double(y);
+      magnitude[at] += std::abs(as_double(x) * as_double(y));
+      ++terms[at];
+    }
+  }
+
+  void add(std::int64_t place, T value) { add_product(place, value, T(1)); }
+
+  bool matches(std::int64_t place, T got, bool relu) const {
+    const auto at = static_cast<std::size_t>(place);
+    if constexpr (std::is_same_v<T, bool>) {
+      return got == (sum[at] > 0);
+    } else if constexpr (std::is_integral_v<T>) {
+      const T want = static_cast<T>(sum[at]);
+      return got == (relu && want < T(0) ? T(0) : want);
+    } else {
+      return is_sum(got, relu && sum[at] < 0 ? 0.0 : sum[at], magnitude[at], terms[at]);
+    }
+  }
+};
+
+template <class T>
+void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, Draw& draw) {
+  const Sizes sizes(p);
+  const bool forward = p.pass == ConvolutionPass::forward, by_input = p.pass == ConvolutionPass::backward_input;
+  const std::int64_t result_size = forward ? sizes.output : by_input ? sizes.input : sizes.kernel;
+  Fenced<T> input(sizes.input), kernel(sizes.kernel), gradient(sizes.output), residual(sizes.output),
+      bias(p.out_channels);
+  Fenced<T> result(result_size);
+  for (Fenced<T>* tensor : {&input, &kernel, &gradient, &residual, &bias}) tensor->draw(draw);
+
+  const Convolution convolution = prepare_convolution(p, choice);
+  Bytes workspace(convolution.workspace_bytes()), packed(convolution.packed_bytes());
+  ConvolutionArguments arguments;
+  arguments.input = input.data();
+  arguments.kernel = kernel.data();
+  arguments.output_gradient = gradient.data();
+  arguments.result = result.data();
+  arguments.bias = bias.data();
+  arguments.residual = residual.data();
+  arguments.workspace = workspace.data();
+  if (p.packed_kernel) {
+    convolution.pack(kernel.data(), packed.data());
+    arguments.kernel = packed.data();
+  }
+  convolution.run(arguments);
+
+  Expected<T> expected(result_size);
+  for_each_product(p, [&](std::int64_t o, std::int64_t i, std::int64_t k) {
+    if (forward) {
+      expected.add_product(o, input[i], kernel[k]);
+    } else if (by_input) {
+      expected.add_product(i, gradient[o], kernel[k]);
+    } else {
+      expected.add_product(k, input[i], gradient[o]);
+    }
+  });
+  std::int64_t wrong = 0;
+  for (std::int64_t place = 0; place < result_size; ++place) {
+    if (p.bias) expected.add(place, bias[place % p.out_channels]);
+    if (p.residual) expected.add(place, residual[place]);
+    wrong += !expected.matches(place, result[place], p.relu);
+  }
+  CHECK(wrong == 0);
+  CHECK(result.fences_intact());
+  CHECK(workspace.fences_intact());
+  CHECK(packed.fences_intact());
+}
+
+ConvolutionProblem drawn_problem(Draw& draw, DType dtype) {
+  ConvolutionProblem p;
+  p.dtype = dtype;
+  p.batch = draw.of({0, 1, 1, 2, 3});
+  p.groups = draw.of({1, 1, 1, 2, 3});
+  p.in_channels = p.groups * draw.of({1, 2, 3, 16, 35});
+  p.out_channels = p.groups * draw.of({1, 2, 5, 16, 40, 70});
+  if (draw.below(4) == 0) p.in_channels = p.out_channels = p.groups = draw.of({2, 17, 64, 83});  // depthwise
+  const std::int64_t rank = 1 + draw.below(3);
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    WindowAxis a;
+    a.input = rank == 1 ? draw.of({0, 1, 9, 40}) : rank == 2 ? draw.of({1, 4, 7, 11, 12}) : draw.of({1, 3, 5});
+    a.kernel = draw.of({1, 2, 3, 3, 5});
+    a.stride = draw.of({1, 1, 2, 3});
+    a.dilation = draw.of({1, 1, 2});
+    a.pad_before = draw.below(3);
+    a.pad_after = draw.below(3);
+    p.axes.push_back(a);
+  }
+  return p;
+}
+
+template <class T>
+void check_drawn_problems(int cases) {
+  for (int number = 0; number < cases; ++number) {
+    Draw draw(static_cast<std::uint64_t>(number) + 1000 * static_cast<std::uint64_t>(dtype_of<T>));
+    ConvolutionProblem problem = drawn_problem(draw, dtype_of<T>);
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
+      problem.pass = pass;
+      const bool forward = pass == ConvolutionPass::forward;
+      problem.bias = forward && draw.coin();
+      problem.residual = forward && draw.coin();
+      problem.relu = forward && draw.coin();
+      problem.packed_kernel = pass != ConvolutionPass::backward_kernel && draw.coin();
+      for (const Path& path : all_paths(static_cast<int>(1 + draw.below(3)))) {
+        CAPTURE(number);
+        CAPTURE(static_cast<int>(pass));
+        CAPTURE(path.name);
+        try {
+          check_convolution<T>(problem, path.choice, draw);
+        } catch (const DeviceError&) {
+          REQUIRE(path.name == "onednn");  // it may decline; the automatic choice then takes our own code
+        }
+      }
+    }
+  }
+}
+
+ConvolutionProblem image_problem(std::int64_t size, std::int64_t channels, std::int64_t kernel, std::int64_t filters) {
+  ConvolutionProblem p;
+  p.in_channels = channels;
+  p.out_channels = filters;
+  p.axes.assign(2, {size, kernel, 1, 1, kernel / 2, kernel / 2});
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("f32 convolutions and gradients are right for drawn geometries and endings on every code path") {
+  check_drawn_problems<float>(60);
+}
+
+TEST_CASE("f64 convolutions and gradients are right for drawn geometries") { check_drawn_problems<double>(25); }
+
+TEST_CASE("f16 and bf16 convolutions accumulate in f32 and round once") {
+  check_drawn_problems<Half>(12);
+  check_drawn_problems<BFloat16>(12);
+}
+
+TEST_CASE("integer convolutions wrap round in their own type and booleans take any of and") {
+  check_drawn_problems<std::uint8_t>(6);
+  check_drawn_problems<std::int8_t>(6);
+  check_drawn_problems<std::int16_t>(6);
+  check_drawn_problems<std::int32_t>(6);
+  check_drawn_problems<std::int64_t>(6);
+  check_drawn_problems<bool>(6);
+}
+
+TEST_CASE("a convolution deep enough for several blocks is right on every code path") {
+  ConvolutionProblem p = image_problem(7, 300, 3, 130);
+  p.bias = p.relu = p.residual = true;
+  Draw draw(3);
+  for (const Path& path : all_paths(2)) {
+    CAPTURE(path.name);
+    check_convolution<float>(p, path.choice, draw);
+  }
+  p = image_problem(6, 1100, 1, 70);
+  for (const ConvolutionPass pass :
+       {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
+    p.pass = pass;
+    for (const Path& path : all_paths(3)) {
+      CAPTURE(path.name);
+      check_convolution<float>(p, path.choice, draw);
+    }
+  }
+}
+
+TEST_CASE("convolution outputs have the extent that NumPy-style counting gives") {
+  CHECK(WindowAxis{.input = 28, .kernel = 5}.output() == 24);
+  CHECK(WindowAxis{.input = 224, .kernel = 7, .stride = 2, .pad_before = 3, .pad_after = 3}.output() == 112);
+  CHECK(WindowAxis{.input = 5, .kernel = 3, .dilation = 2}.output() == 1);
+  CHECK(WindowAxis{.input = 2, .kernel = 3}.output() == 0);
+}
+
+TEST_CASE("our own convolutions give the same bits for any number of threads") {
+  for (const ConvolutionPass pass :
+       {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
+    ConvolutionProblem p = image_problem(19, 40, 3, 72);
+    p.pass = pass;
+    const Sizes sizes(p);
+    Draw draw(11);
+    Fenced<float> input(sizes.input), kernel(sizes.kernel), gradient(sizes.output);
+    for (Fenced<float>* tensor : {&input, &kernel, &gradient}) tensor->draw(draw);
+    const std::int64_t count = std::max({sizes.input, sizes.kernel, sizes.output});
+    Fenced<float> one(count), other(count);
+    const auto run = [&](int threads, Fenced<float>& result) {
+      const Convolution convolution = prepare_convolution(p, {Implementation::own, {}, threads});
+      Bytes workspace(convolution.workspace_bytes());
+      convolution.run(
+          {input.data(), kernel.data(), gradient.data(), result.data(), nullptr, nullptr, workspace.data()});
+    };
+    run(1, one);
+    for (const int threads : {2, 3, 7}) {
+      run(threads, other);
+      CHECK(std::memcmp(one.data(), other.data(), static_cast<std::size_t>(count) * sizeof(float)) == 0);
+    }
+  }
+}
+
+TEST_CASE("malformed convolutions are refused with what was wrong") {
+  ConvolutionProblem p;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: one to three axes, got 0", ValueError);
+  p = image_problem(8, 4, 3, 6);
+  p.groups = 4;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: 4 groups do not divide 4 and 6 channels", ValueError);
+  p.groups = 1;
+  p.axes[1].stride = 0;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: stride and dilation must be at least 1, got 0 and 1",
+                       ValueError);
+  p = image_problem(8, 4, 3, 6);
+  p.pass = ConvolutionPass::backward_kernel;
+  p.relu = true;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: bias, residual and relu belong to the forward pass",
+                       ValueError);
+  p.relu = false;
+  p.packed_kernel = true;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: backward_kernel reads no kernel that could be packed",
+                       ValueError);
+}
+
+}  // namespace tyto::cpu

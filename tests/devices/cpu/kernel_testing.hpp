@@ -1,0 +1,159 @@
+// What the tests of heavy kernels share: fenced buffers, drawn values, tolerances, and the list of code paths to try.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <tyto/dtype.hpp>
+
+#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/kernel_choice.hpp"
+
+namespace tyto::cpu::testing {
+
+/// A small deterministic generator (xorshift64*): the suite draws the same cases on every machine.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x1234567u) {}
+
+  std::uint64_t bits() {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return state_ * 0x2545f4914f6cdd1du;
+  }
+  std::int64_t below(std::int64_t limit) {
+    return static_cast<std::int64_t>((bits() >> 11) % static_cast<std::uint64_t>(limit));
+  }
+  bool coin() { return (bits() >> 40 & 1u) != 0; }
+  std::int64_t of(std::initializer_list<std::int64_t> values) {
+    return values.begin()[below(static_cast<std::int64_t>(values.size()))];
+  }
+  /// A value that suits T: in [-1, 1) for floating types, any for integers.
+  template <class T>
+  T value() {
+    if constexpr (std::is_same_v<T, bool>) {
+      return below(4) == 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(bits() >> 13);
+    } else {
+      return T(static_cast<float>(below(1 << 20)) / float(1 << 19) - 1.0f);
+    }
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// 64-byte aligned elements between two fences that a kernel must leave alone; fresh memory holds NaN or -1 patterns.
+template <class T>
+class Fenced {
+ public:
+  explicit Fenced(std::integral auto count)
+      : count_(static_cast<std::size_t>(count)), bytes_(fence + count_ * sizeof(T) + fence) {
+    const std::size_t whole = (bytes_ + 63) / 64 * 64;
+    memory_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, whole)));
+    std::memset(memory_.get(), pattern, whole);
+    std::memset(memory_.get() + fence, std::is_same_v<T, bool> ? 0 : 0xff, count_ * sizeof(T));
+  }
+
+  Fenced copy() const {
+    Fenced other(size());
+    std::memcpy(other.data(), data(), count_ * sizeof(T));
+    return other;
+  }
+
+  T* data() { return reinterpret_cast<T*>(memory_.get() + fence); }
+  const T* data() const { return reinterpret_cast<const T*>(memory_.get() + fence); }
+  T& operator[](std::int64_t i) { return data()[i]; }
+  const T& operator[](std::int64_t i) const { return data()[i]; }
+  std::int64_t size() const { return static_cast<std::int64_t>(count_); }
+
+  void draw(Draw& from) {
+    for (std::int64_t i = 0; i < size(); ++i) data()[i] = from.value<T>();
+  }
+
+  bool fences_intact() const {
+    for (std::size_t i = 0; i < fence; ++i) {
+      if (memory_.get()[i] != pattern || memory_.get()[bytes_ - 1 - i] != pattern) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t fence = 256;
+  static constexpr unsigned char pattern = 0xa5;
+  struct Free {
+    void operator()(unsigned char* memory) const { std::free(memory); }
+  };
+  std::size_t count_, bytes_;
+  std::unique_ptr<unsigned char, Free> memory_;
+};
+
+/// Workspaces and packed forms.
+using Bytes = Fenced<unsigned char>;
+
+template <class T>
+double as_double(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return static_cast<double>(static_cast<float>(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <class T>
+bool same_bits(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+/// Relative error of one rounding in the arithmetic that T is computed in.
+template <class T>
+double arithmetic_epsilon() {
+  return std::is_same_v<T, double> ? 0x1p-52 : 0x1p-23;
+}
+
+/// Relative error of storing a result as T.
+template <class T>
+double storage_epsilon() {
+  if (std::is_same_v<T, Half>) return 0x1p-10;
+  if (std::is_same_v<T, BFloat16>) return 0x1p-7;
+  return arithmetic_epsilon<T>();
+}
+
+/// True when `got` is a sum of `terms` products computed in some order, whose exact value is `want` and whose terms'
+/// magnitudes sum to `magnitude`: the classical bound, which no order of summation exceeds.
+template <class T>
+bool is_sum(T got, double want, double magnitude, std::int64_t terms) {
+  const double error = arithmetic_epsilon<T>() * static_cast<double>(terms + 4) * magnitude +
+                       storage_epsilon<T>() * (std::abs(want) + magnitude * 0x1p-8) +
+                       (std::is_same_v<T, Half> ? 0x1p-24 : 0);
+  return std::abs(as_double(got) - want) <= error;
+}
+
+struct Path {
+  std::string name;
+  KernelChoice choice;
+};
+
+/// Every code path this machine can run: our own code for each instruction set, oneDNN, and the automatic choice.
+inline std::vector<Path> all_paths(int threads) {
+  std::vector<Path> paths;
+  for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (set > widest_instruction_set()) continue;
+    paths.push_back({std::string("own ") + cpu::name_of(set), {Implementation::own, set, threads}});
+  }
+  if (has_onednn()) paths.push_back({"onednn", {Implementation::onednn, {}, threads}});
+  paths.push_back({"automatic", {Implementation::automatic, {}, threads}});
+  return paths;
+}
+
+}  // namespace tyto::cpu::testing

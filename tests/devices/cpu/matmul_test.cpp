@@ -1,0 +1,296 @@
+// Matrix products of every type, layout and code path against a triple loop in double precision.
+#include <array>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include <tyto/error.hpp>
+
+#include "devices/cpu/matmul/matmul.hpp"
+#include "devices/cpu/threads.hpp"
+#include "tests/devices/cpu/kernel_testing.hpp"
+
+namespace tyto::cpu {
+
+using namespace testing;
+
+namespace {
+
+// A matrix batch in a buffer of its own; `origin` is the element that strides count from.
+struct Placement {
+  MatrixLayout layout;
+  std::int64_t origin = 0;
+  std::int64_t elements = 0;
+};
+
+// Row-major, column-major, rows with gaps, every second element, or rows from last to first.
+Placement place(Draw& draw, std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& batch,
+                bool may_repeat, bool simple) {
+  Placement placed;
+  const std::int64_t kind = simple ? draw.below(3) : draw.below(6);
+  std::int64_t size = 0;
+  if (kind == 0 || kind == 5) {
+    placed.layout = {columns, 1, {}};
+    size = rows * columns;
+  } else if (kind == 1) {
+    placed.layout = {1, rows, {}};
+    size = rows * columns;
+  } else if (kind == 2) {
+    placed.layout = {columns + 3, 1, {}};
+    size = rows * (columns + 3);
+  } else if (kind == 3) {
+    placed.layout = {2 * columns + 1, 2, {}};
+    size = rows * (2 * columns + 1);
+  } else {
+    placed.layout = {-columns, 1, {}};
+    size = rows * columns;
+    placed.origin = std::max<std::int64_t>(rows - 1, 0) * columns;
+  }
+  placed.layout.batch_strides.assign(batch.size(), 0);
+  for (std::size_t axis = batch.size(); axis-- > 0;) {
+    if (may_repeat && draw.below(3) == 0) continue;
+    placed.layout.batch_strides[axis] = size;
+    size *= std::max<std::int64_t>(batch[axis], 1);
+  }
+  placed.elements = std::max<std::int64_t>(size, 1);
+  return placed;
+}
+
+template <class T>
+void check_matmul(const MatmulProblem& problem, const std::array<Placement, 3>& placed, const KernelChoice& choice,
+                  Draw& draw) {
+  Fenced<T> a(placed[0].elements), b(placed[1].elements);
+  Fenced<T> c(placed[2].elements), bias(problem.n);
+  a.draw(draw);
+  b.draw(draw);
+  bias.draw(draw);
+  if (problem.accumulate) c.draw(draw);
+  const Fenced<T> before = c.copy();
+
+  const Matmul matmul = prepare_matmul(problem, choice);
+  Bytes workspace(matmul.workspace_bytes()), packed(matmul.packed_bytes());
+  if (problem.packed_b) matmul.pack(b.data() + placed[1].origin, packed.data());
+  const void* right = problem.packed_b ? static_cast<const void*>(packed.data()) : b.data() + placed[1].origin;
+  matmul.run({a.data() + placed[0].origin, right, c.data() + placed[2].origin, bias.data(), workspace.data()});
+
+  std::vector<char> written(static_cast<std::size_t>(c.size()), 0);
+  std::int64_t points = 1, wrong = 0;
+  for (const std::int64_t extent : problem.batch) points *= extent;
+  for (std::int64_t point = 0; point < points; ++point) {
+    std::int64_t at_a = placed[0].origin, at_b = placed[1].origin, at_c = placed[2].origin, rest = point;
+    for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+      const std::int64_t index = rest % problem.batch[axis];
+      rest /= problem.batch[axis];
+      at_a += index * problem.a.batch_strides[axis];
+      at_b += index * problem.b.batch_strides[axis];
+      at_c += index * problem.c.batch_strides[axis];
+    }
+    for (std::int64_t i = 0; i < problem.m; ++i) {
+      for (std::int64_t j = 0; j < problem.n; ++j) {
+        const std::int64_t target = at_c + i * problem.c.row_stride + j * problem.c.column_stride;
+        written[static_cast<std::size_t>(target)] = 1;
+        const T old = before[target];
+        const auto element = [&](std::int64_t l) {
+          return std::pair{a[at_a + i * problem.a.row_stride + l * problem.a.column_stride],
+                           b[at_b + l * problem.b.row_stride + j * problem.b.column_stride]};
+        };
+        if constexpr (std::is_same_v<T, bool>) {
+          bool want = (problem.accumulate && old) || (problem.bias && bias[j]);
+          for (std::int64_t l = 0; l < problem.k; ++l) want = want || (element(l).first && element(l).second);
+          wrong += c[target] != want;
+        } else if constexpr (std::is_integral_v<T>) {
+          std::uint64_t sum = problem.accumulate ? static_cast<std::uint64_t>(old) : 0;
+          if (problem.bias) sum += static_cast<std::uint64_t>(bias[j]);
+          for (std::int64_t l = 0; l < problem.k; ++l) {
+            sum += static_cast<std::uint64_t>(element(l).first) * static_cast<std::uint64_t>(element(l).second);
+          }
+          T want = static_cast<T>(sum);
+          if (problem.relu && want < T(0)) want = T(0);
+          wrong += c[target] != want;
+        } else {
+          double want = problem.accumulate ? as_double(old) : 0.0, magnitude = std::abs(want);
+          if (problem.bias) want += as_double(bias[j]), magnitude += std::abs(as_double(bias[j]));
+          for (std::int64_t l = 0; l < problem.k; ++l) {
+            const double term = as_double(element(l).first) * as_double(element(l).second);
+            want += term;
+            magnitude += std::abs(term);
+          }
+          if (problem.relu && want < 0) want = 0;
+          wrong += !is_sum(c[target], want, magnitude, problem.k);
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  std::int64_t touched = 0;
+  for (std::int64_t i = 0; i < c.size(); ++i) {
+    touched += !written[static_cast<std::size_t>(i)] && !same_bits(c[i], before[i]);
+  }
+  CHECK_MESSAGE(touched == 0, "elements between the result's rows changed");
+  CHECK(c.fences_intact());
+  CHECK(workspace.fences_intact());
+  CHECK(packed.fences_intact());
+}
+
+template <class T>
+void check_drawn_problems(int cases) {
+  for (int number = 0; number < cases; ++number) {
+    Draw draw(static_cast<std::uint64_t>(number) + 100 * static_cast<std::uint64_t>(dtype_of<T>));
+    MatmulProblem problem;
+    problem.dtype = dtype_of<T>;
+    problem.m = draw.of({0, 1, 1, 2, 5, 6, 7, 12, 13, 31, 50});
+    problem.n = draw.of({0, 1, 3, 8, 15, 16, 17, 33, 63, 64, 65, 130});
+    problem.k = draw.of({0, 1, 2, 7, 16, 33, 100, 700});
+    for (std::int64_t rank = draw.below(4); rank > 1; --rank) problem.batch.push_back(draw.of({0, 1, 2, 3, 5}));
+    problem.bias = draw.coin();
+    problem.accumulate = draw.coin();
+    problem.relu = draw.coin();
+    const bool simple = draw.coin();
+    const std::array<Placement, 3> placed{place(draw, problem.m, problem.k, problem.batch, true, simple),
+                                          place(draw, problem.k, problem.n, problem.batch, true, simple),
+                                          place(draw, problem.m, problem.n, problem.batch, false, simple)};
+    problem.a = placed[0].layout;
+    problem.b = placed[1].layout;
+    problem.c = placed[2].layout;
+    bool one_b = true;
+    for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
+      one_b = one_b && (problem.batch[axis] <= 1 || problem.b.batch_strides[axis] == 0);
+    }
+    problem.packed_b = one_b && draw.coin();
+    for (const Path& path : all_paths(static_cast<int>(1 + draw.below(3)))) {
+      CAPTURE(number);
+      CAPTURE(path.name);
+      try {
+        check_matmul<T>(problem, placed, path.choice, draw);
+      } catch (const DeviceError&) {
+        REQUIRE(path.name == "onednn");  // it may decline; the automatic choice then takes our own code
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("f32 products are right for drawn shapes, layouts, batches and endings on every code path") {
+  check_drawn_problems<float>(150);
+}
+
+TEST_CASE("f64 products are right for drawn shapes, layouts, batches and endings on every code path") {
+  check_drawn_problems<double>(60);
+}
+
+TEST_CASE("f16 and bf16 products accumulate in f32 and round once") {
+  check_drawn_problems<Half>(40);
+  check_drawn_problems<BFloat16>(40);
+}
+
+TEST_CASE("integer products wrap round in their own type and booleans take any of and") {
+  check_drawn_problems<std::uint8_t>(20);
+  check_drawn_problems<std::int8_t>(20);
+  check_drawn_problems<std::int16_t>(20);
+  check_drawn_problems<std::int32_t>(20);
+  check_drawn_problems<std::int64_t>(20);
+  check_drawn_problems<bool>(20);
+}
+
+TEST_CASE("a product over no inner elements is its bias, or zero") {
+  MatmulProblem problem = dense_matmul(DType::f32, 2, 3, 0);
+  problem.bias = true;
+  const Matmul matmul = prepare_matmul(problem);
+  Fenced<float> c(6);
+  const float bias[3] = {1.0f, -2.0f, 3.0f};
+  Bytes workspace(matmul.workspace_bytes());
+  matmul.run({nullptr, nullptr, c.data(), bias, workspace.data()});
+  for (int i = 0; i < 6; ++i) CHECK(c[i] == bias[i % 3]);
+}
+
+TEST_CASE("our own f32 product gives the same bits for any number of threads") {
+  const std::int64_t m = 97, n = 150, k = 900;
+  Draw draw(7);
+  Fenced<float> a(m * k), b(k * n), one(m * n), other(m * n);
+  a.draw(draw);
+  b.draw(draw);
+  const auto run = [&](int count, Fenced<float>& c) {
+    const Matmul matmul = prepare_matmul(dense_matmul(DType::f32, m, n, k), {Implementation::own, {}, count});
+    Bytes workspace(matmul.workspace_bytes());
+    matmul.run({a.data(), b.data(), c.data(), nullptr, workspace.data()});
+  };
+  run(1, one);
+  for (const int count : {2, 3, 5, 8}) {
+    run(count, other);
+    CHECK(std::memcmp(one.data(), other.data(), static_cast<std::size_t>(m * n) * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("one prepared product serves several threads at once, each with a workspace of its own") {
+  constexpr std::int64_t m = 13, n = 40, k = 30;
+  constexpr int callers = 6;
+  for (const Path& path : all_paths(1)) {
+    CAPTURE(path.name);
+    const Matmul matmul = prepare_matmul(dense_matmul(DType::f32, m, n, k), path.choice);
+    std::array<int, callers> wrong{};
+    std::vector<std::thread> threads;
+    for (int caller = 0; caller < callers; ++caller) {
+      threads.emplace_back([&, caller] {
+        // The left operand holds the caller's number, so sums of another caller would show.
+        Fenced<float> a(m * k), b(k * n), c(m * n);
+        for (std::int64_t i = 0; i < m * k; ++i) a[i] = static_cast<float>(caller + 1);
+        for (std::int64_t i = 0; i < k * n; ++i) b[i] = 2.0f;
+        Bytes workspace(matmul.workspace_bytes());
+        for (int run = 0; run < 50; ++run) {
+          matmul.run({a.data(), b.data(), c.data(), nullptr, workspace.data()});
+          for (std::int64_t i = 0; i < m * n; ++i) {
+            wrong[static_cast<std::size_t>(caller)] += c[i] != static_cast<float>((caller + 1) * 2 * k);
+          }
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const int count : wrong) CHECK(count == 0);
+  }
+}
+
+TEST_CASE("not-a-number runs through a product and its relu") {
+  for (const Path& path : all_paths(1)) {
+    CAPTURE(path.name);
+    MatmulProblem problem = dense_matmul(DType::f32, 1, 2, 2);
+    problem.relu = true;
+    const Matmul matmul = prepare_matmul(problem, path.choice);
+    const float a[2] = {0.0f, 1.0f}, b[4] = {std::numeric_limits<float>::infinity(), 1.0f, 1.0f, -4.0f};
+    Fenced<float> c(2);
+    Bytes workspace(matmul.workspace_bytes());
+    matmul.run({a, b, c.data(), nullptr, workspace.data()});
+    if (path.name.starts_with("own")) CHECK(std::isnan(c[0]));
+    CHECK(c[1] == 0.0f);
+  }
+}
+
+TEST_CASE("malformed products are refused with what was wrong") {
+  CHECK_THROWS_WITH_AS(prepare_matmul(dense_matmul(DType::f32, -1, 2, 3)),
+                       "matmul: extents must not be negative, got m=-1 n=2 k=3", ValueError);
+  MatmulProblem problem = dense_matmul(DType::f32, 2, 2, 2);
+  problem.batch = {3};
+  CHECK_THROWS_WITH_AS(prepare_matmul(problem),
+                       "matmul: every operand needs one batch stride an axis: 0 strides for 1 axes", ValueError);
+  problem.a.batch_strides = problem.b.batch_strides = {4};
+  problem.c.batch_strides = {0};
+  CHECK_THROWS_WITH_AS(prepare_matmul(problem), "matmul: the result cannot be broadcast along batch axis 0",
+                       ValueError);
+  problem.c.batch_strides = {4};
+  problem.packed_b = true;
+  CHECK_THROWS_WITH_AS(prepare_matmul(problem),
+                       "matmul: packed_b needs one b for the whole batch, but b varies along batch axis 0", ValueError);
+}
+
+TEST_CASE("the thread count is what was set, and never below one") {
+  const int before = threads();
+  set_threads(3);
+  CHECK(threads() == 3);
+  CHECK_THROWS_WITH_AS(set_threads(0), "set_threads: the count must be at least 1, got 0", ValueError);
+  CHECK(threads() == 3);
+  CHECK(threads_for(1000.0) == 1);
+  CHECK(threads_for(1e9) == 3);
+  set_threads(before);
+}
+
+}  // namespace tyto::cpu

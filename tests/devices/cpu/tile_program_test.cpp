@@ -1,0 +1,128 @@
+// Tile programs of several instructions: registers, constants, several outputs, results laid over operands.
+#include <doctest/doctest.h>
+
+#include "tests/devices/cpu/elementwise_rig.hpp"
+
+namespace {
+
+using namespace tyto;
+using namespace tyto::cpu::testing;
+using core::OpId;
+using core::View;
+using cpu::TileProgram;
+
+void run(const TileProgram& program, std::vector<Tensor*> inputs, std::vector<Tensor*> outputs,
+         const cpu::KernelChoice& choice = {}) {
+  std::vector<core::Operand> operands, results;
+  std::vector<core::Address> from, to;
+  for (Tensor* input : inputs) {
+    operands.push_back(input->operand());
+    from.push_back({input->memory.data(), 0});
+  }
+  for (Tensor* output : outputs) {
+    results.push_back(output->operand());
+    to.push_back({output->memory.data(), 0});
+  }
+  cpu::prepare_tile_program(program, operands, results, choice)->launch(from, to, {});
+}
+
+Tensor counted(DType type, const View& view, int modulus) {
+  Tensor tensor(type, view);
+  const core::ElementRange range = core::touched(view);
+  for (std::int64_t at = range.first; at < range.past; ++at) tensor.put_at(at, at % modulus);
+  return tensor;
+}
+
+TEST_CASE("a chain is computed run by run, whatever the operands' types and layouts") {
+  // (a * b + 3) < c ? a : -b, with a in f16, b a row, c a column
+  TileProgram program;
+  const auto f32 = DType::f32;
+  const auto a = program.input(0, f32), b = program.input(1, f32), c = program.input(2, f32);
+  const auto sum =
+      program.apply(OpId::add, f32, {program.apply(OpId::multiply, f32, {a, b}), program.constant(3, f32)});
+  const auto below = program.apply(OpId::less, DType::boolean, {sum, c});
+  program.output(program.apply(OpId::where, f32, {below, a, program.apply(OpId::negate, f32, {b})}), 0);
+  for (const Shape& shape : {Shape{40, 30}, Shape{3, 700}, Shape{600, 2}}) {
+    Tensor first = counted(DType::f16, View::dense(shape), 11);
+    Tensor row = counted(DType::f32, core::broadcast_to(View::dense({shape[1]}), shape), 7);
+    Tensor column = counted(DType::i32, core::broadcast_to(View::dense({shape[0], 1}), shape), 40);
+    for (const cpu::InstructionSet set : all_sets()) {
+      for (const int threads : {1, 2}) {
+        Tensor result = Tensor::dense(DType::f64, shape);
+        run(program, {&first, &row, &column}, {&result}, {.instructions = set, .threads = threads});
+        std::int64_t wrong = 0;
+        for (std::int64_t i = 0; i < result.view.count(); ++i) {
+          const long double x = first.get(i), y = row.get(i);
+          wrong += result.get(i) != (x * y + 3 < column.get(i) ? x : -y);
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a result laid over an operand is written after the operand's last use") {
+  // y = a + b lies over a, which the second output a * 2 reads later.
+  TileProgram program;
+  const auto f32 = DType::f32;
+  const auto a = program.input(0, f32), b = program.input(1, f32);
+  program.output(program.apply(OpId::add, f32, {a, b}), 0);
+  program.output(program.apply(OpId::multiply, f32, {a, program.constant(2, f32)}), 1);
+  Tensor first = counted(f32, View::dense({1000}), 100), second = counted(f32, View::dense({1000}), 13),
+         twice = Tensor::dense(f32, {1000});
+  const auto before = first.numbers();
+  run(program, {&first, &second}, {&first, &twice});
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    CHECK(first.get(i) == before[static_cast<std::size_t>(i)] + second.get(i));
+    CHECK(twice.get(i) == 2 * before[static_cast<std::size_t>(i)]);
+  }
+}
+
+TEST_CASE("a register may be written to several outputs and read on") {
+  TileProgram program;
+  const auto i32 = DType::i32;
+  const auto a = program.input(0, i32);
+  const auto square = program.apply(OpId::square, i32, {a});
+  program.output(square, 0);
+  program.output(square, 1);
+  program.output(program.apply(OpId::negate, i32, {square}), 2);
+  program.output(a, 3);
+  Tensor from = counted(i32, View::dense({777}), 50);
+  Tensor one = Tensor::dense(i32, {777}), two(DType::f32, View{{777}, {-2}, 1560}), three = one,
+         four = Tensor::dense(DType::u8, {777});
+  run(program, {&from}, {&one, &two, &three, &four});
+  for (std::int64_t i = 0; i < 777; ++i) {
+    const long double x = from.get(i);
+    CHECK(one.get(i) == x * x);
+    CHECK(two.get(i) == x * x);
+    CHECK(three.get(i) == -x * x);
+    CHECK(four.get(i) == x);
+  }
+}
+
+TEST_CASE("a long program recycles its registers") {
+  // x + 1 + 1 + ..., a hundred times, and the sum of every tenth step kept alive to the end.
+  TileProgram program;
+  const auto f64 = DType::f64;
+  auto sum = program.input(0, f64);
+  const auto one = program.constant(1, f64);
+  auto kept = sum;
+  for (int i = 0; i < 100; ++i) {
+    sum = program.apply(OpId::add, f64, {sum, one});
+    if (i % 10 == 0) kept = program.apply(OpId::add, f64, {kept, sum});
+  }
+  program.output(program.apply(OpId::subtract, f64, {kept, sum}), 0);
+  Tensor from = counted(f64, View::dense({5000}), 1000), to = Tensor::dense(f64, {5000});
+  run(program, {&from}, {&to});
+  // kept = 11 x + (1 + 11 + ... + 91), sum = x + 100
+  for (std::int64_t i = 0; i < 5000; ++i) CHECK(to.get(i) == 10 * from.get(i) + 460 - 100);
+}
+
+TEST_CASE("an operator on a type that it is not defined on is refused") {
+  TileProgram program;
+  program.output(program.apply(OpId::exp, DType::i32, {program.input(0, DType::i32)}), 0);
+  Tensor from = counted(DType::i32, View::dense({3}), 3), to = from;
+  CHECK_THROWS_WITH_AS(run(program, {&from}, {&to}), "cpu: exp has no loop on i32", DeviceError);
+}
+
+}  // namespace

@@ -1,0 +1,204 @@
+// take, gather and scatter against element-by-element indexing, and the errors of bad indices.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include <tyto/error.hpp>
+
+#include "tests/support/placed_tensor.hpp"
+
+using namespace tyto;
+using namespace tyto::placed;
+using core::AxisAttributes;
+using core::NoAttributes;
+using core::OpId;
+
+namespace {
+
+Tensor index_tensor(OpId op, const core::Attributes& attributes, const std::vector<Tensor>& inputs, const Shape& shape,
+                    bool over_first = false) {
+  return run(cpu::index_kernels(), op, attributes, inputs, {{inputs[0].dtype(), shape}}, over_first)[0];
+}
+
+Tensor random_indices(Dice& dice, const Shape& shape, std::int64_t length) {
+  const DType dtype = dice.below(2) == 0 ? DType::i32 : DType::i64;
+  Tensor tensor = place(dice, dtype, shape, every_layout[dice.below(6)]);
+  each_index(shape,
+             [&](const IntList& index) { tensor.set(index, static_cast<double>(dice.between(-length, length - 1))); });
+  return tensor;
+}
+
+std::int64_t position(const Tensor& indices, const IntList& at, std::int64_t length) {
+  const auto index = static_cast<std::int64_t>(indices.at(at));
+  return index < 0 ? index + length : index;
+}
+
+std::string message(OpId op, const core::Attributes& attributes, const std::vector<Tensor>& inputs,
+                    const Shape& shape) {
+  try {
+    index_tensor(op, attributes, inputs, shape);
+  } catch (const IndexError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("take reads rows, columns and single elements, counting negative indices from the end") {
+  const Tensor x = tensor(DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6});
+  const Tensor indices = tensor(DType::i64, {2}, {-1, 0});
+  CHECK(index_tensor(OpId::take, AxisAttributes{0}, {x, indices}, {2, 2}).values() == std::vector<double>{5, 6, 1, 2});
+  CHECK(index_tensor(OpId::take, AxisAttributes{1}, {x, indices}, {3, 2}).values() ==
+        std::vector<double>{2, 1, 4, 3, 6, 5});
+  CHECK(index_tensor(OpId::take, AxisAttributes{0}, {x, tensor(DType::i32, {}, {1})}, {2}).values() ==
+        std::vector<double>{3, 4});
+}
+
+TEST_CASE("gather reads by one index tensor an axis") {
+  const Tensor x = tensor(DType::f32, {2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const Tensor i = tensor(DType::i32, {3}, {0, 1, 1}), j = tensor(DType::i64, {3}, {1, 0, -1});
+  CHECK(index_tensor(OpId::gather, NoAttributes{}, {x, i, j}, {3, 2}).values() ==
+        std::vector<double>{2, 3, 4, 5, 6, 7});
+}
+
+TEST_CASE("scatter keeps the last value, scatter_add adds them all") {
+  const Tensor x = tensor(DType::f32, {3}, {10, 20, 30}), v = tensor(DType::f32, {3}, {1, 2, 3});
+  const Tensor indices = tensor(DType::i64, {3}, {0, -1, 0});
+  CHECK(index_tensor(OpId::scatter, NoAttributes{}, {x, v, indices}, {3}).values() == std::vector<double>{3, 20, 2});
+  CHECK(index_tensor(OpId::scatter_add, NoAttributes{}, {x, v, indices}, {3}).values() ==
+        std::vector<double>{14, 20, 32});
+  CHECK(index_tensor(OpId::scatter_add, NoAttributes{}, {x, v, indices}, {3}, true).values() ==
+        std::vector<double>{14, 20, 32});
+}
+
+TEST_CASE("an index outside its axis is an error that names the operator, the index and the length") {
+  const Tensor x = tensor(DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6});
+  CHECK(message(OpId::take, AxisAttributes{0}, {x, tensor(DType::i64, {2}, {0, 3})}, {2, 2}) ==
+        "take: index 3 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message(OpId::take, AxisAttributes{1}, {x, tensor(DType::i32, {1}, {-3})}, {3, 1}) ==
+        "take: index -3 is outside an axis of length 2; it must lie in [-2, 1]");
+  CHECK(message(OpId::take_along_axis, AxisAttributes{1}, {x, tensor(DType::i32, {3, 1}, {0, 0, 2})}, {3, 1}) ==
+        "take_along_axis: index 2 is outside an axis of length 2; it must lie in [-2, 1]");
+  CHECK(message(OpId::gather, NoAttributes{}, {x, tensor(DType::i32, {1}, {0}), tensor(DType::i32, {1}, {5})}, {1}) ==
+        "gather: index 5 is outside an axis of length 2; it must lie in [-2, 1]");
+  CHECK(message(OpId::scatter, NoAttributes{}, {x, dense(DType::f32, {1, 2}), tensor(DType::i32, {1}, {7})}, {3, 2}) ==
+        "scatter: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message(OpId::scatter_add, NoAttributes{}, {x, dense(DType::f32, {1, 2}), tensor(DType::i32, {1}, {-4})},
+                {3, 2}) == "scatter_add: index -4 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message(OpId::take, AxisAttributes{0}, {dense(DType::f32, {0}), tensor(DType::i64, {1}, {0})}, {1}) ==
+        "take: index 0 is outside an axis of length 0, which holds nothing");
+}
+
+TEST_CASE("take agrees with plain indexing for every type, layout and axis") {
+  Dice dice(60);
+  for (const DType dtype : every_dtype) {
+    for (const Layout layout : every_layout) {
+      for (int rank = 1; rank <= 4; ++rank) {
+        const Tensor x = random(dice, dtype, random_shape(dice, rank, 6, false), layout, -50, 50);
+        const std::int64_t axis = dice.below(rank);
+        const auto along = static_cast<std::size_t>(axis);
+        const Shape chosen = random_shape(dice, static_cast<int>(dice.below(3)), 6);
+        const Tensor indices = random_indices(dice, chosen, x.shape()[along]);
+        Shape shape;
+        for (std::size_t i = 0; i < along; ++i) shape.push_back(x.shape()[i]);
+        for (const std::int64_t length : chosen) shape.push_back(length);
+        for (std::size_t i = along + 1; i < x.shape().size(); ++i) shape.push_back(x.shape()[i]);
+        const Tensor got = index_tensor(OpId::take, AxisAttributes{axis}, {x, indices}, shape);
+        each_index(shape, [&](const IntList& index) {
+          IntList from, at;
+          for (std::size_t i = 0; i < along; ++i) from.push_back(index[i]);
+          for (std::size_t i = 0; i < chosen.size(); ++i) at.push_back(index[along + i]);
+          from.push_back(position(indices, at, x.shape()[along]));
+          for (std::size_t i = along + chosen.size(); i < index.size(); ++i) from.push_back(index[i]);
+          CHECK(got.at(index) == x.at(from));
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("take_along_axis agrees with plain indexing, with axes of length one stretched") {
+  Dice dice(61);
+  for (const DType dtype : every_dtype) {
+    for (const Layout layout : every_layout) {
+      const Shape base = random_shape(dice, 3, 6, false);
+      const std::int64_t axis = dice.below(3);
+      const auto along = static_cast<std::size_t>(axis);
+      Shape x_shape = base, index_shape = base, shape = base;
+      index_shape[along] = shape[along] = dice.below(7);
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (i == along) continue;
+        if (dice.below(4) == 0) x_shape[i] = 1;
+        else if (dice.below(4) == 0) index_shape[i] = 1;
+      }
+      const Tensor x = random(dice, dtype, x_shape, layout, -50, 50);
+      const Tensor indices = random_indices(dice, index_shape, x_shape[along]);
+      const Tensor got = index_tensor(OpId::take_along_axis, AxisAttributes{axis}, {x, indices}, shape);
+      each_index(shape, [&](const IntList& index) {
+        IntList from = index, at = index;
+        for (std::size_t i = 0; i < 3; ++i) {
+          if (x_shape[i] == 1) from[i] = 0;
+          if (index_shape[i] == 1) at[i] = 0;
+        }
+        from[along] = position(indices, at, x_shape[along]);
+        CHECK(got.at(index) == x.at(from));
+      });
+    }
+  }
+}
+
+TEST_CASE("gather, scatter and scatter_add agree with plain loops") {
+  Dice dice(62);
+  for (const DType dtype : every_dtype) {
+    for (const Layout layout : every_layout) {
+      for (int rank = 1; rank <= 4; ++rank) {
+        const Tensor x = random(dice, dtype, random_shape(dice, rank, 5, false), layout, -3, 3);
+        const std::size_t axes = static_cast<std::size_t>(dice.between(1, rank));
+        const Shape chosen = random_shape(dice, static_cast<int>(dice.below(3)), 6);
+        Shape inner, block = chosen;
+        for (std::size_t i = axes; i < x.shape().size(); ++i) inner.push_back(x.shape()[i]);
+        for (const std::int64_t length : inner) block.push_back(length);
+        std::vector<Tensor> indices;
+        for (std::size_t i = 0; i < axes; ++i) indices.push_back(random_indices(dice, chosen, x.shape()[i]));
+        const auto source = [&](const IntList& index) {
+          IntList at, from;
+          for (std::size_t i = 0; i < chosen.size(); ++i) at.push_back(index[i]);
+          for (std::size_t i = 0; i < axes; ++i) from.push_back(position(indices[i], at, x.shape()[i]));
+          for (std::size_t i = chosen.size(); i < index.size(); ++i) from.push_back(index[i]);
+          return from;
+        };
+        std::vector<Tensor> inputs{x};
+        inputs.insert(inputs.end(), indices.begin(), indices.end());
+        const Tensor gathered = index_tensor(OpId::gather, NoAttributes{}, inputs, block);
+        each_index(block, [&](const IntList& index) { CHECK(gathered.at(index) == x.at(source(index))); });
+
+        const Tensor v = random(dice, dtype, block, every_layout[dice.below(6)], -3, 3);
+        inputs.insert(inputs.begin() + 1, v);
+        for (const OpId op : {OpId::scatter, OpId::scatter_add}) {
+          Tensor want = tensor(dtype, x.shape(), x.values());
+          each_index(block, [&](const IntList& index) {
+            const IntList to = source(index);
+            const double sum = want.at(to) + v.at(index);
+            const double wrapped = dtype == DType::u8 ? std::fmod(sum, 256) : sum;
+            want.set(to, op == OpId::scatter ? v.at(index) : wrapped);
+          });
+          CHECK(index_tensor(op, NoAttributes{}, inputs, x.shape()).values() == want.values());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("large scatters shared among threads add in one order") {
+  Dice dice(63);
+  const Tensor x = random(dice, DType::f32, {50, 600}, Layout::dense, -1, 1);
+  const Tensor v = random(dice, DType::f32, {400, 600}, Layout::dense, -1, 1);
+  const Tensor rows = random_indices(dice, {400}, 50);
+  Tensor want = x;
+  each_index({400, 600}, [&](const IntList& index) {
+    const IntList to{position(rows, {index[0]}, 50), index[1]};
+    want.set(to, static_cast<double>(static_cast<float>(want.at(to)) + static_cast<float>(v.at(index))));
+  });
+  CHECK(index_tensor(OpId::scatter_add, NoAttributes{}, {x, v, rows}, {50, 600}).values() == want.values());
+}

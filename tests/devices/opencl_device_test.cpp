@@ -1,0 +1,219 @@
+// The OpenCL device itself: discovery, memory, its program cache, and what it says when something goes wrong.
+#if defined(TYTO_HAVE_OPENCL)
+
+#include "devices/opencl/opencl_device.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "devices/opencl/device.hpp"
+#include "tests/devices/opencl_rig.hpp"
+
+using namespace tyto;
+using namespace tyto::opencl;
+using namespace tyto::opencl::test;
+using core::OpId;
+
+namespace {
+
+// A step of its own for each number, so that nothing but this test has compiled it.
+std::vector<HostTensor> times(OpenClDevice& device, const std::string& name) {
+  const HostTensor x = HostTensor::of(DType::f32, {4}, {1, 2, 3, 4});
+  ElementProgram program;
+  program.name = name;
+  program.instructions.push_back({OpId::square, DType::f32, {0}});
+  program.instructions.push_back({OpId::add, DType::f32, {1, 0}});
+  program.stored = {2};
+  program.outputs = {{DType::f32, core::View::dense({4})}};
+  return run_program(device, program, {&x, 1});
+}
+
+const std::vector<double> times_result = {2, 6, 12, 20};
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  if (!std::filesystem::exists(folder)) return found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) found.push_back(entry.path());
+  return found;
+}
+
+template <class F>
+std::string message_of(F&& call) {
+  try {
+    call();
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
+  return "no DeviceError";
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("devices are numbered and say what they are") {
+  if (device(Style::cpu) == nullptr) return;
+  REQUIRE(!devices().empty());
+  const core::DeviceProperties& properties = devices()[0]->properties();
+  CHECK(properties.name == "opencl:0");
+  CHECK(!properties.description.empty());
+  CHECK(properties.alignment >= 8);
+  CHECK(properties.max_buffer >= std::size_t{1} << 20);
+  CHECK(!properties.host_memory);
+  CHECK(devices().data() == devices().data());
+}
+
+TEST_CASE("memory is counted, copied and given back") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  const std::size_t before = cl->allocated();
+  {
+    const core::BufferRef a = cl->allocate(64);
+    const core::BufferRef b = cl->allocate(16);
+    const core::BufferRef nothing = cl->allocate(0);
+    CHECK(cl->allocated() == before + 80);
+    CHECK(nothing->memory() != nullptr);
+    const std::vector<std::int32_t> values = {1, 2, 3, 4};
+    cl->copy_in(*a, 8, values.data(), 16);
+    cl->copy(*b, 4, *a, 12, 12);
+    std::vector<std::int32_t> back(3);
+    cl->copy_out(back.data(), *b, 4, 12);
+    CHECK(back == std::vector<std::int32_t>{2, 3, 4});
+    cl->synchronise();
+  }
+  CHECK(cl->allocated() == before);
+}
+
+TEST_CASE("what cannot be done is refused with the numbers that matter") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  const std::string most = std::to_string(cl->properties().max_buffer);
+  const std::string too_much = message_of([&] { cl->allocate(cl->properties().max_buffer + 1); });
+  CHECK(holds(too_much, "opencl:0: cannot allocate"));
+  CHECK(holds(too_much, most));
+
+  const core::BufferRef small = cl->allocate(16);
+  std::byte host[32];
+  CHECK(holds(message_of([&] { cl->copy_in(*small, 8, host, 16); }),
+              "copy in of 16 bytes at 8 leaves a buffer of 16 bytes"));
+  CHECK(holds(message_of([&] { cl->copy_out(host, *small, 17, 0); }), "copy out of 0 bytes at 17"));
+  CHECK(holds(message_of([&] { cl->copy(*small, 0, *small, 8, 9); }), "copy of 9 bytes at 8"));
+
+  const core::Operand operand{DType::f32, core::View::dense({4})};
+  const core::Attributes none;
+  CHECK(!cl->supports(OpId::sort, {}, {}));
+  CHECK(message_of([&] {
+          cl->prepare({OpId::sort, &none, {&operand, 1}, {&operand, 1}});
+        }) == "opencl:0: no kernel for sort(f32)");
+}
+
+TEST_CASE("a kernel that does not compile is shown with the compiler's words") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  Recipe recipe;
+  recipe.name = "broken";
+  recipe.launches.push_back({"kernel void KERNEL(global float* x) { x[0] = no_such_thing; }\n", {}});
+  const std::string message = message_of([&] { cl->build({&recipe, 1}); });
+  CHECK(holds(message, "opencl:0: broken: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"));
+  CHECK(holds(message, "no_such_thing"));
+}
+
+TEST_CASE("a launch that the driver refuses names the operator and the error") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  Recipe recipe;
+  recipe.name = "crowd";
+  recipe.launches.push_back({"kernel void KERNEL(const long n) {}\n", {std::int64_t{1}}});
+  recipe.launches[0].global[0] = recipe.launches[0].local[0] = std::size_t{1} << 30;
+  const auto kernel = cl->build({&recipe, 1}).front();
+  CHECK(message_of([&] { kernel->launch({}, {}, {}); }) == "opencl:0: crowd: CL_INVALID_WORK_GROUP_SIZE (-54)");
+}
+
+TEST_CASE("an equal kernel is compiled once, many kernels as one program") {
+  if (device(Style::cpu) == nullptr) return;
+  OpenClDevice cl("opencl:7", device(Style::cpu)->context().id, Style::cpu, {});
+  const core::Operand small{DType::f32, core::View::dense({4})};
+  const core::Operand large{DType::f32, core::View::dense({1000})};
+  const core::Attributes none;
+  const std::vector<core::Step> steps = {{OpId::negate, &none, {&small, 1}, {&small, 1}},
+                                         {OpId::square, &none, {&small, 1}, {&small, 1}},
+                                         {OpId::negate, &none, {&large, 1}, {&large, 1}}};
+  CHECK(cl.prepare_all(steps).size() == 3);
+  CHECK(cl.cache_counts().compiled == 1);
+  cl.prepare(steps[2]);
+  CHECK(cl.cache_counts().compiled == 1);
+}
+
+TEST_CASE("programs are found on disk again, and a damaged file is replaced") {
+  if (device(Style::cpu) == nullptr) return;
+  const cl_device_id id = device(Style::cpu)->context().id;
+  const std::filesystem::path folder = scratch_folder() / "cache";
+  std::filesystem::remove_all(folder);
+  const auto use = [&] {
+    OpenClDevice cl("opencl:0", id, Style::cpu, folder);
+    CHECK(times(cl, "cached")[0].values == times_result);
+    return cl.cache_counts();
+  };
+  CHECK(use().compiled == 1);
+  REQUIRE(files_in(folder).size() == 1);
+  const std::filesystem::path file = files_in(folder)[0];
+  const auto whole = std::filesystem::file_size(file);
+
+  ProgramCache::Counts again = use();
+  CHECK(again.compiled == 0);
+  CHECK(again.from_disk == 1);
+
+  SUBCASE("cut short") { std::filesystem::resize_file(file, whole / 2); }
+  SUBCASE("emptied") { std::filesystem::resize_file(file, 0); }
+  SUBCASE("one byte of the binary changed") {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(whole) - 10);
+    stream.put('!').put('?').put('!');
+  }
+  SUBCASE("lengths that would overflow") {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(16);
+    stream.write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
+  }
+  CHECK(use().compiled == 1);
+  CHECK(std::filesystem::file_size(file) == whole);
+  CHECK(use().from_disk == 1);
+  CHECK(files_in(folder).size() == 1);
+}
+
+TEST_CASE("a program of equal source is built once, of other options again") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  ProgramCache cache(cl->context().context.get(), cl->context().id, "test", {});
+  const std::string source = "kernel void twice(global float* x) { x[0] *= 2; }\n";
+  const cl_program first = cache.get(source, "", "twice");
+  CHECK(cache.get(source, "", "twice") == first);
+  CHECK(cache.get(source, "-DOTHER", "twice") != first);
+  CHECK(cache.counts().compiled == 2);
+  CHECK(cache.counts().from_memory == 1);
+}
+
+TEST_CASE("the cache folder follows the environment") {
+  const char* const before = std::getenv("TYTO_CACHE_DIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TYTO_CACHE_DIR", "/some/where", 1);
+  CHECK(default_cache_directory() == "/some/where/opencl");
+  ::setenv("TYTO_CACHE_DIR", "", 1);
+  CHECK(default_cache_directory().empty());
+  ::unsetenv("TYTO_CACHE_DIR");
+  CHECK(default_cache_directory().filename() == "opencl");
+  if (before != nullptr) ::setenv("TYTO_CACHE_DIR", kept.c_str(), 1);
+}
+
+TEST_CASE("a cache folder that cannot be written stops nothing") {
+  if (device(Style::cpu) == nullptr) return;
+  const std::filesystem::path file = scratch_folder() / "a-file";
+  std::ofstream(file) << "in the way";
+  OpenClDevice cl("opencl:0", device(Style::cpu)->context().id, Style::cpu, file / "below");
+  CHECK(times(cl, "uncached")[0].values == times_result);
+  CHECK(cl.cache_counts().compiled == 1);
+}
+
+#endif

@@ -1,0 +1,63 @@
+// What the tests of the OpenCL device share: devices of both styles, and tensors carried there and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "devices/opencl/element_program.hpp"
+#include "devices/opencl/opencl_device.hpp"
+#include "engine/core/device.hpp"
+
+namespace tyto::opencl::test {
+
+/// The first OpenCL device of the machine, opened in the given style with the cache of this test run; null, with a
+/// message once, where there is no OpenCL platform.
+OpenClDevice* device(Style style);
+
+/// Both styles; empty without OpenCL.
+std::vector<OpenClDevice*> both_styles();
+
+/// A folder of its own that is removed at the end of the process.
+std::filesystem::path scratch_folder();
+
+/// A tensor on the host whose elements are held as f64 (i64 for integers) beside their type.
+struct HostTensor {
+  DType dtype = DType::f32;
+  core::View view;             // into `values`, which stands for the storage
+  std::vector<double> values;  // floating types; rounded to the type when made
+  std::vector<std::int64_t> integers;
+
+  static HostTensor of(DType dtype, const Shape& shape, std::vector<double> values);
+  static HostTensor of_integers(DType dtype, const Shape& shape, std::vector<std::int64_t> values);
+
+  std::size_t storage() const { return is_floating(dtype) ? values.size() : integers.size(); }
+  core::Operand operand() const { return {dtype, view}; }
+};
+
+/// Evenly spread values of [low, high], rounded to the type.
+HostTensor spread(DType dtype, const Shape& shape, double low, double high);
+
+/// `value` as the type holds it.
+double rounded(DType dtype, double value);
+
+/// Storage bytes of a tensor, and back.
+std::vector<std::byte> bytes_of(const HostTensor& tensor);
+HostTensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes);
+
+/// Runs a prepared kernel: every operand lies in one arena, at offsets that are aligned but not zero.
+std::vector<HostTensor> run(OpenClDevice& device, const core::Kernel& kernel, std::span<const HostTensor> inputs,
+                            std::span<const core::Operand> outputs);
+
+/// Prepares and runs one step with dense outputs.
+std::vector<HostTensor> run_step(OpenClDevice& device, core::OpId op, const core::Attributes& attributes,
+                                 std::span<const HostTensor> inputs, std::span<const core::TensorType> outputs);
+
+/// Builds and runs a fused program.
+std::vector<HostTensor> run_program(OpenClDevice& device, ElementProgram program, std::span<const HostTensor> inputs);
+
+}  // namespace tyto::opencl::test

@@ -1,0 +1,3 @@
+// The vector mathematics compiled for the instruction set baseline.
+#define TYTO_ISA baseline
+#include "tests/devices/vector_math_runs.inc"

@@ -1,0 +1,1 @@
+"""How the golden cases are computed, one module an operator family."""

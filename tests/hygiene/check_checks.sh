@@ -1,0 +1,100 @@
+#!/bin/sh
+# Shows that the checks of this folder refuse what they are there to refuse.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# tree: a fresh source tree in which nothing is wrong.
+tree() {
+  rm -rf "$work/tree"
+  mkdir -p "$work/tree/engine/core" "$work/tree/ops" "$work/tree/devices/cpu" "$work/tree/devices/opencl" \
+    "$work/tree/include/tyto"
+  printf '// A header that every layer speaks.\n#pragma once\n#include <vector>\n' >"$work/tree/include/tyto/shape.hpp"
+  printf '// A header of the core.\n#pragma once\n#include <tyto/shape.hpp>\n' >"$work/tree/engine/core/shape.hpp"
+  printf '// An operator of the table.\n#include "engine/core/shape.hpp"\n#include <vector>\n' >"$work/tree/ops/add.cpp"
+}
+
+# expect ok|refused CHECK WHAT [PATTERN]
+expect() {
+  if output=$("$here/$2" "$work/tree" 2>&1); then got=ok; else got=refused; fi
+  if [ "$got" != "$1" ] || { [ -n "${4:-}" ] && ! printf '%s\n' "$output" | grep -q -e "$4"; }; then
+    printf 'FAILED: %s: expected %s, got %s:\n%s\n' "$3" "$1" "$got" "$output"
+    failed=1
+  fi
+}
+
+# includes FILE LINE: adds a file with that include.
+includes() {
+  tree
+  printf '// A file that includes something.\n%s\n' "$2" >"$work/tree/$1"
+}
+
+tree
+expect ok check_includes.sh "a clean tree"
+expect ok check_files.sh "a clean tree"
+
+includes ops/mul.cpp '#include "devices/cpu/kernel.hpp"'
+expect refused check_includes.sh "an operator that includes a device" 'ops/mul.cpp:2: .*may include: ops engine/core'
+includes engine/core/view.cpp '#include "ops/table.hpp"'
+expect refused check_includes.sh "the core looking up"
+includes devices/cpu/gemm.cpp '#include "devices/opencl/queue.hpp"'
+expect refused check_includes.sh "one device including the other"
+includes devices/cpu/gemm.cpp '#include "devices/device.hpp"'
+expect ok check_includes.sh "a device including what devices share"
+includes devices/cpu/gemm.cpp '#include <Eigen/Core>'
+expect ok check_includes.sh "Eigen in the CPU device"
+includes ops/mul.cpp '#include <Eigen/Core>'
+expect refused check_includes.sh "Eigen outside the CPU device"
+includes devices/opencl/queue.cpp '  #  include <CL/cl.h>'
+expect ok check_includes.sh "OpenCL in its device"
+includes devices/cpu/gemm.cpp '  #  include <CL/cl.h>'
+expect refused check_includes.sh "OpenCL in the CPU device, the directive indented"
+includes include/tyto/graph.hpp '#include "engine/core/shape.hpp"'
+expect refused check_includes.sh "a public header that includes an internal one"
+includes include/tyto/graph.hpp '#include <nlohmann/json.hpp>'
+expect refused check_includes.sh "a public header that includes a third party"
+includes ops/mul.cpp '#include <tyto/graph.hpp>'
+expect refused check_includes.sh "a low layer that includes a high public header"
+includes ops/mul.cpp '#include "../engine/core/shape.hpp"'
+expect refused check_includes.sh "a relative path" 'from the root'
+includes ops/mul.cpp '#include "add.hpp"'
+expect refused check_includes.sh "a bare name" 'from the root'
+
+tree
+awk 'BEGIN { print "// A file that goes on for ever."; for (i = 0; i < 800; i++) print "int x" i ";" }' \
+  >"$work/tree/ops/long.cpp"
+expect refused check_files.sh "a file of 801 lines" '801 lines'
+tree
+printf '#include <vector>\n' >"$work/tree/ops/mute.cpp"
+expect refused check_files.sh "a file without an opening sentence" 'mute.cpp: does not open'
+tree
+printf '// A header that can be included twice.\n' >"$work/tree/ops/twice.hpp"
+expect refused check_files.sh "a header without a guard" 'pragma once'
+tree
+printf '// A drawer for whatever is left.\n' >"$work/tree/ops/utils.cpp"
+expect refused check_files.sh "a file named utils" 'says nothing'
+
+# An exports list is what nm prints, so a printed one stands in for a library here.
+exports() {
+  tree
+  printf '#!/bin/sh\ncat <<"TEXT"\n%s\nTEXT\n' "$1" >"$work/nm"
+  chmod +x "$work/nm"
+  if "$here/check_exports.sh" "$work/nm" library >/dev/null; then got=ok; else got=refused; fi
+  [ "$got" = "$2" ] || {
+    echo "FAILED: the export '$1': expected $2, got $got"
+    failed=1
+  }
+}
+exports '0000000000021a30 T tyto::version()' ok
+exports '0000000000021a30 W std::vector<int, std::allocator<int> > tyto::read<int>(tyto::Value const&)' ok
+exports '0000000000021a30 V typeinfo for tyto::Error' ok
+exports '0000000000021a30 V typeinfo for tyto::Value (*)(tyto::Value const&)' ok
+exports '0000000000021a30 W std::vector<int, std::allocator<int> >::push_back(int const&)' ok
+exports '0000000000021a30 T tyto::core::op_table()' refused
+exports '0000000000021a30 T helper(tyto::Value const&)' refused
+exports '0000000000021a30 V typeinfo for tyto::cpu::Device' refused
+
+[ "$failed" -eq 0 ] && echo "the checks refuse what they should"
+exit "$failed"

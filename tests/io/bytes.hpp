@@ -1,0 +1,61 @@
+// Little helpers of the file tests: bytes from text, whole files, arrays as numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tyto/io.hpp"
+
+namespace tyto::io_tests {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes bytes_of(std::string_view text) {
+  Bytes bytes;
+  for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
+  return bytes;
+}
+
+inline std::string text_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+template <class T>
+std::vector<T> elements(const HostArray& array) {
+  std::vector<T> out(array.bytes.size() / sizeof(T));
+  std::memcpy(out.data(), array.bytes.data(), array.bytes.size());
+  return out;
+}
+
+/// What NumPy made, committed beside the tests, which run from the root of the repository.
+inline std::string data(const std::string& name) { return "tests/io/data/" + name; }
+
+/// A folder of its own, gone when the test is over.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tyto_io_XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace tyto::io_tests

@@ -1,0 +1,166 @@
+// Layers: shapes, values, names of parameters, and dropout that drops in training only.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tyto/elementwise.hpp>
+#include <tyto/graph.hpp>
+#include <tyto/nn/layers.hpp>
+#include <tyto/reduce.hpp>
+
+namespace tyto::nn {
+namespace {
+
+std::vector<std::string> names(const Layer& layer) {
+  std::vector<std::string> list;
+  for (const Named<Tensor<Any>>& parameter : layer.named_parameters()) list.push_back(parameter.name);
+  return list;
+}
+
+/// A network of one's own: x plus two layers of x.
+struct Block : Layer {
+  Linear first{{.in = 3, .out = 4}};
+  Linear second{{.in = 4, .out = 3, .bias = false}};
+
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override {
+    return x + second(tanh(first(x, phase)), phase);
+  }
+  NamedList<Tensor<Any>> named_parameters() const override { return join({{"first", first}, {"second", second}}); }
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a linear layer is a matrix product plus a bias", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  Linear layer({.in = 2, .out = 3});
+  assign(layer.weight, Tensor<Any>{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}});
+  assign(layer.bias, Tensor<Any>{10.0, 20.0, 30.0});
+  CHECK(layer(T{{1.0, 1.0}, {0.0, 2.0}}).template to_vector<float>() == std::vector<float>{15, 27, 39, 18, 30, 42});
+  CHECK(layer(T::zeros({4, 5, 2})).shape() == Shape{4, 5, 3});
+  CHECK(layer(T::zeros({2})).shape() == Shape{3});
+  CHECK(names(layer) == std::vector<std::string>{"weight", "bias"});
+  CHECK(names(Linear({.in = 2, .out = 3, .bias = false})) == std::vector<std::string>{"weight"});
+}
+
+TEST_CASE_TEMPLATE("convolution layers have as many spatial axes as their names say", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const Conv2d same_size({.in = 3, .out = 8, .window = 5, .padding = same});
+  CHECK(same_size.weight.shape() == Shape{5, 5, 3, 8});
+  CHECK(same_size(T::zeros({2, 7, 6, 3})).shape() == Shape{2, 7, 6, 8});
+  const Conv2d strided({.in = 4, .out = 8, .window = {3, 2}, .stride = 2, .groups = 2});
+  CHECK(strided.weight.shape() == Shape{3, 2, 2, 8});
+  CHECK(strided(T::zeros({1, 7, 6, 4})).shape() == Shape{1, 3, 3, 8});
+  CHECK(Conv1d({.in = 2, .out = 4})(T::zeros({1, 9, 2})).shape() == Shape{1, 7, 4});
+  CHECK(Conv3d({.in = 1, .out = 2})(T::zeros({1, 4, 5, 6, 1})).shape() == Shape{1, 2, 3, 4, 2});
+}
+
+TEST_CASE("a convolution layer adds its bias to every place of a channel") {
+  Conv2d layer({.in = 1, .out = 2, .window = 1});
+  assign(layer.weight, Tensor<Any>{{{{2.0, 3.0}}}});
+  assign(layer.bias, Tensor<Any>{10.0, 20.0});
+  const auto y = layer(Tensor<Eager>{{{{1.0}, {2.0}}}});
+  CHECK(y.to_vector<float>() == std::vector<float>{12, 23, 14, 26});
+}
+
+TEST_CASE_TEMPLATE("pooling and flattening give the shapes that their windows say", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  CHECK(MaxPool(2)(T::zeros({2, 28, 28, 3})).shape() == Shape{2, 14, 14, 3});
+  CHECK(MaxPool({3, 2}, {.stride = 1})(T::zeros({2, 5, 5, 3})).shape() == Shape{2, 3, 4, 3});
+  CHECK(AveragePool(2)(T::ones({1, 2, 2, 1})).template to_vector<float>() == std::vector<float>{1});
+  CHECK(Flatten()(T::zeros({2, 3, 4, 5})).shape() == Shape{2, 60});
+}
+
+TEST_CASE_TEMPLATE("dropout leaves its input alone unless it is being trained", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const Dropout layer(0.5);
+  const T x = T::ones({1000});
+  CHECK(layer(x).template to_vector<float>() == std::vector<float>(1000, 1));
+  seed(1);
+  const std::vector<float> dropped = layer(x, training).template to_vector<float>();
+  CHECK(std::set<float>(dropped.begin(), dropped.end()) == std::set<float>{0, 2});
+  const auto kept = std::count(dropped.begin(), dropped.end(), 2.0f);
+  CHECK(kept > 420);
+  CHECK(kept < 580);
+  CHECK(Dropout(0)(x, training).template to_vector<float>() == std::vector<float>(1000, 1));
+}
+
+TEST_CASE_TEMPLATE("a compiled step with dropout draws anew each time, the same numbers in both modes", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const Dropout layer(0.5);
+  auto step = compile([&](T x) { return layer(x, training); });
+  const T x = T::ones({64});
+  seed(3);
+  const auto first = step(x).template to_vector<float>();
+  const auto second = step(x).template to_vector<float>();
+  CHECK(first != second);
+  seed(3);
+  const Tensor<Eager> ones = Tensor<Eager>::ones({64});
+  CHECK(layer(ones, training).to_vector<float>() == first);
+  CHECK(layer(ones, training).to_vector<float>() == second);
+  auto use = compile([&](T y) { return layer(y); });
+  CHECK(use(x).template to_vector<float>() == std::vector<float>(64, 1));
+}
+
+TEST_CASE_TEMPLATE("a sequence runs layers and functions one after the other", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const Sequential model{
+      Conv2d({.in = 1, .out = 2, .padding = same}),   tyto::relu, MaxPool(2), Flatten(), Linear({.in = 8, .out = 3}),
+      [](const Tensor<Any>& x) { return softmax(x); }};
+  CHECK(names(model) == std::vector<std::string>{"0.weight", "0.bias", "4.weight", "4.bias"});
+  CHECK(model.parameters().size() == 4);
+  const T y = model(T::ones({5, 4, 4, 1}));
+  CHECK(y.shape() == Shape{5, 3});
+  CHECK(sum(y).template item<float>() == doctest::Approx(5));
+}
+
+TEST_CASE_TEMPLATE("a network of one's own joins the parameters of its layers", M, Eager, Lazy) {
+  const Block block;
+  CHECK(names(block) == std::vector<std::string>{"first.weight", "first.bias", "second.weight"});
+  CHECK(block(Tensor<M>::ones({2, 3})).shape() == Shape{2, 3});
+  const Sequential two{block, tyto::tanh, block};
+  CHECK(names(two).size() == 6);
+  CHECK(names(two)[3] == "2.first.weight");
+}
+
+TEST_CASE("weights start where the seed says, within the limits of their initialiser") {
+  const auto weights = [](const Initialiser& initial) {
+    seed(7);
+    return Linear({.in = 50, .out = 100, .initial = initial}).weight.to_vector<float>();
+  };
+  const auto largest = [](const std::vector<float>& values) {
+    float most = 0;
+    for (const float value : values) most = std::max(most, std::abs(value));
+    return most;
+  };
+  CHECK(weights(glorot_uniform) == weights(glorot_uniform));
+  CHECK(largest(weights(glorot_uniform)) == doctest::Approx(0.2).epsilon(0.01));
+  CHECK(largest(weights(he_uniform)) == doctest::Approx(std::sqrt(6.0 / 50)).epsilon(0.01));
+  CHECK(largest(weights(lecun_uniform)) == doctest::Approx(1 / std::sqrt(50.0)).epsilon(0.01));
+  CHECK(largest(weights(uniform_weights(3))) == doctest::Approx(3).epsilon(0.01));
+  CHECK(weights(constant_weights(0.5)) == std::vector<float>(5000, 0.5f));
+  for (const auto& [initial, stddev] : {std::pair<Initialiser, double>(glorot_normal, std::sqrt(2.0 / 150)),
+                                        {he_normal, std::sqrt(2.0 / 50)},
+                                        {normal_weights(4), 4}}) {
+    double squares = 0;
+    for (const float value : weights(initial)) squares += static_cast<double>(value) * static_cast<double>(value);
+    CHECK(std::sqrt(squares / 5000) == doctest::Approx(stddev).epsilon(0.05));
+  }
+}
+
+TEST_CASE("layers refuse what does not fit, by name and shape") {
+  using T = Tensor<Eager>;
+  CHECK_THROWS_WITH_AS(Linear({.in = 2, .out = 3})(T::zeros({4, 5})), "Linear: the last axis of x (4,5) must be 2",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(Linear({.in = 2}), "Linear: in = 2 and out = 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4})(T::zeros({1, 8, 8, 2})),
+                       "Convolution: x (1,8,8,2) must have 4 axes, the last of 3 channels", ShapeError);
+  CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4, .groups = 2}),
+                       "Convolution: groups = 2 must divide in = 3 and out = 4", ValueError);
+  CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4, .window = {3, 3, 3}}),
+                       "Convolution: the window (3,3,3) must have 1 or 2 lengths", ShapeError);
+  CHECK_THROWS_WITH_AS(Dropout(1), "Dropout: the rate 1 must be in [0, 1)", ValueError);
+}
+
+}  // namespace tyto::nn

@@ -1,0 +1,176 @@
+// Training as a whole: both modes learn alike, and a run that is resumed goes on as if it had not stopped.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <tyto/autodiff.hpp>
+#include <tyto/elementwise.hpp>
+#include <tyto/graph.hpp>
+#include <tyto/io.hpp>
+#include <tyto/nn.hpp>
+#include <tyto/reduce.hpp>
+#include <tyto/shaping.hpp>
+
+namespace tyto::nn {
+namespace {
+
+using Host = Tensor<Eager>;
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tyto_nn_XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A small network with dropout that learns the sine, everything that a run consists of.
+template <class M>
+struct Run {
+  using T = Tensor<M>;
+
+  Sequential model;
+  Descent descent = adam({.rate = 0.02});
+  Batches<T> batches;
+  Checkpoint checkpoint;
+  std::int64_t finished = 0;
+
+  static Sequential make_model() {
+    seed(11);
+    return {Linear({.in = 1, .out = 16}), tyto::tanh, Dropout(0.1), Linear({.in = 16, .out = 1})};
+  }
+  static Host inputs() { return Host::linspace(-3, 3, 50).reshape({50, 1}); }
+
+  Run() : model(make_model()), batches(inputs(), sin(inputs()), {.size = 16, .seed = 2}) {
+    checkpoint.add("model", model.named_parameters());
+    checkpoint.add("descent", descent.state(model.named_parameters()));
+    checkpoint.add("batches", batches).add("finished", finished);
+  }
+
+  std::vector<double> steps(std::int64_t count) {
+    auto step = compile([this](T x, T t) {
+      auto objective = [this](const T& a, const T& b) { return mean_squared_error(model(a, training), b); };
+      auto [loss, gradients] = value_and_grad(objective, model.parameters())(x, t);
+      descent.update(model.parameters(), gradients);
+      return loss;
+    });
+    std::vector<double> losses;
+    const auto note = [&](const StepReport& report) {
+      losses.push_back(report.loss);
+      return true;
+    };
+    train(step, batches, {.epochs = 1000, .steps = count, .after_step = note});
+    finished += count;
+    return losses;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("both modes learn the sine with equal losses") {
+  const std::vector<double> eager = Run<Eager>().steps(120);
+  const std::vector<double> lazy = Run<Lazy>().steps(120);
+  REQUIRE(eager.size() == 120);
+  REQUIRE(lazy.size() == 120);
+  for (std::size_t i = 0; i < eager.size(); ++i) {
+    CAPTURE(i);
+    CHECK(lazy[i] == doctest::Approx(eager[i]).epsilon(1e-4));
+  }
+  CHECK(eager.front() > 0.2);
+  CHECK((eager[117] + eager[118] + eager[119]) / 3 < 0.1);
+}
+
+TEST_CASE_TEMPLATE("a run that is resumed from a checkpoint goes on exactly", M, Eager, Lazy) {
+  const Folder folder;
+  Run<M> whole;
+  (void)whole.steps(7);
+  whole.checkpoint.save(folder / "run.npz");
+  const std::vector<double> rest = whole.steps(9);
+
+  Run<M> resumed;
+  (void)resumed.steps(2);
+  seed(99);
+  CHECK(resumed.checkpoint.load_if_present(folder / "run.npz"));
+  CHECK(resumed.finished == 7);
+  CHECK(resumed.descent.count() == 7);
+  CHECK(resumed.steps(9) == rest);
+  CHECK(resumed.model.parameters()[2].template to_vector<float>() ==
+        whole.model.parameters()[2].template to_vector<float>());
+}
+
+TEST_CASE("a checkpoint written in one mode is read in the other") {
+  const Folder folder;
+  Run<Eager> eager;
+  (void)eager.steps(3);
+  eager.checkpoint.save(folder / "run.npz");
+  Run<Lazy> lazy;
+  lazy.checkpoint.load(folder / "run.npz");
+  CHECK(lazy.model.parameters()[0].to_vector<float>() == eager.model.parameters()[0].to_vector<float>());
+}
+
+TEST_CASE("a checkpoint of something else is refused and changes nothing") {
+  const Folder folder;
+  Run<Eager> run;
+  (void)run.steps(1);
+  const auto before = run.model.parameters()[0].to_vector<float>();
+  const auto refused = [&](Checkpoint& checkpoint, const char* message) {
+    checkpoint.save(folder / "other.npz");
+    CHECK_THROWS_WITH_AS(run.checkpoint.load(folder / "other.npz"), doctest::Contains(message), IoError);
+    CHECK(run.model.parameters()[0].to_vector<float>() == before);
+    CHECK(run.finished == 1);
+  };
+  Checkpoint empty;
+  refused(empty, "other.npz: the checkpoint lacks 'model/0.weight'");
+
+  Checkpoint wrong;
+  NamedList<Tensor<Any>> shapes = run.model.named_parameters();
+  for (auto& parameter : shapes) parameter.value = Tensor<Any>::variable(Tensor<Any>::zeros({5, 5}));
+  wrong.add("model", shapes);
+  refused(wrong, "'model/0.weight' is f32 of shape (5,5), expected f32 of shape (1,16)");
+
+  Run<Eager> other;
+  std::int64_t more = 3;
+  other.checkpoint.add("more", more);
+  refused(other.checkpoint, "holds 'more', which is not part of this run");
+  CHECK(!run.checkpoint.load_if_present(folder / "none.npz"));
+  CHECK_THROWS_WITH_AS(run.checkpoint.load(folder / "none.npz"), doctest::Contains("cannot be opened"), IoError);
+}
+
+TEST_CASE("training ends with its epochs, its steps, or when it is told to") {
+  using T = Host;
+  Batches<T> batches(T::zeros({10}), T::zeros({10}), {.size = 4});
+  int calls = 0;
+  const auto step = [&](const T& x, const T&) {
+    ++calls;
+    return mean(x) + calls;
+  };
+  const TrainingReport report = train(step, batches, {.epochs = 2});
+  CHECK(report.steps == 6);
+  CHECK(report.loss == 6);
+  CHECK(batches.position().epoch == 2);
+  CHECK(train(step, batches, {.epochs = 2}).steps == 0);
+  CHECK(train(step, batches, {.epochs = 9, .steps = 4}).steps == 4);
+  std::vector<std::int64_t> epochs;
+  const auto stop = [&](const StepReport& now) {
+    epochs.push_back(now.epoch);
+    return now.steps < 3;
+  };
+  CHECK(train(step, batches, {.epochs = 9, .after_step = stop}).steps == 3);
+  CHECK(epochs == std::vector<std::int64_t>{3, 3, 4});
+}
+
+TEST_CASE("a loss that is no single number is refused") {
+  Batches<Host> batches(Host::zeros({2}), Host::zeros({2}));
+  const auto step = [](const Host& x, const Host&) { return x; };
+  CHECK_THROWS_WITH_AS(train(step, batches, {}), "train: the loss must be one number, not of shape (2,)", ShapeError);
+}
+
+}  // namespace tyto::nn

@@ -1,0 +1,116 @@
+// Picking and placing by index tensors, with gradients and messages.
+#include <doctest/doctest.h>
+
+#include "tyto/autodiff.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+using namespace tyto;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+/// 1, 2, 3, ... in the given shape.
+template <class M>
+Tensor<M> counted(const Shape& shape) {
+  return reshape(Tensor<M>::arange(1, element_count(shape) + 1, 1, DType::f64), shape);
+}
+
+/// Gradient of the sum of f(x), each element weighted by its number from one.
+template <class M, class F>
+Numbers weighted_gradient(const Tensor<M>& x, F f) {
+  const Tensor<M> gradient = grad([&](const Tensor<M>& v) {
+    const Tensor<M> y = f(v);
+    return sum(y * counted<M>(y.shape()));
+  })(x);
+  CHECK(gradient.shape() == x.shape());
+  return gradient.template to_vector<double>();
+}
+
+template <class M>
+Numbers numbers(const Tensor<M>& x) {
+  return x.template to_vector<double>();
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("take puts the indices' axes where the axis was", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({2, 3});
+  const Tensor<M> rows{1, -2, 1}, square{{0, 2}, {2, 2}};
+  CHECK(numbers(take(x, rows, 0)) == Numbers{4, 5, 6, 1, 2, 3, 4, 5, 6});
+  CHECK(take(x, square, -1).shape() == Shape{2, 2, 2});
+  CHECK(numbers(take(x, square, 1)) == Numbers{1, 3, 3, 3, 4, 6, 6, 6});
+  CHECK(numbers(take(x, 4)) == Numbers{5});
+  CHECK(take(x, 4).shape() == Shape{});
+  CHECK(numbers(take(x, rows.astype(DType::i8), 0)) == numbers(take(x, rows, 0)));
+  CHECK(weighted_gradient(x, [&](auto& v) { return take(v, rows, 0); }) == Numbers{4, 5, 6, 1 + 7, 2 + 8, 3 + 9});
+  CHECK(weighted_gradient(x, [&](auto& v) { return take(v, square, 1); }) == Numbers{1, 0, 2 + 3 + 4, 5, 0, 6 + 7 + 8});
+}
+
+TEST_CASE_TEMPLATE("take_along_axis reads one element an index and stretches the other axes", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({2, 3});
+  const Tensor<M> each{{2, 0}, {-1, -1}}, shared{{1, 0}};
+  CHECK(numbers(take_along_axis(x, each, 1)) == Numbers{3, 1, 6, 6});
+  CHECK(numbers(take_along_axis(x, shared, 1)) == Numbers{2, 1, 5, 4});
+  CHECK(weighted_gradient(x, [&](auto& v) { return take_along_axis(v, each, 1); }) == Numbers{2, 0, 1, 0, 0, 3 + 4});
+  const Tensor<M> row = counted<M>({1, 3});
+  CHECK(weighted_gradient(row, [&](auto& v) { return take_along_axis(v, each, 1); }) == Numbers{2, 0, 1 + 3 + 4});
+}
+
+TEST_CASE_TEMPLATE("gather reads at coordinates that broadcast together", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({2, 3});
+  const Tensor<M> rows{{0}, {1}}, columns{2, 0};
+  CHECK(numbers(gather<M>(x, {rows, columns})) == Numbers{3, 1, 6, 4});
+  CHECK(numbers(gather<M>(x, {columns - 1})) == Numbers{4, 5, 6, 4, 5, 6});
+  CHECK(weighted_gradient(x, [&](auto& v) { return gather<M>(v, {rows, columns}); }) == Numbers{2, 0, 1, 4, 0, 3});
+}
+
+TEST_CASE_TEMPLATE("scatter keeps the last of repeated places, scatter_add adds them up", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({4}), places{3, 0, 3}, v = 10.0 * counted<M>({3});
+  CHECK(numbers(scatter<M>(x, {places}, v)) == Numbers{20, 2, 3, 30});
+  CHECK(numbers(scatter_add<M>(x, {places}, v)) == Numbers{21, 2, 3, 44});
+  CHECK(numbers(scatter<M>(x, {places}, 9)) == Numbers{9, 2, 3, 9});
+  CHECK(scatter<M>(Tensor<M>{1, 2}, {Tensor<M>{0}}, 7.9).template to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{7, 2});
+}
+
+TEST_CASE_TEMPLATE("only values that stayed in a scatter have a gradient", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({4}), places{3, 0, 3}, v = counted<M>({3});
+  CHECK(weighted_gradient(x, [&](auto& a) { return scatter<M>(a, {places}, v); }) == Numbers{0, 2, 3, 0});
+  CHECK(weighted_gradient(v, [&](auto& b) { return scatter<M>(x, {places}, b); }) == Numbers{0, 1, 4});
+  const Tensor<M> matrix = counted<M>({2, 2}), rows = counted<M>({2, 2});
+  CHECK(weighted_gradient(rows, [&](auto& b) {
+          return scatter<M>(matrix, {Tensor<M>{1, -1}}, b);
+        }) == Numbers{0, 0, 3, 4});
+  CHECK(weighted_gradient(x, [&](auto& a) { return scatter_add<M>(a, {places}, v); }) == Numbers{1, 2, 3, 4});
+  CHECK(weighted_gradient(v, [&](auto& b) { return scatter_add<M>(x, {places}, b); }) == Numbers{4, 1, 4});
+}
+
+TEST_CASE_TEMPLATE("indices that cannot be say why when the line is written", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::zeros({2, 3}), zero{0};
+  CHECK_THROWS_WITH_AS(take(x, Tensor<M>{0.5}, 0), "take: indices must be integers, not f32", TypeError);
+  CHECK_THROWS_WITH_AS(take(Tensor<M>::zeros({0, 3}), zero, 0),
+                       "take: axis 0 of shape (0,3) is empty, so no index fits it", IndexError);
+  CHECK_THROWS_WITH_AS(take_along_axis(x, zero, 0),
+                       "take_along_axis: indices of shape (1,) must have as many axes as the tensor of shape (2,3)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(gather<M>(x, {}), "gather: no index tensors are given", ValueError);
+  CHECK_THROWS_WITH_AS(gather<M>(x, {zero, zero, zero}), "gather: 3 index tensors for a tensor of rank 2, shape (2,3)",
+                       IndexError);
+  CHECK_THROWS_WITH_AS(gather<M>(x, {Tensor<M>{0, 1}, Tensor<M>{0, 1, 1}}),
+                       "gather: shapes (2,) and (3,) do not broadcast: axis lengths 2 and 3 differ and neither is 1",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(scatter<M>(x, {zero}, Tensor<M>::zeros({2})),
+                       "scatter: values of shape (2,) do not broadcast to the places' shape (1,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(scatter_add<M>(Tensor<M>{1, 2}, {zero}, 0.5),
+                       "scatter_add: values of f32 do not add up in a tensor of i64; cast one of them", TypeError);
+}
+
+TEST_CASE_TEMPLATE("an index out of bounds is found when it is read", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::zeros({2, 3});
+  CHECK_THROWS_AS(numbers(take(x.astype(DType::f64), Tensor<M>{2}, 0)), IndexError);
+  CHECK_THROWS_AS(numbers(scatter<M>(x.astype(DType::f64), {Tensor<M>{-3}}, 1.0)), IndexError);
+}

@@ -1,0 +1,156 @@
+// Joining, splitting, repeating, rolling, padding and triangles, with gradients and messages.
+#include <doctest/doctest.h>
+
+#include "tyto/autodiff.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+using namespace tyto;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+/// 1, 2, 3, ... in the given shape.
+template <class M>
+Tensor<M> counted(const Shape& shape) {
+  return reshape(Tensor<M>::arange(1, element_count(shape) + 1, 1, DType::f64), shape);
+}
+
+/// Gradient of the sum of f(x), each element weighted by its number from one.
+template <class M, class F>
+Numbers weighted_gradient(const Tensor<M>& x, F f) {
+  const Tensor<M> gradient = grad([&](const Tensor<M>& v) {
+    const Tensor<M> y = f(v);
+    return sum(y * counted<M>(y.shape()));
+  })(x);
+  CHECK(gradient.shape() == x.shape());
+  return gradient.template to_vector<double>();
+}
+
+template <class M>
+Numbers numbers(const Tensor<M>& x) {
+  return x.template to_vector<double>();
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("concat joins along an axis in the common type, stack along a new one", M, Eager, Lazy) {
+  const Tensor<M> a = counted<M>({2, 1}), b = 10.0 * counted<M>({2, 2});
+  CHECK(numbers(concat<M>({a, b}, 1)) == Numbers{1, 10, 20, 2, 30, 40});
+  CHECK(concat<M>({Tensor<M>{1, 2}, Tensor<M>{0.5}}).dtype() == DType::f32);
+  CHECK(numbers(stack<M>({counted<M>({2}), counted<M>({2}) * 3.0}, -1)) == Numbers{1, 3, 2, 6});
+  CHECK(stack<M>({1.5, 2.5}).template to_vector<float>() == std::vector<float>{1.5f, 2.5f});
+  CHECK(weighted_gradient(a, [&](auto& v) { return concat<M>({b, v, v}, 1); }) == Numbers{3 + 4, 7 + 8});
+}
+
+TEST_CASE_TEMPLATE("split cuts into equal parts or at positions", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({2, 4});
+  const auto halves = split(x, 2, 1);
+  REQUIRE(halves.size() == 2);
+  CHECK(numbers(halves[1]) == Numbers{3, 4, 7, 8});
+  const auto pieces = split(x, IntList{1, 1, -1}, -1);
+  REQUIRE(pieces.size() == 4);
+  CHECK(pieces[1].shape() == Shape{2, 0});
+  CHECK(numbers(pieces[2]) == Numbers{2, 3, 6, 7});
+  CHECK(numbers(pieces[3]) == Numbers{4, 8});
+  CHECK(weighted_gradient(x, [](auto& v) { return split(v, 2, 1)[1]; }) == Numbers{0, 0, 1, 2, 0, 0, 3, 4});
+}
+
+TEST_CASE_TEMPLATE("tile repeats the whole, repeat each element", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({2});
+  CHECK(numbers(tile(x, {2, 2})) == Numbers{1, 2, 1, 2, 1, 2, 1, 2});
+  CHECK(tile(x, {2, 2}).shape() == Shape{2, 4});
+  CHECK(tile(x, {0}).shape() == Shape{0});
+  CHECK(numbers(repeat(x, 2)) == Numbers{1, 1, 2, 2});
+  CHECK(numbers(repeat(counted<M>({2, 2}), 2, 0)) == Numbers{1, 2, 1, 2, 3, 4, 3, 4});
+  CHECK(weighted_gradient(x, [](auto& v) { return tile(v, {2, 2}); }) == Numbers{1 + 3 + 5 + 7, 2 + 4 + 6 + 8});
+  CHECK(weighted_gradient(x, [](auto& v) { return repeat(v, 3, 0); }) == Numbers{1 + 2 + 3, 4 + 5 + 6});
+  CHECK(weighted_gradient(x, [](auto& v) { return repeat(v, 0); }) == Numbers{0, 0});
+}
+
+TEST_CASE_TEMPLATE("roll shifts round, flattened or along axes, and back for the gradient", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({2, 3});
+  CHECK(numbers(roll(x, {1})) == Numbers{6, 1, 2, 3, 4, 5});
+  CHECK(numbers(roll(x, {1, -1}, {0, 1})) == Numbers{5, 6, 4, 2, 3, 1});
+  CHECK(numbers(roll(x, {7}, {-1})) == Numbers{3, 1, 2, 6, 4, 5});
+  CHECK(numbers(roll(x, {1}, {1, 1})) == Numbers{2, 3, 1, 5, 6, 4});
+  CHECK(weighted_gradient(x, [](auto& v) { return roll(v, {1}); }) == Numbers{2, 3, 4, 5, 6, 1});
+}
+
+TEST_CASE_TEMPLATE("pad fills with a constant, the edge, or reflections however far", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({3});
+  CHECK(numbers(pad(x, {1}, {2}, Padding::constant, 7)) == Numbers{7, 1, 2, 3, 7, 7});
+  CHECK(numbers(pad(x, {1}, {2}, Padding::edge)) == Numbers{1, 1, 2, 3, 3, 3});
+  CHECK(numbers(pad(x, {1}, {5}, Padding::reflect)) == Numbers{2, 1, 2, 3, 2, 1, 2, 3, 2});
+  CHECK(numbers(pad(counted<M>({1}), {2}, {1}, Padding::reflect)) == Numbers{1, 1, 1, 1});
+  CHECK(numbers(pad(counted<M>({1, 2}), {1, 0}, {0, 1}, Padding::edge)) == Numbers{1, 2, 2, 1, 2, 2});
+  CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {2}); }) == Numbers{2, 3, 4});
+  CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {2}, Padding::edge); }) == Numbers{1 + 2, 3, 4 + 5 + 6});
+  CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {5}, Padding::reflect); }) ==
+        Numbers{2 + 6, 1 + 3 + 5 + 7 + 9, 4 + 8});
+  CHECK(weighted_gradient(counted<M>({2, 2}), [](auto& v) {
+          return pad(v, {0, 1}, {1, 0}, Padding::edge);
+        }) == Numbers{1 + 2, 3, 4 + 5 + 7 + 8, 6 + 9});
+}
+
+TEST_CASE_TEMPLATE("diag makes a matrix of a vector and takes the vector out of a matrix", M, Eager, Lazy) {
+  CHECK(numbers(diag(counted<M>({2}), 1)) == Numbers{0, 1, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(numbers(diag(counted<M>({2, 3}), -1)) == Numbers{4});
+  CHECK(weighted_gradient(counted<M>({2}), [](auto& v) { return diag(v, -1); }) == Numbers{4, 8});
+  CHECK(weighted_gradient(counted<M>({2, 3}), [](auto& v) { return diag(v, 1); }) == Numbers{0, 1, 0, 0, 0, 2});
+}
+
+TEST_CASE_TEMPLATE("triangles are kept of each of the last planes, whatever the diagonal", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({2, 3});
+  CHECK(numbers(tril(x)) == Numbers{1, 0, 0, 4, 5, 0});
+  CHECK(numbers(triu(x, 1)) == Numbers{0, 2, 3, 0, 0, 6});
+  CHECK(numbers(tril(x, INT64_MAX)) == numbers(x));
+  CHECK(numbers(triu(x, INT64_MAX)) == Numbers(6, 0));
+  CHECK(numbers(tril(x, INT64_MIN)) == Numbers(6, 0));
+  CHECK(weighted_gradient(x, [](auto& v) { return triu(v); }) == Numbers{1, 2, 3, 0, 5, 6});
+}
+
+TEST_CASE_TEMPLATE("a part replaced passes no gradient to what stood there", M, Eager, Lazy) {
+  const Tensor<M> x = counted<M>({4}), v = counted<M>({2});
+  const auto replaced = [](const Tensor<M>& a, const Tensor<M>& b) { return set(a, {slice(0, 4, 2)}, b); };
+  CHECK(numbers(replaced(x, -v)) == Numbers{-1, 2, -2, 4});
+  CHECK(weighted_gradient(x, [&](auto& a) { return replaced(a, v); }) == Numbers{0, 2, 0, 4});
+  CHECK(weighted_gradient(v, [&](auto& b) { return replaced(x, b); }) == Numbers{1, 3});
+}
+
+TEST_CASE_TEMPLATE("meshgrid spans coordinates in matrix order", M, Eager, Lazy) {
+  const auto grid = meshgrid<M>({counted<M>({2}), counted<M>({3})});
+  REQUIRE(grid.size() == 2);
+  CHECK(numbers(grid[0]) == Numbers{1, 1, 1, 2, 2, 2});
+  CHECK(numbers(grid[1]) == Numbers{1, 2, 3, 1, 2, 3});
+}
+
+TEST_CASE_TEMPLATE("moves that cannot be say what does not fit", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::zeros({2, 3}), y = Tensor<M>::zeros({3, 2});
+  CHECK_THROWS_WITH_AS(concat<M>({}), "concat: no parts are given", ValueError);
+  CHECK_THROWS_WITH_AS(concat<M>({x, Tensor<M>()}), "concat: an operand is an empty tensor", GraphError);
+  CHECK_THROWS_WITH_AS(concat<M>({x, y}, 1), "concat: parts of shapes (2,3) and (3,2) must agree but for axis 1",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(stack<M>({x, y}), "stack: parts of shapes (2,3) and (3,2) must have one shape", ShapeError);
+  CHECK_THROWS_WITH_AS(stack<M>({x}, 3), "stack: axis 3 is outside [-3, 2] for a tensor of rank 3", IndexError);
+  CHECK_THROWS_WITH_AS(split(x, 2, 1),
+                       "split: axis 1 of length 3 does not divide into 2 equal parts; name the positions instead",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(split(x, 0), "split: 0 parts are asked for; at least one is needed", ValueError);
+  CHECK_THROWS_WITH_AS(tile(x, {1, -2}), "tile: counts (1,-2) hold a negative one", ValueError);
+  CHECK_THROWS_WITH_AS(repeat(x, -1), "repeat: count -1 is negative", ValueError);
+  CHECK_THROWS_WITH_AS(roll(x, {1, 2}), "roll: shifts (1,2) need as many axes, none are given", ValueError);
+  CHECK_THROWS_WITH_AS(roll(x, {1, 2, 3}, {0, 1}), "roll: 3 shifts (1,2,3) for 2 axes (0,1)", ValueError);
+  CHECK_THROWS_WITH_AS(pad(x, {1}, {1, 1}), "pad: 1 widths (1,) for the 2 axes of shape (2,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(pad(x, {1, 0}, {0, -1}), "pad: widths 0 and -1 of axis 1 must not be negative", ValueError);
+  CHECK_THROWS_WITH_AS(pad(Tensor<M>::zeros({0}), {1}, {0}, Padding::edge),
+                       "pad: axis 0 of shape (0,) is empty, so there is nothing to repeat; only a constant can fill it",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(diag(Tensor<M>::zeros({1, 1, 1})), "diag: a vector or a matrix is needed, not shape (1,1,1)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(tril(Tensor<M>::zeros({3})), "tril/triu: a triangle needs rank 2 or more, not shape (3,)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(meshgrid<M>({x}), "meshgrid: axes must be vectors, not of shape (2,3)", ShapeError);
+}

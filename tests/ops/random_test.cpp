@@ -1,0 +1,99 @@
+// Random draws: what their rules refuse, and choice, categorical and dropout_mask made of them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+using namespace tyto;
+
+namespace {
+
+using Places = std::vector<std::int64_t>;
+
+constexpr DrawOptions fixed{Key{7, 0}};
+
+Places counts_of(const Places& drawn, std::size_t classes) {
+  Places counts(classes, 0);
+  for (const std::int64_t one : drawn) ++counts.at(static_cast<std::size_t>(one));
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("both modes draw the same") {
+  const Places eager = choice(Tensor<Eager>::arange(100), 20, true, {}, fixed).to_vector<std::int64_t>();
+  const Places lazy = choice(Tensor<Lazy>::arange(100), 20, true, {}, fixed).to_vector<std::int64_t>();
+  CHECK(eager == lazy);
+  seed(3);
+  const Places first = choice(Tensor<Eager>::arange(100), 20).to_vector<std::int64_t>();
+  const Places second = choice(Tensor<Eager>::arange(100), 20).to_vector<std::int64_t>();
+  CHECK(first != second);
+  seed(3);
+  CHECK(choice(Tensor<Lazy>::arange(100), 20).to_vector<std::int64_t>() == first);
+}
+
+TEST_CASE_TEMPLATE("without putting back nothing is drawn twice", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::arange(10);
+  const Places all_of_it = choice(x, 10, false, {}, fixed).template to_vector<std::int64_t>();
+  CHECK(std::set<std::int64_t>(all_of_it.begin(), all_of_it.end()).size() == 10);
+  const Places weighted = choice(x, 10, false, Tensor<M>::ones({10}), fixed).template to_vector<std::int64_t>();
+  CHECK(std::set<std::int64_t>(weighted.begin(), weighted.end()).size() == 10);
+  CHECK(choice(Tensor<M>::zeros({4, 3}), 2, false, {}, fixed).shape() == Shape{2, 3});
+}
+
+TEST_CASE_TEMPLATE("weights are kept to, and what weighs nothing is never drawn", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::arange(4), weights{0.0, 3.0, 1.0, 0.0};
+  const Places counts = counts_of(choice(x, 4000, true, weights, fixed).template to_vector<std::int64_t>(), 4);
+  CHECK(counts[0] == 0);
+  CHECK(counts[3] == 0);
+  CHECK(counts[1] > 2850);  // 3000 expected, five standard deviations are 137
+  CHECK(counts[1] < 3150);
+  const Places two = choice(x, 2, false, weights, fixed).template to_vector<std::int64_t>();
+  CHECK(std::set<std::int64_t>(two.begin(), two.end()) == std::set<std::int64_t>{1, 2});
+}
+
+TEST_CASE_TEMPLATE("categorical draws classes by softmax of the logits, row by row", M, Eager, Lazy) {
+  const float never = -std::numeric_limits<float>::infinity();
+  const Tensor<M> logits{{0.0f, never, never}, {never, 1.0f, 1.0f}};
+  const Tensor<M> drawn = categorical(logits, 4000, fixed);
+  CHECK(drawn.shape() == Shape{2, 4000});
+  const Places classes = drawn.template to_vector<std::int64_t>();
+  CHECK(counts_of(Places(classes.begin(), classes.begin() + 4000), 3) == Places{4000, 0, 0});
+  const Places second = counts_of(Places(classes.begin() + 4000, classes.end()), 3);
+  CHECK(second[0] == 0);
+  CHECK(second[1] > 1840);  // 2000 expected, five standard deviations are 158
+  CHECK(second[1] < 2160);
+}
+
+TEST_CASE_TEMPLATE("a dropout mask keeps the mean", M, Eager, Lazy) {
+  const Tensor<M> mask = dropout_mask(Tensor<M>::zeros({4000}), 0.75, fixed);
+  const std::vector<float> elements = mask.template to_vector<float>();
+  const auto kept = std::count(elements.begin(), elements.end(), 4.0f);
+  CHECK(kept + std::count(elements.begin(), elements.end(), 0.0f) == 4000);
+  CHECK(kept > 860);  // 1000 expected, five standard deviations are 137
+  CHECK(kept < 1140);
+  CHECK(dropout_mask(Tensor<M>::zeros({2}), 0).template to_vector<float>() == std::vector<float>{1, 1});
+  CHECK(dropout_mask(Tensor<M>::zeros({2}), 1).template to_vector<float>() == std::vector<float>{0, 0});
+  CHECK(dropout_mask(Tensor<M>::zeros({2}, DType::f16), 0.5).dtype() == DType::f16);
+}
+
+TEST_CASE_TEMPLATE("draws that cannot be say why", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::zeros({3, 2});
+  CHECK_THROWS_WITH_AS(choice(x, 4, false), "choice: 4 of 3 elements cannot be drawn without putting back", ValueError);
+  CHECK_THROWS_WITH_AS(choice(x, -1), "choice: count -1 is negative", ValueError);
+  CHECK_THROWS_WITH_AS(choice(Tensor<M>::zeros({0, 2}), 1),
+                       "choice: nothing to choose from, the first axis of shape (0,2) is empty", ValueError);
+  CHECK_THROWS_WITH_AS(choice(x, 1, true, Tensor<M>{0.5, 0.5}),
+                       "choice: weights of shape (2,) for 3 elements must have shape (3,)", ShapeError);
+  CHECK_THROWS_WITH_AS(categorical(Tensor<M>::full({}, 1.0), 1),
+                       "categorical: logits need a class axis, given a 0-d tensor", ShapeError);
+  CHECK_THROWS_WITH_AS(dropout_mask(x, 1.5), "dropout_mask: rate 1.5 is outside [0, 1]", ValueError);
+  CHECK_THROWS_WITH_AS(dropout_mask(Tensor<M>{1, 2}, 0.5), "dropout_mask: a floating type is needed, not i64",
+                       TypeError);
+  CHECK_THROWS_WITH_AS(Tensor<M>::uniform({-1}), "random_uniform: shape (-1,) has a negative length", ShapeError);
+}

@@ -1,0 +1,91 @@
+// Shape rules of their own: what the public functions never ask for, but a saved graph might, is refused all the same.
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "engine/core/builder.hpp"
+#include "tyto/shaping.hpp"
+
+using namespace tyto;
+using core::emit;
+using core::OpId;
+
+namespace {
+const Value& matrix() {
+  static const Value x = Tensor<Eager>::zeros({2, 3});
+  return x;
+}
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+}  // namespace
+
+TEST_CASE("an axis that the tensor lacks, or that is not normalised, is refused") {
+  CHECK_THROWS_WITH_AS(emit(OpId::cumsum, core::AxisAttributes{2}, {matrix()}),
+                       "cumsum/cumprod: axis 2 is none of those of shape (2,3)", IndexError);
+  CHECK_THROWS_AS(emit(OpId::cummax, core::AxisAttributes{-1}, {matrix()}), IndexError);
+  CHECK_THROWS_WITH_AS(emit(OpId::cummax, core::AxisAttributes{0, true}, {matrix()}),
+                       "cummin/cummax: there is no exclusive form, nothing has no extreme", ValueError);
+  CHECK_THROWS_AS(emit(OpId::sort, core::AxisAttributes{-1}, {matrix()}), IndexError);
+  CHECK_THROWS_AS(emit(OpId::argsort, core::AxisAttributes{2}, {matrix()}), IndexError);
+  CHECK_THROWS_AS(emit(OpId::concat, core::AxisAttributes{9}, {matrix()}), IndexError);
+  CHECK_THROWS_AS(emit(OpId::repeat, core::ListAttributes{{2, 2}}, {matrix()}), IndexError);
+}
+
+TEST_CASE("set_slice refuses parts that reach outside, however large the numbers") {
+  const auto placed = [](std::int64_t start, std::int64_t count, std::int64_t step) {
+    const Value part = Tensor<Eager>::zeros({2, std::max<std::int64_t>(std::min<std::int64_t>(count, 9), 0)});
+    return emit(OpId::set_slice, core::SliceAttributes{{0, start}, {2, count}, {1, step}}, {matrix(), part});
+  };
+  CHECK(placed(2, 3, -1).shape() == Shape{2, 3});
+  CHECK(placed(0, 0, 1).shape() == Shape{2, 3});
+  CHECK(placed(0, 1, least).shape() == Shape{2, 3});
+  CHECK_THROWS_WITH_AS(placed(1, 2, 2), "set_slice: 2 elements from 1 in steps of 2 reach outside axis 1 of length 3",
+                       IndexError);
+  CHECK_THROWS_AS(placed(-1, 1, 1), IndexError);
+  CHECK_THROWS_AS(placed(3, 1, 1), IndexError);
+  CHECK_THROWS_AS(placed(0, 2, 0), IndexError);
+  CHECK_THROWS_AS(placed(0, -1, 1), IndexError);
+  CHECK_THROWS_AS(placed(0, 2, most), IndexError);
+  CHECK_THROWS_AS(placed(2, 2, least), IndexError);
+  CHECK_THROWS_AS(placed(0, most, 1), IndexError);
+  const core::SliceAttributes first{{0, 0}, {1, 3}, {1, 1}};
+  CHECK_THROWS_WITH_AS(emit(OpId::set_slice, first, {matrix(), matrix()}),
+                       "set_slice: a value of shape (2,3) cannot replace a part of shape (1,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::set_slice, first, {matrix(), Tensor<Eager>::zeros({1, 3}, DType::f64)}),
+                       "set_slice: a value of f64 in a tensor of f32", TypeError);
+}
+
+TEST_CASE("lengths beyond 63 bits are refused") {
+  CHECK_THROWS_AS(emit(OpId::tile, core::ListAttributes{{most, 1}}, {matrix()}), ShapeError);
+  CHECK_THROWS_AS(emit(OpId::repeat, core::ListAttributes{{most, 0}}, {matrix()}), ShapeError);
+  CHECK_THROWS_AS(emit(OpId::pad, core::PadAttributes{{most, 0}, {most, 0}, core::PadMode::constant, 0}, {matrix()}),
+                  ShapeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::diag_embed, core::ListAttributes{{least}}, {matrix()}),
+                       "diag: diagonal -9223372036854775808 is farther out than any matrix reaches", ValueError);
+}
+
+TEST_CASE("operators refuse operands whose types or shapes do not agree") {
+  const Value wide = Tensor<Eager>::zeros({2, 3}, DType::f64), row = Tensor<Eager>::zeros({3}, DType::i64);
+  CHECK_THROWS_WITH_AS(emit(OpId::concat, core::AxisAttributes{0}, {matrix(), wide}),
+                       "concat: parts of types f32 and f64", TypeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::histogram, core::NoAttributes{}, {matrix(), row}),
+                       "histogram: inputs of types f32 and i64 must have one type", TypeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::gather, core::NoAttributes{}, {matrix(), matrix()}),
+                       "gather: indices must be i32 or i64, not f32", TypeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::scatter, core::NoAttributes{}, {matrix(), matrix(), row}),
+                       "scatter: values of shape (2,3) for places of shape (3,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::scatter_add, core::NoAttributes{}, {wide, Tensor<Eager>::zeros({3, 3}), row}),
+                       "scatter_add: values of f32 in a tensor of f64", TypeError);
+}
+
+TEST_CASE("a random draw wants its key, and a type that can hold it") {
+  const Value key = Tensor<Eager>::zeros({2}, DType::i64);
+  CHECK_THROWS_WITH_AS(emit(OpId::random_uniform, core::RandomAttributes{{2}}, {matrix()}),
+                       "random_uniform: the key must be i64 of shape (2,), not f32 of shape (2,3)", TypeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::random_normal, core::RandomAttributes{{2}, DType::i32}, {key}),
+                       "random_normal: a floating type is needed, not i32", TypeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::random_integers, core::RandomAttributes{{2}, DType::f32}, {key}),
+                       "random_integers: an integer type is needed, not f32", TypeError);
+  CHECK_THROWS_WITH_AS(emit(OpId::random_permutation, core::RandomAttributes{{2, 2}, DType::i64}, {key}),
+                       "random_permutation: the result is an i64 vector, not i64 of shape (2,2)", ShapeError);
+}

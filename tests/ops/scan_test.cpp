@@ -1,0 +1,121 @@
+// Scans: running sums, products and extremes, their gradients, and scan and fold with a user's function.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tyto/autodiff.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+using namespace tyto;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+template <class M>
+Tensor<M> vector_of(const Numbers& numbers) {
+  return Tensor<M>::from(numbers, {static_cast<std::int64_t>(numbers.size())});
+}
+
+/// Gradient of the sum of f(x), each element weighted by its number from one.
+template <class M, class F>
+Tensor<M> weighted_gradient(const Tensor<M>& x, F f) {
+  return grad([&](const Tensor<M>& v) {
+    const Tensor<M> y = f(v);
+    const Tensor<M> weights = reshape(Tensor<M>::arange(1, y.size() + 1, 1, DType::f64), y.shape());
+    return sum(y * weights);
+  })(x);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a running sum goes along any axis, from either end, with or without the element itself", M, Eager,
+                   Lazy) {
+  const Tensor<M> x = Tensor<M>::from(Numbers{1, 2, 3, 4, 5, 6}, {2, 3});
+  CHECK(cumsum(x, 0).template to_vector<double>() == Numbers{1, 2, 3, 5, 7, 9});
+  CHECK(cumsum(x, -1).template to_vector<double>() == Numbers{1, 3, 6, 4, 9, 15});
+  CHECK(cumsum(x, 1, {.reverse = true}).template to_vector<double>() == Numbers{6, 5, 3, 15, 11, 6});
+  CHECK(cumsum(x, 1, {.exclusive = true}).template to_vector<double>() == Numbers{0, 1, 3, 0, 4, 9});
+  CHECK(cumsum(x, 1, {.exclusive = true, .reverse = true}).template to_vector<double>() == Numbers{5, 3, 0, 11, 6, 0});
+}
+
+TEST_CASE_TEMPLATE("running sums and products of truths and whole numbers are i64", M, Eager, Lazy) {
+  const Tensor<M> truths{true, false, true};
+  CHECK(cumsum(truths, 0).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 1, 2});
+  const Tensor<M> bytes = Tensor<M>{100, 100, 100}.astype(DType::i8);
+  CHECK(cumprod(bytes, 0).template to_vector<std::int64_t>() == std::vector<std::int64_t>{100, 10000, 1000000});
+}
+
+TEST_CASE_TEMPLATE("running extremes keep a NaN once they met it", M, Eager, Lazy) {
+  const Tensor<M> x = vector_of<M>({3, 1, 2, std::nan(""), 0});
+  const Numbers low = cummin(x, 0).template to_vector<double>();
+  CHECK(Numbers(low.begin(), low.begin() + 3) == Numbers{3, 1, 1});
+  CHECK(std::isnan(low[3]));
+  CHECK(std::isnan(low[4]));
+  CHECK(cummax(vector_of<M>({1, 3, 2, 5, 4}), 0, true).template to_vector<double>() == Numbers{5, 5, 5, 5, 4});
+}
+
+TEST_CASE_TEMPLATE("the gradient of a running sum is a running sum the other way", M, Eager, Lazy) {
+  const Tensor<M> x = vector_of<M>({5, 7, 9});
+  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0); }).template to_vector<double>() == Numbers{6, 5, 3});
+  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0, {.exclusive = true}); }).template to_vector<double>() ==
+        Numbers{5, 3, 0});
+  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0, {.reverse = true}); }).template to_vector<double>() ==
+        Numbers{1, 3, 6});
+}
+
+TEST_CASE_TEMPLATE("the gradient of a running product is right with one zero and with several", M, Eager, Lazy) {
+  // y = a, ab, abc, abcd weighted by 1, 2, 3, 4.
+  const auto product = [](auto& v) { return cumprod(v, 0); };
+  CHECK(weighted_gradient(vector_of<M>({2, 3, 5, 7}), product).template to_vector<double>() ==
+        Numbers{1 + 6 + 45 + 420, 4 + 30 + 280, 18 + 168, 120});
+  CHECK(weighted_gradient(vector_of<M>({2, 0, 5, 7}), product).template to_vector<double>() ==
+        Numbers{1, 4 + 30 + 280, 0, 0});
+  CHECK(weighted_gradient(vector_of<M>({2, 0, 5, 0}), product).template to_vector<double>() ==
+        Numbers{1, 4 + 30, 0, 0});
+  // y = bcd, cd, d, 1 for the exclusive product from the end.
+  const auto others = [](auto& v) { return cumprod(v, 0, {.exclusive = true, .reverse = true}); };
+  CHECK(weighted_gradient(vector_of<M>({2, 3, 5, 7}), others).template to_vector<double>() ==
+        Numbers{0, 35, 21 + 14, 15 + 10 + 3});
+}
+
+TEST_CASE_TEMPLATE("the second derivative of a running product is right where both factors are zero", M, Eager, Lazy) {
+  const Tensor<M> second = hessian([](const Tensor<M>& v) { return sum(cumprod(v, 0)); })(vector_of<M>({0, 0, 3}));
+  // a + ab + abc: d2/dadb = 1 + c = 4, d2/dadc = b = 0, d2/dbdc = a = 0.
+  CHECK(second.template to_vector<double>() == Numbers{0, 4, 0, 4, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE_TEMPLATE("the gradient of a running extreme goes to the place that gave it, the last of equals", M, Eager,
+                   Lazy) {
+  const auto largest = [](auto& v) { return cummax(v, 0); };
+  CHECK(weighted_gradient(vector_of<M>({2, 1, 3, 0, 3}), largest).template to_vector<double>() ==
+        Numbers{1 + 2, 0, 3 + 4, 0, 5});
+  const auto smallest_from_end = [](auto& v) { return cummin(v, 0, true); };
+  CHECK(weighted_gradient(vector_of<M>({2, 1, 3, 1, 4}), smallest_from_end).template to_vector<double>() ==
+        Numbers{0, 1 + 2, 0, 3 + 4, 5});
+}
+
+TEST_CASE_TEMPLATE("scan and fold run a user's function along an axis", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::from(Numbers{1, 2, 3, 4, 5, 6}, {2, 3});
+  const auto mixed = [](const Tensor<M>& a, const Tensor<M>& b) { return 10.0 * a + b; };
+  CHECK(scan(x, 1, mixed).template to_vector<double>() == Numbers{1, 12, 123, 4, 45, 456});
+  CHECK(fold(x, -1, 0, mixed).template to_vector<double>() == Numbers{123, 456});
+  CHECK(fold(x, 0, 1, mixed).template to_vector<double>() == Numbers{114, 125, 136});
+  CHECK(scan(Tensor<M>::zeros({2, 0}), 1, mixed).shape() == Shape{2, 0});
+  CHECK(grad([&](const Tensor<M>& v) { return sum(scan(v, 0, std::multiplies<>())); })(vector_of<M>({2, 3, 5}))
+            .template to_vector<double>() == Numbers{1 + 3 + 15, 2 + 10, 6});
+}
+
+TEST_CASE_TEMPLATE("a scan that cannot be says why", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::zeros({2, 3});
+  CHECK_THROWS_WITH_AS(cumsum(x, 2), "cumsum: axis 2 is outside [-2, 1] for a tensor of rank 2", IndexError);
+  CHECK_THROWS_WITH_AS(cummax(Tensor<M>::full({}, 1.0), 0), "cummax: axis 0 given, but a 0-d tensor has no axes",
+                       IndexError);
+  CHECK_THROWS_WITH_AS(scan(x, 0, [](const Tensor<M>& a, const Tensor<M>&) { return sum(a); }),
+                       "scan: the function gave shape () at position 1 of axis 0; each result must have the elements' "
+                       "shape (3,)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(fold(x, 0, 0, nullptr), "fold: the function is empty", ValueError);
+}

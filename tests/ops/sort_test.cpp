@@ -1,0 +1,109 @@
+// Sorting, the k first, searching, counting; and what only eager mode can do, distinct and non-zero elements.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tyto/autodiff.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+using namespace tyto;
+
+namespace {
+
+using Numbers = std::vector<double>;
+using Places = std::vector<std::int64_t>;
+
+template <class M>
+Tensor<M> vector_of(const Numbers& numbers) {
+  return Tensor<M>::from(numbers, {static_cast<std::int64_t>(numbers.size())});
+}
+
+template <class M, class F>
+Numbers weighted_gradient(const Tensor<M>& x, F f) {
+  return grad([&](const Tensor<M>& v) {
+           const Tensor<M> y = f(v);
+           return sum(y * reshape(Tensor<M>::arange(1, y.size() + 1, 1, DType::f64), y.shape()));
+         })(x)
+      .template to_vector<double>();
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("sort is stable both ways and puts NaN last", M, Eager, Lazy) {
+  const Tensor<M> x = vector_of<M>({2, 1, 2, std::nan(""), 0});
+  CHECK(argsort(x).template to_vector<std::int64_t>() == Places{4, 1, 0, 2, 3});
+  const Numbers sorted = sort(x).template to_vector<double>();
+  CHECK(Numbers(sorted.begin(), sorted.end() - 1) == Numbers{0, 1, 2, 2});
+  CHECK(std::isnan(sorted.back()));
+  CHECK(argsort(vector_of<M>({2, 1, 2, 0}), 0, true).template to_vector<std::int64_t>() == Places{0, 2, 1, 3});
+  CHECK(sort(Tensor<M>{{3, 1}, {2, 4}}, 0).template to_vector<std::int64_t>() == Places{2, 1, 3, 4});
+}
+
+TEST_CASE_TEMPLATE("topk gives values and places, best first", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::from(Numbers{5, 1, 4, 2, 6, 3}, {2, 3});
+  const auto [values, places] = topk(x, 2);
+  CHECK(values.template to_vector<double>() == Numbers{5, 4, 6, 3});
+  CHECK(places.template to_vector<std::int64_t>() == Places{0, 2, 1, 2});
+  CHECK(topk(x, 1, 0, false).values.template to_vector<double>() == Numbers{2, 1, 3});
+  CHECK(topk(x, 0).values.shape() == Shape{2, 0});
+}
+
+TEST_CASE_TEMPLATE("the gradient of sorted values goes back to where they stood", M, Eager, Lazy) {
+  const Tensor<M> x = vector_of<M>({3, 1, 2});
+  CHECK(weighted_gradient(x, [](auto& v) { return sort(v); }) == Numbers{3, 1, 2});
+  CHECK(weighted_gradient(x, [](auto& v) { return sort(v, 0, true); }) == Numbers{1, 3, 2});
+  CHECK(weighted_gradient(x, [](auto& v) { return topk(v, 2).values; }) == Numbers{1, 0, 2});
+}
+
+TEST_CASE_TEMPLATE("searchsorted finds the place before equals or behind them", M, Eager, Lazy) {
+  const Tensor<M> edges{1, 2, 2, 3}, values{{0, 2}, {3, 9}};
+  CHECK(searchsorted(edges, values).template to_vector<std::int64_t>() == Places{0, 1, 3, 4});
+  CHECK(searchsorted(edges, values, true).template to_vector<std::int64_t>() == Places{0, 3, 4, 4});
+  CHECK(searchsorted(edges, 1.5).template to_vector<std::int64_t>() == Places{1});
+}
+
+TEST_CASE_TEMPLATE("histogram counts between edges, the last one included", M, Eager, Lazy) {
+  const Tensor<M> x{0, 1, 1, 2, 3, 4};
+  CHECK(histogram(x, Tensor<M>{1, 2, 3}).template to_vector<std::int64_t>() == Places{2, 2});
+  CHECK(histogram(x, Tensor<M>{0.5, 1.5}).template to_vector<std::int64_t>() == Places{2});
+}
+
+TEST_CASE_TEMPLATE("orders that cannot be say why", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::zeros({2, 3});
+  CHECK_THROWS_WITH_AS(sort(Tensor<M>::full({}, 1.0)), "sort: axis -1 given, but a 0-d tensor has no axes", IndexError);
+  CHECK_THROWS_WITH_AS(topk(x, 4), "topk: k = 4 is outside [0, 3], the length of axis 1 of shape (2,3)", ValueError);
+  CHECK_THROWS_WITH_AS(searchsorted(x, x), "searchsorted: what is searched must be a vector, not of shape (2,3)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(histogram(x, Tensor<M>{1}),
+                       "histogram: edges must be a vector of two or more, not of shape (1,)", ShapeError);
+}
+
+TEST_CASE("distinct elements come in order, the zeros as one and NaN once at the end") {
+  const double nan = std::nan("");
+  const Numbers found = unique(vector_of<Eager>({3, nan, 0, 1, -0.0, nan, 3})).to_vector<double>();
+  REQUIRE(found.size() == 4);
+  CHECK(Numbers(found.begin(), found.begin() + 3) == Numbers{0, 1, 3});
+  CHECK(std::isnan(found[3]));
+  CHECK(unique(Tensor<Eager>{{2, 1}, {1, 2}}).to_vector<std::int64_t>() == Places{1, 2});
+  CHECK(unique(Tensor<Eager>{0.5, 0.25}.astype(DType::f16)).dtype() == DType::f16);
+  CHECK(unique(Tensor<Eager>::zeros({0})).shape() == Shape{0});
+}
+
+TEST_CASE("non-zero elements are told by their coordinates, of views as well") {
+  const Tensor<Eager> x{{0, 5, 0}, {7, 0, 8}};
+  CHECK(nonzero(x).to_vector<std::int64_t>() == Places{0, 1, 1, 0, 1, 2});
+  CHECK(nonzero(transpose(x)).to_vector<std::int64_t>() == Places{0, 1, 1, 0, 2, 1});
+  CHECK(nonzero(Tensor<Eager>::zeros({2, 2})).shape() == Shape{0, 2});
+  CHECK(nonzero(Tensor<Eager>{std::nan(""), 0.0}).to_vector<std::int64_t>() == Places{0});
+}
+
+TEST_CASE("what has a shape that depends on data is refused in lazy mode") {
+  const Tensor<Lazy> x{1, 2};
+  CHECK_THROWS_WITH_AS(unique(x), "unique: the shape depends on the data, so it works in eager mode only", GraphError);
+  CHECK_THROWS_WITH_AS(nonzero(x), "nonzero: the shape depends on the data, so it works in eager mode only",
+                       GraphError);
+}
