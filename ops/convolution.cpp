@@ -133,9 +133,8 @@ T convolve(std::string_view op, const Value& input, const Value& kernels, const 
   if (options.groups < 1 || x.back() % options.groups != 0 || w.back() % options.groups != 0 ||
       w[axes] * options.groups != x.back()) {
     throw ShapeError(text(op, ": ", x.back(), " input channels in ", options.groups, " groups need kernels with ",
-                          options.groups < 1 ? 0 : x.back() / options.groups,
-                          " input channels and a multiple of ", options.groups, " results; given kernels ",
-                          kernels.shape(), " for input ", input.shape()));
+                          options.groups < 1 ? 0 : x.back() / options.groups, " input channels and a multiple of ",
+                          options.groups, " results; given kernels ", kernels.shape(), " for input ", input.shape()));
   }
   resolve_padding(op, options.padding, spatial(x), a);
   return restored(emit(OpId::convolution, std::move(a), {in.x, in.w}), options.layout);
@@ -192,13 +191,15 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
     core::resolve_padding(op, options.padding, core::spatial(from), a);
     for (std::size_t i = 0; i < axes; ++i) {
       const std::int64_t reach = a.dilation[i] * (a.window[i] - 1) + 1;
-      const std::int64_t size = from[i + 1] == 0 ? 0 : a.stride[i] * (from[i + 1] - 1) + reach + extra[i] - a.before[i] - a.after[i];
+      const std::int64_t size =
+          from[i + 1] == 0 ? 0 : a.stride[i] * (from[i + 1] - 1) + reach + extra[i] - a.before[i] - a.after[i];
       if (size < 0) throw ShapeError(core::text(op, ": padding takes more than the whole result on spatial axis ", i));
       sizes.push_back(size);
     }
   }
   a.shape = core::with_spatial(from[0], sizes, kernels[axes] * options.groups);
-  return Value(core::restored(core::emit(core::OpId::convolution_input_gradient, std::move(a), {in.x, in.w}), options.layout));
+  return Value(
+      core::restored(core::emit(core::OpId::convolution_input_gradient, std::move(a), {in.x, in.w}), options.layout));
 }
 
 TYTO_INSTANTIATE(convolution)

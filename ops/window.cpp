@@ -1,4 +1,4 @@
-// Window arithmetic.
+// Where windows stand and how many fit: padding, stride and dilation resolved to plain numbers for each axis.
 #include "ops/window.hpp"
 
 namespace tyto::core {

@@ -20,7 +20,7 @@ namespace {
 using AnyTensor = Tensor<Any>;
 
 struct Walk {
-  std::vector<Node*> nodes;                                  // from results to targets
+  std::vector<Node*> nodes;                                 // from results to targets
   std::unordered_map<Node*, std::vector<Value>> gradients;  // of each node's results, empty for none yet
 };
 
@@ -116,7 +116,8 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
     Value weight;
     if (i < cotangents.size()) {
       if (cotangents[i].shape() != roots[i].shape()) {
-        throw ShapeError(core::text("vjp: cotangent ", cotangents[i].shape(), " for a result of shape ", roots[i].shape()));
+        throw ShapeError(
+            core::text("vjp: cotangent ", cotangents[i].shape(), " for a result of shape ", roots[i].shape()));
       }
       weight = core::cast_to(cotangents[i], roots[i].dtype());
     } else {

@@ -36,9 +36,9 @@ namespace {
 
 // A handle like the user's: states know nothing of their handles, so variables() makes new ones.
 Value handle_of(const std::shared_ptr<core::State>& state) {
-  auto* node = new core::Node(core::OpId::state, core::Mode::lazy,
-                              std::make_shared<const core::Attributes>(core::StateAttributes{state}), {},
-                              {&state->type(), 1});
+  auto* node =
+      new core::Node(core::OpId::state, core::Mode::lazy,
+                     std::make_shared<const core::Attributes>(core::StateAttributes{state}), {}, {&state->type(), 1});
   return Value(node, 0);
 }
 
@@ -133,9 +133,7 @@ Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
   throw GraphError(core::text("Graph: a tensor of shape ", output.shape(), " is read that is no output of this graph"));
 }
 
-std::vector<Tensor<Lazy>> Graph::variables() const {
-  return {state_->variables.begin(), state_->variables.end()};
-}
+std::vector<Tensor<Lazy>> Graph::variables() const { return {state_->variables.begin(), state_->variables.end()}; }
 
 const MemoryPlan& Graph::plan() {
   prepare();
@@ -160,22 +158,24 @@ Tensor<M> delay(const Shape& shape, DType dtype,
   op->name = "delay";
   op->results = {{dtype, shape, false}};
   op->host = [function = std::move(function), shape, dtype](std::span<const core::HostArray> from,
-                                                           std::span<const core::HostArray> to) {
+                                                            std::span<const core::HostArray> to) {
     std::vector<Tensor<Eager>> arguments;
     for (const core::HostArray& array : from) {
       arguments.push_back(Tensor<Eager>::from_bytes(array.data, element_count(array.shape), array.shape, array.dtype));
     }
     const Tensor<Eager> result = function(arguments);
     if (result.shape() != shape || result.dtype() != dtype) {
-      throw ShapeError(core::text("delay: the function yields ", result.dtype(), result.shape(), ", declared were ",
-                                  dtype, shape));
+      throw ShapeError(
+          core::text("delay: the function yields ", result.dtype(), result.shape(), ", declared were ", dtype, shape));
     }
     const core::Array array = run::to_device(run::packed(run::contents(result)), run::cpu_device());
     const std::size_t width = size_of(dtype);
     const auto bytes = static_cast<std::size_t>(element_count(shape)) * width;
     if (bytes != 0) {
-      std::memcpy(to[0].data, static_cast<const std::byte*>(array.buffer->memory()) +
-                                  static_cast<std::size_t>(array.view.offset) * width, bytes);
+      std::memcpy(
+          to[0].data,
+          static_cast<const std::byte*>(array.buffer->memory()) + static_cast<std::size_t>(array.view.offset) * width,
+          bytes);
     }
   };
   std::vector<Value> operands;

@@ -69,8 +69,8 @@ Tensor<M> stop_gradient(const Tensor<M>& x);
 /// vector of gradients. Where f returns a tuple or pair, its first element is the loss.
 template <class F>
 auto value_and_grad(F f, std::vector<std::size_t> arguments = {0}) {
-  return [f = std::move(f), arguments = std::move(arguments)]<class M, class... Rest>(
-             const Tensor<M>& first, const Rest&... rest) mutable {
+  return [f = std::move(f), arguments = std::move(arguments)]<class M, class... Rest>(const Tensor<M>& first,
+                                                                                      const Rest&... rest) mutable {
     std::vector<Value> inputs{first, rest...};
     detail::Tape tape;
     for (const std::size_t i : arguments) {
@@ -158,10 +158,11 @@ auto hessian(F f) {
 /// `f` with a gradient rule of your own: rule(inputs, result, gradient) yields the inputs' gradients.
 ///
 ///     auto clipped = custom_gradient<Tensor>([](auto& in) { return in[0]; },
-///                                            [](auto& in, auto& out, auto& g) { return std::vector{clip(g, -1, 1)}; });
+///                                            [](auto& in, auto& out, auto& g) { return std::vector{clip(g, -1, 1)};
+///                                            });
 template <class T>
 std::function<T(const std::vector<T>&)> custom_gradient(
     std::function<T(const std::vector<T>&)> f,
     std::function<std::vector<T>(const std::vector<T>& inputs, const T& result, const T& gradient)> rule);
 
-}  // namespace tyto
+}  // namespace TYTO_API

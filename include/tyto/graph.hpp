@@ -135,8 +135,7 @@ class CompiledCore {
   explicit CompiledCore(CompileOptions options);
   /// Runs the trace made for arguments of these types and shapes; `function` makes it when there is none, from
   /// placeholders to results.
-  Results call(const std::vector<Value>& arguments,
-               const std::function<Results(const std::vector<Value>&)>& function);
+  Results call(const std::vector<Value>& arguments, const std::function<Results(const std::vector<Value>&)>& function);
   const MemoryPlan& plan() const;
   GraphReport report() const;
 
@@ -212,4 +211,4 @@ Tensor<M> delay(const Shape& shape, DType dtype,
                 std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> function,
                 const std::vector<Tensor<M>>& inputs);
 
-}  // namespace tyto
+}  // namespace TYTO_API

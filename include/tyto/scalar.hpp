@@ -1,6 +1,7 @@
 // A number that has a kind (bool, integer, floating) but no fixed width, so that it never widens a tensor.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
@@ -45,7 +46,10 @@ class Scalar {
     return kind_ == Kind::boolean ? DType::boolean : kind_ == Kind::integer ? DType::i64 : DType::f32;
   }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
-    return a.kind_ == b.kind_ && (a.is_floating() ? a.floating_ == b.floating_ : a.integer_ == b.integer_);
+    // By bits: 0.0 and -0.0 are different numbers to fold with, and a NaN is the same as itself.
+    return a.kind_ == b.kind_ &&
+           (a.is_floating() ? std::bit_cast<std::uint64_t>(a.floating_) == std::bit_cast<std::uint64_t>(b.floating_)
+                            : a.integer_ == b.integer_);
   }
 
  private:

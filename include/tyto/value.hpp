@@ -7,11 +7,11 @@
 #include "tyto/dtype.hpp"
 #include "tyto/shape.hpp"
 
-namespace tyto TYTO_API {
-
-namespace core {
-class Node;
+namespace tyto::core {
+class Node;  // declared outside of what is exported: nodes are the engine's own
 }
+
+namespace tyto TYTO_API {
 
 /// A counted reference to one result of one node.
 class TYTO_API Value {
