@@ -8,6 +8,7 @@
 #include "engine/run/arrays.hpp"
 #include "engine/run/custom_kernel.hpp"
 #include "engine/run/devices.hpp"
+#include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
 
@@ -56,13 +57,14 @@ void ExecutableBuilder::build() {
   readers_.assign(ports, 0);
   device_place_.resize(ports);
   host_place_.resize(ports);
-  output_of_.assign(ports, none);
-  update_of_.assign(ports, none);
+  // A device's outputs are copied at the end.
+  optimiser::Targets targets = optimiser::choose_targets(graph_, !split_);
+  output_of_ = std::move(targets.output_of);
+  update_of_ = std::move(targets.update_of);
   updated_in_place_.assign(graph_.updates().size(), false);
   target_.written_.assign(graph_.inputs().size(), false);
   for (const core::GraphUpdate& update : graph_.updates()) target_.written_[update.input] = true;
   count_readers();
-  choose_targets();
   place_inputs();
   for (std::uint32_t i = 0; i < graph_.nodes().size(); ++i) add_node(i);
   finish_outputs();
@@ -70,10 +72,7 @@ void ExecutableBuilder::build() {
   plan_memory();
 }
 
-std::size_t ExecutableBuilder::bytes_of(Port port) const {
-  const core::TensorType& type = graph_.type(port);
-  return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
-}
+std::size_t ExecutableBuilder::bytes_of(Port port) const { return optimiser::bytes_of(graph_, port); }
 
 void ExecutableBuilder::count_readers() {
   for (const GraphNode& node : graph_.nodes()) {
@@ -81,22 +80,6 @@ void ExecutableBuilder::count_readers() {
   }
   for (const Port output : graph_.outputs()) ++readers_[output];
   for (const core::GraphUpdate& update : graph_.updates()) ++readers_[update.port];
-}
-
-// An output that a kernel computes is computed straight into the output's buffer; whatever is a view, an input or
-// listed twice is copied there at the end.
-void ExecutableBuilder::choose_targets() {
-  for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
-    const Port port = graph_.updates()[i].port;
-    if (update_of_[port] == none) update_of_[port] = i;
-  }
-  if (split_) return;  // a device's outputs are copied at the end
-  for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
-    const Port port = graph_.outputs()[i];
-    const core::OpDef& def = core::definition(graph_.nodes()[graph_.producer(port)].op);
-    const bool computed = !def.is(core::Traits::view) && !def.is(core::Traits::leaf);
-    if (computed && output_of_[port] == none && update_of_[port] == none) output_of_[port] = i;
-  }
 }
 
 void ExecutableBuilder::place_inputs() {
@@ -200,42 +183,34 @@ ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place,
   return copy;
 }
 
-bool ExecutableBuilder::may_overwrite(const GraphNode& node, const Place& input, Port input_port, Port result) const {
-  const Storage& storage = target_.storages_[input.storage];
-  const auto uses =
-      static_cast<std::uint32_t>(std::count(graph_.inputs_of(node).begin(), graph_.inputs_of(node).end(), input_port));
-  return (storage.source == Source::arena || storage.source == Source::host) &&
-         storage_readers_[input.storage] == uses && storage.bytes == bytes_of(result) &&
-         graph_.type(input_port).shape == graph_.type(result).shape && core::is_dense(input.view) &&
-         input.view.offset == 0;
+// True when every reader that the storage still has is an input of this node, read element by element.
+bool ExecutableBuilder::may_overwrite(const GraphNode& node, std::span<const Place> inputs,
+                                      std::uint32_t storage) const {
+  std::uint32_t due = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].storage != storage) continue;
+    if (!optimiser::may_write_over(graph_, node, i, inputs[i].view, target_.storages_[storage].bytes)) return false;
+    ++due;
+  }
+  return storage_readers_[storage] == due;
 }
 
 // Order of preference: the output's own buffer, the state's memory, a dying input's memory, fresh memory.
 std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port result, std::span<const Place> inputs,
                                                 bool on_host, std::uint32_t index) {
   if (output_of_[result] != none) return new_storage(Source::output, output_of_[result], bytes_of(result), index);
-  const bool same_index = core::definition(node.op).in_place == core::InPlace::same_index && node.result_count == 1;
-  const std::span<const Port> ports = graph_.inputs_of(node);
   if (update_of_[result] != none && !on_host) {
     const std::uint32_t update = update_of_[result];
-    const Port old = graph_.inputs()[graph_.updates()[update].input].port;
-    const std::uint32_t storage = device_place_[old].storage;
-    const auto due = static_cast<std::uint32_t>(std::count(ports.begin(), ports.end(), old));
-    bool fits = storage_readers_[storage] == due && (due == 0 || same_index) &&
-                graph_.type(old).dtype == graph_.type(result).dtype;
-    for (std::size_t i = 0; i < ports.size(); ++i) {
-      if (inputs[i].storage == storage && (ports[i] != old || inputs[i].view.shape != graph_.type(result).shape))
-        fits = false;
-    }
-    if (fits) {
+    const std::uint32_t storage = device_place_[graph_.inputs()[graph_.updates()[update].input].port].storage;
+    if (may_overwrite(node, inputs, storage)) {
       updated_in_place_[update] = true;
       return storage;
     }
   }
-  if (same_index) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (may_overwrite(node, inputs[i], ports[i], result)) return inputs[i].storage;
-    }
+  for (const Place& input : inputs) {
+    const Source source = target_.storages_[input.storage].source;
+    const bool planned = source == Source::arena || source == Source::host;
+    if (planned && may_overwrite(node, inputs, input.storage)) return input.storage;
   }
   return new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(result), index);
 }

@@ -22,7 +22,6 @@ class ExecutableBuilder {
 
   void count_readers();
   void place_inputs();
-  void choose_targets();
   void add_node(std::uint32_t index);
   void add_view(const core::GraphNode& node, std::uint32_t index);
   void add_kernel(const core::GraphNode& node, std::uint32_t index);
@@ -41,7 +40,7 @@ class ExecutableBuilder {
   std::uint32_t new_storage(Source source, std::uint32_t index, std::size_t bytes, std::uint32_t node);
   std::uint32_t target_storage(const core::GraphNode& node, core::Port result, std::span<const Place> inputs,
                                bool on_host, std::uint32_t index);
-  bool may_overwrite(const core::GraphNode& node, const Place& input, core::Port input_port, core::Port result) const;
+  bool may_overwrite(const core::GraphNode& node, std::span<const Place> inputs, std::uint32_t storage) const;
   void bind(core::Port port, std::uint32_t storage, core::View view, bool on_host);
   void release_inputs(const core::GraphNode& node);
   std::size_t bytes_of(core::Port port) const;

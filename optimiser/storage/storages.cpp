@@ -1,0 +1,102 @@
+// One pass over the nodes; every port gets a storage and a place in it.
+#include "optimiser/storage/storages.hpp"
+
+namespace tyto::optimiser {
+
+using core::GraphNode;
+using core::OpDef;
+using core::OpId;
+using core::Port;
+using core::Traits;
+using core::View;
+
+std::size_t bytes_of(const core::Graph& graph, Port port) {
+  const core::TensorType& type = graph.type(port);
+  return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
+}
+
+Targets choose_targets(const core::Graph& graph, bool outputs_in_place) {
+  Targets targets;
+  targets.output_of.assign(graph.port_count(), nothing);
+  targets.update_of.assign(graph.port_count(), nothing);
+  for (std::uint32_t i = 0; i < graph.updates().size(); ++i) {
+    std::uint32_t& update = targets.update_of[graph.updates()[i].port];
+    if (update == nothing) update = i;
+  }
+  if (!outputs_in_place) return targets;
+  for (std::uint32_t i = 0; i < graph.outputs().size(); ++i) {
+    const Port port = graph.outputs()[i];
+    const OpDef& def = core::definition(graph.nodes()[graph.producer(port)].op);
+    const bool computed = !def.is(Traits::view) && !def.is(Traits::leaf);
+    if (computed && targets.output_of[port] == nothing && targets.update_of[port] == nothing) {
+      targets.output_of[port] = i;
+    }
+  }
+  return targets;
+}
+
+bool may_write_over(const core::Graph& graph, const GraphNode& node, std::size_t slot, const View& input_view,
+                    std::size_t storage_bytes) {
+  if (core::definition(node.op).in_place != core::InPlace::same_index || node.result_count != 1) return false;
+  const Port input = graph.inputs_of(node)[slot];
+  return storage_bytes == bytes_of(graph, node.first_result) &&
+         graph.type(input).shape == graph.type(node.first_result).shape && core::is_dense(input_view) &&
+         input_view.offset == 0;
+}
+
+Storages::Storages(const core::Graph& graph, bool outputs_in_place)
+    : graph_(graph), targets_(choose_targets(graph, outputs_in_place)) {
+  const std::size_t ports = graph.port_count();
+  storage_of_.assign(ports, nothing);
+  view_of_.assign(ports, nothing);
+  free_.assign(graph.nodes().size(), false);
+  home_.reserve(ports);
+  bytes_.reserve(ports);
+  for (std::uint32_t index = 0; index < graph.nodes().size(); ++index) {
+    const GraphNode& node = graph.nodes()[index];
+    const OpDef& def = core::definition(node.op);
+    if (node.op == OpId::constant || (node.op == OpId::read && node.input_count == 0)) {
+      free_[index] = true;
+      storage_of_[node.first_result] =
+          add(node.op == OpId::constant ? Home::constant : Home::input, bytes_of(graph, node.first_result));
+    } else if (def.is(Traits::view)) {
+      add_view(node, index);
+    } else {
+      for (Port port = node.first_result; port < node.first_result + node.result_count; ++port) {
+        const bool output = targets_.output_of[port] != nothing;
+        storage_of_[port] = add(output ? Home::output : Home::planned, bytes_of(graph, port));
+      }
+    }
+  }
+}
+
+std::uint32_t Storages::add(Home home, std::size_t bytes) {
+  home_.push_back(home);
+  bytes_.push_back(bytes);
+  return static_cast<std::uint32_t>(home_.size() - 1);
+}
+
+void Storages::add_view(const GraphNode& node, std::uint32_t index) {
+  const OpDef& def = core::definition(node.op);
+  const Port input = graph_.inputs_of(node)[0];
+  const Port result = node.first_result;
+  const View place = view(input);
+  std::optional<View> seen = def.view(graph_.attributes(node), place);
+  if (seen) {
+    free_[index] = true;
+    storage_of_[result] = storage_of_[input];
+  } else {
+    // Strides cannot express it: it is a view of a dense copy.
+    seen = def.view(graph_.attributes(node), View::dense(place.shape));
+    storage_of_[result] = add(Home::planned, bytes_of(graph_, input));
+  }
+  if (core::is_dense(*seen) && seen->offset == 0) return;
+  view_of_[result] = static_cast<std::uint32_t>(views_.size());
+  views_.push_back(std::move(*seen));
+}
+
+View Storages::view(Port port) const {
+  return view_of_[port] == nothing ? View::dense(graph_.type(port).shape) : views_[view_of_[port]];
+}
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,67 @@
+// Which tensors of a graph share memory: views with what they look at, results with inputs or states they may be
+// written over. The one place that knows; the schedule's cost model and the executable both ask here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core/graph.hpp"
+
+namespace tyto::optimiser {
+
+inline constexpr std::uint32_t nothing = UINT32_MAX;
+
+/// Which output's buffer and which state's memory each port may be computed straight into, by port; `nothing` for none.
+struct Targets {
+  std::vector<std::uint32_t> output_of;
+  std::vector<std::uint32_t> update_of;
+};
+
+/// An output that a kernel computes is computed straight into the output's buffer when `outputs_in_place`; views,
+/// inputs, new values of states and outputs listed twice are copied there at the end of the run.
+Targets choose_targets(const core::Graph& graph, bool outputs_in_place = true);
+
+/// Whether the only result of a node may be written over input `slot`, as far as that does not depend on the order:
+/// element i of the result needs only element i of the input, which fills its storage. What remains to be seen is that
+/// nobody reads the storage afterwards.
+bool may_write_over(const core::Graph& graph, const core::GraphNode& node, std::size_t slot,
+                    const core::View& input_view, std::size_t storage_bytes);
+
+/// Where the bytes of a storage come from. Only planned ones take room in the arena.
+enum class Home : std::uint8_t { planned, input, constant, output };
+
+/// Storages of a graph for any order of its nodes: unions of ports by views.
+class Storages {
+ public:
+  explicit Storages(const core::Graph& graph, bool outputs_in_place = true);
+
+  std::size_t count() const { return home_.size(); }
+  std::uint32_t of(core::Port port) const { return storage_of_[port]; }
+  Home home(std::uint32_t storage) const { return home_[storage]; }
+  std::size_t bytes(std::uint32_t storage) const { return bytes_[storage]; }
+  /// The port's place in its storage.
+  core::View view(core::Port port) const;
+  /// True for a node that runs no kernel: a leaf, or a view that strides can express.
+  bool is_free(std::uint32_t node) const { return free_[node]; }
+  const Targets& targets() const { return targets_; }
+
+ private:
+  std::uint32_t add(Home home, std::size_t bytes);
+  void add_view(const core::GraphNode& node, std::uint32_t index);
+
+  const core::Graph& graph_;
+  Targets targets_;
+  std::vector<std::uint32_t> storage_of_;  // by port
+  std::vector<std::uint32_t> view_of_;     // by port: number among views_, or nothing for dense
+  std::vector<core::View> views_;
+  std::vector<Home> home_;  // by storage
+  std::vector<std::size_t> bytes_;
+  std::vector<bool> free_;  // by node
+};
+
+/// Bytes that a port's elements take when they lie without gaps.
+std::size_t bytes_of(const core::Graph& graph, core::Port port);
+
+}  // namespace tyto::optimiser
