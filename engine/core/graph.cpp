@@ -1,5 +1,7 @@
-// Building flat graphs.
+// Building flat graphs, and writing them down.
 #include "engine/core/graph.hpp"
+
+#include <sstream>
 
 namespace tyto::core {
 
@@ -12,19 +14,20 @@ const Attributes& Graph::attributes(const GraphNode& node) const {
 }
 
 const Array* Graph::constant(Port port) const {
-  const GraphNode& node = nodes_[producers_[port]];
+  const GraphNode& node = data_.nodes[data_.producers[port]];
   return node.op == OpId::constant ? &std::get<ConstantAttributes>(*node.attributes).array : nullptr;
 }
 
 Port GraphBuilder::add(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Port> inputs,
                        std::span<const TensorType> results, std::shared_ptr<const std::string> label) {
-  const auto first = static_cast<Port>(graph_.types_.size());
-  graph_.producers_.resize(graph_.producers_.size() + results.size(), static_cast<std::uint32_t>(graph_.nodes_.size()));
-  graph_.nodes_.push_back({op, std::move(attributes), static_cast<std::uint32_t>(graph_.edges_.size()),
-                           static_cast<std::uint32_t>(inputs.size()), first, static_cast<std::uint32_t>(results.size()),
-                           std::move(label)});
-  graph_.edges_.insert(graph_.edges_.end(), inputs.begin(), inputs.end());
-  graph_.types_.insert(graph_.types_.end(), results.begin(), results.end());
+  const auto first = static_cast<Port>(graph_.data_.types.size());
+  graph_.data_.producers.resize(graph_.data_.producers.size() + results.size(),
+                                static_cast<std::uint32_t>(graph_.data_.nodes.size()));
+  graph_.data_.nodes.push_back({op, std::move(attributes), static_cast<std::uint32_t>(graph_.data_.edges.size()),
+                                static_cast<std::uint32_t>(inputs.size()), first,
+                                static_cast<std::uint32_t>(results.size()), std::move(label)});
+  graph_.data_.edges.insert(graph_.data_.edges.end(), inputs.begin(), inputs.end());
+  graph_.data_.types.insert(graph_.data_.types.end(), results.begin(), results.end());
   return first;
 }
 
@@ -32,7 +35,7 @@ Port GraphBuilder::add(OpId op, std::shared_ptr<const Attributes> attributes, st
                        std::shared_ptr<const std::string> label) {
   std::vector<TensorType> types;
   types.reserve(inputs.size());
-  for (const Port input : inputs) types.push_back(graph_.types_[input]);
+  for (const Port input : inputs) types.push_back(graph_.data_.types[input]);
   const std::vector<TensorType> results = definition(op).infer(attributes ? *attributes : no_attributes, types);
   return add(op, std::move(attributes), inputs, results, std::move(label));
 }
@@ -53,8 +56,38 @@ Port GraphBuilder::add_constant(Array array) {
 Port GraphBuilder::add_input(TensorType type, GraphInput input) {
   const Port port = add(OpId::read, nullptr, {}, {&type, 1}, nullptr);
   input.port = port;
-  graph_.inputs_.push_back(std::move(input));
+  graph_.data_.inputs.push_back(std::move(input));
   return port;
+}
+
+namespace {
+
+void write_ports(std::ostream& out, std::span<const Port> ports) {
+  for (std::size_t i = 0; i < ports.size(); ++i) out << (i == 0 ? "%" : ", %") << ports[i];
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph) {
+  std::ostringstream out;
+  for (const GraphNode& node : graph.nodes()) {
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      const TensorType& type = graph.type(node.first_result + i);
+      out << (i == 0 ? "%" : ", %") << node.first_result + i << ' ' << name_of(type.dtype) << to_string(type.shape);
+    }
+    out << " = " << definition(node.op).name << '(';
+    write_ports(out, graph.inputs_of(node));
+    out << ')';
+    if (node.attributes) out << ' ' << to_string(*node.attributes);
+    if (node.label) out << "  # " << *node.label;
+    out << '\n';
+  }
+  for (const GraphInput& input : graph.inputs()) out << "input %" << input.port << ' ' << input.name << '\n';
+  for (const Port output : graph.outputs()) out << "output %" << output << '\n';
+  for (const GraphUpdate& update : graph.updates()) {
+    out << "update " << graph.inputs()[update.input].name << " := %" << update.port << '\n';
+  }
+  return out.str();
 }
 
 }  // namespace tyto::core

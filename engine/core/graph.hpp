@@ -41,25 +41,40 @@ struct GraphUpdate {
   Port port = no_port;
 };
 
-class GraphBuilder;
+/// What a graph is made of. Whoever builds or rewrites one works on this; a Graph is one that is done with.
+struct GraphData {
+  std::vector<GraphNode> nodes;  // inputs precede their consumers
+  std::vector<Port> edges;
+  std::vector<TensorType> types;
+  std::vector<std::uint32_t> producers;
+  std::vector<GraphInput> inputs;
+  std::vector<Port> outputs;
+  std::vector<GraphUpdate> updates;
+  std::uint64_t draws = 0;
+};
 
 class Graph {
  public:
+  Graph() = default;
+  explicit Graph(GraphData data) : data_(std::move(data)) {}
+  /// The parts, to make another graph of.
+  GraphData take() && { return std::move(data_); }
+
   /// In an order in which inputs precede their consumers.
-  std::span<const GraphNode> nodes() const { return nodes_; }
+  std::span<const GraphNode> nodes() const { return data_.nodes; }
   std::span<const Port> inputs_of(const GraphNode& node) const {
-    return {edges_.data() + node.first_input, node.input_count};
+    return {data_.edges.data() + node.first_input, node.input_count};
   }
-  const TensorType& type(Port port) const { return types_[port]; }
-  std::size_t port_count() const { return types_.size(); }
-  std::uint32_t producer(Port port) const { return producers_[port]; }
+  const TensorType& type(Port port) const { return data_.types[port]; }
+  std::size_t port_count() const { return data_.types.size(); }
+  std::uint32_t producer(Port port) const { return data_.producers[port]; }
   const Attributes& attributes(const GraphNode& node) const;
 
-  std::span<const GraphInput> inputs() const { return inputs_; }
-  std::span<const Port> outputs() const { return outputs_; }
-  std::span<const GraphUpdate> updates() const { return updates_; }
+  std::span<const GraphInput> inputs() const { return data_.inputs; }
+  std::span<const Port> outputs() const { return data_.outputs; }
+  std::span<const GraphUpdate> updates() const { return data_.updates; }
   /// Random draws that one run takes from the process-wide sequence.
-  std::uint64_t draws() const { return draws_; }
+  std::uint64_t draws() const { return data_.draws; }
 
   /// Contents of a port made by `constant`; null for others.
   const Array* constant(Port port) const;
@@ -67,15 +82,11 @@ class Graph {
  private:
   friend class GraphBuilder;
 
-  std::vector<GraphNode> nodes_;
-  std::vector<Port> edges_;
-  std::vector<TensorType> types_;
-  std::vector<std::uint32_t> producers_;
-  std::vector<GraphInput> inputs_;
-  std::vector<Port> outputs_;
-  std::vector<GraphUpdate> updates_;
-  std::uint64_t draws_ = 0;
+  GraphData data_;
 };
+
+/// One node a line: "%4 f32(2,3) = add(%1, %3)  # label"; then the outputs and updates.
+std::string to_text(const Graph& graph);
 
 /// Makes a graph node by node. Passes copy a graph through one of these, changing what they want to change.
 class GraphBuilder {
@@ -89,9 +100,9 @@ class GraphBuilder {
            std::span<const TensorType> results, std::shared_ptr<const std::string> label);
   Port add_constant(Array array);
   Port add_input(TensorType type, GraphInput input);
-  void add_output(Port port) { graph_.outputs_.push_back(port); }
-  void add_update(std::uint32_t input, Port port) { graph_.updates_.push_back({input, port}); }
-  void set_draws(std::uint64_t draws) { graph_.draws_ = draws; }
+  void add_output(Port port) { graph_.data_.outputs.push_back(port); }
+  void add_update(std::uint32_t input, Port port) { graph_.data_.updates.push_back({input, port}); }
+  void set_draws(std::uint64_t draws) { graph_.data_.draws = draws; }
 
   const Graph& graph() const { return graph_; }
   Graph finish() { return std::move(graph_); }

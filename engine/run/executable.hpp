@@ -48,7 +48,9 @@ class Executable {
  public:
   Executable(core::Graph graph, core::Device& device, const CompileOptions& options);
 
+  /// As the passes left it.
   const core::Graph& graph() const { return graph_; }
+  const PassReport& passes() const { return passes_; }
   core::Device& device() const { return *device_; }
   std::span<const ExecutableStep> steps() const { return steps_; }
   std::span<const Storage> storages() const { return storages_; }
@@ -69,6 +71,7 @@ class Executable {
  private:
   friend class ExecutableBuilder;
 
+  PassReport passes_;
   core::Graph graph_;
   core::Device* device_;
   std::vector<ExecutableStep> steps_;

@@ -8,6 +8,7 @@
 #include "engine/run/arrays.hpp"
 #include "engine/run/custom_kernel.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/graph_passes.hpp"
 #include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
@@ -396,7 +397,7 @@ void ExecutableBuilder::plan_memory() {
 }
 
 Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options)
-    : graph_(std::move(graph)), device_(&device) {
+    : graph_(optimised(std::move(graph), device, options, passes_)), device_(&device) {
   ExecutableBuilder(*this, options).build();
 }
 

@@ -29,6 +29,7 @@ std::size_t hash_of(const core::Graph& graph) {
 
 struct Entry {
   std::size_t hash;
+  core::Graph graph;  // as it was recorded; the executable's own has been through the passes
   std::shared_ptr<const Executable> executable;
   std::vector<std::unique_ptr<Session>> idle;
 };
@@ -79,7 +80,7 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
     const std::lock_guard lock(kept.mutex);
     for (auto entry = kept.entries.begin(); entry != kept.entries.end(); ++entry) {
       if (entry->hash != hash || &entry->executable->device() != &device ||
-          !same_structure(entry->executable->graph(), traced.graph)) {
+          !same_structure(entry->graph, traced.graph)) {
         continue;
       }
       kept.entries.splice(kept.entries.begin(), kept.entries, entry);
@@ -92,10 +93,10 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
     }
   }
   if (!executable) {
-    executable = std::make_shared<const Executable>(std::move(traced.graph), device, CompileOptions{});
+    executable = std::make_shared<const Executable>(traced.graph, device, CompileOptions{});
     Cache& kept = cache();
     const std::lock_guard lock(kept.mutex);
-    kept.entries.push_front({hash, executable, {}});
+    kept.entries.push_front({hash, std::move(traced.graph), executable, {}});
     if (kept.entries.size() > cache_limit) kept.entries.pop_back();
   }
   if (!session) session = std::make_unique<Session>(executable);

@@ -18,6 +18,7 @@ GraphReport report_of(const Executable& executable, double milliseconds) {
     report.state_bytes += static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
   }
   report.milliseconds = milliseconds;
+  report.passes = executable.passes();
   report.fallbacks.assign(executable.fallbacks().begin(), executable.fallbacks().end());
   return report;
 }

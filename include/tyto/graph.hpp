@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tyto/memory.hpp"
+#include "tyto/passes.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto TYTO_API {
@@ -24,6 +25,10 @@ class GraphState;
 /// How graphs are made ready.
 struct CompileOptions {
   std::string memory_strategy = "best";  ///< a name of memory_strategies()
+  /// Switches of the graph optimiser: "-cse,+fast_math" turns passes off and on, "cse" alone runs only that one, "none"
+  /// runs none; graph_passes() lists the names. The environment variable TYTO_PASSES has the last word.
+  std::string passes = {};
+  std::ostream* dump = nullptr;  ///< gets the graph's text before the first pass and after each that changed it
 };
 
 /// The new value that a state takes at the end of each run.
@@ -40,12 +45,13 @@ struct GraphSpec {
 
 /// What making a graph ready did: sizes, times, and which operators the device left to the CPU.
 struct GraphReport {
-  std::size_t nodes = 0;
+  std::size_t nodes = 0;  ///< after the passes
   std::size_t steps = 0;
   std::size_t arena_bytes = 0;
   std::size_t state_bytes = 0;
   double milliseconds = 0;  ///< spent on order, plan and kernels
   std::vector<std::string> fallbacks = {};
+  PassReport passes = {};  ///< what the optimiser did
 };
 
 /// A recorded computation, run as often as wanted. Two threads need two graphs (or a compiled function each).

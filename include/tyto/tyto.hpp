@@ -8,6 +8,7 @@
 #include "tyto/indexing.hpp"
 #include "tyto/memory.hpp"
 #include "tyto/named.hpp"
+#include "tyto/passes.hpp"
 #include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

@@ -1,0 +1,44 @@
+// What the passes need from above: constants are computed by the kernels that would compute them at each run.
+#include "engine/run/graph_passes.hpp"
+
+#include <cstdlib>
+#include <ostream>
+
+#include "engine/run/session.hpp"
+#include "optimiser/passes/optimise.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+std::vector<core::Array> evaluate_constants(core::Graph graph, core::Device& device) {
+  CompileOptions plain;
+  plain.passes = as_recorded;
+  plain.memory_strategy = "bump";
+  Session session(std::make_shared<const Executable>(std::move(graph), device, plain));
+  session.run();
+  std::vector<core::Array> results;
+  const std::size_t count = session.executable().graph().outputs().size();
+  for (std::size_t i = 0; i < count; ++i) results.push_back(session.take_output(i));
+  device.synchronise();
+  return results;
+}
+
+}  // namespace
+
+core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
+  report.nodes_before = report.nodes_after = graph.nodes().size();
+  if (options.passes == as_recorded) return graph;
+  optimiser::PassOptions passes;
+  passes.passes.push_back(options.passes);
+  if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
+  passes.evaluate = [&device](core::Graph constants) { return evaluate_constants(std::move(constants), device); };
+  if (options.dump != nullptr) {
+    passes.dump = [&options](std::string_view pass, const std::string& text) {
+      *options.dump << (pass == "before" ? "" : "after ") << pass << ":\n" << text << "\n";
+    };
+  }
+  return optimiser::optimise(std::move(graph), passes, &report);
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,16 @@
+// The optimiser as executables call it: with the choice of passes from options and environment.
+#pragma once
+
+#include "engine/core/device.hpp"
+#include "engine/core/graph.hpp"
+#include "tyto/graph.hpp"
+
+namespace tyto::run {
+
+/// In CompileOptions::passes: leave the graph alone, whatever the environment says.
+inline constexpr const char* as_recorded = "as recorded";
+
+/// The graph after the passes that the options name and, last word, the environment variable TYTO_PASSES.
+core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report);
+
+}  // namespace tyto::run

@@ -1,0 +1,147 @@
+// Common sub-expressions: of nodes that do the same to the same inputs, the first does it for all.
+#include <algorithm>
+
+#include "engine/core/device.hpp"
+#include "optimiser/passes/pass.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::GraphNode;
+using core::OpId;
+using core::Port;
+using core::Traits;
+using Index = Draft::Index;
+
+// Contents small enough to be compared; larger constants are the same when they share their memory.
+constexpr std::int64_t comparable_bytes = 64;
+
+// A user's function may give another result each time it is asked; inputs of the graph are what they are.
+bool may_merge(const core::OpDef& def) {
+  return def.id != OpId::custom && def.id != OpId::read && !def.is(Traits::effect);
+}
+
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
+}
+
+/// The bytes of a small dense constant in host memory.
+std::span<const std::byte> small_contents(const core::Array& array) {
+  const std::int64_t bytes = array.view.count() * static_cast<std::int64_t>(size_of(array.dtype));
+  if (bytes > comparable_bytes || !core::is_dense(array.view) || !array.buffer->device()->properties().host_memory) {
+    return {};
+  }
+  const auto* first = static_cast<const std::byte*>(array.buffer->memory()) +
+                      array.view.offset * static_cast<std::int64_t>(size_of(array.dtype));
+  return {first, static_cast<std::size_t>(bytes)};
+}
+
+class Merger {
+ public:
+  explicit Merger(PassContext& context) : context_(context), draft_(context.draft) {
+    std::size_t size = 16;
+    while (size < 2 * draft_.size()) size *= 2;
+    table_.assign(size, empty);
+  }
+
+  void run() {
+    std::size_t merged = 0;
+    for (const Index index : draft_.order()) {
+      if (!draft_.is_alive(index) || !may_merge(draft_.definition(index))) continue;
+      const Index first = find_or_add(index);
+      if (first == index) continue;
+      const GraphNode& kept = draft_.node(first);
+      const GraphNode& gone = draft_.node(index);
+      for (std::uint32_t i = 0; i < gone.result_count; ++i) {
+        draft_.replace(gone.first_result + i, kept.first_result + i);
+      }
+      draft_.remove(index);  // when none of the results had a reader, nothing was replaced by which it would have gone
+      ++merged;
+    }
+    if (merged != 0) context_.fired("equal_nodes", merged);
+  }
+
+ private:
+  static constexpr Index empty = UINT32_MAX;
+
+  struct Operands {
+    Port first = 0, second = 0;
+  };
+
+  // Operands of a commutative operator in a fixed order, so that a + b is b + a.
+  Operands sorted(const core::OpDef& def, std::span<const Port> inputs) const {
+    if (inputs.size() != 2) return {};
+    if (def.is(Traits::is_commutative)) return {std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])};
+    return {inputs[0], inputs[1]};
+  }
+
+  std::size_t hash_of(Index index) {
+    const GraphNode& node = draft_.node(index);
+    const core::OpDef& def = draft_.definition(index);
+    const std::span<const Port> inputs = draft_.inputs(index);
+    std::size_t seed = static_cast<std::size_t>(node.op);
+    if (inputs.size() == 2) {
+      const Operands pair = sorted(def, inputs);
+      seed = mix(mix(seed, pair.first), pair.second);
+    } else {
+      for (const Port input : inputs) seed = mix(seed, input);
+    }
+    if (node.op == OpId::constant) {
+      const core::Array& array = draft_.attributes_as<core::ConstantAttributes>(index).array;
+      const std::span<const std::byte> bytes = small_contents(array);
+      if (bytes.data() == nullptr) return mix(seed, std::hash<const void*>()(array.buffer.get()));
+      for (const std::byte each : bytes) seed = mix(seed, static_cast<std::size_t>(each));
+      return seed;
+    }
+    if (node.attributes) seed = mix(seed, core::hash_of(*node.attributes));
+    return seed * 0x9e3779b97f4a7c15u;
+  }
+
+  bool same_constant(Index a, Index b) {
+    const core::Array& x = draft_.attributes_as<core::ConstantAttributes>(a).array;
+    const core::Array& y = draft_.attributes_as<core::ConstantAttributes>(b).array;
+    const auto first = small_contents(x);
+    const auto second = small_contents(y);
+    if (first.data() == nullptr || second.data() == nullptr) return draft_.attributes(a) == draft_.attributes(b);
+    return x.dtype == y.dtype && x.view.shape == y.view.shape && std::ranges::equal(first, second);
+  }
+
+  bool same(Index a, Index b) {
+    const GraphNode& x = draft_.node(a);
+    const GraphNode& y = draft_.node(b);
+    if (x.op != y.op || x.input_count != y.input_count) return false;
+    if (x.op == OpId::constant) return same_constant(a, b);
+    const std::span<const Port> left = draft_.inputs(a);
+    const std::span<const Port> right = draft_.inputs(b);
+    if (left.size() == 2) {
+      const core::OpDef& def = draft_.definition(a);
+      const Operands p = sorted(def, left);
+      const Operands q = sorted(def, right);
+      if (p.first != q.first || p.second != q.second) return false;
+    } else if (!std::ranges::equal(left, right)) {
+      return false;
+    }
+    return x.attributes == y.attributes || draft_.attributes(a) == draft_.attributes(b);
+  }
+
+  Index find_or_add(Index index) {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t slot = (hash_of(index) >> 7) & mask;
+    for (; table_[slot] != empty; slot = (slot + 1) & mask) {
+      if (same(table_[slot], index)) return table_[slot];
+    }
+    table_[slot] = index;
+    return index;
+  }
+
+  PassContext& context_;
+  Draft& draft_;
+  std::vector<Index> table_;
+};
+
+}  // namespace
+
+void merge_common_subexpressions(PassContext& context) { Merger(context).run(); }
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,105 @@
+// Rounds of passes until nothing changes, with the account of what they did.
+#include "optimiser/passes/optimise.hpp"
+
+#include <chrono>
+#include <ostream>
+
+#include "engine/core/text.hpp"
+#include "optimiser/passes/pass.hpp"
+#include "optimiser/passes/selection.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Each rule makes its graph smaller or cheaper, so rounds end by themselves; a pair of rules that undo each other
+// would not, and is to be found rather than waited for.
+constexpr std::size_t most_rounds = 1000;
+
+}  // namespace
+
+core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* report) {
+  const Clock::time_point start = Clock::now();
+  PassSelection selection;
+  for (const std::string& text : options.passes) selection.apply(text);
+  const std::span<const Pass> passes = pass_table();
+  PassReport account;
+  account.nodes_before = graph.nodes().size();
+  if (options.dump) options.dump("before", core::to_text(graph));
+  for (std::size_t i = 0; i < passes.size(); ++i) account.passes.push_back({std::string(passes[i].name)});
+
+  Draft draft(std::move(graph));
+  // Edits there had been when a pass was last done; it has nothing to look at until there are more.
+  std::vector<std::uint64_t> seen(passes.size(), UINT64_MAX);
+  for (bool changed = true; changed;) {
+    changed = false;
+    if (++account.rounds > most_rounds) throw GraphError("optimise: passes keep undoing each other's work");
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+      if (!selection.is_on(i) || seen[i] == draft.edits()) continue;
+      const Clock::time_point began = Clock::now();
+      const std::uint64_t before = draft.edits();
+      const std::size_t size = draft.size();
+      PassSummary& summary = account.passes[i];
+      PassContext context(draft, options, selection.fast_math(), summary.rules);
+      passes[i].run(context);
+      seen[i] = draft.edits();
+      ++summary.runs;
+      if (draft.size() < size) summary.nodes_removed += size - draft.size();
+      summary.milliseconds += milliseconds_since(began);
+      if (draft.edits() == before) continue;
+      changed = true;
+      if (options.dump) {
+        graph = draft.finish();
+        options.dump(passes[i].name, core::to_text(graph));
+        draft = Draft(std::move(graph));
+        seen.assign(passes.size(), UINT64_MAX);
+      }
+    }
+  }
+  core::Graph done = draft.finish();
+  account.nodes_after = done.nodes().size();
+  account.milliseconds = milliseconds_since(start);
+  if (report != nullptr) *report = std::move(account);
+  return done;
+}
+
+}  // namespace tyto::optimiser
+
+namespace tyto TYTO_API {
+
+std::size_t PassReport::fired(const std::string& rule) const {
+  std::size_t count = 0;
+  for (const PassSummary& pass : passes) {
+    for (const RuleCount& each : pass.rules) {
+      if (each.rule == rule) count += each.count;
+    }
+  }
+  return count;
+}
+
+std::size_t PassReport::fired() const {
+  std::size_t count = 0;
+  for (const PassSummary& pass : passes) {
+    for (const RuleCount& each : pass.rules) count += each.count;
+  }
+  return count;
+}
+
+std::ostream& operator<<(std::ostream& out, const PassReport& report) {
+  out << report.nodes_before << " nodes -> " << report.nodes_after << " in " << report.rounds << " rounds, "
+      << report.milliseconds << " ms\n";
+  for (const PassSummary& pass : report.passes) {
+    if (pass.rules.empty()) continue;
+    out << "  " << pass.pass << ": " << pass.nodes_removed << " nodes fewer, " << pass.milliseconds << " ms\n";
+    for (const RuleCount& rule : pass.rules) out << "    " << rule.rule << " x " << rule.count << '\n';
+  }
+  return out;
+}
+
+}  // namespace TYTO_API

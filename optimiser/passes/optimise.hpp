@@ -1,0 +1,29 @@
+// The optimiser's front door: a graph in, an equal and better graph out.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/graph.hpp"
+#include "tyto/passes.hpp"
+
+namespace tyto::optimiser {
+
+struct PassOptions {
+  /// Which passes run: texts for PassSelection, applied one after the other.
+  std::vector<std::string> passes = {};
+  /// Computes the outputs of a graph without inputs. Without it, constants are not folded.
+  std::function<std::vector<core::Array>(core::Graph)> evaluate = nullptr;
+  /// Bytes that a folded constant may have, unless it is no larger than what it is computed from.
+  std::size_t fold_limit = std::size_t{1} << 20;
+  /// Told the graph's text as it came ("before"), and after each run of a pass that changed it.
+  std::function<void(std::string_view pass, const std::string& text)> dump = nullptr;
+};
+
+/// Runs the passes in order until none changes anything. Inputs keep their numbers, outputs and updates their order.
+/// Throws ValueError for a pass that does not exist.
+core::Graph optimise(core::Graph graph, const PassOptions& options = {}, PassReport* report = nullptr);
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,51 @@
+// One pass: a name, what it does, and a function that edits a draft.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "optimiser/passes/draft.hpp"
+#include "optimiser/passes/optimise.hpp"
+
+namespace tyto::optimiser {
+
+/// What a pass works with, and where it says which rules it applied.
+class PassContext {
+ public:
+  PassContext(Draft& edited, const PassOptions& given, bool fast, std::vector<RuleCount>& counts)
+      : draft(edited), options(given), fast_math(fast), counts_(counts) {}
+
+  Draft& draft;
+  const PassOptions& options;
+  /// Whether results may differ in rounding, in the sign of zero, and for NaN and infinity.
+  bool fast_math;
+
+  void fired(std::string_view rule, std::size_t times = 1) {
+    for (RuleCount& each : counts_) {
+      if (each.rule == rule) {
+        each.count += times;
+        return;
+      }
+    }
+    counts_.push_back({std::string(rule), times});
+  }
+
+ private:
+  std::vector<RuleCount>& counts_;
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view doc;
+  void (*run)(PassContext& context);
+  bool on = true;
+};
+
+/// All passes in the order in which they run.
+std::span<const Pass> pass_table();
+
+// Each stands in the file of its name.
+void remove_dead_code(PassContext& context);
+void merge_common_subexpressions(PassContext& context);
+
+}  // namespace tyto::optimiser

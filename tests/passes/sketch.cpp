@@ -1,0 +1,162 @@
+// Making, running and comparing the graphs of pass tests.
+#include "tests/passes/sketch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/run/devices.hpp"
+#include "engine/run/graph_passes.hpp"
+#include "engine/run/session.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto::testing {
+
+namespace {
+
+core::Array array_of(const std::vector<double>& values, const Shape& shape, DType dtype) {
+  core::Array array{run::cpu_device().allocate(values.size() * size_of(dtype) + 1), dtype, core::View::dense(shape)};
+  std::byte* out = static_cast<std::byte*>(array.buffer->memory());
+  const auto store = [&](auto zero) {
+    using T = decltype(zero);
+    for (const double value : values) {
+      T element;
+      if constexpr (std::is_same_v<T, bool>) {
+        element = value != 0;
+      } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+        element = T(static_cast<float>(value));
+      } else {
+        element = static_cast<T>(value);
+      }
+      std::memcpy(out, &element, sizeof element);
+      out += sizeof element;
+    }
+  };
+  switch (dtype) {
+    case DType::boolean: store(false); break;
+    case DType::u8: store(std::uint8_t{}); break;
+    case DType::i8: store(std::int8_t{}); break;
+    case DType::i16: store(std::int16_t{}); break;
+    case DType::i32: store(std::int32_t{}); break;
+    case DType::i64: store(std::int64_t{}); break;
+    case DType::f16: store(Half(0.0f)); break;
+    case DType::bf16: store(BFloat16(0.0f)); break;
+    case DType::f32: store(0.0f); break;
+    case DType::f64: store(0.0); break;
+  }
+  return array;
+}
+
+std::vector<double> contents_of(const core::Array& array) {
+  std::vector<double> values;
+  const auto count = static_cast<std::size_t>(array.view.count());
+  const std::byte* in = static_cast<const std::byte*>(array.buffer->memory()) +
+                        array.view.offset * static_cast<std::int64_t>(size_of(array.dtype));
+  const auto load = [&](auto zero) {
+    using T = decltype(zero);
+    for (std::size_t i = 0; i < count; ++i) {
+      T element;
+      std::memcpy(&element, in + i * sizeof element, sizeof element);
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+        values.push_back(static_cast<double>(static_cast<float>(element)));
+      } else {
+        values.push_back(static_cast<double>(element));
+      }
+    }
+  };
+  switch (array.dtype) {
+    case DType::boolean: load(false); break;
+    case DType::u8: load(std::uint8_t{}); break;
+    case DType::i8: load(std::int8_t{}); break;
+    case DType::i16: load(std::int16_t{}); break;
+    case DType::i32: load(std::int32_t{}); break;
+    case DType::i64: load(std::int64_t{}); break;
+    case DType::f16: load(Half(0.0f)); break;
+    case DType::bf16: load(BFloat16(0.0f)); break;
+    case DType::f32: load(0.0f); break;
+    case DType::f64: load(0.0); break;
+  }
+  return values;
+}
+
+// Weyl's sequence: spread evenly, never twice the same.
+double spread(std::size_t i, double low, double high) {
+  const double turns = 0.6180339887498949 * static_cast<double>(i + 1);
+  return low + (high - low) * (turns - std::floor(turns));
+}
+
+}  // namespace
+
+core::Port Sketch::input(const Shape& shape, DType dtype) {
+  return builder_.add_input({dtype, shape, false}, {.port = 0, .name = "input", .state = nullptr, .generator = false});
+}
+
+core::Port Sketch::number(const Scalar& value, DType dtype, const Shape& shape) {
+  return builder_.add(core::OpId::fill, core::RangeAttributes{shape, dtype, value, 0}, {});
+}
+
+core::Port Sketch::constant(const std::vector<double>& values, const Shape& shape, DType dtype) {
+  return builder_.add_constant(array_of(values, shape, dtype));
+}
+
+core::Graph Sketch::graph(std::initializer_list<core::Port> outputs) {
+  for (const core::Port output : outputs) builder_.add_output(output);
+  return builder_.finish();
+}
+
+std::vector<std::vector<double>> results_of(const core::Graph& graph, double low, double high) {
+  std::vector<std::vector<double>> inputs;
+  std::size_t next = 0;
+  for (const core::GraphInput& input : graph.inputs()) {
+    std::vector<double>& values = inputs.emplace_back();
+    const auto count = static_cast<std::size_t>(element_count(graph.type(input.port).shape));
+    for (std::size_t i = 0; i < count; ++i) values.push_back(spread(next++, low, high));
+  }
+  return results_of(graph, inputs);
+}
+
+std::vector<std::vector<double>> results_of(const core::Graph& graph, const std::vector<std::vector<double>>& inputs) {
+  CompileOptions options;
+  options.passes = run::as_recorded;
+  run::Session session(std::make_shared<const run::Executable>(graph, run::cpu_device(), options));
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const core::TensorType& type = graph.type(graph.inputs()[i].port);
+    session.bind(static_cast<std::uint32_t>(i), array_of(inputs.at(i), type.shape, type.dtype));
+  }
+  session.run();
+  std::vector<std::vector<double>> results;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) results.push_back(contents_of(session.output(i)));
+  return results;
+}
+
+core::Graph optimised(const core::Graph& graph, const std::string& passes, PassReport* report) {
+  CompileOptions options;
+  options.passes = passes;
+  PassReport kept;
+  return run::optimised(graph, run::cpu_device(), options, report != nullptr ? *report : kept);
+}
+
+std::size_t count(const core::Graph& graph, core::OpId op) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(graph.nodes(), [op](const core::GraphNode& node) { return node.op == op; }));
+}
+
+bool agree(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b, double tolerance) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].size() != b[i].size()) return false;
+    for (std::size_t k = 0; k < a[i].size(); ++k) {
+      const double x = a[i][k];
+      const double y = b[i][k];
+      if (std::isnan(x) != std::isnan(y)) return false;
+      if (std::isnan(x)) continue;
+      if (x == y ? std::signbit(x) != std::signbit(y) && tolerance == 0
+                 : !(std::abs(x - y) <= tolerance * std::max(std::abs(x), std::abs(y)))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace tyto::testing
