@@ -1,4 +1,4 @@
-# The target `docs` writes the generated pages under docs/ by running the program in docs/generate/.
+# The target `docs` writes the generated pages under docs/; the tests hold them against the sources and against NumPy.
 tyto_sources(sources docs/generate)
 if(sources)
   add_executable(tyto_docs_generator ${sources})
@@ -6,3 +6,13 @@ if(sources)
   add_custom_target(docs COMMAND tyto_docs_generator "${PROJECT_SOURCE_DIR}/docs" VERBATIM)
   add_test(NAME docs.current COMMAND tyto_docs_generator --check "${PROJECT_SOURCE_DIR}/docs")
 endif()
+
+find_program(TYTO_PYTHON python3)
+mark_as_advanced(TYTO_PYTHON)
+if(TYTO_PYTHON)
+  add_test(NAME docs.numpy_column
+    COMMAND "${TYTO_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/docs/check_numpy_page.py" "${PROJECT_SOURCE_DIR}/docs/numpy.md")
+  set_tests_properties(docs.numpy_column PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+
+include(TytoReadme)

@@ -1,0 +1,26 @@
+// A page of the documentation: its file, and the text that the sources say it should hold.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tyto::docs {
+
+struct Page {
+  std::string file;
+  std::string text;
+};
+
+Page numpy_page();
+/// Without a file where there is no OpenCL device to ask.
+Page operators_page();
+Page owl_page();
+
+/// One row of a Markdown table; bars inside the cells are escaped.
+std::string table_row(const std::vector<std::string>& cells);
+
+/// `text` as Markdown code; empty text stays empty.
+std::string code(std::string_view text);
+
+}  // namespace tyto::docs

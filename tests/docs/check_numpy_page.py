@@ -1,0 +1,70 @@
+"""Evaluates the NumPy column of docs/numpy.md and compares it with the values that the page states; 77 without NumPy."""
+import os
+import re
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(77)
+import functools
+
+PLAIN = {"int64": "i64", "int32": "i32", "float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
+
+
+def packed(text):
+    text = re.sub(r"\s+", " ", text)
+    return text.replace("[ ", "[").replace(" ]", "]").strip()
+
+
+def shown(value):
+    if isinstance(value, np.dtype):
+        return PLAIN[value.name]
+    if isinstance(value, tuple) and all(type(entry) is int for entry in value):
+        return "(" + ",".join(map(str, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, tuple):
+        return " ".join(map(shown, value))
+    return packed(str(value))
+
+
+def cells(line):
+    parts = [part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]]
+    return [re.sub(r"^`|`$", "", part).replace("\\|", "|") for part in parts]
+
+
+def main(page):
+    given = []
+    names = {"np": np, "functools": functools}
+    checked = wrong = 0
+    for line in page.split("## Control")[0].splitlines():
+        if not line.startswith("| `"):
+            continue
+        row = cells(line)
+        if len(row) == 2:
+            given.append(row[0])
+            continue
+        for assignment in given:
+            exec(assignment, names)
+        numpy, _, value = row
+        changed = re.match(r"(\w+) is (.*)", value)
+        if changed or re.match(r"\w+ = ", numpy):
+            exec(numpy, names)
+            found, value = (shown(names[changed[1]]), changed[2]) if changed else ("", value)
+        else:
+            found = shown(eval(numpy, names))
+        checked += 1
+        if value and found != packed(value):
+            wrong += 1
+            print(f"{numpy}: the page says {packed(value)}, NumPy gives {found}")
+    print(f"{checked} rows checked, {wrong} wrong")
+    return 1 if wrong or checked < 120 else 0
+
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    text = file.read()
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    status = main(text)
+    os.chdir("/")
+sys.exit(status)

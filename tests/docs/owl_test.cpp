@@ -1,0 +1,43 @@
+// Every spelling of docs/owl.md, run in both modes, and that no constructor of Owl's is forgotten.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <sstream>
+#include <tyto/tyto.hpp>
+
+#include "tests/docs/shown.hpp"
+
+using namespace tyto;
+using documented::shown;
+
+namespace eager_rows_of_owl {
+using Tensor = tyto::Tensor<tyto::Eager>;
+#include "owl_rows.inc"
+}  // namespace eager_rows_of_owl
+
+namespace lazy_rows_of_owl {
+using Tensor = tyto::Tensor<tyto::Lazy>;
+#include "owl_rows.inc"
+}  // namespace lazy_rows_of_owl
+
+TEST_CASE("every spelling of docs/owl.md works, eager") {
+  eager_rows_of_owl::Rows rows;
+  rows.run();
+}
+
+TEST_CASE("every spelling of docs/owl.md works, lazy") {
+  lazy_rows_of_owl::Rows rows;
+  rows.run();
+}
+
+TEST_CASE("docs/owl.md names all 199 constructors once, and only the inverse is missing among them") {
+  eager_rows_of_owl::Rows rows;
+  rows.run();
+  CHECK(rows.constructors.size() == 199);
+  CHECK(std::set<std::string>(rows.constructors.begin(), rows.constructors.end()).size() == 199);
+  std::vector<std::string> missing;
+  for (const std::string& name : rows.later) {
+    if (name.find("Linalg.") != 0) missing.push_back(name);
+  }
+  CHECK(missing == std::vector<std::string>{"Inv"});
+}
