@@ -9,6 +9,7 @@
 #include "engine/run/custom_kernel.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/graph_passes.hpp"
+#include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
@@ -67,7 +68,8 @@ void ExecutableBuilder::build() {
   for (const core::GraphUpdate& update : graph_.updates()) target_.written_[update.input] = true;
   count_readers();
   place_inputs();
-  for (std::uint32_t i = 0; i < graph_.nodes().size(); ++i) add_node(i);
+  const optimiser::Storages storages(graph_, !split_);
+  for (const std::uint32_t node : schedule::order_of(graph_, storages, {.strategy = options_.schedule})) add_node(node);
   finish_outputs();
   finish_updates();
   plan_memory();

@@ -25,6 +25,7 @@ class GraphState;
 /// How graphs are made ready.
 struct CompileOptions {
   std::string memory_strategy = "best";  ///< a name of memory_strategies()
+  std::string schedule = "best";         ///< how the order of operators is found: docs/memory.md lists the names
   /// Switches of the graph optimiser: "-cse,+fast_math" turns passes off and on, "cse" alone runs only that one, "none"
   /// runs none; graph_passes() lists the names. The environment variable TYTO_PASSES has the last word.
   std::string passes = {};

@@ -1,0 +1,11 @@
+// Making an order better piece by piece: exact windows round the peak and single tasks moved out of its way.
+#pragma once
+
+#include "optimiser/schedule/problem.hpp"
+
+namespace tyto::schedule {
+
+/// An order whose peak is at most that of `order`. Stops at `enough` or after about `work` visits of tasks.
+Order improve(const Problem& problem, Order order, std::int64_t enough, std::int64_t work);
+
+}  // namespace tyto::schedule

@@ -1,0 +1,211 @@
+// Greedy orders: of the tasks whose inputs are done, the one that is best for the bytes alive.
+#include <algorithm>
+#include <queue>
+
+#include "optimiser/schedule/orders.hpp"
+
+namespace tyto::schedule {
+
+namespace {
+
+struct Candidate {
+  std::int64_t gain;     // bytes freed beyond those made
+  std::uint64_t recent;  // when it became ready
+  Task task;
+  std::uint32_t version;  // older entries of the same task are stale
+
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    if (a.gain != b.gain) return a.gain < b.gain;
+    if (a.recent != b.recent) return a.recent < b.recent;
+    return a.task > b.task;
+  }
+};
+
+// Tasks that are ready, by gain. Gains change as other readers finish; a changed task is entered anew.
+class ReadyQueue {
+ public:
+  explicit ReadyQueue(std::size_t tasks) : version_(tasks, 0), readied_(tasks, 0) {}
+
+  void enter(Task task, std::int64_t gain) {
+    readied_[task] = ++clock_;
+    queue_.push({gain, readied_[task], task, version_[task]});
+  }
+  void change(Task task, std::int64_t gain) {
+    if (readied_[task] != 0) queue_.push({gain, readied_[task], task, ++version_[task]});
+  }
+  /// The task will not come out any more.
+  void remove(Task task) { version_[task] = UINT32_MAX; }
+  /// The best entry that is not stale, or null.
+  const Candidate* best() {
+    while (!queue_.empty() && queue_.top().version != version_[queue_.top().task]) queue_.pop();
+    return queue_.empty() ? nullptr : &queue_.top();
+  }
+  bool ready(Task task) const { return readied_[task] != 0; }
+
+ private:
+  std::priority_queue<Candidate> queue_;
+  std::vector<std::uint32_t> version_;
+  std::vector<std::uint64_t> readied_;
+  std::uint64_t clock_ = 0;
+};
+
+// Runs tasks and keeps the gain of every one up to date: what it makes is paid for, what it is the last to read is won.
+class Greedy {
+ public:
+  explicit Greedy(const Problem& problem)
+      : problem_(problem),
+        simulation_(problem),
+        queue_(problem.tasks()),
+        missing_(problem.tasks()),
+        gain_(problem.tasks(), 0),
+        last_reader_(problem.storages(), 0),
+        writer_(problem.storages(), nothing) {
+    order_.reserve(problem.tasks());
+    for (Task task = 0; task < problem.tasks(); ++task) {
+      missing_[task] = static_cast<std::uint32_t>(problem.before[task].size());
+      for (const std::uint32_t storage : problem.reads[task]) last_reader_[storage] ^= task;
+      gain_[task] = -bytes_kept(task);
+      if (const std::uint32_t state = problem.into[task]; state != nothing) {
+        writer_[state] = task;
+        if (problem.readers[state] == own_reads(task)) gain_[task] = 0;
+      }
+    }
+    // What became ready last goes first among equals, so the first recorded task is entered last.
+    for (Task task = static_cast<Task>(problem.tasks()); task-- > 0;) {
+      if (missing_[task] == 0) queue_.enter(task, gain_[task]);
+    }
+  }
+
+  const Candidate* best() { return queue_.best(); }
+  bool done(Task task) const { return missing_[task] == UINT32_MAX; }
+
+  void run(Task task) {
+    queue_.remove(task);
+    missing_[task] = UINT32_MAX;
+    simulation_.run(task);
+    order_.push_back(task);
+    for (const std::uint32_t storage : problem_.makes[task]) credit_last_reader(storage);
+    for (const std::uint32_t storage : problem_.reads[task]) {
+      last_reader_[storage] ^= task;
+      credit_last_reader(storage);
+      const Task writer = writer_[storage];
+      if (writer != nothing && !done(writer) && simulation_.remaining(storage) == own_reads(writer)) {
+        credit(writer, bytes_kept(writer));
+      }
+    }
+    const std::span<const Task> after = problem_.after[task];
+    for (auto next = after.rbegin(); next != after.rend(); ++next) {
+      if (--missing_[*next] == 0) queue_.enter(*next, gain_[*next]);
+    }
+  }
+
+  Order take_order() { return std::move(order_); }
+
+ private:
+  std::int64_t bytes_kept(Task task) const {
+    std::int64_t bytes = 0;
+    for (const std::uint32_t storage : problem_.makes[task]) {
+      if (problem_.readers[storage] != 0) bytes += problem_.bytes[storage];
+    }
+    return bytes;
+  }
+
+  /// Times that a task reads the state that it writes into: 0 or 1.
+  std::uint32_t own_reads(Task task) const {
+    const auto reads = problem_.reads[task];
+    return std::find(reads.begin(), reads.end(), problem_.into[task]) != reads.end() ? 1U : 0U;
+  }
+
+  void credit(Task task, std::int64_t bytes) {
+    gain_[task] += bytes;
+    if (queue_.ready(task)) queue_.change(task, gain_[task]);
+  }
+
+  // When one reader is left, and the end of the run is none, that one frees the storage.
+  void credit_last_reader(std::uint32_t storage) {
+    const bool read_at_end = problem_.readers[storage] > problem_.readers_of[storage].size();
+    if (simulation_.remaining(storage) == 1 && !read_at_end && simulation_.room(storage) != 0) {
+      credit(last_reader_[storage], simulation_.room(storage));
+    }
+  }
+
+  const Problem& problem_;
+  Simulation simulation_;
+  ReadyQueue queue_;
+  std::vector<std::uint32_t> missing_;  // inputs not done yet; UINT32_MAX for a task that is done
+  std::vector<std::int64_t> gain_;
+  std::vector<Task> last_reader_;  // exclusive or of the readers still to come
+  std::vector<Task> writer_;       // by state's storage: the task that writes its new value there
+  Order order_;
+};
+
+}  // namespace
+
+Order list(const Problem& problem) {
+  Greedy greedy(problem);
+  while (const Candidate* best = greedy.best()) greedy.run(best->task);
+  return greedy.take_order();
+}
+
+Order prompt(const Problem& problem, const Order& base) {
+  Greedy greedy(problem);
+  for (const Task task : base) {
+    while (!greedy.done(task)) {
+      const Candidate* best = greedy.best();
+      greedy.run(best != nullptr && best->gain >= 0 ? best->task : task);
+    }
+  }
+  return greedy.take_order();
+}
+
+Order list_backwards(const Problem& problem) {
+  // Backwards a task frees what it makes and makes alive what it reads for the first time.
+  ReadyQueue queue(problem.tasks());
+  std::vector<std::uint32_t> missing(problem.tasks());
+  std::vector<bool> alive(problem.storages(), false);
+  std::vector<bool> done(problem.tasks(), false);
+  std::vector<std::uint32_t> readers(problem.storages(), 0);
+  for (Task task = 0; task < problem.tasks(); ++task) {
+    missing[task] = static_cast<std::uint32_t>(problem.after[task].size());
+    for (const std::uint32_t storage : problem.reads[task]) ++readers[storage];
+  }
+  // A new value that can be written into its state's memory takes no room.
+  const auto bytes = [&](std::uint32_t storage) {
+    const Task maker = problem.maker[storage];
+    return maker != nothing && problem.into[maker] != nothing ? 0 : problem.bytes[storage];
+  };
+  for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
+    alive[storage] = problem.readers[storage] > readers[storage];
+  }
+  const auto gain = [&](Task task) {
+    std::int64_t sum = 0;
+    for (const std::uint32_t storage : problem.makes[task]) sum += alive[storage] ? bytes(storage) : 0;
+    for (const std::uint32_t storage : problem.reads[task]) sum -= alive[storage] ? 0 : bytes(storage);
+    return sum;
+  };
+  for (Task task = 0; task < problem.tasks(); ++task) {
+    if (missing[task] == 0) queue.enter(task, gain(task));
+  }
+  Order order;
+  order.reserve(problem.tasks());
+  while (const Candidate* best = queue.best()) {
+    const Task task = best->task;
+    queue.remove(task);
+    done[task] = true;
+    order.push_back(task);
+    for (const std::uint32_t storage : problem.reads[task]) {
+      if (alive[storage]) continue;
+      alive[storage] = true;
+      for (const Task reader : problem.readers_of[storage]) {
+        if (!done[reader] && queue.ready(reader)) queue.change(reader, gain(reader));
+      }
+    }
+    for (const Task input : problem.before[task]) {
+      if (--missing[input] == 0) queue.enter(input, gain(input));
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+}  // namespace tyto::schedule

@@ -1,0 +1,197 @@
+// From a graph to tasks and back to nodes; see the header.
+#include "optimiser/schedule/problem.hpp"
+
+#include <algorithm>
+
+namespace tyto::schedule {
+
+using core::GraphNode;
+using core::Port;
+using optimiser::Home;
+using optimiser::Storages;
+
+Lists Lists::turned(std::size_t count) const {
+  Lists out;
+  out.begin_.assign(count + 1, 0);
+  for (const std::uint32_t item : items_) ++out.begin_[item + 1];
+  for (std::size_t i = 0; i < count; ++i) out.begin_[i + 1] += out.begin_[i];
+  out.items_.resize(items_.size());
+  std::vector<std::uint32_t> next(out.begin_.begin(), out.begin_.end() - 1);
+  for (std::uint32_t owner = 0; owner < owners(); ++owner) {
+    for (const std::uint32_t item : (*this)[owner]) out.items_[next[item]++] = owner;
+  }
+  return out;
+}
+
+namespace {
+
+// A node that goes along with its one input (or has none) and costs nothing.
+bool goes_along(const core::Graph& graph, const Storages& storages, std::uint32_t node) {
+  return storages.is_free(node) && graph.nodes()[node].input_count <= 1;
+}
+
+class Maker {
+ public:
+  Maker(const core::Graph& graph, const Storages& storages, std::int64_t alignment)
+      : graph_(graph), storages_(storages) {
+    const std::size_t count = storages.count();
+    problem_.bytes.assign(count, 0);
+    problem_.readers.assign(count, 0);
+    problem_.maker.assign(count, nothing);
+    counted_.assign(count, false);
+    listed_.assign(count, nothing);
+    for (std::uint32_t s = 0; s < count; ++s) {
+      if (storages.home(s) != Home::planned) continue;
+      const auto bytes = static_cast<std::int64_t>(storages.bytes(s));
+      problem_.bytes[s] = (bytes + alignment - 1) / alignment * alignment;
+      counted_[s] = true;
+    }
+    // The memory of a state that is updated matters too: when its last reader is done it may be written over.
+    for (const core::GraphUpdate& update : graph.updates()) counted_[state_of(update)] = true;
+  }
+
+  Problem make() {
+    made_by_.assign(graph_.nodes().size(), nothing);
+    for (std::uint32_t i = 0; i < graph_.nodes().size(); ++i) {
+      const GraphNode& node = graph_.nodes()[i];
+      if (goes_along(graph_, storages_, i)) {
+        if (node.input_count != 0) made_by_[i] = made_by_[graph_.producer(graph_.inputs_of(node)[0])];
+      } else {
+        add(node, i);
+      }
+    }
+    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Port port = graph_.outputs()[i];
+      if (storages_.targets().output_of[port] != i) ++problem_.readers[storages_.of(port)];
+    }
+    for (const core::GraphUpdate& update : graph_.updates()) ++problem_.readers[storages_.of(update.port)];
+    problem_.after = problem_.before.turned(problem_.tasks());
+    problem_.readers_of = problem_.reads.turned(problem_.storages());
+    problem_.workspace.assign(problem_.tasks(), 0);
+    return std::move(problem_);
+  }
+
+ private:
+  std::uint32_t state_of(const core::GraphUpdate& update) const {
+    return storages_.of(graph_.inputs()[update.input].port);
+  }
+
+  void add(const GraphNode& node, std::uint32_t index) {
+    const auto task = static_cast<Task>(problem_.tasks());
+    problem_.node.push_back(index);
+    made_by_[index] = task;
+    last_listing_.resize(problem_.tasks(), nothing);
+    const std::span<const Port> inputs = graph_.inputs_of(node);
+    for (const Port input : inputs) {
+      const std::uint32_t needed = made_by_[graph_.producer(input)];
+      if (needed != nothing && last_listing_[needed] != task) {
+        last_listing_[needed] = task;
+        problem_.before.add(needed);
+      }
+    }
+    if (core::definition(node.op).is(core::Traits::effect)) {
+      if (last_effect_ != nothing && last_listing_[last_effect_] != task) problem_.before.add(last_effect_);
+      last_effect_ = task;
+    }
+    problem_.before.close();
+    for (const Port input : inputs) {
+      const std::uint32_t storage = storages_.of(input);
+      if (!counted_[storage] || listed_[storage] == task) continue;
+      listed_[storage] = task;
+      problem_.reads.add(storage);
+      ++problem_.readers[storage];
+    }
+    problem_.reads.close();
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      const std::uint32_t storage = storages_.of(node.first_result + i);
+      if (storages_.home(storage) != Home::planned || problem_.maker[storage] != nothing) continue;
+      problem_.maker[storage] = task;
+      problem_.makes.add(storage);
+    }
+    problem_.makes.close();
+    list_places(node, inputs);
+  }
+
+  void list_places(const GraphNode& node, std::span<const Port> inputs) {
+    problem_.into.push_back(nothing);
+    const std::uint32_t own = node.result_count == 1 ? storages_.of(node.first_result) : nothing;
+    if (own != nothing && storages_.home(own) == Home::planned && !storages_.is_free(problem_.node.back())) {
+      const std::uint32_t update = storages_.targets().update_of[node.first_result];
+      if (update != nothing) {
+        const std::uint32_t state = state_of(graph_.updates()[update]);
+        if (may_take(node, inputs, state)) problem_.into.back() = state;
+      }
+      for (const Port input : inputs) {
+        const std::uint32_t storage = storages_.of(input);
+        if (storages_.home(storage) == Home::planned && may_take(node, inputs, storage)) problem_.over.add(storage);
+      }
+    }
+    problem_.over.close();
+  }
+
+  bool may_take(const GraphNode& node, std::span<const Port> inputs, std::uint32_t storage) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (storages_.of(inputs[i]) != storage) continue;
+      if (!optimiser::may_write_over(graph_, node, i, storages_.view(inputs[i]), storages_.bytes(storage)))
+        return false;
+    }
+    return true;
+  }
+
+  const core::Graph& graph_;
+  const Storages& storages_;
+  Problem problem_;
+  std::vector<bool> counted_;                // by storage
+  std::vector<std::uint32_t> listed_;        // by storage: last task that lists it among its reads
+  std::vector<std::uint32_t> last_listing_;  // by task: last task that lists it as needed
+  std::vector<std::uint32_t> made_by_;       // by node: the task behind its result, or nothing
+  std::uint32_t last_effect_ = nothing;
+};
+
+}  // namespace
+
+Problem make_problem(const core::Graph& graph, const Storages& storages, std::int64_t alignment) {
+  return Maker(graph, storages, alignment).make();
+}
+
+std::vector<std::uint32_t> nodes_in_order(const core::Graph& graph, const Problem& problem, const Order& order) {
+  std::vector<std::uint32_t> nodes;
+  nodes.reserve(graph.nodes().size());
+  std::vector<bool> is_task(graph.nodes().size(), false);
+  std::vector<bool> placed(graph.nodes().size(), false);
+  for (const std::uint32_t node : problem.node) is_task[node] = true;
+  std::vector<std::uint32_t> chain;
+  // A node that is no task has one input at most: what it looks at is a chain that ends at a task or a leaf.
+  const auto place_with_views = [&](std::uint32_t last) {
+    for (std::uint32_t node = last; !placed[node] && !is_task[node];) {
+      placed[node] = true;
+      chain.push_back(node);
+      if (graph.nodes()[node].input_count == 0) break;
+      node = graph.producer(graph.inputs_of(graph.nodes()[node])[0]);
+    }
+    nodes.insert(nodes.end(), chain.rbegin(), chain.rend());
+    chain.clear();
+  };
+  for (const Task task : order) {
+    const std::uint32_t node = problem.node[task];
+    for (const Port input : graph.inputs_of(graph.nodes()[node])) place_with_views(graph.producer(input));
+    placed[node] = true;
+    nodes.push_back(node);
+  }
+  for (std::uint32_t node = 0; node < graph.nodes().size(); ++node) place_with_views(node);
+  return nodes;
+}
+
+bool is_order(const Problem& problem, const Order& order) {
+  std::vector<bool> done(problem.tasks(), false);
+  for (const Task task : order) {
+    if (task >= problem.tasks() || done[task]) return false;
+    for (const Task needed : problem.before[task]) {
+      if (!done[needed]) return false;
+    }
+    done[task] = true;
+  }
+  return order.size() == problem.tasks();
+}
+
+}  // namespace tyto::schedule

@@ -1,0 +1,105 @@
+// What there is to put in order: tasks that run kernels, the storages they make and read, and what each order costs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "optimiser/storage/storages.hpp"
+#include "tyto/memory.hpp"
+
+namespace tyto::schedule {
+
+using Task = std::uint32_t;
+using Order = std::vector<Task>;
+inline constexpr std::uint32_t nothing = UINT32_MAX;
+
+/// Lists of numbers, one list an owner, in one piece of memory.
+class Lists {
+ public:
+  std::span<const std::uint32_t> operator[](std::size_t owner) const {
+    return {items_.data() + begin_[owner], begin_[owner + 1] - begin_[owner]};
+  }
+  std::size_t owners() const { return begin_.size() - 1; }
+  std::size_t items() const { return items_.size(); }
+
+  void add(std::uint32_t item) { items_.push_back(item); }
+  /// The items added since belong to the next owner.
+  void close() { begin_.push_back(static_cast<std::uint32_t>(items_.size())); }
+  /// Owner and item change places: which owners list each of `count` items.
+  Lists turned(std::size_t count) const;
+
+ private:
+  std::vector<std::uint32_t> begin_{0};
+  std::vector<std::uint32_t> items_;
+};
+
+/// Nodes without a kernel (leaves, views) are no tasks: they go along with what they look at. Tasks are numbered in the
+/// recorded order. Storages that take no room in the arena and are not written over have no readers here.
+struct Problem {
+  std::vector<std::uint32_t> node;      // of each task
+  Lists before;                         // tasks whose results a task needs, each once
+  Lists after;                          // the same turned round
+  Lists makes;                          // storages
+  Lists reads;                          // storages, each once
+  Lists over;                           // storages that a task's result may be written over, in order of preference
+  std::vector<std::uint32_t> into;      // by task: storage of the state that its result may be written into, or nothing
+  std::vector<std::int64_t> workspace;  // by task
+  std::vector<std::int64_t> bytes;      // by storage; 0 where it takes no room
+  std::vector<std::uint32_t> readers;   // by storage: tasks, and one more when it is read at the end of the run
+  Lists readers_of;                     // by storage: the tasks
+  std::vector<std::uint32_t> maker;     // by storage: the task, or nothing
+
+  std::size_t tasks() const { return node.size(); }
+  std::size_t storages() const { return bytes.size(); }
+};
+
+/// Sizes are rounded up to `alignment`, as they will be in the arena.
+Problem make_problem(const core::Graph& graph, const optimiser::Storages& storages, std::int64_t alignment = 64);
+
+/// Nodes in an order of tasks: each leaf and view right before the first task that needs it, the others at the end.
+std::vector<std::uint32_t> nodes_in_order(const core::Graph& graph, const Problem& problem, const Order& order);
+
+/// Runs tasks one by one and keeps count of the bytes alive, as the executable will place them.
+class Simulation {
+ public:
+  explicit Simulation(const Problem& problem);
+
+  /// Bytes alive while the task runs. A task's inputs must have run before.
+  std::int64_t run(Task task);
+  /// Bytes alive between tasks.
+  std::int64_t live() const { return live_; }
+  std::uint32_t remaining(std::uint32_t storage) const { return remaining_[storage]; }
+  /// Bytes that a storage takes now: none before it is made, after its last reader, or inside a state's memory.
+  std::int64_t room(std::uint32_t storage) const { return room_[storage]; }
+  /// The storage that the last task's result was written over; nothing for none.
+  std::uint32_t taken_over() const { return taken_over_; }
+  /// True when the last task's result was written into a state's memory.
+  bool into_state() const { return into_state_; }
+
+ private:
+  const Problem& problem_;
+  std::vector<std::uint32_t> remaining_;
+  std::vector<std::int64_t> room_;
+  std::int64_t live_ = 0;
+  std::uint32_t taken_over_ = nothing;
+  bool into_state_ = false;
+};
+
+struct Footprint {
+  std::int64_t peak = 0;
+  std::size_t at = 0;  // position of the first task at which it is reached
+};
+
+Footprint footprint(const Problem& problem, const Order& order);
+
+/// No order has a lower peak: what the hungriest task needs by itself.
+std::int64_t lower_bound(const Problem& problem);
+
+/// The blocks that the order asks the memory planner for; time is the position in the order. Ids are storages.
+std::vector<Block> blocks_of(const Problem& problem, const Order& order, std::int64_t alignment = 64);
+
+/// True when every task stands once and after what it needs.
+bool is_order(const Problem& problem, const Order& order);
+
+}  // namespace tyto::schedule

@@ -1,0 +1,115 @@
+// The cost model: which storages are alive while each task runs, with results in place and states updated in place.
+#include <algorithm>
+
+#include "optimiser/schedule/problem.hpp"
+
+namespace tyto::schedule {
+
+Simulation::Simulation(const Problem& problem)
+    : problem_(problem), remaining_(problem.readers), room_(problem.storages(), 0) {}
+
+std::int64_t Simulation::run(Task task) {
+  const std::span<const std::uint32_t> reads = problem_.reads[task];
+  taken_over_ = nothing;
+  into_state_ = false;
+  if (const std::uint32_t state = problem_.into[task]; state != nothing) {
+    const bool own = std::find(reads.begin(), reads.end(), state) != reads.end();
+    into_state_ = remaining_[state] == (own ? 1U : 0U);
+  }
+  if (!into_state_) {
+    for (const std::uint32_t storage : problem_.over[task]) {
+      if (remaining_[storage] != 1 || room_[storage] == 0) continue;
+      taken_over_ = storage;
+      room_[problem_.makes[task][0]] = room_[storage];
+      room_[storage] = 0;
+      break;
+    }
+    if (taken_over_ == nothing) {
+      for (const std::uint32_t storage : problem_.makes[task]) {
+        room_[storage] = problem_.bytes[storage];
+        live_ += problem_.bytes[storage];
+      }
+    }
+  }
+  const std::int64_t during = live_ + problem_.workspace[task];
+  for (const std::uint32_t storage : reads) {
+    if (--remaining_[storage] != 0) continue;
+    live_ -= room_[storage];
+    room_[storage] = 0;
+  }
+  for (const std::uint32_t storage : problem_.makes[task]) {
+    if (remaining_[storage] != 0) continue;
+    live_ -= room_[storage];
+    room_[storage] = 0;
+  }
+  return during;
+}
+
+Footprint footprint(const Problem& problem, const Order& order) {
+  Simulation simulation(problem);
+  Footprint out;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::int64_t during = simulation.run(order[i]);
+    if (during > out.peak) out = {during, i};
+  }
+  return out;
+}
+
+std::int64_t lower_bound(const Problem& problem) {
+  std::int64_t bound = 0;
+  for (Task task = 0; task < problem.tasks(); ++task) {
+    std::int64_t needed = problem.workspace[task];
+    for (const std::uint32_t storage : problem.reads[task]) {
+      // A new value that may have been written into its state's memory takes no room.
+      const std::uint32_t maker = problem.maker[storage];
+      if (maker == nothing || problem.into[maker] == nothing) needed += problem.bytes[storage];
+    }
+    if (problem.into[task] == nothing && problem.over[task].empty()) {
+      for (const std::uint32_t storage : problem.makes[task]) needed += problem.bytes[storage];
+    }
+    bound = std::max(bound, needed);
+  }
+  return bound;
+}
+
+std::vector<Block> blocks_of(const Problem& problem, const Order& order, std::int64_t alignment) {
+  constexpr std::size_t no_block = SIZE_MAX;
+  std::vector<Block> blocks;
+  std::vector<std::size_t> block_of(problem.storages(), no_block);
+  Simulation simulation(problem);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Task task = order[i];
+    const auto now = static_cast<std::int64_t>(i);
+    simulation.run(task);
+    for (const std::uint32_t storage : problem.makes[task]) {
+      if (simulation.into_state()) continue;
+      if (simulation.taken_over() != nothing) {
+        block_of[storage] = block_of[simulation.taken_over()];
+        continue;
+      }
+      block_of[storage] = blocks.size();
+      blocks.push_back(
+          {.id = storage, .lower = now, .upper = now + 1, .size = problem.bytes[storage], .alignment = alignment});
+    }
+    for (const auto list : {problem.reads[task], problem.makes[task]}) {
+      for (const std::uint32_t storage : list) {
+        if (block_of[storage] != no_block) blocks[block_of[storage]].upper = now + 1;
+      }
+    }
+    if (problem.workspace[task] != 0) {
+      blocks.push_back({.id = static_cast<std::int64_t>(problem.storages() + task),
+                        .lower = now,
+                        .upper = now + 1,
+                        .size = problem.workspace[task],
+                        .alignment = alignment});
+    }
+  }
+  // What is read at the end of the run lives until then.
+  for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
+    if (block_of[storage] == no_block || simulation.remaining(storage) == 0) continue;
+    blocks[block_of[storage]].upper = static_cast<std::int64_t>(order.size());
+  }
+  return blocks;
+}
+
+}  // namespace tyto::schedule

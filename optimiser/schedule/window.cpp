@@ -1,0 +1,190 @@
+// Subset dynamic programming: one level a task, sets at or above the incumbent dropped, the rest kept by set.
+#include "optimiser/schedule/window.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+namespace tyto::schedule {
+
+namespace {
+
+using Mask = std::uint64_t;
+
+/// A storage as the window sees it.
+struct Life {
+  Mask readers = 0;        // tasks of the window
+  bool ends_here = false;  // nobody reads it after the window
+  std::int64_t room = 0;   // once made
+};
+
+/// A task of the window; storages are numbers among lives.
+struct Member {
+  Mask needs = 0;
+  std::int64_t makes = 0;   // bytes
+  std::int64_t unread = 0;  // bytes made that nobody reads
+  std::int64_t workspace = 0;
+  std::vector<std::uint32_t> reads;
+  std::vector<std::uint32_t> over;
+  std::uint32_t into = nothing;
+};
+
+/// One way to have done a set of tasks. The bytes alive differ between ways: an update may have been in place or not.
+struct Way {
+  Mask done = 0;
+  std::int64_t peak = 0;
+  std::int64_t live = 0;
+  std::uint32_t from = 0;  // the way before, on the level before
+  std::uint32_t task = 0;  // position in the window of the task run last
+};
+
+class Search {
+ public:
+  Search(const Problem& problem, const Simulation& start, std::span<const Task> window)
+      : problem_(problem), start_(start), window_(window), members_(window.size()) {
+    std::unordered_map<Task, std::uint32_t> place;
+    for (std::uint32_t i = 0; i < window.size(); ++i) place.emplace(window[i], i);
+    for (std::uint32_t i = 0; i < window.size(); ++i) {
+      const Task task = window[i];
+      Member& member = members_[i];
+      member.workspace = problem.workspace[task];
+      for (const Task needed : problem.before[task]) {
+        if (const auto found = place.find(needed); found != place.end()) member.needs |= Mask{1} << found->second;
+      }
+      for (const std::uint32_t storage : problem.makes[task]) {
+        member.makes += problem.bytes[storage];
+        if (problem.readers[storage] == 0) member.unread += problem.bytes[storage];
+        lives_[life_of(storage)].room = problem.bytes[storage];
+      }
+      for (const std::uint32_t storage : problem.reads[task]) {
+        member.reads.push_back(life_of(storage));
+        lives_[member.reads.back()].readers |= Mask{1} << i;
+      }
+      for (const std::uint32_t storage : problem.over[task]) member.over.push_back(life_of(storage));
+      if (problem.into[task] != nothing) member.into = life_of(problem.into[task]);
+    }
+    for (const auto& [storage, number] : number_of_) {
+      lives_[number].ends_here =
+          start.remaining(storage) == static_cast<std::uint32_t>(std::popcount(lives_[number].readers));
+    }
+  }
+
+  std::optional<Order> run(std::int64_t incumbent, std::int64_t live_after, WindowEffort& effort) {
+    std::vector<std::vector<Way>> levels{{Way{0, 0, start_.live(), 0, 0}}};
+    std::size_t kept = 1;
+    while (levels.size() <= window_.size()) {
+      std::vector<Way> next;
+      std::unordered_map<Mask, std::vector<std::uint32_t>> by_set;
+      const std::vector<Way>& level = levels.back();
+      for (std::uint32_t from = 0; from < level.size(); ++from) {
+        candidates(level[from], effort);
+        for (Way& way : ways_) {
+          way.from = from;
+          if (way.peak < incumbent) keep(way, next, by_set[way.done]);
+        }
+        if (kept + next.size() > effort.states) return std::nullopt;
+      }
+      kept += next.size();
+      if (next.empty()) return std::nullopt;
+      levels.push_back(std::move(next));
+    }
+    const Way* best = nullptr;
+    for (const Way& way : levels.back()) {
+      if (way.live <= live_after && (best == nullptr || way.peak < best->peak)) best = &way;
+    }
+    if (best == nullptr) return std::nullopt;
+    Order order(window_.size());
+    for (std::size_t level = levels.size() - 1; level > 0; --level) {
+      order[level - 1] = window_[best->task];
+      best = &levels[level - 1][best->from];
+    }
+    return order;
+  }
+
+ private:
+  std::uint32_t life_of(std::uint32_t storage) {
+    const auto [found, fresh] = number_of_.emplace(storage, static_cast<std::uint32_t>(lives_.size()));
+    if (fresh) lives_.push_back({0, false, start_.room(storage)});
+    return found->second;
+  }
+
+  // A task that leaves no more bytes alive and raises no peak may as well run at once, whatever follows: what it frees
+  // now it would free later too, and others never profit from its waiting. Then it is the only candidate.
+  void candidates(const Way& way, WindowEffort& effort) {
+    ways_.clear();
+    for (std::uint32_t i = 0; i < window_.size(); ++i) {
+      if ((way.done >> i & 1) != 0 || (members_[i].needs & ~way.done) != 0) continue;
+      ++effort.visited;
+      const bool in_state = goes_into_state(way, i);
+      const Way next = step(way, i, in_state);
+      if (next.live <= way.live && next.peak <= way.peak && (in_state || members_[i].into == nothing)) {
+        ways_.assign(1, next);
+        return;
+      }
+      ways_.push_back(next);
+    }
+  }
+
+  // Ways of one set of which none is better in both respects.
+  static void keep(const Way& way, std::vector<Way>& next, std::vector<std::uint32_t>& same) {
+    for (const std::uint32_t other : same) {
+      if (next[other].peak <= way.peak && next[other].live <= way.live) return;
+      if (way.peak <= next[other].peak && way.live <= next[other].live) {
+        next[other] = way;
+        return;
+      }
+    }
+    same.push_back(static_cast<std::uint32_t>(next.size()));
+    next.push_back(way);
+  }
+
+  /// True when the tasks `own` are all readers that a storage still has when `done` is done.
+  static bool read_only_by(Mask own, const Life& life, Mask done) {
+    return life.ends_here && (life.readers & ~done) == own;
+  }
+
+  bool goes_into_state(const Way& way, std::uint32_t i) const {
+    if (members_[i].into == nothing) return false;
+    const Life& state = lives_[members_[i].into];
+    return read_only_by(state.readers & (Mask{1} << i), state, way.done);
+  }
+
+  Way step(const Way& way, std::uint32_t i, bool in_state) const {
+    const Member& member = members_[i];
+    const Mask bit = Mask{1} << i;
+    Way out{way.done | bit, way.peak, way.live, 0, i};
+    std::int64_t during = way.live + member.workspace;
+    if (!in_state) {
+      during += member.makes;
+      for (const std::uint32_t number : member.over) {
+        if (!read_only_by(bit, lives_[number], way.done) || lives_[number].room == 0) continue;
+        during -= lives_[number].room;
+        break;
+      }
+      out.live += member.makes - member.unread;
+    }
+    for (const std::uint32_t number : member.reads) {
+      if (read_only_by(bit, lives_[number], way.done)) out.live -= lives_[number].room;
+    }
+    out.peak = std::max(out.peak, during);
+    return out;
+  }
+
+  const Problem& problem_;
+  const Simulation& start_;
+  std::span<const Task> window_;
+  std::vector<Member> members_;
+  std::vector<Life> lives_;
+  std::unordered_map<std::uint32_t, std::uint32_t> number_of_;  // of storages among lives
+  std::vector<Way> ways_;
+};
+
+}  // namespace
+
+std::optional<Order> best_window(const Problem& problem, const Simulation& start, std::span<const Task> window,
+                                 std::int64_t incumbent, std::int64_t live_after, WindowEffort& effort) {
+  if (window.size() > most_in_window) return std::nullopt;
+  return Search(problem, start, window).run(incumbent, live_after, effort);
+}
+
+}  // namespace tyto::schedule
