@@ -248,6 +248,7 @@ std::span<const OpDef> index_operators() {
        .doc = "A tensor with what lies at coordinates replaced.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
+       .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter>,
        .gradient = scatter_gradient},
       {.id = OpId::scatter_add,
@@ -255,6 +256,7 @@ std::span<const OpDef> index_operators() {
        .doc = "A tensor with values added at coordinates.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
+       .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter_add>,
        .gradient = scatter_add_gradient},
   };

@@ -230,6 +230,27 @@ T write_part(const T& x, const std::vector<Index>& entries, const T& v) {
   return placed(x, selected, transpose(written, inverse(order)));
 }
 
+// Writes the part into x's own memory where x is nobody else's: then `x(i) = v` costs what v does.
+bool overwritten(const Value& x, const std::vector<Index>& entries, const Value& v) {
+  if (!x || !v || core::mode_of({&x, 1}) != core::Mode::eager) return false;
+  const Selected selected = select(x.shape(), entries);
+  if (selected.tensors.empty()) {
+    const T part = reshape(fitted(v, selected.shape, x.dtype()), selected.slice.count);
+    const Value operand = core::resolve(part);
+    return core::overwrite(x, OpId::set_slice, selected.slice, {&operand, 1});
+  }
+  // Positions by tensors: where they count the leading axes of the whole of x.
+  const IntList order = indexed_first(selected);
+  if (!is_whole(selected, x.shape()) || selected.shape != x.shape() || !std::is_sorted(order.begin(), order.end())) {
+    return false;
+  }
+  Shape shape = selected.tensors[0].shape();
+  for (std::size_t i = selected.tensors.size(); i < x.shape().size(); ++i) shape.push_back(x.shape()[i]);
+  std::vector<Value> operands{core::resolve(fitted(v, shape, x.dtype()))};
+  for (const T& tensor : selected.tensors) operands.push_back(core::resolve(tensor));
+  return core::overwrite(x, OpId::scatter, core::NoAttributes{}, operands);
+}
+
 }  // namespace
 
 template <class M>
@@ -269,7 +290,11 @@ Selection<M>::Selection(Tensor<M>& owner, std::vector<Index> entries)
 
 template <class M>
 void Selection<M>::operator=(const Tensor<M>& replacement) && {
-  *owner_ = set(*owner_, entries_, replacement);
+  // The part that was read for the left side is wanted no more; it would share the owner's memory.
+  const Tensor<M> value = replacement;
+  static_cast<Tensor<M>&>(*this) = Tensor<M>();
+  if (overwritten(owner_->value(), entries_, value.value())) return;
+  *owner_ = set(*owner_, entries_, value);
 }
 template class Selection<Eager>;
 template class Selection<Lazy>;

@@ -120,6 +120,11 @@ Value emit(Mode mode, OpId op, Attributes attributes, std::initializer_list<Valu
   return emit_resolved(mode, op, std::move(attributes), {inputs.begin(), inputs.size()});
 }
 
+bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) {
+  const Mode mode = std::max(mode_of({&first, 1}), mode_of(others));
+  return builder_of(mode).overwrite(first, op, attributes, others);
+}
+
 Value result(const Value& first, std::uint32_t index) { return Value(first.node(), index); }
 
 Value constant(Mode mode, Array array) {

@@ -20,6 +20,9 @@ class Builder {
   virtual ~Builder() = default;
   /// Applies an operator whose operands are of the right count and types. Returns its first result.
   virtual Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) = 0;
+  /// Makes the result over `first`'s memory, which the operator must allow (InPlace::first_input). False, with nothing
+  /// done, where a node is to be recorded or somebody else could see that memory.
+  virtual bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) = 0;
 };
 
 /// The builder of a mode. Defined in engine/run.
@@ -32,6 +35,10 @@ Value emit(OpId op, Attributes attributes, std::initializer_list<Value> inputs);
 
 /// Applies an operator without inputs, or with inputs of no mode, in a given mode.
 Value emit(Mode mode, OpId op, Attributes attributes, std::initializer_list<Value> inputs = {});
+
+/// For `x(i) = v`: in eager mode writes just the part into the first operand, when the handle given here is all that
+/// holds it; see Builder::overwrite.
+bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others);
 
 /// The other results of the node that `first` is the first result of.
 Value result(const Value& first, std::uint32_t index);

@@ -86,8 +86,10 @@ constexpr Traits traits(std::uint32_t flags = 0) { return Traits{flags, {}, {}, 
 
 /// Whether the result may be written over an input's memory.
 enum class InPlace : std::uint8_t {
-  none,        // the kernel reads inputs after it has begun to write
-  same_index,  // element i of the result needs only element i of the input: shapes and layouts must agree
+  none,         // the kernel reads inputs after it has begun to write
+  same_index,   // element i of the result needs only element i of the input: shapes and layouts must agree
+  first_input,  // the result is the first input with a part replaced: there only the part is written; nothing else that
+                // is read may lie there
 };
 
 /// What a gradient rule sees: the node's operands and results, and the gradients of the results (empty when zero).

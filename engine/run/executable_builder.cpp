@@ -186,7 +186,8 @@ ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place,
   return copy;
 }
 
-// True when every reader that the storage still has is an input of this node, read element by element.
+// True when every reader that the storage still has is an input of this node that may be written over. A dense copy
+// made for this node has none but it.
 bool ExecutableBuilder::may_overwrite(const GraphNode& node, std::span<const Place> inputs,
                                       std::uint32_t storage) const {
   std::uint32_t due = 0;
@@ -195,7 +196,7 @@ bool ExecutableBuilder::may_overwrite(const GraphNode& node, std::span<const Pla
     if (!optimiser::may_write_over(graph_, node, i, inputs[i].view, target_.storages_[storage].bytes)) return false;
     ++due;
   }
-  return storage_readers_[storage] == due;
+  return storage_readers_[storage] == due || (due != 0 && storage_readers_[storage] == 0);
 }
 
 // Order of preference: the output's own buffer, the state's memory, a dying input's memory, fresh memory.

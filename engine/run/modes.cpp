@@ -1,6 +1,7 @@
 // The two modes: the recorder notes an operator down, the interpreter also runs it and lets go of its inputs.
 #include "engine/core/builder.hpp"
 #include "engine/run/evaluate.hpp"
+#include "engine/run/overwrite.hpp"
 
 namespace tyto::core {
 
@@ -25,6 +26,7 @@ class Recorder final : public Builder {
     track(*value.node());
     return value;
   }
+  bool overwrite(const Value&, OpId, const Attributes&, std::span<const Value>) override { return false; }
 };
 
 class Interpreter final : public Builder {
@@ -36,6 +38,9 @@ class Interpreter final : public Builder {
     run::apply(*value.node());
     if (!track(*value.node())) value.node()->drop_inputs();
     return value;
+  }
+  bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) override {
+    return run::overwrite(first, op, attributes, others);
   }
 
  private:

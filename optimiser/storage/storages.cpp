@@ -37,7 +37,9 @@ Targets choose_targets(const core::Graph& graph, bool outputs_in_place) {
 
 bool may_write_over(const core::Graph& graph, const GraphNode& node, std::size_t slot, const View& input_view,
                     std::size_t storage_bytes) {
-  if (core::definition(node.op).in_place != core::InPlace::same_index || node.result_count != 1) return false;
+  const core::InPlace rule = core::definition(node.op).in_place;
+  if (rule == core::InPlace::none || node.result_count != 1) return false;
+  if (rule == core::InPlace::first_input && slot != 0) return false;
   const Port input = graph.inputs_of(node)[slot];
   return storage_bytes == bytes_of(graph, node.first_result) &&
          graph.type(input).shape == graph.type(node.first_result).shape && core::is_dense(input_view) &&

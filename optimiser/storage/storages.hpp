@@ -24,8 +24,9 @@ struct Targets {
 Targets choose_targets(const core::Graph& graph, bool outputs_in_place = true);
 
 /// Whether the only result of a node may be written over input `slot`, as far as that does not depend on the order:
-/// element i of the result needs only element i of the input, which fills its storage. What remains to be seen is that
-/// nobody reads the storage afterwards.
+/// element i of the result needs only element i of the input, or the input is the first, of which a part is replaced;
+/// and the input fills its storage. What remains to be seen is that nobody reads the storage afterwards and that every
+/// other slot that lies there may be written over, too.
 bool may_write_over(const core::Graph& graph, const core::GraphNode& node, std::size_t slot,
                     const core::View& input_view, std::size_t storage_bytes);
 
