@@ -41,6 +41,7 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
 }
 
 const Value& resolve(const Value& value) {
+  if (!value) throw GraphError("an empty tensor (default-constructed or moved from) is used");
   if (value.node()->op() != OpId::state) return value;
   const auto& state = std::get<StateAttributes>(attributes_of(value)).state;
   touch(state);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/attributes.hpp"
+#include "engine/core/tape.hpp"
 #include "tyto/value.hpp"
 
 namespace tyto::core {
@@ -58,9 +59,11 @@ class Node {
   /// Forgets the inputs, so that what only this node needed is freed.
   void drop_inputs();
 
-  /// A gradient is being taken of something this node depends on: keep the inputs.
-  bool tracked() const { return tracked_; }
-  void set_tracked(bool tracked) { tracked_ = tracked; }
+  /// A gradient is being taken with respect to something this node depends on: keep the inputs.
+  bool tracked() const { return tape_ != 0 && is_recording(tape_); }
+  /// The outermost of the tapes that were recording what this node depends on when it was made; it ends last.
+  TapeId tape() const { return tape_; }
+  void set_tape(TapeId tape) { tape_ = tape; }
 
   std::uint32_t references() const { return references_.load(std::memory_order_relaxed); }
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -80,8 +83,8 @@ class Node {
   std::atomic<std::uint32_t> references_{0};
   OpId op_;
   Mode mode_;
-  bool tracked_ = false;
   bool symbolic_ = false;
+  TapeId tape_ = 0;
   std::uint32_t input_count_ = 0;
   std::uint32_t result_count_ = 0;
   std::uint64_t sequence_;

@@ -48,7 +48,7 @@ void collect(Walk& walk, std::span<const Value> results, std::span<const Value> 
             [](const Node* a, const Node* b) { return a->sequence() > b->sequence(); });
 }
 
-void apply_rule(Walk& walk, Node& node) {
+void apply_rule(Walk& walk, Node& node, core::TapeId tape) {
   const auto found = walk.gradients.find(&node);
   if (found == walk.gradients.end()) return;
   const std::vector<Value> gradients = std::move(found->second);
@@ -60,6 +60,7 @@ void apply_rule(Walk& walk, Node& node) {
   const auto needed = std::make_unique<bool[]>(count);
   for (std::size_t i = 0; i < count; ++i) needed[i] = node.inputs()[i].node()->tracked();
   const std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
+  const core::TapePause pause(tape);
   const std::vector<Value> found_gradients =
       def.gradient({node.attributes(), inputs, results, gradients, {needed.get(), count}});
   for (std::size_t i = 0; i < found_gradients.size(); ++i) {
@@ -69,20 +70,27 @@ void apply_rule(Walk& walk, Node& node) {
 
 }  // namespace
 
+Tape::Tape() : id_(core::open_tape()) {}
+
 Value Tape::track(const Value& value) {
-  const Value& current = core::resolve(value);
+  const Value current = core::resolve(value);
   if (!is_floating(current.dtype())) {
     throw TypeError(core::text("grad: a gradient with respect to a tensor of ", current.dtype(), " does not exist"));
   }
+  // The same thing listed twice has the whole gradient both times.
+  for (const Value& target : targets_) {
+    if (!same_value(target, current)) continue;
+    targets_.push_back(current);
+    return current;
+  }
   Value alias = core::emit(OpId::alias, core::NoAttributes{}, {core::cast_to(current, current.dtype())});
-  alias.node()->set_tracked(true);
+  if (alias.node()->tape() == 0) alias.node()->set_tape(id_);
   targets_.push_back(alias);
   return alias;
 }
 
 void Tape::track_state(const Value& handle) {
   if (!handle || handle.node()->op() != OpId::state) {
-    targets_.push_back(handle);
     throw GraphError("value_and_grad: the parameters must be variables (Tensor::variable)");
   }
   const auto& state = std::get<core::StateAttributes>(core::attributes_of(handle)).state;
@@ -99,11 +107,16 @@ Tape::~Tape() {
       if (same_value(state->current(), target)) state->set_current(states_[i].second);
     }
   }
-  for (const Value& target : targets_) {
-    Node* node = target.node();
-    const bool outer = !node->inputs().empty() && node->inputs()[0].node()->tracked();
-    node->set_tracked(outer);
-    if (!outer && node->evaluated()) node->drop_inputs();
+  core::close_tape(id_);
+  std::vector<Value> stack = std::move(roots_);
+  stack.insert(stack.end(), targets_.begin(), targets_.end());
+  while (!stack.empty()) {
+    const Value value = std::move(stack.back());
+    stack.pop_back();
+    Node* node = value.node();
+    if (node->tape() == 0 || node->tracked() || !node->evaluated()) continue;
+    stack.insert(stack.end(), node->inputs().begin(), node->inputs().end());
+    node->drop_inputs();
   }
 }
 
@@ -112,6 +125,9 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
   std::vector<Value> roots;
   for (const Value& result : results) roots.push_back(core::resolve(result));
   collect(walk, roots, targets_);
+  for (const Value& root : roots) {
+    if (roots_.empty() || !same_value(roots_.back(), root)) roots_.push_back(root);
+  }
   for (std::size_t i = 0; i < roots.size(); ++i) {
     Value weight;
     if (i < cotangents.size()) {
@@ -125,7 +141,7 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
     }
     add(walk, roots[i], weight);
   }
-  for (Node* node : walk.nodes) apply_rule(walk, *node);
+  for (Node* node : walk.nodes) apply_rule(walk, *node, id_);
   std::vector<Value> out;
   for (const Value& target : targets_) {
     const auto found = walk.gradients.find(target.node());
@@ -146,14 +162,19 @@ void check_scalar(const char* function, const Value& loss) {
 }
 
 // The gradient of results weighted by w is linear in w; its own gradient along the tangents is the derivative.
-std::vector<Value> push_forward(Tape& tape, const std::vector<Value>& results, const std::vector<Value>& tangents) {
+std::vector<Value> Tape::push_forward(const std::vector<Value>& results, const std::vector<Value>& tangents) {
+  if (targets_.size() != tangents.size()) {
+    throw GraphError(core::text("jvp: ", tangents.size(), " tangents for ", targets_.size(), " inputs"));
+  }
+  for (std::size_t i = 0; i < tangents.size(); ++i) {
+    if (tangents[i].shape() == targets_[i].shape()) continue;
+    throw ShapeError(core::text("jvp: tangent ", tangents[i].shape(), " for an input of shape ", targets_[i].shape()));
+  }
   Tape outer;
   std::vector<Value> weights;
   for (const Value& result : results) weights.push_back(outer.track(zeros_like(AnyTensor(result))));
-  const std::vector<Value> pulled = tape.gradients(results, weights);
-  if (pulled.size() != tangents.size()) {
-    throw GraphError(core::text("jvp: ", tangents.size(), " tangents for ", pulled.size(), " inputs"));
-  }
+  const std::vector<Value> pulled = gradients(results, weights);
+  const core::TapePause pause(id_);
   return outer.gradients(pulled, tangents);
 }
 

@@ -50,11 +50,19 @@ void BoundSession::bind_state(std::uint32_t input) {
 
 void BoundSession::run() {
   const core::Graph& graph = session_.executable().graph();
+  const auto kept = [](const core::GraphInput& input) {
+    return input.generator || (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder);
+  };
+  // A run that lacks an input leaves states and the random sequence as they were.
+  for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    if (!kept(graph.inputs()[i])) session_.require(i);
+  }
+  const Generator sequence = advance_generator(graph.draws());
   for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
     const core::GraphInput& input = graph.inputs()[i];
     if (input.generator) {
-      session_.bind(i, key_of(advance_generator(graph.draws())));
-    } else if (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder) {
+      session_.bind(i, key_of(sequence));
+    } else if (kept(input)) {
       bind_state(i);
     }
   }

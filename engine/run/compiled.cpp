@@ -17,20 +17,20 @@ namespace tyto::run {
 
 namespace {
 
-thread_local bool trace_in_progress = false;
+thread_local bool tracing_now = false;
 
 // While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
 class TraceScope {
  public:
   TraceScope() : generator_(generator()), since_(core::next_sequence()) {
-    trace_in_progress = true;
+    tracing_now = true;
     core::observe_states(
         [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
         this);
   }
   ~TraceScope() {
     core::observe_states(nullptr, nullptr);
-    trace_in_progress = false;
+    tracing_now = false;
     for (auto& [state, saved] : touched_) state->set_current(saved.before);
     set_generator(generator_);
   }
@@ -38,6 +38,7 @@ class TraceScope {
   TraceScope& operator=(const TraceScope&) = delete;
 
   std::uint64_t since() const { return since_; }
+  const Generator& sequence() const { return generator_; }
 
   std::vector<StateUpdate> updates() const {
     std::vector<StateUpdate> list;
@@ -81,6 +82,8 @@ struct Signature {
 };
 
 }  // namespace
+
+bool trace_in_progress() { return tracing_now; }
 
 struct CompiledTrace {
   Signature signature;
@@ -135,13 +138,17 @@ class CompiledFunction {
       const TraceScope scope;
       const detail::Results results = function(inputs);
       trace.structure = results.structure;
+      for (std::size_t i = 0; i < results.values.size(); ++i) {
+        if (!results.values[i]) throw GraphError(core::text("compile: result ", i + 1, " is an empty tensor"));
+      }
       const std::vector<StateUpdate> updates = scope.updates();
       traced = run::trace({.outputs = results.values,
                            .updates = updates,
                            .inputs = states,
                            .capture_constants = true,
                            .bind_states = true,
-                           .since = scope.since()});
+                           .since = scope.since(),
+                           .sequence = scope.sequence()});
     }
     auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_);
     trace.session = std::make_unique<BoundSession>(std::move(executable));
@@ -170,7 +177,7 @@ class CompiledFunction {
 
 namespace tyto::detail {
 
-bool tracing() { return run::trace_in_progress; }
+bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
 
 CompiledCore::CompiledCore(CompileOptions options)
     : function_(std::make_shared<run::CompiledFunction>(std::move(options))) {}

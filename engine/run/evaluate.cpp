@@ -121,7 +121,8 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
       for (std::uint32_t i = 0; i < node->results().size(); ++i) wanted.emplace_back(node, i);
       continue;
     }
-    if (node->op() == OpId::read || node->symbolic() || node->references() <= inner[node]) continue;
+    if ((node->op() == OpId::read && node->inputs().empty()) || node->symbolic() || node->references() <= inner[node])
+      continue;
     for (std::uint32_t i = 0; i < node->results().size(); ++i) wanted.emplace_back(node, i);
   }
   return wanted;

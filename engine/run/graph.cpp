@@ -73,6 +73,9 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     }
     updates.emplace_back(state, update.value);
   }
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    if (spec.outputs[i].empty_handle()) throw GraphError(core::text("Graph: output ", i + 1, " is an empty tensor"));
+  }
   state_->outputs.assign(spec.outputs.begin(), spec.outputs.end());
   run::Traced traced = run::trace({.outputs = state_->outputs,
                                    .updates = updates,

@@ -9,14 +9,14 @@ namespace {
 
 // A node on the way from what a gradient is taken of to its result keeps its inputs for the gradient rules.
 bool track(Node& node) {
-  if (definition(node).gradient == nullptr) return false;
+  TapeId tape = 0;
   for (const Value& input : node.inputs()) {
-    if (input.node()->tracked()) {
-      node.set_tracked(true);
-      return true;
-    }
+    const Node& operand = *input.node();
+    if (operand.tracked() && (tape == 0 || operand.tape() < tape)) tape = operand.tape();
   }
-  return false;
+  if (tape == 0 || definition(node).gradient == nullptr) return false;
+  node.set_tape(tape);
+  return true;
 }
 
 class Recorder final : public Builder {

@@ -6,6 +6,7 @@
 
 #include "engine/core/builder.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/trace.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::run {
@@ -56,6 +57,8 @@ Value draw_key(core::Mode mode, std::uint64_t seed, std::uint64_t stream) {
   return core::constant(mode, key_array(seed, stream));
 }
 
+std::uint64_t draw_of_key(const core::Array& key) { return static_cast<const std::uint64_t*>(key.buffer->memory())[1]; }
+
 }  // namespace tyto::run
 
 namespace tyto::core {
@@ -69,14 +72,32 @@ Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<
 
 namespace tyto {
 
-void seed(std::uint64_t value) { run::set_generator({value, 0}); }
+namespace {
+
+// A trace is made once and run often: it cannot keep "begin anew at each call" in mind.
+void refuse_in_trace(const char* function) {
+  if (!run::trace_in_progress()) return;
+  throw GraphError(std::string(function) +
+                   ": a compiled function cannot move the random sequence; do it before the call, or give the draws a "
+                   "key");
+}
+
+}  // namespace
+
+void seed(std::uint64_t value) {
+  refuse_in_trace("seed");
+  run::set_generator({value, 0});
+}
 
 RandomPosition random_position() {
   const run::Generator now = run::generator();
   return {now.seed, now.draws};
 }
 
-void random_position(const RandomPosition& position) { run::set_generator({position.seed, position.draws}); }
+void random_position(const RandomPosition& position) {
+  refuse_in_trace("random_position");
+  run::set_generator({position.seed, position.draws});
+}
 
 // A bijective mixer (splitmix64's finaliser) of seed and index keeps derived keys apart from their parents.
 Key Key::split(std::uint64_t index) const {

@@ -24,5 +24,7 @@ const std::shared_ptr<core::State>& generator_state();
 Value next_draw_key(core::Mode mode);
 /// The same for an explicit key.
 Value draw_key(core::Mode mode, std::uint64_t seed, std::uint64_t stream);
+/// Which draw of its sequence a key stands for.
+std::uint64_t draw_of_key(const core::Array& key);
 
 }  // namespace tyto::run

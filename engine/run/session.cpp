@@ -57,14 +57,16 @@ void Session::bind(std::uint32_t input, const core::Array& array) {
 
 void Session::release_inputs() { inputs_.assign(inputs_.size(), {}); }
 
+void Session::require(std::uint32_t input) const {
+  if (inputs_[input]) return;
+  const core::Graph& graph = executable_->graph();
+  const core::GraphInput& slot = graph.inputs()[input];
+  throw GraphError(core::text("input '", slot.name, "' of shape ", graph.type(slot.port).shape, " was given no value"));
+}
+
 void Session::refresh() {
   const Executable& plan = *executable_;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (!inputs_[i]) {
-      throw GraphError(core::text("input '", plan.graph().inputs()[i].name, "' of shape ",
-                                  plan.graph().type(plan.graph().inputs()[i].port).shape, " was given no value"));
-    }
-  }
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) require(i);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i] && outputs_[i].buffer.use_count() == 1) continue;
     const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);

@@ -20,6 +20,9 @@ class Session {
   /// the device and nobody else's: it is changed by the run.
   void bind(std::uint32_t input, const core::Array& array);
 
+  /// Throws GraphError naming the input when it was given no value.
+  void require(std::uint32_t input) const;
+
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run.
   void run();
 

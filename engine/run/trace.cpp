@@ -39,7 +39,7 @@ class Tracer {
       const Port value = port_of(roots[request_.outputs.size() + i]);
       builder_.add_update(input_of(request_.updates[i].first), value);
     }
-    builder_.set_draws(draws_.size());
+    builder_.set_draws(request_.sequence ? generator().draws - request_.sequence->draws : draws_.size());
     Traced traced{builder_.finish(), std::move(arguments_)};
     traced.arguments.resize(traced.graph.inputs().size());
     return traced;
@@ -113,6 +113,15 @@ class Tracer {
     std::sort(draws_.begin(), draws_.end());
   }
 
+  std::int64_t number_of_draw(const Node& key) const {
+    if (request_.sequence) {
+      return static_cast<std::int64_t>(draw_of_key(key.results()[0].array) - request_.sequence->draws);
+    }
+    return std::lower_bound(draws_.begin(), draws_.end(),
+                            std::pair<std::uint64_t, const Node*>(key.sequence(), nullptr)) -
+           draws_.begin();
+  }
+
   std::uint32_t input_of(const std::shared_ptr<core::State>& state) {
     const auto [place, fresh] = inputs_.emplace(state.get(), 0);
     if (fresh) {
@@ -164,10 +173,7 @@ class Tracer {
     if (node.label() != nullptr) label = std::make_shared<const std::string>(*node.label());
     if (core::definition(node).is(core::Traits::random) && is_draw_key(*node.inputs()[0].node())) {
       auto draw = std::get<core::RandomAttributes>(*attributes);
-      const auto found =
-          std::lower_bound(draws_.begin(), draws_.end(),
-                           std::pair<std::uint64_t, const Node*>(node.inputs()[0].node()->sequence(), nullptr));
-      draw.draw = found - draws_.begin();
+      draw.draw = number_of_draw(*node.inputs()[0].node());
       attributes = std::make_shared<const core::Attributes>(draw);
     }
     return builder_.add(node.op(), std::move(attributes), inputs, types, std::move(label));

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/core/graph.hpp"
+#include "engine/run/random.hpp"
 
 namespace tyto::run {
 
@@ -25,6 +27,9 @@ struct TraceRequest {
   bool bind_states = true;
   /// Nodes recorded before this one belong to the surroundings: they are evaluated and captured, not repeated each run.
   std::uint64_t since = 0;
+  /// Where the random sequence stood when recording began: every draw since then counts, those that nothing uses
+  /// included, so that a run takes as many as plain execution would. Without it only draws in use count.
+  std::optional<Generator> sequence = {};
 };
 
 struct Traced {
@@ -34,5 +39,8 @@ struct Traced {
 };
 
 Traced trace(const TraceRequest& request);
+
+/// True while a function is being traced on this thread.
+bool trace_in_progress();
 
 }  // namespace tyto::run

@@ -1,6 +1,7 @@
 // Gradients as functions of functions: grad, value_and_grad, vjp, jvp, jacobian, hessian; all nest.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <tuple>
 #include <type_traits>
@@ -17,7 +18,7 @@ namespace detail {
 /// What gradients are taken with respect to. While alive, operations on the tracked values are remembered.
 class Tape {
  public:
-  Tape() = default;
+  Tape();
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -31,15 +32,17 @@ class Tape {
   /// Zeros where a result does not depend on it.
   std::vector<Value> gradients(const std::vector<Value>& results, const std::vector<Value>& cotangents = {});
 
+  /// Derivatives of `results` along tangents of everything tracked, through two reverse passes.
+  std::vector<Value> push_forward(const std::vector<Value>& results, const std::vector<Value>& tangents);
+
  private:
+  std::uint32_t id_;
   std::vector<Value> targets_;
+  std::vector<Value> roots_;                     // what gradients were taken of
   std::vector<std::pair<Value, Value>> states_;  // handle, version before
 };
 
 void check_scalar(const char* function, const Value& loss);
-
-/// Directional derivative of results along tangents of what `inputs` stand for, through two reverse passes.
-std::vector<Value> push_forward(Tape& tape, const std::vector<Value>& results, const std::vector<Value>& tangents);
 
 template <class M>
 const Tensor<M>& loss_of(const Tensor<M>& result) {
@@ -127,7 +130,7 @@ auto jvp(F f, const std::vector<Tensor<M>>& inputs, const std::vector<Tensor<M>>
   for (const Tensor<M>& input : inputs) tracked.emplace_back(tape.track(input));
   const Tensor<M> value = f(tracked);
   const std::vector<Value> directions(tangents.begin(), tangents.end());
-  return std::pair(value, Tensor<M>(detail::push_forward(tape, {value}, directions)[0]));
+  return std::pair(value, Tensor<M>(tape.push_forward({value}, directions)[0]));
 }
 
 /// All first derivatives: jacobian(f)(x) has the shape of f(x) followed by the shape of x.

@@ -133,8 +133,9 @@ struct Results {
   std::shared_ptr<void> structure = {};
 };
 
-/// True while a compiled function is being traced on this thread.
-bool tracing();
+/// True while a compiled function called on this thread is part of something larger: of another one that is being
+/// traced, or of what a gradient is being taken of.
+bool inlined();
 
 /// Traces of one function, by input signature.
 class CompiledCore {
@@ -161,7 +162,7 @@ class Compiled {
   template <class... M>
   auto operator()(const Tensor<M>&... arguments) {
     if constexpr ((std::is_same_v<M, Lazy> && ...) && sizeof...(M) > 0) {
-      if (!detail::tracing()) return call(arguments...);
+      if (!detail::inlined()) return call(arguments...);
     }
     return function_(arguments...);
   }

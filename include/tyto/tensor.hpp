@@ -126,6 +126,12 @@ class Tensor {
   Tensor(std::initializer_list<Nested> data);
   /// Engine's own: a value of any mode as a tensor of this one.
   Tensor(Value value) : value_(std::move(value)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  ~Tensor() = default;
+  // Only to what has a name: `x(0)(1) = v` would write into something that nobody sees, so it does not compile.
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
 
   // Creation, shapes by name: Tensor::zeros({2, 3}).
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
@@ -210,12 +216,12 @@ class Tensor {
 
   /// Part of the tensor: `x(0, slice(1, 5), all, newaxis, ellipsis, tensor)`.
   template <class... I>
-  Tensor operator()(const I&... entries) const {
+  Tensor operator()(const I&... entries) const& {
     return get({Index(entries)...});
   }
   /// The same; in addition `x(index) = v` rebinds x to a copy with that part replaced.
   template <class... I>
-  Selection<Mode> operator()(const I&... entries) {
+  Selection<Mode> operator()(const I&... entries) & {
     return Selection<Mode>(*this, {Index(entries)...});
   }
   Tensor get(const std::vector<Index>& entries) const;
@@ -269,10 +275,10 @@ class Tensor {
   friend Tensor operator~(const Tensor& a) { return bitwise_not(a); }
   friend Tensor operator<<(const Tensor& a, const Tensor& b) { return left_shift(a, b); }
   friend Tensor operator>>(const Tensor& a, const Tensor& b) { return right_shift(a, b); }
-  Tensor& operator+=(const Tensor& b) { return *this = add(*this, b); }
-  Tensor& operator-=(const Tensor& b) { return *this = subtract(*this, b); }
-  Tensor& operator*=(const Tensor& b) { return *this = multiply(*this, b); }
-  Tensor& operator/=(const Tensor& b) { return *this = divide(*this, b); }
+  Tensor& operator+=(const Tensor& b) & { return *this = add(*this, b); }
+  Tensor& operator-=(const Tensor& b) & { return *this = subtract(*this, b); }
+  Tensor& operator*=(const Tensor& b) & { return *this = multiply(*this, b); }
+  Tensor& operator/=(const Tensor& b) & { return *this = divide(*this, b); }
 
   operator const Value&() const { return value_; }
   const Value& value() const { return value_; }

@@ -1,0 +1,32 @@
+// Which gradients are being taken on this thread, so that a node knows whether its inputs are still needed for one.
+#pragma once
+
+#include <cstdint>
+
+namespace tyto::core {
+
+/// Number of a gradient being taken; 0 for none. Tapes of one thread end in the reverse order of their beginning.
+using TapeId = std::uint32_t;
+
+TapeId open_tape();
+void close_tape(TapeId tape);
+
+/// True while operations on what the tape tracks are to be remembered.
+bool is_recording(TapeId tape);
+
+/// True while any gradient is being taken on this thread.
+bool any_tape_open();
+
+/// While alive, the tape remembers nothing: what its own gradients are made of is of no use to it.
+class TapePause {
+ public:
+  explicit TapePause(TapeId tape);
+  ~TapePause();
+  TapePause(const TapePause&) = delete;
+  TapePause& operator=(const TapePause&) = delete;
+
+ private:
+  TapeId tape_;
+};
+
+}  // namespace tyto::core

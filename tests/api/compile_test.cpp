@@ -1,0 +1,270 @@
+// Compiled functions: what a call gives must be what plain execution gives, call after call, in both modes.
+#include <doctest/doctest.h>
+
+#include <tyto/tyto.hpp>
+
+#include "tests/api/numbers.hpp"
+
+using tyto::all;
+using tyto::DType;
+using tyto::slice;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
+
+namespace {
+
+struct Stopped : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace
+
+BOTH_MODES("a compiled function gives for each call what the function gives") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x, Tensor y) { return matmul(x, y) + x.sum(); });
+  const Tensor a = Tensor::arange(4).reshape({2, 2}).astype(DType::f32);
+  const Tensor b = Tensor::eye(2);
+  CHECK(numbers(f(a, b)) == Numbers{6, 7, 8, 9});
+  CHECK(numbers(f(b, b)) == Numbers{3, 2, 2, 3});
+  CHECK(numbers(f(a, b)) == Numbers{6, 7, 8, 9});
+}
+
+BOTH_MODES("one compiled function serves several shapes and types") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x * 2 + static_cast<int>(x.size()); });
+  CHECK(numbers(f(Tensor{1, 2})) == Numbers{4, 6});
+  CHECK(f(Tensor{1, 2}).dtype() == DType::i64);
+  CHECK(numbers(f(Tensor{{1.5, 2.0, 3.0}})) == Numbers{6, 7, 9});
+  CHECK(f(Tensor{1.5}).dtype() == DType::f32);
+  CHECK(numbers(f(Tensor::full({}, 3.0))) == Numbers{7});
+  CHECK(numbers(f(Tensor::zeros({0, 4}))).empty());
+  CHECK(numbers(f(Tensor{1, 2})) == Numbers{4, 6});
+}
+
+BOTH_MODES("more shapes than are kept still give the right results") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x.sum() + static_cast<double>(x.size()); });
+  for (int round = 0; round < 2; ++round) {
+    for (int n = 1; n < 40; ++n) CHECK(f(Tensor::ones({n})).template item<float>() == static_cast<float>(2 * n));
+  }
+}
+
+BOTH_MODES("results come back in the form in which the function returns them") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto pair = tyto::compile([](Tensor x) { return std::pair(x + 1, x.sum()); });
+  auto [next, total] = pair(Tensor{1.0, 2.0});
+  CHECK(numbers(next) == Numbers{2, 3});
+  CHECK(numbers(total) == Numbers{3});
+
+  auto tuple = tyto::compile([](Tensor x) { return std::tuple(x, std::vector<Tensor>{x * 2, x * 3}, x(0)); });
+  auto [same, many, first] = tuple(Tensor{4.0, 5.0});
+  CHECK(numbers(same) == Numbers{4, 5});
+  REQUIRE(many.size() == 2);
+  CHECK(numbers(many[1]) == Numbers{12, 15});
+  CHECK(numbers(first) == Numbers{4});
+
+  auto none = tyto::compile([](Tensor) { return std::vector<Tensor>(); });
+  CHECK(none(Tensor{1.0}).empty());
+}
+
+BOTH_MODES("a function that returns nothing still updates its states") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor total = Tensor::persistent(Tensor::zeros({2}));
+  auto add = tyto::compile([&](Tensor x) { assign(total, total + x); });
+  add(Tensor{1.0, 2.0});
+  add(Tensor{10.0, 20.0});
+  CHECK(numbers(total) == Numbers{11, 22});
+}
+
+BOTH_MODES("results are held across later calls") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return std::vector<Tensor>{x * 2, std::as_const(x)(slice(1, 3)), x}; });
+  std::vector<std::vector<Tensor>> held;
+  for (int i = 0; i < 4; ++i) held.push_back(f(Tensor::full({3}, static_cast<double>(i), DType::f32)));
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto n = static_cast<double>(i);
+    CHECK(numbers(held[i][0]) == Numbers{2 * n, 2 * n, 2 * n});
+    CHECK(numbers(held[i][1]) == Numbers{n, n});
+    CHECK(numbers(held[i][2]) == Numbers{n, n, n});
+  }
+}
+
+BOTH_MODES("the same result twice, and an argument as result, are each their own") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) {
+    const Tensor y = x + 1;
+    return std::vector<Tensor>{y, y, x, x, Tensor::ones({2}), y.reshape({2, 1})};
+  });
+  Tensor argument{1.0, 2.0};
+  std::vector<Tensor> results = f(argument);
+  results[0](0) = 50;
+  argument(1) = 70;
+  CHECK(numbers(results[1]) == Numbers{2, 3});
+  CHECK(numbers(results[2]) == Numbers{1, 2});
+  CHECK(numbers(results[3]) == Numbers{1, 2});
+  CHECK(numbers(results[4]) == Numbers{1, 1});
+  CHECK(numbers(results[5]) == Numbers{2, 3});
+}
+
+BOTH_MODES("what a compiled function captures is read as it is when the function is first called") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor pending = Tensor{1.0, 2.0} * 3.0;
+  const Tensor weights = Tensor::variable(Tensor{10.0, 10.0});
+  auto f = tyto::compile([pending, weights](Tensor x) { return x * pending + weights; });
+  CHECK(numbers(f(Tensor{1.0, 1.0})) == Numbers{13, 16});
+  assign(weights, Tensor{0.0, 0.0});  // a state is read anew at each call
+  CHECK(numbers(f(Tensor{2.0, 2.0})) == Numbers{6, 12});
+  CHECK(numbers(pending) == Numbers{3, 6});
+}
+
+BOTH_MODES("compiled functions may call compiled functions") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor count = Tensor::persistent(Tensor::zeros({}));
+  auto inner = tyto::compile([&](Tensor x) {
+    assign(count, count + 1);
+    return x * 2;
+  });
+  auto outer = tyto::compile([&](Tensor x) { return inner(inner(x)) + count; });
+  CHECK(numbers(outer(Tensor{1.0})) == Numbers{6});
+  CHECK(numbers(outer(Tensor{1.0})) == Numbers{8});
+  CHECK(numbers(inner(Tensor{5.0})) == Numbers{10});
+  CHECK(numbers(count) == Numbers{5});
+}
+
+BOTH_MODES("a call's results may be arguments of the next call") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x * 2 + 1; });
+  Tensor x = Tensor::zeros({3});
+  for (int i = 0; i < 10; ++i) x = f(x);
+  CHECK(numbers(x) == Numbers{1023, 1023, 1023});
+}
+
+BOTH_MODES("an argument may be a view, a borrowed array, a variable or not yet computed") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) {
+    x(0) = -1;
+    return x * 10;
+  });
+  const Tensor base = Tensor::arange(6).astype(DType::f32).reshape({2, 3});
+  CHECK(numbers(f(base.T()(all, 1))) == Numbers{-10, 40, 50});
+  const std::vector<float> mine{7, 8, 9};
+  CHECK(numbers(f(Tensor::borrow(mine.data(), {3}))) == Numbers{-10, 80, 90});
+  CHECK(mine[0] == 7.0f);
+  const Tensor variable = Tensor::variable(Tensor{1.0, 2.0, 3.0});
+  CHECK(numbers(f(variable)) == Numbers{-10, 20, 30});
+  CHECK(numbers(variable) == Numbers{1, 2, 3});
+  CHECK(numbers(f(base(1) + 1)) == Numbers{-10, 50, 60});
+  CHECK(numbers(base) == Numbers{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("a compiled function draws anew at each call, the same numbers in both modes") {
+  const auto run = []<class Mode>(Mode) {
+    using Tensor = tyto::Tensor<Mode>;
+    tyto::seed(11);
+    auto f = tyto::compile([](Tensor x) {
+      const Tensor unused = Tensor::uniform({100});
+      const Tensor noise = Tensor::normal({2});
+      const Tensor more = Tensor::uniform({2});
+      return std::pair(x + more, noise);
+    });
+    Numbers out;
+    for (int i = 0; i < 3; ++i) {
+      const auto [a, b] = f(Tensor{0.0, 0.0});
+      for (const double number : numbers(a)) out.push_back(number);
+      for (const double number : numbers(b)) out.push_back(number);
+      for (const double number : numbers(Tensor::uniform({1}))) out.push_back(number);
+    }
+    CHECK(tyto::random_position().draws == 12);
+    return out;
+  };
+  const Numbers eager = run(tyto::Eager());
+  CHECK(eager == run(tyto::Lazy()));
+  for (std::size_t i = 0; i < eager.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) CHECK(eager[i] != eager[j]);
+  }
+}
+
+BOTH_MODES("keys given by hand make a compiled function repeat itself") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x + Tensor::uniform({2}, {.key = tyto::Key{1, 2}}); });
+  const Numbers first = numbers(f(Tensor{0.0, 0.0}));
+  CHECK(numbers(f(Tensor{0.0, 0.0})) == first);
+  CHECK(numbers(Tensor::uniform({2}, {.key = tyto::Key{1, 2}})) == first);
+}
+
+TEST_CASE("a compiled function cannot start the random sequence anew") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  auto f = tyto::compile([](Tensor x) {
+    tyto::seed(3);
+    return x + Tensor::uniform({1});
+  });
+  CHECK_THROWS_WITH_AS(f(Tensor{0.0}),
+                       "seed: a compiled function cannot move the random sequence; do it before the call, or give the "
+                       "draws a key",
+                       tyto::GraphError);
+}
+
+BOTH_MODES("what a traced function throws leaves states and the random sequence as they were") {
+  using Tensor = tyto::Tensor<Mode>;
+  tyto::seed(2);
+  const Tensor a = Tensor::variable(Tensor{1.0});
+  const Tensor b = Tensor::variable(Tensor{5.0});
+  bool stop = true;
+  auto f = tyto::compile([&](Tensor x) {
+    const Tensor drawn = Tensor::uniform({1});
+    if (stop) throw Stopped("on the way");
+    assign(a, a + x + 0.0 * drawn);
+    assign(b, a * 2);
+    return a + b;
+  });
+  const std::uint64_t before = tyto::random_position().draws;
+  CHECK_THROWS_AS(f(Tensor{1.0}), Stopped);
+  if (std::is_same_v<Mode, tyto::Lazy>) CHECK(tyto::random_position().draws == before);
+  CHECK(numbers(a) == Numbers{1});
+  CHECK(numbers(b) == Numbers{5});
+  stop = false;
+  CHECK(numbers(f(Tensor{1.0})) == Numbers{6});
+  CHECK(numbers(a) == Numbers{2});
+  CHECK(numbers(b) == Numbers{4});
+}
+
+TEST_CASE("a traced function that throws after its assignments has made none") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor a = Tensor::variable(Tensor{1.0});
+  auto f = tyto::compile([&](Tensor x) -> Tensor {
+    assign(a, a + x);
+    throw Stopped("too late");
+  });
+  CHECK_THROWS_AS(f(Tensor{1.0}), Stopped);
+  CHECK(numbers(a) == Numbers{1});
+  CHECK(numbers(a + 1.0) == Numbers{2});
+}
+
+TEST_CASE("reading an argument while the function is traced is an error that says so") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  auto f = tyto::compile([](Tensor x) { return x.sum().item<float>() > 0 ? x : -x; });
+  CHECK_THROWS_AS(f(Tensor{1.0}), tyto::GraphError);
+  const Tensor state = Tensor::variable(Tensor{1.0});
+  auto g = tyto::compile([&](Tensor x) { return state.item<float>() > 0 ? x : -x; });
+  CHECK_THROWS_AS(g(Tensor{1.0}), tyto::GraphError);
+}
+
+TEST_CASE("an empty result of a compiled function is an error that names it") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  auto f = tyto::compile([](Tensor x) { return std::pair(x, Tensor()); });
+  CHECK_THROWS_WITH_AS(f(Tensor{1.0}), "compile: result 2 is an empty tensor", tyto::GraphError);
+}
+
+BOTH_MODES("a batch that does not divide the samples is one more shape") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto mean_of = tyto::compile([](Tensor x) { return x.mean(0); });
+  const Tensor samples = Tensor::arange(20).astype(DType::f32).reshape({20, 1});
+  double sum = 0;
+  for (std::int64_t start = 0; start < 20; start += 7) {
+    const Tensor batch = samples(slice(start, std::min<std::int64_t>(start + 7, 20)));
+    sum += numbers(mean_of(batch))[0] * static_cast<double>(batch.shape()[0]);
+  }
+  CHECK(sum == doctest::Approx(190));
+}

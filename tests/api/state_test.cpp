@@ -1,0 +1,239 @@
+// The four kinds of state: reads are versions, updates never reach back, and memory is shared only when nobody sees it.
+#include <doctest/doctest.h>
+
+#include <tyto/tyto.hpp>
+
+#include "tests/api/numbers.hpp"
+
+using tyto::DType;
+using tyto::slice;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
+
+BOTH_MODES("a read before an update never sees the value after it") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0});
+  const Tensor before = w * 10;
+  assign(w, w + 1);
+  const Tensor between = w * 10;
+  assign(w, w + 1);
+  CHECK(numbers(w) == Numbers{3, 4});
+  CHECK(numbers(between) == Numbers{20, 30});
+  CHECK(numbers(before) == Numbers{10, 20});
+}
+
+BOTH_MODES("a read inside a compiled step sees the assignments before it and none after") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0});
+  auto step = tyto::compile([&](Tensor x) {
+    const Tensor old = w + 0;
+    assign(w, w + x);
+    const Tensor middle = w + 0;
+    assign(w, w * 10);
+    return std::vector<Tensor>{old, middle, w + 0};
+  });
+  std::vector<Tensor> first = step(Tensor{1.0});
+  std::vector<Tensor> second = step(Tensor{1.0});
+  CHECK(numbers(first[0]) == Numbers{1});
+  CHECK(numbers(first[1]) == Numbers{2});
+  CHECK(numbers(first[2]) == Numbers{20});
+  CHECK(numbers(second[0]) == Numbers{20});
+  CHECK(numbers(second[1]) == Numbers{21});
+  CHECK(numbers(second[2]) == Numbers{210});
+  CHECK(numbers(w) == Numbers{210});
+}
+
+BOTH_MODES("a training step returns old weight, new weight and loss, in every order, twice") {
+  using Tensor = tyto::Tensor<Mode>;
+  for (int order = 0; order < 6; ++order) {
+    const Tensor w = Tensor::variable(Tensor{4.0});
+    auto step = tyto::compile([&](Tensor x) {
+      const Tensor snapshot = copy(w);
+      const Tensor loss = w * w * x;
+      assign(w, w - 0.25 * 2 * w * x);
+      std::vector<Tensor> three{snapshot, w + 0, loss};
+      if (order % 2 == 1) std::swap(three[0], three[1]);
+      if (order / 2 == 1) std::swap(three[1], three[2]);
+      if (order / 2 == 2) std::swap(three[0], three[2]);
+      return three;
+    });
+    Numbers first, second;
+    for (const Tensor& each : step(Tensor{1.0})) first.push_back(numbers(each)[0]);
+    for (const Tensor& each : step(Tensor{1.0})) second.push_back(numbers(each)[0]);
+    std::sort(first.begin(), first.end());
+    std::sort(second.begin(), second.end());
+    CHECK(first == Numbers{2, 4, 16});
+    CHECK(second == Numbers{1, 2, 4});
+  }
+}
+
+BOTH_MODES("who holds the old value keeps it while the state moves on") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0, 3.0});
+  auto step = tyto::compile([&](Tensor x) { assign(w, w + x); });
+  step(Tensor{1.0, 1.0, 1.0});
+  const Tensor view = std::as_const(w)(slice(1, 3));
+  const Tensor constant = Tensor::constant(w);
+  const std::span<const float> seen = w.template data<float>();
+  const Numbers read{seen.begin(), seen.end()};
+  const Tensor other = Tensor::variable(w);
+  for (int i = 0; i < 3; ++i) step(Tensor{10.0, 10.0, 10.0});
+  CHECK(numbers(view) == Numbers{3, 4});
+  CHECK(numbers(constant) == Numbers{2, 3, 4});
+  CHECK(Numbers{seen.begin(), seen.end()} == read);
+  CHECK(numbers(other) == Numbers{2, 3, 4});
+  CHECK(numbers(w) == Numbers{32, 33, 34});
+}
+
+BOTH_MODES("two states exchange their values") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor a = Tensor::variable(Tensor{1.0, 1.0});
+  const Tensor b = Tensor::variable(Tensor{2.0, 2.0});
+  auto exchange = tyto::compile([&](Tensor x) {
+    const Tensor kept = a + 0 * x;
+    assign(a, b);
+    assign(b, kept);
+    return x;
+  });
+  for (int i = 0; i < 3; ++i) {
+    exchange(Tensor{0.0, 0.0});
+    CHECK(numbers(a) == Numbers(2, i % 2 == 0 ? 2 : 1));
+    CHECK(numbers(b) == Numbers(2, i % 2 == 0 ? 1 : 2));
+  }
+}
+
+BOTH_MODES("three states go round") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor a = Tensor::persistent(Tensor{1.0});
+  const Tensor b = Tensor::persistent(Tensor{2.0});
+  const Tensor c = Tensor::persistent(Tensor{3.0});
+  auto round = tyto::compile([&](Tensor x) {
+    const Tensor first = copy(a), second = copy(b), third = copy(c);
+    assign(a, third);
+    assign(b, first);
+    assign(c, second);
+    return x;
+  });
+  round(Tensor{0.0});
+  CHECK(numbers(a) == Numbers{3});
+  CHECK(numbers(b) == Numbers{1});
+  CHECK(numbers(c) == Numbers{2});
+}
+
+BOTH_MODES("a state takes another's value without becoming it") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor a = Tensor::variable(Tensor{1.0});
+  const Tensor b = Tensor::variable(Tensor{2.0});
+  auto step = tyto::compile([&](Tensor x) {
+    assign(a, b);
+    assign(b, b + x);
+    return a + b;
+  });
+  CHECK(numbers(step(Tensor{1.0})) == Numbers{5});
+  CHECK(numbers(step(Tensor{1.0})) == Numbers{7});
+  CHECK(numbers(a) == Numbers{3});
+  CHECK(numbers(b) == Numbers{4});
+  assign(a, b);
+  assign(b, b * 100);
+  CHECK(numbers(a) == Numbers{4});
+  step(Tensor{1.0});
+  CHECK(numbers(a) == Numbers{400});
+  CHECK(numbers(b) == Numbers{401});
+}
+
+BOTH_MODES("parts of a state are written by value") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor::zeros({2, 2}));
+  auto fill = tyto::compile([&](Tensor x) {
+    Tensor next = w;
+    next(0) = x;
+    assign(w, next);
+    return next.sum();
+  });
+  CHECK(numbers(fill(Tensor{1.0, 2.0})) == Numbers{3});
+  CHECK(numbers(w) == Numbers{1, 2, 0, 0});
+  Tensor shadow = w;  // assigning to a part rebinds the handle to a copy and leaves the variable
+  shadow(1) = 5;
+  CHECK(numbers(w) == Numbers{1, 2, 0, 0});
+  CHECK(numbers(shadow) == Numbers{1, 2, 5, 5});
+}
+
+BOTH_MODES("assignment casts to the state's type and refuses another shape") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0}, "weights");
+  assign(w, Tensor{3, 4});
+  CHECK(w.dtype() == DType::f32);
+  CHECK(numbers(w) == Numbers{3, 4});
+  CHECK_THROWS_WITH_AS(assign(w, Tensor{1.0}), "assign: 'weights' has shape (2,), given (1,)", tyto::ShapeError);
+  CHECK_THROWS_AS(assign(w + 1, Tensor{1.0, 2.0}), tyto::GraphError);
+  CHECK_THROWS_AS(assign(w, Tensor()), tyto::GraphError);
+  CHECK_THROWS_AS(assign(Tensor(), w), tyto::GraphError);
+}
+
+BOTH_MODES("an unassigned placeholder is an error that names it") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor x = Tensor::placeholder({2}, DType::f32, "pixels");
+  const auto read = [&] { return numbers(x * 2 + 1); };
+  CHECK_THROWS_WITH_AS(read(), "input 'pixels' of shape (2,) is read before a value was assigned to it",
+                       tyto::GraphError);
+  assign(x, Tensor{1.0, 2.0});
+  CHECK(numbers(x * 2 + 1) == Numbers{3, 5});
+}
+
+TEST_CASE("what is computed from a placeholder follows each assignment") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor x = Tensor::placeholder({2});
+  const Tensor y = exp(x * 0.0) + x;
+  const Tensor z = y * y - x;
+  assign(x, Tensor{1.0, 2.0});
+  CHECK(numbers(z) == Numbers{3, 7});
+  CHECK(numbers(y) == Numbers{2, 3});
+  assign(x, Tensor{3.0, 0.0});
+  CHECK(numbers(y) == Numbers{4, 1});
+  CHECK(numbers(z) == Numbers{13, 1});
+}
+
+BOTH_MODES("a state assigned in a loop outside of compiled code is computed once a step") {
+  using Tensor = tyto::Tensor<Mode>;
+  using Host = tyto::Tensor<tyto::Eager>;
+  int calls = 0;
+  const Tensor w = Tensor::persistent(Tensor{1.0});
+  for (int i = 0; i < 20; ++i) {
+    assign(w, tyto::delay<Mode>({1}, DType::f32,
+                                [&calls](const std::vector<Host>& in) {
+                                  ++calls;
+                                  return in[0] + 1.0;
+                                },
+                                {w}));
+    CHECK(numbers(w + 0.5) == Numbers{i + 2.5});
+  }
+  CHECK(calls == 20);
+}
+
+BOTH_MODES("constants are what they were when they were made") {
+  using Tensor = tyto::Tensor<Mode>;
+  Tensor x{1.0, 2.0};
+  const Tensor c = Tensor::constant(x);
+  x(0) = 10;
+  auto f = tyto::compile([&](Tensor y) { return y + c; });
+  CHECK(numbers(f(Tensor{0.0, 0.0})) == Numbers{1, 2});
+  CHECK_THROWS_AS(assign(c, x), tyto::GraphError);
+}
+
+BOTH_MODES("a variable does not write into what it was made from") {
+  using Tensor = tyto::Tensor<Mode>;
+  const std::vector<float> mine{1, 2};
+  const Tensor lent = Tensor::borrow(mine.data(), {2});
+  const Tensor w = Tensor::variable(lent);
+  auto step = tyto::compile([&](Tensor x) { assign(w, w * x); });
+  step(Tensor{5.0, 5.0});
+  step(Tensor{5.0, 5.0});
+  CHECK(numbers(w) == Numbers{25, 50});
+  CHECK(mine == std::vector<float>{1, 2});
+  assign(w, lent);
+  step(Tensor{2.0, 2.0});
+  CHECK(numbers(w) == Numbers{2, 4});
+  CHECK(mine == std::vector<float>{1, 2});
+}
