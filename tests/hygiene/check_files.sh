@@ -19,7 +19,7 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
     function check(path,   name, line, number, mark, guarded, first) {
       name = path
       sub(/.*\//, "", name)
-      if (name ~ /^(utils?|common|misc|helpers?|manager)[._]/ || name ~ /_(utils?|misc|helpers?|manager)\./)
+      if (name ~ /^(utils?|common|misc|helpers?|manager)\.|^(utils?|misc|helpers?|manager)_/ || name ~ /_(utils?|misc|helpers?|manager)\./)
         complain(path, "a name that says nothing about the contents")
       mark = name ~ /\.(cmake|sh|py)$|^CMakeLists\.txt$/ ? "#" : "//"
       number = 0
