@@ -25,5 +25,6 @@ struct Command {
 std::span<const Command> commands();
 
 extern const Command plan_command;
+extern const Command graph_command;
 
 }  // namespace tyto::cli

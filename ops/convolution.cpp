@@ -7,24 +7,44 @@ namespace tyto::core {
 
 namespace {
 
-std::span<const std::int64_t> spatial(const Shape& shape) { return {shape.data() + 1, shape.size() - 2}; }
-
-Shape with_spatial(std::int64_t batch, const Shape& sizes, std::int64_t channels) {
-  Shape shape{batch};
-  for (const std::int64_t size : sizes) shape.push_back(size);
-  shape.push_back(channels);
-  return shape;
+// Image x, kernel w and result y fit one another; all three operators infer by it.
+void check_triple(std::string_view op, const WindowAttributes& window, const Shape& x, const Shape& w, const Shape& y) {
+  for (const Shape* shape : {&x, &w, &y}) check_image(op, *shape);
+  bool fits = x.size() == w.size() && x.size() == y.size() && x[0] == y[0] && w.back() == y.back();
+  for (std::size_t i = 0; fits && i < window.window.size(); ++i) fits = i + 2 < w.size() && window.window[i] == w[i];
+  if (fits) {
+    fits = y == with_spatial(x[0], window_sizes(op, spatial(x), window), w.back()) &&
+           checked_product(w[w.size() - 2], window.groups) == x.back() && w.back() % window.groups == 0;
+  }
+  if (!fits) {
+    throw ShapeError(text(op, ": image ", x, ", kernel ", w, " and result ", y, " do not belong together in ",
+                          window.groups, " groups"));
+  }
 }
 
 std::vector<TensorType> infer_convolution(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& window = get<WindowAttributes>(attributes);
   const Shape& x = inputs[0].shape;
-  const Shape sizes = window_sizes("convolution", spatial(x), window);
-  return one(inputs[0].dtype, with_spatial(x[0], sizes, inputs[1].shape.back()));
+  check_same_type("convolution", inputs[0], inputs[1]);
+  check_image("convolution", x);
+  check_image("convolution", inputs[1].shape);
+  Shape shape = with_spatial(x[0], window_sizes("convolution", spatial(x), window), inputs[1].shape.back());
+  check_triple("convolution", window, x, inputs[1].shape, shape);
+  return one(inputs[0].dtype, std::move(shape));
 }
 
-std::vector<TensorType> infer_stated(const Attributes& attributes, std::span<const TensorType> inputs) {
-  return one(inputs[0].dtype, get<WindowAttributes>(attributes).shape);
+std::vector<TensorType> infer_input_gradient(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& window = get<WindowAttributes>(attributes);
+  check_same_type("convolution_input_gradient", inputs[0], inputs[1]);
+  check_triple("convolution_input_gradient", window, window.shape, inputs[1].shape, inputs[0].shape);
+  return one(inputs[0].dtype, window.shape);
+}
+
+std::vector<TensorType> infer_kernel_gradient(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& window = get<WindowAttributes>(attributes);
+  check_same_type("convolution_kernel_gradient", inputs[0], inputs[1]);
+  check_triple("convolution_kernel_gradient", window, inputs[0].shape, window.shape, inputs[1].shape);
+  return one(inputs[0].dtype, window.shape);
 }
 
 WindowAttributes shaped(const Attributes& attributes, const Shape& shape) {
@@ -77,10 +97,10 @@ std::span<const OpDef> convolution_operators() {
       row(OpId::convolution, "convolution", "Weighted sums over sliding windows.", infer_convolution,
           convolution_gradient),
       row(OpId::convolution_input_gradient, "convolution_input_gradient",
-          "Gradient of a convolution with respect to its input; transposed convolution.", infer_stated,
+          "Gradient of a convolution with respect to its input; transposed convolution.", infer_input_gradient,
           input_gradient_gradient),
       row(OpId::convolution_kernel_gradient, "convolution_kernel_gradient",
-          "Gradient of a convolution with respect to its kernels.", infer_stated, kernel_gradient_gradient),
+          "Gradient of a convolution with respect to its kernels.", infer_kernel_gradient, kernel_gradient_gradient),
   };
   return rows;
 }

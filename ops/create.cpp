@@ -23,11 +23,15 @@ std::vector<Value> cast_gradient(const GradientContext& c) {
 
 std::vector<TensorType> infer_range(const Attributes& attributes, std::span<const TensorType>) {
   const auto& range = get<RangeAttributes>(attributes);
+  check_lengths("fill", range.shape);
   return one(range.dtype, range.shape);
 }
 
 std::vector<TensorType> infer_one_hot(const Attributes& attributes, std::span<const TensorType> inputs) {
   const IntList& list = get<ListAttributes>(attributes).list;
+  if (list.size() != 2 || list[0] < 0 || list[1] < 0 || list[1] >= dtype_count) {
+    throw ValueError(text("one_hot: attributes ", list, " must be a depth from 0 on and an element type"));
+  }
   if (!is_integer(inputs[0].dtype)) {
     throw TypeError(text("one_hot: classes must be integers, not ", inputs[0].dtype));
   }

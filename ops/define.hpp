@@ -11,6 +11,7 @@
 #include "engine/core/operator.hpp"
 #include "engine/core/shape.hpp"
 #include "engine/core/text.hpp"
+#include "ops/attribute_checks.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/tensor.hpp"
 
@@ -47,9 +48,6 @@ Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int6
 
 /// Zeros of `shape`, to which values are added where take_along_axis with these indices would read: its transpose.
 Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis);
-
-/// An axis among an operator's attributes, which are normalised. Throws IndexError when it is not one of shape's.
-std::size_t axis_among(std::string_view op, std::int64_t axis, const Shape& shape);
 
 template <class A>
 const A& get(const Attributes& attributes) {

@@ -111,9 +111,29 @@ Value emit_elementwise(OpId op, std::span<const Value> operands) {
 
 namespace {
 
+// The front converts operands before it emits; a graph file may not have.
+void check_operand_types(const OpDef& def, std::span<const TensorType> inputs) {
+  const DType type = inputs.back().dtype;
+  bool accepted = true;
+  switch (def.domain) {
+    case Domain::floating: accepted = is_floating(type); break;
+    case Domain::arithmetic: accepted = type != DType::boolean; break;
+    case Domain::logical: accepted = type == DType::boolean; break;
+    case Domain::bitwise: accepted = !is_floating(type); break;
+    case Domain::shift: accepted = is_integer(type); break;
+    case Domain::selection: accepted = inputs[0].dtype == DType::boolean; break;
+    case Domain::numeric:
+    case Domain::comparison: break;
+  }
+  const std::size_t first = def.domain == Domain::selection ? 1 : 0;
+  for (std::size_t i = first; i < inputs.size(); ++i) accepted = accepted && inputs[i].dtype == type;
+  if (!accepted) throw TypeError(text(def.name, ": an operand of ", inputs[0].dtype, " with a last one of ", type));
+}
+
 template <OpId id>
 std::vector<TensorType> infer_elementwise(const Attributes&, std::span<const TensorType> inputs) {
   const OpDef& def = definition(id);
+  check_operand_types(def, inputs);
   Shape shape = inputs[0].shape;
   for (std::size_t i = 1; i < inputs.size(); ++i) shape = broadcast(def.name, shape, inputs[i].shape);
   const bool truth = def.domain == Domain::comparison || def.domain == Domain::logical;

@@ -10,8 +10,14 @@ namespace {
 using T = AnyTensor;
 
 std::vector<TensorType> infer_matmul(const Attributes&, std::span<const TensorType> inputs) {
+  check_same_type("matmul", inputs[0], inputs[1]);
   Shape shape = inputs[0].shape;
-  shape[shape.size() - 1] = inputs[1].shape.back();
+  const Shape& right = inputs[1].shape;
+  const std::size_t rank = shape.size();
+  bool fits = rank >= 2 && right.size() == rank && shape[rank - 1] == right[rank - 2];
+  for (std::size_t i = 0; fits && i + 2 < rank; ++i) fits = shape[i] == right[i];
+  if (!fits) throw ShapeError(text("matmul: ", shape, " x ", right, " are no stacks of matrices that fit each other"));
+  shape[rank - 1] = right.back();
   return one(inputs[0].dtype, shape);
 }
 

@@ -22,13 +22,6 @@ Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int6
   return emit(OpId::slice, part, {x});
 }
 
-std::size_t axis_among(std::string_view op, std::int64_t axis, const Shape& shape) {
-  if (axis < 0 || axis >= shape.rank()) {
-    throw IndexError(text(op, ": axis ", axis, " is none of those of shape ", shape));
-  }
-  return static_cast<std::size_t>(axis);
-}
-
 namespace {
 
 using T = AnyTensor;
@@ -41,31 +34,12 @@ std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-void check_entries(std::string_view op, std::string_view what, const IntList& list, const Shape& shape) {
-  if (list.size() != shape.size()) {
-    throw ShapeError(
-        text(op, ": ", list.size(), " ", what, " ", list, " for the ", shape.size(), " axes of shape ", shape));
-  }
-}
-
 // set_slice
 
 std::vector<TensorType> infer_set_slice(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& part = get<SliceAttributes>(attributes);
   const Shape& shape = inputs[0].shape;
-  for (const IntList* list : {&part.start, &part.count, &part.step})
-    check_entries("set_slice", "numbers", *list, shape);
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const std::int64_t start = part.start[i], count = part.count[i], step = part.step[i];
-    if (count == 0) continue;
-    const std::int64_t room = step > 0 ? shape[i] - 1 - start : start;
-    // As a division, so that nothing overflows; a step of the least integer never fits a second element.
-    const std::int64_t size = step == std::numeric_limits<std::int64_t>::min() ? shape[i] : std::abs(step);
-    if (step == 0 || start < 0 || start >= shape[i] || count < 0 || room / size < count - 1) {
-      throw IndexError(text("set_slice: ", count, " elements from ", start, " in steps of ", step,
-                            " reach outside axis ", i, " of length ", shape[i]));
-    }
-  }
+  check_part("set_slice", part, shape);
   if (inputs[1].shape != part.count) {
     throw ShapeError(
         text("set_slice: a value of shape ", inputs[1].shape, " cannot replace a part of shape ", part.count));
@@ -297,6 +271,7 @@ std::vector<Value> pad_gradient(const GradientContext& c) {
 constexpr std::int64_t largest_offset = std::int64_t{1} << 32;
 
 std::vector<TensorType> infer_diag_embed(const Attributes& attributes, std::span<const TensorType> inputs) {
+  if (list_of(attributes).size() != 1) throw ShapeError("diag: one diagonal is needed");
   const std::int64_t offset = list_of(attributes)[0];
   Shape shape = inputs[0].shape;
   if (shape.empty()) throw ShapeError("diag: a 0-d tensor has no axis to be a diagonal");

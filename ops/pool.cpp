@@ -9,26 +9,52 @@ namespace {
 
 using T = AnyTensor;
 
-std::span<const std::int64_t> spatial(const Shape& shape) { return {shape.data() + 1, shape.size() - 2}; }
+Shape pooled(std::string_view op, const WindowAttributes& window, const Shape& x) {
+  check_image(op, x);
+  return with_spatial(x[0], window_sizes(op, spatial(x), window), x.back());
+}
 
+Shape upsampled(std::string_view op, const WindowAttributes& window, const Shape& x) {
+  check_image(op, x);
+  const IntList& scale = window.window;
+  if (scale.size() + 2 != x.size()) {
+    throw ShapeError(text(op, ": ", scale.size(), " factors for the spatial axes of shape ", x));
+  }
+  Shape shape = x;
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    if (scale[i] < 1) throw ValueError(text(op, ": the factor ", scale[i], " is below 1"));
+    shape[i + 1] = checked_product(shape[i + 1], scale[i]);
+  }
+  return shape;
+}
+
+// The second operand of max_pool_pick lies beside the first.
 std::vector<TensorType> infer_pool(const Attributes& attributes, std::span<const TensorType> inputs) {
-  const Shape& x = inputs[0].shape;
-  Shape shape{x[0]};
-  for (const std::int64_t size : window_sizes("pool", spatial(x), get<WindowAttributes>(attributes)))
-    shape.push_back(size);
-  shape.push_back(x.back());
-  return one(inputs[0].dtype, shape);
+  if (inputs.size() == 2) {
+    check_same_type("max_pool_pick", inputs[0], inputs[1]);
+    if (inputs[0].shape != inputs[1].shape) {
+      throw ShapeError(text("max_pool_pick: shapes ", inputs[0].shape, " and ", inputs[1].shape, " differ"));
+    }
+  }
+  return one(inputs[0].dtype, pooled("pool", get<WindowAttributes>(attributes), inputs[0].shape));
 }
 
 std::vector<TensorType> infer_upsample(const Attributes& attributes, std::span<const TensorType> inputs) {
-  Shape shape = inputs[0].shape;
-  const IntList& scale = get<WindowAttributes>(attributes).window;
-  for (std::size_t i = 0; i < scale.size(); ++i) shape[i + 1] = checked_product(shape[i + 1], scale[i]);
-  return one(inputs[0].dtype, shape);
+  return one(inputs[0].dtype, upsampled("upsample", get<WindowAttributes>(attributes), inputs[0].shape));
 }
 
+// A gradient has the shape stated among the attributes, from which the forward operator makes the last operand's.
+template <Shape (*forward)(std::string_view, const WindowAttributes&, const Shape&)>
 std::vector<TensorType> infer_stated(const Attributes& attributes, std::span<const TensorType> inputs) {
-  return one(inputs[0].dtype, get<WindowAttributes>(attributes).shape);
+  const auto& window = get<WindowAttributes>(attributes);
+  const Shape expected = forward("gradient of a window operator", window, window.shape);
+  const bool fits = inputs.back().shape == expected && (inputs.size() == 1 || inputs[0].shape == window.shape);
+  if (!fits) {
+    throw ShapeError(text("gradient of a window operator: for an input of shape ", window.shape,
+                          " the gradient of the result has shape ", expected, ", not ", inputs.back().shape));
+  }
+  check_same_type("gradient of a window operator", inputs[0], inputs.back());
+  return one(inputs[0].dtype, window.shape);
 }
 
 WindowAttributes shaped(const Attributes& attributes, const Shape& shape) {
@@ -83,7 +109,7 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std:
 std::span<const OpDef> pool_operators() {
   static const OpDef rows[] = {
       row(OpId::max_pool, "max_pool", "Largest element of each window.", 1, 0, infer_pool, max_pool_rule),
-      row(OpId::max_pool_gradient, "max_pool_gradient", "Gradient of max_pool.", 2, 0, infer_stated,
+      row(OpId::max_pool_gradient, "max_pool_gradient", "Gradient of max_pool.", 2, 0, infer_stated<pooled>,
           max_pool_gradient_rule),
       row(OpId::max_pool_pick, "max_pool_pick",
           "Elements of the second input where the first has its window's largest.", 2, 0, infer_pool,
@@ -91,15 +117,15 @@ std::span<const OpDef> pool_operators() {
       row(OpId::average_pool, "average_pool", "Mean of each window.", 1, Traits::linear, infer_pool,
           linear_rule<OpId::average_pool_gradient>),
       row(OpId::average_pool_gradient, "average_pool_gradient", "Gradient of average_pool.", 1, Traits::linear,
-          infer_stated, transposed_rule<OpId::average_pool>),
+          infer_stated<pooled>, transposed_rule<OpId::average_pool>),
       row(OpId::upsample_nearest, "upsample_nearest", "Each element repeated along the spatial axes.", 1,
           Traits::linear, infer_upsample, linear_rule<OpId::upsample_nearest_gradient>),
       row(OpId::upsample_nearest_gradient, "upsample_nearest_gradient", "Gradient of upsample_nearest.", 1,
-          Traits::linear, infer_stated, transposed_rule<OpId::upsample_nearest>),
+          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_nearest>),
       row(OpId::upsample_bilinear, "upsample_bilinear", "Spatial axes stretched with linear interpolation.", 1,
           Traits::linear, infer_upsample, linear_rule<OpId::upsample_bilinear_gradient>),
       row(OpId::upsample_bilinear_gradient, "upsample_bilinear_gradient", "Gradient of upsample_bilinear.", 1,
-          Traits::linear, infer_stated, transposed_rule<OpId::upsample_bilinear>),
+          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_bilinear>),
   };
   return rows;
 }

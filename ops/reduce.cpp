@@ -15,6 +15,7 @@ using T = AnyTensor;
 const AxesAttributes& axes_of(const Attributes& attributes) { return get<AxesAttributes>(attributes); }
 
 Shape result_shape(const Attributes& attributes, std::span<const TensorType> inputs) {
+  check_axes("reduction", axes_of(attributes).axes, inputs[0].shape);
   return reduced_shape(inputs[0].shape, axes_of(attributes).axes, axes_of(attributes).keepdims);
 }
 
@@ -28,6 +29,7 @@ std::vector<TensorType> infer_accumulation(const Attributes& attributes, std::sp
 }
 
 std::vector<TensorType> infer_extreme(const Attributes& attributes, std::span<const TensorType> inputs) {
+  check_axes("min/max", axes_of(attributes).axes, inputs[0].shape);
   for (const std::int64_t axis : axes_of(attributes).axes) {
     if (inputs[0].shape[static_cast<std::size_t>(axis)] == 0) {
       throw ShapeError(text("min/max: axis ", axis, " of shape ", inputs[0].shape, " is empty, so it has no extreme"));
@@ -38,12 +40,13 @@ std::vector<TensorType> infer_extreme(const Attributes& attributes, std::span<co
 
 std::vector<TensorType> infer_variance(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& variance = get<VarianceAttributes>(attributes);
+  check_axes("var/std", variance.axes, inputs[0].shape);
   return one(inputs[0].dtype, reduced_shape(inputs[0].shape, variance.axes, variance.keepdims));
 }
 
 std::vector<TensorType> infer_position(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& position = get<AxisAttributes>(attributes);
-  if (inputs[0].shape[static_cast<std::size_t>(position.axis)] == 0) {
+  if (inputs[0].shape[axis_among("argmin/argmax", position.axis, inputs[0].shape)] == 0) {
     throw ShapeError(text("argmin/argmax: axis ", position.axis, " of shape ", inputs[0].shape, " is empty"));
   }
   return one(DType::i64, reduced_shape(inputs[0].shape, {position.axis}, position.flag));

@@ -10,6 +10,12 @@ namespace {
 
 using T = AnyTensor;
 
+std::vector<TensorType> infer_softmax(const Attributes& attributes, std::span<const TensorType> inputs) {
+  (void)axis_among("softmax", get<AxisAttributes>(attributes).axis, inputs[0].shape);
+  if (!is_floating(inputs[0].dtype)) throw TypeError(text("softmax: a floating type is needed, not ", inputs[0].dtype));
+  return one(inputs[0].dtype, inputs[0].shape);
+}
+
 std::vector<Value> softmax_gradient(const GradientContext& c) {
   const T y = c.results[0], g = c.gradients[0];
   const std::int64_t axis = get<AxisAttributes>(c.attributes).axis;
@@ -29,12 +35,12 @@ std::span<const OpDef> softmax_operators() {
       {.id = OpId::softmax,
        .name = "softmax",
        .doc = "exp(x) over its sum along an axis.",
-       .infer = infer_same,
+       .infer = infer_softmax,
        .gradient = softmax_gradient},
       {.id = OpId::log_softmax,
        .name = "log_softmax",
        .doc = "Logarithm of softmax.",
-       .infer = infer_same,
+       .infer = infer_softmax,
        .gradient = log_softmax_gradient},
   };
   return rows;

@@ -13,6 +13,7 @@ using T = AnyTensor;
 const IntList& list_of(const Attributes& attributes) { return get<ListAttributes>(attributes).list; }
 
 std::vector<TensorType> infer_reshape(const Attributes& attributes, std::span<const TensorType> inputs) {
+  check_lengths("reshape", list_of(attributes));
   if (element_count(list_of(attributes)) != element_count(inputs[0].shape)) {
     throw ShapeError(text("reshape: ", inputs[0].shape, " has ", element_count(inputs[0].shape), " elements, ",
                           list_of(attributes), " would have ", element_count(list_of(attributes))));
@@ -27,6 +28,7 @@ std::vector<Value> reshape_gradient(const GradientContext& c) {
 }
 
 std::vector<TensorType> infer_transpose(const Attributes& attributes, std::span<const TensorType> inputs) {
+  check_order("transpose", list_of(attributes), inputs[0].shape);
   return one(inputs[0].dtype, permute(View::dense(inputs[0].shape), list_of(attributes)).shape);
 }
 std::optional<View> view_transpose(const Attributes& attributes, const View& input) {
@@ -43,6 +45,7 @@ std::vector<Value> transpose_gradient(const GradientContext& c) {
 }
 
 std::vector<TensorType> infer_broadcast(const Attributes& attributes, std::span<const TensorType> inputs) {
+  check_lengths("broadcast_to", list_of(attributes));
   if (!broadcastable(inputs[0].shape, list_of(attributes))) {
     throw ShapeError(text("broadcast_to: ", inputs[0].shape, " does not stretch to ", list_of(attributes)));
   }
@@ -56,7 +59,9 @@ std::vector<Value> broadcast_gradient(const GradientContext& c) {
 }
 
 std::vector<TensorType> infer_slice(const Attributes& attributes, std::span<const TensorType> inputs) {
-  return one(inputs[0].dtype, get<SliceAttributes>(attributes).count);
+  const auto& part = get<SliceAttributes>(attributes);
+  check_part("slice", part, inputs[0].shape);
+  return one(inputs[0].dtype, part.count);
 }
 std::optional<View> view_slice(const Attributes& attributes, const View& input) {
   const auto& range = get<SliceAttributes>(attributes);
@@ -68,6 +73,10 @@ std::vector<Value> slice_gradient(const GradientContext& c) {
   return {emit(OpId::set_slice, get<SliceAttributes>(c.attributes), {zeros, c.gradients[0]})};
 }
 
+std::vector<TensorType> infer_flip(const Attributes& attributes, std::span<const TensorType> inputs) {
+  check_axes("flip", get<AxesAttributes>(attributes).axes, inputs[0].shape);
+  return one(inputs[0].dtype, inputs[0].shape);
+}
 std::optional<View> view_flip(const Attributes& attributes, const View& input) {
   SliceAttributes whole{IntList(input.shape.size(), 0), input.shape, IntList(input.shape.size(), 1)};
   for (const std::int64_t axis : get<AxesAttributes>(attributes).axes) {
@@ -83,7 +92,9 @@ std::vector<Value> flip_gradient(const GradientContext& c) {
 
 // Attributes: offset, first axis, second axis. The diagonal becomes the last axis.
 View diagonal_of(const IntList& list, const View& input) {
-  const std::int64_t offset = list[0];
+  // Diagonals farther out than the matrix reaches are all alike: empty.
+  const std::int64_t farthest = std::int64_t{1} << 62;
+  const std::int64_t offset = std::clamp(list[0], -farthest, farthest);
   const auto first = static_cast<std::size_t>(list[1]);
   const auto second = static_cast<std::size_t>(list[2]);
   const std::int64_t row = std::max<std::int64_t>(-offset, 0);
@@ -102,6 +113,11 @@ View diagonal_of(const IntList& list, const View& input) {
   return out;
 }
 std::vector<TensorType> infer_diagonal(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const IntList& list = list_of(attributes);
+  if (list.size() != 3 ||
+      axis_among("diagonal", list[1], inputs[0].shape) == axis_among("diagonal", list[2], inputs[0].shape)) {
+    throw ShapeError(text("diagonal: attributes ", list, " must be an offset and two different axes"));
+  }
   return one(inputs[0].dtype, diagonal_of(list_of(attributes), View::dense(inputs[0].shape)).shape);
 }
 std::optional<View> view_diagonal(const Attributes& attributes, const View& input) {
@@ -153,7 +169,7 @@ std::span<const OpDef> view_operators() {
                transpose_gradient),
       view_row(OpId::broadcast_to, "broadcast_to", "Stretched.", infer_broadcast, view_broadcast, broadcast_gradient),
       view_row(OpId::slice, "slice", "A regular part.", infer_slice, view_slice, slice_gradient),
-      view_row(OpId::flip, "flip", "Axes reversed.", infer_same, view_flip, flip_gradient),
+      view_row(OpId::flip, "flip", "Axes reversed.", infer_flip, view_flip, flip_gradient),
       view_row(OpId::diagonal, "diagonal", "A diagonal.", infer_diagonal, view_diagonal, diagonal_gradient),
   };
   return rows;

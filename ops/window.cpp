@@ -35,7 +35,49 @@ void resolve_padding(std::string_view op, const Border& padding, std::span<const
   }
 }
 
+namespace {
+
+void check_window(std::string_view op, std::size_t rank, const WindowAttributes& a) {
+  // Far above any picture and far below overflow of a product of two.
+  constexpr std::int64_t largest = std::int64_t{1} << 30;
+  struct Row {
+    const IntList* list;
+    std::int64_t least;
+  };
+  for (const Row row :
+       {Row{&a.window, 1}, Row{&a.stride, 1}, Row{&a.dilation, 1}, Row{&a.before, 0}, Row{&a.after, 0}}) {
+    if (row.list->size() != rank) {
+      throw ShapeError(text(op, ": windows of ", row.list->size(), " axes over ", rank, " spatial axes"));
+    }
+    for (const std::int64_t number : *row.list) {
+      if (number < row.least || number > largest) {
+        throw ValueError(text(op, ": the number ", number, " of a window is outside [", row.least, ", ", largest, "]"));
+      }
+    }
+  }
+  if (a.groups < 1) throw ValueError(text(op, ": ", a.groups, " groups; at least one is needed"));
+}
+
+}  // namespace
+
+void check_image(std::string_view op, const Shape& shape) {
+  check_lengths(op, shape);
+  if (shape.rank() < 3 || shape.rank() > 5) {
+    throw ShapeError(text(op, ": (batch, 1 to 3 spatial axes, channels) are needed, not shape ", shape));
+  }
+}
+
+std::span<const std::int64_t> spatial(const Shape& shape) { return {shape.data() + 1, shape.size() - 2}; }
+
+Shape with_spatial(std::int64_t batch, const Shape& sizes, std::int64_t channels) {
+  Shape shape{batch};
+  for (const std::int64_t size : sizes) shape.push_back(size);
+  shape.push_back(channels);
+  return shape;
+}
+
 Shape window_sizes(std::string_view op, std::span<const std::int64_t> sizes, const WindowAttributes& a) {
+  check_window(op, sizes.size(), a);
   Shape out;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     out.push_back(window_count(op, sizes[i], a.window[i], a.stride[i], a.dilation[i], a.before[i], a.after[i]));

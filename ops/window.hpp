@@ -14,7 +14,14 @@ IntList per_axis(std::string_view op, std::string_view what, const IntList& give
 void resolve_padding(std::string_view op, const Border& padding, std::span<const std::int64_t> sizes,
                      WindowAttributes& attributes);
 
-/// Result sizes of the spatial axes.
+/// Batch, one to three spatial axes, channels.
+void check_image(std::string_view op, const Shape& shape);
+
+/// The spatial axes of an image, and an image's shape put together again.
+std::span<const std::int64_t> spatial(const Shape& shape);
+Shape with_spatial(std::int64_t batch, const Shape& sizes, std::int64_t channels);
+
+/// Result sizes of the spatial axes. The attributes are checked.
 Shape window_sizes(std::string_view op, std::span<const std::int64_t> sizes, const WindowAttributes& attributes);
 
 /// Axis order from channels-first to channels-last and back.

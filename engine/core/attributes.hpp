@@ -17,11 +17,15 @@ namespace tyto::core {
 class State;
 class CustomOperator;
 
-// Every struct has `fields(visit)`, which calls visit("name", member) for each member. Hashing, printing and saving are
-// written once over it.
+// Every struct has `fields(visit)`, which calls visit("name", member) for each member. Hashing, printing, saving and
+// loading are written once over it.
 #define TYTO_FIELDS(...)             \
   template <class Visit>             \
   void fields(Visit&& visit) const { \
+    __VA_ARGS__                      \
+  }                                  \
+  template <class Visit>             \
+  void fields(Visit&& visit) {       \
     __VA_ARGS__                      \
   }
 

@@ -12,6 +12,7 @@
 #include "engine/run/binding.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/evaluate.hpp"
+#include "engine/run/graph_bytes.hpp"
 #include "engine/run/report.hpp"
 #include "engine/run/state.hpp"
 #include "engine/run/trace.hpp"
@@ -25,6 +26,7 @@ class GraphState {
   core::Device* device = nullptr;
   core::Graph graph;
   std::vector<Value> outputs;    // as the user named them
+  std::vector<Value> inputs;     // handles of the placeholders
   std::vector<Value> variables;  // handles of the states that are trained
   std::unique_ptr<BoundSession> session;
   std::vector<std::pair<std::uint32_t, core::Array>> given;  // values set before the graph was made ready
@@ -40,6 +42,14 @@ Value handle_of(const std::shared_ptr<core::State>& state) {
       new core::Node(core::OpId::state, core::Mode::lazy,
                      std::make_shared<const core::Attributes>(core::StateAttributes{state}), {}, {&state->type(), 1});
   return Value(node, 0);
+}
+
+void list_states(GraphState& state) {
+  for (const core::GraphInput& input : state.graph.inputs()) {
+    if (input.state == nullptr || input.generator) continue;
+    if (input.state->kind() == core::State::Kind::variable) state.variables.push_back(handle_of(input.state));
+    if (input.state->kind() == core::State::Kind::placeholder) state.inputs.push_back(handle_of(input.state));
+  }
 }
 
 }  // namespace
@@ -84,12 +94,10 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
                                    .bind_states = true,
                                    .since = 0});
   state_->graph = std::move(traced.graph);
-  for (const core::GraphInput& input : state_->graph.inputs()) {
-    if (input.state == nullptr || input.generator) continue;
-    if (input.state->kind() == core::State::Kind::variable) state_->variables.push_back(run::handle_of(input.state));
-  }
+  run::list_states(*state_);
 }
 
+Graph::Graph(std::unique_ptr<run::GraphState> state) : state_(std::move(state)) {}
 Graph::~Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
@@ -122,8 +130,8 @@ void Graph::run() {
 }
 
 Tensor<Lazy> Graph::output(std::size_t index) const {
-  if (index >= state_->outputs.size()) {
-    throw IndexError(core::text("Graph::output: ", index, " of ", state_->outputs.size(), " outputs"));
+  if (index >= output_count()) {
+    throw IndexError(core::text("Graph::output: ", index, " of ", output_count(), " outputs"));
   }
   if (!state_->has_run) throw GraphError("Graph: an output is read before the first run");
   return core::constant(core::Mode::lazy, state_->session->session().output(index));
@@ -135,6 +143,10 @@ Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
   }
   throw GraphError(core::text("Graph: a tensor of shape ", output.shape(), " is read that is no output of this graph"));
 }
+
+std::vector<Tensor<Lazy>> Graph::inputs() const { return {state_->inputs.begin(), state_->inputs.end()}; }
+
+std::size_t Graph::output_count() const { return state_->graph.outputs().size(); }
 
 std::vector<Tensor<Lazy>> Graph::variables() const { return {state_->variables.begin(), state_->variables.end()}; }
 
@@ -151,6 +163,19 @@ GraphReport Graph::report() {
 std::string Graph::dot() {
   prepare();
   return run::dot_of(state_->session->session().executable());
+}
+
+std::string Graph::text() const { return run::graph_to_text(state_->graph); }
+
+std::vector<std::byte> Graph::to_bytes() const { return run::graph_to_bytes(state_->graph); }
+
+Graph Graph::from_bytes(std::span<const std::byte> bytes, const std::string& name, const CompileOptions& options) {
+  auto state = std::make_unique<run::GraphState>();
+  state->options = options;
+  state->device = &run::current_device();
+  state->graph = run::graph_from_bytes(name, bytes);
+  run::list_states(*state);
+  return Graph(std::move(state));
 }
 
 template <class M>

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -77,6 +78,9 @@ class Graph {
   /// Outputs by number.
   Tensor<Lazy> output(std::size_t index) const;
 
+  /// Placeholders, in the order given when the graph was made.
+  std::vector<Tensor<Lazy>> inputs() const;
+  std::size_t output_count() const;
   /// States that are trained.
   std::vector<Tensor<Lazy>> variables() const;
   /// The memory plan: peak, bound, the largest tensors at the peak.
@@ -84,8 +88,19 @@ class Graph {
   GraphReport report();
   /// The graph in Graphviz' language.
   std::string dot();
+  /// The graph as it was recorded: one line a node.
+  std::string text() const;
+
+  /// The recorded graph, its constants and the contents of its states. Throws GraphError naming a function of this
+  /// program (delay) that the graph holds. save_graph() in <tyto/io.hpp> writes a file.
+  std::vector<std::byte> to_bytes() const;
+  /// A graph made by to_bytes(), anywhere; `name` is what errors call it. Throws IoError for anything else.
+  static Graph from_bytes(std::span<const std::byte> bytes, const std::string& name = "graph",
+                          const CompileOptions& options = {});
 
  private:
+  explicit Graph(std::unique_ptr<run::GraphState> state);
+
   std::unique_ptr<run::GraphState> state_;
 };
 

@@ -1,5 +1,5 @@
-// Files of arrays: npy, npz, safetensors, IDX and CIFAR. What is read is taken for hostile; what is written appears
-// whole or not at all.
+// Files of arrays (npy, npz, safetensors, IDX, CIFAR) and of graphs. What is read is taken for hostile; what is written
+// appears whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tyto/graph.hpp"
 #include "tyto/named.hpp"
 #include "tyto/tensor.hpp"
 
@@ -120,5 +121,10 @@ LabelledImages<T> read_cifar10(const std::string& path) {
   const std::pair<HostArray, HostArray> read = detail::read_cifar10_file(path);
   return {to_tensor<T>(read.first), to_tensor<T>(read.second)};
 }
+
+/// A graph with its constants and states. Throws GraphError naming a function of this program that it holds.
+void save_graph(const std::string& path, const Graph& graph);
+/// A graph saved by save_graph, ready to run: its inputs are set by `graph.set(graph.inputs()[0], x)`.
+Graph load_graph(const std::string& path, const CompileOptions& options = {});
 
 }  // namespace TYTO_API

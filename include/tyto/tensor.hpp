@@ -326,3 +326,6 @@ extern template class Tensor<Lazy>;
 extern template class Tensor<Any>;
 
 }  // namespace TYTO_API
+
+// What the operators above are made of; at the end, since it speaks of tensors.
+#include "tyto/elementwise.hpp"

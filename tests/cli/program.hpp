@@ -1,0 +1,62 @@
+// Running the real program in a place of its own: what the tests of the command line share.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace tyto::cli_tests {
+
+struct Ran {
+  int status;
+  std::string output;  // of both streams
+};
+
+// A directory of its own for each test, gone afterwards.
+class Workplace {
+ public:
+  Workplace() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tyto-cli-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    folder_ = pattern;
+  }
+  ~Workplace() { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+
+  std::string read(const std::string& name) const {
+    std::ifstream in(path(name), std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+inline Ran run(const std::string& arguments) {
+  const char* program = std::getenv("TYTO_PROGRAM");
+  REQUIRE_MESSAGE(program != nullptr, "TYTO_PROGRAM names the program under test; ctest sets it");
+  std::FILE* pipe = popen(("'" + std::string(program) + "' " + arguments + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Ran ran{0, ""};
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) ran.output += static_cast<char>(c);
+  const int status = pclose(pipe);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+  return ran;
+}
+
+}  // namespace tyto::cli_tests
