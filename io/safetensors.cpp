@@ -100,7 +100,8 @@ NamedList<HostArray> read_safetensors(const Source& source) {
   std::uint64_t header_size = 0;
   for (std::size_t i = 8; i-- > 0;) header_size = header_size << 8 | std::to_integer<std::uint64_t>(length[i]);
   if (header_size > longest_header) {
-    refuse(source.name(), "states a header of ", header_size, " bytes; ", longest_header, " are allowed");
+    refuse(source.name(), "is no safetensors file: its header would have ", header_size, " bytes; ", longest_header,
+           " are allowed");
   }
   const std::vector<std::byte> text = stream.read_new(header_size, "the header");
   NamedList<HostArray> arrays;

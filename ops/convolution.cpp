@@ -146,7 +146,7 @@ T convolve(std::string_view op, const Value& input, const Value& kernels, const 
   const Shape& w = in.w.shape();
   const std::size_t axes = x.size() - 2;
   WindowAttributes a;
-  a.window = IntList(std::span<const std::int64_t>(w.data(), axes));
+  a.window = per_axis(op, "window", IntList(std::span<const std::int64_t>(w.data(), axes)), axes, 1);
   a.stride = per_axis(op, "stride", options.stride, axes, 1);
   a.dilation = per_axis(op, "dilation", options.dilation, axes, 1);
   a.groups = options.groups;
@@ -168,18 +168,22 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> convolution(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  core::require("convolution", x, w);
   return Value(core::convolve("convolution", core::resolve(x), core::resolve(w), options, 0));
 }
 template <class M>
 Tensor<M> conv1d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  core::require("conv1d", x, w);
   return Value(core::convolve("conv1d", core::resolve(x), core::resolve(w), options, 1));
 }
 template <class M>
 Tensor<M> conv2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  core::require("conv2d", x, w);
   return Value(core::convolve("conv2d", core::resolve(x), core::resolve(w), options, 2));
 }
 template <class M>
 Tensor<M> conv3d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, const ConvolutionOptions& options) {
+  core::require("conv3d", x, w);
   return Value(core::convolve("conv3d", core::resolve(x), core::resolve(w), options, 3));
 }
 
@@ -188,13 +192,14 @@ Tensor<M> conv3d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, c
 template <class M>
 Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w,
                                  const TransposedConvolutionOptions& options) {
+  core::require("transposed_convolution", x, w);
   constexpr std::string_view op = "transposed_convolution";
   const core::Operands in = core::prepared(op, core::resolve(x), core::resolve(w), options.layout, 0);
   const Shape& from = in.x.shape();
   const Shape& kernels = in.w.shape();
   const std::size_t axes = from.size() - 2;
   core::WindowAttributes a;
-  a.window = IntList(std::span<const std::int64_t>(kernels.data(), axes));
+  a.window = core::per_axis(op, "window", IntList(std::span<const std::int64_t>(kernels.data(), axes)), axes, 1);
   a.stride = core::per_axis(op, "stride", options.stride, axes, 1);
   a.dilation = core::per_axis(op, "dilation", options.dilation, axes, 1);
   a.groups = options.groups;

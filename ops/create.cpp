@@ -79,24 +79,29 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> cast(const Tensor<M>& x, DType dtype) {
+  core::require("cast", x);
   return core::cast_to(x, dtype);
 }
 template <class M>
 Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype) {
+  core::require("one_hot", classes);
   if (depth < 0) throw ValueError(core::text("one_hot: depth ", depth, " is negative"));
   return core::emit(core::OpId::one_hot, core::ListAttributes{{depth, static_cast<std::int64_t>(dtype)}}, {classes});
 }
 template <class M>
 Tensor<M> full_like(const Tensor<M>& x, const Scalar& value) {
+  core::require("full_like", x);
   const Value& model = core::resolve(x);
   return core::emit(model.node()->mode(), core::OpId::fill, core::RangeAttributes{x.shape(), x.dtype(), value, 0});
 }
 template <class M>
 Tensor<M> zeros_like(const Tensor<M>& x) {
+  core::require("zeros_like", x);
   return full_like(x, 0);
 }
 template <class M>
 Tensor<M> ones_like(const Tensor<M>& x) {
+  core::require("ones_like", x);
   return full_like(x, 1);
 }
 TYTO_INSTANTIATE(cast)

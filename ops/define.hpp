@@ -37,6 +37,14 @@ Value as_floating(const Value& value);
 /// A constant of no mode, cached: the number 0-d in the given type.
 Value scalar_constant(const Scalar& value, DType dtype);
 
+/// Throws GraphError naming the function when an operand is an empty tensor.
+void require(std::string_view function, const Value& operand);
+template <class... Rest>
+void require(std::string_view function, const Value& first, const Rest&... rest) {
+  require(function, first);
+  (require(function, static_cast<const Value&>(rest)), ...);
+}
+
 /// An operand as it is now: resolved. Throws GraphError naming `op` when it is an empty tensor.
 const Value& given(std::string_view op, const Value& operand);
 

@@ -316,6 +316,7 @@ using core::OpId;
 
 template <class M>
 Tensor<M> take(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices, std::optional<std::int64_t> axis) {
+  core::require("take", x, indices);
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("take", axis.value_or(0), source.ndim());
   return emit(OpId::take, core::AxisAttributes{along},
@@ -324,12 +325,14 @@ Tensor<M> take(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indice
 
 template <class M>
 Tensor<M> take_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices, std::int64_t axis) {
+  core::require("take_along_axis", x, indices);
   const int along = core::normalise_axis("take_along_axis", axis, x.ndim());
   return emit(OpId::take_along_axis, core::AxisAttributes{along}, {x, core::as_indices("take_along_axis", indices)});
 }
 
 template <class M>
 Tensor<M> gather(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates) {
+  core::require("gather", x);
   std::vector<Value> operands = core::as_coordinates("gather", coordinates);
   operands.insert(operands.begin(), core::strong("gather", x));
   return emit(OpId::gather, core::NoAttributes{}, operands);
@@ -338,12 +341,14 @@ Tensor<M> gather(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates) 
 template <class M>
 Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                   const std::type_identity_t<Tensor<M>>& values) {
+  core::require("scatter", x, values);
   return core::place(OpId::scatter, x, coordinates, values);
 }
 
 template <class M>
 Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                       const std::type_identity_t<Tensor<M>>& values) {
+  core::require("scatter_add", x, values);
   if (is_floating(values.dtype()) && !is_floating(x.dtype())) {
     throw TypeError(core::text("scatter_add: values of ", values.dtype(), " do not add up in a tensor of ", x.dtype(),
                                "; cast one of them"));

@@ -49,6 +49,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  core::require("matmul", a, b);
   if (a.ndim() == 0 || b.ndim() == 0) {
     throw ShapeError(
         core::text("matmul: operands need at least one axis: ", a.shape(), " x ", b.shape(), "; use * for a number"));

@@ -8,8 +8,12 @@
 
 namespace tyto::core {
 
+void require(std::string_view function, const Value& operand) {
+  if (!operand) throw GraphError(text(function, ": an operand is an empty tensor"));
+}
+
 const Value& given(std::string_view op, const Value& operand) {
-  if (!operand) throw GraphError(text(op, ": an operand is an empty tensor"));
+  require(op, operand);
   return resolve(operand);
 }
 
@@ -490,6 +494,7 @@ Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis) {
 
 template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_t axis) {
+  core::require("split", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("split", axis, x.ndim()));
   const std::int64_t length = x.shape()[along];
   if (parts <= 0) throw ValueError(core::text("split: ", parts, " parts are asked for; at least one is needed"));
@@ -506,6 +511,7 @@ std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_
 
 template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, const IntList& positions, std::int64_t axis) {
+  core::require("split", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("split", axis, x.ndim()));
   const std::int64_t length = x.shape()[along];
   std::vector<Tensor<M>> out;
@@ -522,6 +528,7 @@ std::vector<Tensor<M>> split(const Tensor<M>& x, const IntList& positions, std::
 
 template <class M>
 Tensor<M> tile(const Tensor<M>& x, const IntList& counts) {
+  core::require("tile", x);
   // The shorter of shape and counts is filled up with ones in front.
   Shape shape = x.shape();
   IntList copies = counts;
@@ -532,6 +539,7 @@ Tensor<M> tile(const Tensor<M>& x, const IntList& counts) {
 
 template <class M>
 Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int64_t> axis) {
+  core::require("repeat", x);
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("repeat", axis.value_or(0), source.ndim());
   return emit(OpId::repeat, core::ListAttributes{{count, along}}, {source});
@@ -544,11 +552,13 @@ Tensor<M> roll(const Tensor<M>& x, const IntList& shift, const Axes& axes) {
 
 template <class M>
 Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, Padding mode, const Scalar& value) {
+  core::require("pad", x);
   return emit(OpId::pad, core::PadAttributes{before, after, core::mode_of_padding(mode), value}, {x});
 }
 
 template <class M>
 Tensor<M> diag(const Tensor<M>& x, std::int64_t k) {
+  core::require("diag", x);
   if (x.ndim() == 1) return emit(OpId::diag_embed, core::ListAttributes{{k}}, {x});
   if (x.ndim() == 2) return diagonal(x, k, 0, 1);
   throw ShapeError(core::text("diag: a vector or a matrix is needed, not shape ", x.shape()));
@@ -568,6 +578,7 @@ template <class M>
 std::vector<Tensor<M>> meshgrid(const std::vector<Tensor<M>>& axes) {
   Shape shape;
   for (const Tensor<M>& axis : axes) {
+    core::require("meshgrid", axis);
     if (axis.ndim() > 1) throw ShapeError(core::text("meshgrid: axes must be vectors, not of shape ", axis.shape()));
     shape.push_back(axis.size());
   }

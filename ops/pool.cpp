@@ -29,6 +29,7 @@ Shape upsampled(std::string_view op, const WindowAttributes& window, const Shape
 }
 
 // The second operand of max_pool_pick lies beside the first.
+template <OpId id>
 std::vector<TensorType> infer_pool(const Attributes& attributes, std::span<const TensorType> inputs) {
   if (inputs.size() == 2) {
     check_same_type("max_pool_pick", inputs[0], inputs[1]);
@@ -36,7 +37,7 @@ std::vector<TensorType> infer_pool(const Attributes& attributes, std::span<const
       throw ShapeError(text("max_pool_pick: shapes ", inputs[0].shape, " and ", inputs[1].shape, " differ"));
     }
   }
-  return one(inputs[0].dtype, pooled("pool", get<WindowAttributes>(attributes), inputs[0].shape));
+  return one(inputs[0].dtype, pooled(definition(id).name, get<WindowAttributes>(attributes), inputs[0].shape));
 }
 
 std::vector<TensorType> infer_upsample(const Attributes& attributes, std::span<const TensorType> inputs) {
@@ -108,13 +109,14 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std:
 
 std::span<const OpDef> pool_operators() {
   static const OpDef rows[] = {
-      row(OpId::max_pool, "max_pool", "Largest element of each window.", 1, 0, infer_pool, max_pool_rule),
+      row(OpId::max_pool, "max_pool", "Largest element of each window.", 1, 0, infer_pool<OpId::max_pool>,
+          max_pool_rule),
       row(OpId::max_pool_gradient, "max_pool_gradient", "Gradient of max_pool.", 2, 0, infer_stated<pooled>,
           max_pool_gradient_rule),
       row(OpId::max_pool_pick, "max_pool_pick",
-          "Elements of the second input where the first has its window's largest.", 2, 0, infer_pool,
-          max_pool_pick_rule),
-      row(OpId::average_pool, "average_pool", "Mean of each window.", 1, Traits::linear, infer_pool,
+          "Elements of the second input where the first has its window's largest.", 2, 0,
+          infer_pool<OpId::max_pool_pick>, max_pool_pick_rule),
+      row(OpId::average_pool, "average_pool", "Mean of each window.", 1, Traits::linear, infer_pool<OpId::average_pool>,
           linear_rule<OpId::average_pool_gradient>),
       row(OpId::average_pool_gradient, "average_pool_gradient", "Gradient of average_pool.", 1, Traits::linear,
           infer_stated<pooled>, transposed_rule<OpId::average_pool>),
@@ -165,14 +167,17 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> max_pool(const Tensor<M>& x, const PerAxis& window, const PoolOptions& options) {
+  core::require("max_pool", x);
   return Value(core::pool(core::OpId::max_pool, core::resolve(x), window, options));
 }
 template <class M>
 Tensor<M> average_pool(const Tensor<M>& x, const PerAxis& window, const PoolOptions& options) {
+  core::require("average_pool", x);
   return Value(core::pool(core::OpId::average_pool, core::resolve(x), window, options));
 }
 template <class M>
 Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims, Layout layout) {
+  core::require("global_average_pool", x);
   if (x.ndim() < 3) throw ShapeError(core::text("global_average_pool: no spatial axes in shape ", x.shape()));
   IntList axes;
   const std::int64_t first = layout == Layout::nhwc ? 1 : 2;
@@ -181,6 +186,7 @@ Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims, Layout layout) 
 }
 template <class M>
 Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how) {
+  core::require("upsample", x);
   if (x.ndim() < 3 || (how == Resampling::bilinear && x.ndim() != 4)) {
     throw ShapeError(core::text("upsample: the input must be (batch, spatial..., channels)",
                                 how == Resampling::bilinear ? " with 2 spatial axes, not " : ", not ", x.shape()));

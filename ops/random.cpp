@@ -109,6 +109,7 @@ namespace tyto TYTO_API {
 template <class M>
 Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace, const std::type_identity_t<Tensor<M>>& weights,
                  const DrawOptions& options) {
+  core::require("choice", x);
   if (x.ndim() < 1) throw ShapeError("choice: a 0-d tensor has no elements to choose from");
   const std::int64_t length = x.shape()[0];
   if (count < 0) throw ValueError(core::text("choice: count ", count, " is negative"));
@@ -131,6 +132,7 @@ Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace, const std
 
 template <class M>
 Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOptions& options) {
+  core::require("categorical", logits);
   if (logits.ndim() < 1) throw ShapeError("categorical: logits need a class axis, given a 0-d tensor");
   if (count < 0) throw ValueError(core::text("categorical: count ", count, " is negative"));
   const std::int64_t classes = logits.shape().back();
@@ -148,6 +150,7 @@ Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOpt
 
 template <class M>
 Tensor<M> dropout_mask(const Tensor<M>& x, double rate, const DrawOptions& options) {
+  core::require("dropout_mask", x);
   if (!(rate >= 0 && rate <= 1)) throw ValueError(core::text("dropout_mask: rate ", rate, " is outside [0, 1]"));
   if (!is_floating(x.dtype())) {
     throw TypeError(core::text("dropout_mask: a floating type is needed, not ", x.dtype()));

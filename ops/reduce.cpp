@@ -28,11 +28,13 @@ std::vector<TensorType> infer_accumulation(const Attributes& attributes, std::sp
   return one(is_floating(type) ? type : DType::i64, result_shape(attributes, inputs));
 }
 
+template <OpId id>
 std::vector<TensorType> infer_extreme(const Attributes& attributes, std::span<const TensorType> inputs) {
-  check_axes("min/max", axes_of(attributes).axes, inputs[0].shape);
+  check_axes(definition(id).name, axes_of(attributes).axes, inputs[0].shape);
   for (const std::int64_t axis : axes_of(attributes).axes) {
     if (inputs[0].shape[static_cast<std::size_t>(axis)] == 0) {
-      throw ShapeError(text("min/max: axis ", axis, " of shape ", inputs[0].shape, " is empty, so it has no extreme"));
+      throw ShapeError(
+          text(definition(id).name, ": axis ", axis, " of shape ", inputs[0].shape, " is empty, so it has no extreme"));
     }
   }
   return infer_reduction(attributes, inputs);
@@ -44,10 +46,12 @@ std::vector<TensorType> infer_variance(const Attributes& attributes, std::span<c
   return one(inputs[0].dtype, reduced_shape(inputs[0].shape, variance.axes, variance.keepdims));
 }
 
+template <OpId id>
 std::vector<TensorType> infer_position(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& position = get<AxisAttributes>(attributes);
-  if (inputs[0].shape[axis_among("argmin/argmax", position.axis, inputs[0].shape)] == 0) {
-    throw ShapeError(text("argmin/argmax: axis ", position.axis, " of shape ", inputs[0].shape, " is empty"));
+  if (inputs[0].shape[axis_among(definition(id).name, position.axis, inputs[0].shape)] == 0) {
+    throw ShapeError(text(definition(id).name, ": axis ", position.axis, " of shape ", inputs[0].shape,
+                          " is empty, so it has no extreme"));
   }
   return one(DType::i64, reduced_shape(inputs[0].shape, {position.axis}, position.flag));
 }
@@ -143,10 +147,10 @@ std::span<const OpDef> reduce_operators() {
       reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, prod_gradient),
       reduction(OpId::mean, "mean", "Mean over axes.", infer_reduction, mean_gradient, Traits::linear),
       reduction(OpId::var, "var", "Variance over axes.", infer_variance, variance_gradient),
-      reduction(OpId::min, "min", "Smallest over axes.", infer_extreme, extreme_gradient),
-      reduction(OpId::max, "max", "Largest over axes.", infer_extreme, extreme_gradient),
-      reduction(OpId::argmin, "argmin", "Position of the smallest.", infer_position, nullptr),
-      reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position, nullptr),
+      reduction(OpId::min, "min", "Smallest over axes.", infer_extreme<OpId::min>, extreme_gradient),
+      reduction(OpId::max, "max", "Largest over axes.", infer_extreme<OpId::max>, extreme_gradient),
+      reduction(OpId::argmin, "argmin", "Position of the smallest.", infer_position<OpId::argmin>, nullptr),
+      reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position<OpId::argmax>, nullptr),
       reduction(OpId::any, "any", "Whether any is true.", infer_reduction, nullptr),
       reduction(OpId::all, "all", "Whether all are true.", infer_reduction, nullptr),
       reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, logsumexp_gradient),
@@ -176,71 +180,88 @@ using core::OpId;
 
 template <class M>
 Tensor<M> sum(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("sum", x);
   return core::reduce(OpId::sum, x, axes, keepdims);
 }
 template <class M>
 Tensor<M> prod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("prod", x);
   return core::reduce(OpId::prod, x, axes, keepdims);
 }
 template <class M>
 Tensor<M> mean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("mean", x);
   return core::reduce(OpId::mean, core::as_floating(x), axes, keepdims);
 }
 template <class M>
 Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  core::require("var", x);
   const core::VarianceAttributes attributes{core::normalise_axes("var", axes, x.ndim()), keepdims, ddof};
   return core::emit(OpId::var, attributes, {core::as_floating(x)});
 }
 template <class M>
 Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  core::require("stddev", x);
   return sqrt(var(x, axes, keepdims, ddof));
 }
 template <class M>
 Tensor<M> min(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("min", x);
   return core::reduce(OpId::min, x, axes, keepdims);
 }
 template <class M>
 Tensor<M> max(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("max", x);
   return core::reduce(OpId::max, x, axes, keepdims);
 }
 template <class M>
 Tensor<M> argmin(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  core::require("argmin", x);
   return core::position(OpId::argmin, x, axis, keepdims);
 }
 template <class M>
 Tensor<M> argmax(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  core::require("argmax", x);
   return core::position(OpId::argmax, x, axis, keepdims);
 }
 template <class M>
 Tensor<M> any(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("any", x);
   return core::reduce(OpId::any, core::cast_to(x, DType::boolean), axes, keepdims);
 }
 template <class M>
 Tensor<M> All::operator()(const Tensor<M>& x, const Axes& axes, bool keepdims) const {
+  core::require("all", x);
   return core::reduce(OpId::all, core::cast_to(x, DType::boolean), axes, keepdims);
 }
 template <class M>
 Tensor<M> logsumexp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("logsumexp", x);
   return core::reduce(OpId::logsumexp, core::as_floating(x), axes, keepdims);
 }
 template <class M>
 Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("l1_norm", x);
   return sum(abs(x), axes, keepdims);
 }
 template <class M>
 Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("l2_norm_sqr", x);
   return sum(square(x), axes, keepdims);
 }
 template <class M>
 Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("l2_norm", x);
   return sqrt(l2_norm_sqr(x, axes, keepdims));
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  core::require("array_equal", a, b);
   return a.shape() == b.shape() && tyto::all(equal(a, b)).template item<bool>();
 }
 template <class M>
 bool allclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute) {
+  core::require("allclose", a, b);
   const Tensor<M> close =
       less_equal(abs(cast(a, DType::f64) - cast(b, DType::f64)), absolute + relative * abs(cast(b, DType::f64)));
   return tyto::all(logical_or(close, equal(a, b))).template item<bool>();

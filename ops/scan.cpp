@@ -127,24 +127,29 @@ using core::OpId;
 
 template <class M>
 Tensor<M> cumsum(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options) {
+  core::require("cumsum", x);
   return core::run_scan(OpId::cumsum, x, axis, options.exclusive, options.reverse);
 }
 template <class M>
 Tensor<M> cumprod(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options) {
+  core::require("cumprod", x);
   return core::run_scan(OpId::cumprod, x, axis, options.exclusive, options.reverse);
 }
 template <class M>
 Tensor<M> cummin(const Tensor<M>& x, std::int64_t axis, bool reverse) {
+  core::require("cummin", x);
   return core::run_scan(OpId::cummin, x, axis, false, reverse);
 }
 template <class M>
 Tensor<M> cummax(const Tensor<M>& x, std::int64_t axis, bool reverse) {
+  core::require("cummax", x);
   return core::run_scan(OpId::cummax, x, axis, false, reverse);
 }
 
 template <class M>
 Tensor<M> scan(const Tensor<M>& x, std::int64_t axis,
                const std::type_identity_t<std::function<Tensor<M>(const Tensor<M>&, const Tensor<M>&)>>& f) {
+  core::require("scan", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("scan", axis, x.ndim()));
   if (!f) throw ValueError("scan: the function is empty");
   const std::int64_t length = x.shape()[along];
@@ -164,6 +169,7 @@ Tensor<M> scan(const Tensor<M>& x, std::int64_t axis,
 template <class M>
 Tensor<M> fold(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t<Tensor<M>>& start,
                const std::type_identity_t<std::function<Tensor<M>(const Tensor<M>&, const Tensor<M>&)>>& f) {
+  core::require("fold", x, start);
   const auto along = static_cast<std::size_t>(core::normalise_axis("fold", axis, x.ndim()));
   if (!f) throw ValueError("fold: the function is empty");
   Tensor<M> folded = start;

@@ -25,6 +25,12 @@ struct Selected {
   bool adjacent = true;          // the index tensors stand side by side, so their axes stay in place
 };
 
+void require_tensors(const std::vector<Index>& entries) {
+  for (const Index& index : entries) {
+    if (const Value* tensor = std::get_if<Value>(&index.entry())) core::require("index", *tensor);
+  }
+}
+
 std::int64_t axes_used(const Index& index) {
   if (const Value* tensor = std::get_if<Value>(&index.entry())) {
     return tensor->dtype() == DType::boolean ? std::max(tensor->ndim(), 1) : 1;
@@ -51,9 +57,10 @@ void add_range(Selected& out, const Slice& range, std::int64_t length) {
     stop = std::clamp<std::int64_t>(range.stop ? bound(*range.stop) : -1, -1, length - 1);
   }
   const std::int64_t distance = range.step > 0 ? stop - start : start - stop;
-  const std::int64_t size = range.step > 0 ? range.step : -range.step;
-  const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / size + 1;
-  add_slice(out, count == 0 ? 0 : start, count, range.step);
+  // Towards negative numbers every distance divides without overflow, whatever the step.
+  const std::int64_t size = range.step > 0 ? -range.step : range.step;
+  const std::int64_t count = distance <= 0 ? 0 : 1 - (distance - 1) / size;
+  add_slice(out, count == 0 ? 0 : start, count, count <= 1 ? 1 : range.step);
   out.shape.push_back(count);
 }
 
@@ -176,6 +183,7 @@ IntList inverse(const IntList& order) {
 }
 
 T read_part(const T& x, const std::vector<Index>& entries) {
+  require_tensors(entries);
   const Selected selected = select(x.shape(), entries);
   T part = basic_part(x, selected);
   if (selected.tensors.empty()) return part;
@@ -204,6 +212,7 @@ T placed(const T& x, const Selected& selected, const T& part) {
 }
 
 T write_part(const T& x, const std::vector<Index>& entries, const T& v) {
+  require_tensors(entries);
   // A lone mask over all of x needs no coordinates when v is as large as x or a single number: it works in both modes.
   if (entries.size() == 1) {
     const Value* mask = std::get_if<Value>(&entries[0].entry());
@@ -255,7 +264,8 @@ bool overwritten(const Value& x, const std::vector<Index>& entries, const Value&
 
 template <class M>
 Tensor<M> Tensor<M>::get(const std::vector<Index>& entries) const {
-  return Value(read_part(checked(), entries));
+  core::require("index", value_);
+  return Value(read_part(core::resolve(value_), entries));
 }
 template Tensor<Eager> Tensor<Eager>::get(const std::vector<Index>&) const;
 template Tensor<Lazy> Tensor<Lazy>::get(const std::vector<Index>&) const;
@@ -263,6 +273,7 @@ template Tensor<Any> Tensor<Any>::get(const std::vector<Index>&) const;
 
 template <class M>
 Tensor<M> set(const Tensor<M>& x, const std::vector<Index>& index, const std::type_identity_t<Tensor<M>>& v) {
+  core::require("set", x, v);
   return Value(write_part(core::resolve(x), index, v.value()));
 }
 TYTO_INSTANTIATE(set)
@@ -271,6 +282,8 @@ namespace {
 
 // In lazy mode a mask can be assigned through but not read; the part then stays empty until someone wants it.
 bool readable(const Value& owner, const std::vector<Index>& entries) {
+  core::require("index", owner);
+  require_tensors(entries);
   const std::span<const Value> one(&owner, 1);
   if (core::mode_of(one) != core::Mode::lazy) return true;
   for (const Index& index : entries) {

@@ -52,18 +52,21 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> softmax(const Tensor<M>& x, std::int64_t axis) {
+  core::require("softmax", x);
   return core::emit(core::OpId::softmax, core::AxisAttributes{core::normalise_axis("softmax", axis, x.ndim())},
                     {core::as_floating(x)});
 }
 
 template <class M>
 Tensor<M> log_softmax(const Tensor<M>& x, std::int64_t axis) {
+  core::require("log_softmax", x);
   return core::emit(core::OpId::log_softmax, core::AxisAttributes{core::normalise_axis("log_softmax", axis, x.ndim())},
                     {core::as_floating(x)});
 }
 
 template <class M>
 Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tensor<M>>& labels) {
+  core::require("cross_entropy", logits, labels);
   if (logits.ndim() < 1) throw ShapeError("cross_entropy: logits need a class axis, given a 0-d tensor");
   const Tensor<M> scores = log_softmax(logits, -1);
   const Shape rows(std::span<const std::int64_t>(logits.shape().data(), logits.shape().size() - 1));
@@ -83,6 +86,7 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
 
 template <class M>
 Tensor<M> mean_squared_error(const Tensor<M>& prediction, const std::type_identity_t<Tensor<M>>& target) {
+  core::require("mean_squared_error", prediction, target);
   if (prediction.shape() != target.shape()) {
     throw ShapeError(core::text("mean_squared_error: prediction ", prediction.shape(), " and target ", target.shape(),
                                 " differ in shape"));

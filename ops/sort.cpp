@@ -125,16 +125,19 @@ using core::OpId;
 
 template <class M>
 Tensor<M> sort(const Tensor<M>& x, std::int64_t axis, bool descending) {
+  core::require("sort", x);
   return emit(OpId::sort, core::AxisAttributes{core::normalise_axis("sort", axis, x.ndim()), descending}, {x});
 }
 
 template <class M>
 Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis, bool descending) {
+  core::require("argsort", x);
   return emit(OpId::argsort, core::AxisAttributes{core::normalise_axis("argsort", axis, x.ndim()), descending}, {x});
 }
 
 template <class M>
 TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis, bool largest) {
+  core::require("topk", x);
   const core::TopkAttributes attributes{core::normalise_axis("topk", axis, x.ndim()), k, largest};
   const Value values = emit(OpId::topk, attributes, {x});
   return {values, core::result(values, 1)};

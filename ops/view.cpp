@@ -118,6 +118,11 @@ std::vector<TensorType> infer_diagonal(const Attributes& attributes, std::span<c
       axis_among("diagonal", list[1], inputs[0].shape) == axis_among("diagonal", list[2], inputs[0].shape)) {
     throw ShapeError(text("diagonal: attributes ", list, " must be an offset and two different axes"));
   }
+  const std::int64_t rows = inputs[0].shape[static_cast<std::size_t>(list[1])];
+  const std::int64_t columns = inputs[0].shape[static_cast<std::size_t>(list[2])];
+  if (list[0] < -rows || list[0] > columns) {
+    throw IndexError(text("diagonal: offset ", list[0], " is outside [", -rows, ", ", columns, "]"));
+  }
   return one(inputs[0].dtype, diagonal_of(list_of(attributes), View::dense(inputs[0].shape)).shape);
 }
 std::optional<View> view_diagonal(const Attributes& attributes, const View& input) {
@@ -184,6 +189,7 @@ using core::OpId;
 
 template <class M>
 Tensor<M> reshape(const Tensor<M>& x, const Shape& shape) {
+  core::require("reshape", x);
   Shape target = shape;
   std::int64_t known = 1;
   std::optional<std::size_t> open;
@@ -193,8 +199,9 @@ Tensor<M> reshape(const Tensor<M>& x, const Shape& shape) {
     } else if (target[i] < 0) {
       throw ShapeError(
           core::text("reshape: ", shape, " has ", target[i] == -1 ? "more than one -1" : "a negative length"));
-    } else {
-      known = core::checked_product(known, target[i]);
+    } else if (__builtin_mul_overflow(known, target[i], &known)) {
+      throw ShapeError(core::text("reshape: ", x.shape(), " has ", x.size(), " elements, ", shape,
+                                  " would have more than 63 bits can count"));
     }
   }
   if (open) {
@@ -209,14 +216,15 @@ Tensor<M> reshape(const Tensor<M>& x, const Shape& shape) {
 
 template <class M>
 Tensor<M> transpose(const Tensor<M>& x, const IntList& order) {
+  core::require("transpose", x);
   const int rank = x.ndim();
   IntList axes;
   if (order.empty()) {
     for (int i = rank; i-- > 0;) axes.push_back(i);
   } else {
     if (order.rank() != rank) {
-      throw ShapeError(core::text("transpose: order ", order, " has ", order.size(), " axes, the tensor ", x.shape(),
-                                  " has ", rank));
+      throw ShapeError(core::text("transpose: order ", order, " names ", order.size(), " of the ", rank,
+                                  " axes of shape ", x.shape()));
     }
     for (const std::int64_t axis : order) axes.push_back(core::normalise_axis("transpose", axis, rank));
     (void)core::normalise_axes("transpose", axes, rank);  // throws when an axis is named twice
@@ -227,12 +235,14 @@ Tensor<M> transpose(const Tensor<M>& x, const IntList& order) {
 
 template <class M>
 Tensor<M> matrix_transpose(const Tensor<M>& x) {
+  core::require("matrix_transpose", x);
   if (x.ndim() < 2) throw ShapeError(core::text("matrix_transpose: needs rank 2 or more, not shape ", x.shape()));
   return swapaxes(x, -1, -2);
 }
 
 template <class M>
 Tensor<M> swapaxes(const Tensor<M>& x, std::int64_t a, std::int64_t b) {
+  core::require("swapaxes", x);
   IntList order;
   for (int i = 0; i < x.ndim(); ++i) order.push_back(i);
   std::swap(order[static_cast<std::size_t>(core::normalise_axis("swapaxes", a, x.ndim()))],
@@ -242,6 +252,7 @@ Tensor<M> swapaxes(const Tensor<M>& x, std::int64_t a, std::int64_t b) {
 
 template <class M>
 Tensor<M> moveaxis(const Tensor<M>& x, std::int64_t from, std::int64_t to) {
+  core::require("moveaxis", x);
   const int source = core::normalise_axis("moveaxis", from, x.ndim());
   const int target = core::normalise_axis("moveaxis", to, x.ndim());
   IntList order;
@@ -254,6 +265,7 @@ Tensor<M> moveaxis(const Tensor<M>& x, std::int64_t from, std::int64_t to) {
 
 template <class M>
 Tensor<M> squeeze(const Tensor<M>& x, const Axes& axes) {
+  core::require("squeeze", x);
   Shape shape;
   const IntList named = core::normalise_axes("squeeze", axes, x.ndim());
   for (std::int64_t i = 0; i < x.ndim(); ++i) {
@@ -269,6 +281,7 @@ Tensor<M> squeeze(const Tensor<M>& x, const Axes& axes) {
 
 template <class M>
 Tensor<M> expand_dims(const Tensor<M>& x, const Axes& axes) {
+  core::require("expand_dims", x);
   const int rank = x.ndim() + axes.list().rank();
   const IntList added = axes.all() ? IntList() : core::normalise_axes("expand_dims", axes, rank);
   Shape shape;
@@ -282,11 +295,13 @@ Tensor<M> expand_dims(const Tensor<M>& x, const Axes& axes) {
 
 template <class M>
 Tensor<M> ravel(const Tensor<M>& x) {
+  core::require("ravel", x);
   return reshape(x, {x.size()});
 }
 
 template <class M>
 Tensor<M> flatten(const Tensor<M>& x, std::int64_t first) {
+  core::require("flatten", x);
   if (x.ndim() == 0) return reshape(x, {1});
   const auto start = static_cast<std::size_t>(core::normalise_axis("flatten", first, x.ndim()));
   Shape shape(std::span<const std::int64_t>(x.shape().data(), start));
@@ -297,25 +312,31 @@ Tensor<M> flatten(const Tensor<M>& x, std::int64_t first) {
 
 template <class M>
 Tensor<M> broadcast_to(const Tensor<M>& x, const Shape& shape) {
+  core::require("broadcast_to", x);
   if (x.shape() == shape) return x;
   return emit(OpId::broadcast_to, core::ListAttributes{shape}, {x});
 }
 
 template <class M>
 Tensor<M> flip(const Tensor<M>& x, const Axes& axes) {
+  core::require("flip", x);
   return emit(OpId::flip, core::AxesAttributes{core::normalise_axes("flip", axes, x.ndim())}, {x});
 }
 
 template <class M>
 Tensor<M> diagonal(const Tensor<M>& x, std::int64_t k, std::int64_t axis1, std::int64_t axis2) {
+  core::require("diagonal", x);
   const int first = core::normalise_axis("diagonal", axis1, x.ndim());
   const int second = core::normalise_axis("diagonal", axis2, x.ndim());
   if (first == second) throw ValueError(core::text("diagonal: both axes are axis ", first));
+  // Diagonals beyond the corners are all empty; the nearest one stands for them, so that no offset overflows.
+  k = std::clamp(k, -x.shape()[static_cast<std::size_t>(first)], x.shape()[static_cast<std::size_t>(second)]);
   return emit(OpId::diagonal, core::ListAttributes{{k, first, second}}, {x});
 }
 
 template <class M>
 Tensor<M> trace(const Tensor<M>& x, std::int64_t k) {
+  core::require("trace", x);
   const Tensor<M> line = diagonal(x, k);
   return line.sum(-1);
 }

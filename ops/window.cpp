@@ -3,6 +3,11 @@
 
 namespace tyto::core {
 
+namespace {
+// Far above any picture and far below overflow of a product of two.
+constexpr std::int64_t largest = std::int64_t{1} << 30;
+}  // namespace
+
 IntList per_axis(std::string_view op, std::string_view what, const IntList& given, std::size_t rank,
                  std::int64_t least) {
   if (given.size() != 1 && given.size() != rank) {
@@ -12,6 +17,7 @@ IntList per_axis(std::string_view op, std::string_view what, const IntList& give
   for (std::size_t i = 0; i < rank; ++i) {
     out[i] = given.size() == 1 ? given[0] : given[i];
     if (out[i] < least) throw ValueError(text(op, ": ", what, " ", given, " must be at least ", least));
+    if (out[i] > largest) throw ValueError(text(op, ": ", what, " ", given, " must be at most ", largest));
   }
   return out;
 }
@@ -38,8 +44,6 @@ void resolve_padding(std::string_view op, const Border& padding, std::span<const
 namespace {
 
 void check_window(std::string_view op, std::size_t rank, const WindowAttributes& a) {
-  // Far above any picture and far below overflow of a product of two.
-  constexpr std::int64_t largest = std::int64_t{1} << 30;
   struct Row {
     const IntList* list;
     std::int64_t least;

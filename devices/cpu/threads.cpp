@@ -33,7 +33,7 @@ std::atomic<int>& thread_count() noexcept {
 int threads() noexcept { return thread_count().load(std::memory_order_relaxed); }
 
 void set_threads(int count) {
-  if (count < 1) throw ValueError("set_threads: the count must be at least 1, got " + std::to_string(count));
+  if (count < 1) throw ValueError("threads: the count must be at least 1, got " + std::to_string(count));
   thread_count().store(count, std::memory_order_relaxed);
 }
 

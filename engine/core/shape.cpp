@@ -135,8 +135,13 @@ std::int64_t checked_product(std::int64_t a, std::int64_t b) {
 
 std::int64_t window_count(std::string_view op, std::int64_t size, std::int64_t window, std::int64_t stride,
                           std::int64_t dilation, std::int64_t before, std::int64_t after) {
-  const std::int64_t reach = (window - 1) * dilation + 1;
-  const std::int64_t padded = size + before + after;
+  std::int64_t reach = 0;
+  std::int64_t padded = 0;
+  if (window < 1 || __builtin_mul_overflow(window - 1, dilation, &reach) || __builtin_add_overflow(reach, 1, &reach) ||
+      __builtin_add_overflow(size, before, &padded) || __builtin_add_overflow(padded, after, &padded)) {
+    throw ShapeError(
+        text(op, ": a window of ", window, " elements, ", dilation, " apart, does not fit an axis of ", size));
+  }
   if (reach > padded) {
     throw ShapeError(
         text(op, ": the window reaches over ", reach, " elements, but the padded input has only ", padded));

@@ -7,8 +7,14 @@ namespace tyto {
 
 void Value::retain(core::Node* node) { node->retain(); }
 void Value::release(core::Node* node) { node->release(); }
-DType Value::dtype() const { return core::result_of(*this).type.dtype; }
-const Shape& Value::shape() const { return core::result_of(*this).type.shape; }
+DType Value::dtype() const {
+  if (node_ == nullptr) throw GraphError("an empty tensor is asked for its element type");
+  return core::result_of(*this).type.dtype;
+}
+const Shape& Value::shape() const {
+  if (node_ == nullptr) throw GraphError("an empty tensor is asked for its shape");
+  return core::result_of(*this).type.shape;
+}
 
 }  // namespace tyto
 

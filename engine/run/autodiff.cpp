@@ -73,6 +73,7 @@ void apply_rule(Walk& walk, Node& node, core::TapeId tape) {
 Tape::Tape() : id_(core::open_tape()) {}
 
 Value Tape::track(const Value& value) {
+  core::require("grad", value);
   const Value current = core::resolve(value);
   if (!is_floating(current.dtype())) {
     throw TypeError(core::text("grad: a gradient with respect to a tensor of ", current.dtype(), " does not exist"));
@@ -90,7 +91,8 @@ Value Tape::track(const Value& value) {
 }
 
 void Tape::track_state(const Value& handle) {
-  if (!handle || handle.node()->op() != OpId::state) {
+  core::require("value_and_grad", handle);
+  if (handle.node()->op() != OpId::state) {
     throw GraphError("value_and_grad: the parameters must be variables (Tensor::variable)");
   }
   const auto& state = std::get<core::StateAttributes>(core::attributes_of(handle)).state;
@@ -123,7 +125,7 @@ Tape::~Tape() {
 std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std::vector<Value>& cotangents) {
   Walk walk;
   std::vector<Value> roots;
-  for (const Value& result : results) roots.push_back(core::resolve(result));
+  for (const Value& result : results) roots.push_back(core::given("grad", result));
   collect(walk, roots, targets_);
   for (const Value& root : roots) {
     if (roots_.empty() || !same_value(roots_.back(), root)) roots_.push_back(root);
@@ -131,6 +133,7 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
   for (std::size_t i = 0; i < roots.size(); ++i) {
     Value weight;
     if (i < cotangents.size()) {
+      core::require("vjp", cotangents[i]);
       if (cotangents[i].shape() != roots[i].shape()) {
         throw ShapeError(
             core::text("vjp: cotangent ", cotangents[i].shape(), " for a result of shape ", roots[i].shape()));
@@ -152,6 +155,7 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
 }
 
 void check_scalar(const char* function, const Value& loss) {
+  core::require(function, loss);
   if (element_count(loss.shape()) != 1) {
     throw ShapeError(core::text(function, ": the loss must be one number, not of shape ", loss.shape(),
                                 "; take sum or mean, or use jacobian"));
@@ -167,6 +171,7 @@ std::vector<Value> Tape::push_forward(const std::vector<Value>& results, const s
     throw GraphError(core::text("jvp: ", tangents.size(), " tangents for ", targets_.size(), " inputs"));
   }
   for (std::size_t i = 0; i < tangents.size(); ++i) {
+    core::require("jvp", tangents[i]);
     if (tangents[i].shape() == targets_[i].shape()) continue;
     throw ShapeError(core::text("jvp: tangent ", tangents[i].shape(), " for an input of shape ", targets_[i].shape()));
   }

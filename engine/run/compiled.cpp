@@ -100,6 +100,7 @@ class CompiledFunction {
                        const std::function<detail::Results(const std::vector<Value>&)>& function) {
     Signature signature{{}, &current_device()};
     for (const Value& argument : arguments) {
+      if (!argument) throw GraphError("compile: an argument is an empty tensor");
       const Value& value = core::resolve(argument);
       signature.arguments.emplace_back(value.dtype(), value.shape());
     }
@@ -137,6 +138,9 @@ class CompiledFunction {
     {
       const TraceScope scope;
       const detail::Results results = function(inputs);
+      for (const Value& result : results.values) {
+        if (!result) throw GraphError("compile: a result of the function is an empty tensor");
+      }
       trace.structure = results.structure;
       for (std::size_t i = 0; i < results.values.size(); ++i) {
         if (!results.values[i]) throw GraphError(core::text("compile: result ", i + 1, " is an empty tensor"));

@@ -63,6 +63,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
   state_->device = &run::current_device();
   std::vector<std::shared_ptr<core::State>> inputs;
   for (const Tensor<Lazy>& input : spec.inputs) {
+    core::require("Graph", input);
     inputs.push_back(run::state_behind(input, "Graph: input"));
     if (inputs.back()->kind() != core::State::Kind::placeholder) {
       throw GraphError(core::text("Graph: input '", inputs.back()->name(), "' is no placeholder"));
@@ -70,6 +71,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
   }
   std::vector<run::StateUpdate> updates;
   for (const Update& update : spec.updates) {
+    core::require("Graph", update.state, update.value);
     const auto state = run::state_behind(update.state, "Graph: update");
     if (state->kind() == core::State::Kind::placeholder) {
       throw GraphError(core::text("Graph: update of '", state->name(), "', which is a placeholder, not a state"));
@@ -87,6 +89,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     if (spec.outputs[i].empty_handle()) throw GraphError(core::text("Graph: output ", i + 1, " is an empty tensor"));
   }
   state_->outputs.assign(spec.outputs.begin(), spec.outputs.end());
+  for (const Value& output : state_->outputs) core::require("Graph", output);
   run::Traced traced = run::trace({.outputs = state_->outputs,
                                    .updates = updates,
                                    .inputs = inputs,
@@ -113,6 +116,7 @@ void Graph::prepare() {
 }
 
 void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
+  core::require("Graph::set", input, value);
   const auto state = run::state_behind(input, "Graph::set");
   for (std::uint32_t i = 0; i < state_->graph.inputs().size(); ++i) {
     if (state_->graph.inputs()[i].state != state) continue;
@@ -138,6 +142,7 @@ Tensor<Lazy> Graph::output(std::size_t index) const {
 }
 
 Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
+  core::require("Graph", output);
   for (std::size_t i = 0; i < state_->outputs.size(); ++i) {
     if (same_value(state_->outputs[i], output.value())) return this->output(i);
   }
@@ -182,6 +187,11 @@ template <class M>
 Tensor<M> delay(const Shape& shape, DType dtype,
                 std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> function,
                 const std::vector<Tensor<M>>& inputs) {
+  if (!function) throw ValueError("delay: the function is empty");
+  for (const std::int64_t length : shape) {
+    if (length < 0) throw ShapeError(core::text("delay: shape ", shape, " has a negative length"));
+  }
+  for (const Tensor<M>& input : inputs) core::require("delay", input);
   auto op = std::make_shared<core::CustomOperator>();
   op->name = "delay";
   op->results = {{dtype, shape, false}};
@@ -192,6 +202,7 @@ Tensor<M> delay(const Shape& shape, DType dtype,
       arguments.push_back(Tensor<Eager>::from_bytes(array.data, element_count(array.shape), array.shape, array.dtype));
     }
     const Tensor<Eager> result = function(arguments);
+    core::require("delay", result);
     if (result.shape() != shape || result.dtype() != dtype) {
       throw ShapeError(
           core::text("delay: the function yields ", result.dtype(), result.shape(), ", declared were ", dtype, shape));

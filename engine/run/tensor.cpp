@@ -1,6 +1,7 @@
 // The members of Tensor<Mode>: creation, reading, and what NumPy users chain.
 #include "tyto/tensor.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -30,7 +31,18 @@ void check_shape(std::string_view function, const Shape& shape) {
   for (const std::int64_t length : shape) {
     if (length < 0) throw ShapeError(core::text(function, ": shape ", shape, " has a negative length"));
   }
-  (void)core::checked_product(element_count(shape), 8);
+  // In bytes of the widest element; an axis of length zero makes any shape small.
+  std::int64_t bytes = std::count(shape.begin(), shape.end(), 0) != 0 ? 0 : 8;
+  for (const std::int64_t length : shape) {
+    if (__builtin_mul_overflow(bytes, length, &bytes)) {
+      throw ShapeError(core::text(function, ": a tensor of shape ", shape, " has more bytes than 63 bits can count"));
+    }
+  }
+}
+
+Value filled(std::string_view function, core::Mode mode, const Shape& shape, const Scalar& value, DType dtype) {
+  check_shape(function, shape);
+  return emit(mode, OpId::fill, core::RangeAttributes{shape, dtype, value, 0});
 }
 
 core::Array host_array(const void* data, const Shape& shape, DType dtype) {
@@ -106,16 +118,15 @@ Tensor<M>::Tensor(std::initializer_list<Nested> data) {
 
 template <class M>
 Tensor<M> Tensor<M>::full(const Shape& shape, const Scalar& value, std::optional<DType> dtype) {
-  check_shape("full", shape);
-  return emit(mode_tag<M>, OpId::fill, core::RangeAttributes{shape, dtype.value_or(value.default_dtype()), value, 0});
+  return filled("full", mode_tag<M>, shape, value, dtype.value_or(value.default_dtype()));
 }
 template <class M>
 Tensor<M> Tensor<M>::zeros(const Shape& shape, DType dtype) {
-  return full(shape, 0, dtype);
+  return filled("zeros", mode_tag<M>, shape, 0, dtype);
 }
 template <class M>
 Tensor<M> Tensor<M>::ones(const Shape& shape, DType dtype) {
-  return full(shape, 1, dtype);
+  return filled("ones", mode_tag<M>, shape, 1, dtype);
 }
 
 template <class M>
@@ -131,11 +142,13 @@ Tensor<M> Tensor<M>::arange(const Scalar& start, const Scalar& stop, const Scala
   const double count = std::max(0.0, std::ceil(span));
   if (count > 0x1p60) throw ShapeError(core::text("arange: ", count, " elements are more than memory can hold"));
   const DType type = dtype.value_or(whole ? DType::i64 : DType::f32);
+  check_shape("arange", {static_cast<std::int64_t>(count)});
   return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{static_cast<std::int64_t>(count)}, type, start, step});
 }
 template <class M>
 Tensor<M> Tensor<M>::linspace(double start, double stop, std::int64_t count, DType dtype) {
   if (count < 0) throw ValueError(core::text("linspace: count ", count, " is negative"));
+  check_shape("linspace", {count});
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, dtype, start, step});
 }
@@ -147,17 +160,19 @@ template <class M>
 Tensor<M> Tensor<M>::eye(std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
   const Shape shape{rows, columns < 0 ? rows : columns};
   check_shape("eye", shape);
-  return emit(mode_tag<M>, OpId::eye, core::RangeAttributes{shape, dtype, k, 0});
+  const std::int64_t diagonal = std::clamp(k, -shape[0], shape[1]);  // beyond the corners there is none
+  return emit(mode_tag<M>, OpId::eye, core::RangeAttributes{shape, dtype, diagonal, 0});
 }
 template <class M>
 Tensor<M> Tensor<M>::tri(std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
-  return tril(ones({rows, columns < 0 ? rows : columns}, dtype), k);
+  return tril(Tensor(filled("tri", mode_tag<M>, {rows, columns < 0 ? rows : columns}, 1, dtype)), k);
 }
 
 template <class M>
 Tensor<M> Tensor<M>::from_function(const Shape& shape, const std::function<double(std::span<const std::int64_t>)>& f,
                                    DType dtype) {
   check_shape("from_function", shape);
+  if (!f) throw ValueError("from_function: the function is empty");
   std::vector<double> data(static_cast<std::size_t>(element_count(shape)));
   IntList index(shape.size(), 0);
   for (double& element : data) {
@@ -173,12 +188,14 @@ Tensor<M> Tensor<M>::from_bytes(const void* data, std::int64_t count, const Shap
   if (count != element_count(shape)) {
     throw ShapeError(core::text("from: ", count, " elements do not fill shape ", shape, " of ", element_count(shape)));
   }
+  if (data == nullptr && count != 0) throw ValueError("from: there is no memory to copy from");
   return core::constant(mode_tag<M>, host_array(data, shape, dtype));
 }
 
 template <class M>
 Tensor<M> Tensor<M>::borrow_bytes(const void* data, const Shape& shape, DType dtype, std::function<void()> release) {
   check_shape("borrow", shape);
+  if (data == nullptr && element_count(shape) != 0) throw ValueError("borrow: there is no memory to borrow");
   const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
   auto* context = release ? new std::function<void()>(std::move(release)) : nullptr;
   core::Array array{std::make_shared<core::Buffer>(
@@ -208,6 +225,9 @@ Tensor<M> Tensor<M>::normal(const Shape& shape, const NormalOptions& o) {
 template <class M>
 Tensor<M> Tensor<M>::truncated_normal(const Shape& shape, const NormalOptions& o) {
   if (!is_floating(o.dtype)) throw TypeError(core::text("truncated_normal: a floating type is needed, not ", o.dtype));
+  if (!(o.stddev >= 0)) {
+    throw ValueError(core::text("truncated_normal: the standard deviation ", o.stddev, " is negative"));
+  }
   return draw(mode_tag<M>, OpId::random_truncated_normal, shape, o.dtype, o.key, o.mean, o.stddev);
 }
 template <class M>
@@ -223,6 +243,13 @@ Tensor<M> Tensor<M>::integers(const Shape& shape, const IntegersOptions& o) {
   if (!is_integer(o.dtype)) throw TypeError(core::text("integers: an integer type is needed, not ", o.dtype));
   if (std::abs(static_cast<double>(o.low)) > 0x1p53 || std::abs(static_cast<double>(o.high)) > 0x1p53) {
     throw ValueError(core::text("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53"));
+  }
+  const int bits = static_cast<int>(8 * size_of(o.dtype)) - (o.dtype == DType::u8 ? 0 : 1);
+  const double past = std::ldexp(1.0, bits);
+  const double least = o.dtype == DType::u8 ? 0 : -past;
+  if (static_cast<double>(o.low) < least || static_cast<double>(o.high) > past) {
+    throw ValueError(
+        core::text("integers: the range [", o.low, ", ", o.high, ") does not fit the elements' type ", o.dtype));
   }
   return draw(mode_tag<M>, OpId::random_integers, shape, o.dtype, o.key, static_cast<double>(o.low),
               static_cast<double>(o.high));
@@ -253,6 +280,7 @@ Tensor<M> Tensor<M>::placeholder(const Shape& shape, DType dtype, std::string na
 namespace {
 template <class M>
 Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string name) {
+  core::require(kind == core::State::Kind::variable ? "variable" : "persistent", initial);
   const core::Array array = run::contents(initial);
   const Value handle = run::make_state(mode_tag<M>, kind, std::move(name), {array.dtype, array.view.shape, false});
   const auto state = run::state_behind(handle, "variable");
@@ -274,6 +302,7 @@ Tensor<M> Tensor<M>::persistent(const Tensor& initial, std::string name) {
 }
 template <class M>
 Tensor<M> Tensor<M>::constant(const Tensor& value) {
+  core::require("constant", value);
   return core::constant(mode_tag<M>, run::contents(value));
 }
 
@@ -285,6 +314,7 @@ const Value& Tensor<M>::checked() const {
 
 template <class M>
 Tensor<M>::operator bool() const {
+  core::require("bool", value_);
   if (size() != 1)
     throw ValueError(core::text("bool: the truth of a tensor of shape ", shape(), " is ambiguous; use any() or all()"));
   return cast(*this, DType::boolean).template item<bool>();
@@ -321,13 +351,18 @@ Tensor<M> Tensor<M>::max(const Axes& axes, bool keepdims) const {
 
 template <class M>
 void Tensor<M>::read_item(void* target, DType wanted) const {
+  core::require("item", value_);
   if (size() != 1)
     throw ShapeError(core::text("item: a tensor of shape ", shape(), " has ", size(), " elements, not one"));
+  if (dtype() != wanted) {
+    throw TypeError(core::text("item: the element is ", dtype(), ", read as ", wanted, "; cast first with astype"));
+  }
   std::memcpy(target, read_data(wanted), size_of(wanted));
 }
 
 template <class M>
 const void* Tensor<M>::read_data(DType wanted) const {
+  core::require("data", value_);
   if (dtype() != wanted) {
     throw TypeError(core::text("data: the elements are ", dtype(), ", read as ", wanted, "; cast first with astype"));
   }
@@ -340,18 +375,21 @@ const void* Tensor<M>::read_data(DType wanted) const {
 
 template <class M>
 std::string Tensor<M>::to_string() const {
+  core::require("to_string", value_);
   std::ostringstream out;
-  print(out, checked());
+  print(out, value_);
   return out.str();
 }
 
 template <class M>
 void assign(const Tensor<M>& state, const std::type_identity_t<Tensor<M>>& value) {
+  core::require("assign", state, value);
   run::assign_state(state, core::cast_to(value, state.dtype()));
 }
 template <class M>
 void eval(std::initializer_list<Tensor<M>> tensors) {
   std::vector<Value> values(tensors.begin(), tensors.end());
+  for (const Value& value : values) core::require("eval", value);
   run::evaluate(values);
 }
 TYTO_INSTANTIATE(assign)

@@ -50,13 +50,14 @@ void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arr
 void write_safetensors_file(const std::string& path, const NamedList<HostArrayView>& arrays);
 
 template <class M>
-HostArrayView view_of(const Tensor<M>& x) {
+HostArrayView view_of(const char* function, const Tensor<M>& x) {
+  if (x.empty_handle()) throw GraphError(std::string(function) + ": given is an empty tensor");
   return {x.dtype(), x.shape(), x.bytes()};
 }
 template <class M>
-NamedList<HostArrayView> views_of(const NamedList<Tensor<M>>& arrays) {
+NamedList<HostArrayView> views_of(const char* function, const NamedList<Tensor<M>>& arrays) {
   NamedList<HostArrayView> views;
-  for (const Named<Tensor<M>>& array : arrays) views.push_back({array.name, view_of(array.value)});
+  for (const Named<Tensor<M>>& array : arrays) views.push_back({array.name, view_of(function, array.value)});
   return views;
 }
 template <class T>
@@ -78,7 +79,7 @@ T read_npy(const std::string& path) {
 /// Writes what numpy.load reads; bf16 as `<V2`, as the package ml_dtypes does.
 template <class M>
 void write_npy(const std::string& path, const Tensor<M>& x) {
-  detail::write_npy_file(path, detail::view_of(x));
+  detail::write_npy_file(path, detail::view_of("write_npy", x));
 }
 
 /// All arrays of an archive saved by numpy.savez or savez_compressed, in the order of its directory.
@@ -89,7 +90,7 @@ NamedList<T> read_npz(const std::string& path) {
 /// An archive that numpy.load reads.
 template <class M>
 void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays, Packing packing = Packing::stored) {
-  detail::write_npz_file(path, detail::views_of(arrays), packing);
+  detail::write_npz_file(path, detail::views_of("write_npz", arrays), packing);
 }
 
 /// All tensors of a safetensors file, in the order in which they lie in it.
@@ -97,9 +98,10 @@ template <class T = Tensor<Eager>>
 NamedList<T> read_safetensors(const std::string& path) {
   return detail::to_tensors<T>(detail::read_safetensors_file(path));
 }
+/// Tensors under their names, as the package safetensors reads them.
 template <class M>
 void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
-  detail::write_safetensors_file(path, detail::views_of(arrays));
+  detail::write_safetensors_file(path, detail::views_of("write_safetensors", arrays));
 }
 
 /// An IDX file, plain or gzipped, such as the four of MNIST.

@@ -91,9 +91,9 @@ TEST_CASE_TEMPLATE("tensors print as NumPy prints them", Mode, tyto::Eager, tyto
   CHECK(Tensor{99999999.0, 1.0}.to_string() == "[1.e+08 1.e+00]");
 }
 
-TEST_CASE("a tensor without anything in it prints as such") {
-  CHECK_THROWS_WITH_AS(tyto::Tensor<tyto::Eager>().to_string(),
-                       "an empty tensor (default-constructed or moved from) is used", tyto::GraphError);
+TEST_CASE("a tensor without anything in it has no text") {
+  CHECK_THROWS_WITH_AS(tyto::Tensor<tyto::Eager>().to_string(), "to_string: an operand is an empty tensor",
+                       tyto::GraphError);
 }
 
 TEST_CASE("printing a four-dimensional tensor leaves the middle of every long axis out") {

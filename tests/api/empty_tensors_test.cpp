@@ -1,0 +1,250 @@
+// An empty tensor given to any public function is a GraphError that names the function, in both modes.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <tyto/io.hpp>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace {
+
+using tyto::DType;
+
+/// Runs `f` and tells whether what it throws is a GraphError whose message begins with the function's name.
+template <class F>
+void refuses(const std::string& function, const F& f) {
+  CAPTURE(function);
+  std::string message = "nothing is thrown";
+  try {
+    f();
+  } catch (const tyto::GraphError& error) {
+    message = error.what();
+  } catch (const std::exception& error) {
+    message = std::string("another exception: ") + error.what();
+  }
+  CHECK(message.substr(0, function.size() + 2) == function + ": ");
+  CHECK(message.find("empty tensor") != std::string::npos);
+}
+
+}  // namespace
+
+#define REFUSES(function, ...) refuses(function, [&] { (void)(__VA_ARGS__); })
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: element-wise functions", Mode, tyto::Eager, tyto::Lazy) {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor none;
+  const Tensor x = Tensor::ones({2});
+#define TYTO_UNARY(name, ...) REFUSES(#name, tyto::name(none));
+#define TYTO_BINARY(name, ...)         \
+  REFUSES(#name, tyto::name(none, x)); \
+  REFUSES(#name, tyto::name(x, none));
+#define TYTO_TERNARY(name, ...)           \
+  REFUSES(#name, tyto::name(none, x, x)); \
+  REFUSES(#name, tyto::name(x, none, x)); \
+  REFUSES(#name, tyto::name(x, x, none));
+#include <tyto/ops/elementwise.def>
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+  REFUSES("add", none + 1);
+  REFUSES("logical_not", !none);
+}
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: shapes and places", Mode, tyto::Eager, tyto::Lazy) {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor none;
+  const Tensor x = Tensor::ones({2, 2});
+  REFUSES("reshape", reshape(none, {1}));
+  REFUSES("reshape", none.reshape({-1}));
+  REFUSES("transpose", transpose(none));
+  REFUSES("transpose", none.T());
+  REFUSES("matrix_transpose", matrix_transpose(none));
+  REFUSES("swapaxes", swapaxes(none, 0, 1));
+  REFUSES("moveaxis", moveaxis(none, 0, 1));
+  REFUSES("squeeze", squeeze(none));
+  REFUSES("expand_dims", expand_dims(none, 0));
+  REFUSES("ravel", ravel(none));
+  REFUSES("flatten", flatten(none));
+  REFUSES("broadcast_to", broadcast_to(none, {2}));
+  REFUSES("cast", cast(none, DType::f64));
+  REFUSES("cast", none.astype(DType::f64));
+  REFUSES("flip", flip(none));
+  REFUSES("copy", copy(none));
+  REFUSES("concat", tyto::concat<Mode>({x, none}));
+  REFUSES("stack", tyto::stack<Mode>({none, x}));
+  REFUSES("split", split(none, 2));
+  REFUSES("split", split(none, tyto::IntList{1}));
+  REFUSES("tile", tile(none, {2}));
+  REFUSES("repeat", repeat(none, 2));
+  REFUSES("roll", roll(none, {1}));
+  REFUSES("pad", pad(none, {1}, {1}));
+  REFUSES("diag", diag(none));
+  REFUSES("diagonal", diagonal(none));
+  REFUSES("trace", trace(none));
+  REFUSES("tril", tril(none));
+  REFUSES("triu", triu(none));
+  REFUSES("meshgrid", tyto::meshgrid<Mode>({none}));
+  REFUSES("zeros_like", zeros_like(none));
+  REFUSES("ones_like", ones_like(none));
+  REFUSES("full_like", full_like(none, 1));
+}
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: reductions, scans, losses", Mode, tyto::Eager, tyto::Lazy) {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor none;
+  const Tensor x = Tensor::ones({2});
+  const auto last = [](const Tensor&, const Tensor& each) { return each; };
+  REFUSES("sum", sum(none));
+  REFUSES("sum", none.sum());
+  REFUSES("prod", prod(none));
+  REFUSES("mean", mean(none));
+  REFUSES("mean", none.mean());
+  REFUSES("var", var(none));
+  REFUSES("stddev", stddev(none));
+  REFUSES("min", min(none));
+  REFUSES("max", none.max());
+  REFUSES("argmin", argmin(none));
+  REFUSES("argmax", argmax(none, 0));
+  REFUSES("any", any(none));
+  REFUSES("all", tyto::all(none));
+  REFUSES("logsumexp", logsumexp(none));
+  REFUSES("l1_norm", l1_norm(none));
+  REFUSES("l2_norm", l2_norm(none));
+  REFUSES("l2_norm_sqr", l2_norm_sqr(none));
+  REFUSES("cumsum", cumsum(none, 0));
+  REFUSES("cumprod", cumprod(none, 0));
+  REFUSES("cummin", cummin(none, 0));
+  REFUSES("cummax", cummax(none, 0));
+  REFUSES("scan", scan(none, 0, last));
+  REFUSES("fold", fold(none, 0, x, last));
+  REFUSES("fold", fold(x, 0, none, last));
+  REFUSES("softmax", softmax(none));
+  REFUSES("log_softmax", log_softmax(none));
+  REFUSES("cross_entropy", cross_entropy(none, x));
+  REFUSES("cross_entropy", cross_entropy(x, none));
+  REFUSES("mean_squared_error", mean_squared_error(none, x));
+  REFUSES("mean_squared_error", mean_squared_error(x, none));
+  REFUSES("array_equal", array_equal(x, none));
+  REFUSES("allclose", allclose(none, x));
+}
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: indexing and ordering", Mode, tyto::Eager, tyto::Lazy) {
+  using Tensor = tyto::Tensor<Mode>;
+  Tensor none;
+  Tensor x = Tensor::ones({2});
+  const Tensor i = Tensor{0, 1};
+  REFUSES("index", none(0));
+  REFUSES("index", std::as_const(none)(0));
+  REFUSES("index", x(none));
+  REFUSES("index", none(0) = 1);
+  REFUSES("set", x(0) = none);
+  REFUSES("set", set(none, {0}, x));
+  REFUSES("set", set(x, {0}, none));
+  REFUSES("index", set(x, {none}, 1));
+  REFUSES("take", take(none, i));
+  REFUSES("take", take(x, none, 0));
+  REFUSES("take_along_axis", take_along_axis(none, i, 0));
+  REFUSES("take_along_axis", take_along_axis(x, none, 0));
+  REFUSES("gather", gather<Mode>(none, {i}));
+  REFUSES("gather", gather<Mode>(x, {none}));
+  REFUSES("scatter", scatter<Mode>(none, {i}, x));
+  REFUSES("scatter", scatter<Mode>(x, {none}, x));
+  REFUSES("scatter", scatter<Mode>(x, {i}, none));
+  REFUSES("scatter_add", scatter_add<Mode>(none, {i}, x));
+  REFUSES("scatter_add", scatter_add<Mode>(x, {i}, none));
+  REFUSES("one_hot", one_hot(none, 3));
+  REFUSES("sort", sort(none));
+  REFUSES("argsort", argsort(none));
+  REFUSES("topk", topk(none, 1));
+  REFUSES("searchsorted", searchsorted(none, x));
+  REFUSES("searchsorted", searchsorted(x, none));
+  REFUSES("histogram", histogram(none, x));
+  REFUSES("histogram", histogram(x, none));
+  REFUSES("unique", unique(none));
+  REFUSES("nonzero", nonzero(none));
+  REFUSES("choice", choice(none, 1));
+  REFUSES("categorical", categorical(none, 1));
+  REFUSES("dropout_mask", dropout_mask(none, 0.5));
+}
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: products and windows", Mode, tyto::Eager, tyto::Lazy) {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor none;
+  const Tensor x = Tensor::ones({2, 2});
+  REFUSES("matmul", matmul(none, x));
+  REFUSES("matmul", matmul(x, none));
+  REFUSES("dot", dot(none, x));
+  REFUSES("outer", outer(x, none));
+  REFUSES("kron", kron(none, x));
+  REFUSES("tensordot", tensordot(x, none));
+  REFUSES("einsum", tyto::einsum<Mode>("ij,jk", {x, none}));
+  REFUSES("convolution", convolution(none, x));
+  REFUSES("convolution", convolution(x, none));
+  REFUSES("conv1d", conv1d(none, x));
+  REFUSES("conv2d", conv2d(x, none));
+  REFUSES("conv3d", conv3d(none, x));
+  REFUSES("transposed_convolution", transposed_convolution(none, x));
+  REFUSES("transposed_convolution", transposed_convolution(x, none));
+  REFUSES("max_pool", max_pool(none, 2));
+  REFUSES("average_pool", average_pool(none, 2));
+  REFUSES("global_average_pool", global_average_pool(none));
+  REFUSES("upsample", upsample(none, 2));
+}
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: reading, states, gradients, files", Mode, tyto::Eager,
+                   tyto::Lazy) {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor none;
+  const Tensor x = Tensor::ones({2});
+  const auto total = [](const Tensor& at) { return sum(at); };
+  REFUSES("item", none.template item<float>());
+  REFUSES("data", none.template data<float>());
+  REFUSES("to_string", none.to_string());
+  REFUSES("bool", bool(none));
+  REFUSES("variable", Tensor::variable(none));
+  REFUSES("persistent", Tensor::persistent(none));
+  REFUSES("constant", Tensor::constant(none));
+  REFUSES("assign", assign(none, x));
+  REFUSES("assign", assign(Tensor::variable(x), none));
+  REFUSES("eval", tyto::eval({x, none}));
+  REFUSES("stop_gradient", stop_gradient(none));
+  REFUSES("grad", tyto::grad(total)(none));
+  REFUSES("value_and_grad", tyto::grad([](const Tensor&) { return Tensor(); })(x));
+  REFUSES("value_and_grad", tyto::value_and_grad(total, std::vector<Tensor>{none})(x));
+  REFUSES("vjp", vjp([](auto& in) { return in[0]; }, std::vector<Tensor>{x}, none));
+  REFUSES("jvp", jvp([](auto& in) { return in[0]; }, std::vector<Tensor>{x}, std::vector<Tensor>{none}));
+  REFUSES("delay", tyto::delay<Mode>({2}, DType::f32, [](auto& in) { return in[0]; }, {none}));
+  REFUSES("write_npy", write_npy("never.npy", none));
+  REFUSES("write_npz", tyto::write_npz<Mode>("never.npz", {{"x", none}}));
+  REFUSES("write_safetensors", tyto::write_safetensors<Mode>("never.safetensors", {{"x", none}}));
+  CHECK_THROWS_WITH_AS(none.shape(), "an empty tensor (default-constructed or moved from) is used", tyto::GraphError);
+  CHECK_THROWS_WITH_AS(none.dtype(), "an empty tensor (default-constructed or moved from) is used", tyto::GraphError);
+}
+
+TEST_CASE("an empty tensor is refused by name: graphs") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor none;
+  const Tensor x = Tensor::placeholder({2}, DType::f32, "x");
+  const Tensor w = Tensor::variable(Tensor::ones({2}), "w");
+  const Tensor y = x + w;
+  tyto::Graph graph{{.inputs = {x}, .outputs = {y}}};
+  REFUSES("Graph", tyto::Graph({.inputs = {none}}));
+  REFUSES("Graph", tyto::Graph({.outputs = {none}}));
+  REFUSES("Graph", tyto::Graph({.updates = {{none, y}}}));
+  REFUSES("Graph", tyto::Graph({.updates = {{w, none}}}));
+  REFUSES("Graph::set", graph.set(none, y));
+  REFUSES("Graph::set", graph.set(x, none));
+  REFUSES("Graph", graph[none]);
+  REFUSES("compile", tyto::compile([](const Tensor& a) { return a + 1; })(none));
+  REFUSES("compile", tyto::compile([](const Tensor&) { return Tensor(); })(y));
+}
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by layers", Mode, tyto::Eager, tyto::Lazy) {
+  const tyto::Tensor<Mode> none;
+  CHECK_THROWS_AS(tyto::nn::Linear({.in = 2, .out = 2})(none), tyto::GraphError);
+  CHECK_THROWS_AS(tyto::nn::Conv2d({.in = 2, .out = 2})(none), tyto::GraphError);
+  CHECK_THROWS_AS(tyto::nn::MaxPool(2)(none), tyto::GraphError);
+  CHECK_THROWS_AS(tyto::nn::AveragePool(2)(none), tyto::GraphError);
+  CHECK_THROWS_AS(tyto::nn::Flatten()(none), tyto::GraphError);
+  CHECK_THROWS_AS(tyto::nn::Dropout(0.5)(none, tyto::nn::training), tyto::GraphError);
+}
