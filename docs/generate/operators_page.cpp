@@ -30,7 +30,8 @@ An operator is what a graph is made of. Most have a public function of the same 
   has it); otherwise the node is computed on the CPU, with planned copies and a note in the graph's report. A *view* looks
   at its input's memory and needs a kernel on no device.
 - **Gradient**: *none* marks operators that are nondifferentiable or constant almost everywhere.
-- **In place**: whether the result may be written over an input of the same layout that nobody else reads.
+- **In place**: whether the result may be written over an input of the same layout that nobody else reads; *first input*
+  means that only the part that changes is written there.
 )";
 
 const std::map<OpId, const char*>& sections() {
@@ -86,6 +87,11 @@ std::string result_rule(const std::vector<std::pair<DType, DType>>& pairs) {
   return "by its attributes";
 }
 
+std::string in_place_of(const OpDef& def) {
+  if (def.in_place == core::InPlace::none) return {};
+  return def.in_place == core::InPlace::first_input ? "first input" : "yes";
+}
+
 std::string row_of(const OpDef& def, const core::Device& opencl) {
   std::vector<DType> accepted;
   std::vector<std::pair<DType, DType>> pairs;
@@ -112,8 +118,7 @@ std::string row_of(const OpDef& def, const core::Device& opencl) {
                     accepted.empty()        ? ""
                     : !by_attribute.empty() ? by_attribute
                                             : result_rule(pairs),
-                    devices, def.gradient != nullptr ? "yes" : "none",
-                    def.in_place == core::InPlace::same_index ? "yes" : ""});
+                    devices, def.gradient != nullptr ? "yes" : "none", in_place_of(def)});
 }
 
 }  // namespace
