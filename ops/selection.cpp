@@ -131,8 +131,11 @@ Selected select(const Shape& shape, const std::vector<Index>& entries) {
     }
   }
   while (axis < shape.size()) whole();
+  // What stands between index tensors parts them, but for integers, which are gone by the time tensors pick.
   for (std::size_t i = 1; i < entry_of_tensor.size(); ++i) {
-    if (entry_of_tensor[i] != entry_of_tensor[i - 1] + 1) out.adjacent = false;
+    for (std::size_t e = entry_of_tensor[i - 1] + 1; e < entry_of_tensor[i]; ++e) {
+      if (!std::holds_alternative<std::int64_t>(entries[e].entry())) out.adjacent = false;
+    }
   }
   if (!out.tensors.empty()) {
     Shape common = out.tensors[0].shape();

@@ -40,8 +40,12 @@ void assign_state(const Value& handle, const Value& given) {
   const std::shared_ptr<State> state = state_behind(handle, "assign");
   const Value& value = core::resolve(given);
   if (value.shape() != state->type().shape) {
-    throw ShapeError(
-        core::text("assign: '", state->name(), "' has shape ", state->type().shape, ", given ", value.shape()));
+    throw ShapeError(core::text("assign: '", state->name(), "' has shape ", state->type().shape, ", given ",
+                                value.shape(),
+                                state->kind() == State::Kind::placeholder
+                                    ? "; what was recorded from a placeholder keeps its shapes, compile() records anew "
+                                      "for each"
+                                    : ""));
   }
   if (value.dtype() != state->type().dtype) {
     throw TypeError(core::text("assign: '", state->name(), "' holds ", state->type().dtype, ", given ", value.dtype()));

@@ -1,0 +1,122 @@
+// Memory goes when nobody can see it any more: loops keep nothing of the steps before, deep graphs nothing of the
+// stack.
+#include <doctest/doctest.h>
+
+#include <tyto/tyto.hpp>
+
+#include "tests/api/numbers.hpp"
+
+using tyto::DType;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
+
+namespace {
+
+std::size_t held_bytes() { return tyto::devices()[0].allocated; }
+
+// Bytes held more after a thousand further steps of a loop than after the first ones.
+template <class F>
+std::ptrdiff_t growth(F step) {
+  for (int i = 0; i < 20; ++i) step();
+  const std::size_t before = held_bytes();
+  for (int i = 0; i < 300; ++i) step();
+  return static_cast<std::ptrdiff_t>(held_bytes()) - static_cast<std::ptrdiff_t>(before);
+}
+
+constexpr std::ptrdiff_t one_tensor = 4096 * 4;
+
+}  // namespace
+
+BOTH_MODES("a loop over expressions holds no more after a thousand rounds than after one") {
+  using Tensor = tyto::Tensor<Mode>;
+  Tensor x = Tensor::ones({4096});
+  CHECK(growth([&] {
+          x = tanh(x * 0.5 + 1.0);
+          (void)x.template data<float>();
+        }) <= 4 * one_tensor);
+}
+
+BOTH_MODES("a descent by gradients keeps nothing of the steps before") {
+  using Tensor = tyto::Tensor<Mode>;
+  Tensor x = Tensor::ones({4096});
+  const auto slope = tyto::grad([](Tensor v) { return (v * v).sum(); });
+  CHECK(growth([&] {
+          auto g = slope;
+          x = x - 0.001 * g(x);
+          (void)x.template data<float>();
+        }) <= 4 * one_tensor);
+}
+
+BOTH_MODES("gradients that are kept do not keep what they were computed from") {
+  using Tensor = tyto::Tensor<Mode>;
+  const auto wide = [](Tensor v) { return exp(broadcast_to(v, {4096, 16}) * 0.001).sum(); };
+  std::vector<Tensor> kept;
+  const Tensor x = Tensor::ones({1, 16});
+  for (int i = 0; i < 5; ++i) {
+    kept.push_back(tyto::grad(wide)(x));
+    (void)numbers(kept.back());
+  }
+  const std::size_t before = held_bytes();
+  for (int i = 0; i < 50; ++i) {
+    kept.push_back(tyto::grad(wide)(x));
+    (void)numbers(kept.back());
+  }
+  CHECK(static_cast<std::ptrdiff_t>(held_bytes()) - static_cast<std::ptrdiff_t>(before) < 16 * one_tensor);
+}
+
+BOTH_MODES("values that are kept from a gradient do not keep its tape") {
+  using Tensor = tyto::Tensor<Mode>;
+  std::vector<Tensor> losses;
+  const Tensor x = Tensor::ones({4096});
+  CHECK(growth([&] {
+          auto f = tyto::value_and_grad([](Tensor v) { return (exp(v * 0.5) * v).sum(); });
+          losses.push_back(f(x).first);
+          (void)numbers(losses.back());
+        }) <= 30 * one_tensor);
+}
+
+BOTH_MODES("a state assigned over and over holds its last value only") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor::ones({4096}));
+  CHECK(growth([&] {
+          assign(w, w * 0.5 + 1.0);
+          (void)w.template data<float>();
+        }) <= 4 * one_tensor);
+  auto step = tyto::compile([&](Tensor x) { assign(w, w * x); });
+  const Tensor x = Tensor::ones({4096});
+  CHECK(growth([&] { step(x); }) <= 2 * one_tensor);
+}
+
+BOTH_MODES("parts written in a loop leave one tensor") {
+  using Tensor = tyto::Tensor<Mode>;
+  Tensor x = Tensor::zeros({4096});
+  CHECK(growth([&] {
+          x(7) = x(8) + 1.0;
+          (void)x.template data<float>();
+        }) <= 4 * one_tensor);
+}
+
+TEST_CASE("graphs and compiled functions give their memory back") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const auto make_and_run = [] {
+    const Tensor w = Tensor::variable(Tensor::ones({64, 64}));
+    const Tensor x = Tensor::placeholder({64, 64});
+    tyto::Graph g{{.inputs = {x}, .outputs = {matmul(x, w)}, .updates = {{w, w + x}}}};
+    g.set(x, Tensor::ones({64, 64}));
+    g.run();
+    auto f = tyto::compile([&](Tensor v) { return tanh(matmul(v, w)) + v; });
+    (void)numbers(f(Tensor::ones({64, 64})));
+  };
+  CHECK(growth(make_and_run) <= one_tensor);
+}
+
+BOTH_MODES("a chain of a million nodes that is never read is taken down") {
+  using Tensor = tyto::Tensor<Mode>;
+  Tensor x = Tensor::ones({});
+  for (int i = 0; i < 1000000; ++i) x = x + 1.0;
+  const Tensor held = x;
+  x = Tensor();
+  CHECK(held.shape() == tyto::Shape{});
+}

@@ -1,0 +1,148 @@
+// The type in which operands meet, held against tables written down from PyTorch (torch.result_type) and NumPy 2.
+#include <doctest/doctest.h>
+
+#include <tyto/tyto.hpp>
+
+#include "tests/api/numbers.hpp"
+
+using tyto::DType;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
+
+namespace {
+
+constexpr DType types[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32,
+                           DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
+
+// torch.result_type(torch.empty(1, dtype=row), torch.empty(1, dtype=column)), PyTorch 2.
+constexpr const char* tensors[10][10] = {
+    // bool    u8      i8      i16     i32     i64     f16    bf16    f32    f64
+    {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},         // bool
+    {"u8", "u8", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},          // u8
+    {"i8", "i16", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},          // i8
+    {"i16", "i16", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},        // i16
+    {"i32", "i32", "i32", "i32", "i32", "i64", "f16", "bf16", "f32", "f64"},        // i32
+    {"i64", "i64", "i64", "i64", "i64", "i64", "f16", "bf16", "f32", "f64"},        // i64
+    {"f16", "f16", "f16", "f16", "f16", "f16", "f16", "f32", "f32", "f64"},         // f16
+    {"bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "f32", "bf16", "f32", "f64"},  // bf16
+    {"f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f64"},         // f32
+    {"f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64"},         // f64
+};
+
+// torch.result_type(torch.empty(1, dtype=row), number) for True, 2 and 2.5.
+constexpr const char* with_numbers[10][3] = {
+    {"bool", "i64", "f32"}, {"u8", "u8", "f32"},   {"i8", "i8", "f32"},   {"i16", "i16", "f32"},
+    {"i32", "i32", "f32"},  {"i64", "i64", "f32"}, {"f16", "f16", "f16"}, {"bf16", "bf16", "bf16"},
+    {"f32", "f32", "f32"},  {"f64", "f64", "f64"},
+};
+
+template <class T>
+T ones(DType type) {
+  return T::ones({1}, type);
+}
+
+}  // namespace
+
+BOTH_MODES("two tensors meet in PyTorch's type") {
+  using T = tyto::Tensor<Mode>;
+  for (std::size_t i = 0; i < 10; ++i) {
+    for (std::size_t j = 0; j < 10; ++j) {
+      CAPTURE(tyto::name_of(types[i]));
+      CAPTURE(tyto::name_of(types[j]));
+      const T product = ones<T>(types[i]) * ones<T>(types[j]);
+      CHECK(std::string(tyto::name_of(product.dtype())) == tensors[i][j]);
+      CHECK(std::string(tyto::name_of(tyto::promote(types[i], types[j]))) == tensors[i][j]);
+      CHECK(numbers(product) == Numbers{1});
+      CHECK(std::string(tyto::name_of(where(T{true}, ones<T>(types[i]), ones<T>(types[j])).dtype())) == tensors[i][j]);
+      CHECK((ones<T>(types[i]) < ones<T>(types[j])).dtype() == DType::boolean);
+    }
+  }
+}
+
+BOTH_MODES("a number yields to the tensor it meets, on either side") {
+  using T = tyto::Tensor<Mode>;
+  for (std::size_t i = 0; i < 10; ++i) {
+    CAPTURE(tyto::name_of(types[i]));
+    const T x = ones<T>(types[i]);
+    const T results[3][4] = {{x * true, true * x, maximum(x, true), maximum(true, x)},
+                             {x * 2, 2 * x, maximum(x, 2), maximum(2, x)},
+                             {x * 2.5, 2.5 * x, maximum(x, 2.5), maximum(2.5, x)}};
+    for (std::size_t k = 0; k < 3; ++k) {
+      for (const T& result : results[k]) CHECK(std::string(tyto::name_of(result.dtype())) == with_numbers[i][k]);
+    }
+    CHECK(numbers(results[2][0]) == Numbers{2.5});
+    CHECK(std::string(tyto::name_of(T::full({}, 2.5, DType::f64).dtype())) == "f64");
+  }
+  // A tensor of rank 0 is a tensor, as in NumPy 2.
+  CHECK((T{1.0}.astype(DType::f16) * T::full({}, 2.0, DType::f32)).dtype() == DType::f32);
+  // Numbers alone take the default types.
+  CHECK((T(2) + T(3)).dtype() == DType::i64);
+  CHECK((T(2) + T(3.5)).dtype() == DType::f32);
+  CHECK((T(true) + T(2)).dtype() == DType::i64);
+}
+
+BOTH_MODES("operators with types of their own") {
+  using T = tyto::Tensor<Mode>;
+  for (const DType type : types) {
+    CAPTURE(tyto::name_of(type));
+    const T x = ones<T>(type);
+    const bool floating = tyto::is_floating(type);
+    // torch: true division and the transcendental functions give the default float for whole numbers.
+    CHECK((x / x).dtype() == (floating ? type : DType::f32));
+    CHECK(exp(x).dtype() == (floating ? type : DType::f32));
+    CHECK(x.mean().dtype() == (floating ? type : DType::f32));
+    // torch: sums and products of whole numbers and bool are int64.
+    CHECK(x.sum().dtype() == (floating ? type : DType::i64));
+    CHECK(prod(x).dtype() == (floating ? type : DType::i64));
+    CHECK(cumsum(x, 0).dtype() == (floating ? type : DType::i64));
+    CHECK(x.max().dtype() == type);
+    CHECK(argmax(x).dtype() == DType::i64);
+    CHECK(logical_and(x, x).dtype() == DType::boolean);
+    CHECK(isnan(x).dtype() == DType::boolean);
+    CHECK(x(0).dtype() == type);
+    CHECK(concat(std::vector<T>{x, ones<T>(DType::f32)}, 0).dtype() == tyto::promote(type, DType::f32));
+    if (type == DType::boolean) CHECK_THROWS_AS(x - x, tyto::TypeError);
+    else CHECK((x - x).dtype() == type);
+    if (floating) CHECK_THROWS_AS(x & x, tyto::TypeError);
+    else CHECK((x & x).dtype() == type);
+  }
+}
+
+BOTH_MODES("a literal's type follows its numbers") {
+  using T = tyto::Tensor<Mode>;
+  CHECK(T{1, 2}.dtype() == DType::i64);
+  CHECK(T{1, 2.5}.dtype() == DType::f32);
+  CHECK(T{true, false}.dtype() == DType::boolean);
+  CHECK(T{true, 2}.dtype() == DType::i64);
+  CHECK(T{{1}, {2.0f}}.dtype() == DType::f32);
+  CHECK(T::arange(3).dtype() == DType::i64);
+  CHECK(T::arange(0, 1, 0.25).dtype() == DType::f32);
+  CHECK(T::full({2}, 3).dtype() == DType::i64);
+  CHECK(T::full({2}, 3.0).dtype() == DType::f32);
+  CHECK(T::zeros({2}).dtype() == DType::f32);
+}
+
+BOTH_MODES("writing a part casts to the tensor's type") {
+  using T = tyto::Tensor<Mode>;
+  T x{1, 2, 3};
+  x(0) = 7.9;
+  CHECK(x.dtype() == DType::i64);
+  CHECK(numbers(x) == Numbers{7, 2, 3});
+  T half = T{1.0, 2.0}.astype(DType::f16);
+  half(1) = T{3.25}.astype(DType::f64);
+  half *= 2.0;
+  CHECK(half.dtype() == DType::f16);
+  CHECK(numbers(half) == Numbers{2, 6.5});
+}
+
+BOTH_MODES("whole numbers wrap round as in NumPy and arithmetic in halves is rounded once") {
+  using T = tyto::Tensor<Mode>;
+  CHECK(numbers(T{200}.astype(DType::u8) + T{100}.astype(DType::u8)) == Numbers{44});
+  CHECK(numbers(T{127}.astype(DType::i8) + 1) == Numbers{-128});
+  CHECK(numbers(T{1 << 20}.astype(DType::i32) * (1 << 12)) == Numbers{0});
+  CHECK(numbers(T{2049.0}.astype(DType::f16)) == Numbers{2048});
+  CHECK(numbers(T{2048.0}.astype(DType::f16) + 1.0) == Numbers{2048});
+  CHECK(numbers(T{256.0}.astype(DType::bf16) + 1.0) == Numbers{256});
+}

@@ -1,0 +1,113 @@
+// What threads may do at once: each its own tensors, graphs and compiled functions, in both modes; tensors that are
+// computed may be read by all. A graph or a compiled function is one thread's at a time, and so is a state.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <thread>
+#include <tyto/tyto.hpp>
+
+#include "tests/api/numbers.hpp"
+
+using tyto::DType;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
+
+namespace {
+
+// Runs work(0) to work(3) each on a thread of its own; says which of them went wrong.
+template <class F>
+std::string at_once(F work) {
+  std::vector<std::string> faults(4);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          if (!work(i)) faults[static_cast<std::size_t>(i)] = "wrong numbers; ";
+        } catch (const std::exception& error) {
+          faults[static_cast<std::size_t>(i)] = error.what();
+        }
+      });
+    }
+  }
+  return faults[0] + faults[1] + faults[2] + faults[3];
+}
+
+}  // namespace
+
+BOTH_MODES("threads compute with tensors of their own") {
+  CHECK(at_once([](int thread) {
+          using Tensor = tyto::Tensor<Mode>;
+          for (int i = 0; i < 30; ++i) {
+            const Tensor x = Tensor::full({8, 8}, thread + i, DType::f32);
+            const Tensor y = matmul(x, Tensor::eye(8)) + x.sum() * 0.0;
+            if (numbers(y) != Numbers(64, thread + i)) return false;
+          }
+          return true;
+        }) == "");
+}
+
+BOTH_MODES("threads train models of their own") {
+  CHECK(at_once([](int thread) {
+          using Tensor = tyto::Tensor<Mode>;
+          const Tensor w = Tensor::variable(Tensor::zeros({4}, DType::f64));
+          const Tensor target = Tensor::full({4}, static_cast<double>(thread), DType::f64);
+          auto step = tyto::compile([&](Tensor t) {
+            const auto [loss, slopes] =
+                value_and_grad([&](Tensor v) { return square(w - v).sum(); }, std::vector<Tensor>{w})(t);
+            assign(w, w - 0.25 * slopes[0]);
+            return loss;
+          });
+          for (int i = 0; i < 60; ++i) (void)numbers(step(target));
+          return numbers(w - target) == Numbers(4, 0.0) || std::abs(numbers(w - target)[0]) < 1e-12;
+        }) == "");
+}
+
+TEST_CASE("threads run graphs of their own made from the same recorded values") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor x = Tensor::placeholder({16});
+  const Tensor y = tanh(x * 2.0) * 0.0 + x * 3.0;
+  std::vector<tyto::Graph> graphs;
+  for (int i = 0; i < 4; ++i) graphs.emplace_back(tyto::GraphSpec{.inputs = {x}, .outputs = {y}});
+  CHECK(at_once([&](int thread) {
+          tyto::Graph& g = graphs[static_cast<std::size_t>(thread)];
+          for (int i = 0; i < 100; ++i) {
+            g.set(x, Tensor::full({16}, thread * 1000 + i, DType::f32));
+            g.run();
+            if (numbers(g[y]) != Numbers(16, 3.0 * (thread * 1000 + i))) return false;
+          }
+          return true;
+        }) == "");
+}
+
+BOTH_MODES("a computed tensor is read and used by all threads") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor shared = Tensor::arange(100).astype(DType::f64) * 1.0;
+  (void)numbers(shared);
+  CHECK(at_once([&](int thread) {
+          for (int i = 0; i < 50; ++i) {
+            const Tensor mine = shared + static_cast<double>(thread);
+            if (mine.sum().template item<double>() != 4950.0 + 100.0 * thread) return false;
+          }
+          return true;
+        }) == "");
+}
+
+BOTH_MODES("threads draw from one sequence without drawing anything twice") {
+  std::vector<Numbers> drawn(4);
+  tyto::seed(1);
+  CHECK(at_once([&](int thread) {
+          using Tensor = tyto::Tensor<Mode>;
+          for (int i = 0; i < 50; ++i)
+            drawn[static_cast<std::size_t>(thread)].push_back(
+                Tensor::uniform({1}, {.dtype = DType::f64}).template item<double>());
+          return true;
+        }) == "");
+  Numbers all;
+  for (const Numbers& each : drawn) all.insert(all.end(), each.begin(), each.end());
+  std::sort(all.begin(), all.end());
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  CHECK(tyto::random_position().draws == 200);
+}

@@ -1,0 +1,81 @@
+// One executable, many sessions: what is made ready is shared, what changes is each session's own.
+#include "engine/run/session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <thread>
+
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/evaluate.hpp"
+#include "engine/run/state.hpp"
+#include "engine/run/trace.hpp"
+#include "tyto/tyto.hpp"
+
+namespace run = tyto::run;
+using Tensor = tyto::Tensor<tyto::Lazy>;
+using tyto::DType;
+
+namespace {
+
+std::shared_ptr<const run::Executable> executable_of(const Tensor& input, const std::vector<tyto::Value>& outputs) {
+  const std::vector<std::shared_ptr<tyto::core::State>> inputs{run::state_behind(input, "test")};
+  run::Traced traced = run::trace({.outputs = outputs, .updates = {}, .inputs = inputs});
+  return std::make_shared<const run::Executable>(std::move(traced.graph), run::cpu_device(), tyto::CompileOptions());
+}
+
+float first_element(const tyto::core::Array& array) {
+  return static_cast<const float*>(array.buffer->memory())[array.view.offset];
+}
+
+}  // namespace
+
+TEST_CASE("threads run one executable with a session each") {
+  const Tensor x = Tensor::placeholder({32, 32});
+  Tensor h = x;
+  for (int i = 0; i < 10; ++i) h = matmul(h, Tensor::eye(32)) + concat(split(h, 2, 1), 1) * 0.0;
+  const auto executable = executable_of(x, {h, h.sum() * 0.0 + h});
+  std::vector<std::string> faults(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < faults.size(); ++thread) {
+      threads.emplace_back([&, thread] {
+        run::Session session(executable);
+        for (int i = 0; i < 50; ++i) {
+          const auto value = static_cast<float>(100 * thread) + static_cast<float>(i);
+          session.bind(0, run::contents(tyto::Tensor<tyto::Eager>::full({32, 32}, value)));
+          session.run();
+          if (first_element(session.output(0)) != value || first_element(session.output(1)) != value) {
+            faults[thread] = "wrong number";
+          }
+        }
+      });
+    }
+  }
+  CHECK(faults[0] + faults[1] + faults[2] + faults[3] == "");
+}
+
+TEST_CASE("a session allocates nothing from the second run on, unless its outputs are held") {
+  const Tensor x = Tensor::placeholder({64});
+  const auto executable = executable_of(x, {tanh(x * 2.0) + x, x(tyto::slice({}, {}, -1))});
+  run::Session session(executable);
+  session.bind(0, run::contents(Tensor::ones({64})));
+  session.run();
+  const void* first = session.output(0).buffer->memory();
+  session.run();
+  CHECK(session.output(0).buffer->memory() == first);
+  const tyto::core::Array held = session.output(0);
+  session.run();
+  CHECK(session.output(0).buffer->memory() != first);
+  CHECK(first_element(held) == first_element(session.output(0)));
+}
+
+TEST_CASE("a session refuses what is not the input's type or shape") {
+  const Tensor x = Tensor::placeholder({2}, DType::f32, "x");
+  run::Session session(executable_of(x, {x + 1.0}));
+  CHECK_THROWS_WITH_AS(session.run(), "input 'x' of shape (2,) was given no value", tyto::GraphError);
+  CHECK_THROWS_WITH_AS(session.bind(0, run::contents(Tensor{1, 2})), "input 'x' takes f32, given i64", tyto::TypeError);
+  CHECK_THROWS_WITH_AS(session.bind(0, run::contents(Tensor{1.0})), "input 'x' takes shape (2,), given (1,)",
+                       tyto::ShapeError);
+}
