@@ -7,6 +7,7 @@
 #include "engine/core/builder.hpp"
 #include "engine/core/custom.hpp"
 #include "engine/core/text.hpp"
+#include "engine/run/state.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 
@@ -40,7 +41,8 @@ void collect(Walk& walk, std::span<const Value> results, std::span<const Value> 
   while (!stack.empty()) {
     Node* node = stack.back();
     stack.pop_back();
-    if (!node->tracked() || !seen.emplace(node, true).second) continue;
+    // What an enclosing gradient is taken with respect to has let go of its input: it is an end like any other.
+    if (!node->tracked() || node->inputs().empty() || !seen.emplace(node, true).second) continue;
     walk.nodes.push_back(node);
     for (const Value& input : node->inputs()) stack.push_back(input.node());
   }
@@ -112,6 +114,10 @@ Tape::~Tape() {
   core::close_tape(id_);
   std::vector<Value> stack = std::move(roots_);
   stack.insert(stack.end(), targets_.begin(), targets_.end());
+  for (const Value& version : run::take_recorded_versions()) {
+    if (version.node()->tracked()) run::record_version(version);
+    else stack.push_back(version);
+  }
   while (!stack.empty()) {
     const Value value = std::move(stack.back());
     stack.pop_back();

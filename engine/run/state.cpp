@@ -1,5 +1,5 @@
 // Placeholders, persistent tensors and variables: made, read by version, assigned.
-#include <mutex>
+#include <utility>
 
 #include "engine/core/builder.hpp"
 #include "engine/core/text.hpp"
@@ -11,6 +11,14 @@ namespace tyto::run {
 
 using core::OpId;
 using core::State;
+
+namespace {
+thread_local std::vector<Value> recorded_versions;
+}
+
+void record_version(const Value& version) { recorded_versions.push_back(version); }
+
+std::vector<Value> take_recorded_versions() { return std::exchange(recorded_versions, {}); }
 
 Value make_state(core::Mode mode, State::Kind kind, std::string name, core::TensorType type) {
   static std::atomic<int> unnamed{0};
@@ -54,6 +62,13 @@ void assign_state(const Value& handle, const Value& given) {
   core::touch(state);
   if (state->kind() == State::Kind::placeholder && mode == core::Mode::lazy) {
     state->set_assigned(contents(value));
+  } else if (value.node()->tracked()) {
+    // Later reads depend on the value, so the gradient goes through the version to it.
+    const Value next = core::version(state, value);
+    next.node()->set_tape(value.node()->tape());
+    if (value.node()->evaluated()) next.node()->result(0).array = core::result_of(value).array;
+    record_version(next);
+    state->set_current(next);
   } else if (value.node()->evaluated()) {
     state->set_current(core::version(mode, state, core::result_of(value).array));
   } else {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/symbol.hpp"
 
@@ -17,5 +18,10 @@ std::shared_ptr<core::State> state_behind(const Value& handle, std::string_view 
 
 /// Makes `given` the state's newest version.
 void assign_state(const Value& handle, const Value& given);
+
+/// A list, of this thread, of versions assigned while a gradient was being taken of what they depend on. Whoever takes
+/// them off it lets go of their inputs.
+void record_version(const Value& version);
+std::vector<Value> take_recorded_versions();
 
 }  // namespace tyto::run

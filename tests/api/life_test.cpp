@@ -120,3 +120,19 @@ BOTH_MODES("a chain of a million nodes that is never read is taken down") {
   x = Tensor();
   CHECK(held.shape() == tyto::Shape{});
 }
+
+BOTH_MODES("statistics kept while a gradient is taken hold their last value only") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor mean = Tensor::persistent(Tensor::zeros({4096}));
+  const Tensor x = Tensor::ones({4096});
+  const auto loss = [&](Tensor v) {
+    const Tensor h = v * 2.0;
+    assign(mean, mean * 0.9 + h * 0.1);
+    return (h * h).sum();
+  };
+  CHECK(growth([&] {
+          (void)numbers(tyto::grad(loss)(x));
+          (void)mean.template data<float>();
+        }) <= 6 * one_tensor);
+  CHECK(numbers(mean)[0] == doctest::Approx(2));
+}
