@@ -125,7 +125,7 @@ TEST_CASE("ngraph: inputs that are wrong, missing or no placeholders are refused
 }
 
 TEST_CASE("ngraph: a computation of nothing runs") {
-  tyto::Graph g{{}};
+  tyto::Graph g{tyto::GraphSpec{}};
   g.run();
   g.run();
   CHECK(g.variables().empty());
