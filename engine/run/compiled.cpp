@@ -142,9 +142,6 @@ class CompiledFunction {
         if (!result) throw GraphError("compile: a result of the function is an empty tensor");
       }
       trace.structure = results.structure;
-      for (std::size_t i = 0; i < results.values.size(); ++i) {
-        if (!results.values[i]) throw GraphError(core::text("compile: result ", i + 1, " is an empty tensor"));
-      }
       const std::vector<StateUpdate> updates = scope.updates();
       traced = run::trace({.outputs = results.values,
                            .updates = updates,
