@@ -56,6 +56,16 @@ class CpuDevice final : public core::Device {
     return entry == nullptr || entry->wants_dense == nullptr ? 0 : entry->wants_dense(step);
   }
 
+  bool writes(const core::Step& step) const override {
+    bool plain = true;
+    for (const core::Operand& output : step.outputs) {
+      plain = plain && core::is_dense(output.view) && output.view.offset == 0;
+    }
+    if (plain) return true;
+    const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
+    return entry != nullptr && entry->writes != nullptr && entry->writes(step);
+  }
+
   std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override {
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
     if (entry == nullptr) throw DeviceError(core::text("cpu: no kernel for ", core::definition(step.op).name));
@@ -64,6 +74,7 @@ class CpuDevice final : public core::Device {
 
   void synchronise() override {}
   std::size_t allocated() const override { return allocated_memory(); }
+  std::size_t allocations() const override { return thread_allocation_count(); }
 
  private:
   core::DeviceProperties properties_;

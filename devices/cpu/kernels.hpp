@@ -15,10 +15,12 @@ struct KernelEntry {
   std::shared_ptr<const core::Kernel> (*prepare)(const core::Step& step);
   /// Inputs (bit i) that must be dense for this step; null when any strides will do.
   std::uint64_t (*wants_dense)(const core::Step& step) = nullptr;
+  /// Whether results may lie as the step says; null when they must be dense, at offset zero of their addresses.
+  bool (*writes)(const core::Step& step) = nullptr;
 };
 
 // Each returns a constant table. A kernel takes every element type that the operator's shape rule admits, writes dense
-// outputs (offset zero at the address) unless its family says that it takes strided ones, and never allocates.
+// outputs (offset zero at the address) unless its entry says that it takes others, and never allocates.
 std::span<const KernelEntry> elementwise_kernels();  // every element-wise operator, cast and copy; strided outputs
 std::span<const KernelEntry> create_kernels();       // fill, arange, eye, one_hot
 std::span<const KernelEntry> random_kernels();
@@ -33,6 +35,9 @@ std::span<const KernelEntry> window_kernels();   // convolution, pooling, resizi
 
 /// Bit mask for KernelEntry::wants_dense: every input dense.
 inline std::uint64_t all_dense(const core::Step&) { return ~std::uint64_t{0}; }
+
+/// For KernelEntry::writes: results with any strides.
+inline bool any_result(const core::Step&) { return true; }
 
 /// A kernel that is a function object called as f(inputs, outputs, workspace).
 template <class F>

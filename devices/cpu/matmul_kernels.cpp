@@ -32,22 +32,31 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   const Matmul matmul = prepare_matmul(problem);
   const std::ptrdiff_t a = skipped(step.inputs[0]);
   const std::ptrdiff_t b = skipped(step.inputs[1]);
+  const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_kernel(
-      [matmul, a, b](std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
+      [matmul, a, b, result](std::span<const core::Address> in, std::span<const core::Address> out,
+                             core::Address workspace) {
         MatmulArguments arguments;
         arguments.a = in[0].pointer() + a;
         arguments.b = in[1].pointer() + b;
-        arguments.c = out[0].pointer();
+        arguments.c = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
         matmul.run(arguments);
       },
       matmul.workspace_bytes());
 }
 
+/// Rows of the result may lie apart, but each must be a run.
+bool writes(const core::Step& step) {
+  const core::View& c = step.outputs[0].view;
+  const std::size_t rank = c.shape.size();
+  return c.strides[rank - 1] == 1 && c.strides[rank - 2] >= c.shape[rank - 1];
+}
+
 }  // namespace
 
 std::span<const KernelEntry> matmul_kernels() {
-  static constexpr KernelEntry entries[] = {{core::OpId::matmul, prepare}};
+  static constexpr KernelEntry entries[] = {{core::OpId::matmul, prepare, nullptr, writes}};
   return entries;
 }
 

@@ -45,6 +45,7 @@ Pool& pool() {
 
 std::atomic<std::size_t> live_bytes{0};
 std::atomic<std::size_t> calls{0};
+thread_local std::size_t calls_here = 0;
 
 }  // namespace
 
@@ -52,6 +53,7 @@ void* allocate_memory(std::size_t bytes) {
   if (bytes > (std::size_t{1} << 60)) throw DeviceError(core::text("cpu: cannot allocate ", bytes, " bytes"));
   const std::size_t size = rounded(bytes);
   calls.fetch_add(1, std::memory_order_relaxed);
+  ++calls_here;
   void* memory = nullptr;
   {
     Pool& kept = pool();
@@ -92,6 +94,7 @@ void release_memory(void* memory, std::size_t bytes) {
 
 std::size_t allocated_memory() { return live_bytes.load(std::memory_order_relaxed); }
 std::size_t allocation_count() { return calls.load(std::memory_order_relaxed); }
+std::size_t thread_allocation_count() { return calls_here; }
 
 void trim_memory() {
   Pool& kept = pool();

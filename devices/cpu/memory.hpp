@@ -18,6 +18,9 @@ std::size_t allocated_memory();
 /// Calls of allocate_memory so far: the difference over a planned run must be zero.
 std::size_t allocation_count();
 
+/// The same of the calling thread alone.
+std::size_t thread_allocation_count();
+
 /// Returns recycled blocks to the system.
 void trim_memory();
 

@@ -193,7 +193,7 @@ KernelRef pad_kernel(const core::Step& step) {
     };
     margin(0, first);
     if (stride == 1) {
-      std::copy_n(x, run, y + first);
+      if (x != y + first) std::copy_n(x, run, y + first);  // equal where the input was computed in its place here
     } else {
       for (std::int64_t i = 0; i < run; ++i) y[first + i] = x[i * stride];
     }
@@ -281,9 +281,15 @@ KernelRef prepare_triangle(const core::Step& step) {
 }
 
 constexpr KernelEntry entries[] = {
-    {OpId::set_slice, prepare_set_slice},   {OpId::concat, prepare_concat}, {OpId::tile, prepare_tile},
-    {OpId::repeat, prepare_repeat},         {OpId::roll, prepare_roll},     {OpId::pad, prepare_pad},
-    {OpId::diag_embed, prepare_diag_embed}, {OpId::tril, prepare_triangle}, {OpId::triu, prepare_triangle},
+    {OpId::set_slice, prepare_set_slice, nullptr, any_result},
+    {OpId::concat, prepare_concat, nullptr, any_result},
+    {OpId::tile, prepare_tile, nullptr, any_result},
+    {OpId::repeat, prepare_repeat, nullptr, any_result},
+    {OpId::roll, prepare_roll, nullptr, any_result},
+    {OpId::pad, prepare_pad},
+    {OpId::diag_embed, prepare_diag_embed},
+    {OpId::tril, prepare_triangle},
+    {OpId::triu, prepare_triangle},
 };
 
 }  // namespace

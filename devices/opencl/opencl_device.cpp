@@ -20,6 +20,8 @@ namespace {
 using core::OpId;
 using core::text;
 
+thread_local std::size_t allocations_here = 0;
+
 cl_mem memory_of(const core::Buffer& buffer) { return static_cast<cl_mem>(buffer.memory()); }
 
 void check_range(const std::string& device, std::string_view what, const core::Buffer& buffer, std::size_t offset,
@@ -73,8 +75,11 @@ core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
   auto buffer = std::make_shared<core::Buffer>(this, handle, bytes, release);
   clRetainMemObject(handle);  // the buffer's own reference
   allocated_.fetch_add(bytes, std::memory_order_relaxed);
+  ++allocations_here;
   return buffer;
 }
+
+std::size_t OpenClDevice::allocations() const { return allocations_here; }
 
 void OpenClDevice::copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) {
   check_range(context_.name, "copy in", target, offset, bytes);
@@ -113,6 +118,14 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
 }
 
 std::uint64_t OpenClDevice::wants_dense(const core::Step&) const { return 0; }
+
+bool OpenClDevice::writes(const core::Step& step) const {
+  if (is_elementwise(step.op)) return true;
+  for (const core::Operand& output : step.outputs) {
+    if (!core::is_dense(output.view) || output.view.offset != 0) return false;
+  }
+  return true;
+}
 
 Recipe OpenClDevice::recipe_of(const core::Step& step) const {
   std::vector<DType> inputs;

@@ -29,6 +29,7 @@ class OpenClDevice final : public core::Device {
 
   bool supports(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const override;
   std::uint64_t wants_dense(const core::Step& step) const override;
+  bool writes(const core::Step& step) const override;
   std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override;
   /// The kernels of many steps at once: those not yet compiled are built as one program.
   std::vector<std::shared_ptr<const core::Kernel>> prepare_all(std::span<const core::Step> steps);
@@ -37,6 +38,7 @@ class OpenClDevice final : public core::Device {
 
   void synchronise() override;
   std::size_t allocated() const override { return allocated_.load(std::memory_order_relaxed); }
+  std::size_t allocations() const override;
 
   const Context& context() const { return context_; }
   ProgramCache::Counts cache_counts() const { return context_.programs.counts(); }

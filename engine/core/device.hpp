@@ -70,6 +70,9 @@ class Device {
   virtual bool supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const = 0;
   /// Inputs (bit i) that the kernel for this step wants dense; the caller copies them first where they are not.
   virtual std::uint64_t wants_dense(const Step& step) const = 0;
+  /// Whether the kernel for this step can write results that lie as the step says. Dense ones at offset zero it always
+  /// can.
+  virtual bool writes(const Step& step) const = 0;
   /// Chooses or compiles the kernel. Throws DeviceError when there is none.
   virtual std::shared_ptr<const Kernel> prepare(const Step& step) = 0;
 
@@ -77,6 +80,8 @@ class Device {
   virtual void synchronise() = 0;
   /// Bytes now held by buffers of this device.
   virtual std::size_t allocated() const = 0;
+  /// Buffers handed out to the calling thread so far.
+  virtual std::size_t allocations() const = 0;
 };
 
 }  // namespace tyto::core

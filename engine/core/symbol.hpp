@@ -117,7 +117,14 @@ class State {
 
   /// The version that a read sees now.
   const Value& current() const { return current_; }
-  void set_current(Value version) { current_ = std::move(version); }
+  void set_current(Value version) {
+    current_ = std::move(version);
+    ++revision_;
+  }
+
+  /// Counts what may have changed the contents: new versions, and runs that wrote them in place.
+  std::uint64_t revision() const { return revision_; }
+  void count_write() { ++revision_; }
 
   /// Contents given to a placeholder for evaluations outside a graph.
   const Array& assigned() const { return assigned_; }
@@ -128,6 +135,7 @@ class State {
   std::string name_;
   TensorType type_;
   Value current_;
+  std::uint64_t revision_ = 0;
   Array assigned_;
 };
 

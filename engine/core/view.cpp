@@ -15,6 +15,14 @@ bool is_dense(const View& view) {
   return true;
 }
 
+bool same_place(const View& a, const View& b) {
+  if (a.shape != b.shape || a.offset != b.offset) return false;
+  for (std::size_t i = 0; i < a.shape.size(); ++i) {
+    if (a.shape[i] != 1 && a.strides[i] != b.strides[i]) return false;
+  }
+  return true;
+}
+
 ElementRange touched(const View& view) {
   ElementRange range{view.offset, view.offset + 1};
   for (std::size_t i = 0; i < view.shape.size(); ++i) {

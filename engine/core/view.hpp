@@ -32,6 +32,9 @@ struct ElementRange {
 /// Row-major and without gaps (strides of axes of length one do not matter).
 bool is_dense(const View& view);
 
+/// Both show the same elements at the same positions.
+bool same_place(const View& a, const View& b);
+
 /// Storage elements between the lowest and the highest that the view can reach.
 ElementRange touched(const View& view);
 

@@ -67,6 +67,8 @@ void BoundSession::run() {
     }
   }
   session_.run();
+  // Written in place: whoever has computed something of these states is to notice.
+  for (const core::GraphUpdate& update : graph.updates()) graph.inputs()[update.input].state->count_write();
 }
 
 }  // namespace tyto::run

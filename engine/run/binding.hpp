@@ -9,7 +9,8 @@ namespace tyto::run {
 
 class BoundSession {
  public:
-  explicit BoundSession(std::shared_ptr<const Executable> executable) : session_(std::move(executable)) {}
+  explicit BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena = nullptr)
+      : session_(std::move(executable), std::move(arena)) {}
 
   Session& session() { return session_; }
   const Session& session() const { return session_; }

@@ -192,7 +192,7 @@ const MemoryPlan& CompiledCore::plan() const { return function_->last().session-
 
 GraphReport CompiledCore::report() const {
   const run::CompiledTrace& trace = function_->last();
-  return run::report_of(trace.session->session().executable(), trace.milliseconds);
+  return run::report_of(trace.session->session(), trace.milliseconds);
 }
 
 }  // namespace tyto::detail

@@ -51,13 +51,18 @@ class Executable {
   /// As the passes left it.
   const core::Graph& graph() const { return graph_; }
   const PassReport& passes() const { return passes_; }
+  const CompileOptions& options() const { return options_; }
   core::Device& device() const { return *device_; }
   std::span<const ExecutableStep> steps() const { return steps_; }
   std::span<const Storage> storages() const { return storages_; }
   std::span<const std::uint32_t> operands() const { return operands_; }
+  /// Of each operand the bytes from its storage's start to the address that its kernel is given.
+  std::span<const std::size_t> shifts() const { return shifts_; }
   std::span<const core::Array> constants() const { return constants_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t host_bytes() const { return host_bytes_; }
+  /// Memory that holds nothing is to be filled with NaN.
+  bool is_poisoned() const { return poisoned_; }
   /// Inputs whose storage is written during a run.
   bool is_written(std::uint32_t input) const { return written_[input]; }
 
@@ -71,16 +76,19 @@ class Executable {
  private:
   friend class ExecutableBuilder;
 
+  CompileOptions options_;
   PassReport passes_;
   core::Graph graph_;
   core::Device* device_;
   std::vector<ExecutableStep> steps_;
   std::vector<Storage> storages_;
   std::vector<std::uint32_t> operands_;
+  std::vector<std::size_t> shifts_;
   std::vector<core::Array> constants_;
   std::vector<bool> written_;
   std::size_t arena_bytes_ = 0;
   std::size_t host_bytes_ = 0;
+  bool poisoned_ = false;
   MemoryPlan plan_;
   std::vector<Block> blocks_;
   std::vector<std::string> block_labels_;

@@ -2,6 +2,9 @@
 #include "engine/run/executable_builder.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
 
 #include "engine/core/custom.hpp"
 #include "engine/core/text.hpp"
@@ -44,6 +47,25 @@ class TransferKernel final : public core::Kernel {
   bool to_host_;
 };
 
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
+std::string memory_strategy(const CompileOptions& options) {
+  const char* chosen = std::getenv("TYTO_MEMORY");
+  return chosen != nullptr && options.memory_strategy == "best" ? chosen : options.memory_strategy;
+}
+
+bool checks_plans(const CompileOptions& options) {
+#ifdef NDEBUG
+  return options.check_plan || is_set("TYTO_CHECK_PLANS");
+#else
+  (void)options;
+  return true;
+#endif
+}
+
 }  // namespace
 
 ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options)
@@ -64,12 +86,15 @@ void ExecutableBuilder::build() {
   output_of_ = std::move(targets.output_of);
   update_of_ = std::move(targets.update_of);
   updated_in_place_.assign(graph_.updates().size(), false);
+  target_.poisoned_ = options_.poison || is_set("TYTO_POISON");
   target_.written_.assign(graph_.inputs().size(), false);
   for (const core::GraphUpdate& update : graph_.updates()) target_.written_[update.input] = true;
   count_readers();
   place_inputs();
   const optimiser::Storages storages(graph_, !split_);
-  for (const std::uint32_t node : schedule::order_of(graph_, storages, {.strategy = options_.schedule})) add_node(node);
+  const std::vector<std::uint32_t> order = schedule::order_of(graph_, storages, {.strategy = options_.schedule});
+  choose_destinations(order);
+  for (const std::uint32_t node : order) add_node(node);
   finish_outputs();
   finish_updates();
   plan_memory();
@@ -199,6 +224,38 @@ bool ExecutableBuilder::may_overwrite(const GraphNode& node, std::span<const Pla
   return storage_readers_[storage] == due || (due != 0 && storage_readers_[storage] == 0);
 }
 
+// A part goes to its place in the whole. The whole's storage is chosen when the first part is computed; by a part that
+// covers it all as if it were the whole.
+ExecutableBuilder::Place ExecutableBuilder::target_place(const GraphNode& node, Port result,
+                                                         std::span<const Place> inputs, bool on_host,
+                                                         std::uint32_t index) {
+  const View dense = View::dense(graph_.type(result).shape);
+  if (const optimiser::Destination& destination = destination_[result]) {
+    std::uint32_t& storage = whole_storage_[destination.whole];
+    const bool covers = core::is_dense(destination.view) && bytes_of(result) == bytes_of(destination.whole);
+    if (storage == none) {
+      storage = covers ? target_storage(node, destination.whole, inputs, on_host, index)
+                       : storage_of_whole(destination.whole);
+    }
+    return {storage, destination.view};
+  }
+  if (whole_storage_[result] != none) return {whole_storage_[result], dense};
+  return {target_storage(node, result, inputs, on_host, index), dense};
+}
+
+std::uint32_t ExecutableBuilder::storage_of_whole(Port whole) {
+  const std::uint32_t index = graph_.producer(whole);
+  if (output_of_[whole] != none) return new_storage(Source::output, output_of_[whole], bytes_of(whole), index);
+  if (const std::uint32_t update = update_of_[whole]; update != none) {
+    const std::uint32_t state = device_place_[graph_.inputs()[graph_.updates()[update].input].port].storage;
+    if (storage_readers_[state] == 0) {
+      updated_in_place_[update] = true;
+      return state;
+    }
+  }
+  return new_storage(Source::arena, 0, bytes_of(whole), index);
+}
+
 // Order of preference: the output's own buffer, the state's memory, a dying input's memory, fresh memory.
 std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port result, std::span<const Place> inputs,
                                                 bool on_host, std::uint32_t index) {
@@ -229,7 +286,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     output_types.push_back(graph_.type(node.first_result + i).dtype);
 
   const bool custom = node.op == OpId::custom;
-  const bool on_host = split_ && (custom || !device_.supports(node.op, input_types, output_types));
+  const bool on_host = runs_on_host(node);
   if (on_host) target_.fallbacks_.emplace_back(def.name);
   std::vector<Place> inputs;
   for (const Port port : ports) inputs.push_back(place_of(port, on_host));
@@ -244,7 +301,10 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     results.push_back({output_types[i], View::dense(graph_.type(node.first_result + i).shape)});
   }
   const core::Step step{node.op, &graph_.attributes(node), operands, results};
-  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : (on_host ? host_ : device_).wants_dense(step);
+  const bool assembled = is_assembled(node);
+  const std::uint64_t wanted = custom      ? ~std::uint64_t{0}
+                               : assembled ? 0
+                                           : (on_host ? host_ : device_).wants_dense(step);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if ((wanted >> std::min<std::size_t>(i, 63) & 1) != 0 && !core::is_dense(inputs[i].view)) {
       inputs[i] = dense(ports[i], inputs[i], on_host, index);
@@ -253,7 +313,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   std::vector<Place> outputs;
   for (std::uint32_t i = 0; i < node.result_count; ++i) {
     const Port result = node.first_result + i;
-    outputs.push_back({target_storage(node, result, inputs, on_host, index), View::dense(graph_.type(result).shape)});
+    outputs.push_back(target_place(node, result, inputs, on_host, index));
     bind(result, outputs.back().storage, outputs.back().view, on_host);
   }
   if (custom) {
@@ -265,6 +325,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     add_raw_step(custom_kernel({node.op, &graph_.attributes(node), operands, results}), from, to, index, "custom");
     return;
   }
+  if (join_parts(node, index, inputs, outputs[0])) return;
   add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
 }
 
@@ -288,8 +349,17 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
     throw DeviceError(
         core::text(device_.properties().name, ": no kernel for ", core::definition(op).name, " on ", output_types[0]));
   }
-  auto kernel = (on_host ? host_ : device_).prepare({op, &attributes, from, to});
+  core::Device& device = on_host ? host_ : device_;
+  // Kernels that write at the start of their address are given an address further on.
+  std::vector<std::size_t> shifts(to.size(), 0);
+  if (!device.writes({op, &attributes, from, to})) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      shifts[i] = static_cast<std::size_t>(std::exchange(to[i].view.offset, 0)) * size_of(to[i].dtype);
+    }
+  }
+  auto kernel = device.prepare({op, &attributes, from, to});
   add_raw_step(std::move(kernel), from_storage, to_storage, node, core::definition(op).name.data());
+  std::copy(shifts.begin(), shifts.end(), target_.shifts_.end() - static_cast<std::ptrdiff_t>(shifts.size()));
 }
 
 void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,
@@ -304,6 +374,7 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
   for (const auto list : {inputs, outputs}) {
     for (const std::uint32_t storage : list) {
       target_.operands_.push_back(storage);
+      target_.shifts_.push_back(0);
       target_.storages_[storage].last_step = now;
     }
   }
@@ -383,9 +454,13 @@ void ExecutableBuilder::plan_memory() {
     }
     for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].label = labels[i];
     PlanOptions options;
-    options.strategy = options_.memory_strategy;
+    options.strategy = memory_strategy(options_);
     options.alignment = alignment;
     MemoryPlan plan = tyto::plan_memory(blocks, options);
+    if (checks_plans(options_)) {
+      const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
+      if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
+    }
     for (std::size_t i = 0; i < planned.size(); ++i) {
       target_.storages_[planned[i]].offset = static_cast<std::size_t>(plan.offsets[i]);
     }
@@ -400,7 +475,7 @@ void ExecutableBuilder::plan_memory() {
 }
 
 Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options)
-    : graph_(optimised(std::move(graph), device, options, passes_)), device_(&device) {
+    : options_(options), graph_(optimised(std::move(graph), device, options, passes_)), device_(&device) {
   ExecutableBuilder(*this, options).build();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/run/executable.hpp"
+#include "optimiser/storage/destinations.hpp"
 
 namespace tyto::run {
 
@@ -38,8 +39,19 @@ class ExecutableBuilder {
   void add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,
                     std::span<const std::uint32_t> outputs, std::uint32_t node, const char* name);
   std::uint32_t new_storage(Source source, std::uint32_t index, std::size_t bytes, std::uint32_t node);
+  Place target_place(const core::GraphNode& node, core::Port result, std::span<const Place> inputs, bool on_host,
+                     std::uint32_t index);
   std::uint32_t target_storage(const core::GraphNode& node, core::Port result, std::span<const Place> inputs,
                                bool on_host, std::uint32_t index);
+  std::uint32_t storage_of_whole(core::Port whole);
+
+  // Joints: nodes that put parts together (executable_joints.cpp).
+  void choose_destinations(std::span<const std::uint32_t> order);
+  bool runs_on_host(const core::GraphNode& node) const;
+  bool is_assembled(const core::GraphNode& node) const;
+  bool can_write(std::uint32_t index, std::uint32_t result, const core::View& view) const;
+  bool can_read(std::uint32_t index, std::size_t input, const core::View& view) const;
+  bool join_parts(const core::GraphNode& node, std::uint32_t index, std::span<const Place> inputs, const Place& output);
   bool may_overwrite(const core::GraphNode& node, std::span<const Place> inputs, std::uint32_t storage) const;
   void bind(core::Port port, std::uint32_t storage, core::View view, bool on_host);
   void release_inputs(const core::GraphNode& node);
@@ -59,6 +71,8 @@ class ExecutableBuilder {
   std::vector<std::uint32_t> output_of_;  // the output whose buffer a port is computed into, or none
   std::vector<std::uint32_t> update_of_;  // the update that takes a port's value, or none
   std::vector<bool> updated_in_place_;
+  std::vector<optimiser::Destination> destination_;  // of each port
+  std::vector<std::uint32_t> whole_storage_;         // of each port that others are computed into, once one was
 };
 
 }  // namespace tyto::run

@@ -9,10 +9,10 @@
 #include "engine/core/custom.hpp"
 #include "engine/core/text.hpp"
 #include "engine/run/arrays.hpp"
-#include "engine/run/binding.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/evaluate.hpp"
 #include "engine/run/graph_bytes.hpp"
+#include "engine/run/incremental.hpp"
 #include "engine/run/report.hpp"
 #include "engine/run/state.hpp"
 #include "engine/run/trace.hpp"
@@ -28,7 +28,7 @@ class GraphState {
   std::vector<Value> outputs;    // as the user named them
   std::vector<Value> inputs;     // handles of the placeholders
   std::vector<Value> variables;  // handles of the states that are trained
-  std::unique_ptr<BoundSession> session;
+  std::unique_ptr<IncrementalSession> session;
   std::vector<std::pair<std::uint32_t, core::Array>> given;  // values set before the graph was made ready
   double milliseconds = 0;
   bool has_run = false;
@@ -109,8 +109,8 @@ void Graph::prepare() {
   if (state_->session) return;
   const auto start = std::chrono::steady_clock::now();
   auto executable = std::make_shared<const run::Executable>(state_->graph, *state_->device, state_->options);
-  state_->session = std::make_unique<run::BoundSession>(std::move(executable));
-  for (const auto& [input, array] : state_->given) state_->session->session().bind(input, array);
+  state_->session = std::make_unique<run::IncrementalSession>(std::move(executable));
+  for (const auto& [input, array] : state_->given) state_->session->set(input, array);
   state_->given.clear();
   state_->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -121,7 +121,7 @@ void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
   for (std::uint32_t i = 0; i < state_->graph.inputs().size(); ++i) {
     if (state_->graph.inputs()[i].state != state) continue;
     prepare();
-    state_->session->session().bind(i, run::contents(core::cast_to(value, input.dtype())));
+    state_->session->set(i, run::contents(core::cast_to(value, input.dtype())));
     return;
   }
   throw GraphError(core::text("Graph::set: '", state->name(), "' is no input of this graph"));
@@ -138,7 +138,9 @@ Tensor<Lazy> Graph::output(std::size_t index) const {
     throw IndexError(core::text("Graph::output: ", index, " of ", output_count(), " outputs"));
   }
   if (!state_->has_run) throw GraphError("Graph: an output is read before the first run");
-  return core::constant(core::Mode::lazy, state_->session->session().output(index));
+  const core::Array& array = state_->session->output(index);
+  if (!array) throw GraphError("Graph: an output is read after a run that failed");
+  return core::constant(core::Mode::lazy, array);
 }
 
 Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
@@ -157,17 +159,27 @@ std::vector<Tensor<Lazy>> Graph::variables() const { return {state_->variables.b
 
 const MemoryPlan& Graph::plan() {
   prepare();
-  return state_->session->session().executable().plan();
+  return state_->session->whole().executable().plan();
 }
 
 GraphReport Graph::report() {
   prepare();
-  return run::report_of(state_->session->session().executable(), state_->milliseconds);
+  GraphReport report = run::report_of(state_->session->whole(), state_->milliseconds);
+  report.kept_bytes = state_->session->kept_bytes();
+  report.unplanned_allocations = state_->session->unplanned_allocations();
+  if (state_->has_run) report.last_run_steps = state_->session->last_run_steps();
+  return report;
+}
+
+std::string Graph::memory_map() {
+  prepare();
+  const run::Executable& executable = state_->session->whole().executable();
+  return memory_map_svg(executable.blocks(), executable.plan());
 }
 
 std::string Graph::dot() {
   prepare();
-  return run::dot_of(state_->session->session().executable());
+  return run::dot_of(state_->session->whole().executable());
 }
 
 std::string Graph::text() const { return run::graph_to_text(state_->graph); }

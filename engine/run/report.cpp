@@ -1,21 +1,40 @@
 // Reports and pictures of executables.
 #include "engine/run/report.hpp"
 
+#include <algorithm>
+#include <ostream>
 #include <sstream>
 
 #include "engine/core/text.hpp"
 
 namespace tyto::run {
 
-GraphReport report_of(const Executable& executable, double milliseconds) {
+GraphReport report_of(const Session& session, double milliseconds) {
+  const Executable& executable = session.executable();
   GraphReport report;
   report.nodes = executable.graph().nodes().size();
   report.steps = executable.steps().size();
   report.arena_bytes = executable.arena_bytes() + executable.host_bytes();
+  const auto bytes_of = [&](core::Port port) {
+    const core::TensorType& type = executable.graph().type(port);
+    return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
+  };
   for (const core::GraphInput& input : executable.graph().inputs()) {
-    if (input.state == nullptr || input.state->kind() == core::State::Kind::placeholder || input.generator) continue;
-    const core::TensorType& type = executable.graph().type(input.port);
-    report.state_bytes += static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
+    const bool is_state =
+        input.state != nullptr && input.state->kind() != core::State::Kind::placeholder && !input.generator;
+    (is_state ? report.state_bytes : report.input_bytes) += bytes_of(input.port);
+  }
+  for (const core::Port output : executable.graph().outputs()) report.output_bytes += bytes_of(output);
+  std::vector<const core::Buffer*> seen;  // one buffer may hold several constants
+  for (const core::Array& constant : executable.constants()) {
+    if (std::find(seen.begin(), seen.end(), constant.buffer.get()) != seen.end()) continue;
+    seen.push_back(constant.buffer.get());
+    report.constant_bytes += constant.buffer->bytes();
+  }
+  report.last_run_steps = report.steps;
+  report.unplanned_allocations = session.unplanned_allocations();
+  for (const auto& [name, count] : session.unplanned_by_node()) {
+    report.unplanned_by_node.push_back(core::text(name, ": ", count));
   }
   report.milliseconds = milliseconds;
   report.passes = executable.passes();
@@ -69,3 +88,28 @@ std::string dot_of(const Executable& executable) {
 }
 
 }  // namespace tyto::run
+
+namespace tyto TYTO_API {
+
+std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
+  const auto line = [&](const char* what, std::size_t bytes) {
+    if (bytes != 0) out << "  " << what << ' ' << static_cast<double>(bytes) / 1e6 << " MB\n";
+  };
+  out << report.nodes << " nodes, " << report.steps << " steps, made ready in " << report.milliseconds << " ms, "
+      << static_cast<double>(report.total_bytes()) / 1e6 << " MB in all\n";
+  line("computed on the way", report.arena_bytes);
+  line("states", report.state_bytes);
+  line("constants", report.constant_bytes);
+  line("inputs", report.input_bytes);
+  line("outputs", report.output_bytes);
+  line("kept between runs", report.kept_bytes);
+  if (report.unplanned_allocations != 0) {
+    out << "  " << report.unplanned_allocations << " unplanned allocations";
+    for (const std::string& node : report.unplanned_by_node) out << "; " << node;
+    out << '\n';
+  }
+  for (const std::string& name : report.fallbacks) out << "  on the CPU instead of the device: " << name << '\n';
+  return out;
+}
+
+}  // namespace TYTO_API

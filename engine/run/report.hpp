@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "engine/run/executable.hpp"
+#include "engine/run/session.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto::run {
 
-GraphReport report_of(const Executable& executable, double milliseconds);
+GraphReport report_of(const Session& session, double milliseconds);
 
 /// The graph in Graphviz' language, tensors coloured by the memory they lie in.
 std::string dot_of(const Executable& executable);

@@ -1,15 +1,20 @@
 // Running an executable: addresses resolved once, only those of inputs and outputs looked up anew each run.
 #include "engine/run/session.hpp"
 
+#include <algorithm>
+
 #include "engine/core/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 
 namespace tyto::run {
 
-Session::Session(std::shared_ptr<const Executable> executable) : executable_(std::move(executable)) {
+Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef arena)
+    : executable_(std::move(executable)), arena_(std::move(arena)) {
   const Executable& plan = *executable_;
-  if (plan.arena_bytes() != 0) arena_ = plan.device().allocate(plan.arena_bytes());
+  if (plan.arena_bytes() != 0 && (arena_ == nullptr || arena_->bytes() < plan.arena_bytes())) {
+    arena_ = plan.device().allocate(plan.arena_bytes());
+  }
   if (plan.host_bytes() != 0) host_arena_ = cpu_device().allocate(plan.host_bytes());
   inputs_.resize(plan.graph().inputs().size());
   outputs_.resize(plan.graph().outputs().size());
@@ -20,6 +25,7 @@ Session::Session(std::shared_ptr<const Executable> executable) : executable_(std
       moving_.push_back(i);
     } else {
       addresses_[i] = address_of_storage(storage);
+      addresses_[i].offset += plan.shifts()[i];
     }
   }
   for (const ExecutableStep& step : plan.steps()) {
@@ -72,18 +78,82 @@ void Session::refresh() {
     const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);
     outputs_[i] = new_array(plan.device(), type.dtype, type.shape);
   }
-  for (const std::uint32_t i : moving_) addresses_[i] = address_of_storage(plan.storages()[plan.operands()[i]]);
+  for (const std::uint32_t i : moving_) {
+    addresses_[i] = address_of_storage(plan.storages()[plan.operands()[i]]);
+    addresses_[i].offset += plan.shifts()[i];
+  }
+}
+
+void Session::launch(std::size_t index) const {
+  const ExecutableStep& step = executable_->steps()[index];
+  const core::Address* operands = addresses_.data() + step.first_operand;
+  step.kernel->launch({operands, step.input_count}, {operands + step.input_count, step.output_count},
+                      workspaces_[index]);
 }
 
 void Session::run() {
   refresh();
-  const std::span<const ExecutableStep> steps = executable_->steps();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const ExecutableStep& step = steps[i];
-    const core::Address* operands = addresses_.data() + step.first_operand;
-    step.kernel->launch({operands, step.input_count}, {operands + step.input_count, step.output_count}, workspaces_[i]);
-  }
+  if (executable_->is_poisoned() || unplanned_ != 0) return run_watched();
+  const std::size_t before = allocations();
+  const std::size_t steps = executable_->steps().size();
+  for (std::size_t i = 0; i < steps; ++i) launch(i);
   executable_->device().synchronise();
+  unplanned_ += allocations() - before;
+}
+
+std::size_t Session::allocations() const {
+  const core::Device& device = executable_->device();
+  return device.allocations() + (&device == &cpu_device() ? 0 : cpu_device().allocations());
+}
+
+// The same, with an eye on each step.
+void Session::run_watched() {
+  const Executable& plan = *executable_;
+  const bool poisoned = plan.is_poisoned();
+  if (poisoned) {
+    if (dying_.empty()) {
+      dying_.resize(plan.steps().size() + 1);
+      for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
+        const Storage& storage = plan.storages()[i];
+        if (storage.source != Source::arena && storage.source != Source::host) continue;
+        dying_[std::min<std::size_t>(storage.last_step, plan.steps().size())].push_back(i);
+      }
+    }
+    poison(arena_, 0, plan.arena_bytes());
+    poison(host_arena_, 0, plan.host_bytes());
+    for (const core::Array& output : outputs_) {
+      poison(output.buffer, 0, static_cast<std::size_t>(output.view.count()) * size_of(output.dtype));
+    }
+  }
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const std::size_t before = allocations();
+    launch(i);
+    if (const std::size_t count = allocations() - before; count != 0) {
+      const ExecutableStep& step = plan.steps()[i];
+      const auto& label = plan.graph().nodes()[step.node].label;
+      unplanned_ += count;
+      unplanned_by_node_[(label ? *label + "/" : std::string()) + step.name] += count;
+    }
+    if (poisoned) poison_dead(i);
+  }
+  plan.device().synchronise();
+}
+
+// All bits set is NaN in every floating type and a wild number in the others.
+void Session::poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const {
+  static const std::vector<unsigned char> pattern(std::size_t{1} << 16, 0xFF);
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t part = std::min(bytes - done, pattern.size());
+    buffer->device()->copy_in(*buffer, offset + done, pattern.data(), part);
+    done += part;
+  }
+}
+
+void Session::poison_dead(std::size_t step) const {
+  for (const std::uint32_t i : dying_[step]) {
+    const Storage& storage = executable_->storages()[i];
+    poison(storage.source == Source::arena ? arena_ : host_arena_, storage.offset, storage.bytes);
+  }
 }
 
 }  // namespace tyto::run

@@ -1,7 +1,9 @@
 // What changes while an executable runs: its arenas, what is bound to its inputs, the buffers of its outputs.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,7 +14,9 @@ namespace tyto::run {
 /// One thread's way to run an executable. Two threads use two sessions.
 class Session {
  public:
-  explicit Session(std::shared_ptr<const Executable> executable);
+  explicit Session(std::shared_ptr<const Executable> executable) : Session(std::move(executable), nullptr) {}
+  /// Works in an arena given to it, shared with sessions that run at other times; an own one when it is too small.
+  Session(std::shared_ptr<const Executable> executable, core::BufferRef arena);
 
   const Executable& executable() const { return *executable_; }
 
@@ -26,10 +30,20 @@ class Session {
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run.
   void run();
 
+  const core::BufferRef& arena() const { return arena_; }
+
+  /// Buffers that kernels asked for while they ran, which a plan should have foreseen, in all runs so far.
+  std::size_t unplanned_allocations() const { return unplanned_; }
+  /// Who asked, each with how often: "label/operator". Noted from the run after the first that had any.
+  const std::map<std::string, std::size_t>& unplanned_by_node() const { return unplanned_by_node_; }
+
   /// The result of the last run. It stays as it is however often the session runs again.
   const core::Array& output(std::size_t index) const { return outputs_[index]; }
   /// The same, given away: the session keeps no share in it.
   core::Array take_output(std::size_t index) { return std::exchange(outputs_[index], {}); }
+  /// Gives an output its buffer for the next run; it must be dense, of the output's type and nobody else's.
+  void give_output(std::size_t index, core::Array array) { outputs_[index] = std::move(array); }
+  const core::Array& input(std::uint32_t input) const { return inputs_[input]; }
   void unbind(std::uint32_t input) { inputs_[input] = {}; }
   /// Lets go of everything bound.
   void release_inputs();
@@ -37,15 +51,23 @@ class Session {
  private:
   core::Address address_of_storage(const Storage& storage) const;
   void refresh();
+  void launch(std::size_t index) const;
+  void run_watched();
+  void poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const;
+  void poison_dead(std::size_t step) const;
+  std::size_t allocations() const;
 
   std::shared_ptr<const Executable> executable_;
   core::BufferRef arena_;
   core::BufferRef host_arena_;
   std::vector<core::Array> inputs_;
   std::vector<core::Array> outputs_;
-  std::vector<core::Address> addresses_;   // of operands, step after step
-  std::vector<core::Address> workspaces_;  // of steps
-  std::vector<std::uint32_t> moving_;      // operands whose storage is an input or an output
+  std::vector<core::Address> addresses_;           // of operands, step after step
+  std::vector<core::Address> workspaces_;          // of steps
+  std::vector<std::uint32_t> moving_;              // operands whose storage is an input or an output
+  std::vector<std::vector<std::uint32_t>> dying_;  // planned storages that each step is the last to use; poison only
+  std::size_t unplanned_ = 0;
+  std::map<std::string, std::size_t> unplanned_by_node_;
 };
 
 }  // namespace tyto::run

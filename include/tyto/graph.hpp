@@ -25,8 +25,14 @@ class GraphState;
 
 /// How graphs are made ready.
 struct CompileOptions {
-  std::string memory_strategy = "best";  ///< a name of memory_strategies()
-  std::string schedule = "best";         ///< how the order of operators is found: docs/memory.md lists the names
+  /// A name of memory_strategies(); the environment variable TYTO_MEMORY stands in for "best".
+  std::string memory_strategy = "best";
+  /// Checks the memory plan by independent code; TYTO_CHECK_PLANS=1 and debug builds do it always.
+  bool check_plan = false;
+  /// Fills memory that holds nothing with NaN, before a run and after each step, so that a stray read shows in the
+  /// results. Slow; TYTO_POISON=1 does it for all graphs.
+  bool poison = false;
+  std::string schedule = "best";  ///< how the order of operators is found: docs/memory.md lists the names
   /// Switches of the graph optimiser: "-cse,+fast_math" turns passes off and on, "cse" alone runs only that one, "none"
   /// runs none; graph_passes() lists the names. The environment variable TYTO_PASSES has the last word.
   std::string passes = {};
@@ -49,11 +55,41 @@ struct GraphSpec {
 struct GraphReport {
   std::size_t nodes = 0;  ///< after the passes
   std::size_t steps = 0;
-  std::size_t arena_bytes = 0;
-  std::size_t state_bytes = 0;
-  double milliseconds = 0;  ///< spent on order, plan and kernels
+  std::size_t arena_bytes = 0;     ///< planned: what is computed on the way
+  std::size_t state_bytes = 0;     ///< variables and persistent tensors
+  std::size_t constant_bytes = 0;  ///< captured or folded
+  std::size_t input_bytes = 0;     ///< given at each run
+  std::size_t output_bytes = 0;
+  std::size_t kept_bytes = 0;      ///< values kept between runs for incremental ones
+  std::size_t last_run_steps = 0;  ///< steps that the last run took; fewer than `steps` when not all inputs changed
+  std::size_t unplanned_allocations = 0;            ///< made by kernels in all runs so far; should be none
+  std::vector<std::string> unplanned_by_node = {};  ///< who made them and how many: "conv1/custom: 2"
+  double milliseconds = 0;                          ///< spent on order, plan and kernels
   std::vector<std::string> fallbacks = {};
+
+  /// All memory that the graph holds while it runs.
+  std::size_t total_bytes() const {
+    return arena_bytes + state_bytes + constant_bytes + input_bytes + output_bytes + kept_bytes;
+  }
   PassReport passes = {};  ///< what the optimiser did
+};
+
+/// Sizes and times on a few lines.
+std::ostream& operator<<(std::ostream& out, const GraphReport& report);
+
+/// Names what is recorded while it is alive: memory reports, pictures and profiles say "encoder/layer 3/matmul".
+/// Scopes nest.
+///
+///     Scope scope("encoder");
+class Scope {
+ public:
+  explicit Scope(std::string name);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  void* state_;
 };
 
 /// A recorded computation, run as often as wanted. Two threads need two graphs (or a compiled function each).
@@ -86,6 +122,8 @@ class Graph {
   /// The memory plan: peak, bound, the largest tensors at the peak.
   const MemoryPlan& plan();
   GraphReport report();
+  /// The memory plan as a picture in SVG: time to the right, addresses upwards, names on hover.
+  std::string memory_map();
   /// The graph in Graphviz' language.
   std::string dot();
   /// The graph as it was recorded: one line a node.

@@ -58,9 +58,9 @@ constexpr auto prepare = [](const core::Step& step) { return prepare_elementwise
 
 constexpr auto entries = [] {
   std::array<KernelEntry, elementwise_count + 2> list{};
-  for (std::size_t i = 0; i < elementwise_count; ++i) list[i] = {static_cast<OpId>(i), prepare};
-  list[elementwise_count] = {OpId::cast, prepare};
-  list[elementwise_count + 1] = {OpId::copy, prepare};
+  for (std::size_t i = 0; i < elementwise_count; ++i) list[i] = {static_cast<OpId>(i), prepare, nullptr, any_result};
+  list[elementwise_count] = {OpId::cast, prepare, nullptr, any_result};
+  list[elementwise_count + 1] = {OpId::copy, prepare, nullptr, any_result};
   return list;
 }();
 

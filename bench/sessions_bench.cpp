@@ -1,0 +1,132 @@
+// Threads that share one executable, each with a session of one slab, against allocating every tensor when it is
+// needed.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <tyto/tyto.hpp>
+#include <vector>
+
+#include "engine/run/devices.hpp"
+#include "engine/run/session.hpp"
+#include "engine/run/trace.hpp"
+
+namespace {
+
+using namespace tyto;
+using L = Tensor<Lazy>;
+
+/// A small network at inference: wide enough to have tensors worth allocating, small enough that allocation shows.
+std::shared_ptr<const run::Executable> network(std::int64_t batch) {
+  const L x = L::placeholder({batch, 256}, DType::f32, "x");
+  L y = x;
+  for (int layer = 0; layer < 12; ++layer) {
+    const L weight =
+        L::constant(L::normal({256, 256}, {.stddev = 0.06, .key = Key{1, static_cast<std::uint64_t>(layer)}}));
+    const L wide = tanh(matmul(y, weight));
+    y = concat<Lazy>({wide(all, slice(0, 128)) + y(all, slice(0, 128)), sort(wide(all, slice(128, 256)), 1)}, 1);
+  }
+  const std::vector<Value> outputs{y.sum(1)};
+  run::Traced traced = run::trace(
+      {.outputs = outputs, .updates = {}, .inputs = {}, .capture_constants = true, .bind_states = true, .since = 0});
+  return std::make_shared<const run::Executable>(std::move(traced.graph), run::cpu_device(), CompileOptions{});
+}
+
+/// The same steps with memory taken at each storage's first step and given back after its last.
+class AllocatingRunner {
+ public:
+  explicit AllocatingRunner(const run::Executable& plan) : plan_(plan), memory_(plan.storages().size()) {
+    born_.resize(plan.steps().size());
+    dying_.resize(plan.steps().size());
+    for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
+      const run::Storage& storage = plan.storages()[i];
+      if (storage.source == run::Source::constant) memory_[i] = plan.constants()[storage.index].buffer->memory();
+      if (storage.source != run::Source::arena || storage.first_step >= plan.steps().size()) continue;
+      born_[storage.first_step].push_back(i);
+      dying_[std::min<std::size_t>(storage.last_step, plan.steps().size() - 1)].push_back(i);
+    }
+  }
+  void bind(run::Source source, std::uint32_t index, void* memory) {
+    for (std::uint32_t i = 0; i < memory_.size(); ++i) {
+      const run::Storage& storage = plan_.storages()[i];
+      if (storage.source == source && storage.index == index) memory_[i] = memory;
+    }
+  }
+  void run() {
+    std::vector<core::Address> operands;
+    for (std::size_t s = 0; s < plan_.steps().size(); ++s) {
+      const run::ExecutableStep& step = plan_.steps()[s];
+      for (const std::uint32_t i : born_[s]) {
+        memory_[i] = std::aligned_alloc(64, (plan_.storages()[i].bytes + 63) / 64 * 64 + 64);
+      }
+      operands.clear();
+      for (std::uint32_t o = 0; o < step.input_count + step.output_count; ++o) {
+        const std::uint32_t at = step.first_operand + o;
+        operands.push_back({memory_[plan_.operands()[at]], plan_.shifts()[at]});
+      }
+      const core::Address workspace{step.workspace == UINT32_MAX ? nullptr : memory_[step.workspace], 0};
+      step.kernel->launch({operands.data(), step.input_count}, {operands.data() + step.input_count, step.output_count},
+                          workspace);
+      for (const std::uint32_t i : dying_[s]) std::free(memory_[i]);
+    }
+  }
+
+ private:
+  const run::Executable& plan_;
+  std::vector<void*> memory_;
+  std::vector<std::vector<std::uint32_t>> born_, dying_;
+};
+
+double runs_per_second(int threads, const std::function<std::function<void()>()>& prepare) {
+  std::atomic<bool> go{false}, stop{false};
+  std::atomic<std::uint64_t> runs{0};
+  std::vector<std::thread> team;
+  for (int t = 0; t < threads; ++t) {
+    team.emplace_back([&] {
+      const std::function<void()> one = prepare();
+      one();
+      while (!go) std::this_thread::yield();
+      std::uint64_t mine = 0;
+      for (; !stop; ++mine) one();
+      runs += mine;
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto start = std::chrono::steady_clock::now();
+  go = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  stop = true;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (std::thread& thread : team) thread.join();
+  return static_cast<double>(runs) / seconds;
+}
+
+}  // namespace
+
+int main() {
+  threads(1);  // the threads are those of the callers
+  std::printf("batch  threads  one slab a session  malloc a tensor  ratio   (runs/s; 12 layers of 256)\n");
+  for (const std::int64_t batch : {1, 16, 128}) {
+    const auto executable = network(batch);
+    const std::vector<float> numbers(static_cast<std::size_t>(batch) * 256, 0.1F);
+    const core::Array input = core::result_of(L::from(numbers, {batch, 256}).value()).array;
+    for (const int count : {1, 2, 4, 8}) {
+      const double slab = runs_per_second(count, [&] {
+        auto session = std::make_shared<run::Session>(executable);
+        session->bind(0, input);
+        return [session] { session->run(); };
+      });
+      const double allocating = runs_per_second(count, [&] {
+        auto runner = std::make_shared<AllocatingRunner>(*executable);
+        const auto result = std::make_shared<std::vector<float>>(static_cast<std::size_t>(batch) + 16);
+        runner->bind(run::Source::input, 0, input.buffer->memory());
+        runner->bind(run::Source::output, 0, result->data());
+        return [runner, result] { runner->run(); };
+      });
+      std::printf("%5lld  %7d  %18.0f  %15.0f  %5.2f\n", static_cast<long long>(batch), count, slab, allocating,
+                  slab / allocating);
+    }
+  }
+  return 0;
+}

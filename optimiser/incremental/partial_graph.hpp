@@ -1,0 +1,36 @@
+// The part of a graph that a change of some of its inputs reaches, as a graph of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/graph.hpp"
+
+namespace tyto::optimiser {
+
+/// Of each port whether it depends on a changed input. What may differ from run to run without an input does always.
+std::vector<bool> reached_by(const core::Graph& graph, const std::vector<bool>& changed_inputs);
+
+/// What a partial graph is to compute, and which values it is given instead of computing them.
+struct PartialRequest {
+  std::vector<std::uint32_t> outputs;  // outputs of the whole, by number
+  std::vector<std::uint32_t> updates;  // updates of the whole, by number
+  std::vector<core::Port> kept;        // values to be kept for other runs
+  std::vector<bool> available;         // by port: kept from an earlier run
+  std::uint64_t draws = 0;             // that a run takes from the process-wide random sequence
+};
+
+struct PartialGraph {
+  core::Graph graph;                  // outputs, then kept values; states' inputs, then values available
+  std::vector<std::uint32_t> inputs;  // inputs of the whole that it has, in its order
+  std::vector<core::Port> given;      // available values that are inputs, after those
+};
+
+PartialGraph partial_graph(const core::Graph& whole, const PartialRequest& request);
+
+/// Values that cross from what a change does not reach to what it does, and that it takes a kernel with inputs to
+/// compute: those worth keeping. Leaves out what is available.
+std::vector<core::Port> crossing_values(const core::Graph& whole, const std::vector<bool>& reached,
+                                        const PartialRequest& request);
+
+}  // namespace tyto::optimiser

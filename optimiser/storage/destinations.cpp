@@ -1,0 +1,252 @@
+// From consumers to producers: a whole offers its places to its parts, a part that is a whole itself passes them on.
+#include "optimiser/storage/destinations.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "optimiser/storage/lives.hpp"
+#include "optimiser/storage/storages.hpp"
+
+namespace tyto::optimiser {
+
+using core::GraphNode;
+using core::OpId;
+using core::Port;
+using core::Traits;
+using core::View;
+
+namespace {
+
+class Chooser {
+ public:
+  Chooser(const core::Graph& graph, std::span<const std::uint32_t> order, const DestinationQuestions& questions)
+      : graph_(graph), questions_(questions), places_(places_in(order)), refused_(graph.port_count(), false) {}
+
+  bool has_wholes() {
+    for (std::uint32_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (is_whole(i)) wholes_.push_back(i);
+    }
+    return !wholes_.empty();
+  }
+
+  void prepare() {
+    last_ = last_readers(graph_, places_);
+    pinned_.assign(graph_.port_count(), false);
+    for (const Port output : graph_.outputs()) pinned_[output] = true;
+    for (const core::GraphUpdate& update : graph_.updates()) pinned_[update.port] = true;
+    first_reader_.assign(graph_.port_count() + 1, 0);
+    for (const GraphNode& node : graph_.nodes()) {
+      for (const Port input : graph_.inputs_of(node)) ++first_reader_[input + 1];
+    }
+    for (std::size_t i = 1; i < first_reader_.size(); ++i) first_reader_[i] += first_reader_[i - 1];
+    readers_.resize(first_reader_.back());
+    std::vector<std::uint32_t> next(first_reader_.begin(), first_reader_.end() - 1);
+    for (std::uint32_t i = 0; i < graph_.nodes().size(); ++i) {
+      const std::span<const Port> inputs = graph_.inputs_of(graph_.nodes()[i]);
+      for (std::uint32_t k = 0; k < inputs.size(); ++k) readers_[next[inputs[k]]++] = {i, k};
+    }
+  }
+
+  void refuse(Port port) { refused_[port] = true; }
+
+  std::vector<Destination> choose() {
+    chosen_.assign(graph_.port_count(), {});
+    overwritten_.assign(graph_.port_count(), {});
+    for (auto whole = wholes_.rbegin(); whole != wholes_.rend(); ++whole) place_parts(*whole);
+    return chosen_;
+  }
+
+ private:
+  struct Reader {
+    std::uint32_t node, input;
+  };
+  /// A part of a whole that is written over at a place of the order: nobody may read there from then on.
+  struct Overwriting {
+    View view;
+    std::uint32_t place;
+  };
+
+  std::uint32_t place_of(Port port) const { return places_[graph_.producer(port)]; }
+
+  bool is_whole(std::uint32_t index) const {
+    const GraphNode& node = graph_.nodes()[index];
+    if (node.op == OpId::pad) {
+      const auto& padding = std::get<core::PadAttributes>(graph_.attributes(node));
+      return padding.mode == core::PadMode::constant && questions_.joins(index);
+    }
+    return (node.op == OpId::concat || node.op == OpId::set_slice) && questions_.joins(index);
+  }
+
+  void place_parts(std::uint32_t index) {
+    const GraphNode& node = graph_.nodes()[index];
+    const std::span<const Port> inputs = graph_.inputs_of(node);
+    const Port result = node.first_result;
+    const Destination outer = chosen_[result];
+    const Port whole = outer ? outer.whole : result;
+    const View place = outer ? outer.view : View::dense(graph_.type(result).shape);
+    if (node.op == OpId::concat) {
+      const auto axis = static_cast<std::size_t>(std::get<core::AxisAttributes>(graph_.attributes(node)).axis);
+      IntList start(place.shape.size(), 0);
+      const IntList ones(place.shape.size(), 1);
+      for (const Port input : inputs) {
+        const Shape& shape = graph_.type(input).shape;
+        (void)offer(input, whole, core::slice(place, start, shape, ones), index, overwritten_[result], false);
+        start[axis] += shape[axis];
+      }
+    } else if (node.op == OpId::pad) {
+      const auto& padding = std::get<core::PadAttributes>(graph_.attributes(node));
+      const Shape& shape = graph_.type(inputs[0]).shape;
+      const View inner = core::slice(place, padding.before, shape, IntList(shape.size(), 1));
+      (void)offer(inputs[0], whole, inner, index, overwritten_[result], false);
+    } else {
+      place_replacement(node, index, whole, place);
+    }
+  }
+
+  // The operand first: only when it lies in the whole already can the replacement be written before set_slice is
+  // reached, and only after the operand was.
+  void place_replacement(const GraphNode& node, std::uint32_t index, Port whole, const View& place) {
+    const auto& part = std::get<core::SliceAttributes>(graph_.attributes(node));
+    const std::span<const Port> inputs = graph_.inputs_of(node);
+    const std::vector<Overwriting> limits = overwritten_[node.first_result];
+    const std::optional<Port> base = offer(inputs[0], whole, place, index, limits, true);
+    if (!base) return;
+    const View view = core::slice(place, part.start, part.count, part.step);
+    const std::optional<Port> value = offer(inputs[1], whole, view, index, limits, false, place_of(*base));
+    overwritten_[*base] = limits;
+    overwritten_[*base].push_back({view, value ? place_of(*value) : places_[index]});
+  }
+
+  /// Gives `port` (or what it is a view of) the place, if all agree. Returns the port that got it.
+  std::optional<Port> offer(Port port, Port whole, View view, std::uint32_t joint, std::span<const Overwriting> limits,
+                            bool alone, std::optional<std::uint32_t> after = {}) {
+    if (view.count() == 0) return {};
+    while (true) {
+      if (pinned_[port] || refused_[port] || chosen_[port]) return {};
+      if (alone && first_reader_[port + 1] - first_reader_[port] != 1) return {};
+      const GraphNode& node = graph_.nodes()[graph_.producer(port)];
+      const core::OpDef& def = core::definition(node.op);
+      if (node.input_count == 0 && (def.is(Traits::leaf) || def.is(Traits::view))) return {};
+      if (!def.is(Traits::view)) break;
+      const Port input = graph_.inputs_of(node)[0];
+      const std::optional<View> before = view_of_input(node, graph_.type(input).shape, view);
+      if (!before) return {};
+      view = *before;
+      port = input;
+    }
+    const std::uint32_t producer = graph_.producer(port);
+    if (after && places_[producer] <= *after) return {};
+    for (const Overwriting& limit : limits) {
+      if (last_[port] >= limit.place && core::may_overlap(view, limit.view)) return {};
+    }
+    const GraphNode& node = graph_.nodes()[producer];
+    if (!questions_.writes(producer, port - node.first_result, view)) return {};
+    if (!core::is_dense(view) && !all_read(port, view, joint, 0)) return {};
+    chosen_[port] = {whole, view};
+    return port;
+  }
+
+  /// The place of a view operator's input, given that of its result; empty when the result is only a part of it.
+  std::optional<View> view_of_input(const GraphNode& node, const Shape& shape, const View& result) const {
+    std::optional<View> input;
+    if (node.op == OpId::reshape) {
+      input = core::reshape(result, shape);
+    } else if (node.op == OpId::transpose) {
+      const IntList& order = std::get<core::ListAttributes>(graph_.attributes(node)).list;
+      IntList back(order.size(), 0);
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+      }
+      input = core::permute(result, back);
+    } else if (result.shape == shape) {
+      input = result;  // alias and its like; what moves elements fails the test below
+    }
+    if (!input) return {};
+    const std::optional<View> again = core::definition(node.op).view(graph_.attributes(node), *input);
+    return again && core::same_place(*again, result) ? input : std::nullopt;
+  }
+
+  /// Nobody but the joint would first copy the part into a dense place, which costs what is to be saved.
+  bool all_read(Port port, const View& view, std::uint32_t joint, int depth) const {
+    constexpr int deepest = 8;
+    for (std::uint32_t at = first_reader_[port]; at < first_reader_[port + 1]; ++at) {
+      const Reader reader = readers_[at];
+      if (reader.node == joint) continue;
+      const GraphNode& node = graph_.nodes()[reader.node];
+      const core::OpDef& def = core::definition(node.op);
+      if (def.is(Traits::view)) {
+        if (reader.input != 0) continue;
+        const std::optional<View> seen = def.view(graph_.attributes(node), view);
+        if (!seen || depth == deepest || !all_read(node.first_result, *seen, joint, depth + 1)) return false;
+      } else if (!questions_.reads(reader.node, reader.input, view)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const core::Graph& graph_;
+  const DestinationQuestions& questions_;
+  std::vector<std::uint32_t> places_;
+  std::vector<bool> refused_, pinned_;
+  std::vector<std::uint32_t> wholes_, last_, first_reader_;
+  std::vector<Reader> readers_;
+  std::vector<Destination> chosen_;
+  std::vector<std::vector<Overwriting>> overwritten_;
+};
+
+/// Of the wholes that are there at the peak only because old parts lie in them, the one that costs most: its old parts.
+std::vector<Port> parts_to_free(const core::Graph& graph, std::span<const std::uint32_t> places,
+                                std::span<const Destination> chosen, const Lives& lives, std::uint32_t peak) {
+  struct Whole {
+    Port port;
+    std::int64_t saving;
+    std::vector<Port> old;
+  };
+  std::vector<Whole> wholes;
+  for (Port port = 0; port < chosen.size(); ++port) {
+    if (!chosen[port]) continue;
+    const Life& life = lives.list[lives.of_port[chosen[port].whole]];
+    const bool joined = places[graph.producer(chosen[port].whole)] <= peak;
+    if (joined || life.first > peak || life.last < peak || places[graph.producer(port)] > peak) continue;
+    auto found =
+        std::find_if(wholes.begin(), wholes.end(), [&](const Whole& w) { return w.port == chosen[port].whole; });
+    if (found == wholes.end()) found = wholes.insert(wholes.end(), {chosen[port].whole, life.bytes, {}});
+    found->saving -= static_cast<std::int64_t>(bytes_of(graph, port));
+    found->old.push_back(port);
+  }
+  const auto most = std::max_element(wholes.begin(), wholes.end(),
+                                     [](const Whole& a, const Whole& b) { return a.saving < b.saving; });
+  return most == wholes.end() || most->saving <= 0 ? std::vector<Port>() : std::move(most->old);
+}
+
+}  // namespace
+
+std::vector<Destination> choose_destinations(const core::Graph& graph, std::span<const std::uint32_t> order,
+                                             const DestinationQuestions& questions) {
+  Chooser chooser(graph, order, questions);
+  if (!chooser.has_wholes()) return std::vector<Destination>(graph.port_count());
+  chooser.prepare();
+  std::vector<Destination> chosen = chooser.choose();
+  // A whole lives from its first part on. Where that raises the peak, its oldest parts are copied in after all.
+  constexpr int trials = 32;
+  const std::vector<std::uint32_t> places = places_in(order);
+  const auto count = static_cast<std::uint32_t>(order.size());
+  Lives lives = lives_of(graph, order, chosen);
+  Load load = load_of(lives, count);
+  for (int trial = 0; trial < trials; ++trial) {
+    const std::vector<Port> old = parts_to_free(graph, places, chosen, lives, load.place);
+    if (old.empty()) break;
+    for (const Port port : old) chooser.refuse(port);
+    std::vector<Destination> fewer = chooser.choose();
+    Lives changed = lives_of(graph, order, fewer);
+    const Load lower = load_of(changed, count);
+    if (lower.peak >= load.peak) break;
+    chosen = std::move(fewer);
+    lives = std::move(changed);
+    load = lower;
+  }
+  return chosen;
+}
+
+}  // namespace tyto::optimiser

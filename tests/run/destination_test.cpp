@@ -1,0 +1,205 @@
+// Parts computed straight into their place in a larger tensor: what is saved, what is refused, and the same bits
+// always.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <tyto/tyto.hpp>
+#include <vector>
+
+#include "tests/run/same_bits.hpp"
+
+namespace tyto {
+namespace {
+
+using L = Tensor<Lazy>;
+
+constexpr std::int64_t kilo = 1024;
+
+/// Steps and planned bytes of a compiled function.
+struct Cost {
+  std::size_t steps;
+  std::int64_t bytes;
+};
+
+Cost cost_of(const std::function<L(L)>& function, const L& x) {
+  auto compiled = compile(function, CompileOptions{.passes = "none"});
+  (void)compiled(x);
+  return {compiled.report().steps, compiled.plan().height};
+}
+
+L sample(const Shape& shape) { return L::uniform(shape, {.low = 0.5, .high = 2.0, .key = Key{7}}); }
+
+}  // namespace
+
+TEST_CASE("concat costs no step and no memory beyond its result when its parts are computed") {
+  const auto join = [](std::int64_t axis) {
+    return [axis](L x) { return concat<Lazy>({exp(x), log(x), sqrt(x)}, axis); };
+  };
+  for (const std::int64_t axis : {0, 1, 2}) {
+    CAPTURE(axis);
+    const Cost cost = cost_of(join(axis), sample({8, 16, 32}));
+    CHECK(cost.steps == 3);
+    CHECK(cost.bytes == 0);  // the parts lie in the output's buffer
+    check_same_bits(join(axis), sample({8, 16, 32}));
+  }
+}
+
+TEST_CASE("stack, nested concat and reshaped parts are in place, too") {
+  const auto stacked = [](L x) { return stack<Lazy>({exp(x), log(x)}, 1); };
+  CHECK(cost_of(stacked, sample({4, 8})).steps == 2);
+  check_same_bits(stacked, sample({4, 8}));
+
+  const auto nested = [](L x) {
+    const L inner = concat<Lazy>({exp(x), log(x)}, 1);
+    return concat<Lazy>({inner, concat<Lazy>({sqrt(x), x * 2}, 1)}, 1);
+  };
+  CHECK(cost_of(nested, sample({4, 8})).steps == 4);
+  check_same_bits(nested, sample({4, 8}));
+
+  const auto turned = [](L x) { return concat<Lazy>({exp(x).transpose(), log(x).reshape({8, 4})}, 0); };
+  CHECK(cost_of(turned, sample({4, 8})).steps == 2);
+  check_same_bits(turned, sample({4, 8}));
+}
+
+TEST_CASE("growing concatenations, as in a dense net, cost no copy of what is there already") {
+  const auto dense = [](L x) {
+    L grown = exp(x);
+    for (int i = 0; i < 6; ++i) {
+      const L fresh = tanh((grown * 0.5).mean(Axes{1}, true) + x);
+      grown = concat<Lazy>({grown, fresh}, 1);
+    }
+    return grown.sum(0);
+  };
+  const std::int64_t rows = 64, width = 256;
+  const L x = sample({rows, width});
+  const Cost cost = cost_of(dense, x);
+  // All seven parts once, and what one of them is made of: a scaled copy of all that came before it.
+  CHECK(cost.bytes <= (7 + 6 + 1) * rows * width * 4 + 64 * kilo);
+  check_same_bits(dense, x);
+}
+
+TEST_CASE("parts that cannot be in place are copied: inputs, constants, outputs, the same part twice") {
+  check_same_bits([](L x) { return concat<Lazy>({x, exp(x)}, 0); }, sample({3, 5}));
+  check_same_bits([](L x) { return concat<Lazy>({L::constant(L{1.0F, 2.0F}), exp(x)}, 0); }, sample({3}));
+  check_same_bits(
+      [](L x) {
+        const L e = exp(x);
+        return concat<Lazy>({e, e, e + 1}, 0);
+      },
+      sample({3, 5}));
+  check_same_bits(
+      [](L x) {
+        return concat<Lazy>({exp(x)(slice(1, 3)), exp(x)(slice({}, {}, -1))}, 0);
+      },
+      sample({4, 5}));
+  check_same_bits(
+      [](L x) {
+        return concat<Lazy>({broadcast_to(exp(x), {4, 3}), zeros_like(x)(newaxis)}, 0);
+      },
+      sample({3}));
+
+  auto two = compile([](L x) {
+    const L e = exp(x);
+    return std::pair(e, concat<Lazy>({e, log(x)}, 0));
+  });
+  const L x = sample({3});
+  const auto [e, both] = two(x);
+  CHECK(both(slice(0, 3)).to_vector<float>() == e.to_vector<float>());
+}
+
+TEST_CASE("a part that others read as well is read in its place") {
+  check_same_bits(
+      [](L x) {
+        const L e = exp(x);
+        const L joined = concat<Lazy>({e, log(x)}, 1);
+        return matmul(e, x.transpose()).sum() + (joined * joined).sum() + e.max();
+      },
+      sample({6, 7}));
+}
+
+TEST_CASE("matrix products and convolutions write into their part") {
+  const auto products = [](L x) { return concat<Lazy>({matmul(x, x), matmul(x, x.transpose())}, 1); };
+  CHECK(cost_of(products, sample({16, 16})).steps == 2);
+  check_same_bits(products, sample({16, 16}));
+  check_same_bits(
+      [](L x) {
+        const L a = conv2d(x, L::constant(sample({3, 3, 4, 8})));
+        return concat<Lazy>({a, max_pool(x, 1)(all, slice(0, a.shape()[1]), slice(0, a.shape()[2]))}, 3);
+      },
+      sample({2, 8, 8, 4}));
+}
+
+TEST_CASE("padding with a constant writes only the margins") {
+  const auto padded = [](L x) { return pad(exp(x), {1, 0}, {2, 3}); };
+  CHECK(cost_of(padded, sample({5, 6})).steps == 2);
+  check_same_bits(padded, sample({5, 6}));
+  check_same_bits([](L x) { return pad(concat<Lazy>({exp(x), x}, 0), {1, 1}, {1, 1}); }, sample({5, 6}));
+  check_same_bits([](L x) { return concat<Lazy>({pad(exp(x), {0, 0}, {0, 1}), x}, 1); }, sample({5, 6}));
+}
+
+TEST_CASE("a replacement is computed into its part once the operand is there, and not before") {
+  const auto rows = [](L x) {
+    L y = L::zeros({3, 8});
+    for (int i = 0; i < 3; ++i) y(i) = exp(x * static_cast<float>(i));
+    return y;
+  };
+  CHECK(cost_of(rows, sample({8})).steps <= 3 * 2 + 1);
+  check_same_bits(rows, sample({8}));
+  // Overlapping parts: what is overwritten is still wanted elsewhere.
+  check_same_bits(
+      [](L x) {
+        const L a = exp(x), b = log(x);
+        L y = L::zeros({12});
+        y(slice(0, 8)) = a;
+        y(slice(4, 12)) = b;
+        return y.sum() + (y(slice(0, 8)) * a).sum() + a;
+      },
+      sample({8}));
+  check_same_bits(
+      [](L x) {
+        const L a = exp(x);
+        L y = L::zeros({9});
+        y(slice(0, 8)) = a;
+        y(slice(1, 9)) = a * 2;
+        return concat<Lazy>({y, a}, 0);
+      },
+      sample({8}));
+  check_same_bits(
+      [](L x) {
+        L y = exp(x);
+        const L part = log(x)(slice(0, 2));
+        y(slice(2, 4)) = part * 3;
+        L z = y * 1;
+        z(slice(0, 2)) = y(slice(2, 4)) + part;
+        return z - y;
+      },
+      sample({8}));
+}
+
+TEST_CASE("an old part does not keep the room of the whole: skips over a long way are copied in") {
+  // As in a U: the skip is made first, joined last, and in between the tensors are as large as the whole would be.
+  const auto skip = [](L x) {
+    const L early = exp(x);
+    L way = concat<Lazy>({x, x, x, x, x, x}, 0);
+    way = cumsum(way, 0) * 0.01;
+    const L late = way.mean(Axes{0}, true) + x;
+    return concat<Lazy>({early, late, late * 2, late * 3}, 0).sum();
+  };
+  const std::int64_t n = 64 * kilo;
+  const Cost cost = cost_of(skip, sample({1, n}));
+  CHECK(cost.bytes <= (1 + 12) * n * 4 + 64 * kilo);  // the skip and two of the long way; not the whole of four as well
+  check_same_bits(skip, sample({1, n}));
+}
+
+TEST_CASE("gradients of parts come out the same") {
+  check_same_bits(
+      [](L x) {
+        return grad([](const L& a) {
+          const L joined = concat<Lazy>({exp(a), a * a}, 1);
+          return (pad(joined, {1, 1}, {0, 2}) * 3).sum() + (joined(all, slice(1, 4)) * a(all, slice(0, 3))).sum();
+        })(x);
+      },
+      sample({4, 5}));
+}
+
+}  // namespace tyto
