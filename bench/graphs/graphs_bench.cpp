@@ -1,0 +1,128 @@
+// Networks as graphs, never run: their orders, peaks, memory plans, and the time it takes to find them, beside
+// libnnc's.
+//
+//   graphs_bench [--orders] [NAME]
+//
+// --orders adds the peak of each way to order; NAME picks the networks whose names contain it.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "optimiser/passes/optimise.hpp"
+#include "optimiser/schedule/schedule.hpp"
+#include "tests/schedule/networks/networks.hpp"
+
+using namespace tyto;
+
+namespace {
+
+struct Case {
+  std::string name;
+  std::function<core::Graph()> record;
+  const char* peer;  // peak in MB of libnnc's plan (nodes, bound), or of Owl's
+};
+
+std::vector<Case> cases() {
+  using namespace tyto::testing;
+  return {
+      {"lazy_mnist train b100", [] { return digits_training(100); }, "Owl 171, of it 103 state"},
+      {"ResNet-50 infer b1", [] { return residual_network(false, {}); }, "10.44"},
+      {"ResNet-50 train b8", [] { return residual_network(true, {.batch = 8}); }, "690.6"},
+      {"DenseNet-121 infer b1", [] { return dense_network(false, {}); }, "9.63"},
+      {"DenseNet-121 train b8", [] { return dense_network(true, {.batch = 8}); }, "991.2"},
+      {"U-Net infer b1", [] { return u_network(false, {}); }, "48.23"},
+      {"U-Net train b4", [] { return u_network(true, {.batch = 4}); }, "469.8"},
+      {"transformer infer b4", [] { return transformer(false, {}); }, "16.78"},
+      {"transformer train b4", [] { return transformer(true, {}); }, "126.4"},
+      {"lazy_lstm train b100", [] { return recurrent_training({}); }, "Owl 50.9"},
+  };
+}
+
+double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+class Stopwatch {
+ public:
+  double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::int64_t state_bytes(const core::Graph& graph) {
+  std::int64_t sum = 0;
+  for (const core::GraphInput& input : graph.inputs()) {
+    if (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder) {
+      sum += static_cast<std::int64_t>(optimiser::bytes_of(graph, input.port));
+    }
+  }
+  return sum;
+}
+
+// Bytes of every result that a kernel makes.
+std::int64_t naive_sum(const core::Graph& graph, const schedule::Problem& problem) {
+  std::int64_t sum = 0;
+  for (const std::uint32_t index : problem.node) {
+    const core::GraphNode& node = graph.nodes()[index];
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      sum += static_cast<std::int64_t>(optimiser::bytes_of(graph, node.first_result + i));
+    }
+  }
+  return sum;
+}
+
+void show(const Case& which, bool all_orders) {
+  const core::Graph recorded = which.record();
+  const Stopwatch optimising;
+  const core::Graph graph = optimiser::optimise(recorded);
+  const double optimised = optimising.milliseconds();
+
+  const Stopwatch scheduling;
+  const optimiser::Storages storages(graph);
+  const schedule::Problem problem = schedule::make_problem(graph, storages);
+  const schedule::Schedule chosen = choose_order(problem);
+  const double scheduled = scheduling.milliseconds();
+
+  const Stopwatch planning;
+  const std::vector<Block> blocks = schedule::blocks_of(problem, chosen.order);
+  const MemoryPlan plan = plan_memory(blocks);
+  const double planned = planning.milliseconds();
+
+  const std::int64_t plain = choose_order(problem, {.strategy = "depth_first"}).peak;
+  std::printf("| %s | %zu -> %zu | %.1f | %.1f | %.2f | %.2f | %.2f | %.4f | %s | %.1f + %.1f + %.1f | %s |\n",
+              which.name.c_str(), recorded.nodes().size(), graph.nodes().size(), megabytes(state_bytes(graph)),
+              megabytes(naive_sum(graph, problem)), megabytes(plain), megabytes(chosen.peak), megabytes(plan.height),
+              static_cast<double>(plan.height) / static_cast<double>(chosen.peak), chosen.strategy.data(), optimised,
+              scheduled, planned, which.peer);
+  if (!all_orders) return;
+  for (const schedule::ScheduleStrategy& strategy : schedule::schedule_strategies()) {
+    const Stopwatch each;
+    const std::int64_t peak = choose_order(problem, {.strategy = std::string(strategy.name), .worth_changing = 0}).peak;
+    std::printf("    %-20s %10.2f MB %8.2f ms\n", strategy.name.data(), megabytes(peak), each.milliseconds());
+  }
+  std::printf("    %-20s %10.2f MB\n", "lower bound", megabytes(schedule::lower_bound(problem)));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  bool all_orders = false;
+  std::string name;
+  for (int i = 1; i < count; ++i) {
+    if (std::strcmp(arguments[i], "--orders") == 0) {
+      all_orders = true;
+    } else {
+      name = arguments[i];
+    }
+  }
+  std::printf(
+      "| graph | nodes | state MB | naive MB | depth-first MB | peak MB | plan MB | plan / peak | order | "
+      "optimise + order + plan ms | peer's plan MB |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+  for (const Case& each : cases()) {
+    if (each.name.find(name) != std::string::npos) show(each, all_orders);
+  }
+}

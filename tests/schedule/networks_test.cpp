@@ -1,0 +1,50 @@
+// Orders of whole networks, at sizes that take no time.
+#include <doctest/doctest.h>
+
+#include "optimiser/schedule/schedule.hpp"
+#include "tests/schedule/networks/networks.hpp"
+
+using namespace tyto;
+using optimiser::Storages;
+
+namespace {
+
+struct Case {
+  const char* name;
+  core::Graph graph;
+};
+
+std::vector<Case> small_networks() {
+  using namespace tyto::testing;
+  const ResidualSize residual{.batch = 2, .side = 32, .blocks = {2, 1, 1}};
+  const DenseSize dense{.batch = 2, .side = 32, .blocks = {3, 2}};
+  const UNetworkSize u{.batch = 1, .side = 32, .channels = 8, .levels = 2};
+  const TransformerSize sequence{.batch = 2, .length = 16, .width = 32, .inner = 64, .heads = 2, .layers = 2};
+  std::vector<Case> cases;
+  cases.push_back({"digits", digits_training(4)});
+  for (const bool training : {false, true}) {
+    cases.push_back({"residual", residual_network(training, residual)});
+    cases.push_back({"dense", dense_network(training, dense)});
+    cases.push_back({"u", u_network(training, u)});
+    cases.push_back({"transformer", transformer(training, sequence)});
+  }
+  cases.push_back({"recurrent", recurrent_training({.batch = 4, .steps = 6, .cells = 16})});
+  return cases;
+}
+
+}  // namespace
+
+TEST_CASE("networks get orders that are valid, no worse than depth first, and plans that attain their peak") {
+  for (const Case& each : small_networks()) {
+    CAPTURE(each.name);
+    const schedule::Problem problem = schedule::make_problem(each.graph, Storages(each.graph));
+    const schedule::Schedule chosen = choose_order(problem);
+    CHECK(schedule::is_order(problem, chosen.order));
+    CHECK(chosen.peak <= choose_order(problem, {.strategy = "depth_first"}).peak);
+    CHECK(chosen.peak <= choose_order(problem, {.strategy = "recorded"}).peak);
+    const std::vector<Block> blocks = schedule::blocks_of(problem, chosen.order);
+    const MemoryPlan plan = plan_memory(blocks);
+    CHECK(check_memory_plan(blocks, plan).empty());
+    CHECK(static_cast<double>(plan.height) <= 1.001 * static_cast<double>(chosen.peak));
+  }
+}
