@@ -1,9 +1,10 @@
 // Networks as graphs, never run: their orders, peaks, memory plans, and the time it takes to find them, beside
 // libnnc's.
 //
-//   graphs_bench [--orders] [NAME]
+//   graphs_bench [--orders] [--planners] [--recompute] [NAME]
 //
-// --orders adds the peak of each way to order; NAME picks the networks whose names contain it.
+// --orders adds the peak of each way to order, --planners the height of each (quick) way to plan the chosen order's
+// blocks, --recompute what training costs in less memory; NAME picks the networks whose names contain it.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "optimiser/passes/optimise.hpp"
+#include "optimiser/recompute/recompute.hpp"
+#include "optimiser/recompute/rewrite.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "tests/schedule/networks/networks.hpp"
 
@@ -75,7 +78,40 @@ std::int64_t naive_sum(const core::Graph& graph, const schedule::Problem& proble
   return sum;
 }
 
-void show(const Case& which, bool all_orders) {
+void show_planners(std::span<const Block> blocks) {
+  for (const MemoryStrategy& strategy : memory_strategies()) {
+    const std::string name(strategy.name);
+    if (!name.starts_with("linear") && !name.starts_with("greedy") && !name.starts_with("nnc")) continue;
+    const Stopwatch each;
+    const MemoryPlan plan = plan_memory(blocks, {.strategy = name});
+    std::printf("    %-20s %10.2f MB %10.4f of the bound %8.2f ms\n", name.c_str(), megabytes(plan.height),
+                plan.ratio(), each.milliseconds());
+  }
+}
+
+struct Wanted {
+  bool orders = false;
+  bool planners = false;
+  bool recompute = false;
+};
+
+void show_recomputation(const core::Graph& graph, std::int64_t peak) {
+  const double arithmetic = recompute::total_flops(graph);
+  for (const int share : {100, 80, 60, 50, 40, 30, 20}) {
+    const Stopwatch watch;
+    const recompute::Fitted fitted = recompute::fit(graph, peak * share / 100);
+    const double spent = watch.milliseconds();
+    const schedule::Problem problem = schedule::make_problem(fitted.graph, optimiser::Storages(fitted.graph));
+    const schedule::Schedule order = choose_order(problem, {.worth_changing = 0});
+    const MemoryPlan plan = plan_memory(schedule::blocks_of(problem, order.order));
+    std::printf("    limit %3d %%: plan %8.2f MB (%5.1f %%), arithmetic +%5.1f %%, %4zu -> %4zu nodes, %7.1f ms%s\n",
+                share, megabytes(plan.height), 100.0 * static_cast<double>(plan.height) / static_cast<double>(peak),
+                100.0 * fitted.extra_flops / arithmetic, graph.nodes().size(), fitted.graph.nodes().size(), spent,
+                fitted.fits ? "" : "; does not fit");
+  }
+}
+
+void show(const Case& which, const Wanted& wanted) {
   const core::Graph recorded = which.record();
   const Stopwatch optimising;
   const core::Graph graph = optimiser::optimise(recorded);
@@ -98,7 +134,9 @@ void show(const Case& which, bool all_orders) {
               megabytes(naive_sum(graph, problem)), megabytes(plain), megabytes(chosen.peak), megabytes(plan.height),
               static_cast<double>(plan.height) / static_cast<double>(chosen.peak), chosen.strategy.data(), optimised,
               scheduled, planned, which.peer);
-  if (!all_orders) return;
+  if (wanted.planners) show_planners(blocks);
+  if (wanted.recompute) show_recomputation(graph, chosen.peak);
+  if (!wanted.orders) return;
   for (const schedule::ScheduleStrategy& strategy : schedule::schedule_strategies()) {
     const Stopwatch each;
     const std::int64_t peak = choose_order(problem, {.strategy = std::string(strategy.name), .worth_changing = 0}).peak;
@@ -110,11 +148,15 @@ void show(const Case& which, bool all_orders) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  bool all_orders = false;
+  Wanted wanted;
   std::string name;
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--orders") == 0) {
-      all_orders = true;
+      wanted.orders = true;
+    } else if (std::strcmp(arguments[i], "--planners") == 0) {
+      wanted.planners = true;
+    } else if (std::strcmp(arguments[i], "--recompute") == 0) {
+      wanted.recompute = true;
     } else {
       name = arguments[i];
     }
@@ -123,6 +165,6 @@ int main(int count, char** arguments) {
       "| graph | nodes | state MB | naive MB | depth-first MB | peak MB | plan MB | plan / peak | order | "
       "optimise + order + plan ms | peer's plan MB |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Case& each : cases()) {
-    if (each.name.find(name) != std::string::npos) show(each, all_orders);
+    if (each.name.find(name) != std::string::npos) show(each, wanted);
   }
 }

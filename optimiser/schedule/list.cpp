@@ -67,7 +67,7 @@ class Greedy {
       gain_[task] = -bytes_kept(task);
       if (const std::uint32_t state = problem.into[task]; state != nothing) {
         writer_[state] = task;
-        if (problem.readers[state] == own_reads(task)) gain_[task] = 0;
+        gain_[task] = problem.readers[state] == own_reads(task) ? 0 : -cost_beside_state(task);
       }
     }
     // What became ready last goes first among equals, so the first recorded task is entered last.
@@ -78,6 +78,12 @@ class Greedy {
 
   const Candidate* best() { return queue_.best(); }
   bool done(Task task) const { return missing_[task] == UINT32_MAX; }
+  bool ready(Task task) const { return missing_[task] == 0; }
+  /// An update that would not be in place: somebody has still to read the old value.
+  bool better_later(Task task) const {
+    const std::uint32_t state = problem_.into[task];
+    return state != nothing && simulation_.remaining(state) != own_reads(task);
+  }
 
   void run(Task task) {
     queue_.remove(task);
@@ -90,7 +96,7 @@ class Greedy {
       credit_last_reader(storage);
       const Task writer = writer_[storage];
       if (writer != nothing && !done(writer) && simulation_.remaining(storage) == own_reads(writer)) {
-        credit(writer, bytes_kept(writer));
+        credit(writer, cost_beside_state(writer));
       }
     }
     const std::span<const Task> after = problem_.after[task];
@@ -102,13 +108,22 @@ class Greedy {
   Order take_order() { return std::move(order_); }
 
  private:
+  // What is small beside one of its inputs (a sum of it, a mean) counts as nothing: it must not keep the input waiting
+  // for its last reader.
   std::int64_t bytes_kept(Task task) const {
+    constexpr std::int64_t small = 16;
     std::int64_t bytes = 0;
     for (const std::uint32_t storage : problem_.makes[task]) {
       if (problem_.readers[storage] != 0) bytes += problem_.bytes[storage];
     }
+    for (const std::uint32_t storage : problem_.reads[task]) {
+      if (bytes * small <= problem_.bytes[storage]) return 0;
+    }
     return bytes;
   }
+
+  // A new value that is not written into its state's memory stays until the end of the run, so it counts twice.
+  std::int64_t cost_beside_state(Task task) const { return 2 * bytes_kept(task); }
 
   /// Times that a task reads the state that it writes into: 0 or 1.
   std::uint32_t own_reads(Task task) const {
@@ -149,12 +164,30 @@ Order list(const Problem& problem) {
 
 Order prompt(const Problem& problem, const Order& base) {
   Greedy greedy(problem);
-  for (const Task task : base) {
+  std::vector<Task> put_off;  // updates that wait for the last reader of the old value
+  std::size_t next_put_off = 0;
+  const auto run_with_prompt_ones = [&](Task task) {
     while (!greedy.done(task)) {
       const Candidate* best = greedy.best();
-      greedy.run(best != nullptr && best->gain >= 0 ? best->task : task);
+      if (best != nullptr && best->gain >= 0) {
+        greedy.run(best->task);
+      } else if (greedy.ready(task)) {
+        greedy.run(task);
+      } else {
+        // It needs the new value of a state: no more waiting.
+        while (greedy.done(put_off[next_put_off])) ++next_put_off;
+        greedy.run(put_off[next_put_off++]);
+      }
+    }
+  };
+  for (const Task task : base) {
+    if (!greedy.done(task) && greedy.better_later(task)) {
+      put_off.push_back(task);
+    } else {
+      run_with_prompt_ones(task);
     }
   }
+  for (const Task task : put_off) run_with_prompt_ones(task);
   return greedy.take_order();
 }
 
