@@ -19,10 +19,11 @@ constexpr T lowest() noexcept {
   return std::numeric_limits<T>::lowest();
 }
 
-// True where `value` takes the place of the maximum so far; the last NaN wins over everything.
+// True where `value` takes the place of the maximum so far; the last NaN wins over everything. No short cut: loops over
+// channels are to be vectors.
 template <class T>
 bool wins(T value, T so_far) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return value > so_far || value != value;
+  if constexpr (std::is_floating_point_v<T>) return (value > so_far) | (value != value);
   return value > so_far;
 }
 
@@ -62,7 +63,12 @@ class MaximumForward final : public PoolingRoutine {
 template <class T>
 class MaximumBackward final : public PoolingRoutine {
  public:
-  MaximumBackward(const PoolingProblem& problem, const KernelChoice& choice) : plan_(problem, choice) {}
+  MaximumBackward(const PoolingProblem& problem, const KernelChoice& choice) : plan_(problem, choice) {
+    fills_ = std::all_of(plan_.axes.begin(), plan_.axes.end(), [](const WindowAxis& axis) {
+      return axis.dilation == 1 && axis.stride == axis.kernel && axis.pad_before == 0 && axis.pad_after == 0 &&
+             axis.input % axis.kernel == 0;
+    });
+  }
 
   void run(const PoolingArguments& arguments) const override {
     const std::int64_t blocks = (plan_.channels + block_channels - 1) / block_channels;
@@ -76,6 +82,9 @@ class MaximumBackward final : public PoolingRoutine {
   }
 
  private:
+  // As wide as an element, so that both are compared in vectors of one length.
+  using Tap = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+
   void spread(const PoolingArguments& arguments, std::int64_t image, std::int64_t first,
               std::int64_t count) const noexcept {
     const std::int64_t channels = plan_.channels, in_pixels = product_of(plan_.input),
@@ -83,32 +92,43 @@ class MaximumBackward final : public PoolingRoutine {
     const T* input = static_cast<const T*>(arguments.input) + image * in_pixels * channels + first;
     const T* gradient = static_cast<const T*>(arguments.output_gradient) + image * out_pixels * channels + first;
     T* result = static_cast<T*>(arguments.result) + image * in_pixels * channels + first;
-    for (std::int64_t pixel = 0; pixel < in_pixels; ++pixel) std::fill_n(result + pixel * channels, count, T(0));
+    if (!fills_) {
+      for (std::int64_t pixel = 0; pixel < in_pixels; ++pixel) std::fill_n(result + pixel * channels, count, T(0));
+    }
     T greatest[block_channels];
-    std::int64_t place[block_channels];
+    Tap taken[block_channels];
     for (std::int64_t pixel = 0; pixel < out_pixels; ++pixel) {
-      bool none = true;
+      Tap taps = 0;
       plan_.for_each_under(pixel, [&](std::int64_t under) {
         const T* from = input + under * channels;
-        if (none) {
+        if (taps == 0) {
           std::copy_n(from, count, greatest);
-          std::fill_n(place, count, under);
+          std::fill_n(taken, count, Tap(0));
         } else {
           for (std::int64_t c = 0; c < count; ++c) {
             const bool takes = wins(from[c], greatest[c]);
             greatest[c] = takes ? from[c] : greatest[c];
-            place[c] = takes ? under : place[c];
+            taken[c] = takes ? taps : taken[c];
           }
         }
-        none = false;
+        ++taps;
       });
-      if (none) continue;
       const T* from = gradient + pixel * channels;
-      for (std::int64_t c = 0; c < count; ++c) result[place[c] * channels + c] += from[c];
+      Tap tap = 0;
+      plan_.for_each_under(pixel, [&](std::int64_t under) {
+        T* to = result + under * channels;
+        if (fills_) {
+          for (std::int64_t c = 0; c < count; ++c) to[c] = T(0) + (taken[c] == tap ? from[c] : T(0));
+        } else {
+          for (std::int64_t c = 0; c < count; ++c) to[c] += taken[c] == tap ? from[c] : T(0);
+        }
+        ++tap;
+      });
     }
   }
 
   PoolingPlan plan_;
+  bool fills_ = false;  // every input lies under one window: written once, not cleared and added to
 };
 
 }  // namespace
