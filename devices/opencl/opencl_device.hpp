@@ -32,7 +32,7 @@ class OpenClDevice final : public core::Device {
   bool writes(const core::Step& step) const override;
   std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override;
   /// The kernels of many steps at once: those not yet compiled are built as one program.
-  std::vector<std::shared_ptr<const core::Kernel>> prepare_all(std::span<const core::Step> steps);
+  std::vector<std::shared_ptr<const core::Kernel>> prepare_all(std::span<const core::Step> steps) override;
   /// The kernels of recipes, such as those of fused groups; built as one program.
   std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const Recipe> recipes);
 

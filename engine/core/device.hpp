@@ -75,6 +75,13 @@ class Device {
   virtual bool writes(const Step& step) const = 0;
   /// Chooses or compiles the kernel. Throws DeviceError when there is none.
   virtual std::shared_ptr<const Kernel> prepare(const Step& step) = 0;
+  /// The kernels of many steps, in the same order: a device that compiles can do so once for all of them.
+  virtual std::vector<std::shared_ptr<const Kernel>> prepare_all(std::span<const Step> steps) {
+    std::vector<std::shared_ptr<const Kernel>> kernels;
+    kernels.reserve(steps.size());
+    for (const Step& step : steps) kernels.push_back(prepare(step));
+    return kernels;
+  }
 
   /// Waits until everything enqueued has run.
   virtual void synchronise() = 0;
