@@ -18,6 +18,10 @@ target_include_directories(tyto PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${TYTO_GENERATED_INCLUDE}>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(tyto PRIVATE ${TYTO_LINKED})
+# Calls within the library go straight to their target, not through the table that lets others replace it.
+if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  target_link_options(tyto PRIVATE "LINKER:-Bsymbolic-functions")
+endif()
 
 # Tests and benchmarks of internal code cannot reach hidden symbols of a shared library, so they link these objects
 # from an archive that is never installed.

@@ -19,8 +19,12 @@ namespace tyto::core {
 
 using AnyTensor = Tensor<Any>;
 
-/// Converts operands to the types the operator's domain asks for, then emits it.
-Value emit_elementwise(OpId op, std::span<const Value> operands);
+/// The operand as a read sees it now; an empty one stays empty.
+inline Value operand(const Value& value) { return value && value.node()->op() == OpId::state ? resolve(value) : value; }
+
+/// Converts operands, which are moved from and are no states, to the types the operator's domain asks for, then emits
+/// it.
+Value emit_elementwise(OpId op, std::span<Value> operands);
 
 /// The value in another element type: itself, a number made anew, or a cast.
 Value cast_to(const Value& value, DType dtype);

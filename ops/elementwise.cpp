@@ -94,19 +94,19 @@ DType operand_type(const OpDef& def, std::span<const Value> operands) {
 
 }  // namespace
 
-Value emit_elementwise(OpId op, std::span<const Value> operands) {
+Value emit_elementwise(OpId op, std::span<Value> operands) {
   const OpDef& def = definition(op);
-  std::array<Value, 3> converted;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is an empty tensor"));
-    converted[i] = resolve(operands[i]);
   }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
-  const std::span<const Value> typed(converted.data() + first, operands.size() - first);
-  const DType type = operand_type(def, typed);
-  if (first == 1) converted[0] = cast_to(converted[0], DType::boolean);
-  for (std::size_t i = first; i < operands.size(); ++i) converted[i] = cast_to(converted[i], type);
-  return emit(op, NoAttributes{}, std::span<const Value>(converted.data(), operands.size()));
+  const DType type = operand_type(def, operands.subspan(first));
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const DType wanted = i < first ? DType::boolean : type;
+    const TensorType& given = result_of(operands[i]).type;
+    if (given.dtype != wanted || given.weak) operands[i] = cast_to(operands[i], wanted);
+  }
+  return emit_resolved(op, operands);
 }
 
 namespace {
@@ -132,12 +132,10 @@ void check_operand_types(const OpDef& def, std::span<const TensorType> inputs) {
 
 template <OpId id>
 std::vector<TensorType> infer_elementwise(const Attributes&, std::span<const TensorType> inputs) {
-  const OpDef& def = definition(id);
-  check_operand_types(def, inputs);
-  Shape shape = inputs[0].shape;
-  for (std::size_t i = 1; i < inputs.size(); ++i) shape = broadcast(def.name, shape, inputs[i].shape);
-  const bool truth = def.domain == Domain::comparison || def.domain == Domain::logical;
-  return one(truth ? DType::boolean : inputs.back().dtype, std::move(shape));
+  check_operand_types(definition(id), inputs);
+  std::array<const TensorType*, 3> types{};
+  for (std::size_t i = 0; i < inputs.size(); ++i) types[i] = &inputs[i];
+  return {elementwise_type(definition(id), std::span(types.data(), inputs.size()))};
 }
 
 constexpr OpDef row(OpId id, std::string_view name, std::string_view doc, int arity, Domain domain, Traits facts,
@@ -185,7 +183,7 @@ namespace tyto TYTO_API {
 #define TYTO_UNARY(name, ...)                                  \
   template <class M>                                           \
   Tensor<M> name(const Tensor<M>& x) {                         \
-    const Value operands[] = {x};                              \
+    Value operands[] = {core::operand(x)};                     \
     return core::emit_elementwise(core::OpId::name, operands); \
   }                                                            \
   template Tensor<Eager> name(const Tensor<Eager>&);           \
@@ -194,7 +192,7 @@ namespace tyto TYTO_API {
 #define TYTO_BINARY(name, ...)                                                                   \
   template <class M>                                                                             \
   Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {                 \
-    const Value operands[] = {a, b};                                                             \
+    Value operands[] = {core::operand(a), core::operand(b)};                                     \
     return core::emit_elementwise(core::OpId::name, operands);                                   \
   }                                                                                              \
   template Tensor<Eager> name(const Tensor<Eager>&, const std::type_identity_t<Tensor<Eager>>&); \
@@ -204,7 +202,7 @@ namespace tyto TYTO_API {
   template <class M>                                                                            \
   Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,                  \
                  const std::type_identity_t<Tensor<M>>& c) {                                    \
-    const Value operands[] = {a, b, c};                                                         \
+    Value operands[] = {core::operand(a), core::operand(b), core::operand(c)};                  \
     return core::emit_elementwise(core::OpId::name, operands);                                  \
   }                                                                                             \
   template Tensor<Eager> name(const Tensor<Eager>&, const std::type_identity_t<Tensor<Eager>>&, \

@@ -1,4 +1,5 @@
-// A pool of freed blocks by size class, one mutex for all; blocks above a few MiB ask for huge pages.
+// A pool of freed blocks by size class, one mutex for all, with a few small ones at hand in each thread; blocks above a
+// few MiB ask for huge pages.
 #include "devices/cpu/memory.hpp"
 
 #include <sys/mman.h>
@@ -47,6 +48,58 @@ std::atomic<std::size_t> live_bytes{0};
 std::atomic<std::size_t> calls{0};
 thread_local std::size_t calls_here = 0;
 
+void give_to_pool(void* memory, std::size_t size) {
+  Pool& kept = pool();
+  {
+    const std::lock_guard lock(kept.mutex);
+    if (kept.free_bytes + size <= pool_limit) {
+      kept.free[class_of(size)].push_back(memory);
+      kept.free_bytes += size;
+      return;
+    }
+  }
+  std::free(memory);
+}
+
+/// Small blocks freed by this thread and wanted by it again: lone numbers and short vectors need no lock. Checkers of
+/// memory see none of them here, since a block at hand could not be told from one in use.
+struct AtHand {
+  static constexpr std::size_t largest = 1024;
+  static constexpr std::uint32_t most = 64;
+  struct List {
+    void* blocks[most];
+    std::uint32_t count;
+  };
+  List lists[largest / memory_alignment];
+  bool registered;
+  bool closed;
+};
+// Without a destructor, so that it can still be asked after the thread's other variables are gone.
+thread_local constinit AtHand at_hand{};
+
+void empty_hands() {
+  for (std::size_t i = 0; i < std::size(at_hand.lists); ++i) {
+    AtHand::List& list = at_hand.lists[i];
+    while (list.count != 0) give_to_pool(list.blocks[--list.count], (i + 1) * memory_alignment);
+  }
+}
+
+struct Closing {
+  ~Closing() {
+    at_hand.closed = true;
+    empty_hands();
+  }
+  void begin() { at_hand.registered = true; }
+};
+
+AtHand::List* list_of(std::size_t size) {
+#if defined(__SANITIZE_ADDRESS__)
+  return nullptr;
+#else
+  return size <= AtHand::largest ? &at_hand.lists[size / memory_alignment - 1] : nullptr;
+#endif
+}
+
 }  // namespace
 
 void* allocate_memory(std::size_t bytes) {
@@ -54,6 +107,10 @@ void* allocate_memory(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   calls.fetch_add(1, std::memory_order_relaxed);
   ++calls_here;
+  if (AtHand::List* list = list_of(size); list != nullptr && list->count != 0) {
+    live_bytes.fetch_add(size, std::memory_order_relaxed);
+    return list->blocks[--list->count];
+  }
   void* memory = nullptr;
   {
     Pool& kept = pool();
@@ -80,16 +137,16 @@ void* allocate_memory(std::size_t bytes) {
 void release_memory(void* memory, std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   live_bytes.fetch_sub(size, std::memory_order_relaxed);
-  Pool& kept = pool();
-  {
-    const std::lock_guard lock(kept.mutex);
-    if (kept.free_bytes + size <= pool_limit) {
-      kept.free[class_of(size)].push_back(memory);
-      kept.free_bytes += size;
-      return;
-    }
+  AtHand::List* list = list_of(size);
+  if (list == nullptr || list->count == AtHand::most || at_hand.closed) {
+    give_to_pool(memory, size);
+    return;
   }
-  std::free(memory);
+  if (!at_hand.registered) {
+    thread_local Closing closing;
+    closing.begin();
+  }
+  list->blocks[list->count++] = memory;
 }
 
 std::size_t allocated_memory() { return live_bytes.load(std::memory_order_relaxed); }
@@ -97,6 +154,7 @@ std::size_t allocation_count() { return calls.load(std::memory_order_relaxed); }
 std::size_t thread_allocation_count() { return calls_here; }
 
 void trim_memory() {
+  empty_hands();
   Pool& kept = pool();
   const std::lock_guard lock(kept.mutex);
   for (std::vector<void*>& list : kept.free) {

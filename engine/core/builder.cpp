@@ -9,7 +9,8 @@ namespace tyto::core {
 
 namespace {
 
-thread_local std::shared_ptr<const std::string> current_label;
+// A plain pointer: anything with a destructor would cost a test at each operator.
+[[gnu::tls_model("initial-exec")]] thread_local constinit const LabelScope* current_label = nullptr;
 
 std::shared_ptr<const Attributes> share(Attributes attributes) {
   if (std::holds_alternative<NoAttributes>(attributes)) return nullptr;
@@ -18,25 +19,45 @@ std::shared_ptr<const Attributes> share(Attributes attributes) {
 
 const Attributes no_attributes;
 
+[[noreturn]] void refuse_count(const OpDef& def, std::size_t count) {
+  throw GraphError(text(def.name, ": given ", count, " inputs, takes ", def.min_inputs,
+                        def.min_inputs == def.max_inputs ? "" : " or more"));
+}
+
 }  // namespace
 
-Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) {
-  const OpDef& def = definition(op);
-  if (static_cast<int>(inputs.size()) < def.min_inputs || static_cast<int>(inputs.size()) > def.max_inputs) {
-    throw GraphError(text(def.name, ": given ", inputs.size(), " inputs, takes ", def.min_inputs,
-                          def.min_inputs == def.max_inputs ? "" : " or more"));
+TensorType elementwise_type(const OpDef& def, std::span<const TensorType* const> inputs) {
+  const bool truth = def.domain == Domain::comparison || def.domain == Domain::logical;
+  TensorType result{truth ? DType::boolean : inputs.back()->dtype, inputs[0]->shape, false};
+  for (const TensorType* input : inputs.subspan(1)) {
+    if (result.shape != input->shape) result.shape = broadcast(def.name, result.shape, input->shape);
   }
-  constexpr std::size_t usual = 4;
-  std::array<TensorType, usual> few;
-  std::vector<TensorType> many;
-  if (inputs.size() > usual) many.resize(inputs.size());
-  TensorType* types = inputs.size() > usual ? many.data() : few.data();
-  for (std::size_t i = 0; i < inputs.size(); ++i) types[i] = result_of(inputs[i]).type;
-  const std::vector<TensorType> results =
-      def.infer(attributes ? *attributes : no_attributes, std::span<const TensorType>(types, inputs.size()));
-  auto* node = new Node(op, mode, std::move(attributes), inputs, results);
+  return result;
+}
+
+Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) {
+  const OpDef& def = definition(op);
+  const std::size_t count = inputs.size();
+  if (static_cast<int>(count) < def.min_inputs || static_cast<int>(count) > def.max_inputs) refuse_count(def, count);
+  Node* node = nullptr;
+  if (is_listed_elementwise(op)) {
+    std::array<const TensorType*, 3> types{};
+    for (std::size_t i = 0; i < count; ++i) types[i] = &result_of(inputs[i]).type;
+    const TensorType result = elementwise_type(def, std::span(types.data(), count));
+    node = new Node(op, mode, std::move(attributes), inputs, {&result, 1});
+  } else {
+    std::vector<TensorType> types;
+    if (count > 1) {
+      types.reserve(count);
+      for (const Value& input : inputs) types.push_back(result_of(input).type);
+    }
+    const std::span<const TensorType> given =
+        count == 1 ? std::span<const TensorType>(&result_of(inputs[0]).type, 1) : std::span<const TensorType>(types);
+    const std::vector<TensorType> results = def.infer(attributes ? *attributes : no_attributes, given);
+    node = new Node(op, mode, std::move(attributes), inputs, results);
+  }
   Value value(node, 0);
-  if (current_label) node->set_label(current_label);
+  if (current_label != nullptr) node->set_label(current_label->name_);
   return value;
 }
 
@@ -65,15 +86,15 @@ Value version(Mode mode, const std::shared_ptr<State>& state, Array array) {
 }
 
 Value version(const std::shared_ptr<State>& state, const Value& pending) {
-  auto* node =
-      new Node(OpId::read, pending.node()->mode(), std::make_shared<const Attributes>(VersionAttributes{state}),
-               {&pending, 1}, {&state->type(), 1});
+  Value input = pending;
+  auto* node = new Node(OpId::read, pending.node()->mode(),
+                        std::make_shared<const Attributes>(VersionAttributes{state}), {&input, 1}, {&state->type(), 1});
   return Value(node, 0);
 }
 
 namespace {
-thread_local StateObserver state_observer = nullptr;
-thread_local void* observer_context = nullptr;
+thread_local constinit StateObserver state_observer = nullptr;
+thread_local constinit void* observer_context = nullptr;
 }  // namespace
 
 void observe_states(StateObserver observer, void* context) {
@@ -93,7 +114,7 @@ Mode mode_of(std::span<const Value> inputs) {
 
 namespace {
 
-Value emit_resolved(Mode mode, OpId op, Attributes attributes, std::span<const Value> inputs) {
+Value emit_given(Mode mode, OpId op, Attributes attributes, std::span<const Value> inputs) {
   constexpr std::size_t usual = 4;
   std::array<Value, usual> few;
   std::vector<Value> many;
@@ -103,28 +124,30 @@ Value emit_resolved(Mode mode, OpId op, Attributes attributes, std::span<const V
     if (!inputs[i]) throw GraphError(text(definition(op).name, ": input ", i, " is an empty tensor"));
     resolved[i] = resolve(inputs[i]);
   }
-  const std::span<const Value> operands(resolved, inputs.size());
+  const std::span<Value> operands(resolved, inputs.size());
   return builder_of(std::max(mode, mode_of(operands))).emit(op, share(std::move(attributes)), operands);
 }
 
 }  // namespace
 
 Value emit(OpId op, Attributes attributes, std::span<const Value> inputs) {
-  return emit_resolved(Mode::neutral, op, std::move(attributes), inputs);
+  return emit_given(Mode::neutral, op, std::move(attributes), inputs);
 }
 
 Value emit(OpId op, Attributes attributes, std::initializer_list<Value> inputs) {
-  return emit_resolved(Mode::neutral, op, std::move(attributes), {inputs.begin(), inputs.size()});
+  return emit_given(Mode::neutral, op, std::move(attributes), {inputs.begin(), inputs.size()});
 }
 
 Value emit(Mode mode, OpId op, Attributes attributes, std::initializer_list<Value> inputs) {
-  return emit_resolved(mode, op, std::move(attributes), {inputs.begin(), inputs.size()});
+  return emit_given(mode, op, std::move(attributes), {inputs.begin(), inputs.size()});
 }
 
 bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) {
   const Mode mode = std::max(mode_of({&first, 1}), mode_of(others));
   return builder_of(mode).overwrite(first, op, attributes, others);
 }
+
+Value emit_resolved(OpId op, std::span<Value> inputs) { return builder_of(mode_of(inputs)).emit(op, nullptr, inputs); }
 
 Value result(const Value& first, std::uint32_t index) { return Value(first.node(), index); }
 
@@ -137,7 +160,8 @@ Value constant(Mode mode, Array array) {
 }
 
 LabelScope::LabelScope(std::string name) : outer_(current_label) {
-  current_label = std::make_shared<const std::string>(outer_ ? *outer_ + '/' + name : std::move(name));
+  name_ = std::make_shared<const std::string>(outer_ != nullptr ? *outer_->name_ + '/' + name : std::move(name));
+  current_label = this;
 }
 
 LabelScope::~LabelScope() { current_label = outer_; }

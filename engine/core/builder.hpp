@@ -18,8 +18,9 @@ namespace tyto::core {
 class Builder {
  public:
   virtual ~Builder() = default;
-  /// Applies an operator whose operands are of the right count and types. Returns its first result.
-  virtual Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) = 0;
+  /// Applies an operator whose operands, which are moved from, are of the right count and types. Returns its first
+  /// result.
+  virtual Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) = 0;
   /// Makes the result over `first`'s memory, which the operator must allow (InPlace::first_input). False, with nothing
   /// done, where a node is to be recorded or somebody else could see that memory.
   virtual bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) = 0;
@@ -33,6 +34,10 @@ Builder& builder_of(Mode mode);
 Value emit(OpId op, Attributes attributes, std::span<const Value> inputs);
 Value emit(OpId op, Attributes attributes, std::initializer_list<Value> inputs);
 
+/// Applies an operator without attributes to operands that are no states and that are moved from: the short way of
+/// element-wise operators.
+Value emit_resolved(OpId op, std::span<Value> inputs);
+
 /// Applies an operator without inputs, or with inputs of no mode, in a given mode.
 Value emit(Mode mode, OpId op, Attributes attributes, std::initializer_list<Value> inputs = {});
 
@@ -43,8 +48,8 @@ bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::s
 /// The other results of the node that `first` is the first result of.
 Value result(const Value& first, std::uint32_t index);
 
-/// The node that `op` would make, without running anything: shape rule applied, nothing else.
-Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs);
+/// The node that `op` would make, without running anything: shape rule applied, nothing else. Moves from the inputs.
+Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs);
 
 /// A weakly typed number of no mode.
 Value weak_scalar(const Scalar& value);
@@ -82,7 +87,10 @@ class LabelScope {
   LabelScope& operator=(const LabelScope&) = delete;
 
  private:
-  std::shared_ptr<const std::string> outer_;
+  const LabelScope* outer_;
+  std::shared_ptr<const std::string> name_;
+
+  friend Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs);
 };
 
 }  // namespace tyto::core

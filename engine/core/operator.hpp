@@ -28,6 +28,20 @@ enum class OpId : std::uint16_t {
 
 inline constexpr std::size_t op_count = static_cast<std::size_t>(OpId::count);
 
+/// Whether the operator is one of ops/elementwise.def, which come first.
+constexpr bool is_listed_elementwise(OpId op) {
+  constexpr std::size_t listed = 0
+#define TYTO_UNARY(...) +1
+#define TYTO_BINARY(...) +1
+#define TYTO_TERNARY(...) +1
+#include "tyto/ops/elementwise.def"
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+      ;
+  return static_cast<std::size_t>(op) < listed;
+}
+
 /// How an element-wise operator's operand types become its compute and result types; see ops/elementwise.def.
 enum class Domain : std::uint8_t { floating, numeric, arithmetic, comparison, logical, bitwise, shift, selection };
 
@@ -135,6 +149,10 @@ struct OpDef {
 
 /// All operators, indexed by OpId. Defined in ops/.
 std::span<const OpDef> op_table();
+
+/// The result's type of an operator of ops/elementwise.def, whose rule follows from the operands' shapes and its
+/// domain. Throws ShapeError when the shapes do not broadcast.
+TensorType elementwise_type(const OpDef& def, std::span<const TensorType* const> inputs);
 
 inline const OpDef& definition(OpId id) { return op_table()[static_cast<std::size_t>(id)]; }
 inline const OpDef& definition(const Node& node) { return definition(node.op()); }

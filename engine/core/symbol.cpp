@@ -28,13 +28,17 @@ const Attributes no_attributes;
 
 // Nodes whose count fell to zero while another node is being destroyed on this thread. A chain of a million nodes is
 // taken down link by link instead of call by call.
-thread_local std::vector<Node*>* dying = nullptr;
+struct Dying {
+  Node* first = nullptr;
+  bool in_progress = false;
+};
+[[gnu::tls_model("initial-exec")]] thread_local constinit Dying dying;
 
 }  // namespace
 
 std::uint64_t next_sequence() { return sequence_counter.load(std::memory_order_relaxed); }
 
-Node::Node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs,
+Node::Node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs,
            std::span<const TensorType> results)
     : op_(op),
       mode_(mode),
@@ -45,8 +49,8 @@ Node::Node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std
       inputs_(inputs.size() <= inline_inputs ? local_inputs_ : new Value[inputs.size()]),
       results_(results.size() == 1 ? &local_result_ : new Result[results.size()]) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    inputs_[i] = inputs[i];
     symbolic_ |= inputs[i].node()->symbolic();
+    inputs_[i] = std::move(inputs[i]);
   }
   for (std::size_t i = 0; i < results.size(); ++i) results_[i].type = results[i];
 }
@@ -77,20 +81,22 @@ void Node::drop_inputs() {
 }
 
 void Node::release() {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (dying != nullptr) {
-    dying->push_back(this);
+  // The last owner has no rival, so it need not pay for an exchange with one.
+  if (references_.load(std::memory_order_acquire) != 1 && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
-  std::vector<Node*> queue;
-  dying = &queue;
+  if (dying.in_progress) {
+    next_dying_ = std::exchange(dying.first, this);
+    return;
+  }
+  dying.in_progress = true;
   delete this;
-  while (!queue.empty()) {
-    Node* next = queue.back();
-    queue.pop_back();
+  while (dying.first != nullptr) {
+    Node* next = dying.first;
+    dying.first = next->next_dying_;
     delete next;
   }
-  dying = nullptr;
+  dying.in_progress = false;
 }
 
 }  // namespace tyto::core

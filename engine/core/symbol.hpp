@@ -36,17 +36,23 @@ struct Result {
 
 class Node {
  public:
-  Node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs,
+  /// The inputs are moved from.
+  Node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs,
        std::span<const TensorType> results);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   ~Node();
+
+  // Every operator makes a node, so their memory is recycled, thread by thread.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory) noexcept;
 
   OpId op() const { return op_; }
   Mode mode() const { return mode_; }
   /// Order of creation; an input is always older than its consumer.
   std::uint64_t sequence() const { return sequence_; }
   const Attributes& attributes() const;
+  bool has_attributes() const { return attributes_ != nullptr; }
   std::shared_ptr<const Attributes> shared_attributes() const { return attributes_; }
 
   std::span<const Value> inputs() const { return {inputs_, input_count_}; }
@@ -87,7 +93,10 @@ class Node {
   TapeId tape_ = 0;
   std::uint32_t input_count_ = 0;
   std::uint32_t result_count_ = 0;
-  std::uint64_t sequence_;
+  union {
+    std::uint64_t sequence_;
+    Node* next_dying_;  // while the node waits for its destruction
+  };
   std::shared_ptr<const Attributes> attributes_;
   std::shared_ptr<const std::string> label_;
   Value* inputs_;

@@ -8,6 +8,7 @@
 #include "devices/opencl/device.hpp"
 #endif
 #include "engine/core/text.hpp"
+#include "engine/run/kernel_cache.hpp"
 #include "tyto/device.hpp"
 
 namespace tyto::run {
@@ -60,7 +61,10 @@ DeviceScope::DeviceScope(std::string_view name) : outer_(run::exchange_current_d
 DeviceScope::~DeviceScope() { run::exchange_current_device(static_cast<core::Device*>(outer_)); }
 
 int threads() { return cpu::threads(); }
-void threads(int count) { cpu::set_threads(count); }
+void threads(int count) {
+  cpu::set_threads(count);
+  run::forget_kernels();  // they were chosen for the count before
+}
 void trim_memory() { cpu::trim_memory(); }
 
 }  // namespace tyto

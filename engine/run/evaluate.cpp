@@ -1,15 +1,18 @@
 // Evaluation: one operator at a time in eager mode; through trace, plan and session in lazy mode.
 #include "engine/run/evaluate.hpp"
 
+#include <algorithm>
+#include <array>
+#include <memory>
 #include <unordered_map>
 
 #include "engine/core/builder.hpp"
 #include "engine/core/device.hpp"
 #include "engine/core/text.hpp"
 #include "engine/run/arrays.hpp"
-#include "engine/run/custom_kernel.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/executable_cache.hpp"
+#include "engine/run/kernel_cache.hpp"
 #include "engine/run/trace.hpp"
 
 namespace tyto::run {
@@ -19,76 +22,128 @@ using core::OpId;
 
 namespace {
 
+using Arrays = std::span<const core::Array* const>;
+
 /// Where an operator runs in eager mode: with its first input that has a home elsewhere than the CPU, else here.
-core::Device& device_for(std::span<const core::Array> inputs) {
-  for (const core::Array& input : inputs) {
-    if (input.view.rank() != 0 && input.buffer->device() != &cpu_device()) return *input.buffer->device();
+core::Device& device_for(Arrays inputs) {
+  if (inputs.empty()) return current_device();
+  core::Device* home = &cpu_device();
+  for (const core::Array* input : inputs) {
+    core::Device* place = input->buffer->device();
+    if (place == &cpu_device()) continue;
+    if (input->view.rank() != 0) return *place;
+    if (home == &cpu_device()) home = place;
   }
-  for (const core::Array& input : inputs) {
-    if (input.buffer->device() != &cpu_device()) return *input.buffer->device();
-  }
-  return inputs.empty() ? current_device() : cpu_device();
+  return *home;
 }
 
-void apply_view(Node& node, const core::OpDef& def, core::Array input) {
+void apply_view(Node& node, const core::OpDef& def, const core::Array& input) {
   std::optional<core::View> view = def.view(node.attributes(), input.view);
-  if (!view) {
-    core::Array copy = new_array(*input.buffer->device(), input.dtype, input.view.shape);
-    copy_elements(input, copy);
-    input = copy;
-    view = def.view(node.attributes(), input.view);
+  if (view) {
+    node.result(0).array = {input.buffer, input.dtype, std::move(*view)};
+    return;
   }
-  node.result(0).array = {input.buffer, input.dtype, std::move(*view)};
+  const core::Array copy = packed(input);
+  node.result(0).array = {copy.buffer, copy.dtype, *def.view(node.attributes(), copy.view)};
+}
+
+/// The inputs as the kernel wants them: on its device, and dense where it says so.
+std::vector<core::Array> moved_inputs(const Node& node, const PreparedOperator& prepared, Arrays inputs) {
+  std::vector<core::Array> moved;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    core::Array array = to_device(*inputs[i], *prepared.device);
+    if ((prepared.to_pack >> std::min<std::size_t>(i, 63) & 1) != 0) {
+      if (core::definition(node).is(core::Traits::elementwise)) {
+        array.view = core::broadcast_to(array.view, prepared.results[0].view.shape);
+      }
+      array = packed(array);
+    }
+    moved.push_back(std::move(array));
+  }
+  return moved;
+}
+
+core::Address start_of(const PreparedOperator& prepared, const core::Array& input) {
+  if (!prepared.any_start) return address_of(input);
+  return {input.buffer->memory(), static_cast<std::size_t>(input.view.offset) * size_of(input.dtype)};
+}
+
+/// Room for a few elements in place and for more on the heap.
+template <class T>
+class FewOrMany {
+ public:
+  explicit FewOrMany(std::size_t count) : count_(count) {
+    if (count > few_.size()) many_ = std::make_unique<T[]>(count);
+  }
+  T& operator[](std::size_t i) { return data()[i]; }
+  operator std::span<const T>() { return {data(), count_}; }
+
+ private:
+  T* data() { return many_ ? many_.get() : few_.data(); }
+  std::size_t count_;
+  std::array<T, 4> few_;
+  std::unique_ptr<T[]> many_;
+};
+
+void launch(Node& node, const PreparedOperator& prepared, Arrays inputs) {
+  FewOrMany<core::Address> from(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) from[i] = start_of(prepared, *inputs[i]);
+  const std::size_t count = prepared.results.size();
+  FewOrMany<core::Address> to(count);
+  FewOrMany<core::BufferRef> buffers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    buffers[i] = prepared.device->allocate(prepared.results[i].bytes);
+    to[i] = {buffers[i]->memory(), 0};
+  }
+  core::BufferRef workspace;
+  if (const std::size_t bytes = prepared.kernel->workspace(); bytes != 0) workspace = prepared.device->allocate(bytes);
+  prepared.kernel->launch(from, to, {workspace ? workspace->memory() : nullptr, 0});
+  for (std::size_t i = 0; i < count; ++i) {
+    const PreparedOperator::Result& result = prepared.results[i];
+    node.result(i).array = {std::move(buffers[i]), result.dtype, result.view};
+  }
+}
+
+void apply_prepared(Node& node, const PreparedOperator& prepared, Arrays inputs) {
+  if (prepared.direct) {
+    launch(node, prepared, inputs);
+  } else {
+    const std::vector<core::Array> moved = moved_inputs(node, prepared, inputs);
+    std::vector<const core::Array*> places;
+    for (const core::Array& array : moved) places.push_back(&array);
+    launch(node, prepared, places);
+  }
+  if (prepared.device == prepared.home) return;
+  for (core::Result& result : node.results()) result.array = to_device(result.array, *prepared.home);
+}
+
+/// A function of the user's may hold anything, and may call operators itself: its kernel is not kept.
+bool may_be_kept(const Node& node) {
+  return !node.has_attributes() || !std::holds_alternative<core::CustomAttributes>(node.attributes());
+}
+
+const core::Array& computed(const Value& input) {
+  const Value& current = core::resolve(input);
+  if (!current.node()->evaluated()) evaluate({&current, 1});
+  return core::result_of(current).array;
 }
 
 }  // namespace
 
 void apply(Node& node) {
   const core::OpDef& def = core::definition(node);
-  std::vector<core::Array> inputs;
-  for (const Value& input : node.inputs()) inputs.push_back(contents(input));
+  const std::size_t count = node.inputs().size();
+  FewOrMany<const core::Array*> inputs(count);
+  for (std::size_t i = 0; i < count; ++i) inputs[i] = &computed(node.inputs()[i]);
   if (def.is(core::Traits::view)) {
-    apply_view(node, def, inputs[0]);
+    apply_view(node, def, *inputs[0]);
     return;
   }
-  std::vector<DType> input_types;
-  std::vector<DType> output_types;
-  for (const core::Array& input : inputs) input_types.push_back(input.dtype);
-  for (const core::Result& result : node.results()) output_types.push_back(result.type.dtype);
-  core::Device* device = &device_for(inputs);
-  const bool custom = node.op() == OpId::custom;
-  core::Device* home = device;
-  if (custom || !device->supports(node.op(), input_types, output_types)) device = &cpu_device();
-
-  std::vector<core::Operand> operands;
-  for (core::Array& input : inputs) {
-    input = to_device(input, *device);
-    if (def.is(core::Traits::elementwise)) input.view = core::broadcast_to(input.view, node.result(0).type.shape);
-    operands.push_back({input.dtype, input.view});
-  }
-  std::vector<core::Array> outputs;
-  std::vector<core::Operand> results;
-  for (const core::Result& result : node.results()) {
-    outputs.push_back(new_array(*device, result.type.dtype, result.type.shape));
-    results.push_back({result.type.dtype, outputs.back().view});
-  }
-  const core::Step step{node.op(), &node.attributes(), operands, results};
-  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : device->wants_dense(step);
-  for (std::size_t i = 0; wanted != 0 && i < inputs.size(); ++i) {
-    if ((wanted >> std::min<std::size_t>(i, 63) & 1) == 0 || core::is_dense(inputs[i].view)) continue;
-    inputs[i] = packed(inputs[i]);
-    operands[i].view = inputs[i].view;
-  }
-  const std::shared_ptr<const core::Kernel> kernel = custom ? custom_kernel(step) : device->prepare(step);
-  core::BufferRef workspace;
-  if (kernel->workspace() != 0) workspace = device->allocate(kernel->workspace());
-  std::vector<core::Address> from;
-  std::vector<core::Address> to;
-  for (const core::Array& input : inputs) from.push_back(address_of(input));
-  for (const core::Array& output : outputs) to.push_back(address_of(output));
-  kernel->launch(from, to, {workspace ? workspace->memory() : nullptr, 0});
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    node.result(i).array = device == home ? std::move(outputs[i]) : to_device(outputs[i], *home);
+  core::Device& home = device_for(inputs);
+  if (may_be_kept(node)) {
+    apply_prepared(node, prepared_operator(node, inputs, home), inputs);
+  } else {
+    apply_prepared(node, PreparedOperator(node, inputs, home), inputs);
   }
 }
 
@@ -166,8 +221,7 @@ void evaluate(std::span<const Value> values) {
 
 core::Array contents(const Value& value) {
   const Value current = core::resolve(value);
-  if (!current.node()->evaluated()) evaluate({&current, 1});
-  return core::result_of(current).array;
+  return computed(current);
 }
 
 }  // namespace tyto::run

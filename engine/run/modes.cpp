@@ -21,7 +21,7 @@ bool track(Node& node) {
 
 class Recorder final : public Builder {
  public:
-  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) override {
+  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
     Value value = record(op, Mode::lazy, std::move(attributes), inputs);
     track(*value.node());
     return value;
@@ -33,7 +33,7 @@ class Interpreter final : public Builder {
  public:
   explicit Interpreter(Mode mode) : mode_(mode) {}
 
-  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Value> inputs) override {
+  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
     Value value = record(op, mode_, std::move(attributes), inputs);
     run::apply(*value.node());
     if (!track(*value.node())) value.node()->drop_inputs();

@@ -9,19 +9,17 @@
 
 namespace tyto::core {
 
-Value weak_scalar(const Scalar& value) {
-  const TensorType type{value.default_dtype(), {}, true};
-  RangeAttributes fill{{}, type.dtype, value, 0};
-  return Value(new Node(OpId::fill, Mode::neutral, std::make_shared<const Attributes>(std::move(fill)), {}, {&type, 1}),
-               0);
-}
-
 namespace {
 
 struct Cached {
   Scalar number;
   DType dtype = DType::boolean;
   Value value;
+};
+
+struct CachedFill {
+  Scalar number;
+  std::shared_ptr<const Attributes> attributes;
 };
 
 std::size_t slot_of(const Scalar& value, DType dtype) {
@@ -37,6 +35,17 @@ bool identical(const Scalar& a, const Scalar& b) {
 }
 
 }  // namespace
+
+// The node is a new one each time, since a gradient may be taken of it; what it says is shared with earlier ones.
+Value weak_scalar(const Scalar& value) {
+  thread_local std::array<CachedFill, 256> recent;
+  const TensorType type{value.default_dtype(), {}, true};
+  CachedFill& slot = recent[slot_of(value, type.dtype) % recent.size()];
+  if (!slot.attributes || !identical(slot.number, value)) {
+    slot = {value, std::make_shared<const Attributes>(RangeAttributes{{}, type.dtype, value, 0})};
+  }
+  return Value(new Node(OpId::fill, Mode::neutral, slot.attributes, {}, {&type, 1}), 0);
+}
 
 Value scalar_constant(const Scalar& value, DType dtype) {
   thread_local std::array<Cached, 256> recent;

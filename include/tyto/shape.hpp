@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -22,22 +23,26 @@ class TYTO_API IntList {
     resize(count);
     std::fill(begin(), end(), value);
   }
-  IntList(const IntList& other) : IntList(other.data(), other.size()) {}
-  IntList(IntList&& other) noexcept : size_(other.size_), capacity_(other.capacity_), heap_(std::move(other.heap_)) {
-    if (!heap_) std::copy_n(other.local_, size_, local_);
+  IntList(const IntList& other) {
+    if (other.heap_) assign(other.data(), other.size());
+    else copy_local(other);
+  }
+  IntList(IntList&& other) noexcept : capacity_(other.capacity_), heap_(std::move(other.heap_)) {
+    copy_local(other);
     other.size_ = 0;
     other.capacity_ = inline_capacity;
   }
   IntList& operator=(const IntList& other) {
-    if (this != &other) assign(other.data(), other.size());
+    if (this == &other) return *this;
+    if (heap_ || other.heap_) assign(other.data(), other.size());
+    else copy_local(other);
     return *this;
   }
   IntList& operator=(IntList&& other) noexcept {
     if (this == &other) return *this;
-    size_ = other.size_;
     capacity_ = other.capacity_;
     heap_ = std::move(other.heap_);
-    if (!heap_) std::copy_n(other.local_, size_, local_);
+    copy_local(other);
     other.size_ = 0;
     other.capacity_ = inline_capacity;
     return *this;
@@ -67,7 +72,13 @@ class TYTO_API IntList {
   void erase(std::size_t position);
 
   friend bool operator==(const IntList& a, const IntList& b) {
-    return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+    if (a.size_ != b.size_) return false;
+    const std::int64_t* x = a.data();
+    const std::int64_t* y = b.data();
+    for (std::size_t i = 0; i < a.size_; ++i) {
+      if (x[i] != y[i]) return false;
+    }
+    return true;
   }
 
  private:
@@ -77,6 +88,11 @@ class TYTO_API IntList {
   void assign(const std::int64_t* values, std::size_t count) {
     resize(count);
     std::copy_n(values, count, data());
+  }
+  // All of the numbers held in place, used or not: a copy of fixed length is a few moves without a loop.
+  void copy_local(const IntList& other) {
+    size_ = other.size_;
+    std::memcpy(local_, other.local_, sizeof local_);
   }
   std::int64_t& back_ref() { return data()[size_ - 1]; }
 
