@@ -12,16 +12,13 @@
 
 namespace tyto::run {
 
-namespace {
-
-core::Array key_of(const Generator& generator) {
-  core::Array array = new_array(cpu_device(), DType::i64, {2});
+// The key's memory never leaves the session: outputs are copies.
+const core::Array& BoundSession::key_of(const Generator& generator) {
+  if (!key_) key_ = new_array(cpu_device(), DType::i64, {2});
   const std::uint64_t words[2] = {generator.seed, generator.draws};
-  std::memcpy(array.buffer->memory(), words, sizeof words);
-  return array;
+  std::memcpy(key_.buffer->memory(), words, sizeof words);
+  return key_;
 }
-
-}  // namespace
 
 void BoundSession::bind_state(std::uint32_t input) {
   const Executable& executable = session_.executable();

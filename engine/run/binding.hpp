@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "engine/run/random.hpp"
 #include "engine/run/session.hpp"
 
 namespace tyto::run {
@@ -20,8 +21,10 @@ class BoundSession {
 
  private:
   void bind_state(std::uint32_t input);
+  const core::Array& key_of(const Generator& generator);
 
   Session session_;
+  core::Array key_;  // of the random sequence, on the host
 };
 
 }  // namespace tyto::run

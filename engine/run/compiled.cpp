@@ -78,7 +78,6 @@ class TraceScope {
 struct Signature {
   std::vector<std::pair<DType, Shape>> arguments;
   core::Device* device;
-  friend bool operator==(const Signature&, const Signature&) = default;
 };
 
 }  // namespace
@@ -88,7 +87,7 @@ bool trace_in_progress() { return tracing_now; }
 struct CompiledTrace {
   Signature signature;
   std::unique_ptr<BoundSession> session;
-  std::shared_ptr<void> structure;
+  detail::Results results;  // of the last call
   double milliseconds = 0;
 };
 
@@ -96,20 +95,17 @@ class CompiledFunction {
  public:
   explicit CompiledFunction(CompileOptions options) : options_(std::move(options)) {}
 
-  detail::Results call(const std::vector<Value>& arguments,
-                       const std::function<detail::Results(const std::vector<Value>&)>& function) {
-    Signature signature{{}, &current_device()};
-    for (const Value& argument : arguments) {
-      if (!argument) throw GraphError("compile: an argument is an empty tensor");
-      const Value& value = core::resolve(argument);
-      signature.arguments.emplace_back(value.dtype(), value.shape());
+  detail::Results& call(std::span<const Value> arguments,
+                        const std::function<detail::Results(const std::vector<Value>&)>& function) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!arguments[i]) throw GraphError(core::text("compile: argument ", i + 1, " is an empty tensor"));
     }
     auto found = traces_.begin();
-    while (found != traces_.end() && !(found->signature == signature)) ++found;
+    while (found != traces_.end() && !fits(found->signature, arguments)) ++found;
     if (found != traces_.end()) {
       traces_.splice(traces_.begin(), traces_, found);
     } else {
-      traces_.push_front(make(std::move(signature), arguments, function));
+      traces_.push_front(make(signature_of(arguments), arguments, function));
       if (traces_.size() > trace_limit) traces_.pop_back();
     }
     return run(traces_.front(), arguments);
@@ -123,7 +119,25 @@ class CompiledFunction {
  private:
   static constexpr std::size_t trace_limit = 16;
 
-  CompiledTrace make(Signature signature, const std::vector<Value>& arguments,
+  static Signature signature_of(std::span<const Value> arguments) {
+    Signature signature{{}, &current_device()};
+    for (const Value& argument : arguments) {
+      const Value& value = core::resolve(argument);
+      signature.arguments.emplace_back(value.dtype(), value.shape());
+    }
+    return signature;
+  }
+
+  static bool fits(const Signature& signature, std::span<const Value> arguments) {
+    if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Value& value = core::resolve(arguments[i]);
+      if (signature.arguments[i].first != value.dtype() || signature.arguments[i].second != value.shape()) return false;
+    }
+    return true;
+  }
+
+  CompiledTrace make(Signature signature, std::span<const Value> arguments,
                      const std::function<detail::Results(const std::vector<Value>&)>& function) {
     const auto start = std::chrono::steady_clock::now();
     CompiledTrace trace;
@@ -141,7 +155,7 @@ class CompiledFunction {
       for (const Value& result : results.values) {
         if (!result) throw GraphError("compile: a result of the function is an empty tensor");
       }
-      trace.structure = results.structure;
+      trace.results.structure = results.structure;
       const std::vector<StateUpdate> updates = scope.updates();
       traced = run::trace({.outputs = results.values,
                            .updates = updates,
@@ -158,16 +172,17 @@ class CompiledFunction {
     return trace;
   }
 
-  static detail::Results run(CompiledTrace& trace, const std::vector<Value>& arguments) {
+  static detail::Results& run(CompiledTrace& trace, std::span<const Value> arguments) {
+    std::vector<Value>& values = trace.results.values;
+    values.clear();  // what an exception may have left would keep outputs from being used again
     Session& session = trace.session->session();
     for (std::uint32_t i = 0; i < arguments.size(); ++i) session.bind(i, contents(arguments[i]));
     trace.session->run();
     for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
-    detail::Results results{{}, trace.structure};
     for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
-      results.values.push_back(core::constant(core::Mode::lazy, session.output(i)));
+      values.push_back(core::constant(core::Mode::lazy, session.output(i)));
     }
-    return results;
+    return trace.results;
   }
 
   CompileOptions options_;
@@ -183,8 +198,8 @@ bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
 CompiledCore::CompiledCore(CompileOptions options)
     : function_(std::make_shared<run::CompiledFunction>(std::move(options))) {}
 
-Results CompiledCore::call(const std::vector<Value>& arguments,
-                           const std::function<Results(const std::vector<Value>&)>& function) {
+Results& CompiledCore::call(std::span<const Value> arguments,
+                            const std::function<Results(const std::vector<Value>&)>& function) {
   return function_->call(arguments, function);
 }
 

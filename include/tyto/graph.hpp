@@ -163,19 +163,19 @@ void flatten(const std::pair<A, B>& results, std::vector<Value>& out) {
   flatten(results.second, out);
 }
 template <class M>
-void restore(Tensor<M>& result, const Value*& next) {
-  result = Tensor<M>(*next++);
+void restore(Tensor<M>& result, Value*& next) {
+  result = Tensor<M>(std::move(*next++));
 }
 template <class M>
-void restore(std::vector<Tensor<M>>& results, const Value*& next) {
-  for (Tensor<M>& result : results) result = Tensor<M>(*next++);
+void restore(std::vector<Tensor<M>>& results, Value*& next) {
+  for (Tensor<M>& result : results) result = Tensor<M>(std::move(*next++));
 }
 template <class... T>
-void restore(std::tuple<T...>& results, const Value*& next) {
+void restore(std::tuple<T...>& results, Value*& next) {
   std::apply([&](T&... each) { (restore(each, next), ...); }, results);
 }
 template <class A, class B>
-void restore(std::pair<A, B>& results, const Value*& next) {
+void restore(std::pair<A, B>& results, Value*& next) {
   restore(results.first, next);
   restore(results.second, next);
 }
@@ -195,8 +195,8 @@ class CompiledCore {
  public:
   explicit CompiledCore(CompileOptions options);
   /// Runs the trace made for arguments of these types and shapes; `function` makes it when there is none, from
-  /// placeholders to results.
-  Results call(const std::vector<Value>& arguments, const std::function<Results(const std::vector<Value>&)>& function);
+  /// placeholders to results. The caller takes the values; the lists stay for the next call.
+  Results& call(std::span<const Value> arguments, const std::function<Results(const std::vector<Value>&)>& function);
   const MemoryPlan& plan() const;
   GraphReport report() const;
 
@@ -228,12 +228,13 @@ class Compiled {
   template <class... T>
   auto call(const T&... arguments) {
     using Result = std::invoke_result_t<F&, const T&...>;
-    const detail::Results results = core_.call({arguments...}, [&](const std::vector<Value>& inputs) {
+    const Value values[] = {arguments...};
+    detail::Results& results = core_.call(values, [&](const std::vector<Value>& inputs) {
       return trace<Result, T...>(inputs, std::index_sequence_for<T...>());
     });
     if constexpr (!std::is_void_v<Result>) {
-      Result out = *std::static_pointer_cast<Result>(results.structure);
-      const Value* next = results.values.data();
+      Result out = *static_cast<const Result*>(results.structure.get());
+      Value* next = results.values.data();
       detail::restore(out, next);
       return out;
     }
@@ -247,8 +248,8 @@ class Compiled {
     } else {
       auto structure = std::make_shared<Result>(function_(T(inputs[i])...));
       detail::flatten(*structure, results.values);
-      const std::vector<Value> none(results.values.size());
-      const Value* next = none.data();
+      std::vector<Value> none(results.values.size());
+      Value* next = none.data();
       detail::restore(*structure, next);
       results.structure = std::move(structure);
     }

@@ -1,0 +1,130 @@
+// A compiled training step, once warm, asks for no memory: neither from the system nor from the device.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "devices/cpu/memory.hpp"
+#include "tyto/nn.hpp"
+#include "tyto/tyto.hpp"
+
+namespace {
+
+// Who asked for memory while counting, without asking for any.
+std::atomic<bool> counting{false};
+std::atomic<std::size_t> noted{0};
+std::array<void*, 4096> callers;
+
+void note(void* caller) {
+  if (!counting.load(std::memory_order_relaxed)) return;
+  const std::size_t place = noted.fetch_add(1);
+  if (place < callers.size()) callers[place] = caller;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment, void* caller) {
+  note(caller);
+  const std::size_t size = std::max<std::size_t>(bytes, 1);
+  void* memory = alignment == 0 ? std::malloc(size)
+                                : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes, 0, __builtin_return_address(0)); }
+void* operator new[](std::size_t bytes) { return allocate(bytes, 0, __builtin_return_address(0)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace {
+
+namespace nn = tyto::nn;
+using Tensor = tyto::Tensor<tyto::Lazy>;
+
+/// Allocations by anyone but oneDNN, whose primitives make small lists when they are executed.
+std::size_t own_allocations() {
+  std::size_t count = 0;
+  REQUIRE(noted.load() <= callers.size());
+  for (std::size_t i = 0; i < noted.load(); ++i) {
+    Dl_info facts{};
+    const bool known = dladdr(callers[i], &facts) != 0 && facts.dli_fname != nullptr;
+    if (!known || std::strstr(facts.dli_fname, "dnnl") == nullptr) ++count;
+  }
+  return count;
+}
+
+template <class Work>
+std::size_t allocations_during(const Work& work) {
+  noted = 0;
+  counting = true;
+  work();
+  counting = false;
+  return own_allocations();
+}
+
+}  // namespace
+
+TEST_CASE("the counter sees what a program allocates") {
+  CHECK(allocations_during([] {
+          void* volatile memory = ::operator new(64);
+          ::operator delete(memory);
+        }) == 1);
+}
+
+TEST_CASE("a training step that was run before allocates nothing") {
+  const nn::Sequential model{nn::Linear({.in = 20, .out = 32}), tyto::relu, nn::Dropout(0.2),
+                             nn::Linear({.in = 32, .out = 5})};
+  nn::Descent descent = nn::adagrad({.rate = 0.01});
+  const auto objective = [&](Tensor x, Tensor t) { return cross_entropy(model(x, nn::training), t); };
+  auto step = tyto::compile([&](Tensor x, Tensor t) {
+    auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
+    descent.update(model.parameters(), gradients);
+    return loss;
+  });
+  const Tensor x = Tensor::uniform({8, 20});
+  const Tensor t = Tensor::integers({8}, {.low = 0, .high = 5});
+  const float before = step(x, t).item<float>();
+  for (int i = 0; i < 3; ++i) step(x, t);
+
+  const std::size_t blocks = tyto::cpu::allocation_count();
+  CHECK(allocations_during([&] {
+          for (int i = 0; i < 10; ++i) step(x, t);
+        }) == 0);
+  CHECK(tyto::cpu::allocation_count() == blocks);
+  CHECK(step(x, t).item<float>() < before);
+}
+
+TEST_CASE("a result that is kept costs one new output, and holds its value") {
+  const Tensor x = Tensor::full({4}, 1.0);
+  auto twice = tyto::compile([](Tensor a) { return a + a; });
+  const Tensor first = twice(x);
+  const std::size_t blocks = tyto::cpu::allocation_count();
+  const Tensor second = twice(first);
+  CHECK(tyto::cpu::allocation_count() == blocks + 1);
+  CHECK(first.to_vector<float>() == std::vector<float>{2, 2, 2, 2});
+  CHECK(second.to_vector<float>() == std::vector<float>{4, 4, 4, 4});
+}
+
+TEST_CASE("a compiled function refuses an empty tensor by number") {
+  auto sum = tyto::compile([](Tensor a, Tensor b) { return a + b; });
+  CHECK_THROWS_WITH_AS((void)sum(Tensor(1.0), Tensor()), "compile: argument 2 is an empty tensor", tyto::GraphError);
+}
