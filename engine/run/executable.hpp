@@ -76,6 +76,9 @@ class Executable {
  private:
   friend class ExecutableBuilder;
 
+  /// Becomes an executable of the same graph with values computed twice that keeps within the options' memory limit.
+  void fit_into_limit();
+
   CompileOptions options_;
   PassReport passes_;
   core::Graph graph_;

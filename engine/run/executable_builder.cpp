@@ -477,6 +477,7 @@ void ExecutableBuilder::plan_memory() {
 Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options)
     : options_(options), graph_(optimised(std::move(graph), device, options, passes_)), device_(&device) {
   ExecutableBuilder(*this, options).build();
+  if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit();
 }
 
 }  // namespace tyto::run

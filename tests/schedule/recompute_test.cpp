@@ -1,10 +1,14 @@
 // Computing values twice: the same numbers in less memory.
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "optimiser/recompute/recompute.hpp"
 #include "optimiser/recompute/rewrite.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "tests/schedule/networks/networks.hpp"
+#include "tyto/nn.hpp"
 
 using namespace tyto;
 using optimiser::Storages;
@@ -15,7 +19,67 @@ std::int64_t lowest_peak(const core::Graph& graph) {
   return choose_order(schedule::make_problem(graph, Storages(graph)), {.worth_changing = 0}).peak;
 }
 
+// Losses and weights after three steps of a deep network with dropout, and the bytes of its plan.
+struct Trained {
+  std::vector<float> numbers;
+  std::size_t bytes = 0;
+};
+
+Trained train(std::size_t limit) {
+  using T = Tensor<Lazy>;
+  seed(7);
+  std::vector<T> weights;
+  for (int i = 0; i < 12; ++i) weights.push_back(T::variable(T::normal({16, 16}) * 0.3));
+  nn::Descent descent = nn::sgd({.rate = 0.05});
+  const auto loss = [&](const T& x) {
+    T y = x;
+    for (const T& weight : weights) {
+      y = tanh(matmul(y, weight));
+      y = y * cast(T::bernoulli(y.shape(), {.probability = 0.9}), DType::f32);
+    }
+    return mean(square(y));
+  };
+  auto step = compile(
+      [&](const T& x) {
+        auto [value, gradients] = value_and_grad(loss, weights)(x);
+        descent.update(weights, gradients);
+        return value;
+      },
+      {.memory_limit = limit});
+  Trained out;
+  for (int i = 0; i < 3; ++i) out.numbers.push_back(step(T::normal({256, 16})).item<float>());
+  for (const T& weight : weights) {
+    for (const float each : weight.to_vector<float>()) out.numbers.push_back(each);
+  }
+  out.bytes = static_cast<std::size_t>(step.plan().height);
+  return out;
+}
+
 }  // namespace
+
+TEST_CASE("a training step keeps within its memory limit and gives the same bits, dropout included") {
+  const Trained free = train(0);
+  for (const double share : {0.8, 0.6, 0.5}) {
+    const auto limit = static_cast<std::size_t>(share * static_cast<double>(free.bytes));
+    const Trained limited = train(limit);
+    CHECK(limited.bytes <= limit);
+    CHECK(limited.numbers == free.numbers);
+  }
+}
+
+TEST_CASE("a memory limit that cannot be met is refused with the smallest peak there is") {
+  try {
+    train(1000);
+    FAIL("nothing was thrown");
+  } catch (const DeviceError& error) {
+    const std::string text = error.what();
+    CHECK(text.starts_with("compile: a memory limit of 1000 bytes cannot be met: the plan needs "));
+    const std::size_t place = text.rfind(' ');
+    const std::size_t smallest = std::stoul(text.substr(place + 1));
+    // What it states can indeed be had.
+    CHECK(train(smallest).bytes <= smallest);
+  }
+}
 
 TEST_CASE("a graph that fits is left as it is") {
   const core::Graph graph = testing::digits_training(4);
