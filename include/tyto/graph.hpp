@@ -33,8 +33,8 @@ struct CompileOptions {
   /// results. Slow; TYTO_POISON=1 does it for all graphs.
   bool poison = false;
   std::string schedule = "best";  ///< how the order of operators is found: docs/memory.md lists the names
-  /// Bytes that the plan may take; 0: as many as it needs. Values are computed twice instead of kept until it fits, with
-  /// the same numbers; DeviceError states the smallest peak when nothing helps.
+  /// Bytes that the plan may take; 0: as many as it needs. Values are computed twice instead of kept until it fits,
+  /// with the same numbers; DeviceError states the smallest peak when nothing helps.
   std::size_t memory_limit = 0;
   /// Switches of the graph optimiser: "-cse,+fast_math" turns passes off and on, "cse" alone runs only that one, "none"
   /// runs none; graph_passes() lists the names. The environment variable TYTO_PASSES has the last word.
