@@ -1,6 +1,7 @@
 // The gradients in ops/elementwise.def as rules: each expression becomes a function of operands, result and gradient.
 #include "ops/elementwise_gradients.hpp"
 
+#include <iterator>
 #include <type_traits>
 
 #include "ops/define.hpp"
@@ -16,6 +17,28 @@ template <class Expression>
 constexpr bool differentiable = !std::is_same_v<Expression, Nondifferentiable>;
 
 using T = AnyTensor;
+
+// The derivative of trigamma, of operators that have derivatives of any order: up from at least 1/2 by recurrence to
+// where the asymptotic series has converged, reflected below.
+T tetragamma(const T& x) {
+  const T low = less(x, 0.5);
+  T y = where(low, 1.0 - x, x);
+  T sum = 0.0;
+  for (int i = 0; i < 12; ++i) {
+    const T inverse = reciprocal(y);
+    sum = sum - 2.0 * inverse * inverse * inverse;
+    y = y + 1.0;
+  }
+  const T inverse = reciprocal(y), z = square(inverse);
+  const double coefficients[] = {-1.0, -0.5, 1.0 / 6, -1.0 / 6, 3.0 / 10, -5.0 / 6, 691.0 / 210, -35.0 / 2};
+  T series = 0.0;
+  for (std::size_t i = std::size(coefficients); i-- > 0;) series = series * z + coefficients[i];
+  const T positive = sum + z * (series - inverse);
+  // psi''(x) = psi''(1 - x) - 2 pi^3 cos(pi x) / sin(pi x)^3, taken where it is not needed at a harmless place.
+  constexpr double pi = 3.14159265358979324;
+  const T angle = pi * where(low, x - round(x), 0.5), sine = sin(angle);
+  return positive - where(low, 2.0 * pi * pi * pi * cos(angle) / (sine * sine * sine), 0.0);
+}
 
 // Gradient for operand i: its expression, summed over what broadcasting stretched.
 template <class Gradient, class... Operands>

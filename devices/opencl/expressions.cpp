@@ -63,6 +63,8 @@ std::string apply(OpId op, DType result, const std::vector<DType>& types, const 
   const Expression& line = *expression_of(op);
   // The condition of a choice is a bool beside operands of another type.
   const Compute type = compute_of(types.back());
+  // A bool is one bit, though it is held in an int.
+  if (op == OpId::bitwise_not && result == DType::boolean) return text("(int)!(", values[0], ")");
   std::string value = with_values(specialise(line.text, type), line.operands, values);
   if (!is_floating(type) && wraps(line.text)) {
     const std::string natural = type == Compute::i64 ? "ulong" : "uint";

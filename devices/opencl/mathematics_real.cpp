@@ -133,7 +133,8 @@ static real digamma@(real x) {
   const real rest = x - rint(x);
   const real reflected = positive - 3.141592653589793r * cos@(3.141592653589793r * rest) /
                          sin@(3.141592653589793r * rest);
-  return low ? (rest == 0 ? NAN : reflected) : positive;
+  const real pole = x == 0 ? copysign((real)INFINITY, -x) : NAN;
+  return low ? (rest == 0 ? pole : reflected) : positive;
 }
 static real trigamma@(real x) {
   const int low = x < 0.5r;
@@ -151,7 +152,9 @@ static real trigamma@(real x) {
   const real positive = sum + r + 0.5r * z + series;
   const real rest = x - rint(x);
   const real s = sin@(3.141592653589793r * rest);
-  return low ? (rest == 0 ? INFINITY : 9.869604401089358r / (s * s) - positive) : positive;
+  // Of minus infinity the rest is NaN; SciPy counts it among the poles.
+  const int pole = (rest == 0) | (x == -INFINITY);
+  return low ? (pole ? INFINITY : 9.869604401089358r / (s * s) - positive) : positive;
 }
 
 // Towards zero, saturating, 0 for NaN. The bounds compared with are powers of two and so exact.

@@ -1,6 +1,7 @@
 // The numerical API in one include; layers and training are in tyto/nn.hpp, files in tyto/io.hpp.
 #pragma once
 
+#include "tyto/activations.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/device.hpp"
 #include "tyto/elementwise.hpp"

@@ -1,0 +1,23 @@
+// Activations with a parameter, made of element-wise operators.
+#include "tyto/activations.hpp"
+
+#include "ops/define.hpp"
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> leaky_relu(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& slope) {
+  return where(greater(x, 0), x, slope * x);
+}
+
+template <class M>
+Tensor<M> elu(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& alpha) {
+  const Tensor<M> above = greater(x, 0);
+  // What is not chosen must not overflow: its gradient would be infinity times zero.
+  return where(above, x, alpha * expm1(where(above, 0, x)));
+}
+
+TYTO_INSTANTIATE(leaky_relu)
+TYTO_INSTANTIATE(elu)
+
+}  // namespace TYTO_API
