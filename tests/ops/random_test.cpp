@@ -2,9 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
+#include "tyto/device.hpp"
+#include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -23,7 +26,75 @@ Places counts_of(const Places& drawn, std::size_t classes) {
   return counts;
 }
 
+/// Draws of every distribution in one list, as f64, long enough for several threads.
+template <class M>
+Tensor<M> every_distribution(const Key& key) {
+  const Shape shape{40'000};
+  const std::vector<Tensor<M>> draws = {
+      Tensor<M>::uniform(shape, {.low = -1, .high = 3, .key = key}),
+      Tensor<M>::uniform(shape, {.dtype = DType::f64, .key = key}),
+      Tensor<M>::bernoulli(shape, {.probability = 0.3, .key = key}),
+      Tensor<M>::integers(shape, {.low = -5, .high = 70, .key = key}),
+      Tensor<M>::truncated_normal(shape, {.mean = 1, .key = key}),
+      Tensor<M>::gamma(shape, {.shape = 2.5, .key = key}),
+      Tensor<M>::exponential(shape, {.rate = 4, .key = key}),
+      Tensor<M>::permutation(40'000, {key}),
+      choice(Tensor<M>::arange(100), 40'000, true, {}, {key}),
+      dropout_mask(Tensor<M>::zeros(shape), 0.25, {key}),
+  };
+  std::vector<Tensor<M>> wide;
+  for (const Tensor<M>& draw : draws) wide.push_back(cast(draw, DType::f64));
+  return stack(wide);
+}
+
+template <class M>
+Tensor<M> normal_draws(const Key& key) {
+  return Tensor<M>::normal({40'000}, {.mean = 2, .stddev = 3, .key = key});
+}
+
+struct Threads {
+  explicit Threads(int count) : before(threads()) { threads(count); }
+  ~Threads() { threads(before); }
+  int before;
+};
+
 }  // namespace
+
+TEST_CASE("every distribution draws the same in both modes, compiled or not, on any number of threads") {
+  const Key key{2024, 5};
+  const std::vector<double> first = every_distribution<Eager>(key).to_vector<double>();
+  const std::vector<float> normal = normal_draws<Eager>(key).to_vector<float>();
+  for (const int count : {1, 2, 3, 8}) {
+    CAPTURE(count);
+    const Threads scope(count);
+    CHECK(every_distribution<Eager>(key).to_vector<double>() == first);
+    CHECK(every_distribution<Lazy>(key).to_vector<double>() == first);
+    CHECK(normal_draws<Eager>(key).to_vector<float>() == normal);
+    CHECK(normal_draws<Lazy>(key).to_vector<float>() == normal);
+    auto drawn =
+        compile([&](const Tensor<Lazy>& zero) { return every_distribution<Lazy>(key) + cast(zero, DType::f64); });
+    CHECK(drawn(Tensor<Lazy>::full({}, 0.0)).to_vector<double>() == first);
+  }
+}
+
+TEST_CASE("every distribution draws the same on every device") {
+  const Key key{7, 11};
+  const std::vector<double> here = every_distribution<Eager>(key).to_vector<double>();
+  const std::vector<float> normal = normal_draws<Eager>(key).to_vector<float>();
+  for (const DeviceInfo& device : devices()) {
+    CAPTURE(device.name);
+    const DeviceScope scope(device.name);
+    CHECK(every_distribution<Eager>(key).to_vector<double>() == here);
+    CHECK(every_distribution<Lazy>(key).to_vector<double>() == here);
+    for (const std::vector<float>& there :
+         {normal_draws<Eager>(key).to_vector<float>(), normal_draws<Lazy>(key).to_vector<float>()}) {
+      // Made of a logarithm and a cosine, which devices round each in their own way.
+      float distance = 0;
+      for (std::size_t i = 0; i < there.size(); ++i) distance = std::max(distance, std::abs(there[i] - normal[i]));
+      CHECK(distance < 1e-5f);
+    }
+  }
+}
 
 TEST_CASE("both modes draw the same") {
   const Places eager = choice(Tensor<Eager>::arange(100), 20, true, {}, fixed).to_vector<std::int64_t>();

@@ -109,7 +109,7 @@ SCIPY = {"sigmoid", "log_sigmoid", "silu", "erf", "erfc", "erfinv", "dawsn", "lg
          "gelu"}
 KINKS = {"abs": 1, "sign": 1, "relu": 1, "softsign": 1}  # kept away from a kink at zero, where gradients are a choice
 PIECEWISE = {"floor", "ceil", "round", "trunc"}
-NO_GRADIENT = {"trigamma", "isnan", "isinf", "isfinite", "logical_not"}
+NO_GRADIENT = {"isnan", "isinf", "isfinite", "logical_not"}
 
 # Activations with a parameter: name, arguments, numpy, torch, tolerance.
 PARAMETRIC = [

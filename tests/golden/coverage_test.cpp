@@ -1,0 +1,63 @@
+// No operator of the table without a golden: each is part of what some case computes, or is listed here with a reason.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "engine/core/operator.hpp"
+#include "tests/golden/computation.hpp"
+#include "tests/golden/reach.hpp"
+#include "tests/golden/verdict.hpp"
+
+using namespace tyto;
+using namespace tyto::golden;
+
+namespace {
+
+/// What no case can compute, and where it is tested instead.
+const std::map<std::string, std::string>& tested_elsewhere() {
+  static const std::map<std::string, std::string> reasons = {
+      {"state", "a place to keep values, not a computation: tests of assignments and graphs"},
+      {"read", "a version of a state: tests of assignments and graphs"},
+      {"custom", "computes what a user's function computes: tests of delay"},
+      {"with_gradient", "passes its input on; its gradient is a user's: tests/golden/gradients_test.cpp"},
+      {"stop_gradient", "passes its input on: tests/golden/gradients_test.cpp"},
+      {"copy", "passes its input on: tests/golden/gradients_test.cpp"},
+      {"max_pool_pick", "the gradient of max_pool_gradient, a third derivative: tests/golden/gradients_test.cpp"},
+  };
+  return reasons;
+}
+
+/// Draws have no golden; tests/devices/cpu/random_test.cpp and tests/ops/random_test.cpp hold them to Philox' published
+/// answers and to their distributions.
+bool random(const core::OpDef& def) { return def.name.starts_with("random_"); }
+
+}  // namespace
+
+TEST_CASE("every operator of the table is part of a golden, or is listed with a reason") {
+  std::set<core::OpId> computed, barriers;
+  for (const Case& one : committed().cases()) {
+    if (eager_only(one)) continue;  // made of other operators
+    std::vector<Value> results;
+    for (const Tensor<Lazy>& result : in_order(compute<Lazy>(one, tensors_of<Lazy>(one.inputs)))) {
+      results.push_back(result);
+    }
+    computed.merge(operators_beneath(results));
+    barriers.merge(barriers_beneath(results));
+  }
+  for (const core::OpDef& def : core::op_table()) {
+    const std::string name(def.name);
+    const bool listed = tested_elsewhere().contains(name) || random(def);
+    if (!computed.contains(def.id) && !listed) FAIL_CHECK("no golden computes '" << name << "'");
+    if (computed.contains(def.id) && listed) {
+      FAIL_CHECK("'" << name << "' is computed by a golden and listed as if not");
+    }
+    // gradients_test.cpp shows of the element-wise operators without a gradient that their derivative is zero.
+    if (barriers.contains(def.id) && !def.is(core::Traits::elementwise)) {
+      FAIL_CHECK("gradients end silently at '" << name << "'");
+    }
+  }
+  for (const auto& [name, reason] : tested_elsewhere()) {
+    if (core::find_operator(name) == nullptr) FAIL_CHECK("'" << name << "' is listed and is no operator");
+  }
+}

@@ -1,0 +1,133 @@
+// Golden cases on the OpenCL device: many in one graph, since compiling its kernels is what takes the time.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "tests/golden/computation.hpp"
+#include "tests/golden/summary.hpp"
+#include "tests/golden/verdict.hpp"
+#include "tyto/device.hpp"
+#include "tyto/graph.hpp"
+
+using namespace tyto;
+using namespace tyto::golden;
+
+namespace {
+
+bool has_opencl() {
+  for (const DeviceInfo& device : devices()) {
+    if (device.name == "opencl:0") return true;
+  }
+  MESSAGE("no OpenCL device: no goldens are computed on it");
+  return false;
+}
+
+Case values_of(Case one) {
+  one.cotangents.clear();
+  one.gradients.clear();
+  one.second_gradients.clear();
+  return one;
+}
+
+/// Every case where the environment asks for all. Else the values of some of every operator: one of f32 and up to two
+/// of other element types, each in turn the first, the second, ... of its kind, so that types and layouts are spread.
+std::vector<Case> chosen() {
+  std::vector<Case> list;
+  const char* asked = std::getenv("TYTO_GOLDEN_OPENCL");
+  const bool all = asked != nullptr && std::string(asked) == "all";
+  std::map<std::string, std::map<std::string, std::vector<const Case*>>> by_type;
+  for (const Case& one : committed().cases()) {
+    if (eager_only(one)) continue;
+    if (all) {
+      list.push_back(one);
+    } else {
+      by_type[one.op][one.dtype].push_back(&one);
+    }
+  }
+  std::size_t turn = 0;
+  const auto take_one_of = [&](const std::vector<const Case*>& cases) {
+    list.push_back(values_of(*cases[turn++ % cases.size()]));
+  };
+  for (auto& [op, types] : by_type) {
+    if (types.contains("f32")) take_one_of(types.at("f32"));
+    types.erase("f32");
+    for (std::size_t k = 0; k < std::min<std::size_t>(2, types.size()); ++k) {
+      take_one_of(std::next(types.begin(), static_cast<std::ptrdiff_t>((turn + k) % types.size()))->second);
+    }
+  }
+  return list;
+}
+
+/// What the cases yield, computed together in one graph.
+std::vector<std::vector<Array>> in_one_graph(std::span<const Case> cases) {
+  GraphSpec spec;
+  Tensors<Lazy> values;
+  std::vector<std::size_t> ends;
+  for (const Case& one : cases) {
+    Tensors<Lazy> inputs;
+    for (const Tensor<Lazy>& value : tensors_of<Lazy>(one.inputs)) {
+      inputs.push_back(Tensor<Lazy>::placeholder(value.shape(), value.dtype()));
+      values.push_back(value);
+    }
+    for (const Tensor<Lazy>& value : inputs) spec.inputs.push_back(value);
+    for (const Tensor<Lazy>& result : in_order(compute<Lazy>(one, inputs))) spec.outputs.push_back(result);
+    ends.push_back(spec.outputs.size());
+  }
+  Graph graph(spec);
+  for (std::size_t i = 0; i < values.size(); ++i) graph.set(spec.inputs[i], values[i]);
+  graph.run();
+  std::vector<std::vector<Array>> found;
+  std::size_t next = 0;
+  for (const std::size_t end : ends) {
+    found.emplace_back();
+    for (; next < end; ++next) found.back().push_back(array_of(graph.output(next)));
+  }
+  return found;
+}
+
+void check(std::span<const Case> cases) {
+  const auto report = [](const Case& one, const std::string& wrong) {
+    if (!wrong.empty()) FAIL_CHECK(one.id << " (OpenCL, in a graph): " << wrong);
+    summary().count(one, "OpenCL in a graph");
+  };
+  try {
+    const std::vector<std::vector<Array>> found = in_one_graph(cases);
+    for (std::size_t i = 0; i < cases.size(); ++i) report(cases[i], verdict(cases[i], found[i]));
+  } catch (const std::exception&) {
+    // One of them throws; alone, each says which.
+    for (const Case& one : cases) {
+      report(one, verdict(one, [](const Case& alone) { return in_one_graph({&alone, 1}).at(0); }));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("operators compute their goldens in graphs on the OpenCL device") {
+  if (!has_opencl()) return;
+  const DeviceScope scope("opencl");
+  constexpr std::size_t together = 32;
+  const std::vector<Case> cases = chosen();
+  for (std::size_t first = 0; first < cases.size(); first += together) {
+    check(std::span(cases).subspan(first, std::min(together, cases.size() - first)));
+  }
+}
+
+TEST_CASE("every operator computes a golden eagerly on the OpenCL device") {
+  if (!has_opencl()) return;
+  const DeviceScope scope("opencl");
+  std::set<std::string> done;
+  for (const Case& one : committed().cases()) {
+    if (one.outputs.at(0)->count() == 0 || !done.insert(one.op).second) continue;
+    const Case values = values_of(one);
+    const std::string wrong = verdict(values, [](const Case& case_of_it) {
+      return arrays_of(in_order(compute<Eager>(case_of_it, tensors_of<Eager>(case_of_it.inputs))));
+    });
+    if (!wrong.empty()) FAIL_CHECK(one.id << " (OpenCL, eager): " << wrong);
+    summary().count(values, "OpenCL eager");
+  }
+}
