@@ -87,6 +87,7 @@ std::span<const OpDef> matmul_operators();
 std::span<const OpDef> softmax_operators();
 std::span<const OpDef> convolution_operators();
 std::span<const OpDef> pool_operators();
+std::span<const OpDef> fused_operators();
 
 }  // namespace tyto::core
 

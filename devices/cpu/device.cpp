@@ -23,7 +23,7 @@ class CpuDevice final : public core::Device {
     properties_.alignment = memory_alignment;
     for (const auto family :
          {elementwise_kernels, create_kernels, random_kernels, reduce_kernels, scan_kernels, move_kernels,
-          index_kernels, sort_kernels, matmul_kernels, softmax_kernels, window_kernels}) {
+          index_kernels, sort_kernels, matmul_kernels, softmax_kernels, fused_kernels, window_kernels}) {
       for (const KernelEntry& entry : family()) table_[static_cast<std::size_t>(entry.op)] = &entry;
     }
   }

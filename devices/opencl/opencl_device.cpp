@@ -114,7 +114,7 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   if (op == OpId::matmul) return std::all_of(inputs.begin(), inputs.end(), multiplies);
-  return is_elementwise(op) || is_reduction(op);
+  return op == OpId::fused || is_elementwise(op) || is_reduction(op);
 }
 
 std::uint64_t OpenClDevice::wants_dense(const core::Step&) const { return 0; }

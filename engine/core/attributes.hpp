@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/core/fused.hpp"
 #include "engine/core/storage.hpp"
 #include "tyto/dtype.hpp"
 #include "tyto/scalar.hpp"
@@ -173,10 +174,20 @@ struct CustomAttributes {
   friend bool operator==(const CustomAttributes&, const CustomAttributes&) = default;
 };
 
+/// A fused group: the program and the shape whose elements it runs over. Inputs broadcast to the shape; results have
+/// it. A group that names axes ends in one reduction over them, which is its only result, with ones for the axes.
+struct FusedAttributes {
+  Shape shape;
+  IntList axes;
+  FusedProgram program;
+  TYTO_FIELDS(visit("shape", shape); visit("axes", axes); visit("program", program);)
+  friend bool operator==(const FusedAttributes&, const FusedAttributes&) = default;
+};
+
 using Attributes =
     std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes, ListAttributes,
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
-                 ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes>;
+                 ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, FusedAttributes>;
 
 /// Hash equal for equal attributes; constants and states count by identity.
 std::size_t hash_of(const Attributes& attributes);

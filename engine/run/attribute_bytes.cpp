@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/core/operator.hpp"
+
 namespace tyto::run {
 
 namespace {
@@ -11,9 +13,9 @@ namespace {
 constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 
 // In the order of the variant.
-constexpr std::string_view kind_names[] = {"none",     "axes",  "variance", "axis",  "topk",   "list",
-                                           "slice",    "pad",   "cast",     "range", "random", "window",
-                                           "constant", "state", "version",  "custom"};
+constexpr std::string_view kind_names[] = {"none",     "axes",  "variance", "axis",   "topk",   "list",
+                                           "slice",    "pad",   "cast",     "range",  "random", "window",
+                                           "constant", "state", "version",  "custom", "fused"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }
@@ -32,6 +34,22 @@ void put(ByteWriter& out, const Scalar& value) {
 void put(ByteWriter& out, const IntList& list) {
   out.number(static_cast<std::uint32_t>(list.size()));
   for (const std::int64_t value : list) out.number(value);
+}
+void put(ByteWriter& out, const core::FusedProgram& program) {
+  out.number(program.inputs);
+  out.number(static_cast<std::uint32_t>(program.constants.size()));
+  for (const core::FusedConstant& constant : program.constants) {
+    put(out, constant.value);
+    put(out, constant.dtype);
+  }
+  out.number(static_cast<std::uint32_t>(program.steps.size()));
+  for (const core::FusedStep& step : program.steps) {
+    out.text(core::definition(step.op).name);
+    put(out, step.dtype);
+    for (const std::uint16_t operand : step.operands) out.number(operand);
+  }
+  out.number(static_cast<std::uint32_t>(program.outputs.size()));
+  for (const std::uint16_t output : program.outputs) out.number(output);
 }
 
 void take(ByteReader& in, bool& value) { value = in.truth("a switch"); }
@@ -59,6 +77,25 @@ void take(ByteReader& in, IntList& list) {
   const std::uint32_t count = in.count(sizeof(std::int64_t), "entries of a list");
   list = IntList();
   for (std::uint32_t i = 0; i < count; ++i) list.push_back(in.number<std::int64_t>("an entry of a list"));
+}
+void take(ByteReader& in, core::FusedProgram& program) {
+  program.inputs = in.number<std::uint16_t>("a count of inputs");
+  program.constants.resize(in.count(2, "constants"));
+  for (core::FusedConstant& constant : program.constants) {
+    take(in, constant.value);
+    take(in, constant.dtype);
+  }
+  program.steps.resize(in.count(2, "steps"));
+  for (core::FusedStep& step : program.steps) {
+    const std::string name = in.text("name of a step");
+    const core::OpDef* def = core::find_operator(name);
+    if (def == nullptr) in.refuse("a step of the unknown operator '", name, "'");
+    step.op = def->id;
+    take(in, step.dtype);
+    for (std::uint16_t& operand : step.operands) operand = in.number<std::uint16_t>("an operand");
+  }
+  program.outputs.resize(in.count(sizeof(std::uint16_t), "results"));
+  for (std::uint16_t& output : program.outputs) output = in.number<std::uint16_t>("a result");
 }
 
 /// What holds a function or a state has no bytes.

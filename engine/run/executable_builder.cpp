@@ -213,12 +213,20 @@ ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place,
 
 // True when every reader that the storage still has is an input of this node that may be written over. A dense copy
 // made for this node has none but it.
-bool ExecutableBuilder::may_overwrite(const GraphNode& node, std::span<const Place> inputs,
+bool ExecutableBuilder::may_overwrite(const GraphNode& node, Port result, std::span<const Place> inputs,
                                       std::uint32_t storage) const {
+  // The whole that a result is to cover is a port of another node.
+  const bool own = result - node.first_result < node.result_count;
+  if (!own && node.result_count != 1) return false;
+  const Port written = own ? result : node.first_result;
+  for (Port other = node.first_result; other < written; ++other) {
+    if (device_place_[other].storage == storage || host_place_[other].storage == storage) return false;
+  }
   std::uint32_t due = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].storage != storage) continue;
-    if (!optimiser::may_write_over(graph_, node, i, inputs[i].view, target_.storages_[storage].bytes)) return false;
+    if (!optimiser::may_write_over(graph_, node, written, i, inputs[i].view, target_.storages_[storage].bytes))
+      return false;
     ++due;
   }
   return storage_readers_[storage] == due || (due != 0 && storage_readers_[storage] == 0);
@@ -263,7 +271,7 @@ std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port resu
   if (update_of_[result] != none && !on_host) {
     const std::uint32_t update = update_of_[result];
     const std::uint32_t storage = device_place_[graph_.inputs()[graph_.updates()[update].input].port].storage;
-    if (may_overwrite(node, inputs, storage)) {
+    if (may_overwrite(node, result, inputs, storage)) {
       updated_in_place_[update] = true;
       return storage;
     }
@@ -271,7 +279,7 @@ std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port resu
   for (const Place& input : inputs) {
     const Source source = target_.storages_[input.storage].source;
     const bool planned = source == Source::arena || source == Source::host;
-    if (planned && may_overwrite(node, inputs, input.storage)) return input.storage;
+    if (planned && may_overwrite(node, result, inputs, input.storage)) return input.storage;
   }
   return new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(result), index);
 }

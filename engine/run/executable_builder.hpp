@@ -52,7 +52,8 @@ class ExecutableBuilder {
   bool can_write(std::uint32_t index, std::uint32_t result, const core::View& view) const;
   bool can_read(std::uint32_t index, std::size_t input, const core::View& view) const;
   bool join_parts(const core::GraphNode& node, std::uint32_t index, std::span<const Place> inputs, const Place& output);
-  bool may_overwrite(const core::GraphNode& node, std::span<const Place> inputs, std::uint32_t storage) const;
+  bool may_overwrite(const core::GraphNode& node, core::Port result, std::span<const Place> inputs,
+                     std::uint32_t storage) const;
   void bind(core::Port port, std::uint32_t storage, core::View view, bool on_host);
   void release_inputs(const core::GraphNode& node);
   std::size_t bytes_of(core::Port port) const;

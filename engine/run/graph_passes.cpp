@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ostream>
 
+#include "engine/run/devices.hpp"
 #include "engine/run/session.hpp"
 #include "optimiser/passes/optimise.hpp"
 
@@ -33,6 +34,10 @@ core::Graph optimised(core::Graph graph, core::Device& device, const CompileOpti
   passes.passes.push_back(options.passes);
   if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
   passes.evaluate = [&device](core::Graph constants) { return evaluate_constants(std::move(constants), device); };
+  passes.folds = &device == &cpu_device();
+  passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {
+    return device.supports(op, inputs, outputs);
+  };
   if (options.dump != nullptr) {
     passes.dump = [&options](std::string_view pass, const std::string& text) {
       *options.dump << (pass == "before" ? "" : "after ") << pass << ":\n" << text << "\n";

@@ -41,7 +41,7 @@ core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* 
     changed = false;
     if (++account.rounds > most_rounds) throw GraphError("optimise: passes keep undoing each other's work");
     for (std::size_t i = 0; i < passes.size(); ++i) {
-      if (!selection.is_on(i) || seen[i] == draft.edits()) continue;
+      if (passes[i].run == nullptr || !selection.is_on(i) || seen[i] == draft.edits()) continue;
       const Clock::time_point began = Clock::now();
       const std::uint64_t before = draft.edits();
       const std::size_t size = draft.size();
@@ -63,6 +63,17 @@ core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* 
     }
   }
   core::Graph done = draft.finish();
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    if (passes[i].rebuild == nullptr || !selection.is_on(i)) continue;
+    const Clock::time_point began = Clock::now();
+    const std::size_t size = done.nodes().size();
+    PassSummary& summary = account.passes[i];
+    done = passes[i].rebuild(std::move(done), options, summary.rules);
+    ++summary.runs;
+    if (done.nodes().size() < size) summary.nodes_removed += size - done.nodes().size();
+    summary.milliseconds += milliseconds_since(began);
+    if (options.dump && !summary.rules.empty()) options.dump(passes[i].name, core::to_text(done));
+  }
   account.nodes_after = done.nodes().size();
   account.milliseconds = milliseconds_since(start);
   if (report != nullptr) *report = std::move(account);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,10 @@ struct PassOptions {
   std::function<std::vector<core::Array>(core::Graph)> evaluate = nullptr;
   /// Bytes that a folded constant may have, unless it is no larger than what it is computed from.
   std::size_t fold_limit = std::size_t{1} << 20;
+  /// Whether the device itself runs an operator on these types, so that it can stand in a fused group. Without it, all.
+  std::function<bool(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs)> supports = nullptr;
+  /// Whether the device runs groups that end in a reduction.
+  bool folds = false;
   /// Told the graph's text as it came ("before"), and after each run of a pass that changed it.
   std::function<void(std::string_view pass, const std::string& text)> dump = nullptr;
 };

@@ -37,8 +37,10 @@ class PassContext {
 struct Pass {
   std::string_view name;
   std::string_view doc;
-  void (*run)(PassContext& context);
+  void (*run)(PassContext& context) = nullptr;
   bool on = true;
+  /// Passes without `run` make a new graph, once, after all others are done.
+  core::Graph (*rebuild)(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules) = nullptr;
 };
 
 /// All passes in the order in which they run.
@@ -47,5 +49,6 @@ std::span<const Pass> pass_table();
 // Each stands in the file of its name.
 void remove_dead_code(PassContext& context);
 void merge_common_subexpressions(PassContext& context);
+core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules);
 
 }  // namespace tyto::optimiser

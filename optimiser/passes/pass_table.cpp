@@ -7,6 +7,7 @@ std::span<const Pass> pass_table() {
   static constexpr Pass passes[] = {
       {"dead_code", "Removes what no output, update or effect needs.", remove_dead_code},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
+      {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, false, fuse_groups},
   };
   return passes;
 }

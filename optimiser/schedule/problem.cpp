@@ -132,7 +132,8 @@ class Maker {
   bool may_take(const GraphNode& node, std::span<const Port> inputs, std::uint32_t storage) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (storages_.of(inputs[i]) != storage) continue;
-      if (!optimiser::may_write_over(graph_, node, i, storages_.view(inputs[i]), storages_.bytes(storage)))
+      if (!optimiser::may_write_over(graph_, node, node.first_result, i, storages_.view(inputs[i]),
+                                     storages_.bytes(storage)))
         return false;
     }
     return true;

@@ -75,7 +75,8 @@ Lives lives_of(const core::Graph& graph, std::span<const std::uint32_t> order,
         const std::uint32_t candidate = out.of_port[inputs[k]];
         if (candidate == Lives::none || out.list[candidate].last != i) continue;
         const core::View seen = core::View::dense(graph.type(inputs[k]).shape);
-        if (may_write_over(graph, node, k, seen, static_cast<std::size_t>(out.list[candidate].bytes))) life = candidate;
+        if (may_write_over(graph, node, port, k, seen, static_cast<std::size_t>(out.list[candidate].bytes)))
+          life = candidate;
       }
       if (life == Lives::none) life = make(port, i);
       join(port, life);

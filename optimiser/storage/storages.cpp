@@ -35,15 +35,16 @@ Targets choose_targets(const core::Graph& graph, bool outputs_in_place) {
   return targets;
 }
 
-bool may_write_over(const core::Graph& graph, const GraphNode& node, std::size_t slot, const View& input_view,
-                    std::size_t storage_bytes) {
+bool may_write_over(const core::Graph& graph, const GraphNode& node, Port result, std::size_t slot,
+                    const View& input_view, std::size_t storage_bytes) {
   const core::InPlace rule = core::definition(node.op).in_place;
-  if (rule == core::InPlace::none || node.result_count != 1) return false;
+  if (rule == core::InPlace::none) return false;
   if (rule == core::InPlace::first_input && slot != 0) return false;
+  // A group that folds gives fewer elements than it reads.
+  if (node.op == OpId::fused && !std::get<core::FusedAttributes>(*node.attributes).axes.empty()) return false;
   const Port input = graph.inputs_of(node)[slot];
-  return storage_bytes == bytes_of(graph, node.first_result) &&
-         graph.type(input).shape == graph.type(node.first_result).shape && core::is_dense(input_view) &&
-         input_view.offset == 0;
+  return storage_bytes == bytes_of(graph, result) && graph.type(input).shape == graph.type(result).shape &&
+         core::is_dense(input_view) && input_view.offset == 0;
 }
 
 Storages::Storages(const core::Graph& graph, bool outputs_in_place)

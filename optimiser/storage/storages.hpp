@@ -23,11 +23,11 @@ struct Targets {
 /// inputs, new values of states and outputs listed twice are copied there at the end of the run.
 Targets choose_targets(const core::Graph& graph, bool outputs_in_place = true);
 
-/// Whether the only result of a node may be written over input `slot`, as far as that does not depend on the order:
-/// element i of the result needs only element i of the input, or the input is the first, of which a part is replaced;
-/// and the input fills its storage. What remains to be seen is that nobody reads the storage afterwards and that every
-/// other slot that lies there may be written over, too.
-bool may_write_over(const core::Graph& graph, const core::GraphNode& node, std::size_t slot,
+/// Whether a result of a node may be written over input `slot`, as far as that does not depend on the order: element i
+/// of the result needs only element i of the input, or the input is the first, of which a part is replaced; and the
+/// input fills its storage. What remains to be seen is that nobody reads the storage afterwards, that every other slot
+/// that lies there may be written over, too, and that no other result of the node lies there.
+bool may_write_over(const core::Graph& graph, const core::GraphNode& node, core::Port result, std::size_t slot,
                     const core::View& input_view, std::size_t storage_bytes);
 
 /// Where the bytes of a storage come from. Only planned ones take room in the arena.

@@ -1,6 +1,7 @@
 // The element-wise family: each operator, cast and copy as a tile program of one instruction.
 #include <array>
 
+#include "devices/cpu/elementwise/domains.hpp"
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/kernels.hpp"
@@ -11,23 +12,6 @@ namespace {
 
 using core::Domain;
 using core::OpId;
-
-constexpr Domain domains[elementwise_count] = {
-#define TYTO_UNARY(name, domain, ...) Domain::domain,
-#define TYTO_BINARY(name, domain, ...) Domain::domain,
-#define TYTO_TERNARY(name, domain, ...) Domain::domain,
-#include "tyto/ops/elementwise.def"
-#undef TYTO_UNARY
-#undef TYTO_BINARY
-#undef TYTO_TERNARY
-};
-
-/// Bools are bytes to the operators that leave them bools, and integers to the others.
-DType working_type(Domain domain, DType type) {
-  if (domain == Domain::logical) return DType::boolean;
-  const bool as_bytes = domain == Domain::bitwise || domain == Domain::selection;
-  return type == DType::boolean && as_bytes ? DType::boolean : compute_type(type);
-}
 
 TileProgram program_of(const core::Step& step) {
   TileProgram program;
@@ -41,7 +25,7 @@ TileProgram program_of(const core::Step& step) {
     program.output(program.apply(OpId::cast, to, {program.input(0, from)}), 0);
     return program;
   }
-  const Domain domain = domains[static_cast<std::size_t>(step.op)];
+  const Domain domain = domain_of(step.op);
   std::array<TileProgram::Register, 3> operands{};
   const DType type = working_type(domain, step.inputs.back().dtype);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -36,7 +36,7 @@ bool bring_crossed_axis_inwards(std::span<core::View> views) {
 }  // namespace
 
 TileGeometry cut_into_tiles(std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
-                            std::int64_t tile) {
+                            std::int64_t tile, bool row_major) {
   std::vector<core::View> views;
   std::vector<std::ptrdiff_t> widths;
   for (const auto& operands : {inputs, outputs}) {
@@ -59,7 +59,7 @@ TileGeometry cut_into_tiles(std::span<const core::Operand> inputs, std::span<con
   for (core::View& view : views) view = core::permute(view, order);
   core::collapse(views);
 
-  const bool crossed = bring_crossed_axis_inwards(views);
+  const bool crossed = !row_major && bring_crossed_axis_inwards(views);
   const Shape& shape = views[0].shape;
   const std::size_t rank = shape.size();
   std::size_t inner_axes = 0;

@@ -52,8 +52,9 @@ struct TileGeometry {
   bool same_along_row(const Place& place) const { return tile_rows == 1 && place.column == 0; }
 };
 
-/// Axes are ordered by the first output's strides and merged; tiles have at most `tile` elements.
+/// Axes are ordered by the first output's strides and merged; tiles have at most `tile` elements. With `row_major`, the
+/// first output is dense and elements keep their order.
 TileGeometry cut_into_tiles(std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
-                            std::int64_t tile);
+                            std::int64_t tile, bool row_major = false);
 
 }  // namespace tyto::cpu

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "devices/cpu/elementwise/loop_calls.hpp"
 #include "devices/cpu/elementwise/tile_geometry.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/kernels.hpp"
@@ -24,40 +25,6 @@ constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16
 std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
 std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
 
-TileLoop find_loop(const TileLoops& loops, OpId op, DType type, DType result) {
-  if (op == OpId::cast) return loops.convert[index_of(type)][index_of(result)];
-  const auto i = static_cast<std::size_t>(op);
-  if (i >= elementwise_count) return nullptr;
-  switch (type) {
-    case DType::boolean: return loops.boolean[i];
-    case DType::i32: return loops.i32[i];
-    case DType::i64: return loops.i64[i];
-    case DType::f32: return loops.f32[i];
-    case DType::f64: return loops.f64[i];
-    default: return nullptr;
-  }
-}
-
-/// Rough nanoseconds an element on one thread, in f32; decides only whether threads are worth waking.
-double cost_of(OpId op) {
-  switch (op) {
-    case OpId::lgamma:
-    case OpId::digamma:
-    case OpId::trigamma: return 15;
-    case OpId::erfinv:
-    case OpId::dawsn:
-    case OpId::power: return 2;
-    case OpId::floor_divide:
-    case OpId::remainder:
-    case OpId::fmod:
-    case OpId::divide:
-    case OpId::sqrt:
-    case OpId::rsqrt:
-    case OpId::reciprocal: return 0.3;
-    default: return op >= OpId::cbrt && op <= OpId::dawsn && op != OpId::relu ? 0.5 : 0.03;
-  }
-}
-
 /// Elements of an input brought into a tile before the instructions run.
 struct Load {
   enum class Form : std::uint8_t {
@@ -69,6 +36,7 @@ struct Load {
   Form form = Form::direct;
   bool once = false;     // the same in all tiles
   bool per_row = false;  // the same along a row: one element repeated
+  bool number = false;   // one element repeated everywhere
   std::uint16_t value = 0;
   std::uint16_t operand = 0;
   std::uint32_t staging = 0;  // where it is gathered before it is converted
@@ -118,7 +86,8 @@ struct Prepared {
   std::vector<std::uint32_t> tiles;  // by register: its tile's offset in the thread's memory, or elsewhere
   std::size_t inputs = 0;
   std::size_t memory = 0;
-  double nanoseconds = 0;  // of the whole step on one thread
+  std::size_t output_width = 0;  // bytes of an element of the first output
+  double nanoseconds = 0;        // of the whole step on one thread
 
   const Place& place(const Load& load) const { return geometry.places[load.operand]; }
   const Place& place(const Store& store) const { return geometry.places[inputs + store.operand]; }
@@ -169,89 +138,160 @@ void put(const Store& store, const Place& place, std::byte* to, const void* valu
   }
 }
 
-/// Runs a share of the tiles. Whatever it writes besides the outputs lies in its own frame.
-void walk(const Prepared& program, std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-          Range tiles) {
-  alignas(64) std::byte memory[tile_memory];
-  void* values[most_registers];
-  std::byte* starts[most_operands];  // of the operands
-  std::byte* places[most_operands];  // within the present outer index
-
-  const TileGeometry& geometry = program.geometry;
-  const std::size_t operands = geometry.places.size();
-  for (std::size_t i = 0; i < operands; ++i) {
-    const core::Address& address = i < program.inputs ? inputs[i] : outputs[i - program.inputs];
-    starts[i] = address.pointer() + geometry.places[i].start;
-  }
-  for (std::size_t i = 0; i < program.tiles.size(); ++i) {
-    if (program.tiles[i] != Prepared::elsewhere) values[i] = memory + program.tiles[i];
-  }
-  const Extent whole{geometry.tile_columns, geometry.tile_rows};
-  for (const Constant& constant : program.constants) {
-    constant.fill(values[constant.value], &constant.bits, 0, whole.count());
-  }
-
-  const std::int64_t column_tiles = geometry.column_tiles, row_tiles = geometry.row_tiles;
-  std::int64_t column_tile = 0, row_tile = 0, outer = 0;
-  if (tiles.begin != 0) {
-    column_tile = tiles.begin % column_tiles;
-    row_tile = tiles.begin / column_tiles % row_tiles;
-    outer = tiles.begin / (column_tiles * row_tiles);
-  }
-  const auto enter = [&](std::int64_t index) {
-    for (std::size_t i = 0; i < operands; ++i) places[i] = starts[i];
-    for (std::size_t axis = geometry.outer.size(); axis-- > 0;) {
-      const std::int64_t position = index % geometry.outer[axis];
-      index /= geometry.outer[axis];
-      for (std::size_t i = 0; i < operands; ++i) places[i] += position * geometry.places[i].outer[axis];
+/// Runs a program on one thread. Whatever it writes besides the outputs lies in its own frame.
+class TileRunner {
+ public:
+  TileRunner(const Prepared& program, std::span<const core::Address> inputs, std::span<const core::Address> outputs)
+      : program_(program), geometry_(program.geometry) {
+    for (std::size_t i = 0; i < operands(); ++i) {
+      const core::Address& address = i < program.inputs ? inputs[i] : outputs[i - program.inputs];
+      starts_[i] = address.pointer() + geometry_.places[i].start;
     }
-  };
-  const auto at = [&](std::size_t operand, const Place& place) {
-    return places[operand] + row_tile * geometry.tile_rows * place.row +
-           column_tile * geometry.tile_columns * place.column;
-  };
+    for (std::size_t i = 0; i < program.tiles.size(); ++i) {
+      if (program.tiles[i] != Prepared::elsewhere) values_[i] = memory_ + program.tiles[i];
+    }
+    for (const Constant& constant : program.constants) {
+      constant.fill(values_[constant.value], &constant.bits, 0, whole().count());
+    }
+  }
 
-  enter(outer);
-  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
-    const Extent extent{std::min(geometry.tile_columns, geometry.columns - column_tile * geometry.tile_columns),
-                        std::min(geometry.tile_rows, geometry.rows - row_tile * geometry.tile_rows)};
-    const bool first = tile == tiles.begin;
-    for (const Store& store : program.stores) {
+  /// Turns to an index of the outer axes.
+  void enter(std::int64_t index) {
+    for (std::size_t i = 0; i < operands(); ++i) places_[i] = starts_[i];
+    for (std::size_t axis = geometry_.outer.size(); axis-- > 0;) {
+      const std::int64_t position = index % geometry_.outer[axis];
+      index /= geometry_.outer[axis];
+      for (std::size_t i = 0; i < operands(); ++i) places_[i] += position * geometry_.places[i].outer[axis];
+    }
+  }
+
+  /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
+  /// a row, as long as tiles start where the geometry says; in tiles that start anywhere, numbers alone.
+  enum class Kept : std::uint8_t { nothing, numbers, all_but_rows, all };
+
+  /// The elements from (row, column) of the present outer index on.
+  void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept) {
+    const auto at = [&](std::size_t operand, const Place& place) {
+      return places_[operand] + row * place.row + column * place.column;
+    };
+    for (const Store& store : program_.stores) {
       if (store.form == Store::Form::direct) {
-        values[store.value] = at(program.inputs + store.operand, program.place(store));
+        values_[store.value] = at(program_.inputs + store.operand, program_.place(store));
       }
     }
-    for (const Load& load : program.loads) {
-      const Place& place = program.place(load);
+    for (const Load& load : program_.loads) {
+      const Place& place = program_.place(load);
       std::byte* from = at(load.operand, place);
       if (load.form == Load::Form::direct) {
-        values[load.value] = from;
-      } else if (load.once || load.per_row) {
-        if (first || (load.per_row && column_tile == 0)) {
-          fetch(load, place, from, values[load.value], memory, whole);
-        }
+        values_[load.value] = from;
+      } else if (kept >= Kept::all_but_rows && load.once) {
+        continue;
+      } else if (kept == Kept::all && load.per_row) {
+        continue;
+      } else if (kept == Kept::numbers && load.number) {
+        continue;
       } else {
-        fetch(load, place, from, values[load.value], memory, extent);
+        const bool wide = load.number || (kept_whole_ && (load.once || load.per_row));
+        fetch(load, place, from, values_[load.value], memory_, wide ? whole() : extent);
       }
     }
-    for (const Instruction& instruction : program.instructions) {
-      instruction.loop(values[instruction.result], values[instruction.a], values[instruction.b], values[instruction.c],
-                       extent.count());
+    for (const Instruction& instruction : program_.instructions) {
+      instruction.loop(values_[instruction.result], values_[instruction.a], values_[instruction.b],
+                       values_[instruction.c], extent.count());
     }
-    for (const Store& store : program.stores) {
+    for (const Store& store : program_.stores) {
       if (store.form == Store::Form::direct) continue;
-      const Place& place = program.place(store);
-      put(store, place, at(program.inputs + store.operand, place), values[store.value], memory, extent);
+      const Place& place = program_.place(store);
+      put(store, place, at(program_.inputs + store.operand, place), values_[store.value], memory_, extent);
     }
-    if (++column_tile == column_tiles) {
-      column_tile = 0;
-      if (++row_tile == row_tiles) {
-        row_tile = 0;
-        if (++outer < geometry.outer_count) enter(outer);
+  }
+
+  /// A share of the tiles as the geometry numbers them.
+  void run_tiles(Range tiles) {
+    kept_whole_ = true;
+    const std::int64_t column_tiles = geometry_.column_tiles, row_tiles = geometry_.row_tiles;
+    std::int64_t column_tile = tiles.begin % column_tiles;
+    std::int64_t row_tile = tiles.begin / column_tiles % row_tiles;
+    std::int64_t outer = tiles.begin / (column_tiles * row_tiles);
+    enter(outer);
+    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      const std::int64_t row = row_tile * geometry_.tile_rows, column = column_tile * geometry_.tile_columns;
+      const Extent extent{std::min(geometry_.tile_columns, geometry_.columns - column),
+                          std::min(geometry_.tile_rows, geometry_.rows - row)};
+      const Kept kept = tile == tiles.begin ? Kept::nothing : column_tile == 0 ? Kept::all_but_rows : Kept::all;
+      run(row, column, extent, kept);
+      if (++column_tile == column_tiles) {
+        column_tile = 0;
+        if (++row_tile == row_tiles) {
+          row_tile = 0;
+          if (++outer < geometry_.outer_count) enter(outer);
+        }
       }
     }
   }
+
+  /// Any elements by their numbers in row-major order.
+  void run_elements(Range elements) {
+    kept_whole_ = false;
+    const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
+    std::int64_t column = elements.begin % columns;
+    std::int64_t row = elements.begin / columns % rows;
+    std::int64_t outer = elements.begin / (columns * rows);
+    enter(outer);
+    for (std::int64_t at = elements.begin; at < elements.end;) {
+      const std::int64_t left = elements.end - at;
+      Extent extent{std::min({geometry_.tile_columns, columns - column, left}), 1};
+      if (extent.columns == columns) extent.rows = std::min({geometry_.tile_rows, rows - row, left / columns});
+      run(row, column, extent, at == elements.begin ? Kept::nothing : Kept::numbers);
+      at += static_cast<std::int64_t>(extent.count());
+      column += extent.columns;
+      if (column < columns) continue;
+      column = 0;
+      row += extent.rows;
+      if (row < rows) continue;
+      row = 0;
+      if (at < elements.end) enter(++outer);
+    }
+  }
+
+ private:
+  std::size_t operands() const { return geometry_.places.size(); }
+  Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
+
+  const Prepared& program_;
+  const TileGeometry& geometry_;
+  bool kept_whole_ = true;
+  alignas(64) std::byte memory_[tile_memory];
+  void* values_[most_registers];
+  std::byte* starts_[most_operands];  // of the operands
+  std::byte* places_[most_operands];  // within the present outer index
+};
+
+/// Runs a share of the tiles.
+void walk(const Prepared& program, std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+          Range tiles) {
+  TileRunner(program, inputs, outputs).run_tiles(tiles);
 }
+
+/// The only output of a program, computed range by range.
+class TileSource final : public ElementSource {
+ public:
+  explicit TileSource(Prepared program) : program_(std::move(program)) {}
+
+  double nanoseconds() const override { return program_.nanoseconds; }
+
+  void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const override {
+    if (elements.size() <= 0) return;
+    // Element 0 would lie where the range's first lies if the tensor were there as a whole.
+    const auto width = static_cast<std::uintptr_t>(program_.output_width);
+    const auto origin = reinterpret_cast<std::uintptr_t>(to) - static_cast<std::uintptr_t>(elements.begin) * width;
+    const core::Address output{reinterpret_cast<void*>(origin), 0};
+    TileRunner(program_, inputs, {&output, 1}).run_elements(elements);
+  }
+
+ private:
+  Prepared program_;
+};
 
 class TileKernel final : public core::Kernel {
  public:
@@ -317,9 +357,10 @@ class LoopKernel final : public core::Kernel {
 class Preparation {
  public:
   Preparation(const TileProgram& program, std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
-              const TileLoops& loops, std::int64_t tile)
-      : program_(program), inputs_(inputs), outputs_(outputs), loops_(loops) {
-    result_.geometry = cut_into_tiles(inputs, outputs, tile);
+              const TileLoops& loops, std::int64_t tile, bool row_major)
+      : program_(program), calls_(loop_calls(program, loops)), inputs_(inputs), outputs_(outputs), loops_(loops) {
+    result_.geometry = cut_into_tiles(inputs, outputs, tile, row_major);
+    result_.output_width = size_of(outputs[0].dtype);
     result_.inputs = inputs.size();
     result_.tiles.assign(program.registers.size(), Prepared::elsewhere);
     direct_.assign(program.registers.size(), false);
@@ -342,8 +383,8 @@ class Preparation {
 
   void find_last_uses() {
     last_use_.assign(program_.registers.size(), 0);
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
-      for (const TileProgram::Register operand : program_.instructions[i].operands) last_use_[operand] = i;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      for (const TileProgram::Register operand : calls_[i].operands) last_use_[operand] = i;
     }
     for (const TileProgram::Output& output : program_.outputs) last_use_[output.source] = never;
   }
@@ -366,8 +407,8 @@ class Preparation {
   /// output may lie.
   void choose_direct_outputs() {
     std::size_t last_memory_read = 0;
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
-      for (const TileProgram::Register operand : program_.instructions[i].operands) {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      for (const TileProgram::Register operand : calls_[i].operands) {
         if (direct_[operand]) last_memory_read = i;
       }
     }
@@ -376,9 +417,7 @@ class Preparation {
       const bool fits = stored == program_.registers[output.source] && !direct_[output.source] &&
                         result_.geometry.contiguous(output_place(output.operand), width_of(stored));
       bool free = false;
-      for (std::size_t i = last_memory_read; i < program_.instructions.size(); ++i) {
-        free |= program_.instructions[i].result == output.source;
-      }
+      for (std::size_t i = last_memory_read; i < calls_.size(); ++i) free |= calls_[i].result == output.source;
       // A plain copy gathers into the output.
       if (program_.instructions.empty() && program_.inputs.size() == 1 && program_.outputs.size() == 1) {
         free = !repeats(input_place(program_.inputs[0].operand));
@@ -452,6 +491,7 @@ class Preparation {
         load.form = load.convert != nullptr ? Load::Form::convert : Load::Form::direct;
       }
       load.once = load.form != Load::Form::direct && result_.geometry.same_in_all_tiles(place);
+      load.number = load.once && place.row == 0 && place.column == 0;
       load.per_row = load.form == Load::Form::gather && !load.once && repeats(place);
       if (!direct_[input.result]) give_tile(input.result);
       recycled_[input.result] = !direct_[input.result] && !load.once && !load.per_row;
@@ -460,27 +500,19 @@ class Preparation {
   }
 
   void place_instructions() {
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
-      const TileProgram::Instruction& instruction = program_.instructions[i];
-      const auto& operands = instruction.operands;
-      const DType type = program_.registers[operands[2]];
-      const DType to = program_.registers[instruction.result];
-      const TileLoop loop = find_loop(loops_, instruction.op, type, to);
-      if (loop == nullptr) {
-        throw DeviceError(
-            core::text("cpu: ", core::definition(instruction.op).name, " has no loop on ", name_of(type)));
-      }
-      for (const TileProgram::Register operand : operands) {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const LoopCall& call = calls_[i];
+      for (const TileProgram::Register operand : call.operands) {
         if (last_use_[operand] != i || !recycled_[operand]) continue;
         recycled_[operand] = false;
         spare_[width_index(program_.registers[operand])].push_back(result_.tiles[operand]);
       }
-      if (!direct_[instruction.result]) {
-        give_tile(instruction.result);
-        recycled_[instruction.result] = true;
+      if (!direct_[call.result]) {
+        give_tile(call.result);
+        recycled_[call.result] = true;
       }
-      result_.instructions.push_back({loop, instruction.result, operands[0], operands[1], operands[2]});
-      result_.nanoseconds += cost_of(instruction.op) * (size_of(type) == 8 ? 2 : 1);
+      result_.instructions.push_back({call.loop, call.result, call.operands[0], call.operands[1], call.operands[2]});
+      result_.nanoseconds += call.nanoseconds;
     }
   }
 
@@ -521,6 +553,7 @@ class Preparation {
   }
 
   const TileProgram& program_;
+  std::vector<LoopCall> calls_;
   std::span<const core::Operand> inputs_, outputs_;
   const TileLoops& loops_;
   Prepared result_;
@@ -558,27 +591,42 @@ std::shared_ptr<const core::Kernel> as_loop(const Prepared& prepared, std::span<
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& program,
-                                                         std::span<const core::Operand> inputs,
-                                                         std::span<const core::Operand> outputs,
-                                                         const KernelChoice& choice) {
+namespace {
+
+/// With tiles as long as the L1 cache lets them be.
+Prepared prepare(const TileProgram& program, std::span<const core::Operand> inputs,
+                 std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major) {
   if (program.registers.size() > most_registers || inputs.size() + outputs.size() > most_operands) {
     throw DeviceError(core::text("cpu: an element-wise program may have ", most_registers, " registers and ",
                                  most_operands, " operands, this one has ", program.registers.size(), " and ",
                                  inputs.size() + outputs.size()));
   }
+  // One loop passes nothing on to another, so that its tiles may be longer.
+  const bool one_loop = loop_calls(program, loops).size() <= 1;
+  for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
+    Preparation preparation(program, inputs, outputs, loops, tile, row_major);
+    if (preparation.result().memory <= tile_memory_wanted || tile <= shortest_tile) return preparation.result();
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& program,
+                                                         std::span<const core::Operand> inputs,
+                                                         std::span<const core::Operand> outputs,
+                                                         const KernelChoice& choice) {
   if (outputs[0].view.count() == 0) {
     return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
   }
-  const TileLoops& loops = tile_loops(choice.set());
-  for (std::int64_t tile = program.instructions.size() > 1 ? usual_tile : longest_tile;; tile /= 2) {
-    Preparation preparation(program, inputs, outputs, loops, tile);
-    Prepared& prepared = preparation.result();
-    if (prepared.memory > tile_memory_wanted && tile > shortest_tile) continue;
-    const int threads = choice.threads > 0 ? choice.threads : threads_for(prepared.nanoseconds);
-    if (auto loop = as_loop(prepared, inputs, outputs, threads)) return loop;
-    return std::make_shared<const TileKernel>(std::move(prepared), threads);
-  }
+  Prepared prepared = prepare(program, inputs, outputs, tile_loops(choice.set()), false);
+  const int threads = choice.threads > 0 ? choice.threads : threads_for(prepared.nanoseconds);
+  if (auto loop = as_loop(prepared, inputs, outputs, threads)) return loop;
+  return std::make_shared<const TileKernel>(std::move(prepared), threads);
+}
+
+std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
+                                                    const core::Operand& output, const KernelChoice& choice) {
+  return std::make_shared<const TileSource>(prepare(program, inputs, {&output, 1}, tile_loops(choice.set()), true));
 }
 
 }  // namespace tyto::cpu

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "devices/cpu/element_source.hpp"
 #include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/tile_program.hpp"
 #include "engine/core/device.hpp"
@@ -16,6 +17,10 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
                                                          std::span<const core::Operand> inputs,
                                                          std::span<const core::Operand> outputs,
                                                          const KernelChoice& choice = {});
+
+/// What a program computes, range by range: its only output is dense and nowhere as a whole. Nothing may be empty.
+std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
+                                                    const core::Operand& output, const KernelChoice& choice = {});
 
 /// The kernel of one element-wise operator, of `cast` or of `copy`: a program of at most one instruction.
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});

@@ -6,6 +6,7 @@
 
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
+#include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/walk.hpp"
 #include "devices/cpu/workspace.hpp"
 
@@ -116,7 +117,8 @@ Walk<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out
 
 class ReduceKernel final : public core::Kernel {
  public:
-  explicit ReduceKernel(const core::Step& step) {
+  explicit ReduceKernel(const core::Step& step, std::shared_ptr<const ElementSource> source = nullptr)
+      : source_(std::move(source)) {
     const core::Operand& x = step.inputs[0];
     const core::Operand& y = step.outputs[0];
     const Reduction reduction = reduction_of(step.op);
@@ -143,6 +145,13 @@ class ReduceKernel final : public core::Kernel {
     choose_groups();
     choose_pieces(static_cast<double>(extent_.count) * static_cast<double>(results_) * reduction.nanoseconds *
                   std::max(1.0, static_cast<double>(in_size_) / 4));
+    if (source_ == nullptr) return;
+    threads_ = std::max(threads_, threads_for(source_->nanoseconds()));
+    // One part of a line, or the rows that are folded together.
+    const std::int64_t across = group_ > 1 ? group_ * width_ : chunk_;
+    const auto bytes = static_cast<std::size_t>(std::max(source_part, source_rows * across) * in_size_);
+    if (bytes <= own_buffer) return;
+    produced_at_ = layout_.reserve_each(static_cast<std::size_t>(threads_), bytes, produced_stride_);
   }
 
   std::size_t workspace() const override { return layout_.bytes(); }
@@ -150,11 +159,16 @@ class ReduceKernel final : public core::Kernel {
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
     if (results_ == 0) return;
-    const std::byte* in = inputs[0].pointer();
     std::byte* out = outputs[0].pointer();
     std::byte* partials = pieces_ > 1 ? workspace.pointer() : nullptr;
     const std::int64_t blocks = outer_.count() * chunks_;
     run_team(threads_, [&](Team team) {
+      Elements in{source_ == nullptr ? inputs[0].pointer() : nullptr, inputs, nullptr};
+      alignas(64) std::byte buffer[own_buffer];
+      in.buffer = buffer;
+      if (produced_stride_ != 0) {
+        in.buffer = workspace.pointer() + produced_at_ + static_cast<std::size_t>(team.member) * produced_stride_;
+      }
       if (pieces_ == 1) {
         fold_blocks(in, out, share(blocks, team.member, team.size));
         return;
@@ -168,6 +182,21 @@ class ReduceKernel final : public core::Kernel {
   }
 
  private:
+  /// Elements of a line computed at once: as many as, or a multiple of as many as, all loops add up before they add to
+  /// the partial result, so that parts give the bits of the whole.
+  static constexpr std::int64_t source_part = 4096;
+  /// Rows that are folded together.
+  static constexpr std::int64_t source_rows = 32;
+  /// Bytes for computed elements in a thread's own frame; more than that is planned as workspace.
+  static constexpr std::size_t own_buffer = 32 * 1024;
+
+  /// Where elements come from: memory, or the source, through a buffer.
+  struct Elements {
+    const std::byte* memory;
+    std::span<const core::Address> inputs;
+    std::byte* buffer;
+  };
+
   // Columns are kept elements side by side that are folded together, row by row.
   void choose_columns(Axes& axes) {
     if (axes.kept.empty() || axes.folded.empty()) return;
@@ -223,13 +252,15 @@ class ReduceKernel final : public core::Kernel {
 
   /// Folds the elements with the given numbers, in the order of the walk, into `width` partial results, which have room
   /// for fold_columns.
-  void fold_range(const std::byte* in, Range elements, std::int64_t width, void* first, void* second) const {
-    if (group_ > 1 && elements.size() >= 4 * group_) return fold_groups(in, elements, width, first);
+  void fold_range(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first,
+                  void* second) const {
+    if (group_ > 1 && elements.size() >= 4 * group_) return fold_groups(in, origin, elements, width, first);
     rules_.start(first, second, width);
+    if (source_ != nullptr) return fold_produced(in, origin, elements, width, first, second);
     for (std::int64_t at = elements.begin; at < elements.end;) {
       const std::int64_t within = at % line_;
       const std::int64_t count = std::min(line_ - within, elements.end - at);
-      const std::byte* from = in + (around_.at(at / line_)[0] + within * line_stride_) * in_size_;
+      const std::byte* from = in.memory + (origin + around_.at(at / line_)[0] + within * line_stride_) * in_size_;
       const std::int64_t before = index_from_start_ ? at : at - elements.begin;
       if (in_columns_) {
         loops_.columns(from, count, line_stride_, width, column_stride_, first, second, before);
@@ -240,13 +271,56 @@ class ReduceKernel final : public core::Kernel {
     }
   }
 
-  void fold_groups(const std::byte* in, Range elements, std::int64_t width, void* first) const {
-    const std::byte* from = in + elements.begin * line_stride_ * in_size_;
+  /// The same of elements that are computed. They make a dense tensor, of which the folded axes are one.
+  void fold_produced(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first,
+                     void* second) const {
+    const auto produce = [&](std::int64_t begin, std::int64_t count, std::int64_t at) {
+      source_->produce(in.inputs, {begin, begin + count}, in.buffer + at * in_size_);
+    };
+    if (!in_columns_) {
+      for (std::int64_t at = elements.begin; at < elements.end; at += source_part) {
+        const std::int64_t count = std::min(source_part, elements.end - at);
+        produce(origin + at, count, 0);
+        loops_.line(in.buffer, count, 1, first, second, at - elements.begin);
+      }
+      return;
+    }
+    if (line_stride_ == 1) {  // short lines side by side, folded as columns
+      produce(origin, width * column_stride_, 0);
+      loops_.columns(in.buffer + elements.begin * in_size_, elements.size(), 1, width, column_stride_, first, second,
+                     0);
+      return;
+    }
+    for (std::int64_t at = elements.begin; at < elements.end; at += source_rows) {
+      const std::int64_t rows = std::min(source_rows, elements.end - at);
+      if (width == line_stride_) {
+        produce(origin + at * line_stride_, rows * width, 0);
+      } else {
+        for (std::int64_t row = 0; row < rows; ++row) produce(origin + (at + row) * line_stride_, width, row * width);
+      }
+      loops_.columns(in.buffer, rows, width, width, 1, first, second, at - elements.begin);
+    }
+  }
+
+  void fold_groups(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first) const {
     const std::int64_t rows = elements.size() / group_, rest = elements.size() % group_;
+    const std::int64_t begin = origin + elements.begin * line_stride_, row_size = line_stride_ * group_;
     rules_.start(first, nullptr, width * group_);
-    loops_.columns(from, rows, line_stride_ * group_, width * group_, column_stride_, first, nullptr, 0);
-    from += rows * group_ * line_stride_ * in_size_;
-    loops_.columns(from, rest, line_stride_, width, column_stride_, first, nullptr, 0);
+    if (source_ == nullptr) {
+      const std::byte* from = in.memory + begin * in_size_;
+      loops_.columns(from, rows, row_size, width * group_, column_stride_, first, nullptr, 0);
+      from += rows * row_size * in_size_;
+      loops_.columns(from, rest, line_stride_, width, column_stride_, first, nullptr, 0);
+    } else {
+      const auto fold = [&](std::int64_t at, std::int64_t count, std::int64_t step) {
+        source_->produce(in.inputs, {begin + at, begin + at + count * step}, in.buffer);
+        loops_.columns(in.buffer, count, step, step, 1, first, nullptr, 0);
+      };
+      for (std::int64_t row = 0; row < rows; row += source_rows) {
+        fold(row * row_size, std::min(source_rows, rows - row), row_size);
+      }
+      fold(rows * row_size, rest, width);
+    }
     for (std::int64_t group = 1; group < group_; ++group) {
       const std::byte* other =
           static_cast<const std::byte*>(first) + static_cast<std::size_t>(group * width) * rules_.first_size;
@@ -254,20 +328,19 @@ class ReduceKernel final : public core::Kernel {
     }
   }
 
-  void fold_blocks(const std::byte* in, std::byte* out, Range blocks) const {
+  void fold_blocks(const Elements& in, std::byte* out, Range blocks) const {
     alignas(64) double first[fold_columns], second[fold_columns];
-    outer_.each({blocks.begin / chunks_, (blocks.end + chunks_ - 1) / chunks_},
-                [&](std::int64_t index, const Walk<2>::Offsets& offsets) {
-                  const std::int64_t begin = std::max(blocks.begin - index * chunks_, std::int64_t{0});
-                  const std::int64_t end = std::min(blocks.end - index * chunks_, chunks_);
-                  for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-                    const Range columns = columns_of(chunk);
-                    fold_range(in + (offsets[0] + columns.begin * column_stride_) * in_size_, {0, extent_.count},
-                               columns.size(), first, second);
-                    rules_.finish(first, second, columns.size(), extent_,
-                                  out + (offsets[1] + columns.begin * column_out_) * out_size_, column_out_);
-                  }
-                });
+    outer_.each({blocks.begin / chunks_, (blocks.end + chunks_ - 1) / chunks_}, [&](std::int64_t index,
+                                                                                    const Walk<2>::Offsets& offsets) {
+      const std::int64_t begin = std::max(blocks.begin - index * chunks_, std::int64_t{0});
+      const std::int64_t end = std::min(blocks.end - index * chunks_, chunks_);
+      for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+        const Range columns = columns_of(chunk);
+        fold_range(in, offsets[0] + columns.begin * column_stride_, {0, extent_.count}, columns.size(), first, second);
+        rules_.finish(first, second, columns.size(), extent_,
+                      out + (offsets[1] + columns.begin * column_out_) * out_size_, column_out_);
+      }
+    });
   }
 
   void* first_of(std::byte* partials, std::int64_t unit) const {
@@ -277,12 +350,12 @@ class ReduceKernel final : public core::Kernel {
     return partials + second_at_ + static_cast<std::size_t>(unit * chunk_) * rules_.second_size;
   }
 
-  void fold_piece(const std::byte* in, std::byte* partials, std::int64_t unit) const {
+  void fold_piece(const Elements& in, std::byte* partials, std::int64_t unit) const {
     alignas(64) double first[fold_columns], second[fold_columns];
     const std::int64_t block = unit / pieces_;
     const Range columns = columns_of(block % chunks_);
     const std::int64_t offset = outer_.at(block / chunks_)[0] + columns.begin * column_stride_;
-    fold_range(in + offset * in_size_, share(extent_.count, unit % pieces_, pieces_), columns.size(), first, second);
+    fold_range(in, offset, share(extent_.count, unit % pieces_, pieces_), columns.size(), first, second);
     std::memcpy(first_of(partials, unit), first, static_cast<std::size_t>(columns.size()) * rules_.first_size);
     std::memcpy(second_of(partials, unit), second, static_cast<std::size_t>(columns.size()) * rules_.second_size);
   }
@@ -315,6 +388,8 @@ class ReduceKernel final : public core::Kernel {
   int threads_ = 1;
   WorkspaceLayout layout_;
   std::size_t first_at_ = 0, second_at_ = 0;
+  std::shared_ptr<const ElementSource> source_;  // null for elements in memory
+  std::size_t produced_at_ = 0, produced_stride_ = 0;
 };
 
 std::shared_ptr<const core::Kernel> prepare(const core::Step& step) { return std::make_shared<ReduceKernel>(step); }
@@ -327,5 +402,10 @@ constexpr KernelEntry entries[] = {{OpId::sum, prepare},    {OpId::prod, prepare
 }  // namespace
 
 std::span<const KernelEntry> reduce_kernels() { return entries; }
+
+std::shared_ptr<const core::Kernel> prepare_reduction(const core::Step& step,
+                                                      std::shared_ptr<const ElementSource> source) {
+  return std::make_shared<ReduceKernel>(step, std::move(source));
+}
 
 }  // namespace tyto::cpu

@@ -1,0 +1,3 @@
+// The hand-written chains compiled for the avx2 instruction set.
+#define TYTO_ISA avx2
+#include "bench/fused/chain_loops.inc"

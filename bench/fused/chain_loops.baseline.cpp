@@ -1,0 +1,3 @@
+// The hand-written chains compiled for the baseline instruction set.
+#define TYTO_ISA baseline
+#include "bench/fused/chain_loops.inc"

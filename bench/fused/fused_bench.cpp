@@ -1,0 +1,243 @@
+// Nanoseconds an element of fused groups, of their operators one by one, of one hand-written loop and of one Eigen
+// expression, in one run: fused_bench [LARGEST].
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bench/fused/chain_loops.hpp"
+#include "devices/cpu/device.hpp"
+#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/memory.hpp"
+#include "devices/cpu/threads.hpp"
+#include "optimiser/passes/fuse.hpp"
+
+namespace {
+
+using namespace tyto;
+using core::OpId;
+using core::Port;
+using cpu::InstructionSet;
+
+const bench::ChainLoops& chain_loops() {
+#if defined(TYTO_HAVE_X86_ISA)
+  if (cpu::instruction_set() == InstructionSet::avx512) return bench::avx512::chain_loops;
+  if (cpu::instruction_set() == InstructionSet::avx2) return bench::avx2::chain_loops;
+#endif
+  return bench::baseline::chain_loops;
+}
+
+const bench::ChainLoops* eigen_chains() {
+#if defined(TYTO_HAVE_X86_ISA)
+  if (cpu::instruction_set() == InstructionSet::avx512) return &bench::avx512::eigen_chains;
+#endif
+  return nullptr;
+}
+
+class Floats {
+ public:
+  explicit Floats(std::int64_t count)
+      : bytes_(static_cast<std::size_t>(count) * 4), memory_(static_cast<float*>(cpu::allocate_memory(bytes_))) {
+    for (std::int64_t i = 0; i < count; ++i) memory_[i] = static_cast<float>(i % 1000) * 0.001f + 0.01f;
+  }
+  Floats(const Floats&) = delete;
+  Floats& operator=(const Floats&) = delete;
+  ~Floats() { cpu::release_memory(memory_, bytes_); }
+  float* data() const { return memory_; }
+
+ private:
+  std::size_t bytes_;
+  float* memory_;
+};
+
+double seconds_of(const std::function<void()>& body, int times) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < times; ++i) body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Best seconds a call of each body; rounds alternate, so that all meet the same machine.
+std::vector<double> compare(const std::vector<std::function<void()>>& bodies) {
+  int times = 1;
+  while (seconds_of(bodies[0], times) < 2e-4) times *= 2;
+  std::vector<double> best(bodies.size(), 1e300);
+  const double once = seconds_of(bodies[0], times);
+  const int rounds = static_cast<int>(std::clamp(0.5 / once, 5.0, 60.0));
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < bodies.size(); ++i) best[i] = std::min(best[i], seconds_of(bodies[i], times) / times);
+  }
+  return best;
+}
+
+/// The nodes of a graph, each prepared and bound to memory of its own but for what is given.
+class Runner {
+ public:
+  Runner(const core::Graph& graph, const std::vector<float*>& inputs, const std::vector<float*>& outputs) {
+    places_.resize(graph.port_count());
+    for (std::size_t i = 0; i < inputs.size(); ++i) places_[graph.inputs()[i].port] = inputs[i];
+    for (std::size_t i = 0; i < outputs.size(); ++i) places_[graph.outputs()[i]] = outputs[i];
+    for (const core::GraphNode& node : graph.nodes()) {
+      if (node.op == OpId::read) continue;
+      if (node.op == OpId::reshape) {  // what a reduction's result is called outside its group
+        places_[graph.inputs_of(node)[0]] = places_[node.first_result];
+      }
+    }
+    for (const core::GraphNode& node : graph.nodes()) {
+      if (node.op == OpId::read || node.op == OpId::reshape) continue;
+      Call call;
+      std::vector<core::Operand> from, to;
+      const bool elementwise = core::definition(node.op).is(core::Traits::elementwise);
+      for (const Port port : graph.inputs_of(node)) {
+        core::View view = core::View::dense(graph.type(port).shape);
+        if (elementwise) view = core::broadcast_to(view, graph.type(node.first_result).shape);
+        from.push_back({DType::f32, view});
+        call.from.push_back({places_[port], 0});
+      }
+      for (Port port = node.first_result; port < node.first_result + node.result_count; ++port) {
+        to.push_back({DType::f32, core::View::dense(graph.type(port).shape)});
+        if (places_[port] == nullptr) {
+          own_.push_back(std::make_unique<Floats>(std::max<std::int64_t>(element_count(graph.type(port).shape), 1)));
+          places_[port] = own_.back()->data();
+          if (node.op == OpId::fill) {
+            *places_[port] =
+                static_cast<float>(std::get<core::RangeAttributes>(graph.attributes(node)).start.as_double());
+          }
+        }
+        call.to.push_back({places_[port], 0});
+      }
+      if (node.op == OpId::fill) continue;
+      call.kernel = cpu::device().prepare({node.op, &graph.attributes(node), from, to});
+      workspace_.resize(std::max(workspace_.size(), call.kernel->workspace() + 64));
+      calls_.push_back(std::move(call));
+    }
+  }
+
+  void operator()() {
+    void* start = workspace_.data();
+    std::size_t room = workspace_.size();
+    const core::Address workspace{room == 0 ? nullptr : std::align(64, 1, start, room), 0};
+    for (const Call& call : calls_) call.kernel->launch(call.from, call.to, workspace);
+  }
+
+ private:
+  struct Call {
+    std::shared_ptr<const core::Kernel> kernel;
+    std::vector<core::Address> from, to;
+  };
+  std::vector<float*> places_;
+  std::vector<std::unique_ptr<Floats>> own_;
+  std::vector<Call> calls_;
+  std::vector<std::byte> workspace_;
+};
+
+struct Chain {
+  core::GraphBuilder builder;
+  std::int64_t count;
+
+  Port input(const Shape& shape) {
+    return builder.add_input({DType::f32, shape, false},
+                             {.port = 0, .name = "x", .state = nullptr, .generator = false});
+  }
+  Port input() { return input({count}); }
+  Port number(double value) { return builder.add(OpId::fill, core::RangeAttributes{{}, DType::f32, value, 0}, {}); }
+  Port apply(OpId op, std::initializer_list<Port> inputs) { return builder.add(op, core::Attributes(), inputs); }
+};
+
+void report(const char* name, std::int64_t count, int threads, core::Graph graph, const std::vector<float*>& inputs,
+            const std::vector<float*>& outputs, const std::function<void(std::size_t, std::size_t)>& hand,
+            const std::function<void(std::size_t, std::size_t)>& eigen) {
+  cpu::set_threads(threads);
+  optimiser::PassOptions options;
+  options.folds = true;
+  auto plain = std::make_shared<Runner>(graph, inputs, outputs);
+  auto fused = std::make_shared<Runner>(optimiser::fuse(std::move(graph), options), inputs, outputs);
+  const auto dealt = [count, threads](const std::function<void(std::size_t, std::size_t)>& body) {
+    return [=] {
+      cpu::run_team(threads, [&](cpu::Team team) {
+        const cpu::Range mine = cpu::share(count, team.member, team.size, 64);
+        body(static_cast<std::size_t>(mine.begin), static_cast<std::size_t>(mine.size()));
+      });
+    };
+  };
+  std::vector<std::function<void()>> bodies{[fused] { (*fused)(); }, [plain] { (*plain)(); }, dealt(hand)};
+  if (eigen) bodies.push_back(dealt(eigen));
+  const std::vector<double> seconds = compare(bodies);
+  const double scale = 1e9 / static_cast<double>(count);
+  std::printf("%-28s %9lld %7d %9.4f %9.4f %9.4f %9.4f %9.2f %9.2f\n", name, static_cast<long long>(count), threads,
+              seconds[0] * scale, seconds[1] * scale, seconds[2] * scale, eigen ? seconds[3] * scale : 0.0,
+              seconds[0] / seconds[2], seconds[1] / seconds[0]);
+  std::fflush(stdout);
+}
+
+void run(std::int64_t count, int threads) {
+  const bench::ChainLoops& hand = chain_loops();
+  const bench::ChainLoops* eigen = eigen_chains();
+  const Floats a(count), b(count), c(count), x(count), y(count);
+  float result = 0;
+  using Part = std::function<void(std::size_t, std::size_t)>;
+  const auto with = [](const bench::ChainLoops* loops, auto body) {
+    return loops == nullptr ? Part() : Part([loops, body](std::size_t at, std::size_t n) { body(*loops, at, n); });
+  };
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input(), q = chain.input(), r = chain.input();
+    chain.builder.add_output(chain.apply(OpId::add, {chain.apply(OpId::multiply, {p, q}), r}));
+    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
+      loops.multiply_add(a.data() + at, b.data() + at, c.data() + at, y.data() + at, n);
+    };
+    report("a b + c", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {y.data()},
+           with(&hand, body), with(eigen, body));
+  }
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input(), q = chain.input(), r = chain.input(), v = chain.input();
+    const Port bent = chain.apply(OpId::tanh, {chain.apply(OpId::add, {chain.apply(OpId::multiply, {p, v}), q})});
+    const Port bell = chain.apply(OpId::exp, {chain.apply(OpId::negate, {chain.apply(OpId::square, {v})})});
+    chain.builder.add_output(chain.apply(OpId::add, {chain.apply(OpId::multiply, {bent, r}), bell}));
+    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
+      loops.tanh_chain(a.data() + at, b.data() + at, c.data() + at, x.data() + at, y.data() + at, n);
+    };
+    report("tanh(a x + b) c + exp(-x x)", count, threads, chain.builder.finish(),
+           {a.data(), b.data(), c.data(), x.data()}, {y.data()}, with(&hand, body), with(eigen, body));
+  }
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input(), q = chain.input();
+    const Port distance = chain.apply(OpId::square, {chain.apply(OpId::subtract, {p, q})});
+    chain.builder.add_output(chain.builder.add(OpId::sum, core::AxesAttributes{{0}, false}, {distance}));
+    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
+      result += static_cast<float>(loops.squared_distance(x.data() + at, a.data() + at, n));
+    };
+    report("sum((x - y)^2)", count, threads, chain.builder.finish(), {x.data(), a.data()}, {&result}, with(&hand, body),
+           with(eigen, body));
+  }
+  {
+    Chain chain{{}, count};
+    const Port w = chain.input(), s = chain.input(), g = chain.input();
+    const Port squares = chain.apply(OpId::add, {s, chain.apply(OpId::square, {g})});
+    const Port root = chain.apply(OpId::add, {chain.apply(OpId::sqrt, {squares}), chain.number(1e-8)});
+    const Port step = chain.apply(OpId::divide, {chain.apply(OpId::multiply, {chain.number(0.005), g}), root});
+    chain.builder.add_output(chain.apply(OpId::subtract, {w, step}));
+    chain.builder.add_output(squares);
+    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
+      loops.adagrad(a.data() + at, b.data() + at, c.data() + at, 0.005f, 1e-8f, n);
+    };
+    report("Adagrad", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {a.data(), b.data()},
+           with(&hand, body), with(eigen, body));
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::int64_t largest = count > 1 ? std::atoll(arguments[1]) : 50'000'000;
+  std::printf("%s, ns an element\n%-28s %9s %7s %9s %9s %9s %9s %9s %9s\n", cpu::name_of(cpu::instruction_set()),
+              "chain", "elements", "threads", "fused", "one by 1", "by hand", "Eigen", "f/hand", "gain");
+  for (const std::int64_t n : {10'000, 100'000, 1'000'000, 10'000'000, 50'000'000}) {
+    if (n > largest) break;
+    for (const int threads : {1, 2}) run(n, threads);
+  }
+}

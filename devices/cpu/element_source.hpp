@@ -1,0 +1,21 @@
+// Elements that are computed when they are asked for, in place of a tensor in memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "devices/cpu/threads.hpp"
+#include "engine/core/device.hpp"
+
+namespace tyto::cpu {
+
+class ElementSource {
+ public:
+  virtual ~ElementSource() = default;
+  /// Rough cost of all elements on one thread.
+  virtual double nanoseconds() const = 0;
+  /// Writes the elements with these numbers (in row-major order) to `to`, without gaps.
+  virtual void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const = 0;
+};
+
+}  // namespace tyto::cpu

@@ -1,0 +1,16 @@
+// Reductions of elements that are not in memory.
+#pragma once
+
+#include <memory>
+
+#include "devices/cpu/element_source.hpp"
+#include "engine/core/device.hpp"
+
+namespace tyto::cpu {
+
+/// The kernel of a sum, product or mean over neighbouring axes of a dense tensor whose elements `source` computes from
+/// the inputs given at launch. Gives the bits that reducing the tensor itself would.
+std::shared_ptr<const core::Kernel> prepare_reduction(const core::Step& step,
+                                                      std::shared_ptr<const ElementSource> source);
+
+}  // namespace tyto::cpu

@@ -1,0 +1,122 @@
+// The operator `fused`: a group of element-wise operators and reductions as one node. The graph optimiser makes it;
+// nobody writes it.
+#include <algorithm>
+
+#include "ops/define.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw GraphError(text("fused: ", why)); }
+
+bool may_fold(OpId op) { return op == OpId::sum || op == OpId::mean || op == OpId::prod; }
+
+/// Types of all values, which are checked on the way as the operators themselves would check them.
+std::vector<DType> value_types(const FusedAttributes& group, std::span<const TensorType> inputs) {
+  std::vector<DType> types;
+  for (const TensorType& input : inputs) types.push_back(input.dtype);
+  for (const FusedConstant& constant : group.program.constants) types.push_back(constant.dtype);
+  for (const FusedStep& step : group.program.steps) {
+    const OpDef& def = definition(step.op);
+    const bool fold = may_fold(step.op);
+    if (!def.is(Traits::elementwise) && step.op != OpId::cast && !fold) {
+      refuse(text(def.name, " cannot be a step: it is neither element-wise nor a sum, mean or product"));
+    }
+    std::vector<TensorType> operands;
+    for (int k = 0; k < def.max_inputs; ++k) {
+      const std::uint16_t operand = step.operands[static_cast<std::size_t>(k)];
+      if (operand >= types.size()) refuse(text(def.name, " reads value ", operand, ", which is not made before it"));
+      operands.push_back({types[operand], fold ? group.shape : Shape()});
+    }
+    if (step.op != OpId::cast) {
+      Attributes own = NoAttributes{};
+      if (fold) own = AxesAttributes{group.axes, true};
+      const DType type = def.infer(own, operands)[0].dtype;
+      if (type != step.dtype) refuse(text(def.name, " gives ", type, ", not ", step.dtype));
+    }
+    types.push_back(step.dtype);
+  }
+  return types;
+}
+
+std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& group = get<FusedAttributes>(attributes);
+  const FusedProgram& program = group.program;
+  if (inputs.size() != program.inputs) {
+    refuse(text("the program takes ", program.inputs, " inputs, given ", inputs.size()));
+  }
+  for (const TensorType& input : inputs) {
+    if (!broadcastable(input.shape, group.shape)) {
+      refuse(text("input ", input.shape, " does not broadcast to ", group.shape));
+    }
+  }
+  const std::vector<DType> types = value_types(group, inputs);
+  if (program.steps.empty() && !group.axes.empty()) refuse("it names axes but has no reduction to fold them");
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const bool is_result = i + 1 == program.steps.size() && !group.axes.empty() && program.outputs.size() == 1 &&
+                           program.outputs[0] + std::size_t{1} == program.values();
+    if (may_fold(program.steps[i].op) != is_result) {
+      refuse("a reduction is the last step and only result of a group that names axes, and of no other");
+    }
+  }
+  std::vector<TensorType> results;
+  for (const std::uint16_t output : program.outputs) {
+    if (output >= types.size()) refuse(text("result ", results.size(), " is value ", output, ", which nobody makes"));
+    results.push_back({types[output], reduced_shape(group.shape, group.axes, true)});
+  }
+  return results;
+}
+
+// Step by step, as if the group had never been formed.
+std::vector<Value> lower_fused(const Attributes& attributes, std::span<const Value> inputs) {
+  const auto& group = get<FusedAttributes>(attributes);
+  const FusedProgram& program = group.program;
+  std::vector<TensorType> types;
+  for (const Value& input : inputs) types.push_back({input.dtype(), input.shape()});
+  const std::vector<TensorType> wanted = infer_fused(attributes, types);
+  const auto stretched = [](const Value& value, const Shape& shape) {
+    return value.shape() == shape ? value : emit(OpId::broadcast_to, ListAttributes{shape}, {value});
+  };
+  std::vector<Value> values(inputs.begin(), inputs.end());
+  for (const FusedConstant& constant : program.constants) {
+    values.push_back(scalar_constant(constant.value, constant.dtype));
+  }
+  for (const FusedStep& step : program.steps) {
+    if (may_fold(step.op)) {
+      const Value whole = stretched(values[step.operands[0]], group.shape);
+      values.push_back(emit(step.op, AxesAttributes{group.axes, true}, {whole}));
+      continue;
+    }
+    Attributes own = NoAttributes{};
+    if (step.op == OpId::cast) own = CastAttributes{step.dtype};
+    std::vector<Value> operands;
+    for (int k = 0; k < definition(step.op).max_inputs; ++k) {
+      operands.push_back(values[step.operands[static_cast<std::size_t>(k)]]);
+    }
+    values.push_back(emit(step.op, std::move(own), operands));
+  }
+  std::vector<Value> results;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    results.push_back(stretched(values[program.outputs[i]], wanted[i].shape));
+  }
+  return results;
+}
+
+}  // namespace
+
+std::span<const OpDef> fused_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::fused,
+       .name = "fused",
+       .doc = "Element-wise operators and reductions as one, made by the optimiser after gradients were taken.",
+       .min_inputs = 0,
+       .max_inputs = 1 << 16,
+       .in_place = InPlace::same_index,
+       .infer = infer_fused,
+       .lower = lower_fused},
+  };
+  return rows;
+}
+
+}  // namespace tyto::core

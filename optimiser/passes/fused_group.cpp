@@ -1,0 +1,107 @@
+// Numbers values once all inputs and constants are known.
+#include "optimiser/passes/fused_group.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/core/device.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::FusedConstant;
+using core::OpId;
+using core::Port;
+
+template <class T>
+T first_element(const core::Array& array) {
+  T value;
+  const auto* memory = static_cast<const std::byte*>(array.buffer->memory());
+  std::memcpy(&value, memory + array.view.offset * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+std::optional<FusedConstant> number_in(const core::Array& array) {
+  if (array.view.rank() != 0 || !array.buffer->device()->properties().host_memory) return std::nullopt;
+  switch (array.dtype) {
+    case DType::boolean: return FusedConstant{first_element<std::uint8_t>(array) != 0, array.dtype};
+    case DType::i32: return FusedConstant{first_element<std::int32_t>(array), array.dtype};
+    case DType::i64: return FusedConstant{first_element<std::int64_t>(array), array.dtype};
+    case DType::f32: return FusedConstant{first_element<float>(array), array.dtype};
+    case DType::f64: return FusedConstant{first_element<double>(array), array.dtype};
+    default: return std::nullopt;
+  }
+}
+
+// Every type but bool expresses whole numbers so small.
+bool is_small_and_whole(const Scalar& value) {
+  const double number = value.as_double();
+  return number >= 0 && number <= 100 && number == static_cast<double>(static_cast<int>(number));
+}
+
+std::optional<FusedConstant> filled_with(const Scalar& value, DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return FusedConstant{value.as_double() != 0, dtype};
+    case DType::f32: return FusedConstant{static_cast<float>(value.as_double()), dtype};
+    case DType::f64: return FusedConstant{value.as_double(), dtype};
+    default: return is_small_and_whole(value) ? std::optional(FusedConstant{value.as_int(), dtype}) : std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<FusedConstant> number_of(const core::Graph& graph, Port port) {
+  const core::GraphNode& node = graph.nodes()[graph.producer(port)];
+  if (node.op == OpId::constant) return number_in(*graph.constant(port));
+  if (node.op != OpId::fill) return std::nullopt;
+  const auto& range = std::get<core::RangeAttributes>(graph.attributes(node));
+  return filled_with(range.start, range.dtype);
+}
+
+FusedGroup::Place FusedGroup::place_of(Port port) {
+  if (const auto found = values_.find(port); found != values_.end()) return found->second;
+  if (const auto number = number_of(graph_, port)) {
+    const auto found = std::find(constants_.begin(), constants_.end(), *number);
+    const Place place{Place::List::constants, static_cast<std::size_t>(found - constants_.begin())};
+    if (found == constants_.end()) constants_.push_back(*number);
+    values_.emplace(port, place);
+    return place;
+  }
+  const Place place{Place::List::inputs, inputs_.size()};
+  inputs_.push_back(port);
+  values_.emplace(port, place);
+  return place;
+}
+
+void FusedGroup::add_step(OpId op, Port result, std::span<const Port> operands) {
+  Step step{op, graph_.type(result).dtype, {}};
+  for (const Port operand : operands) step.operands.push_back(place_of(operand));
+  values_.emplace(result, Place{Place::List::steps, steps_.size()});
+  steps_.push_back(std::move(step));
+}
+
+core::FusedAttributes FusedGroup::attributes() const {
+  core::FusedAttributes group;
+  group.shape = shape_;
+  group.axes = axes_;
+  core::FusedProgram& program = group.program;
+  program.inputs = static_cast<std::uint16_t>(inputs_.size());
+  program.constants = constants_;
+  const auto number = [&](const Place& place) {
+    std::size_t value = place.at;
+    if (place.list != Place::List::inputs) value += inputs_.size();
+    if (place.list == Place::List::steps) value += constants_.size();
+    return static_cast<std::uint16_t>(value);
+  };
+  for (const Step& step : steps_) {
+    core::FusedStep& made = program.steps.emplace_back();
+    made.op = step.op;
+    made.dtype = step.dtype;
+    for (std::size_t k = 0; k < step.operands.size(); ++k) made.operands[k] = number(step.operands[k]);
+  }
+  for (const Port port : outputs_) program.outputs.push_back(number(values_.at(port)));
+  return group;
+}
+
+}  // namespace tyto::optimiser

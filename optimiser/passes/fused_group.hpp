@@ -1,0 +1,55 @@
+// A fused program in the making: ports of the graph become its values, numbers become constants.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/core/graph.hpp"
+
+namespace tyto::optimiser {
+
+/// The number that a port holds in every element, if that is known now and its type can express it exactly.
+std::optional<core::FusedConstant> number_of(const core::Graph& graph, core::Port port);
+
+/// Steps are added in an order in which operands precede them; a port that no step made becomes an input or a constant.
+class FusedGroup {
+ public:
+  FusedGroup(const core::Graph& graph, const Shape& shape) : graph_(graph), shape_(shape) {}
+
+  /// Whether a step made this port.
+  bool holds(core::Port port) const { return values_.contains(port); }
+  void add_step(core::OpId op, core::Port result, std::span<const core::Port> operands);
+  /// Says that the last step is a reduction over these axes.
+  void fold_over(const IntList& axes) { axes_ = axes; }
+  void add_output(core::Port port) { outputs_.push_back(port); }
+
+  std::span<const core::Port> inputs() const { return inputs_; }
+  core::FusedAttributes attributes() const;
+
+ private:
+  /// Which list a value stands in, and where.
+  struct Place {
+    enum class List : std::uint8_t { inputs, constants, steps } list;
+    std::size_t at;
+  };
+  struct Step {
+    core::OpId op;
+    DType dtype;
+    std::vector<Place> operands;
+  };
+
+  Place place_of(core::Port port);
+
+  const core::Graph& graph_;
+  Shape shape_;
+  IntList axes_;
+  std::vector<core::Port> inputs_;
+  std::vector<core::FusedConstant> constants_;
+  std::vector<Step> steps_;
+  std::vector<core::Port> outputs_;
+  std::unordered_map<core::Port, Place> values_;
+};
+
+}  // namespace tyto::optimiser

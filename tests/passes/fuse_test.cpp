@@ -1,0 +1,463 @@
+// Which nodes fusion puts together, which it must not, and that a group gives the bits that its members gave.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "engine/run/devices.hpp"
+#include "optimiser/passes/fuse.hpp"
+#include "tests/passes/sketch.hpp"
+#include "tyto/nn.hpp"
+#include "tyto/tyto.hpp"
+
+using namespace tyto;
+using namespace tyto::testing;
+using core::OpId;
+using core::Port;
+
+namespace {
+
+const core::FusedProgram& program_of(const core::Graph& graph, std::size_t which = 0) {
+  for (const core::GraphNode& node : graph.nodes()) {
+    if (node.op == OpId::fused && which-- == 0) return std::get<core::FusedAttributes>(*node.attributes).program;
+  }
+  throw GraphError("no such group");
+}
+
+void check_same(const core::Graph& plain, const core::Graph& fused) {
+  CHECK(agree(results_of(plain), results_of(fused)));
+}
+
+}  // namespace
+
+TEST_CASE("a chain of element-wise nodes becomes one node") {
+  Sketch s;
+  const Port x = s.input({5, 7});
+  const Port row = s.input({7});
+  const Port sum = s.add(OpId::add, {s.add(OpId::multiply, {x, s.number(0.5)}), row});
+  const core::Graph plain = s.graph({s.add(OpId::tanh, {sum})});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::fused) == 1);
+  CHECK(fused.nodes().size() == 3);
+  CHECK(core::to_string(program_of(fused)) == "v0=multiply(x0,0.5); v1=add(v0,x1); v2=tanh(v1) -> v2");
+  check_same(plain, fused);
+}
+
+TEST_CASE("a stretched tensor is read as it is, and the stretching goes") {
+  Sketch s;
+  const Port x = s.input({5, 7});
+  const Port row = s.input({7});
+  const Port wide = s.add(OpId::broadcast_to, {row}, core::ListAttributes{{5, 7}});
+  const core::Graph plain = s.graph({s.add(OpId::exp, {s.add(OpId::subtract, {x, wide})})});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::broadcast_to) == 0);
+  CHECK(count(fused, OpId::fused) == 1);
+  check_same(plain, fused);
+}
+
+TEST_CASE("values that are read outside are results of the group, in the order of their nodes") {
+  Sketch s;
+  const Port x = s.input({6});
+  const Port a = s.add(OpId::exp, {x});
+  const Port b = s.add(OpId::add, {a, x});
+  const Port c = s.add(OpId::square, {b});
+  const core::Graph plain = s.graph({c, a});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(core::to_string(program_of(fused)) == "v0=exp(x0); v1=add(v0,x0); v2=square(v1) -> v0,v2");
+  check_same(plain, fused);
+}
+
+TEST_CASE("a lone node, other shapes and other operators are left alone") {
+  Sketch s;
+  const Port x = s.input({4, 4});
+  const Port lone = s.add(OpId::exp, {x});
+  const Port product = s.add(OpId::matmul, {lone, lone});
+  const Port small = s.add(OpId::exp, {s.add(OpId::sum, {product}, core::AxesAttributes{{0}, false})});
+  const core::Graph plain = s.graph({small});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::fused) == 0);
+  CHECK(fused.nodes().size() == plain.nodes().size());
+}
+
+TEST_CASE("a group never waits for itself: what reads it through another node stays outside") {
+  Sketch s;
+  const Port x = s.input({4, 4});
+  const Port a = s.add(OpId::exp, {x});
+  const Port b = s.add(OpId::square, {a});
+  const Port product = s.add(OpId::matmul, {b, b});
+  // Reads the group directly and through the product.
+  const Port c = s.add(OpId::add, {a, product});
+  const Port d = s.add(OpId::multiply, {c, b});
+  const core::Graph plain = s.graph({d});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::fused) == 2);
+  check_same(plain, fused);
+}
+
+TEST_CASE("a group that only one later node reads joins it across the nodes between") {
+  Sketch s;
+  const Port x = s.input({4, 4});
+  const Port scaled = s.add(OpId::multiply, {x, s.number(3)});
+  const Port product = s.add(OpId::matmul, {x, x});
+  const Port bent = s.add(OpId::tanh, {product});
+  const core::Graph plain = s.graph({s.add(OpId::add, {bent, scaled})});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::fused) == 1);
+  CHECK(program_of(fused).steps.size() == 3);
+  check_same(plain, fused);
+}
+
+TEST_CASE("a cheap function of one tensor is computed by each group that reads it") {
+  Sketch s;
+  const Port x = s.input({4, 4});
+  const Port minus = s.add(OpId::negate, {x});
+  const Port left = s.add(OpId::exp, {s.add(OpId::exp, {minus})});
+  const Port product = s.add(OpId::matmul, {left, left});
+  const Port right = s.add(OpId::add, {s.add(OpId::exp, {product}), minus});
+  const core::Graph plain = s.graph({right});
+  optimiser::FuseCounts counts;
+  const core::Graph fused = optimiser::fuse(plain, {}, &counts);
+  CHECK(counts.repeated == 1);
+  CHECK(program_of(fused, 0).outputs.size() == 1);
+  CHECK(program_of(fused, 1).steps.size() == 3);
+  check_same(plain, fused);
+}
+
+TEST_CASE("a cheap function is stored when it is an output, when it is smaller than its operand, or not cheap") {
+  for (const int variant : {0, 1, 2}) {
+    CAPTURE(variant);
+    Sketch s;
+    const Port x = s.input({4, 4});
+    const Port shared = variant == 0   ? s.add(OpId::negate, {x})
+                        : variant == 1 ? s.add(OpId::greater, {x, s.number(0)})
+                                       : s.add(OpId::exp, {x});
+    const auto use = [&](Port by) {
+      if (variant == 1) return s.add(OpId::where, {shared, by, s.number(0)});
+      return s.add(OpId::add, {by, shared});
+    };
+    const Port left = use(s.add(OpId::exp, {x}));
+    const Port right = use(s.add(OpId::tanh, {s.add(OpId::matmul, {left, left})}));
+    const core::Graph plain = variant == 0 ? s.graph({right, shared}) : s.graph({right});
+    optimiser::FuseCounts counts;
+    check_same(plain, optimiser::fuse(plain, {}, &counts));
+    CHECK(counts.repeated == 0);
+  }
+}
+
+TEST_CASE("random nodes are not drawn again by a group") {
+  Sketch s;
+  const Port key = s.constant({7, 9}, {2}, DType::i64);
+  const Port noise = s.add(OpId::random_uniform, {key}, core::RandomAttributes{{16}, DType::f32, 0, 0, 1});
+  const Port a = s.add(OpId::exp, {noise});
+  const core::Graph plain = s.graph({s.add(OpId::subtract, {a, noise}), s.add(OpId::add, {noise, noise})});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::random_uniform) == 1);
+  check_same(plain, fused);
+}
+
+TEST_CASE("states exchanged by two updates are exchanged when both new values come from one group") {
+  core::GraphBuilder builder;
+  const core::TensorType type{DType::f32, {8}, false};
+  const Port a = builder.add_input(type, {.port = 0, .name = "a", .state = nullptr, .generator = false});
+  const Port b = builder.add_input(type, {.port = 0, .name = "b", .state = nullptr, .generator = false});
+  const Port sum = builder.add(OpId::add, core::Attributes(), {a, b});
+  const Port next_a = builder.add(OpId::subtract, core::Attributes(), {sum, a});
+  const Port next_b = builder.add(OpId::subtract, core::Attributes(), {sum, b});
+  builder.add_update(0, next_a);
+  builder.add_update(1, next_b);
+  builder.add_output(builder.add(OpId::multiply, core::Attributes(), {next_a, next_b}));
+  const core::Graph plain = builder.finish();
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::fused) == 1);
+  CHECK(fused.updates().size() == 2);
+  check_same(plain, fused);
+}
+
+TEST_CASE("a group keeps to the operands that a kernel holds") {
+  Sketch s;
+  std::vector<Port> inputs;
+  for (int i = 0; i < 60; ++i) inputs.push_back(s.input({9}));
+  Port sum = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) sum = s.add(OpId::add, {sum, inputs[i]});
+  for (int i = 0; i < 200; ++i) sum = s.add(OpId::sin, {sum});
+  const core::Graph plain = s.graph({sum});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::add) == 0);
+  CHECK(count(fused, OpId::sin) == 0);
+  CHECK(count(fused, OpId::fused) < 12);
+  check_same(plain, fused);
+}
+
+TEST_CASE("fusing twice changes nothing the second time") {
+  Sketch s;
+  const Port x = s.input({4, 4});
+  const Port y = s.add(OpId::exp, {s.add(OpId::negate, {x})});
+  const core::Graph once = optimiser::fuse(s.graph({s.add(OpId::matmul, {y, y})}));
+  optimiser::FuseCounts counts;
+  const core::Graph twice = optimiser::fuse(once, {}, &counts);
+  CHECK(counts.groups == 0);
+  CHECK(twice.nodes().size() == once.nodes().size());
+}
+
+TEST_CASE("the pass runs when it is switched on") {
+  Sketch s;
+  const Port x = s.input({4, 4});
+  const core::Graph plain = s.graph({s.add(OpId::exp, {s.add(OpId::negate, {x})})});
+  PassReport report;
+  CHECK(count(optimised(plain, "+fuse", &report), OpId::fused) == 1);
+  CHECK(report.fired("groups") == 1);
+  CHECK(report.fired("members") == 2);
+  CHECK(count(optimised(plain, ""), OpId::fused) == 0);
+}
+
+namespace {
+
+/// Programs that hit every operator and element type: each operand is brought to the type its operator asks for.
+class RandomGraph {
+ public:
+  RandomGraph(std::uint64_t seed, const Shape& shape) : random_(seed), shape_(shape) {}
+
+  core::Graph make(std::size_t nodes) {
+    const std::size_t rank = shape_.size();
+    for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32, DType::u8}) {
+      ports_.push_back(input(shape_, type));
+    }
+    Shape row = shape_, column = shape_;
+    row[0] = 1;
+    column[rank - 1] = 1;
+    ports_.push_back(input(row, any_type()));
+    ports_.push_back(input(column, any_type()));
+    ports_.push_back(input({shape_[rank - 1]}, any_type()));
+    ports_.push_back(input({}, any_type()));
+    // The same shape along other strides.
+    IntList order, turned;
+    for (std::size_t i = rank; i-- > 0;) {
+      order.push_back(static_cast<std::int64_t>(i));
+      turned.push_back(shape_[i]);
+    }
+    const Port crossed = input(turned, any_type());
+    ports_.push_back(builder_.add(OpId::transpose, core::ListAttributes{order}, {crossed}));
+    for (std::size_t i = 0; i < nodes; ++i) ports_.push_back(node());
+    for (std::size_t i = 0; i < 3; ++i) builder_.add_output(pick());
+    builder_.add_output(ports_.back());
+    return builder_.finish();
+  }
+
+ private:
+  std::size_t below(std::size_t limit) { return static_cast<std::size_t>(random_() % limit); }
+  DType any_type() { return static_cast<DType>(below(dtype_count)); }
+  Port pick() { return ports_[below(ports_.size())]; }
+  Port input(const Shape& shape, DType type) {
+    return builder_.add_input({type, shape, false}, {.port = 0, .name = "x", .state = nullptr, .generator = false});
+  }
+  DType type_of(Port port) const { return builder_.graph().type(port).dtype; }
+  Port as(Port port, DType type) {
+    return type_of(port) == type ? port : builder_.add(OpId::cast, core::CastAttributes{type}, {port});
+  }
+  Port number(DType type) {
+    const auto value = static_cast<std::int64_t>(below(5));
+    const Scalar scalar = is_floating(type) ? Scalar(static_cast<double>(value) * 0.5) : Scalar(value);
+    return builder_.add(OpId::fill, core::RangeAttributes{{}, type, scalar, 0}, {});
+  }
+
+  Port node() {
+    if (below(8) == 0) return as(pick(), any_type());
+    const core::OpDef& def = core::op_table()[below(elementwise_count())];
+    const Port leader = pick();
+    DType type = type_of(leader);
+    switch (def.domain) {
+      case core::Domain::floating: type = is_floating(type) ? type : DType::f32; break;
+      case core::Domain::arithmetic: type = type == DType::boolean ? DType::i16 : type; break;
+      case core::Domain::logical: type = DType::boolean; break;
+      case core::Domain::bitwise: type = is_floating(type) ? DType::i64 : type; break;
+      case core::Domain::shift: type = is_integer(type) ? type : DType::i32; break;
+      default: break;
+    }
+    std::vector<Port> operands{as(leader, type)};
+    while (operands.size() < static_cast<std::size_t>(def.max_inputs)) {
+      operands.push_back(below(4) == 0 ? number(type) : as(pick(), type));
+    }
+    if (def.domain == core::Domain::selection) operands[0] = as(pick(), DType::boolean);
+    return builder_.add(def.id, nullptr, operands);
+  }
+
+  static std::size_t elementwise_count() {
+    std::size_t count = 0;
+    for (const core::OpDef& def : core::op_table()) count += def.is(core::Traits::elementwise) ? 1 : 0;
+    return count;
+  }
+
+  std::mt19937_64 random_;
+  Shape shape_;
+  core::GraphBuilder builder_;
+  std::vector<Port> ports_;
+};
+
+}  // namespace
+
+TEST_CASE("groups of any operators on any types give the bits of the operators one by one") {
+  std::vector<bool> met(core::op_count, false);
+  std::size_t groups = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Shape shapes[] = {{5, 7}, {3, 300}, {2, 3, 19}, {40, 9}, {1, 1}, {0, 4}};
+    const core::Graph plain = RandomGraph(seed, shapes[seed % 6]).make(2 + seed % 40);
+    optimiser::FuseCounts counts;
+    const core::Graph fused = optimiser::fuse(plain, {}, &counts);
+    groups += counts.groups;
+    for (std::size_t i = 0; i < counts.groups; ++i) {
+      for (const core::FusedStep& step : program_of(fused, i).steps) met[static_cast<std::size_t>(step.op)] = true;
+    }
+    // No negative inputs: some are of unsigned types.
+    CHECK(agree(results_of(plain, 0, 3), results_of(fused, 0, 3)));
+  }
+  CHECK(groups > 300);
+  for (const core::OpDef& def : core::op_table()) {
+    if (!def.is(core::Traits::elementwise)) continue;
+    CAPTURE(def.name);
+    CHECK(met[static_cast<std::size_t>(def.id)]);
+  }
+}
+
+TEST_CASE("a chain of a hundred thousand nodes is fused") {
+  Sketch s;
+  Port x = s.input({2});
+  for (int i = 0; i < 100'000; ++i) x = s.add(i % 3 == 0 ? OpId::sin : OpId::negate, {x});
+  optimiser::FuseCounts counts;
+  const core::Graph fused = optimiser::fuse(s.graph({x}), {}, &counts);
+  CHECK(counts.members == 100'000);
+  CHECK(fused.nodes().size() < 2'200);
+}
+
+namespace {
+
+optimiser::PassOptions with_folds() {
+  optimiser::PassOptions options;
+  options.folds = true;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a sum takes the elements of the group that only it reads as they are computed") {
+  Sketch s;
+  const Port x = s.input({6, 50});
+  const Port y = s.input({50});
+  const Port distance = s.add(OpId::square, {s.add(OpId::subtract, {x, y})});
+  const core::Graph plain = s.graph({s.add(OpId::sum, {distance}, core::AxesAttributes{{1}, false})});
+  const core::Graph fused = optimiser::fuse(plain, with_folds());
+  CHECK(core::to_string(program_of(fused)) == "v0=subtract(x0,x1); v1=square(v0); v2=sum(v1) -> v2");
+  CHECK(fused.type(fused.outputs()[0]).shape == Shape{6});
+  CHECK(fused.nodes().size() == 4);  // two inputs, the group, its shape without the axis
+  check_same(plain, fused);
+}
+
+TEST_CASE("a reduction stays outside when others read the group, or its axes do not lie beside each other") {
+  for (const int variant : {0, 1}) {
+    CAPTURE(variant);
+    Sketch s;
+    const Port x = s.input({3, 4, 5});
+    const Port y = s.add(OpId::exp, {s.add(OpId::negate, {x})});
+    const IntList axes = variant == 0 ? IntList{1} : IntList{0, 2};
+    const Port sum = s.add(OpId::sum, {y}, core::AxesAttributes{axes, true});
+    const core::Graph plain = variant == 0 ? s.graph({sum, y}) : s.graph({sum});
+    const core::Graph fused = optimiser::fuse(plain, with_folds());
+    CHECK(count(fused, OpId::sum) == 1);
+    CHECK(count(fused, OpId::fused) == 1);
+    check_same(plain, fused);
+  }
+}
+
+TEST_CASE("reductions of groups give the bits of the reduction of a tensor, in every layout") {
+  struct Case {
+    Shape shape;
+    IntList axes;
+  };
+  const Case cases[] = {{{10'007}, {0}},    {{300'000}, {0}},     {{3, 5000}, {1}},    {{100, 10}, {1}},
+                        {{7, 16}, {1}},     {{1000, 33}, {1}},    {{9000, 3}, {0}},    {{500, 40}, {0}},
+                        {{77, 130}, {0}},   {{45, 3000}, {0}},    {{200'000, 2}, {0}}, {{4, 70, 9}, {1}},
+                        {{3, 50, 64}, {1}}, {{20, 6, 7}, {1, 2}}, {{40, 1, 300}, {0}}, {{5, 1, 4}, {0, 1}},
+                        {{0, 4}, {0}},      {{4, 0}, {0}},        {{2, 100'000}, {1}}};
+  for (const Case& each : cases) {
+    for (const OpId op : {OpId::sum, OpId::mean, OpId::prod}) {
+      for (const DType type : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::u8}) {
+        if (op == OpId::mean && !is_floating(type)) continue;
+        CAPTURE(core::to_string(core::ListAttributes{each.shape}));
+        CAPTURE(core::to_string(core::AxesAttributes{each.axes}));
+        CAPTURE(core::definition(op).name);
+        CAPTURE(name_of(type));
+        Sketch s;
+        const Port x = s.input(each.shape, type);
+        const Port row = s.input({each.shape.back()}, type);
+        const Port product = s.add(OpId::multiply, {x, row});
+        const Port shifted = s.add(OpId::maximum, {product, s.number(1, type)});
+        const core::Graph plain = s.graph({s.add(op, {shifted}, core::AxesAttributes{each.axes, false})});
+        const core::Graph fused = optimiser::fuse(plain, with_folds());
+        std::int64_t folded = 1;
+        for (const std::int64_t axis : each.axes) folded *= each.shape[static_cast<std::size_t>(axis)];
+        CHECK(count(fused, op) == (folded > 1 || folded == 0 ? 0 : 1));
+        CHECK(agree(results_of(plain, 0, 1.25), results_of(fused, 0, 1.25)));
+      }
+    }
+  }
+}
+
+namespace {
+
+template <class Mode>
+std::vector<float> trained(nn::Descent descent) {
+  using T = Tensor<Mode>;
+  std::vector<T> parameters{T::variable(reshape(T::arange(0, 600, 1, DType::f32), {30, 20}) * 0.01, "w"),
+                            T::variable(T::ones({20}), "b")};
+  const auto update = [&](T x) {
+    const auto objective = [&](T in) { return mean(square(matmul(in, parameters[0]) + parameters[1])); };
+    auto [loss, gradients] = value_and_grad(objective, parameters)(x);
+    descent.update(parameters, gradients);
+    return loss;
+  };
+  auto step = compile(update, {.passes = "fuse"});
+  const T x = reshape(T::arange(0, 150, 1, DType::f32), {5, 30}) * 0.02 - 1.0;
+  for (int i = 0; i < 4; ++i) step(x);
+  std::vector<float> values = parameters[0].template to_vector<float>();
+  for (const float value : parameters[1].template to_vector<float>()) values.push_back(value);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("optimiser updates in one group, states written in place, give the bits of eager mode") {
+  CHECK(trained<Lazy>(nn::adagrad({.rate = 0.05})) == trained<Eager>(nn::adagrad({.rate = 0.05})));
+  CHECK(trained<Lazy>(nn::sgd({.rate = 0.01, .momentum = 0.9, .nesterov = true})) ==
+        trained<Eager>(nn::sgd({.rate = 0.01, .momentum = 0.9, .nesterov = true})));
+  CHECK(trained<Lazy>(nn::rmsprop({.rate = 0.05})) == trained<Eager>(nn::rmsprop({.rate = 0.05})));
+  CHECK(trained<Lazy>(nn::adam({.rate = 0.05})) == trained<Eager>(nn::adam({.rate = 0.05})));
+}
+
+namespace {
+
+/// What a chain with casts, choices, numbers and a stretched row gives on the first OpenCL device.
+std::vector<float> chain_on_opencl(DType type, const char* passes) {
+  using T = Tensor<Lazy>;
+  const DeviceScope scope("opencl");
+  auto chain = compile(
+      [type](T x, T row) {
+        const T wide = cast(x, type) * 0.75 + cast(row, type);
+        const T chosen = where(greater(wide, 1), wide - 1, wide * wide);
+        return cast(maximum(chosen, 0.125) / (abs(wide) + 1), DType::f32);
+      },
+      {.passes = passes});
+  const T x = reshape(T::arange(0, 350, 1, DType::f32), {10, 35}) * 0.01;
+  return chain(x, T::arange(0, 35, 1, DType::f32) * 0.1).to_vector<float>();
+}
+
+}  // namespace
+
+TEST_CASE("a group on OpenCL gives what its operators give there one by one") {
+  if (run::all_devices().size() < 2) {
+    MESSAGE("there is no OpenCL device");
+    return;
+  }
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
+    CAPTURE(name_of(type));
+    CHECK(chain_on_opencl(type, "fuse") == chain_on_opencl(type, "none"));
+  }
+}
