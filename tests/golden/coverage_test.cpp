@@ -19,6 +19,7 @@ const std::map<std::string, std::string>& tested_elsewhere() {
   static const std::map<std::string, std::string> reasons = {
       {"state", "a place to keep values, not a computation: tests of assignments and graphs"},
       {"read", "a version of a state: tests of assignments and graphs"},
+      {"fused", "made by the optimiser alone, of what compiled goldens record: tests/passes/fuse_test.cpp"},
       {"custom", "computes what a user's function computes: tests of delay"},
       {"with_gradient", "passes its input on; its gradient is a user's: tests/golden/gradients_test.cpp"},
       {"stop_gradient", "passes its input on: tests/golden/gradients_test.cpp"},
