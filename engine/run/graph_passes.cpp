@@ -1,4 +1,4 @@
-// What the passes need from above: constants are computed by the kernels that would compute them at each run.
+// What the passes need from above: their switches, and constants computed.
 #include "engine/run/graph_passes.hpp"
 
 #include <cstdlib>
@@ -12,28 +12,28 @@ namespace tyto::run {
 
 namespace {
 
-std::vector<core::Array> evaluate_constants(core::Graph graph, core::Device& device) {
+// On the host, whatever the device: rules look at numbers, and constants are brought over once.
+std::vector<core::Array> evaluate_constants(core::Graph graph) {
   CompileOptions plain;
   plain.passes = as_recorded;
   plain.memory_strategy = "bump";
-  Session session(std::make_shared<const Executable>(std::move(graph), device, plain));
+  Session session(std::make_shared<const Executable>(std::move(graph), cpu_device(), plain));
   session.run();
   std::vector<core::Array> results;
   const std::size_t count = session.executable().graph().outputs().size();
   for (std::size_t i = 0; i < count; ++i) results.push_back(session.take_output(i));
-  device.synchronise();
   return results;
 }
 
 }  // namespace
 
-core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
+core::Graph optimised(core::Graph graph, [[maybe_unused]] core::Device& device, const CompileOptions& options, PassReport& report) {
   report.nodes_before = report.nodes_after = graph.nodes().size();
   if (options.passes == as_recorded) return graph;
   optimiser::PassOptions passes;
   passes.passes.push_back(options.passes);
   if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
-  passes.evaluate = [&device](core::Graph constants) { return evaluate_constants(std::move(constants), device); };
+  passes.evaluate = evaluate_constants;
   passes.folds = &device == &cpu_device();
   passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {
     return device.supports(op, inputs, outputs);

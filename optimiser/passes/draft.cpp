@@ -56,15 +56,45 @@ std::span<const Draft::Index> Draft::order() {
   if (ordered_ == data_.nodes.size() && !some_died) return order_;
   std::vector<Index> made(data_.nodes.size() - ordered_);
   std::iota(made.begin(), made.end(), static_cast<Index>(ordered_));
-  const auto earlier = [this](Index a, Index b) { return precedes(a, b); };
-  std::sort(made.begin(), made.end(), earlier);
-  std::vector<Index> merged(order_.size() + made.size());
-  std::merge(order_.begin(), order_.end(), made.begin(), made.end(), merged.begin(), earlier);
-  std::erase_if(merged, [this](Index index) { return !alive_[index]; });
-  order_ = std::move(merged);
+  const auto earlier = [this](Index a, Index b) {
+    return positions_[a] != positions_[b] ? positions_[a] < positions_[b] : a < b;
+  };
+  std::erase_if(order_, [this](Index index) { return !alive_[index]; });
+  std::erase_if(made, [this](Index index) { return !alive_[index]; });
+  if (!made.empty()) {
+    std::sort(made.begin(), made.end(), earlier);
+    std::vector<Index> merged(order_.size() + made.size());
+    std::merge(order_.begin(), order_.end(), made.begin(), made.end(), merged.begin(), earlier);
+    order_ = topological(merged);
+  }
   ordered_ = data_.nodes.size();
   live_when_ordered_ = live_;
   return order_;
+}
+
+// The wanted order, with inputs that stand too late brought forward.
+std::vector<Draft::Index> Draft::topological(std::span<const Index> wanted) {
+  std::vector<Index> out;
+  out.reserve(wanted.size());
+  std::vector<bool> placed(data_.nodes.size(), false);
+  std::vector<Index> stack;
+  for (const Index root : wanted) {
+    if (placed[root]) continue;
+    stack.push_back(root);
+    while (!stack.empty()) {
+      const Index index = stack.back();
+      const std::size_t depth = stack.size();
+      for (const Port input : inputs(index)) {
+        if (!placed[data_.producers[input]]) stack.push_back(data_.producers[input]);
+      }
+      if (stack.size() != depth) continue;
+      stack.pop_back();
+      if (placed[index]) continue;
+      placed[index] = true;
+      out.push_back(index);
+    }
+  }
+  return out;
 }
 
 Draft::Index Draft::add_node(Index at, core::OpId op, std::shared_ptr<const core::Attributes> attributes,

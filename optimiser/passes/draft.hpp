@@ -16,9 +16,8 @@ namespace tyto::optimiser {
 /// Every edit is near constant in time, whatever the number of readers: a replaced tensor leaves a forwarding mark, and
 /// inputs are brought up to date when they are looked at.
 ///
-/// Each node has a position: its own of the graph given, or, for a node made by a rewrite, that of the node rewritten.
-/// Ordered by position, then by age, inputs precede their consumers. This holds as long as a node is only replaced by
-/// what precedes it and by nodes made at its position.
+/// Each node has a position: its own in the graph given, or, for a node made by a rewrite, that of the node rewritten.
+/// The order keeps to positions, and to age within one, save that inputs always precede their consumers.
 class Draft {
  public:
   using Index = std::uint32_t;
@@ -45,11 +44,8 @@ class Draft {
   /// The node's inputs, up to date. Valid until the next node is added.
   std::span<const core::Port> inputs(Index index);
   core::Port input(Index index, std::size_t i) { return inputs(index)[i]; }
-  std::uint32_t position(Index index) const { return positions_[index]; }
-  /// True when `a` may be an input of whatever `b` is an input of.
-  bool precedes(Index a, Index b) const {
-    return positions_[a] != positions_[b] ? positions_[a] < positions_[b] : a < b;
-  }
+  /// Nodes that there ever were; indices are below it.
+  Index index_limit() const { return static_cast<Index>(data_.nodes.size()); }
 
   /// What a tensor was replaced by, or itself.
   core::Port now(core::Port port);
@@ -89,6 +85,7 @@ class Draft {
 
  private:
   bool is_unread(Index index) const;
+  std::vector<Index> topological(std::span<const Index> wanted);
   void release(Index index);
   Index add_node(Index at, core::OpId op, std::shared_ptr<const core::Attributes> attributes,
                  std::span<const core::Port> inputs);

@@ -49,6 +49,12 @@ std::span<const Pass> pass_table();
 // Each stands in the file of its name.
 void remove_dead_code(PassContext& context);
 void merge_common_subexpressions(PassContext& context);
+void simplify_algebra(PassContext& context);
+void collapse_views(PassContext& context);
+void simplify_reductions(PassContext& context);
+void stabilise(PassContext& context);
+void contract_products(PassContext& context);
+void fold_constants(PassContext& context);
 core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules);
 
 }  // namespace tyto::optimiser

@@ -1,0 +1,156 @@
+// Constants: sub-graphs that depend on nothing given at run time are computed once.
+#include <algorithm>
+
+#include "optimiser/passes/pass.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::GraphNode;
+using core::OpId;
+using core::Port;
+using core::Traits;
+using Index = Draft::Index;
+
+// On the way to a small constant, tensors of this many times the limit may be computed.
+constexpr std::size_t intermediate_factor = 64;
+
+// Random numbers are drawn, and users' functions called, when the graph runs.
+bool may_fold(const core::OpDef& def) {
+  return def.id != OpId::custom && def.id != OpId::read && def.id != OpId::state && !def.is(Traits::effect) &&
+         !def.is(Traits::random);
+}
+
+class Folder {
+ public:
+  explicit Folder(PassContext& context) : context_(context), draft_(context.draft) {}
+
+  void run() {
+    find_known();
+    collect();
+    if (!wanted_.empty()) fold();
+  }
+
+ private:
+  std::size_t bytes_of(Port port) const {
+    return static_cast<std::size_t>(element_count(draft_.shape(port))) * size_of(draft_.dtype(port));
+  }
+
+  // known_[n]: bytes of the largest constant that node n is computed from, plus one; 0 when it is not known.
+  void find_known() {
+    known_.assign(draft_.index_limit(), 0);
+    for (const Index index : draft_.order()) {
+      const GraphNode& node = draft_.node(index);
+      if (!may_fold(draft_.definition(index))) continue;
+      std::size_t from = 1;
+      bool known = true;
+      if (node.op == OpId::constant) {
+        from += bytes_of(node.first_result);
+      } else {
+        for (const Port input : draft_.inputs(index)) {
+          const std::size_t source = known_[draft_.producer(input)];
+          known = known && source != 0;
+          from = std::max(from, source);
+        }
+        for (std::uint32_t i = 0; known && i < node.result_count; ++i) {
+          known = bytes_of(node.first_result + i) <= context_.options.fold_limit * intermediate_factor;
+        }
+      }
+      if (known) known_[index] = from;
+    }
+  }
+
+  // What nodes that are not known, outputs and updates read of what is known. Views cost nothing when they stay, so
+  // what is folded is what they look at.
+  void collect() {
+    for (const Index index : draft_.order()) {
+      if (known_[index] != 0) continue;
+      for (const Port input : draft_.inputs(index)) want(input);
+    }
+    for (const Port output : draft_.outputs()) want(draft_.now(output));
+    for (const core::GraphUpdate& update : draft_.updates()) want(draft_.now(update.port));
+    std::sort(wanted_.begin(), wanted_.end());
+    wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
+  }
+
+  void want(Port port) {
+    Index index = draft_.producer(port);
+    if (known_[index] == 0) return;
+    while (draft_.definition(index).is(Traits::view)) {
+      port = draft_.input(index, 0);
+      index = draft_.producer(port);
+    }
+    const OpId op = draft_.node(index).op;
+    if (op == OpId::constant) return;
+    const std::size_t bytes = bytes_of(port);
+    // A tensor of one number stays a number, which rules and kernels can see, rather than become an array.
+    if (op == OpId::fill && element_count(draft_.shape(port)) != 1) return;
+    if (bytes <= context_.options.fold_limit || bytes < known_[index]) wanted_.push_back(port);
+  }
+
+  void fold() {
+    core::GraphBuilder builder;
+    std::vector<Index> needed;
+    std::vector<bool> seen(known_.size(), false);
+    for (const Port port : wanted_) visit(draft_.producer(port), seen, needed);
+    std::vector<Port> place(port_limit(needed), core::no_port);
+    std::vector<Port> inputs;
+    std::vector<core::TensorType> types;
+    for (const Index index : needed) {
+      const GraphNode& node = draft_.node(index);
+      inputs.clear();
+      types.clear();
+      for (const Port input : draft_.inputs(index)) inputs.push_back(place[input]);
+      for (std::uint32_t i = 0; i < node.result_count; ++i) types.push_back(draft_.type(node.first_result + i));
+      const Port first = builder.add(node.op, node.attributes, inputs, types, nullptr);
+      for (std::uint32_t i = 0; i < node.result_count; ++i) place[node.first_result + i] = first + i;
+    }
+    for (const Port port : wanted_) builder.add_output(place[port]);
+    std::vector<core::Array> arrays = context_.options.evaluate(builder.finish());
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      draft_.replace(wanted_[i], draft_.add_constant(draft_.producer(wanted_[i]), std::move(arrays[i])));
+    }
+    context_.fired("folded", wanted_.size());
+  }
+
+  void visit(Index root, std::vector<bool>& seen, std::vector<Index>& order) {
+    std::vector<std::pair<Index, std::uint32_t>> stack{{root, 0}};
+    if (seen[root]) return;
+    seen[root] = true;
+    while (!stack.empty()) {
+      auto& [index, next] = stack.back();
+      if (next == draft_.node(index).input_count) {
+        order.push_back(index);
+        stack.pop_back();
+        continue;
+      }
+      const Index input = draft_.producer(draft_.input(index, next++));
+      if (seen[input]) continue;
+      seen[input] = true;
+      stack.emplace_back(input, 0);
+    }
+  }
+
+  std::size_t port_limit(std::span<const Index> nodes) const {
+    std::size_t limit = 0;
+    for (const Index index : nodes) {
+      const GraphNode& node = draft_.node(index);
+      limit = std::max<std::size_t>(limit, node.first_result + node.result_count);
+    }
+    return limit;
+  }
+
+  PassContext& context_;
+  Draft& draft_;
+  std::vector<std::size_t> known_;
+  std::vector<Port> wanted_;
+};
+
+}  // namespace
+
+void fold_constants(PassContext& context) {
+  if (context.options.evaluate) Folder(context).run();
+}
+
+}  // namespace tyto::optimiser

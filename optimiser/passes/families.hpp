@@ -1,0 +1,24 @@
+// The tables of rules, for documentation and tests.
+#pragma once
+
+#include <span>
+
+#include "optimiser/passes/rule.hpp"
+
+namespace tyto::optimiser {
+
+std::span<const Rule> algebra_rules();
+std::span<const Rule> stability_rules();
+std::span<const Rule> view_rules();
+std::span<const Rule> reduction_rules();
+std::span<const Rule> contraction_rules();
+
+struct RuleFamily {
+  std::string_view pass;
+  std::span<const Rule> rules;
+};
+
+/// Every table, by the pass that applies it.
+std::span<const RuleFamily> rule_families();
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,135 @@
+// Reductions: of equal elements without adding them up, over axes of one element by reshaping, of reductions at once.
+#include <algorithm>
+
+#include "engine/core/shape.hpp"
+#include "optimiser/passes/families.hpp"
+#include "optimiser/passes/rule.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::AxesAttributes;
+using core::ListAttributes;
+using core::OpDef;
+using core::OpId;
+using core::Port;
+
+const AxesAttributes& axes_of(const Match& m, std::size_t node) {
+  return m.draft.attributes_as<AxesAttributes>(m.node(node));
+}
+const Shape& shape_of_node(const Match& m, std::size_t node) {
+  return m.draft.shape(m.draft.node(m.node(node)).first_result);
+}
+
+// The result of one element is that element.
+bool keeps_one(const OpDef& def) {
+  switch (def.id) {
+    case OpId::sum:
+    case OpId::prod:
+    case OpId::mean:
+    case OpId::min:
+    case OpId::max:
+    case OpId::any:
+    case OpId::all: return true;
+    default: return false;
+  }
+}
+const Condition over_unit_axes{"over axes of length 1", [](const Match& m) {
+                                 return m.draft.dtype(m.tensor('x')) == m.dtype() &&
+                                        element_count(m.draft.shape(m.tensor('x'))) == element_count(m.shape()) &&
+                                        std::ranges::all_of(axes_of(m, 0).axes, [&](std::int64_t axis) {
+                                          return m.draft.shape(m.tensor('x'))[static_cast<std::size_t>(axis)] == 1;
+                                        });
+                               }};
+Port reshaped(Match& m) {
+  if (m.draft.shape(m.tensor('x')) == m.shape()) return m.tensor('x');
+  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {m.tensor('x')});
+}
+
+// The result of equal elements is that element.
+bool keeps_equal(const OpDef& def) { return keeps_one(def) && def.id != OpId::sum && def.id != OpId::prod; }
+
+/// x as stretched by the broadcast, with ones in front so that it has all axes.
+Shape padded(const Match& m) {
+  Shape shape = m.draft.shape(m.tensor('x'));
+  while (shape.size() < shape_of_node(m, 1).size()) shape.insert(0, 1);
+  return shape;
+}
+// Only what the reduction goes over was stretched, so that nothing of the broadcast is left.
+const Condition stretched_along_axes{"all axes were stretched from 1, none is empty", [](const Match& m) {
+                                       const Shape from = padded(m);
+                                       return std::ranges::all_of(axes_of(m, 0).axes, [&](std::int64_t axis) {
+                                         const auto i = static_cast<std::size_t>(axis);
+                                         return from[i] == 1 && shape_of_node(m, 1)[i] != 0;
+                                       });
+                                     }};
+/// x without the axes reduced over; it then stretches to the root's shape.
+Port without_axes(Match& m) {
+  const AxesAttributes& axes = axes_of(m, 0);
+  const Shape shape = core::reduced_shape(padded(m), axes.axes, axes.keepdims);
+  if (shape == m.draft.shape(m.tensor('x'))) return m.tensor('x');
+  return m.draft.add(m.root, OpId::reshape, ListAttributes{shape}, {m.tensor('x')});
+}
+
+std::int64_t repetitions(const Match& m) {
+  std::int64_t count = 1;
+  for (const std::int64_t axis : axes_of(m, 0).axes) count *= shape_of_node(m, 1)[static_cast<std::size_t>(axis)];
+  return count;
+}
+// In f16 a count above 2048 would be rounded, and the sum with it.
+const Condition count_is_exact{
+    "the count is exact in the element type", [](const Match& m) {
+      const DType type = m.dtype();
+      const int digits = type == DType::f16 ? 11 : type == DType::bf16 ? 8 : type == DType::f32 ? 24 : 53;
+      return m.draft.dtype(m.tensor('x')) == type && repetitions(m) <= (std::int64_t{1} << digits);
+    }};
+Port times_count(Match& m) {
+  const Port count = m.draft.add_number(m.root, static_cast<double>(repetitions(m)), m.dtype());
+  return m.draft.add(m.root, OpId::multiply, {}, {without_axes(m), count});
+}
+
+// Sums of sums add in another order, which rounds differently; extremes and truth values do not round.
+bool order_is_free(const OpDef& def) {
+  return def.id == OpId::min || def.id == OpId::max || def.id == OpId::any || def.id == OpId::all;
+}
+bool adds_up(const OpDef& def) { return def.id == OpId::sum || def.id == OpId::prod; }
+Port single_reduction(Match& m) {
+  const AxesAttributes& inner = axes_of(m, 1);
+  const AxesAttributes& outer = axes_of(m, 0);
+  std::vector<bool> reduced(m.draft.shape(m.tensor('x')).size(), false);
+  for (const std::int64_t axis : inner.axes) reduced[static_cast<std::size_t>(axis)] = true;
+  std::vector<std::size_t> left;  // axes of x that the inner result still has
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    if (inner.keepdims || !reduced[i]) left.push_back(i);
+  }
+  for (const std::int64_t axis : outer.axes) reduced[left[static_cast<std::size_t>(axis)]] = true;
+  AxesAttributes all;
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    if (reduced[i]) all.axes.push_back(static_cast<std::int64_t>(i));
+  }
+  const Port result = m.draft.add(m.root, m.draft.node(m.root).op, std::move(all), {m.tensor('x')});
+  if (m.draft.shape(result) == m.shape()) return result;
+  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {result});
+}
+
+// clang-format off
+const Rule rules[] = {
+    {"reduction_of_one",       "op(x)",                   "reshape(x)",                  {&over_unit_axes}, reshaped, keeps_one},
+    {"reduction_of_equal",     "op(broadcast_to(x))",     "reshape(x)",                  {&stretched_along_axes}, without_axes, keeps_equal},
+    {"sum_of_equal",           "sum(broadcast_to(x))",    "multiply(reshape(x), count)", {&stretched_along_axes, &count_is_exact}, times_count},
+    {"extreme_of_extremes",    "op(op(x)!)",              "op(x)",                       {}, single_reduction, order_is_free},
+    {"sum_of_sums",            "op(op(x)!)",              "op(x)",                       {&integral_or_fast}, single_reduction, adds_up},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> reduction_rules() { return rules; }
+
+void simplify_reductions(PassContext& context) {
+  static const RuleSet set(rules);
+  set.apply(context);
+}
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,123 @@
+// Rewrite rules as lines: `pattern -> replacement, conditions`, each with a name.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "optimiser/passes/pass.hpp"
+
+namespace tyto::optimiser {
+
+/// What a pattern was found to stand for.
+class Match {
+ public:
+  static constexpr std::size_t letters = 26;
+
+  Match(PassContext& of, Draft::Index at) : context(of), draft(of.draft), root(at) {}
+
+  PassContext& context;
+  Draft& draft;
+  Draft::Index root;
+
+  /// The tensor that a small letter stands for.
+  core::Port tensor(char letter) const { return tensors_[static_cast<std::size_t>(letter - 'a')]; }
+  /// The number that a capital letter stands for.
+  const Scalar& number(char letter) const { return *numbers_[static_cast<std::size_t>(letter - 'A')]; }
+  /// The tensor whose elements are all that number.
+  core::Port tensor_of_number(char letter) const { return number_tensors_[static_cast<std::size_t>(letter - 'A')]; }
+  /// Nodes that the pattern's operators stand for, in the order in which the pattern names them; 0 is the root.
+  Draft::Index node(std::size_t i) const { return nodes_[i]; }
+
+  core::Port result() const { return draft.node(root).first_result; }
+  const Shape& shape() const { return draft.shape(result()); }
+  DType dtype() const { return draft.dtype(result()); }
+  bool is_floating() const { return tyto::is_floating(dtype()); }
+
+ private:
+  friend class Matcher;
+
+  std::array<core::Port, letters> tensors_{};
+  std::array<std::optional<Scalar>, letters> numbers_{};
+  std::array<core::Port, letters> number_tensors_{};
+  std::array<Draft::Index, 8> nodes_{};
+  std::size_t node_count_ = 0;
+};
+
+/// A condition beside the pattern, with the words that name it in the documentation.
+struct Condition {
+  std::string_view words;
+  bool (*holds)(const Match&);
+};
+
+/// Pattern and replacement are written `operator(operand, ...)`. Operands:
+///   x, y, ...   any tensor; the same letter twice means the same tensor
+///   C, D, ...   a tensor all of whose elements are one number known now
+///   0, -0, 0.5  such a tensor of that number; 0 and -0 are two numbers
+///   ...         as the last operand: any further operands
+/// In a rule for each operator with certain traits, `op` is that operator, and `identity` and `absorbing` are its
+/// elements. An operator with `!` behind its parenthesis must have no reader but the pattern. Operands of commutative
+/// operators may stand in either order. A replacement must have the root's type; a shape that broadcasts to the root's
+/// is stretched.
+struct Rule {
+  std::string_view name;
+  std::string_view pattern;
+  std::string_view replacement;  ///< for people when `rewrite` is given
+  std::array<const Condition*, 3> when = {};
+  /// The replacement in code, where attributes are computed. Gives no_port, having added nothing, to decline.
+  core::Port (*rewrite)(Match&) = nullptr;
+  /// For a rule of many operators: which of them.
+  bool (*each)(const core::OpDef&) = nullptr;
+};
+
+/// The rules of one pass, made ready for matching.
+class RuleSet {
+ public:
+  explicit RuleSet(std::span<const Rule> rules);
+  /// Sweeps over the graph once, inputs first, applying at each node the first rule that fits.
+  void apply(PassContext& context) const;
+
+ private:
+  friend class Matcher;
+
+  struct Term {
+    enum class Kind : std::uint8_t { tensor, number, literal, application };
+    Kind kind = Kind::tensor;
+    char letter = 'x';
+    Scalar value;
+    core::OpId op = core::OpId::count;
+    bool sole = false;
+    bool open = false;  // any further operands may follow
+    std::vector<Term> operands;
+  };
+  struct Variant {
+    const Rule* rule;
+    Term pattern;
+    Term replacement;
+  };
+
+  class Reader;
+  void add(const Rule& rule, const core::OpDef* each);
+  static void orderings(const Term& term, std::vector<Term>& out);
+  core::Port build(Match& match, const Term& term, DType dtype, const Shape& shape) const;
+  core::Port rewritten(Match& match, const Variant& variant) const;
+  bool try_rules(PassContext& context, Draft::Index index) const;
+
+  std::array<std::vector<Variant>, core::op_count> by_root_;
+};
+
+/// The one number that all elements of a tensor are, when that is known.
+std::optional<Scalar> number_of(Draft& draft, core::Port port);
+
+/// The tensor as another of `shape`, which it broadcasts to.
+core::Port stretched(Draft& draft, Draft::Index at, core::Port port, const Shape& shape);
+
+// Conditions that several families use.
+extern const Condition integral;          // the root's elements are integers or bool
+extern const Condition floating;          // the root's elements are floating
+extern const Condition fast_math;         // asked for by the user
+extern const Condition integral_or_fast;  // exact in integers, rounded otherwise in floating types
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,45 @@
+// Stability: compositions that lose digits or overflow, as the one operator that does not.
+//
+// Here the optimised graph is nearer to the true value than the graph as written; the difference is what the graph as
+// written had lost.
+#include "optimiser/passes/families.hpp"
+#include "optimiser/passes/rule.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::OpId;
+using core::Port;
+
+Port log_softmax(Match& m) {
+  return m.draft.add(m.root, OpId::log_softmax, m.draft.attributes(m.node(1)), {m.tensor('x')});
+}
+Port logsumexp(Match& m) {
+  return m.draft.add(m.root, OpId::logsumexp, m.draft.attributes(m.node(1)), {m.tensor('x')});
+}
+
+// clang-format off
+const Rule rules[] = {
+    {"log_of_softmax",      "log(softmax(x))",                              "log_softmax(x)",  {}, log_softmax},
+    {"log_of_sum_of_exp",   "log(sum(exp(x)!)!)",                           "logsumexp(x)",    {}, logsumexp},
+    {"log_of_sigmoid",      "log(sigmoid(x))",                              "log_sigmoid(x)",  {}},
+    {"log_of_one_plus_exp", "log(add(exp(x), 1)!)",                         "softplus(x)",     {}},
+    {"log_of_one_plus",     "log(add(x, 1)!)",                              "log1p(x)",        {}},
+    {"log1p_of_exp",        "log1p(exp(x))",                                "softplus(x)",     {}},
+    {"exp_minus_one",       "subtract(exp(x)!, 1)",                         "expm1(x)",        {}},
+    {"sigmoid_spelled_out", "reciprocal(add(exp(negate(x)!)!, 1)!)",        "sigmoid(x)",      {}},
+    {"sigmoid_as_quotient", "divide(1, add(exp(negate(x)!)!, 1)!)",         "sigmoid(x)",      {}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> stability_rules() { return rules; }
+
+void stabilise(PassContext& context) {
+  static const RuleSet set(rules);
+  set.apply(context);
+}
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,186 @@
+// Views: chains become one view, views that change nothing go, tensors of one number become that number stretched.
+#include <algorithm>
+
+#include "engine/core/shape.hpp"
+#include "optimiser/passes/families.hpp"
+#include "optimiser/passes/rule.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::AxesAttributes;
+using core::ListAttributes;
+using core::OpDef;
+using core::OpId;
+using core::Port;
+using core::SliceAttributes;
+using core::Traits;
+
+const Shape& source_shape(const Match& m) { return m.draft.shape(m.tensor('x')); }
+const IntList& list_of(const Match& m, std::size_t node) {
+  return m.draft.attributes_as<ListAttributes>(m.node(node)).list;
+}
+const SliceAttributes& slice_of(const Match& m, std::size_t node) {
+  return m.draft.attributes_as<SliceAttributes>(m.node(node));
+}
+Port operand(Match& m) { return m.tensor('x'); }
+
+const Condition same_shape{"the shape stays", [](const Match& m) { return source_shape(m) == m.shape(); }};
+
+Port single_reshape(Match& m) {
+  if (source_shape(m) == m.shape()) return m.tensor('x');
+  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {m.tensor('x')});
+}
+Port single_broadcast(Match& m) { return stretched(m.draft, m.root, m.tensor('x'), Shape(m.shape())); }
+
+const Condition order_kept{"axes stay in order",
+                           [](const Match& m) { return std::is_sorted(list_of(m, 0).begin(), list_of(m, 0).end()); }};
+const Condition only_unit_axes_move{"only axes of length 1 move", [](const Match& m) {
+                                      std::int64_t last = -1;
+                                      for (const std::int64_t axis : list_of(m, 0)) {
+                                        if (source_shape(m)[static_cast<std::size_t>(axis)] == 1) continue;
+                                        if (axis < last) return false;
+                                        last = axis;
+                                      }
+                                      return true;
+                                    }};
+Port single_transpose(Match& m) {
+  IntList order = list_of(m, 0);
+  for (std::int64_t& axis : order) axis = list_of(m, 1)[static_cast<std::size_t>(axis)];
+  return m.draft.add(m.root, OpId::transpose, ListAttributes{std::move(order)}, {m.tensor('x')});
+}
+
+const Condition leading_ones_only{"the reshape only puts ones in front", [](const Match& m) {
+                                    const Shape& from = source_shape(m);
+                                    const Shape& to = list_of(m, 1);
+                                    if (to.size() < from.size()) return false;
+                                    const std::size_t extra = to.size() - from.size();
+                                    return std::all_of(to.begin(), to.begin() + extra,
+                                                       [](std::int64_t n) { return n == 1; }) &&
+                                           std::equal(from.begin(), from.end(), to.begin() + extra);
+                                  }};
+
+const Condition whole{"it takes everything in order", [](const Match& m) {
+                        const SliceAttributes& range = slice_of(m, 0);
+                        for (std::size_t i = 0; i < range.count.size(); ++i) {
+                          if (range.count[i] != source_shape(m)[i] || (range.count[i] > 1 && range.step[i] != 1))
+                            return false;
+                        }
+                        return true;
+                      }};
+// Element i of the outer slice is element start + i * step of the inner one.
+Port single_slice(Match& m) {
+  SliceAttributes range = slice_of(m, 0);
+  const SliceAttributes& inner = slice_of(m, 1);
+  for (std::size_t i = 0; i < range.count.size(); ++i) {
+    range.start[i] = inner.start[i] + range.start[i] * inner.step[i];
+    range.step[i] *= inner.step[i];
+  }
+  return m.draft.add(m.root, OpId::slice, std::move(range), {m.tensor('x')});
+}
+
+const Condition axes_of_one{"the axes have length 0 or 1", [](const Match& m) {
+                              const auto& axes = m.draft.attributes_as<AxesAttributes>(m.root).axes;
+                              return std::ranges::all_of(axes, [&](std::int64_t a) {
+                                return source_shape(m)[static_cast<std::size_t>(a)] <= 1;
+                              });
+                            }};
+Port single_flip(Match& m) {
+  const IntList& outer = m.draft.attributes_as<AxesAttributes>(m.node(0)).axes;
+  const IntList& inner = m.draft.attributes_as<AxesAttributes>(m.node(1)).axes;
+  AxesAttributes once;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(m.shape().size()); ++axis) {
+    const bool turned = std::ranges::find(outer, axis) != outer.end();
+    if (turned != (std::ranges::find(inner, axis) != inner.end())) once.axes.push_back(axis);
+  }
+  if (once.axes.empty()) return m.tensor('x');
+  return m.draft.add(m.root, OpId::flip, std::move(once), {m.tensor('x')});
+}
+
+const Condition no_border{"nothing is added", [](const Match& m) { return source_shape(m) == m.shape(); }};
+
+// A view of a number is that number, stretched: the kernels read it with stride 0 instead of writing a tensor.
+bool looks_at_elements(const OpDef& def) {
+  switch (def.id) {
+    case OpId::reshape:
+    case OpId::transpose:
+    case OpId::broadcast_to:
+    case OpId::slice:
+    case OpId::flip:
+    case OpId::diagonal: return true;
+    default: return false;
+  }
+}
+const Condition one_number{"x is one number, not stretched yet", [](const Match& m) {
+                             if (m.draft.definition(m.root).id == OpId::broadcast_to && source_shape(m).empty())
+                               return false;
+                             return number_of(m.draft, m.tensor('x')).has_value();
+                           }};
+Port stretched_number(Match& m) {
+  const Port number = m.draft.add_number(m.root, *number_of(m.draft, m.tensor('x')), m.dtype());
+  return stretched(m.draft, m.root, number, Shape(m.shape()));
+}
+const Condition several{"of more than one element", [](const Match& m) { return element_count(m.shape()) > 1; }};
+Port stretched_fill(Match& m) {
+  const Port number = m.draft.add_number(m.root, *number_of(m.draft, m.result()), m.dtype());
+  return stretched(m.draft, m.root, number, Shape(m.shape()));
+}
+
+// Element-wise operators stretch their operands themselves; where all operands were stretched, so is the result.
+bool stretches_operands(const OpDef& def) { return def.is(Traits::elementwise) || def.id == OpId::cast; }
+const Condition some_stretched{"some operand was stretched", [](const Match& m) {
+                                 return std::ranges::any_of(m.draft.inputs(m.root), [&](Port port) {
+                                   return m.draft.node(m.draft.producer(port)).op == OpId::broadcast_to;
+                                 });
+                               }};
+Port on_sources(Match& m) {
+  Draft& draft = m.draft;
+  std::vector<Port> sources;
+  for (const Port port : draft.inputs(m.root)) {
+    const Draft::Index producer = draft.producer(port);
+    sources.push_back(draft.node(producer).op == OpId::broadcast_to ? draft.input(producer, 0) : port);
+  }
+  const Port result = draft.add(m.root, draft.node(m.root).op, draft.node(m.root).attributes, sources);
+  return stretched(draft, m.root, result, Shape(m.shape()));
+}
+
+// clang-format off
+const Rule rules[] = {
+    {"stop_gradient",          "stop_gradient(x)",          "x",               {}},
+    {"alias",                  "alias(x)",                  "x",               {}},
+    {"copy",                   "copy(x)",                   "x",               {}},
+    {"version",                "read(x)",                   "x",               {}},
+    {"with_gradient",          "with_gradient(x, ...)",     "x",               {}},
+
+    {"reshape_to_own_shape",   "reshape(x)",                "x",               {&same_shape}, operand},
+    {"reshape_of_reshape",     "reshape(reshape(x))",       "reshape(x)",      {}, single_reshape},
+    {"transpose_of_nothing",   "transpose(x)",              "x",               {&order_kept}, operand},
+    {"transpose_of_unit_axes", "transpose(x)",              "reshape(x)",      {&only_unit_axes_move}, single_reshape},
+    {"transpose_of_transpose", "transpose(transpose(x))",   "transpose(x)",    {}, single_transpose},
+    {"broadcast_to_own_shape", "broadcast_to(x)",           "x",               {&same_shape}, operand},
+    {"broadcast_of_broadcast", "broadcast_to(broadcast_to(x))", "broadcast_to(x)", {}, single_broadcast},
+    {"broadcast_of_new_axes",  "broadcast_to(reshape(x))",  "broadcast_to(x)", {&leading_ones_only}, single_broadcast},
+    {"slice_of_everything",    "slice(x)",                  "x",               {&whole}, operand},
+    {"slice_of_slice",         "slice(slice(x))",           "slice(x)",        {}, single_slice},
+    {"flip_of_one",            "flip(x)",                   "x",               {&axes_of_one}, operand},
+    {"flip_of_flip",           "flip(flip(x))",             "flip(x)",         {}, single_flip},
+    {"concat_of_one",          "concat(x)",                 "x",               {}},
+    {"pad_by_nothing",         "pad(x)",                    "x",               {&no_border}, operand},
+
+    {"fill_of_number",         "fill()",                    "broadcast_to(number)", {&several}, stretched_fill},
+    {"view_of_number",         "op(x)",                     "broadcast_to(number)", {&one_number}, stretched_number, looks_at_elements},
+    {"stretched_operands",     "op(...)",                   "op on what was stretched, stretched if need be", {&some_stretched}, on_sources, stretches_operands},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> view_rules() { return rules; }
+
+void collapse_views(PassContext& context) {
+  static const RuleSet set(rules);
+  set.apply(context);
+}
+
+}  // namespace tyto::optimiser

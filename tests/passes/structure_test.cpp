@@ -1,0 +1,333 @@
+// Rules on views, reductions, element types and constants: matches, near misses, and the numbers.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <set>
+
+#include "optimiser/passes/families.hpp"
+#include "tests/passes/sketch.hpp"
+
+using namespace tyto;
+using namespace tyto::testing;
+using core::AxesAttributes;
+using core::AxisAttributes;
+using core::CastAttributes;
+using core::ListAttributes;
+using core::OpId;
+using core::Port;
+using core::SliceAttributes;
+
+namespace {
+
+constexpr const char* all_passes = "views,constants,stability,algebra,reductions,cse,fma";
+
+std::set<std::string>& matched() {
+  static std::set<std::string> names;
+  return names;
+}
+std::set<std::string>& missed() {
+  static std::set<std::string> names;
+  return names;
+}
+
+struct Outcome {
+  core::Graph graph;
+  PassReport report;
+};
+
+// Optimises, demands that the rule fired or did not, that no number changed, and that a second time changes nothing.
+Outcome expect(const std::string& rule, bool fires, const std::function<Port(Sketch&)>& draw, double tolerance = 0,
+               const std::string& passes = all_passes) {
+  CAPTURE(rule);
+  Sketch sketch;
+  const Port root = draw(sketch);
+  const core::Graph graph = sketch.graph({root});
+  Outcome outcome;
+  outcome.graph = optimised(graph, passes, &outcome.report);
+  CHECK((outcome.report.fired(rule) != 0) == fires);
+  CHECK(agree(results_of(graph), results_of(outcome.graph), tolerance));
+  PassReport again;
+  (void)optimised(outcome.graph, passes, &again);
+  CHECK(again.fired() == 0);
+  (fires ? matched() : missed()).insert(rule);
+  return outcome;
+}
+
+Port list(Sketch& s, OpId op, Port x, IntList list) { return s.add(op, {x}, ListAttributes{std::move(list)}); }
+Port reduce(Sketch& s, OpId op, Port x, IntList axes, bool keep = false) {
+  return s.add(op, {x}, AxesAttributes{std::move(axes), keep});
+}
+
+}  // namespace
+
+TEST_CASE("operators that pass their input on go") {
+  for (const OpId op : {OpId::stop_gradient, OpId::alias, OpId::copy}) {
+    const std::string name(core::definition(op).name);
+    CHECK(count(expect(name, true, [&](Sketch& s) { return s.add(OpId::sin, {s.add(op, {s.input({3})})}); }).graph,
+                op) == 0);
+  }
+  Sketch s;
+  const Port x = s.input({3});
+  const Port y = s.add(OpId::exp, {x});
+  const Port inputs[] = {y, x, x};
+  const Port z = s.builder().add(OpId::with_gradient, nullptr, inputs);
+  const core::Graph out = optimised(s.graph({s.add(OpId::sin, {z})}), "views");
+  CHECK(out.nodes().size() == 3);
+  matched().insert("with_gradient");
+}
+
+TEST_CASE("chains of reshapes become one, and none where the shape comes back") {
+  expect("reshape_of_reshape", true, [](Sketch& s) {
+    return list(s, OpId::reshape, list(s, OpId::reshape, s.add(OpId::sin, {s.input({2, 6})}), {12}), {3, 4});
+  });
+  expect("reshape_of_reshape", false, [](Sketch& s) {
+    return list(s, OpId::reshape, s.add(OpId::sin, {list(s, OpId::reshape, s.input({2, 6}), {12})}), {3, 4});
+  });
+  expect("reshape_to_own_shape", true, [](Sketch& s) { return list(s, OpId::reshape, s.input({2, 6}), {2, 6}); });
+  expect("reshape_to_own_shape", false, [](Sketch& s) { return list(s, OpId::reshape, s.input({2, 6}), {6, 2}); });
+}
+
+TEST_CASE("chains of transposes compose in the right order") {
+  expect("transpose_of_transpose", true, [](Sketch& s) {
+    return list(s, OpId::transpose, list(s, OpId::transpose, s.input({2, 3, 4}), {1, 2, 0}), {0, 2, 1});
+  });
+  const Outcome undone = expect("transpose_of_transpose", true, [](Sketch& s) {
+    return s.add(OpId::sin,
+                 {list(s, OpId::transpose, list(s, OpId::transpose, s.input({2, 3, 4}), {1, 2, 0}), {2, 0, 1})});
+  });
+  CHECK(count(undone.graph, OpId::transpose) == 0);
+  expect("transpose_of_nothing", true, [](Sketch& s) { return list(s, OpId::transpose, s.input({2, 2}), {0, 1}); });
+  expect("transpose_of_nothing", false, [](Sketch& s) { return list(s, OpId::transpose, s.input({2, 2}), {1, 0}); });
+  expect("transpose_of_unit_axes", true, [](Sketch& s) {
+    return list(s, OpId::transpose, s.input({3, 1, 4}), {1, 0, 2});
+  });
+  expect("transpose_of_unit_axes", false, [](Sketch& s) {
+    return list(s, OpId::transpose, s.input({3, 1, 4}), {2, 0, 1});
+  });
+}
+
+TEST_CASE("broadcasts collapse, and an element-wise operator stretches for itself") {
+  expect("broadcast_of_broadcast", true, [](Sketch& s) {
+    return list(s, OpId::broadcast_to, list(s, OpId::broadcast_to, s.input({3, 1}), {3, 4}), {2, 3, 4});
+  });
+  expect("broadcast_to_own_shape", true, [](Sketch& s) { return list(s, OpId::broadcast_to, s.input({3}), {3}); });
+  expect("broadcast_to_own_shape", false, [](Sketch& s) { return list(s, OpId::broadcast_to, s.input({3}), {2, 3}); });
+  expect("broadcast_of_new_axes", true, [](Sketch& s) {
+    return list(s, OpId::broadcast_to, list(s, OpId::reshape, s.input({3}), {1, 1, 3}), {2, 4, 3});
+  });
+  expect("broadcast_of_new_axes", false, [](Sketch& s) {
+    return list(s, OpId::broadcast_to, list(s, OpId::reshape, s.input({3}), {3, 1}), {3, 2});
+  });
+  const Outcome full = expect("stretched_operands", true, [](Sketch& s) {
+    return s.add(OpId::add, {list(s, OpId::broadcast_to, s.input({3}), {2, 3}), s.input({2, 3})});
+  });
+  CHECK(count(full.graph, OpId::broadcast_to) == 0);
+  // Both operands stretched: three sines instead of six.
+  const Outcome after = expect("stretched_operands", true, [](Sketch& s) {
+    const Port x = list(s, OpId::broadcast_to, s.input({3}), {2, 3});
+    return s.add(OpId::multiply, {s.add(OpId::sin, {x}), x});
+  });
+  for (const core::GraphNode& node : after.graph.nodes()) {
+    if (node.op == OpId::sin || node.op == OpId::multiply) CHECK(after.graph.type(node.first_result).shape == Shape{3});
+  }
+  expect("stretched_operands", false, [](Sketch& s) { return s.add(OpId::add, {s.input({3}), s.input({2, 3})}); });
+}
+
+TEST_CASE("slices and flips compose, whole ones go") {
+  expect("slice_of_slice", true, [](Sketch& s) {
+    const Port part = s.add(OpId::slice, {s.input({10, 5})}, SliceAttributes{{9, 1}, {5, 4}, {-2, 1}});
+    return s.add(OpId::slice, {part}, SliceAttributes{{1, 3}, {2, 2}, {3, -2}});
+  });
+  expect("slice_of_everything", true, [](Sketch& s) {
+    return s.add(OpId::slice, {s.input({4, 1})}, SliceAttributes{{0, 0}, {4, 1}, {1, -1}});
+  });
+  expect("slice_of_everything", false, [](Sketch& s) {
+    return s.add(OpId::slice, {s.input({4, 1})}, SliceAttributes{{3, 0}, {4, 1}, {-1, 1}});
+  });
+  expect("flip_of_flip", true, [](Sketch& s) {
+    return s.add(OpId::flip, {s.add(OpId::flip, {s.input({2, 3})}, AxesAttributes{{0, 1}})}, AxesAttributes{{1}});
+  });
+  expect("flip_of_one", true, [](Sketch& s) { return s.add(OpId::flip, {s.input({1, 3})}, AxesAttributes{{0}}); });
+  expect("flip_of_one", false, [](Sketch& s) { return s.add(OpId::flip, {s.input({1, 3})}, AxesAttributes{{1}}); });
+}
+
+TEST_CASE("joining one tensor and padding by nothing are nothing") {
+  expect("concat_of_one", true, [](Sketch& s) { return s.add(OpId::concat, {s.input({2, 3})}, AxisAttributes{1}); });
+  expect("concat_of_one", false, [](Sketch& s) {
+    const Port x = s.input({2, 3});
+    return s.add(OpId::concat, {x, x}, AxisAttributes{1});
+  });
+  expect("pad_by_nothing", true, [](Sketch& s) {
+    return s.add(OpId::pad, {s.input({2, 3})}, core::PadAttributes{{0, 0}, {0, 0}, core::PadMode::constant, 7.0});
+  });
+  expect("pad_by_nothing", false, [](Sketch& s) {
+    return s.add(OpId::pad, {s.input({2, 3})}, core::PadAttributes{{0, 1}, {0, 0}, core::PadMode::constant, 7.0});
+  });
+}
+
+TEST_CASE("tensors of one number are stretched numbers, on which arithmetic is done once") {
+  const Outcome sum = expect("fill_of_number", true, [](Sketch& s) {
+    return s.add(OpId::add, {s.input({20, 30}), s.number(2.5, DType::f32, {20, 30})});
+  });
+  CHECK(count(sum.graph, OpId::fill) == 0);
+  CHECK(count(sum.graph, OpId::broadcast_to) == 0);
+  expect("fill_of_number", false, [](Sketch& s) { return s.add(OpId::add, {s.input({2}), s.number(2.5)}); });
+  expect("view_of_number", true, [](Sketch& s) {
+    return s.add(OpId::add, {s.input({6}), list(s, OpId::reshape, s.constant({3}, {1, 1}), {1})});
+  });
+  expect("view_of_number", false, [](Sketch& s) {
+    return s.add(OpId::add, {s.input({6}), list(s, OpId::reshape, s.constant({3, 4, 5, 6, 7, 8}, {2, 3}), {6})});
+  });
+  const Outcome product = expect("stretched_operands", true, [](Sketch& s) {
+    const Port a = s.number(2.0, DType::f32, {20, 30});
+    return s.add(OpId::add, {s.input({20, 30}), s.add(OpId::multiply, {a, s.add(OpId::exp, {a})})});
+  });
+  CHECK(product.graph.nodes().size() == 3);
+}
+
+TEST_CASE("casts to the same type go, casts through a wider type are one cast") {
+  const auto cast = [](Sketch& s, Port x, DType to) { return s.add(OpId::cast, {x}, CastAttributes{to}); };
+  expect("cast_to_own_type", true, [&](Sketch& s) { return cast(s, s.input({3}), DType::f32); });
+  expect("cast_to_own_type", false, [&](Sketch& s) { return cast(s, s.input({3}), DType::f64); });
+  expect("cast_of_widening_cast", true,
+         [&](Sketch& s) { return cast(s, cast(s, s.input({3}), DType::f64), DType::i32); });
+  expect("cast_of_widening_cast", true,
+         [&](Sketch& s) { return cast(s, cast(s, s.input({3}), DType::f64), DType::f32); });
+  expect("cast_of_widening_cast", true,
+         [&](Sketch& s) { return cast(s, cast(s, s.input({3}, DType::i8), DType::f16), DType::f64); });
+  for (const auto& [from, through, to] :
+       {std::tuple(DType::f32, DType::i32, DType::f32), std::tuple(DType::f64, DType::f32, DType::f64),
+        std::tuple(DType::i32, DType::f32, DType::i32), std::tuple(DType::i32, DType::u8, DType::i32),
+        std::tuple(DType::f16, DType::bf16, DType::f32), std::tuple(DType::bf16, DType::f16, DType::f32),
+        std::tuple(DType::i32, DType::boolean, DType::i32), std::tuple(DType::i8, DType::u8, DType::i32)}) {
+    expect("cast_of_widening_cast", false,
+           [&](Sketch& s) { return cast(s, cast(s, s.input({3}, from), through), to); });
+  }
+}
+
+TEST_CASE("logarithms of softmax and of sums of exponentials become stable ones") {
+  expect(
+      "log_of_softmax", true,
+      [](Sketch& s) {
+        return s.add(OpId::log, {s.add(OpId::softmax, {s.input({2, 5})}, AxisAttributes{0})});
+      },
+      2e-6);
+  expect("log_of_softmax", false, [](Sketch& s) {
+    return s.add(OpId::exp, {s.add(OpId::softmax, {s.input({2, 5})}, AxisAttributes{0})});
+  });
+  const auto spelled = [](Sketch& s) {
+    return s.add(OpId::log, {reduce(s, OpId::sum, s.add(OpId::exp, {s.input({2, 5})}), {1}, true)});
+  };
+  expect("log_of_sum_of_exp", true, spelled, 2e-6);
+  expect("log_of_sum_of_exp", false, [](Sketch& s) {
+    return s.add(OpId::log, {reduce(s, OpId::max, s.add(OpId::exp, {s.input({2, 5})}), {1})});
+  });
+  // Where exp overflows, the graph as written says infinity; log(e^1000 + e^1000) is 1000 + log 2.
+  Sketch s;
+  const core::Graph out = optimised(s.graph({spelled(s)}), "stability");
+  CHECK(results_of(out, {{1000, 1000, 0, 0, 0, 0, 0, 0, 0, 0}})[0][0] == doctest::Approx(1000.6931471805599));
+}
+
+TEST_CASE("reductions over axes of one element are reshapes") {
+  for (const OpId op : {OpId::sum, OpId::prod, OpId::mean, OpId::min, OpId::max}) {
+    expect("reduction_of_one", true, [&](Sketch& s) { return reduce(s, op, s.input({1, 3, 1}), {0, 2}); });
+    expect(
+        "reduction_of_one", false,
+        [&](Sketch& s) {
+          return reduce(s, op, s.input({1, 3, 1}), {0, 1});
+        },
+        0, "reductions");
+  }
+  expect("reduction_of_one", false, [](Sketch& s) { return reduce(s, OpId::sum, s.input({1, 3}, DType::i32), {0}); });
+}
+
+TEST_CASE("equal elements are not added up") {
+  const auto stretched = [](Sketch& s) { return list(s, OpId::broadcast_to, s.input({3, 1}), {2, 3, 4}); };
+  expect(
+      "sum_of_equal", true,
+      [&](Sketch& s) {
+        return reduce(s, OpId::sum, stretched(s), {0, 2});
+      },
+      1e-6);
+  expect(
+      "sum_of_equal", true, [&](Sketch& s) { return reduce(s, OpId::sum, stretched(s), {0}); }, 1e-6);
+  expect("sum_of_equal", false, [&](Sketch& s) { return reduce(s, OpId::sum, stretched(s), {0, 1}); });
+  expect("sum_of_equal", false, [](Sketch& s) {  // 4099 is no f16
+    return reduce(s, OpId::sum, list(s, OpId::broadcast_to, s.input({1}, DType::f16), {4099}), {0});
+  });
+  for (const OpId op : {OpId::mean, OpId::min, OpId::max}) {
+    expect(
+        "reduction_of_equal", true, [&](Sketch& s) { return reduce(s, op, stretched(s), {2}, true); }, 1e-6);
+    expect(
+        "reduction_of_equal", true,
+        [&](Sketch& s) {
+          return reduce(s, op, stretched(s), {0, 2});
+        },
+        1e-6);
+    expect(
+        "reduction_of_equal", false,
+        [&](Sketch& s) {
+          return reduce(s, op, stretched(s), {1, 2});
+        },
+        1e-6);
+  }
+  expect("reduction_of_equal", false, [](Sketch& s) {  // the mean of nothing is NaN
+    return reduce(s, OpId::mean, list(s, OpId::broadcast_to, s.input({3, 1}), {3, 0}), {1});
+  });
+}
+
+TEST_CASE("reductions of reductions are one where the order does not matter") {
+  const auto twice = [](OpId op, bool keep) {
+    return [=](Sketch& s) { return reduce(s, op, reduce(s, op, s.input({2, 3, 4}), {1}, keep), {keep ? 2 : 1}); };
+  };
+  for (const bool keep : {false, true}) {
+    expect("extreme_of_extremes", true, twice(OpId::max, keep), 0, "reductions");
+    expect("sum_of_sums", false, twice(OpId::sum, keep), 0, "reductions");
+    expect("sum_of_sums", true, twice(OpId::sum, keep), 1e-6, "views,reductions,fast_math");
+  }
+  expect("extreme_of_extremes", false, [](Sketch& s) {
+    return reduce(s, OpId::max, reduce(s, OpId::min, s.input({2, 3}), {1}), {0});
+  });
+}
+
+TEST_CASE("what depends on constants only is computed once, views of it stay views") {
+  const Outcome folded = expect("folded", true, [](Sketch& s) {
+    const Port table =
+        s.add(OpId::sin, {s.add(OpId::multiply, {s.constant({1, 2, 3, 4, 5, 6}, {2, 3}), s.constant({1, 2, 3}, {3})})});
+    return s.add(OpId::matmul, {s.input({4, 3}), list(s, OpId::transpose, table, {1, 0})});
+  });
+  CHECK(folded.graph.nodes().size() == 4);
+  CHECK(count(folded.graph, OpId::constant) == 1);
+  CHECK(count(folded.graph, OpId::transpose) == 1);
+  expect("folded", false, [](Sketch& s) { return s.add(OpId::add, {s.input({3}), s.constant({1, 2, 3}, {3})}); });
+}
+
+TEST_CASE("constants above the limit are not made, unless they come from larger ones") {
+  const core::RangeAttributes long_range{{1 << 20}, DType::f32, 0.0, 1.0};
+  const auto range = [&](Sketch& s) { return s.add(OpId::arange, {}, long_range); };
+  expect("folded", false, [&](Sketch& s) { return s.add(OpId::add, {s.input({1}), s.add(OpId::sqrt, {range(s)})}); });
+  const Outcome sum = expect("folded", true, [&](Sketch& s) {
+    return s.add(OpId::add, {s.input({1}), reduce(s, OpId::max, range(s), {0})});
+  });
+  CHECK(count(sum.graph, OpId::arange) == 0);
+}
+
+TEST_CASE("random numbers and users' functions are not folded") {
+  expect("folded", false, [](Sketch& s) {
+    const Port key = s.constant({1, 2}, {2}, DType::i64);
+    return s.add(OpId::sin, {s.add(OpId::random_uniform, {key}, core::RandomAttributes{{4}, DType::f32, 0, 0, 1})});
+  });
+}
+
+TEST_CASE("each rule on views and reductions has been seen to match and, where it has a condition, to miss") {
+  for (const optimiser::RuleFamily& family : optimiser::rule_families()) {
+    if (family.pass != "views" && family.pass != "reductions") continue;
+    for (const optimiser::Rule& rule : family.rules) {
+      if (rule.name == "version") continue;  // versions are resolved when a graph is traced; see the framework's tests
+      const std::string name(rule.name);
+      CAPTURE(name);
+      CHECK(matched().contains(name));
+      if (rule.when[0] != nullptr) CHECK(missed().contains(name));
+    }
+  }
+}
