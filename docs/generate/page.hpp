@@ -16,6 +16,7 @@ Page numpy_page();
 /// Without a file where there is no OpenCL device to ask.
 Page operators_page();
 Page owl_page();
+Page rules_page();
 
 /// One row of a Markdown table; bars inside the cells are escaped.
 std::string table_row(const std::vector<std::string>& cells);

@@ -35,7 +35,7 @@ core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* 
   for (std::size_t i = 0; i < passes.size(); ++i) account.passes.push_back({std::string(passes[i].name)});
 
   Draft draft(std::move(graph));
-  // Edits there had been when a pass was last done; it has nothing to look at until there are more.
+  // Edits there had been when a pass last began: when there are no more now, neither it nor another made any since.
   std::vector<std::uint64_t> seen(passes.size(), UINT64_MAX);
   for (bool changed = true; changed;) {
     changed = false;
@@ -48,7 +48,7 @@ core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* 
       PassSummary& summary = account.passes[i];
       PassContext context(draft, options, selection.fast_math(), summary.rules);
       passes[i].run(context);
-      seen[i] = draft.edits();
+      seen[i] = before;
       ++summary.runs;
       if (draft.size() < size) summary.nodes_removed += size - draft.size();
       summary.milliseconds += milliseconds_since(began);

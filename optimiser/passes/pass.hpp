@@ -52,6 +52,8 @@ void merge_common_subexpressions(PassContext& context);
 void simplify_algebra(PassContext& context);
 void collapse_views(PassContext& context);
 void simplify_reductions(PassContext& context);
+void cancel_transposes(PassContext& context);
+void fold_scaling(PassContext& context);
 void stabilise(PassContext& context);
 void contract_products(PassContext& context);
 void fold_constants(PassContext& context);

@@ -8,10 +8,12 @@ std::span<const Pass> pass_table() {
   static constexpr Pass passes[] = {
       {"dead_code", "Removes what no output, update or effect needs.", remove_dead_code},
       {"views", "Collapses chains of views and stretches numbers instead of storing them.", collapse_views},
+      {"transposes", "Cancels transposes that element-wise operators part.", cancel_transposes},
       {"constants", "Computes what depends on constants only.", fold_constants},
       {"stability", "Replaces compositions that lose digits or overflow.", stabilise},
       {"algebra", "Applies identities that hold to the bit, and others under fast_math.", simplify_algebra},
       {"reductions", "Avoids, shortens and joins reductions.", simplify_reductions},
+      {"scaling", "Moves the factors of frozen normalisations into constant weights.", fold_scaling},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
       {"fma", "Makes one multiply-add of a product and a sum.", contract_products},
       {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, false, fuse_groups},
@@ -20,10 +22,9 @@ std::span<const Pass> pass_table() {
 }
 
 std::span<const RuleFamily> rule_families() {
-  static const RuleFamily families[] = {{"views", view_rules()},
-                                        {"stability", stability_rules()},
-                                        {"algebra", algebra_rules()},
-                                        {"reductions", reduction_rules()},
+  static const RuleFamily families[] = {{"views", view_rules()},           {"stability", stability_rules()},
+                                        {"algebra", algebra_rules()},      {"reductions", reduction_rules()},
+                                        {"transposes", transpose_rules()}, {"scaling", scaling_rules()},
                                         {"fma", contraction_rules()}};
   return families;
 }

@@ -1,0 +1,93 @@
+// Scaling: factors of the channels of a convolution or product move into its weights, as batch normalisation with
+// running statistics leaves them behind it. The weights are few, the results many.
+//
+// The products are rounded one step earlier, so results differ in the last places; the sums stay as they were.
+#include "engine/core/shape.hpp"
+#include "optimiser/passes/families.hpp"
+#include "optimiser/passes/rule.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::OpDef;
+using core::OpId;
+using core::Port;
+
+bool has_weights(const OpDef& def) { return def.id == OpId::convolution || def.id == OpId::matmul; }
+
+/// One number, or one a channel: nothing but the last axis is longer than 1.
+bool by_channel(const Shape& shape, std::int64_t channels) {
+  return element_count(shape) == 1 || (element_count(shape) == channels && shape.back() == channels);
+}
+
+// A factor that runs along other axes is no factor of the weights; a product of few rows is cheaper to scale itself.
+const Condition channel_factor{"s is one number or one a channel, and the weights are fewer than the results",
+                               [](const Match& m) {
+                                 return m.is_floating() && by_channel(m.draft.shape(m.tensor('s')), m.shape().back()) &&
+                                        m.draft.shape(m.tensor('w')).size() >= m.draft.shape(m.tensor('s')).size() &&
+                                        element_count(m.draft.shape(m.tensor('w'))) < element_count(m.shape());
+                               }};
+// With weights that change between runs the factor would be multiplied in on each.
+bool is_constant(Draft& draft, Port port) {
+  Draft::Index producer = draft.producer(port);
+  while (draft.definition(producer).is(core::Traits::view) && draft.node(producer).input_count != 0) {
+    producer = draft.producer(draft.input(producer, 0));
+  }
+  const OpId op = draft.node(producer).op;
+  return op == OpId::constant || op == OpId::fill;
+}
+const Condition constants_or_fast{"w and s are constants, or fast_math", [](const Match& m) {
+                                    return m.context.fast_math ||
+                                           (is_constant(m.draft, m.tensor('w')) && is_constant(m.draft, m.tensor('s')));
+                                  }};
+const Condition channel_shift{"b is one number or one a channel", [](const Match& m) {
+                                return by_channel(m.draft.shape(m.tensor('b')), m.shape().back());
+                              }};
+
+/// The convolution or product, anew with other weights.
+Port with_weights(Match& m, Draft::Index product, Port weights) {
+  const Port operands[] = {m.tensor('x'), weights};
+  return m.draft.add(m.root, m.draft.node(product).op, m.draft.node(product).attributes, operands);
+}
+/// The convolution or product among the matched nodes.
+Draft::Index product_in(const Match& m) {
+  for (std::size_t i = 1;; ++i) {
+    if (has_weights(m.draft.definition(m.node(i)))) return m.node(i);
+  }
+}
+
+Port scaled(Match& m) {
+  return with_weights(m, product_in(m), m.draft.add(m.root, OpId::multiply, {}, {m.tensor('w'), m.tensor('s')}));
+}
+Port divided(Match& m) {
+  return with_weights(m, product_in(m), m.draft.add(m.root, OpId::divide, {}, {m.tensor('w'), m.tensor('s')}));
+}
+/// Shift and factor change places: (y + b) * s is y * s + b * s.
+template <OpId shift, Port (*factor)(Match&), OpId scale>
+Port shifted(Match& m) {
+  const Port product = factor(m);
+  return m.draft.add(m.root, shift, {}, {product, m.draft.add(m.root, scale, {}, {m.tensor('b'), m.tensor('s')})});
+}
+
+// clang-format off
+const Rule rules[] = {
+    {"scaled_product",      "multiply(op(x, w)!, s)",              "op(x, multiply(w, s))", {&constants_or_fast, &channel_factor}, scaled, has_weights},
+    {"divided_product",     "divide(op(x, w)!, s)",                "op(x, divide(w, s))",   {&constants_or_fast, &channel_factor}, divided, has_weights},
+    {"shifted_and_scaled",  "multiply(add(op(x, w)!, b)!, s)",      "add(op(x, multiply(w, s)), multiply(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::add, scaled, OpId::multiply>, has_weights},
+    {"shifted_and_divided", "divide(add(op(x, w)!, b)!, s)",        "add(op(x, divide(w, s)), divide(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::add, divided, OpId::divide>, has_weights},
+    {"centred_and_scaled",  "multiply(subtract(op(x, w)!, b)!, s)", "subtract(op(x, multiply(w, s)), multiply(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::subtract, scaled, OpId::multiply>, has_weights},
+    {"centred_and_divided", "divide(subtract(op(x, w)!, b)!, s)",   "subtract(op(x, divide(w, s)), divide(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::subtract, divided, OpId::divide>, has_weights},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> scaling_rules() { return rules; }
+
+void fold_scaling(PassContext& context) {
+  static const RuleSet set(rules);
+  set.apply(context);
+}
+
+}  // namespace tyto::optimiser
