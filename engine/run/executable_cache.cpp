@@ -4,6 +4,8 @@
 #include <list>
 #include <mutex>
 
+#include "engine/run/graph_passes.hpp"
+
 namespace tyto::run {
 
 namespace {
@@ -93,7 +95,9 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
     }
   }
   if (!executable) {
-    executable = std::make_shared<const Executable>(traced.graph, device, CompileOptions{});
+    CompileOptions options;
+    options.passes = to_the_bit;
+    executable = std::make_shared<const Executable>(traced.graph, device, options);
     Cache& kept = cache();
     const std::lock_guard lock(kept.mutex);
     kept.entries.push_front({hash, std::move(traced.graph), executable, {}});

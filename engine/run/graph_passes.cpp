@@ -27,7 +27,7 @@ std::vector<core::Array> evaluate_constants(core::Graph graph) {
 
 }  // namespace
 
-core::Graph optimised(core::Graph graph, [[maybe_unused]] core::Device& device, const CompileOptions& options, PassReport& report) {
+core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
   report.nodes_before = report.nodes_after = graph.nodes().size();
   if (options.passes == as_recorded) return graph;
   optimiser::PassOptions passes;
