@@ -356,7 +356,7 @@ TEST_CASE("narrow and wide integers keep to their width") {
     CHECK(of_pairs(*device, OpId::power, DType::i64, DType::i64, {3, -1, 2}, {39, -3, -1}) ==
           Integers{4052555153018976267, -1, 0});
     CHECK(of_pairs(*device, OpId::add, DType::boolean, DType::boolean, {1, 1, 0}, {1, 0, 0}) == Integers{1, 1, 0});
-    CHECK(of_pairs(*device, OpId::bitwise_not, DType::boolean, DType::boolean, {1, 0}, {}) == Integers{1, 1});
+    CHECK(of_pairs(*device, OpId::bitwise_not, DType::boolean, DType::boolean, {1, 0}, {}) == Integers{0, 1});
     CHECK(of_pairs(*device, OpId::less, DType::i64, DType::boolean, {1, 2, 3}, {2, 2, 2}) == Integers{1, 0, 0});
     CHECK(of_pairs(*device, OpId::logical_xor, DType::boolean, DType::boolean, {0, 1, 1}, {1, 1, 0}) ==
           Integers{1, 0, 1});
