@@ -14,6 +14,7 @@ namespace {
 constexpr OptionRow options[] = {
     {"--text", "", "print one line a node"},
     {"--dot", "", "print the graph in Graphviz' language, coloured by memory"},
+    {"--html", "", "print a page for a browser: graph, schedule, memory"},
     {"--plan", "", "print the memory plan"},
     {"--stats", "", "print figures: nodes, steps, bytes, how often each operator stands (the default)"},
     {"--strategy", "NAME", "plan memory by this strategy (best)"},
@@ -50,9 +51,11 @@ int run(const Arguments& arguments) {
   }
   Graph graph =
       load_graph(arguments.operands().front(), {.memory_strategy = arguments.text("--strategy").value_or("best")});
-  const bool any = arguments.has("--text") || arguments.has("--dot") || arguments.has("--plan");
+  const bool any =
+      arguments.has("--text") || arguments.has("--dot") || arguments.has("--html") || arguments.has("--plan");
   if (arguments.has("--text")) std::cout << graph.text();
   if (arguments.has("--dot")) std::cout << graph.dot();
+  if (arguments.has("--html")) std::cout << graph.html();
   if (arguments.has("--plan")) std::cout << graph.plan();
   if (!any || arguments.has("--stats")) print_stats(graph);
   return done;

@@ -13,6 +13,8 @@
 #include "engine/run/evaluate.hpp"
 #include "engine/run/graph_bytes.hpp"
 #include "engine/run/incremental.hpp"
+#include "engine/run/page.hpp"
+#include "engine/run/profile.hpp"
 #include "engine/run/report.hpp"
 #include "engine/run/state.hpp"
 #include "engine/run/trace.hpp"
@@ -32,6 +34,7 @@ class GraphState {
   std::vector<std::pair<std::uint32_t, core::Array>> given;  // values set before the graph was made ready
   double milliseconds = 0;
   bool has_run = false;
+  GraphProfile profile;  // of the last profile()
 };
 
 namespace {
@@ -180,6 +183,23 @@ std::string Graph::memory_map() {
 std::string Graph::dot() {
   prepare();
   return run::dot_of(state_->session->whole().executable());
+}
+
+GraphProfile Graph::profile() {
+  prepare();
+  const run::Executable& executable = state_->session->whole().executable();
+  std::vector<double> milliseconds(executable.steps().size(), 0);
+  const auto start = std::chrono::steady_clock::now();
+  state_->session->run_timed(milliseconds);
+  const double whole = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  state_->has_run = true;
+  state_->profile = run::profile_of(executable, milliseconds, whole);
+  return state_->profile;
+}
+
+std::string Graph::html() {
+  prepare();
+  return run::page_of(state_->graph, state_->session->whole().executable(), state_->profile);
 }
 
 std::string Graph::text() const { return run::graph_to_text(state_->graph); }

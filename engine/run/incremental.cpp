@@ -58,6 +58,18 @@ void IncrementalSession::run() {
   up_to_date_ = true;
 }
 
+void IncrementalSession::run_timed(std::span<double> milliseconds) {
+  up_to_date_ = false;
+  whole_.session().time_steps(milliseconds);
+  try {
+    run();
+  } catch (...) {
+    whole_.session().time_steps({});
+    throw;
+  }
+  whole_.session().time_steps({});
+}
+
 void IncrementalSession::run_whole() {
   Session& session = whole_.session();
   for (std::size_t i = 0; i < outputs_.size(); ++i) session.give_output(i, std::move(outputs_[i]));

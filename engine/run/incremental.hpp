@@ -19,6 +19,8 @@ class IncrementalSession {
   /// Gives a placeholder its contents for the runs to come.
   void set(std::uint32_t input, const core::Array& array);
   void run();
+  /// The whole graph, whatever changed, with the time of each step; see Session::time_steps.
+  void run_timed(std::span<double> milliseconds);
 
   const core::Array& output(std::size_t index) const { return outputs_[index]; }
   /// Of the whole graph.

@@ -2,6 +2,7 @@
 #include "engine/run/session.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "engine/core/text.hpp"
 #include "engine/run/arrays.hpp"
@@ -93,12 +94,23 @@ void Session::launch(std::size_t index) const {
 
 void Session::run() {
   refresh();
+  if (!milliseconds_.empty()) return run_timed();
   if (executable_->is_poisoned() || unplanned_ != 0) return run_watched();
   const std::size_t before = allocations();
   const std::size_t steps = executable_->steps().size();
   for (std::size_t i = 0; i < steps; ++i) launch(i);
   executable_->device().synchronise();
   unplanned_ += allocations() - before;
+}
+
+void Session::run_timed() {
+  using Clock = std::chrono::steady_clock;
+  for (std::size_t i = 0; i < executable_->steps().size(); ++i) {
+    const auto start = Clock::now();
+    launch(i);
+    executable_->device().synchronise();
+    milliseconds_[i] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  }
 }
 
 std::size_t Session::allocations() const {

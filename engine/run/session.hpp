@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ class Session {
 
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run.
   void run();
+  /// From now on every run waits after each step and notes here what it took, in milliseconds: one number a step. An
+  /// empty span ends that.
+  void time_steps(std::span<double> milliseconds) { milliseconds_ = milliseconds; }
 
   const core::BufferRef& arena() const { return arena_; }
 
@@ -53,11 +57,13 @@ class Session {
   void refresh();
   void launch(std::size_t index) const;
   void run_watched();
+  void run_timed();
   void poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const;
   void poison_dead(std::size_t step) const;
   std::size_t allocations() const;
 
   std::shared_ptr<const Executable> executable_;
+  std::span<double> milliseconds_;  // where each run notes the time of its steps
   core::BufferRef arena_;
   core::BufferRef host_arena_;
   std::vector<core::Array> inputs_;

@@ -14,6 +14,7 @@
 
 #include "tyto/memory.hpp"
 #include "tyto/passes.hpp"
+#include "tyto/profile.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto TYTO_API {
@@ -129,6 +130,11 @@ class Graph {
   std::string memory_map();
   /// The graph in Graphviz' language.
   std::string dot();
+  /// Runs once, timing every step. Outputs and updates are those of a run like any other.
+  GraphProfile profile();
+  /// One page for a browser: the graph recorded and optimised, coloured by memory, its schedule, its memory map, and
+  /// the profile taken last. It needs no network.
+  std::string html();
   /// The graph as it was recorded: one line a node.
   std::string text() const;
 

@@ -43,6 +43,9 @@ TEST_CASE("tyto graph prints nodes, a picture and the plan when asked to") {
   const Ran dot = run("graph --dot " + path);
   CHECK(dot.output.starts_with("digraph tyto {\n"));
   CHECK(contains(dot.output, "exp"));
+  const Ran page = run("graph --html " + path);
+  CHECK(page.output.starts_with("<!doctype html>"));
+  CHECK(contains(page.output, "\"op\":\"exp\""));
   const Ran plan = run("graph --plan --strategy bump " + path);
   CHECK(plan.output.starts_with("memory plan: "));
   CHECK(contains(plan.output, "by bump"));

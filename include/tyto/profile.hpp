@@ -1,0 +1,33 @@
+// Where the time of a run went: one row a step.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "tyto/error.hpp"
+
+namespace tyto TYTO_API {
+
+/// One step of a run. Bytes are those of its operands, read or written once each; operations are multiplications and
+/// additions of products and convolutions, and one an element of everything else.
+struct StepProfile {
+  std::string name;   ///< the operator
+  std::string label;  ///< the user's, if one was given
+  double milliseconds = 0;
+  std::int64_t bytes = 0;
+  std::int64_t operations = 0;
+};
+
+struct GraphProfile {
+  std::vector<StepProfile> steps;  ///< in the order in which they ran
+  double milliseconds = 0;         ///< of the whole run
+  /// For chrome://tracing and Perfetto.
+  std::string chrome_trace() const;
+};
+
+/// A table, the costliest operators first, with GB/s and Gop/s.
+std::ostream& operator<<(std::ostream& out, const GraphProfile& profile);
+
+}  // namespace TYTO_API
