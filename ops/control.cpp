@@ -35,6 +35,12 @@ std::vector<Value> custom_gradient(const GradientContext& c) {
     throw GraphError(text("grad: the gradient of '", op.name, "' yields ", gradients.size(), " values for ",
                           c.inputs.size(), " inputs"));
   }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i] && gradients[i].shape() != c.inputs[i].shape()) {
+      throw ShapeError(text("grad: gradient ", i, " of '", op.name, "' has shape ", gradients[i].shape(),
+                            ", its input ", c.inputs[i].shape()));
+    }
+  }
   return gradients;
 }
 

@@ -60,9 +60,10 @@ void EnqueuedKernel::launch(std::span<const core::Address> inputs, std::span<con
       set(stage.kernel.get(), memory.position, buffer, what_);
       set(stage.kernel.get(), memory.position + 1, offset, what_);
     }
-    check(clEnqueueNDRangeKernel(queue_, stage.kernel.get(), 3, nullptr, stage.global.data(), stage.local.data(), 0,
-                                 nullptr, nullptr),
-          what_);
+    const std::size_t* const local = stage.local[0] == 0 ? nullptr : stage.local.data();
+    check(
+        clEnqueueNDRangeKernel(queue_, stage.kernel.get(), 3, nullptr, stage.global.data(), local, 0, nullptr, nullptr),
+        what_);
   }
 }
 

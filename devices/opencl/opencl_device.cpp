@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "devices/opencl/custom_kernel.hpp"
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
@@ -114,7 +115,7 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   if (op == OpId::matmul) return std::all_of(inputs.begin(), inputs.end(), multiplies);
-  return op == OpId::fused || is_elementwise(op) || is_reduction(op);
+  return op == OpId::fused || op == OpId::custom || is_elementwise(op) || is_reduction(op);
 }
 
 std::uint64_t OpenClDevice::wants_dense(const core::Step&) const { return 0; }
@@ -153,6 +154,8 @@ std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::prepare_all(std::
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].op == OpId::matmul && context_.style == Style::gpu) {
       kernels[i] = clblast_kernel(context_, matrix_product(steps[i]));
+    } else if (steps[i].op == OpId::custom) {
+      kernels[i] = custom_kernel(context_, steps[i]);
     }
     if (kernels[i] != nullptr) continue;
     recipes.push_back(recipe_of(steps[i]));

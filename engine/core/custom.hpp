@@ -1,6 +1,9 @@
 // A function given by the user, wrapped as an operator: delay, custom gradients, raw device kernels.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -17,11 +20,22 @@ struct HostArray {
   void* data;
 };
 
+/// A kernel in OpenCL C and its launch for operands of known shapes. Its arguments are the inputs, the results, the
+/// numbers.
+struct DeviceSource {
+  std::string text;  // empty: there is none
+  std::string kernel;
+  std::array<std::size_t, 3> items = {1, 1, 1};
+  std::array<std::size_t, 3> group = {0, 0, 0};  // zeros: the driver's choice
+  std::vector<std::int64_t> numbers;
+};
+
 class CustomOperator {
  public:
   std::string name;
   std::vector<TensorType> results;
-  /// Computes on the host: dense inputs, dense outputs to be filled.
+  DeviceSource opencl;
+  /// Computes on the host: dense inputs, dense outputs to be filled. Empty where only devices compute it.
   std::function<void(std::span<const HostArray> inputs, std::span<const HostArray> outputs)> host;
   /// Gradients with respect to the inputs; empty when the operator has none.
   std::function<std::vector<Value>(std::span<const Value> inputs, std::span<const Value> results,

@@ -1,7 +1,6 @@
 // Calling user functions: operands by pointer, errors named after the function.
 #include "engine/run/custom_kernel.hpp"
 
-#include "engine/core/custom.hpp"
 #include "engine/core/text.hpp"
 
 namespace tyto::run {
@@ -47,7 +46,22 @@ class CustomKernel final : public core::Kernel {
 
 }  // namespace
 
+const core::CustomOperator& custom_operator(const core::Attributes& attributes) {
+  return *std::get<core::CustomAttributes>(attributes).op;
+}
+
+bool has_device_kernel(const core::CustomOperator& op, const core::Device& device, std::span<const DType> inputs,
+                       std::span<const DType> outputs) {
+  return !op.opencl.text.empty() && device.supports(core::OpId::custom, inputs, outputs);
+}
+
 std::shared_ptr<const core::Kernel> custom_kernel(const core::Step& step) {
+  const core::CustomOperator& op = custom_operator(*step.attributes);
+  if (!op.host) {
+    throw DeviceError(core::text("'", op.name,
+                                 "' has no host function: its OpenCL kernel runs where a DeviceScope(\"opencl\") is "
+                                 "open and the device has the element types"));
+  }
   return std::make_shared<CustomKernel>(step);
 }
 

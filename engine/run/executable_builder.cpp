@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/core/custom.hpp"
 #include "engine/core/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/custom_kernel.hpp"
@@ -295,7 +294,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
 
   const bool custom = node.op == OpId::custom;
   const bool on_host = runs_on_host(node);
-  if (on_host) target_.fallbacks_.emplace_back(def.name);
+  if (on_host) target_.fallbacks_.emplace_back(custom ? custom_operator(graph_.attributes(node)).name : def.name);
   std::vector<Place> inputs;
   for (const Port port : ports) inputs.push_back(place_of(port, on_host));
   if (def.is(core::Traits::elementwise)) {
@@ -324,7 +323,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     outputs.push_back(target_place(node, result, inputs, on_host, index));
     bind(result, outputs.back().storage, outputs.back().view, on_host);
   }
-  if (custom) {
+  if (custom && (on_host || !split_)) {
     std::vector<std::uint32_t> from;
     std::vector<std::uint32_t> to;
     for (std::size_t i = 0; i < inputs.size(); ++i) operands[i].view = inputs[i].view;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/run/custom_kernel.hpp"
+
 namespace tyto::run {
 
 using core::GraphNode;
@@ -61,11 +63,13 @@ std::vector<View> places_of_parts(const core::Graph& graph, const GraphNode& nod
 
 bool ExecutableBuilder::runs_on_host(const GraphNode& node) const {
   if (!split_) return false;
-  if (node.op == OpId::custom) return true;
   const DenseStep step(graph_, node);
   std::vector<DType> inputs, outputs;
   for (const core::Operand& operand : step.inputs) inputs.push_back(operand.dtype);
   for (const core::Operand& operand : step.outputs) outputs.push_back(operand.dtype);
+  if (node.op == OpId::custom) {
+    return !has_device_kernel(custom_operator(graph_.attributes(node)), device_, inputs, outputs);
+  }
   return !device_.supports(node.op, inputs, outputs) && !is_assembled(node);
 }
 

@@ -88,7 +88,9 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
     input_types.push_back(array->dtype);
   }
   for (const core::Result& result : node.results()) output_types.push_back(result.type.dtype);
-  if (custom || !home->supports(op, input_types, output_types)) device = &cpu_device();
+  const bool at_home = custom ? has_device_kernel(custom_operator(node.attributes()), *home, input_types, output_types)
+                              : home->supports(op, input_types, output_types);
+  if (!at_home) device = &cpu_device();
 
   // What is brought over from another device, or packed, lies dense.
   std::vector<Operand> operands;
@@ -119,7 +121,7 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
     to_pack |= bit;
     operands[i].view = core::View::dense(operands[i].view.shape);
   }
-  kernel = custom ? custom_kernel(step) : device->prepare(step);
+  kernel = custom && !at_home ? custom_kernel(step) : device->prepare(step);
 }
 
 const PreparedOperator& prepared_operator(const Node& node, std::span<const Array* const> inputs, core::Device& home) {

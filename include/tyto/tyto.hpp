@@ -3,6 +3,7 @@
 
 #include "tyto/activations.hpp"
 #include "tyto/autodiff.hpp"
+#include "tyto/custom.hpp"
 #include "tyto/device.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/graph.hpp"
