@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "optimiser/memory/plan.hpp"
 #include "optimiser/passes/optimise.hpp"
 #include "optimiser/recompute/recompute.hpp"
 #include "optimiser/recompute/rewrite.hpp"
@@ -81,7 +82,9 @@ std::int64_t naive_sum(const core::Graph& graph, const schedule::Problem& proble
 void show_planners(std::span<const Block> blocks) {
   for (const MemoryStrategy& strategy : memory_strategies()) {
     const std::string name(strategy.name);
-    if (!name.starts_with("linear") && !name.starts_with("greedy") && !name.starts_with("nnc")) continue;
+    if (!name.starts_with("linear") && !name.starts_with("greedy") && name != "middle_out" && name != "lowest_first" &&
+        name != "nnc")
+      continue;
     const Stopwatch each;
     const MemoryPlan plan = plan_memory(blocks, {.strategy = name});
     std::printf("    %-20s %10.2f MB %10.4f of the bound %8.2f ms\n", name.c_str(), megabytes(plan.height),
@@ -125,7 +128,7 @@ void show(const Case& which, const Wanted& wanted) {
 
   const Stopwatch planning;
   const std::vector<Block> blocks = schedule::blocks_of(problem, chosen.order);
-  const MemoryPlan plan = plan_memory(blocks);
+  const MemoryPlan plan = plan_memory(blocks, {.work = memory::worth_of_graph(blocks.size())});
   const double planned = planning.milliseconds();
 
   const std::int64_t plain = choose_order(problem, {.strategy = "depth_first"}).peak;

@@ -11,6 +11,7 @@
 #include "engine/run/custom_kernel.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/graph_passes.hpp"
+#include "optimiser/memory/plan.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/storages.hpp"
 
@@ -463,6 +464,7 @@ void ExecutableBuilder::plan_memory() {
     PlanOptions options;
     options.strategy = memory_strategy(options_);
     options.alignment = alignment;
+    options.work = memory::worth_of_graph(blocks.size());
     MemoryPlan plan = tyto::plan_memory(blocks, options);
     if (checks_plans(options_)) {
       const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);

@@ -33,9 +33,9 @@ const char* const page_source = R"html(<!doctype html>
 </style>
 </head>
 <body>
-<header><b>Tyto graph</b><span id="tabs"></span><input id="search" placeholder="find an operator or label, Enter: next" size="34"><span id="summary"></span></header>
+<header><b>Tyto graph</b><span id="tabs"></span><input id="search" placeholder="find an operator or a label"><span id="summary"></span></header>
 <main id="views"></main>
-<aside id="details">Click a node. Drag to move, wheel to zoom, double click to see all.</aside>
+<aside id="details">Click a node.</aside>
 <script type="application/json" id="data">DATA</script>
 <script>
 "use strict";
@@ -77,35 +77,29 @@ function addView(title, fill) {
   return tab;
 }
 
-// Drag to move, wheel to zoom, double click to see all. Opens on the whole, or as large as it can be read from (x, y).
-function movable(svg, width, height, start) {
-  const box = svg.getBoundingClientRect(), whole = { x: 0, y: 0, width, height };
-  let seen = start && (width > box.width || height > box.height)
-    ? { x: start.x - box.width / 2, y: start.y, width: box.width, height: box.height } : { ...whole };
-  let from = null;
-  const show = () => svg.setAttribute("viewBox", `${seen.x} ${seen.y} ${seen.width} ${seen.height}`);
+// Drag to move, wheel to zoom.
+function movable(svg, width, height) {
+  let x = 0, y = 0, scale = 1, from = null;
+  const show = () => svg.setAttribute("viewBox", `${x} ${y} ${width * scale} ${height * scale}`);
   svg.addEventListener("wheel", event => {
     event.preventDefault();
     const box = svg.getBoundingClientRect(), factor = event.deltaY > 0 ? 1.15 : 1 / 1.15;
-    seen.x += (event.clientX - box.left) / box.width * seen.width * (1 - factor);
-    seen.y += (event.clientY - box.top) / box.height * seen.height * (1 - factor);
-    seen.width *= factor;
-    seen.height *= factor;
+    x += (event.clientX - box.left) / box.width * width * scale * (1 - factor);
+    y += (event.clientY - box.top) / box.height * height * scale * (1 - factor);
+    scale *= factor;
     show();
   }, { passive: false });
   svg.addEventListener("pointerdown", event => { from = [event.clientX, event.clientY]; });
   svg.addEventListener("pointermove", event => {
     if (!from || !event.buttons) return;
-    const box = svg.getBoundingClientRect(), step = Math.max(seen.width / box.width, seen.height / box.height);
-    seen.x -= (event.clientX - from[0]) * step;
-    seen.y -= (event.clientY - from[1]) * step;
+    const box = svg.getBoundingClientRect(), step = Math.max(width * scale / box.width, height * scale / box.height);
+    x -= (event.clientX - from[0]) * step;
+    y -= (event.clientY - from[1]) * step;
     from = [event.clientX, event.clientY];
     show();
   });
   svg.addEventListener("pointerup", () => { from = null; });
-  svg.addEventListener("dblclick", () => { seen = { ...whole }; show(); });
   show();
-  return (x, y) => { seen.x = x - seen.width / 2; seen.y = y - seen.height / 2; show(); };
 }
 
 // Layers by the longest way from the inputs; within a layer by the mean place of neighbours, swept down and up.
@@ -119,7 +113,7 @@ function layout(nodes) {
   });
   // Leaves stand right above their first reader.
   nodes.forEach((node, i) => {
-    if (node.inputs.length === 0 && readers[i].length) depth[i] = Math.max(0, readers[i].reduce((least, r) => Math.min(least, depth[r]), Infinity) - 1);
+    if (node.inputs.length === 0 && readers[i].length) depth[i] = Math.max(0, Math.min(...readers[i].map(r => depth[r])) - 1);
   });
   const layers = [];
   nodes.forEach((node, i) => (layers[depth[i]] ||= []).push(i));
@@ -140,7 +134,7 @@ function layout(nodes) {
     sweep(layers, i => nodes[i].inputs);
     sweep([...layers].reverse(), i => readers[i]);
   }
-  const widest = layers.reduce((most, layer) => Math.max(most, layer ? layer.length : 0), 1);
+  const widest = Math.max(1, ...layers.map(layer => layer ? layer.length : 0));
   return nodes.map((node, i) => ({
     x: (place[i] + (widest - layers[depth[i]].length) / 2) * 130 + 10,
     y: depth[i] * 62 + 10, readers: readers[i]
@@ -193,17 +187,14 @@ function drawGraph(view, nodes) {
     group.addEventListener("click", () => show(i));
     boxes.push(group);
   });
-  const width = places.reduce((most, p) => Math.max(most, p.x), 0) + 140;
-  const height = places.reduce((most, p) => Math.max(most, p.y), 0) + 60;
-  const top = places.find(p => p.y === 10) || { x: 0, y: 0 };
-  const centre = movable(svg, width, height, { x: top.x + 58, y: 0 });
-  drawn.push({ view, nodes, boxes, centreOn: i => { centre(places[i].x + 58, places[i].y + 18); show(i); } });
+  movable(svg, Math.max(...places.map(p => p.x), 0) + 140, Math.max(...places.map(p => p.y), 0) + 60);
+  drawn.push({ nodes, boxes });
 }
 
 function drawSchedule(view) {
   const table = document.createElement("table"), head = table.createTHead().insertRow();
   for (const title of ["step", "operator", "label", "result", "live bytes", "", "ms", "GB/s", "Gop/s"]) cell(head, "th", title, "text");
-  const most = data.steps.reduce((most, step) => Math.max(most, step.live), 1);
+  const most = Math.max(1, ...data.steps.map(step => step.live));
   data.steps.forEach((step, i) => {
     const row = table.insertRow();
     cell(row, "td", i);
@@ -225,7 +216,7 @@ function drawSchedule(view) {
 
 function drawMemory(view) {
   const svg = element("svg", {}, view), width = 1000, height = 600;
-  const last = data.blocks.reduce((most, block) => Math.max(most, block.upper), 1), top = Math.max(1, data.summary.peak);
+  const last = Math.max(1, ...data.blocks.map(block => block.upper)), top = Math.max(1, data.summary.peak);
   for (const block of data.blocks) {
     if (!block.size || block.upper === block.lower) continue;
     const rect = element("rect", {
@@ -247,27 +238,14 @@ const first = addView("recorded", view => drawGraph(view, data.recorded));
 addView("optimised", view => drawGraph(view, data.optimised));
 addView(data.profile.length ? "schedule and profile" : "schedule", drawSchedule);
 addView("memory", drawMemory);
-// What does not match fades; Enter goes from match to match.
-const search = document.getElementById("search");
-let matches = [], match = -1;
-const look = () => {
-  const wanted = search.value.toLowerCase();
-  matches = [];
-  match = -1;
-  for (const { view, nodes, boxes, centreOn } of drawn) {
+document.getElementById("search").oninput = event => {
+  const wanted = event.target.value.toLowerCase();
+  for (const { nodes, boxes } of drawn) {
     nodes.forEach((node, i) => {
-      const found = !wanted || `${node.op} ${node.label || ""} ${node.name || ""}`.toLowerCase().includes(wanted);
-      boxes[i].style.opacity = found ? 1 : .15;
-      if (wanted && found && view.classList.contains("on")) matches.push(() => centreOn(i));
+      const text = `${node.op} ${node.label || ""} ${node.name || ""}`.toLowerCase();
+      boxes[i].style.opacity = !wanted || text.includes(wanted) ? 1 : .15;
     });
   }
-};
-search.oninput = look;
-search.onkeydown = event => {
-  if (event.key !== "Enter") return;
-  const before = match;
-  look();
-  if (matches.length) matches[match = (before + 1) % matches.length]();
 };
 // Everything is drawn once at the start when asked to: a test looks at what came out.
 if (location.hash === "#all") for (const tab of tabs.children) tab.click();

@@ -9,9 +9,15 @@
 namespace tyto::memory {
 namespace {
 
+// Work is counted in about nanoseconds.
 constexpr std::int64_t default_work = 60'000'000;
 // Greedy plans beyond the first are only worth their time while they cost less than this.
-constexpr std::int64_t most_greedy_work = 150'000'000;
+constexpr std::int64_t most_greedy_work = 600'000'000;
+// What one entry of all neighbour lists costs: to make, and to place every block once.
+constexpr std::int64_t work_to_list = 20;
+constexpr std::int64_t work_to_place = 16;
+// Without a time limit nobody waits for a search that can win less than this share of the bound.
+constexpr Bytes worth_searching = 2000;
 
 void keep_lower(Placement& best, Placement candidate, std::string_view how) {
   if (candidate.height >= best.height) return;
@@ -32,16 +38,9 @@ Problem time_reversed(const Problem& p) {
   return turned;
 }
 
-// Without neighbour lists only what sweeps over time stays near linear. Forwards and backwards in time are planned side
-// by side; what is kept does not depend on which is done first.
-Placement sweeping_only(const Problem& p, const Effort& effort) {
-  Placement best = linear_scan(p, Fit::best);
-  best.remark = "linear_scan";
-  if (best.height <= effort.enough || effort.late()) return best;
-  if (p.any_fixed) {
-    keep_lower(best, linear_scan(p, Fit::first), "linear_scan_first");
-    return best;
-  }
+// For huge instances only what sweeps over time stays near linear. Forwards and backwards in time are planned side by
+// side; what is kept does not depend on which is done first.
+Placement more_sweeps(const Problem& p, const Effort& effort, Placement best) {
   Placement backwards;
   const auto plan_backwards = [&] {
     const Problem turned = time_reversed(p);
@@ -62,23 +61,40 @@ Placement sweeping_only(const Problem& p, const Effort& effort) {
   return best;
 }
 
+// A search goes down once without turning back at the very least, and looks at every section at every step.
+std::int64_t work_of_one_dive(const Problem& p) {
+  std::int64_t places = 0;
+  for (std::size_t i = 0; i < p.size.size(); ++i) places += p.last[i] - p.first[i];
+  return places * p.count();
+}
+
 Placement best_part(const Problem& p, const Effort& effort) {
-  Placement placement = best_greedy(p, effort);
-  if (placement.height <= effort.enough || !p.listed) return placement;
+  Placement placement = best_sweep(p, effort);
+  if (placement.height <= effort.enough || effort.late()) return placement;
   const std::int64_t work = effort.work_or(default_work);
-  const std::string greedy = placement.remark;
+  // Whoever names the work does not want lists that cost more than that.
+  const std::int64_t most_pairs = effort.work > 0 ? effort.work / (2 * work_to_list) : most_listed_pairs;
+  const Problem listed = with_neighbours(p, std::min(most_listed_pairs, most_pairs));
+  if (!listed.listed) {
+    if (placement.offsets.empty()) placement = linear_scan(p, Fit::best);
+    return p.any_fixed ? placement : more_sweeps(p, effort, std::move(placement));
+  }
+  Effort content = effort;
+  if (!effort.deadline) content.enough += effort.enough / worth_searching;
+  placement = best_greedy(listed, content, std::move(placement));
+  if (placement.height <= content.enough || (effort.work > 0 && work / 2 < work_of_one_dive(listed))) return placement;
 
   // A first look with searches: at the bound and half way up they often answer within milliseconds.
   Effort look = effort;
   if (effort.deadline) look.deadline = Clock::now() + (*effort.deadline - Clock::now()) / 2;
   const Bytes before_search = placement.height;
-  placement = search_between(p, look, std::move(placement), work / 2);
+  placement = search_between(listed, look, std::move(placement), work / 2);
   if (placement.height < before_search) placement.remark = "search";
   if (placement.height <= std::max({p.bound, placement.proven_bound, effort.enough})) return placement;
 
   Effort rest = effort;
   rest.work = effort.deadline ? 0 : work / 2;
-  Placement annealed = anneal(p, rest);
+  Placement annealed = anneal(listed, rest);
   annealed.proven_bound = placement.proven_bound;
   keep_lower(placement, std::move(annealed), "anneal");
   return placement;
@@ -86,16 +102,28 @@ Placement best_part(const Problem& p, const Effort& effort) {
 
 }  // namespace
 
-Placement best_greedy(const Problem& p, const Effort& effort) {
-  if (!p.listed) return sweeping_only(p, effort);
-  Placement best = linear_scan(p, Fit::best);
-  best.remark = "linear_scan";
+Placement best_sweep(const Problem& p, const Effort& effort) {
+  Placement best;
+  if (!p.sweepable()) return best;
+  keep_lower(best, middle_out(p, effort), "middle_out");
+  if (best.height > effort.enough) keep_lower(best, linear_scan(p, Fit::best), "linear_scan");
+  return best;
+}
+
+Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
+  if (best.offsets.empty()) keep_lower(best, linear_scan(p, Fit::best), "linear_scan");
+  const std::int64_t most_work = effort.work > 0 ? std::min(effort.work, most_greedy_work) : most_greedy_work;
   std::int64_t spent = 0;
-  const std::int64_t each = 4 * static_cast<std::int64_t>(p.neighbour.size() + p.size.size());
+  const std::int64_t each = work_to_place * static_cast<std::int64_t>(p.neighbour.size() + p.size.size());
+  for (const Order order : {Order::load_area, Order::breadth, Order::size, Order::degree, Order::area}) {
+    if (best.height <= effort.enough || spent > most_work || effort.late()) return best;
+    spent += each;
+    keep_lower(best, lowest_first(p, arrange(p, order), best.height), "lowest first, " + std::string(name(order)));
+  }
   for (const Order order : all_orders) {
     const std::vector<Index> arranged = arrange(p, order);
     for (const Fit fit : {Fit::best, Fit::first}) {
-      if (best.height <= effort.enough || spent > most_greedy_work || effort.late()) return best;
+      if (best.height <= effort.enough || spent > most_work || effort.late()) return best;
       spent += each;
       keep_lower(best, place_in_order(p, arranged, fit, best.height),
                  std::string(name(order)) + (fit == Fit::best ? ", best fit" : ", first fit"));

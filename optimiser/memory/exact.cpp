@@ -9,9 +9,13 @@ namespace {
 constexpr std::int64_t default_work = 100'000'000'000;
 
 Placement exact_part(const Problem& p, const Effort& effort) {
-  Placement start = best_greedy(p, effort);
-  if (start.height <= effort.enough || !p.listed) return start;
-  return search_between(p, effort, std::move(start), effort.work_or(default_work));
+  Placement start = best_sweep(p, effort);
+  if (start.height <= effort.enough) return start;
+  const Problem listed = with_neighbours(p);
+  if (!listed.listed) return start;
+  start = best_greedy(listed, effort, std::move(start));
+  if (start.height <= effort.enough) return start;
+  return search_between(listed, effort, std::move(start), effort.work_or(default_work));
 }
 
 }  // namespace

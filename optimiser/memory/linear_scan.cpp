@@ -10,7 +10,7 @@ namespace tyto::memory {
 // keeps them. Otherwise the same rule is applied to the placed neighbours, which are the same blocks.
 Placement linear_scan(const Problem& p, Fit fit) {
   const std::vector<Index> by_birth = arrange(p, Order::birth);
-  if (p.precedence != nullptr || p.any_fixed || p.aligned) return place_in_order(p, by_birth, fit);
+  if (!p.sweepable()) return place_in_order(with_neighbours(p), by_birth, fit);
   std::vector<Index> by_death(by_birth.size());
   for (std::size_t i = 0; i < by_death.size(); ++i) by_death[i] = static_cast<Index>(i);
   std::stable_sort(by_death.begin(), by_death.end(), [&](Index a, Index b) {
@@ -24,9 +24,9 @@ Placement linear_scan(const Problem& p, Fit fit) {
     const auto at = static_cast<std::size_t>(i);
     for (; dead < by_death.size() && p.death[static_cast<std::size_t>(by_death[dead])] <= p.birth[at]; ++dead) {
       const auto gone = static_cast<std::size_t>(by_death[dead]);
-      gaps.give_back(placement.offsets[gone], p.size[gone]);
+      gaps.give_back(placement.offsets[gone], p.padded[gone]);
     }
-    placement.offsets[at] = fit == Fit::best ? gaps.take_smallest(p.size[at]) : gaps.take_lowest(p.size[at]);
+    placement.offsets[at] = fit == Fit::best ? gaps.take_smallest(p.padded[at]) : gaps.take_lowest(p.padded[at]);
   }
   placement.height = height_of(p, placement.offsets);
   return placement;

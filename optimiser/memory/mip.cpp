@@ -128,7 +128,7 @@ class Programme {
 };
 
 Placement mip_part(const Problem& p, const Effort& effort) {
-  Placement start = best_greedy(p, effort);
+  Placement start = best_greedy(p, effort, best_sweep(p, effort));
   if (start.height <= effort.enough) return start;
   const auto pairs = static_cast<std::int64_t>(p.neighbour.size() / 2);
   if (!p.listed || pairs > most_pairs || start.height > most_units) {

@@ -96,6 +96,10 @@ void describe_peak(std::span<const Block> blocks, MemoryPlan& plan) {
   }
 }
 
+std::int64_t worth_of_graph(std::size_t blocks) {
+  return std::min<std::int64_t>(2'000'000 + 20'000 * static_cast<std::int64_t>(blocks), 500'000'000);
+}
+
 MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const Placement& placement) {
   MemoryPlan plan;
   plan.offsets.resize(blocks.size());
@@ -116,7 +120,8 @@ MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const
 MemoryPlan plan_memory(std::span<const Block> blocks, const PlanOptions& options) {
   const auto start = memory::Clock::now();
   const memory::Strategy& strategy = memory::strategy_named(options.strategy);
-  const memory::Problem problem = memory::make_problem(blocks, options);
+  memory::Problem problem = memory::make_problem(blocks, options);
+  if (strategy.uses_neighbours) problem = memory::with_neighbours(std::move(problem));
   const memory::Effort effort = memory::effort_of(options, problem, start);
   if (options.capacity && problem.bound * problem.unit > *options.capacity) {
     MemoryPlan impossible;

@@ -1,4 +1,4 @@
-// What every finished plan goes through: from units to bytes, and the facts that a report needs.
+// What every plan goes through: the effort it is worth, from units to bytes, and the facts that a report needs.
 #pragma once
 
 #include <span>
@@ -12,5 +12,8 @@ MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const
 
 /// Fills in the naive sum, the step of highest load and the largest blocks alive then.
 void describe_peak(std::span<const Block> blocks, MemoryPlan& plan);
+
+/// The work that planning the blocks of a graph to be run is worth: about 20 us a block, half a second at the most.
+std::int64_t worth_of_graph(std::size_t blocks);
 
 }  // namespace tyto::memory

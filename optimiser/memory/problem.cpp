@@ -10,9 +10,6 @@
 namespace tyto::memory {
 namespace {
 
-// Neighbour lists above this many entries are not built: 8 Mi entries are 32 MiB.
-constexpr std::int64_t most_listed_neighbours = std::int64_t{1} << 23;
-
 std::string name_of(const Block& block) {
   std::string name = "block " + std::to_string(block.id);
   if (!block.label.empty()) name += " (" + std::string(block.label) + ")";
@@ -90,25 +87,25 @@ void measure_load(Problem& p) {
   p.load.pop_back();
 }
 
-void list_neighbours_by_time(Problem& p) {
-  const auto n = p.size.size();
+void count_pairs(Problem& p) {
   std::vector<Index> births(static_cast<std::size_t>(p.sections), 0);
   std::vector<Index> deaths(static_cast<std::size_t>(p.sections) + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < p.size.size(); ++i) {
     ++births[static_cast<std::size_t>(p.first[i])];
     ++deaths[static_cast<std::size_t>(p.last[i])];
   }
-  std::int64_t pairs = 0;
   std::int64_t live = 0;
   for (std::size_t k = 0; k < births.size(); ++k) {
     live -= deaths[k];
     const std::int64_t born = births[k];
-    pairs += live * born + born * (born - 1) / 2;
+    p.pairs += live * born + born * (born - 1) / 2;
     live += born;
   }
-  p.listed = 2 * pairs <= most_listed_neighbours;
-  if (!p.listed) return;
+}
 
+void list_neighbours_by_time(Problem& p) {
+  const auto n = p.size.size();
+  p.listed = true;
   std::vector<Index> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
@@ -233,6 +230,7 @@ void choose_units(Problem& p) {
     p.aligned = p.aligned || p.alignment[i] > 1;
   }
   p.grain = implied ? 1 : alignments / p.unit;
+  p.even = std::all_of(p.alignment.begin(), p.alignment.end(), [&](Bytes each) { return each == p.grain; });
 }
 
 void finish(Problem& p) {
@@ -244,11 +242,8 @@ void finish(Problem& p) {
   }
   make_sections(p);
   measure_load(p);
-  if (p.precedence == nullptr) {
-    list_neighbours_by_time(p);
-  } else {
-    list_neighbours_by_precedence(p);
-  }
+  count_pairs(p);
+  if (p.precedence != nullptr) list_neighbours_by_precedence(p);
   p.bound = lower_bound(p);
 }
 
@@ -303,11 +298,17 @@ Problem make_problem(std::span<const Block> blocks, const PlanOptions& options) 
   return p;
 }
 
+Problem with_neighbours(Problem problem, std::int64_t most_pairs) {
+  if (!problem.listed && problem.pairs <= most_pairs) list_neighbours_by_time(problem);
+  return problem;
+}
+
 Problem sub_problem(const Problem& whole, std::span<const Index> members) {
   Problem p;
   p.unit = whole.unit;
   p.grain = whole.grain;
   p.aligned = whole.aligned;
+  p.even = whole.even;
   p.precedence = whole.precedence;
   for (const Index member : members) {
     const auto at = static_cast<std::size_t>(member);
@@ -319,7 +320,7 @@ Problem sub_problem(const Problem& whole, std::span<const Index> members) {
     p.death.push_back(whole.death[at]);
   }
   finish(p);
-  return p;
+  return whole.listed ? with_neighbours(std::move(p)) : p;
 }
 
 std::vector<std::vector<Index>> independent_parts(const Problem& p) {

@@ -38,6 +38,7 @@ struct Problem {
   std::vector<Bytes> birth;      // the caller's times
   std::vector<Bytes> death;
   std::vector<Bytes> load;                    // of each section: the sum of padded sizes
+  std::int64_t pairs = 0;                     // blocks that meet in time, two by two
   std::vector<std::int64_t> neighbour_begin;  // count() + 1 entries when `listed`
   std::vector<Index> neighbour;               // ascending inside a block's list
   std::shared_ptr<const Precedence> precedence;
@@ -46,9 +47,10 @@ struct Problem {
   Bytes slack = 0;  // the most that padding can add at the very top
   Bytes bound = 0;  // in units
   Index sections = 0;
-  bool listed = false;  // neighbour lists exist (they are left out when they would not fit in memory)
+  bool listed = false;  // neighbour lists exist
   bool any_fixed = false;
   bool aligned = false;  // some alignment above one is left
+  bool even = true;      // every alignment is the grain, so that padded sizes laid side by side are aligned
 
   Index count() const { return static_cast<Index>(size.size()); }
   bool meets(Index a, Index b) const {
@@ -77,6 +79,9 @@ struct Problem {
     }
   }
 
+  /// Lives are intervals, nothing is fixed and padded sizes align by themselves: sweeps over time suffice.
+  bool sweepable() const { return precedence == nullptr && !any_fixed && even; }
+
   /// The lowest offset at or above `offset` that suits block i.
   Bytes align(Bytes offset, Index i) const {
     return aligned ? round_up(offset, alignment[static_cast<std::size_t>(i)]) : offset;
@@ -86,10 +91,17 @@ struct Problem {
   Bytes fixed_top() const;
 };
 
-/// Validates the caller's blocks and normalises them. Throws ValueError.
+/// Neighbour lists with more pairs than this would be in the way of everything else in memory.
+inline constexpr std::int64_t most_listed_pairs = std::int64_t{1} << 22;
+
+/// Validates the caller's blocks and normalises them; neighbours are listed under a precedence only. Throws ValueError.
 Problem make_problem(std::span<const Block> blocks, const PlanOptions& options);
 
-/// The sub-problem of `members` (ascending), with the same units.
+/// The same problem with neighbour lists, which take longer to make than most plans; without them where there would be
+/// more than `most_pairs`.
+Problem with_neighbours(Problem problem, std::int64_t most_pairs = most_listed_pairs);
+
+/// The sub-problem of `members` (ascending), with the same units, and neighbour lists where the whole has them.
 Problem sub_problem(const Problem& whole, std::span<const Index> members);
 
 /// Groups of blocks that have nothing to do with each other, heaviest section first. One group under a precedence.

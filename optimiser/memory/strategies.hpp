@@ -14,6 +14,7 @@ struct Strategy {
   std::string_view name;
   std::string_view summary;
   bool available;
+  bool uses_neighbours;  // is to be given a problem with neighbour lists
   Placement (*place)(const Problem&, const Effort&);
 };
 
@@ -22,6 +23,8 @@ std::span<const Strategy> strategies();
 Placement bump(const Problem& problem, const Effort& effort);
 Placement owl(const Problem& problem, const Effort& effort);
 Placement linear_scan(const Problem& problem, Fit fit);
+Placement middle_out(const Problem& problem, const Effort& effort);
+Placement lowest_first(const Problem& problem, const Effort& effort);
 Placement greedy(const Problem& problem, Order order);
 Placement shared_objects(const Problem& problem, const Effort& effort);
 Placement shared_objects_by_breadth(const Problem& problem, const Effort& effort);
@@ -35,8 +38,17 @@ Placement exact(const Problem& problem, const Effort& effort);
 Placement anneal(const Problem& problem, const Effort& effort);
 Placement best(const Problem& problem, const Effort& effort);
 
-/// The lowest of all greedy plans, within the work that is worth it; the start of every search.
-Placement best_greedy(const Problem& problem, const Effort& effort);
+/// Always the block that can start lowest; `order` decides among equals. Gives up, with an infinite height, as soon as
+/// the height would reach `give_up_at`.
+Placement lowest_first(const Problem& problem, std::span<const Index> order, Bytes give_up_at);
+
+/// The lowest plan of the sweeps over time, which need no neighbour lists; no offsets when the problem is not
+/// sweepable.
+Placement best_sweep(const Problem& problem, const Effort& effort);
+
+/// The lowest of `best` and all greedy plans, within the work that is worth it; the start of every search. The problem
+/// has neighbour lists.
+Placement best_greedy(const Problem& problem, const Effort& effort, Placement best);
 
 /// Whether the library was built with the solver that `mip` needs.
 bool mip_available();

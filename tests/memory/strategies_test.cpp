@@ -65,6 +65,58 @@ TEST_CASE("best fit takes the smallest gap where first fit takes the lowest") {
   CHECK(height(blocks, "linear_scan_first") == 36);
 }
 
+TEST_CASE("middle out leaves room in one piece on both sides of the heaviest step") {
+  // Four layers' values of 10 wait for the way back; before and after the middle whatever is missing to 40 is in use.
+  const std::vector<Block> training = blocks_of({{0, 8, 10},
+                                                 {1, 7, 10},
+                                                 {2, 6, 10},
+                                                 {3, 5, 10},
+                                                 {0, 1, 30},
+                                                 {1, 2, 20},
+                                                 {2, 3, 10},
+                                                 {5, 6, 10},
+                                                 {6, 7, 20},
+                                                 {7, 8, 30}});
+  CHECK(height(training, "middle_out") == 40);
+  CHECK(height(study, "middle_out") == 14);
+  CHECK(height(chain, "middle_out") == 100);
+}
+
+TEST_CASE("middle out keeps to alignments where padded sizes do, and beside fixed blocks") {
+  std::vector<Block> blocks = blocks_of({{0, 4, 100}, {1, 3, 60}, {3, 6, 4}, {4, 6, 100}});
+  for (Block& block : blocks) block.alignment = 64;
+  // 100 takes two lines of 64, 60 lies on the third, and 4 where 60 was.
+  CHECK(planned(blocks, "middle_out").height == 128 + 60);
+  blocks[1].fixed_offset = 0;
+  CHECK(planned(blocks, "middle_out").height == 64 + 100);
+}
+
+TEST_CASE("lowest first rests every block on another one or on the ground") {
+  const std::vector<Block> blocks = blocks_of({{0, 3, 4}, {0, 1, 6}, {1, 3, 6}, {2, 5, 3}, {3, 5, 10}});
+  const MemoryPlan plan = planned(blocks, "lowest_first");
+  CHECK(plan.height == 13);  // at step 2 and at step 3
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    bool rests = plan.offsets[i] == 0;
+    for (std::size_t j = 0; j < blocks.size(); ++j) {
+      const bool meets = blocks[i].lower < blocks[j].upper && blocks[j].lower < blocks[i].upper;
+      rests = rests || (meets && plan.offsets[j] + blocks[j].size == plan.offsets[i]);
+    }
+    CHECK(rests);
+  }
+  CHECK(height(one_then_many, "lowest_first") == 12);
+  CHECK(height(study, "lowest_first") == 14);
+}
+
+TEST_CASE("best stays within the work that it is given when lives are long and many") {
+  // 20,000 blocks all alive together would have 200 million pairs; they fill one step, so any stack is the bound.
+  std::vector<Block> blocks;
+  for (std::int64_t i = 0; i < 20'000; ++i) blocks.push_back({.id = i, .lower = i, .upper = 40'000 - i, .size = 8});
+  const PlanOptions options{.work = 1'000'000};
+  const MemoryPlan plan = plan_memory(blocks, options);
+  CHECK(plan.height == 160'000);
+  CHECK(check_memory_plan(blocks, plan, options).empty());
+}
+
 TEST_CASE("greedy strategies meet the bound where one order is as good as any") {
   for (const char* strategy : {"greedy_by_size", "greedy_by_area", "greedy_by_life", "greedy_by_degree",
                                "greedy_by_birth", "greedy_by_load", "greedy_by_breadth"}) {
