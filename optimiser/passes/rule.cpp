@@ -1,6 +1,7 @@
 // Reading, matching and applying rules.
 #include "optimiser/passes/rule.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -167,6 +168,15 @@ void RuleSet::add(const Rule& rule, const core::OpDef* each) {
   }
 }
 
+namespace {
+
+// The operators that number_of looks at.
+bool may_be_number(OpId op) {
+  return op == OpId::constant || op == OpId::fill || op == OpId::broadcast_to || op == OpId::reshape;
+}
+
+}  // namespace
+
 class Matcher {
  public:
   explicit Matcher(Match& match) : match_(match) {}
@@ -252,9 +262,27 @@ Port RuleSet::rewritten(Match& match, const Variant& variant) const {
                                  : build(match, variant.replacement, match.dtype(), match.shape());
 }
 
+bool RuleSet::Variant::possible(const Operands& operands) const {
+  for (std::size_t i = 0; i < std::min(operands.op.size(), pattern.operands.size()); ++i) {
+    const Term& term = pattern.operands[i];
+    if (term.kind == Term::Kind::application && term.op != operands.op[i]) return false;
+    const bool wants_number = term.kind == Term::Kind::literal || term.kind == Term::Kind::number;
+    if (wants_number && !operands.may_be_number[i]) return false;
+  }
+  return true;
+}
+
 bool RuleSet::try_rules(PassContext& context, Index index) const {
   Draft& draft = context.draft;
+  Operands operands;
+  const std::span<const Port> inputs = draft.inputs(index);
+  for (std::size_t i = 0; i < std::min(operands.op.size(), inputs.size()); ++i) {
+    const OpId op = draft.node(draft.producer(inputs[i])).op;
+    operands.op[i] = op;
+    operands.may_be_number[i] = may_be_number(op);
+  }
   for (const Variant& variant : by_root_[static_cast<std::size_t>(draft.node(index).op)]) {
+    if (!variant.possible(operands)) continue;
     Match match(context, index);
     if (!Matcher(match).fits_node(index, variant.pattern)) continue;
     bool allowed = true;
@@ -365,7 +393,7 @@ std::optional<Scalar> number_of(Draft& draft, Port port) {
     const OpId op = draft.node(producer).op;
     if (op == OpId::constant) return number_in(draft.attributes_as<core::ConstantAttributes>(producer).array);
     if (op == OpId::fill) return number_in(draft.attributes_as<core::RangeAttributes>(producer));
-    if (op != OpId::broadcast_to && op != OpId::reshape) return {};
+    if (!may_be_number(op)) return {};
     port = draft.input(producer, 0);
   }
   return {};

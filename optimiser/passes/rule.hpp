@@ -92,10 +92,17 @@ class RuleSet {
     bool open = false;  // any further operands may follow
     std::vector<Term> operands;
   };
+  /// What the producers of a node's first operands are, so that most patterns are out of the question at a glance.
+  struct Operands {
+    std::array<core::OpId, 2> op{core::OpId::count, core::OpId::count};
+    std::array<bool, 2> may_be_number{};
+  };
   struct Variant {
     const Rule* rule;
     Term pattern;
     Term replacement;
+
+    bool possible(const Operands& operands) const;
   };
 
   class Reader;

@@ -36,6 +36,21 @@ Order post_order(const Problem& problem, const Lists& inputs) {
   return order;
 }
 
+/// By descending key; equal keys as they are. Tasks have few inputs, for which insertion is the quickest way.
+template <class Key>
+void sort_by(std::vector<Task>& inputs, const std::vector<Key>& key) {
+  if (inputs.size() > 32) {
+    std::stable_sort(inputs.begin(), inputs.end(), [&](Task a, Task b) { return key[a] > key[b]; });
+    return;
+  }
+  for (std::size_t k = 1; k < inputs.size(); ++k) {
+    const Task moving = inputs[k];
+    std::size_t at = k;
+    for (; at > 0 && key[moving] > key[inputs[at - 1]]; --at) inputs[at] = inputs[at - 1];
+    inputs[at] = moving;
+  }
+}
+
 /// Inputs of each task by descending key; equal keys as written.
 template <class Key>
 Lists inputs_by(const Problem& problem, const std::vector<Key>& key) {
@@ -43,7 +58,7 @@ Lists inputs_by(const Problem& problem, const std::vector<Key>& key) {
   std::vector<Task> inputs;
   for (Task task = 0; task < problem.tasks(); ++task) {
     inputs.assign(problem.before[task].begin(), problem.before[task].end());
-    std::stable_sort(inputs.begin(), inputs.end(), [&](Task a, Task b) { return key[a] > key[b]; });
+    sort_by(inputs, key);
     for (const Task input : inputs) sorted.add(input);
     sorted.close();
   }
@@ -94,7 +109,7 @@ Order tree_rule(const Problem& problem) {
       if (!claimed[input]) inputs.push_back(input);
       claimed[input] = true;
     }
-    std::stable_sort(inputs.begin(), inputs.end(), [&](Task a, Task b) { return saved[a] > saved[b]; });
+    sort_by(inputs, saved);
     std::int64_t kept = 0;
     for (const Task input : inputs) {
       peak[task] = std::max(peak[task], kept + peak[input]);

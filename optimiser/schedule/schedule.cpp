@@ -37,6 +37,7 @@ std::span<const Way> ways() {
 
 Schedule best(const Problem& problem, const ScheduleOptions& options) {
   const std::int64_t bound = lower_bound(problem);
+  const auto worth = [&](std::int64_t usual) { return static_cast<double>(usual) * (1 - options.worth_changing); };
   Schedule usual;
   Schedule lowest;
   for (const Way& way : ways()) {
@@ -48,13 +49,15 @@ Schedule best(const Problem& problem, const ScheduleOptions& options) {
     if (lowest.order.empty() || peak < lowest.peak) lowest = {std::move(order), way.strategy.name, peak};
     if (usual.peak <= bound) return usual;
   }
+  // Steps of improvement are small. Where no way is lower by what a change is worth they would have to make all of it,
+  // which they do on small graphs only.
   const auto tasks = static_cast<std::int64_t>(problem.tasks());
-  const std::int64_t work = options.work != 0 ? options.work : 100'000 + 40 * tasks;
+  const bool changing = static_cast<double>(lowest.peak) < worth(usual.peak);
+  const std::int64_t work = options.work != 0 ? options.work : (changing ? 100'000 + 40 * tasks : 20'000 + 4 * tasks);
   Order improved = improve(problem, lowest.order, bound, work);
   const std::int64_t peak = footprint(problem, improved).peak;
   if (peak < lowest.peak) lowest = {std::move(improved), "best", peak};
-  const double worth = static_cast<double>(usual.peak) * (1 - options.worth_changing);
-  return static_cast<double>(lowest.peak) < worth ? lowest : usual;
+  return static_cast<double>(lowest.peak) < worth(usual.peak) ? lowest : usual;
 }
 
 }  // namespace
