@@ -92,6 +92,17 @@ DType operand_type(const OpDef& def, std::span<const Value> operands) {
   return type;
 }
 
+// One floating type, and no number among them.
+bool alike(std::span<const Value> operands) {
+  const DType type = result_of(operands[0]).type.dtype;
+  bool same = is_floating(type);
+  for (const Value& operand : operands) {
+    const TensorType& given = result_of(operand).type;
+    same = same && given.dtype == type && !given.weak;
+  }
+  return same;
+}
+
 }  // namespace
 
 Value emit_elementwise(OpId op, std::span<Value> operands) {
@@ -99,6 +110,8 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is an empty tensor"));
   }
+  // The usual case needs no rule: these domains take floating operands as they are.
+  if (def.domain <= Domain::comparison && alike(operands)) return emit_resolved(op, operands);
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
   for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -1,11 +1,13 @@
 // What an operator costs besides its arithmetic: eager dispatch, recording, one step of a prepared graph, and the
 // library's size; each beside a yardstick of the same machine and moment.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -203,7 +205,8 @@ void measure_executor(const Yardsticks& yardsticks) {
 }
 
 void measure_size() {
-  const std::string stripped = "/tmp/tyto_stripped_" + std::to_string(std::rand());
+  std::string stripped = (std::filesystem::temp_directory_path() / "tyto-stripped-XXXXXX").string();
+  if (const int file = mkstemp(stripped.data()); file >= 0) close(file);
   const std::string command = "strip -o " + stripped + " " TYTO_LIBRARY " 2>/dev/null";
   struct stat facts {};
   if (std::system(command.c_str()) != 0 || stat(stripped.c_str(), &facts) != 0) {

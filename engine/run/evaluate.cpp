@@ -27,12 +27,13 @@ using Arrays = std::span<const core::Array* const>;
 /// Where an operator runs in eager mode: with its first input that has a home elsewhere than the CPU, else here.
 core::Device& device_for(Arrays inputs) {
   if (inputs.empty()) return current_device();
-  core::Device* home = &cpu_device();
+  core::Device* const cpu = &cpu_device();
+  core::Device* home = cpu;
   for (const core::Array* input : inputs) {
     core::Device* place = input->buffer->device();
-    if (place == &cpu_device()) continue;
+    if (place == cpu) continue;
     if (input->view.rank() != 0) return *place;
-    if (home == &cpu_device()) home = place;
+    if (home == cpu) home = place;
   }
   return *home;
 }
@@ -90,17 +91,21 @@ void launch(Node& node, const PreparedOperator& prepared, Arrays inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) from[i] = start_of(prepared, *inputs[i]);
   const std::size_t count = prepared.results.size();
   FewOrMany<core::Address> to(count);
-  FewOrMany<core::BufferRef> buffers(count);
   for (std::size_t i = 0; i < count; ++i) {
-    buffers[i] = prepared.device->allocate(prepared.results[i].bytes);
-    to[i] = {buffers[i]->memory(), 0};
+    const PreparedOperator::Result& result = prepared.results[i];
+    core::Array& array = node.result(i).array;
+    array.buffer = prepared.device->allocate(result.bytes);
+    array.dtype = result.dtype;
+    array.view = result.view;
+    to[i] = {array.buffer->memory(), 0};
   }
   core::BufferRef workspace;
   if (const std::size_t bytes = prepared.kernel->workspace(); bytes != 0) workspace = prepared.device->allocate(bytes);
-  prepared.kernel->launch(from, to, {workspace ? workspace->memory() : nullptr, 0});
-  for (std::size_t i = 0; i < count; ++i) {
-    const PreparedOperator::Result& result = prepared.results[i];
-    node.result(i).array = {std::move(buffers[i]), result.dtype, result.view};
+  try {
+    prepared.kernel->launch(from, to, {workspace ? workspace->memory() : nullptr, 0});
+  } catch (...) {
+    for (core::Result& result : node.results()) result.array = {};  // nothing was computed
+    throw;
   }
 }
 

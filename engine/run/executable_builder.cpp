@@ -97,6 +97,7 @@ void ExecutableBuilder::build() {
   for (const std::uint32_t node : order) add_node(node);
   finish_outputs();
   finish_updates();
+  prepare_kernels();
   plan_memory();
 }
 
@@ -207,7 +208,7 @@ ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place,
   const Place copy{new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(port), node),
                    View::dense(graph_.type(port).shape)};
   const DType type = graph_.type(port).dtype;
-  add_step(OpId::copy, core::Attributes(), on_host, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
+  add_step(OpId::copy, no_attributes, on_host, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
   return copy;
 }
 
@@ -365,9 +366,32 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
       shifts[i] = static_cast<std::size_t>(std::exchange(to[i].view.offset, 0)) * size_of(to[i].dtype);
     }
   }
-  auto kernel = device.prepare({op, &attributes, from, to});
-  add_raw_step(std::move(kernel), from_storage, to_storage, node, core::definition(op).name.data());
+  add_raw_step(nullptr, from_storage, to_storage, node, core::definition(op).name.data());
   std::copy(shifts.begin(), shifts.end(), target_.shifts_.end() - static_cast<std::ptrdiff_t>(shifts.size()));
+  unprepared_[on_host && split_].push_back(
+      {static_cast<std::uint32_t>(target_.steps_.size() - 1), op, &attributes, std::move(from), std::move(to)});
+}
+
+// All at once, so that a device that compiles can make one program of them. What a kernel needs to work in lives for
+// its step.
+void ExecutableBuilder::prepare_kernels() {
+  for (const bool on_host : {false, true}) {
+    const std::vector<UnpreparedStep>& list = unprepared_[on_host];
+    std::vector<core::Step> steps;
+    steps.reserve(list.size());
+    for (const UnpreparedStep& one : list) steps.push_back({one.op, one.attributes, one.inputs, one.outputs});
+    std::vector<std::shared_ptr<const core::Kernel>> kernels = (on_host ? host_ : device_).prepare_all(steps);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      ExecutableStep& step = target_.steps_[list[i].step];
+      step.kernel = std::move(kernels[i]);
+      const std::size_t bytes = step.kernel->workspace();
+      if (bytes == 0) continue;
+      step.workspace = new_storage(on_host ? Source::host : Source::arena, 0, bytes, none);
+      Storage& workspace = target_.storages_[step.workspace];
+      workspace.first_step = workspace.last_step = list[i].step;
+      workspace.label = std::string(step.name) + " workspace";
+    }
+  }
 }
 
 void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,
@@ -386,13 +410,6 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
       target_.storages_[storage].last_step = now;
     }
   }
-  if (const std::size_t bytes = kernel->workspace(); bytes != 0) {
-    const bool host_memory = !split_ || dynamic_cast<const TransferKernel*>(kernel.get()) == nullptr;
-    const bool on_host =
-        split_ && host_memory && !outputs.empty() && target_.storages_[outputs[0]].source == Source::host;
-    step.workspace = new_storage(on_host ? Source::host : Source::arena, 0, bytes, none);
-    target_.storages_[step.workspace].label = std::string(name) + " workspace";
-  }
   step.kernel = std::move(kernel);
   target_.steps_.push_back(std::move(step));
 }
@@ -407,8 +424,7 @@ void ExecutableBuilder::finish_outputs() {
     const Place to{new_storage(Source::output, i, bytes_of(port), graph_.producer(port)),
                    View::dense(graph_.type(port).shape)};
     const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, core::Attributes(), false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1},
-             graph_.producer(port));
+    add_step(OpId::copy, no_attributes, false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1}, graph_.producer(port));
   }
 }
 
@@ -425,8 +441,7 @@ void ExecutableBuilder::finish_updates() {
     const Place copy{new_storage(Source::arena, 0, bytes_of(port), graph_.producer(port)),
                      View::dense(graph_.type(port).shape)};
     const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, core::Attributes(), false, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1},
-             graph_.producer(port));
+    add_step(OpId::copy, no_attributes, false, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, graph_.producer(port));
     values[i] = copy;
   }
   for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
@@ -434,7 +449,7 @@ void ExecutableBuilder::finish_updates() {
     const core::GraphUpdate& update = graph_.updates()[i];
     const Place& to = device_place_[graph_.inputs()[update.input].port];
     const DType type = graph_.type(update.port).dtype;
-    add_step(OpId::copy, core::Attributes(), false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
+    add_step(OpId::copy, no_attributes, false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
              graph_.producer(update.port));
   }
 }

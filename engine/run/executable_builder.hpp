@@ -2,6 +2,9 @@
 // place where no old reader is due, operators a device lacks run on the CPU between copies.
 #pragma once
 
+#include <array>
+#include <deque>
+
 #include "engine/run/executable.hpp"
 #include "optimiser/storage/destinations.hpp"
 
@@ -21,6 +24,17 @@ class ExecutableBuilder {
     core::View view;
   };
 
+  /// A step whose kernel is still to be prepared.
+  struct UnpreparedStep {
+    std::uint32_t step;
+    core::OpId op;
+    const core::Attributes* attributes;
+    std::vector<core::Operand> inputs;
+    std::vector<core::Operand> outputs;
+  };
+  /// Of steps that the graph has no node for; a step keeps the address.
+  static inline const core::Attributes no_attributes;
+
   void count_readers();
   void place_inputs();
   void add_node(std::uint32_t index);
@@ -28,6 +42,7 @@ class ExecutableBuilder {
   void add_kernel(const core::GraphNode& node, std::uint32_t index);
   void finish_outputs();
   void finish_updates();
+  void prepare_kernels();
   void plan_memory();
 
   /// The port's place on the device (or the host), copied there first when it is only on the other side.
@@ -72,6 +87,8 @@ class ExecutableBuilder {
   std::vector<std::uint32_t> output_of_;  // the output whose buffer a port is computed into, or none
   std::vector<std::uint32_t> update_of_;  // the update that takes a port's value, or none
   std::vector<bool> updated_in_place_;
+  std::array<std::vector<UnpreparedStep>, 2> unprepared_;  // for the device, and for the host where that is another
+  std::deque<core::Attributes> made_attributes_;
   std::vector<optimiser::Destination> destination_;  // of each port
   std::vector<std::uint32_t> whole_storage_;         // of each port that others are computed into, once one was
 };

@@ -136,13 +136,14 @@ bool ExecutableBuilder::join_parts(const GraphNode& node, std::uint32_t index, s
   const DType type = graph_.type(node.first_result).dtype;
   if (node.op == OpId::pad) {
     const auto& padding = std::get<core::PadAttributes>(graph_.attributes(node));
-    const core::RangeAttributes range{graph_.type(node.first_result).shape, type, padding.value, Scalar(0)};
-    add_step(OpId::fill, range, false, {}, {}, {&output, 1}, {&type, 1}, index);
+    made_attributes_.push_back(
+        core::RangeAttributes{graph_.type(node.first_result).shape, type, padding.value, Scalar(0)});
+    add_step(OpId::fill, made_attributes_.back(), false, {}, {}, {&output, 1}, {&type, 1}, index);
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (in_place(i)) continue;
     const Place part{output.storage, places[i]};
-    add_step(OpId::copy, core::Attributes(), false, {&inputs[i], 1}, {&type, 1}, {&part, 1}, {&type, 1}, index);
+    add_step(OpId::copy, no_attributes, false, {&inputs[i], 1}, {&type, 1}, {&part, 1}, {&type, 1}, index);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// A table without lists: each key has one slot, and the later key takes it.
+// A table without lists: each key has one slot, and the later key takes it. The last of each operator is tried first.
 #include "engine/run/kernel_cache.hpp"
 
 #include <algorithm>
@@ -22,6 +22,8 @@ std::atomic<std::uint64_t> epoch{1};
 
 struct Table {
   std::array<std::unique_ptr<PreparedOperator>, slots> entries;
+  std::array<const PreparedOperator*, core::op_count>
+      latest{};  // of each operator: looked at before anything is hashed
 };
 
 // The pointer itself needs no destructor, so it can be asked for until the very end of the thread.
@@ -124,8 +126,9 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
   kernel = custom && !at_home ? custom_kernel(step) : device->prepare(step);
 }
 
-const PreparedOperator& prepared_operator(const Node& node, std::span<const Array* const> inputs, core::Device& home) {
-  const bool any_start = takes_any_start(node, home);
+namespace {
+
+std::uint64_t hash_of(const Node& node, std::span<const Array* const> inputs, bool any_start) {
   std::uint64_t hash = mix(static_cast<std::uint64_t>(node.op()), inputs.size());
   for (const Array* input : inputs) {
     hash = mix(hash, static_cast<std::uint64_t>(input->dtype));
@@ -134,13 +137,27 @@ const PreparedOperator& prepared_operator(const Node& node, std::span<const Arra
     if (!any_start) hash = mix(hash, static_cast<std::uint64_t>(input->view.offset));
   }
   if (node.has_attributes()) hash = mix(hash, core::hash_of(node.attributes()));
-  std::unique_ptr<PreparedOperator>& slot = own_table().entries[(hash ^ (hash >> 32)) % slots];
+  return hash;
+}
+
+}  // namespace
+
+const PreparedOperator& prepared_operator(const Node& node, std::span<const Array* const> inputs, core::Device& home) {
+  Table& own = own_table();
   const std::uint64_t now = epoch.load(std::memory_order_relaxed);
+  const PreparedOperator*& latest = own.latest[static_cast<std::size_t>(node.op())];
+  if (latest != nullptr && latest->epoch == now && serves(*latest, node, inputs, home)) return *latest;
+  const std::uint64_t hash = hash_of(node, inputs, takes_any_start(node, home));
+  std::unique_ptr<PreparedOperator>& slot = own.entries[(hash ^ (hash >> 32)) % slots];
   if (slot == nullptr || slot->epoch != now || !serves(*slot, node, inputs, home)) {
-    slot = std::make_unique<PreparedOperator>(node, inputs, home);
-    slot->epoch = now;
+    auto made = std::make_unique<PreparedOperator>(node, inputs, home);
+    made->epoch = now;
+    if (slot != nullptr && own.latest[static_cast<std::size_t>(slot->op)] == slot.get()) {
+      own.latest[static_cast<std::size_t>(slot->op)] = nullptr;
+    }
+    slot = std::move(made);
   }
-  return *slot;
+  return *(latest = slot.get());
 }
 
 void forget_kernels() { epoch.fetch_add(1, std::memory_order_relaxed); }

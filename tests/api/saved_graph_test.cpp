@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <tyto/io.hpp>
@@ -15,7 +16,9 @@ using Tensor = tyto::Tensor<tyto::Lazy>;
 using tyto::Graph;
 using tyto::slice;
 
-std::string temporary(const std::string& name) { return "/tmp/tyto_" + std::to_string(getpid()) + "_" + name; }
+std::string temporary(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / ("tyto_" + std::to_string(getpid()) + "_" + name)).string();
+}
 
 /// Window, index, view, reduction and ordering operators, a state that is updated, constants, and one input.
 struct Model {
