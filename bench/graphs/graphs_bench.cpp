@@ -1,10 +1,11 @@
 // Networks as graphs, never run: their orders, peaks, memory plans, and the time it takes to find them, beside
 // libnnc's.
 //
-//   graphs_bench [--orders] [--planners] [--recompute] [NAME]
+//   graphs_bench [--orders] [--planners] [--recompute] [--passes=-fuse] [NAME]
 //
 // --orders adds the peak of each way to order, --planners the height of each (quick) way to plan the chosen order's
-// blocks, --recompute what training costs in less memory; NAME picks the networks whose names contain it.
+// blocks, --recompute what training costs in less memory, --passes says which passes run; NAME picks the networks whose
+// names contain it.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -96,6 +97,7 @@ struct Wanted {
   bool orders = false;
   bool planners = false;
   bool recompute = false;
+  std::string passes = {};
 };
 
 void show_recomputation(const core::Graph& graph, std::int64_t peak) {
@@ -117,7 +119,10 @@ void show_recomputation(const core::Graph& graph, std::int64_t peak) {
 void show(const Case& which, const Wanted& wanted) {
   const core::Graph recorded = which.record();
   const Stopwatch optimising;
-  const core::Graph graph = optimiser::optimise(recorded);
+  optimiser::PassOptions options;
+  options.passes = {wanted.passes};
+  options.folds = true;
+  const core::Graph graph = optimiser::optimise(recorded, options);
   const double optimised = optimising.milliseconds();
 
   const Stopwatch scheduling;
@@ -160,6 +165,8 @@ int main(int count, char** arguments) {
       wanted.planners = true;
     } else if (std::strcmp(arguments[i], "--recompute") == 0) {
       wanted.recompute = true;
+    } else if (std::strncmp(arguments[i], "--passes=", 9) == 0) {
+      wanted.passes = arguments[i] + 9;
     } else {
       name = arguments[i];
     }

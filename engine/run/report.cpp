@@ -72,6 +72,10 @@ std::string dot_of(const Executable& executable) {
     out << "  n" << i << " [label=\"" << core::definition(node.op).name << "\\n"
         << name_of(type.dtype) << to_string(type.shape);
     if (node.label) out << "\\n" << escaped(*node.label);
+    if (node.op == core::OpId::fused) {
+      const core::FusedProgram& program = std::get<core::FusedAttributes>(graph.attributes(node)).program;
+      out << "\\n" << escaped(core::to_string(program));
+    }
     out << "\"";
     if (offset[i] != SIZE_MAX) {
       // Neighbouring hues for neighbouring addresses say nothing; a multiplicative hash spreads them.

@@ -28,8 +28,6 @@ using Index = std::uint32_t;
 constexpr std::size_t most_inputs = 14;
 constexpr std::size_t most_steps = 48;
 constexpr Index none = UINT32_MAX;
-/// A group that waits longer than so many nodes for its only reader would keep its inputs alive meanwhile.
-constexpr Index near = 16;
 
 class Fuser {
  public:
@@ -38,6 +36,7 @@ class Fuser {
   core::Graph run(FuseCounts& counts) {
     classify();
     choose_repeated();
+    list_reads();
     for (Index i = 0; i < size(); ++i) place(i);
     if (options_.folds) choose_folds();
     if (std::ranges::none_of(groups_, is_real)) return std::move(graph_);
@@ -53,13 +52,15 @@ class Fuser {
     std::uint32_t level = 0;
     std::uint32_t steps = 0;
     std::uint32_t outside = 0;  // reads of its members' results by others
-    Index last = 0;             // node
+    Index when = 0;             // node at whose place in the order it is computed
+    bool repeats = false;       // a member's operand is computed here too
     Index fold = none;          // the reduction that it ends in
     std::vector<Port> inputs;
+    std::vector<Index> nodes;  // its members
   };
 
   static bool is_real(const Group& group) {
-    return group.united_with == none && (group.steps > 1 || group.fold != none);
+    return group.united_with == none && (group.steps > 1 || group.repeats || group.fold != none);
   }
 
   Index size() const { return static_cast<Index>(graph_.nodes().size()); }
@@ -91,7 +92,20 @@ class Fuser {
     return tensors != 0 && (!options_.supports || options_.supports(each.op, {types, count}, {&result, 1}));
   }
 
+  /// What outputs, updates and effects need; others read nothing.
+  void find_live() {
+    live_.assign(size(), false);
+    for (const Port port : graph_.outputs()) live_[graph_.producer(port)] = true;
+    for (const core::GraphUpdate& update : graph_.updates()) live_[graph_.producer(update.port)] = true;
+    for (Index i = size(); i-- > 0;) {
+      if (!live_[i] && !core::definition(node(i).op).is(Traits::effect)) continue;
+      live_[i] = true;
+      for (const Port input : graph_.inputs_of(node(i))) live_[graph_.producer(input)] = true;
+    }
+  }
+
   void classify() {
+    find_live();
     readers_.assign(graph_.port_count(), 0);
     source_.resize(graph_.port_count());
     fusible_.assign(size(), false);
@@ -100,12 +114,12 @@ class Fuser {
     repeated_.assign(size(), false);
     for (Index i = 0; i < size(); ++i) {
       const GraphNode& each = node(i);
-      for (const Port input : graph_.inputs_of(each)) ++readers_[input];
+      for (const Port input : graph_.inputs_of(each)) readers_[input] += live_[i] ? 1 : 0;
       for (Port port = each.first_result; port < each.first_result + each.result_count; ++port) source_[port] = port;
       // To an element-wise reader a stretched or renamed tensor is the tensor itself.
       const bool same = each.op == OpId::broadcast_to || each.op == OpId::alias || each.op == OpId::stop_gradient;
       if (same) source_[each.first_result] = source_[graph_.inputs_of(each)[0]];
-      fusible_[i] = is_fusible(each);
+      fusible_[i] = live_[i] && is_fusible(each);
     }
     for (const Port port : graph_.outputs()) ++readers_[port];
     for (const core::GraphUpdate& update : graph_.updates()) ++readers_[update.port];
@@ -126,6 +140,39 @@ class Fuser {
       case OpId::minimum: return true;
       default: return core::definition(op).domain == core::Domain::comparison;
     }
+  }
+
+  // Who reads the memory of each tensor, in order, views and what is repeated being seen through.
+  void list_reads() {
+    memory_of_.resize(graph_.port_count());
+    heavy_before_.assign(size() + 1, 0);
+    std::vector<std::pair<Port, Index>> reads;
+    for (Index i = 0; i < size(); ++i) {
+      const GraphNode& each = node(i);
+      const OpDef& def = core::definition(each.op);
+      const bool seen_through = def.is(Traits::view) || repeated_[i];
+      for (Port port = each.first_result; port < each.first_result + each.result_count; ++port) memory_of_[port] = port;
+      for (const Port input : graph_.inputs_of(each)) {
+        const Port port = memory_of_[fusible_[i] ? source_[input] : input];
+        if (seen_through && !number_of(graph_, port)) memory_of_[each.first_result] = port;
+        if (live_[i] && !seen_through) reads.emplace_back(port, i);
+      }
+      const bool free = !live_[i] || fusible_[i] || def.is(Traits::view) || is_kept(each.first_result);
+      heavy_before_[i + 1] = heavy_before_[i] + (free ? 0 : 1);
+    }
+    for (const Port port : graph_.outputs()) reads.emplace_back(memory_of_[port], size());
+    for (const core::GraphUpdate& update : graph_.updates()) reads.emplace_back(memory_of_[update.port], size());
+    first_read_.assign(graph_.port_count() + 1, 0);
+    for (const auto& [port, reader] : reads) ++first_read_[port + 1];
+    for (Port port = 0; port < graph_.port_count(); ++port) first_read_[port + 1] += first_read_[port];
+    reads_.resize(reads.size());
+    std::vector<std::uint32_t> next(first_read_.begin(), first_read_.end() - 1);
+    for (const auto& [port, reader] : reads) reads_[next[port]++] = reader;
+  }
+
+  /// Nodes that read the tensor's memory, in order; size() stands for the end of the run.
+  std::span<const Index> readers_of(Port port) const {
+    return {reads_.data() + first_read_[port], first_read_[port + 1] - first_read_[port]};
   }
 
   // A cheap function of one tensor that several element-wise nodes read: instead of its result they all read that
@@ -197,7 +244,8 @@ class Fuser {
       }
     });
     group_[i] = static_cast<Index>(groups_.size());
-    groups_.push_back({none, 0, 1, readers_[node(i).first_result], i, none, {}});
+    groups_.push_back({none, 0, 1, readers_[node(i).first_result], i, reads_repeated(i), none, {}, {i}});
+    const Index soon = soonest(i);
     for (const Port port : operands) add_input(groups_.back().inputs, port);
 
     if (!candidates.empty() && highest >= level) {
@@ -206,17 +254,29 @@ class Fuser {
       for (const Index group : candidates) {
         if (groups_[group].level == highest) peers.push_back(group);
       }
-      level = fit(peers, i) ? highest : highest + 1;
+      const Index when = fit(peers, i) ? time_together(peers, i) : none;
+      level = when != none ? highest : highest + 1;
       for (const Index group : peers) {
         if (level == highest) unite(group, i);
       }
+      if (when != none) groups_[group_of(i)].when = when;
     }
     for (const Index group : candidates) {
       if (groups_[group].united_with != none || groups_[group].level >= level) continue;
       const bool only_reader = groups_[group].outside == reads(i, group);
-      if (only_reader && worth_waiting(group, i) && fit({&group, 1}, i)) unite(group, i);
+      if (!only_reader || !fit({&group, 1}, i)) continue;
+      if (const Index when = time_together({&group, 1}, i); when != none) {
+        unite(group, i);
+        groups_[group_of(i)].when = when;
+      }
     }
     groups_[group_of(i)].level = level;
+    if (groups_[group_of(i)].steps == 1) groups_[group_of(i)].when = soon;
+  }
+
+  bool reads_repeated(Index i) const {
+    return std::ranges::any_of(graph_.inputs_of(node(i)),
+                               [&](Port input) { return repeated_[graph_.producer(source_[input])]; });
   }
 
   static void add_input(std::vector<Port>& inputs, Port port) {
@@ -232,15 +292,102 @@ class Fuser {
     return count;
   }
 
-  bool worth_waiting(Index group, Index i) const {
-    if (i - groups_[group].last <= near) return true;
+  /// No kernel but those of groups stands between the two nodes, so that it matters little which comes when.
+  bool same_time(Index a, Index b) const { return heavy_before_[std::max(a, b)] <= heavy_before_[std::min(a, b) + 1]; }
+
+  /// Who reads a group's results, a node that is to join it aside.
+  struct Reading {
+    Index first_other = none;  // the first reader that is neither the node nor a member
+    std::size_t results = 0;   // bytes that somebody reads
+    std::size_t for_node = 0;  // bytes that only the node reads
+  };
+  Reading reading_of(Index group, Index i) {
+    Reading out;
+    for (const Index member : groups_[group].nodes) {
+      const Port port = node(member).first_result;
+      const std::span<const Index> readers = readers_of(port);
+      const auto other = std::ranges::find_if(
+          readers, [&](Index reader) { return reader != i && (reader >= size() || group_of(reader) != group); });
+      const bool by_node = std::ranges::binary_search(readers, i);
+      if (other != readers.end()) out.first_other = std::min(out.first_other, *other);
+      if (other != readers.end() || by_node) out.results += bytes(port);
+      if (other == readers.end() && by_node) out.for_node += bytes(port);
+    }
+    return out;
+  }
+
+  /// Bytes that the group alone would keep alive if it were computed only when node `when` is.
+  std::size_t kept_until(Index when, Index group) {
     std::size_t kept = 0;
     for (const Port input : groups_[group].inputs) {
-      const OpDef& def = core::definition(node(graph_.producer(input)).op);
-      const bool stays = def.is(Traits::leaf) || node(graph_.producer(input)).op == OpId::read;
-      if (!stays) kept += bytes(input);
+      const Port port = memory_of_[input];
+      if (is_kept(port)) continue;
+      const std::span<const Index> readers = readers_of(port);
+      const auto other = std::find_if(readers.rbegin(), readers.rend(),
+                                      [&](Index reader) { return reader >= size() || group_of(reader) != group; });
+      const bool alone = groups_[group].when < groups_[group].nodes[0];
+      const Index until = other != readers.rend() && !alone ? *other : made_at(graph_.producer(port));
+      if (until < when && !same_time(until, when)) kept += bytes(port);
     }
-    return kept <= bytes(node(groups_[group].last).first_result);
+    return kept;
+  }
+
+  /// The node at whose place this one is computed.
+  Index made_at(Index i) {
+    const Index group = group_of(i);
+    return group == none ? i : groups_[group].when;
+  }
+
+  // A mask, or what else is smaller than the one tensor that it is computed from, might come as soon as that is there,
+  // and let it go: where that would save most, groups do not hold it back.
+  Index soonest(Index i) {
+    Port from = core::no_port;
+    bool one = true;
+    each_operand(i, [&](Port port) {
+      if (is_kept(memory_of_[port]) || memory_of_[port] == from) return;
+      one = one && from == core::no_port;
+      from = memory_of_[port];
+    });
+    return one && from != core::no_port && bytes(from) > bytes(node(i).first_result) ? made_at(graph_.producer(from))
+                                                                                     : i;
+  }
+
+  // Groups and node would become one kernel, which runs where the node stands, or, when others read results of a group
+  // before that, where the last of the groups does. What waits must not keep more memory alive than its results would
+  // take; what is hurried must take no more than what then need not be stored. None when either is hurt.
+  Index time_together(std::span<const Index> groups, Index i) {
+    const Index own = groups_[group_of(i)].when;
+    bool early = false;
+    Index latest = 0;
+    std::size_t for_node = 0;
+    std::vector<Reading> readings;
+    for (const Index group : groups) {
+      readings.push_back(reading_of(group, i));
+      early = early || (readings.back().first_other < i && !same_time(groups_[group].when, i));
+      latest = std::max(latest, groups_[group].when);
+      for_node += readings.back().for_node;
+    }
+    const Index when = early ? latest : own;
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      const Index at = groups_[groups[k]].when;
+      if (same_time(at, when)) continue;
+      if (at > when || readings[k].first_other < when) return none;
+      if (kept_until(when, groups[k]) > readings[k].results) return none;
+    }
+    if (same_time(when, i)) return when;
+    bool ready = bytes(node(i).first_result) <= for_node;
+    each_operand(i, [&](Port port) {
+      const Index made = made_at(graph_.producer(memory_of_[port]));
+      ready = ready && (is_kept(memory_of_[port]) || made <= when || same_time(made, when));
+    });
+    return ready ? when : none;
+  }
+
+  /// Memory that is there from the first to the last step.
+  bool is_kept(Port port) const {
+    const GraphNode& producer = node(graph_.producer(port));
+    return core::definition(producer.op).is(Traits::leaf) || producer.op == OpId::read ||
+           number_of(graph_, port).has_value();
   }
 
   /// What the group of node i would read if these groups were united with it.
@@ -273,8 +420,11 @@ class Fuser {
     to.outside += from.outside - reads(i, group);
     to.inputs = std::move(inputs);
     to.steps += from.steps;
+    to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
+    to.repeats = to.repeats || from.repeats;
     from.united_with = group_of(i);
     from.inputs = {};
+    from.nodes = {};
   }
 
   bool in_real_group(Index i) {
@@ -303,10 +453,12 @@ class Fuser {
   void choose_folds() {
     for (Index i = 0; i < size(); ++i) {
       const GraphNode& each = node(i);
-      if (each.op != OpId::sum && each.op != OpId::mean && each.op != OpId::prod) continue;
+      if (!live_[i] || (each.op != OpId::sum && each.op != OpId::mean && each.op != OpId::prod)) continue;
       const Port input = graph_.inputs_of(each)[0];
       const Index group = group_of(graph_.producer(input));
-      if (group == none || groups_[group].outside != 1 || readers_[input] != 1 || !folds_neighbours(each)) continue;
+      if (group == none || groups_[group].fold != none || groups_[group].outside != 1) continue;
+      if (readers_[input] != 1 || !folds_neighbours(each)) continue;
+      if (!same_time(groups_[group].when, i) && kept_until(i, group) > bytes(input)) continue;
       groups_[group].fold = i;
       group_[i] = group;
     }
@@ -460,12 +612,17 @@ class Fuser {
 
   core::Graph graph_;
   const PassOptions& options_;
-  std::vector<std::uint32_t> readers_;  // by port
-  std::vector<Port> source_;            // by port: what an element-wise reader reads in its place
-  std::vector<bool> fusible_;           // by node
-  std::vector<bool> repeated_;          // by node: computed in every group that reads it
-  std::vector<Index> group_;            // by node
-  std::vector<std::uint32_t> level_;    // by node, of those in no group
+  std::vector<bool> live_;                   // by node
+  std::vector<Port> memory_of_;              // by port: the tensor in whose memory it lies
+  std::vector<Index> reads_;                 // nodes that read each tensor's memory, one tensor after the other
+  std::vector<std::uint32_t> first_read_;    // by port: where its readers begin
+  std::vector<std::uint32_t> heavy_before_;  // by node: kernels before it that stand in no group
+  std::vector<std::uint32_t> readers_;       // by port: reads of it by what is live
+  std::vector<Port> source_;                 // by port: what an element-wise reader reads in its place
+  std::vector<bool> fusible_;                // by node
+  std::vector<bool> repeated_;               // by node: computed in every group that reads it
+  std::vector<Index> group_;                 // by node
+  std::vector<std::uint32_t> level_;         // by node, of those in no group
   std::vector<Group> groups_;
   std::size_t repeated_count_ = 0;
   std::vector<std::vector<Index>> members_;  // by group

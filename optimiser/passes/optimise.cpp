@@ -22,18 +22,10 @@ double milliseconds_since(Clock::time_point start) {
 // would not, and is to be found rather than waited for.
 constexpr std::size_t most_rounds = 1000;
 
-}  // namespace
-
-core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* report) {
-  const Clock::time_point start = Clock::now();
-  PassSelection selection;
-  for (const std::string& text : options.passes) selection.apply(text);
+// The passes that edit a draft, round after round until none changes anything.
+core::Graph rewritten(core::Graph graph, const PassSelection& selection, const PassOptions& options,
+                      PassReport& account) {
   const std::span<const Pass> passes = pass_table();
-  PassReport account;
-  account.nodes_before = graph.nodes().size();
-  if (options.dump) options.dump("before", core::to_text(graph));
-  for (std::size_t i = 0; i < passes.size(); ++i) account.passes.push_back({std::string(passes[i].name)});
-
   Draft draft(std::move(graph));
   // Edits there had been when a pass last began: when there are no more now, neither it nor another made any since.
   std::vector<std::uint64_t> seen(passes.size(), UINT64_MAX);
@@ -62,18 +54,48 @@ core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* 
       }
     }
   }
-  core::Graph done = draft.finish();
+  return draft.finish();
+}
+
+// The passes that make a new graph, once; whether one of them changed anything.
+bool rebuilt(core::Graph& graph, const PassSelection& selection, const PassOptions& options, PassReport& account) {
+  const std::span<const Pass> passes = pass_table();
+  bool changed = false;
   for (std::size_t i = 0; i < passes.size(); ++i) {
     if (passes[i].rebuild == nullptr || !selection.is_on(i)) continue;
     const Clock::time_point began = Clock::now();
-    const std::size_t size = done.nodes().size();
+    const std::size_t size = graph.nodes().size();
     PassSummary& summary = account.passes[i];
-    done = passes[i].rebuild(std::move(done), options, summary.rules);
+    std::vector<RuleCount> rules;
+    graph = passes[i].rebuild(std::move(graph), options, rules);
     ++summary.runs;
-    if (done.nodes().size() < size) summary.nodes_removed += size - done.nodes().size();
+    if (graph.nodes().size() < size) summary.nodes_removed += size - graph.nodes().size();
+    for (const RuleCount& rule : rules) count_rule(summary.rules, rule.rule, rule.count);
     summary.milliseconds += milliseconds_since(began);
-    if (options.dump && !summary.rules.empty()) options.dump(passes[i].name, core::to_text(done));
+    if (rules.empty()) continue;
+    changed = true;
+    if (options.dump) options.dump(passes[i].name, core::to_text(graph));
   }
+  return changed;
+}
+
+}  // namespace
+
+core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* report) {
+  const Clock::time_point start = Clock::now();
+  PassSelection selection;
+  for (const std::string& text : options.passes) selection.apply(text);
+  PassReport account;
+  account.nodes_before = graph.nodes().size();
+  if (options.dump) options.dump("before", core::to_text(graph));
+  for (const Pass& pass : pass_table()) account.passes.push_back({std::string(pass.name)});
+
+  core::Graph done = std::move(graph);
+  // What rebuilding passes leave may be simplified again, and what is simplified, grouped: until neither finds
+  // anything.
+  do {
+    done = rewritten(std::move(done), selection, options, account);
+  } while (rebuilt(done, selection, options, account));
   account.nodes_after = done.nodes().size();
   account.milliseconds = milliseconds_since(start);
   if (report != nullptr) *report = std::move(account);

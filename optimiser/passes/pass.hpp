@@ -9,6 +9,16 @@
 
 namespace tyto::optimiser {
 
+inline void count_rule(std::vector<RuleCount>& counts, std::string_view rule, std::size_t times) {
+  for (RuleCount& each : counts) {
+    if (each.rule == rule) {
+      each.count += times;
+      return;
+    }
+  }
+  counts.push_back({std::string(rule), times});
+}
+
 /// What a pass works with, and where it says which rules it applied.
 class PassContext {
  public:
@@ -20,15 +30,7 @@ class PassContext {
   /// Whether results may differ in rounding, in the sign of zero, and for NaN and infinity.
   bool fast_math;
 
-  void fired(std::string_view rule, std::size_t times = 1) {
-    for (RuleCount& each : counts_) {
-      if (each.rule == rule) {
-        each.count += times;
-        return;
-      }
-    }
-    counts_.push_back({std::string(rule), times});
-  }
+  void fired(std::string_view rule, std::size_t times = 1) { count_rule(counts_, rule, times); }
 
  private:
   std::vector<RuleCount>& counts_;
@@ -39,7 +41,7 @@ struct Pass {
   std::string_view doc;
   void (*run)(PassContext& context) = nullptr;
   bool on = true;
-  /// Passes without `run` make a new graph, once, after all others are done.
+  /// Passes without `run` make a new graph when all others are done; rules stay empty when it is the old one.
   core::Graph (*rebuild)(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules) = nullptr;
 };
 

@@ -16,7 +16,7 @@ std::span<const Pass> pass_table() {
       {"scaling", "Moves the factors of frozen normalisations into constant weights.", fold_scaling},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
       {"fma", "Makes one multiply-add of a product and a sum.", contract_products},
-      {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, false, fuse_groups},
+      {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, true, fuse_groups},
   };
   return passes;
 }

@@ -117,7 +117,7 @@ class Round {
       crossing_[position_[maker]] += problem_.bytes[storage];
       crossing_[last] -= problem_.bytes[storage];
       const bool read_at_end = problem_.readers[storage] > problem_.readers_of[storage].size();
-      if (read_at_end || must_stay(storage) || problem_.into[maker] != nothing) continue;
+      if (read_at_end || must_stay(storage) || problem_.into[storage] != nothing) continue;
       // Read by the worst step itself: it has to be there.
       if (last == boundary_ && !read_late) continue;
       if (!read_late) {

@@ -116,7 +116,10 @@ Order tree_rule(const Problem& problem) {
       kept += peak[input] - saved[input];
     }
     const std::int64_t made = bytes_made(problem, task);
-    const std::int64_t on_top = problem.over[task].empty() ? made : 0;
+    std::int64_t on_top = 0;
+    for (const std::uint32_t storage : problem.makes[task]) {
+      if (problem.over[storage].empty()) on_top += problem.bytes[storage];
+    }
     peak[task] = std::max(peak[task], kept + on_top + problem.workspace[task]);
     saved[task] = peak[task] - made;
   }

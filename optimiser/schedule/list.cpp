@@ -64,11 +64,18 @@ class Greedy {
     for (Task task = 0; task < problem.tasks(); ++task) {
       missing_[task] = static_cast<std::uint32_t>(problem.before[task].size());
       for (const std::uint32_t storage : problem.reads[task]) last_reader_[storage] ^= task;
-      gain_[task] = -bytes_kept(task);
-      if (const std::uint32_t state = problem.into[task]; state != nothing) {
-        writer_[state] = task;
-        gain_[task] = problem.readers[state] == own_reads(task) ? 0 : -cost_beside_state(task);
+      if (is_small(task)) continue;
+      for (const std::uint32_t made : problem.makes[task]) {
+        const std::uint32_t state = problem.into[made];
+        if (state == nothing) {
+          gain_[task] -= bytes_kept(made);
+        } else if (problem.readers[state] != own_reads(task, state)) {
+          gain_[task] -= cost_beside_state(made);
+        }
       }
+    }
+    for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
+      if (problem.into[storage] != nothing) writer_[problem.into[storage]] = storage;
     }
     // What became ready last goes first among equals, so the first recorded task is entered last.
     for (Task task = static_cast<Task>(problem.tasks()); task-- > 0;) {
@@ -81,8 +88,10 @@ class Greedy {
   bool ready(Task task) const { return missing_[task] == 0; }
   /// An update that would not be in place: somebody has still to read the old value.
   bool better_later(Task task) const {
-    const std::uint32_t state = problem_.into[task];
-    return state != nothing && simulation_.remaining(state) != own_reads(task);
+    return std::ranges::any_of(problem_.makes[task], [&](std::uint32_t made) {
+      const std::uint32_t state = problem_.into[made];
+      return state != nothing && simulation_.remaining(state) != own_reads(task, state);
+    });
   }
 
   void run(Task task) {
@@ -94,9 +103,11 @@ class Greedy {
     for (const std::uint32_t storage : problem_.reads[task]) {
       last_reader_[storage] ^= task;
       credit_last_reader(storage);
-      const Task writer = writer_[storage];
-      if (writer != nothing && !done(writer) && simulation_.remaining(storage) == own_reads(writer)) {
-        credit(writer, cost_beside_state(writer));
+      if (writer_[storage] == nothing) continue;
+      const Task writer = problem_.maker[writer_[storage]];
+      if (done(writer) || is_small(writer)) continue;
+      if (simulation_.remaining(storage) == own_reads(writer, storage)) {
+        credit(writer, cost_beside_state(writer_[storage]));
       }
     }
     const std::span<const Task> after = problem_.after[task];
@@ -110,25 +121,23 @@ class Greedy {
  private:
   // What is small beside one of its inputs (a sum of it, a mean) counts as nothing: it must not keep the input waiting
   // for its last reader.
-  std::int64_t bytes_kept(Task task) const {
+  bool is_small(Task task) const {
     constexpr std::int64_t small = 16;
     std::int64_t bytes = 0;
-    for (const std::uint32_t storage : problem_.makes[task]) {
-      if (problem_.readers[storage] != 0) bytes += problem_.bytes[storage];
-    }
-    for (const std::uint32_t storage : problem_.reads[task]) {
-      if (bytes * small <= problem_.bytes[storage]) return 0;
-    }
-    return bytes;
+    for (const std::uint32_t storage : problem_.makes[task]) bytes += bytes_kept(storage);
+    return std::ranges::any_of(problem_.reads[task],
+                               [&](std::uint32_t storage) { return bytes * small <= problem_.bytes[storage]; });
   }
 
-  // A new value that is not written into its state's memory stays until the end of the run, so it counts twice.
-  std::int64_t cost_beside_state(Task task) const { return 2 * bytes_kept(task); }
+  std::int64_t bytes_kept(std::uint32_t made) const { return problem_.readers[made] != 0 ? problem_.bytes[made] : 0; }
 
-  /// Times that a task reads the state that it writes into: 0 or 1.
-  std::uint32_t own_reads(Task task) const {
+  // A new value that is not written into its state's memory stays until the end of the run, so it counts twice.
+  std::int64_t cost_beside_state(std::uint32_t made) const { return 2 * bytes_kept(made); }
+
+  /// Times that a task reads a state: 0 or 1.
+  std::uint32_t own_reads(Task task, std::uint32_t state) const {
     const auto reads = problem_.reads[task];
-    return std::find(reads.begin(), reads.end(), problem_.into[task]) != reads.end() ? 1U : 0U;
+    return std::find(reads.begin(), reads.end(), state) != reads.end() ? 1U : 0U;
   }
 
   void credit(Task task, std::int64_t bytes) {
@@ -149,8 +158,8 @@ class Greedy {
   ReadyQueue queue_;
   std::vector<std::uint32_t> missing_;  // inputs not done yet; UINT32_MAX for a task that is done
   std::vector<std::int64_t> gain_;
-  std::vector<Task> last_reader_;  // exclusive or of the readers still to come
-  std::vector<Task> writer_;       // by state's storage: the task that writes its new value there
+  std::vector<Task> last_reader_;      // exclusive or of the readers still to come
+  std::vector<std::uint32_t> writer_;  // by state's storage: the storage of its new value, which may go there
   Order order_;
 };
 
@@ -204,8 +213,7 @@ Order list_backwards(const Problem& problem) {
   }
   // A new value that can be written into its state's memory takes no room.
   const auto bytes = [&](std::uint32_t storage) {
-    const Task maker = problem.maker[storage];
-    return maker != nothing && problem.into[maker] != nothing ? 0 : problem.bytes[storage];
+    return problem.into[storage] != nothing ? 0 : problem.bytes[storage];
   };
   for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
     alive[storage] = problem.readers[storage] > readers[storage];

@@ -38,6 +38,7 @@ class Maker {
     problem_.bytes.assign(count, 0);
     problem_.readers.assign(count, 0);
     problem_.maker.assign(count, nothing);
+    problem_.into.assign(count, nothing);
     counted_.assign(count, false);
     listed_.assign(count, nothing);
     for (std::uint32_t s = 0; s < count; ++s) {
@@ -65,6 +66,7 @@ class Maker {
       if (storages_.targets().output_of[port] != i) ++problem_.readers[storages_.of(port)];
     }
     for (const core::GraphUpdate& update : graph_.updates()) ++problem_.readers[storages_.of(update.port)];
+    while (problem_.over.owners() < problem_.storages()) problem_.over.close();
     problem_.after = problem_.before.turned(problem_.tasks());
     problem_.readers_of = problem_.reads.turned(problem_.storages());
     problem_.workspace.assign(problem_.tasks(), 0);
@@ -107,33 +109,34 @@ class Maker {
       if (storages_.home(storage) != Home::planned || problem_.maker[storage] != nothing) continue;
       problem_.maker[storage] = task;
       problem_.makes.add(storage);
+      if (storages_.is_free(index)) continue;
+      list_places(node, node.first_result + i, inputs);
     }
     problem_.makes.close();
-    list_places(node, inputs);
   }
 
-  void list_places(const GraphNode& node, std::span<const Port> inputs) {
-    problem_.into.push_back(nothing);
-    const std::uint32_t own = node.result_count == 1 ? storages_.of(node.first_result) : nothing;
-    if (own != nothing && storages_.home(own) == Home::planned && !storages_.is_free(problem_.node.back())) {
-      const std::uint32_t update = storages_.targets().update_of[node.first_result];
-      if (update != nothing) {
-        const std::uint32_t state = state_of(graph_.updates()[update]);
-        if (may_take(node, inputs, state)) problem_.into.back() = state;
-      }
-      for (const Port input : inputs) {
-        const std::uint32_t storage = storages_.of(input);
-        if (storages_.home(storage) == Home::planned && may_take(node, inputs, storage)) problem_.over.add(storage);
+  void list_places(const GraphNode& node, Port result, std::span<const Port> inputs) {
+    const std::uint32_t own = storages_.of(result);
+    const std::uint32_t update = storages_.targets().update_of[result];
+    if (update != nothing) {
+      const std::uint32_t state = state_of(graph_.updates()[update]);
+      if (may_take(node, result, inputs, state)) problem_.into[own] = state;
+    }
+    // Storages are numbered in the order in which nodes make them.
+    while (problem_.over.owners() < own) problem_.over.close();
+    for (const Port input : inputs) {
+      const std::uint32_t storage = storages_.of(input);
+      if (storages_.home(storage) == Home::planned && may_take(node, result, inputs, storage)) {
+        problem_.over.add(storage);
       }
     }
     problem_.over.close();
   }
 
-  bool may_take(const GraphNode& node, std::span<const Port> inputs, std::uint32_t storage) const {
+  bool may_take(const GraphNode& node, Port result, std::span<const Port> inputs, std::uint32_t storage) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (storages_.of(inputs[i]) != storage) continue;
-      if (!optimiser::may_write_over(graph_, node, node.first_result, i, storages_.view(inputs[i]),
-                                     storages_.bytes(storage)))
+      if (!optimiser::may_write_over(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage)))
         return false;
     }
     return true;

@@ -42,8 +42,8 @@ struct Problem {
   Lists after;                          // the same turned round
   Lists makes;                          // storages
   Lists reads;                          // storages, each once
-  Lists over;                           // storages that a task's result may be written over, in order of preference
-  std::vector<std::uint32_t> into;      // by task: storage of the state that its result may be written into, or nothing
+  Lists over;                           // by storage: storages that it may be written over, in order of preference
+  std::vector<std::uint32_t> into;      // by storage: that of the state that it may be written into, or nothing
   std::vector<std::int64_t> workspace;  // by task
   std::vector<std::int64_t> bytes;      // by storage; 0 where it takes no room
   std::vector<std::uint32_t> readers;   // by storage: tasks, and one more when it is read at the end of the run
@@ -72,18 +72,18 @@ class Simulation {
   std::uint32_t remaining(std::uint32_t storage) const { return remaining_[storage]; }
   /// Bytes that a storage takes now: none before it is made, after its last reader, or inside a state's memory.
   std::int64_t room(std::uint32_t storage) const { return room_[storage]; }
-  /// The storage that the last task's result was written over; nothing for none.
-  std::uint32_t taken_over() const { return taken_over_; }
-  /// True when the last task's result was written into a state's memory.
-  bool into_state() const { return into_state_; }
+  /// The storage that this one was written over; nothing for none.
+  std::uint32_t taken_over(std::uint32_t storage) const { return taken_over_[storage]; }
+  /// True when it was written into a state's memory.
+  bool into_state(std::uint32_t storage) const { return into_state_[storage]; }
 
  private:
   const Problem& problem_;
   std::vector<std::uint32_t> remaining_;
   std::vector<std::int64_t> room_;
   std::int64_t live_ = 0;
-  std::uint32_t taken_over_ = nothing;
-  bool into_state_ = false;
+  std::vector<std::uint32_t> taken_over_;
+  std::vector<bool> into_state_;
 };
 
 struct Footprint {

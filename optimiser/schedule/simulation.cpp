@@ -6,30 +6,31 @@
 namespace tyto::schedule {
 
 Simulation::Simulation(const Problem& problem)
-    : problem_(problem), remaining_(problem.readers), room_(problem.storages(), 0) {}
+    : problem_(problem),
+      remaining_(problem.readers),
+      room_(problem.storages(), 0),
+      taken_over_(problem.storages(), nothing),
+      into_state_(problem.storages(), false) {}
 
 std::int64_t Simulation::run(Task task) {
   const std::span<const std::uint32_t> reads = problem_.reads[task];
-  taken_over_ = nothing;
-  into_state_ = false;
-  if (const std::uint32_t state = problem_.into[task]; state != nothing) {
-    const bool own = std::find(reads.begin(), reads.end(), state) != reads.end();
-    into_state_ = remaining_[state] == (own ? 1U : 0U);
-  }
-  if (!into_state_) {
-    for (const std::uint32_t storage : problem_.over[task]) {
+  for (const std::uint32_t made : problem_.makes[task]) {
+    if (const std::uint32_t state = problem_.into[made]; state != nothing) {
+      const bool own = std::find(reads.begin(), reads.end(), state) != reads.end();
+      into_state_[made] = remaining_[state] == (own ? 1U : 0U);
+      if (into_state_[made]) continue;
+    }
+    // What another result of the task was written over has no room left.
+    for (const std::uint32_t storage : problem_.over[made]) {
       if (remaining_[storage] != 1 || room_[storage] == 0) continue;
-      taken_over_ = storage;
-      room_[problem_.makes[task][0]] = room_[storage];
+      taken_over_[made] = storage;
+      room_[made] = room_[storage];
       room_[storage] = 0;
       break;
     }
-    if (taken_over_ == nothing) {
-      for (const std::uint32_t storage : problem_.makes[task]) {
-        room_[storage] = problem_.bytes[storage];
-        live_ += problem_.bytes[storage];
-      }
-    }
+    if (taken_over_[made] != nothing) continue;
+    room_[made] = problem_.bytes[made];
+    live_ += problem_.bytes[made];
   }
   const std::int64_t during = live_ + problem_.workspace[task];
   for (const std::uint32_t storage : reads) {
@@ -61,11 +62,10 @@ std::int64_t lower_bound(const Problem& problem) {
     std::int64_t needed = problem.workspace[task];
     for (const std::uint32_t storage : problem.reads[task]) {
       // A new value that may have been written into its state's memory takes no room.
-      const std::uint32_t maker = problem.maker[storage];
-      if (maker == nothing || problem.into[maker] == nothing) needed += problem.bytes[storage];
+      if (problem.into[storage] == nothing) needed += problem.bytes[storage];
     }
-    if (problem.into[task] == nothing && problem.over[task].empty()) {
-      for (const std::uint32_t storage : problem.makes[task]) needed += problem.bytes[storage];
+    for (const std::uint32_t storage : problem.makes[task]) {
+      if (problem.into[storage] == nothing && problem.over[storage].empty()) needed += problem.bytes[storage];
     }
     bound = std::max(bound, needed);
   }
@@ -82,9 +82,9 @@ std::vector<Block> blocks_of(const Problem& problem, const Order& order, std::in
     const auto now = static_cast<std::int64_t>(i);
     simulation.run(task);
     for (const std::uint32_t storage : problem.makes[task]) {
-      if (simulation.into_state()) continue;
-      if (simulation.taken_over() != nothing) {
-        block_of[storage] = block_of[simulation.taken_over()];
+      if (simulation.into_state(storage)) continue;
+      if (const std::uint32_t under = simulation.taken_over(storage); under != nothing) {
+        block_of[storage] = block_of[under];
         continue;
       }
       block_of[storage] = blocks.size();

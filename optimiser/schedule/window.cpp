@@ -18,15 +18,20 @@ struct Life {
   std::int64_t room = 0;   // once made
 };
 
-/// A task of the window; storages are numbers among lives.
-struct Member {
-  Mask needs = 0;
-  std::int64_t makes = 0;   // bytes
-  std::int64_t unread = 0;  // bytes made that nobody reads
-  std::int64_t workspace = 0;
-  std::vector<std::uint32_t> reads;
+/// A result of a task of the window; storages are numbers among lives.
+struct Made {
+  std::int64_t bytes = 0;
+  bool unread = false;
   std::vector<std::uint32_t> over;
   std::uint32_t into = nothing;
+};
+
+/// A task of the window.
+struct Member {
+  Mask needs = 0;
+  std::int64_t workspace = 0;
+  std::vector<std::uint32_t> reads;
+  std::vector<Made> makes;
 };
 
 /// One way to have done a set of tasks. The bytes alive differ between ways: an update may have been in place or not.
@@ -52,16 +57,17 @@ class Search {
         if (const auto found = place.find(needed); found != place.end()) member.needs |= Mask{1} << found->second;
       }
       for (const std::uint32_t storage : problem.makes[task]) {
-        member.makes += problem.bytes[storage];
-        if (problem.readers[storage] == 0) member.unread += problem.bytes[storage];
+        Made& made = member.makes.emplace_back();
+        made.bytes = problem.bytes[storage];
+        made.unread = problem.readers[storage] == 0;
+        for (const std::uint32_t under : problem.over[storage]) made.over.push_back(life_of(under));
+        if (problem.into[storage] != nothing) made.into = life_of(problem.into[storage]);
         lives_[life_of(storage)].room = problem.bytes[storage];
       }
       for (const std::uint32_t storage : problem.reads[task]) {
         member.reads.push_back(life_of(storage));
         lives_[member.reads.back()].readers |= Mask{1} << i;
       }
-      for (const std::uint32_t storage : problem.over[task]) member.over.push_back(life_of(storage));
-      if (problem.into[task] != nothing) member.into = life_of(problem.into[task]);
     }
     for (const auto& [storage, number] : number_of_) {
       lives_[number].ends_here =
@@ -115,9 +121,10 @@ class Search {
     for (std::uint32_t i = 0; i < window_.size(); ++i) {
       if ((way.done >> i & 1) != 0 || (members_[i].needs & ~way.done) != 0) continue;
       ++effort.visited;
-      const bool in_state = goes_into_state(way, i);
-      const Way next = step(way, i, in_state);
-      if (next.live <= way.live && next.peak <= way.peak && (in_state || members_[i].into == nothing)) {
+      const Way next = step(way, i);
+      const bool settled = std::ranges::all_of(
+          members_[i].makes, [&](const Made& made) { return made.into == nothing || goes_into_state(way, i, made); });
+      if (next.live <= way.live && next.peak <= way.peak && settled) {
         ways_.assign(1, next);
         return;
       }
@@ -143,25 +150,29 @@ class Search {
     return life.ends_here && (life.readers & ~done) == own;
   }
 
-  bool goes_into_state(const Way& way, std::uint32_t i) const {
-    if (members_[i].into == nothing) return false;
-    const Life& state = lives_[members_[i].into];
+  bool goes_into_state(const Way& way, std::uint32_t i, const Made& made) const {
+    if (made.into == nothing) return false;
+    const Life& state = lives_[made.into];
     return read_only_by(state.readers & (Mask{1} << i), state, way.done);
   }
 
-  Way step(const Way& way, std::uint32_t i, bool in_state) const {
+  Way step(const Way& way, std::uint32_t i) const {
     const Member& member = members_[i];
     const Mask bit = Mask{1} << i;
     Way out{way.done | bit, way.peak, way.live, 0, i};
     std::int64_t during = way.live + member.workspace;
-    if (!in_state) {
-      during += member.makes;
-      for (const std::uint32_t number : member.over) {
+    std::vector<std::uint32_t> taken;
+    for (const Made& made : member.makes) {
+      if (goes_into_state(way, i, made)) continue;
+      during += made.bytes;
+      for (const std::uint32_t number : made.over) {
         if (!read_only_by(bit, lives_[number], way.done) || lives_[number].room == 0) continue;
+        if (std::ranges::find(taken, number) != taken.end()) continue;
+        taken.push_back(number);
         during -= lives_[number].room;
         break;
       }
-      out.live += member.makes - member.unread;
+      if (!made.unread) out.live += made.bytes;
     }
     for (const std::uint32_t number : member.reads) {
       if (read_only_by(bit, lives_[number], way.done)) out.live -= lives_[number].room;
