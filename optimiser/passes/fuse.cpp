@@ -12,6 +12,7 @@
 
 #include "optimiser/passes/fused_group.hpp"
 #include "optimiser/passes/pass.hpp"
+#include "optimiser/passes/update_rules.hpp"
 
 namespace tyto::optimiser {
 
@@ -547,6 +548,7 @@ class Fuser {
     renamed_.assign(graph_.port_count(), core::no_port);
     std::unordered_map<Port, std::uint32_t> inputs;
     for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i) inputs[graph_.inputs()[i].port] = i;
+    for (const core::GraphUpdate& update : graph_.updates()) update_of_.emplace(update.port, update.input);
     // Inputs keep their numbers whatever the order of the nodes.
     for (const core::GraphInput& input : graph_.inputs()) {
       renamed_[input.port] = builder.add_input(graph_.type(input.port), input);
@@ -555,7 +557,7 @@ class Fuser {
       const GraphNode& each = node(i);
       if (inputs.contains(each.first_result)) continue;
       if (in_real_group(i)) {
-        add_group(builder, members_[group_of(i)]);
+        add_group(builder, members_[group_of(i)], counts);
         ++counts.groups;
         counts.members += members_[group_of(i)].size();
         continue;
@@ -573,7 +575,7 @@ class Fuser {
     return builder.finish();
   }
 
-  void add_group(core::GraphBuilder& builder, const std::vector<Index>& members) {
+  void add_group(core::GraphBuilder& builder, const std::vector<Index>& members, FuseCounts& counts) {
     FusedGroup group(graph_, shape(node(members[0]).first_result));
     for (const Index member : members) add_step(group, member);
     std::vector<Port> outputs;
@@ -587,13 +589,30 @@ class Fuser {
     }
     std::vector<Port> inputs;
     for (const Port port : group.inputs()) inputs.push_back(renamed_[port]);
-    const auto attributes = std::make_shared<const core::Attributes>(group.attributes());
+    core::FusedAttributes made = group.attributes();
+    const std::string_view rule = update_rule(made.program, changes_by(made.program, group.inputs(), outputs));
+    if (!rule.empty()) count_rule(counts.updates, rule, 1);
+    const auto attributes = std::make_shared<const core::Attributes>(std::move(made));
     const Port first = builder.add(OpId::fused, attributes, inputs, label);
     for (std::uint32_t k = 0; k < outputs.size(); ++k) renamed_[outputs[k]] = first + k;
     const Index fold = groups_[group_of(members[0])].fold;
     if (fold == none || shape(node(fold).first_result) == builder.graph().type(first).shape) return;
     const core::ListAttributes own_shape{shape(node(fold).first_result)};
     renamed_[outputs[0]] = builder.add(OpId::reshape, own_shape, {first});
+  }
+
+  /// The states that the group both reads and gives a new value.
+  std::vector<StateChange> changes_by(const core::FusedProgram& program, std::span<const Port> inputs,
+                                      std::span<const Port> outputs) const {
+    std::vector<StateChange> changes;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const auto update = update_of_.find(outputs[k]);
+      if (update == update_of_.end()) continue;
+      const auto state = std::ranges::find(inputs, graph_.inputs()[update->second].port);
+      if (state == inputs.end()) continue;
+      changes.push_back({static_cast<std::uint16_t>(state - inputs.begin()), program.outputs[k]});
+    }
+    return changes;
   }
 
   void add_step(FusedGroup& group, Index i) {
@@ -625,10 +644,11 @@ class Fuser {
   std::vector<std::uint32_t> level_;         // by node, of those in no group
   std::vector<Group> groups_;
   std::size_t repeated_count_ = 0;
-  std::vector<std::vector<Index>> members_;  // by group
-  std::vector<bool> needed_;                 // by node
-  std::vector<bool> read_outside_;           // by port
-  std::vector<Port> renamed_;                // by port: its number in the new graph
+  std::vector<std::vector<Index>> members_;            // by group
+  std::vector<bool> needed_;                           // by node
+  std::vector<bool> read_outside_;                     // by port
+  std::vector<Port> renamed_;                          // by port: its number in the new graph
+  std::unordered_map<Port, std::uint32_t> update_of_;  // by port: the input that it updates
 };
 
 }  // namespace
@@ -647,6 +667,7 @@ core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vect
   rules.push_back({"groups", counts.groups});
   rules.push_back({"members", counts.members});
   if (counts.repeated != 0) rules.push_back({"repeated", counts.repeated});
+  rules.insert(rules.end(), counts.updates.begin(), counts.updates.end());
   return out;
 }
 
