@@ -1,5 +1,6 @@
 // Common sub-expressions: of nodes that do the same to the same inputs, the first does it for all.
 #include <algorithm>
+#include <cstring>
 
 #include "engine/core/device.hpp"
 #include "optimiser/passes/pass.hpp"
@@ -26,6 +27,12 @@ std::size_t mix(std::size_t seed, std::size_t value) {
   return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
 }
 
+// Numbers that differ in a few bits only (1.0, 2.0, 3.0) come to lie far apart.
+std::size_t spread(std::size_t value) {
+  value *= 0x9e3779b97f4a7c15u;
+  return value ^ (value >> 29);
+}
+
 /// The bytes of a small dense constant in host memory.
 std::span<const std::byte> small_contents(const core::Array& array) {
   const std::int64_t bytes = array.view.count() * static_cast<std::int64_t>(size_of(array.dtype));
@@ -37,12 +44,24 @@ std::span<const std::byte> small_contents(const core::Array& array) {
   return {first, static_cast<std::size_t>(bytes)};
 }
 
+std::size_t hash_of_contents(const core::Array& array) {
+  const std::span<const std::byte> bytes = small_contents(array);
+  if (bytes.data() == nullptr) return std::hash<const void*>()(array.buffer.get());
+  std::size_t seed = bytes.size();
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
+    seed = mix(seed, spread(word));
+  }
+  return seed;
+}
+
 class Merger {
  public:
   explicit Merger(PassContext& context) : context_(context), draft_(context.draft) {
     std::size_t size = 16;
     while (size < 2 * draft_.size()) size *= 2;
-    table_.assign(size, empty);
+    table_.assign(size, {0, empty});
   }
 
   void run() {
@@ -64,6 +83,11 @@ class Merger {
 
  private:
   static constexpr Index empty = UINT32_MAX;
+
+  struct Entry {
+    std::uint32_t tag;  // of the hash, so that most that are not equal are not compared
+    Index node;
+  };
 
   struct Operands {
     Port first = 0, second = 0;
@@ -88,14 +112,11 @@ class Merger {
       for (const Port input : inputs) seed = mix(seed, input);
     }
     if (node.op == OpId::constant) {
-      const core::Array& array = draft_.attributes_as<core::ConstantAttributes>(index).array;
-      const std::span<const std::byte> bytes = small_contents(array);
-      if (bytes.data() == nullptr) return mix(seed, std::hash<const void*>()(array.buffer.get()));
-      for (const std::byte each : bytes) seed = mix(seed, static_cast<std::size_t>(each));
-      return seed;
+      seed = mix(seed, hash_of_contents(draft_.attributes_as<core::ConstantAttributes>(index).array));
+    } else if (node.attributes) {
+      seed = mix(seed, core::hash_of(*node.attributes));
     }
-    if (node.attributes) seed = mix(seed, core::hash_of(*node.attributes));
-    return seed * 0x9e3779b97f4a7c15u;
+    return spread(seed);
   }
 
   bool same_constant(Index a, Index b) {
@@ -127,17 +148,19 @@ class Merger {
 
   Index find_or_add(Index index) {
     const std::size_t mask = table_.size() - 1;
-    std::size_t slot = (hash_of(index) >> 7) & mask;
-    for (; table_[slot] != empty; slot = (slot + 1) & mask) {
-      if (same(table_[slot], index)) return table_[slot];
+    const std::size_t hash = hash_of(index);
+    const auto tag = static_cast<std::uint32_t>(hash);
+    std::size_t slot = (hash >> 32) & mask;
+    for (; table_[slot].node != empty; slot = (slot + 1) & mask) {
+      if (table_[slot].tag == tag && same(table_[slot].node, index)) return table_[slot].node;
     }
-    table_[slot] = index;
+    table_[slot] = {tag, index};
     return index;
   }
 
   PassContext& context_;
   Draft& draft_;
-  std::vector<Index> table_;
+  std::vector<Entry> table_;
 };
 
 }  // namespace

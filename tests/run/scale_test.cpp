@@ -1,0 +1,87 @@
+// Graphs of many nodes, readers and states: the walks over them neither recurse nor grow faster than the graph.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tyto/tyto.hpp>
+#include <vector>
+
+namespace tyto {
+namespace {
+
+using L = Tensor<Lazy>;
+
+std::vector<float> values(const L& x) { return x.to_vector<float>(); }
+
+}  // namespace
+
+TEST_CASE("a chain of a hundred thousand nodes is optimised, planned and run") {
+  constexpr int length = 100'000;
+  const L x = L::placeholder({2});
+  L y = x;
+  for (int i = 0; i < length; ++i) y = abs(y) + x;
+  Graph graph{{.inputs = {x}, .outputs = {y}}};
+  graph.set(x, L{1.0F, 2.0F});
+  graph.run();
+  // Sums of whole numbers below 2^24 are exact.
+  CHECK(values(graph.output(0)) == std::vector<float>{length + 1.0F, 2 * (length + 1.0F)});
+  CHECK(graph.plan().height <= 2 * 64);
+}
+
+TEST_CASE("the gradient of a chain of twenty-five thousand products goes all the way back") {
+  constexpr int length = 25'000;
+  const L x = L::placeholder({}, DType::f64);
+  const L gradient = grad([&](const L& v) {
+    L y = v;
+    for (int i = 0; i < length; ++i) y = y * v;
+    return y;
+  })(x);
+  Graph graph{{.inputs = {x}, .outputs = {gradient}}};
+  graph.set(x, L::full({}, 1.0, DType::f64));
+  graph.run();
+  CHECK(graph.output(0).item<double>() == length + 1.0);
+}
+
+TEST_CASE("forty thousand readers of one tensor differ by their numbers only, and are joined") {
+  constexpr int count = 40'000;
+  const L x = L::placeholder({1});
+  std::vector<L> parts;
+  for (int i = 0; i < count; ++i) parts.push_back(x * static_cast<double>(i));
+  Graph graph{{.inputs = {x}, .outputs = {concat<Lazy>(parts, 0)}}};
+  graph.set(x, L{3.0F});
+  graph.run();
+  const std::vector<float> joined = values(graph.output(0));
+  REQUIRE(joined.size() == count);
+  bool right = true;
+  for (int i = 0; i < count; ++i) right = right && joined[static_cast<std::size_t>(i)] == 3.0F * static_cast<float>(i);
+  CHECK(right);
+}
+
+TEST_CASE("eight hundred pairs of states are updated in place, each by its own rule") {
+  constexpr int count = 800;
+  const L x = L::placeholder({4});
+  GraphSpec spec{.inputs = {x}};
+  std::vector<L> weights;
+  std::vector<L> memories;
+  for (int i = 0; i < count; ++i) {
+    weights.push_back(L::variable(L::full({4}, static_cast<float>(i))));
+    memories.push_back(L::variable(L::zeros({4})));
+    const L sum = memories.back() + x * x;
+    spec.updates.push_back({memories.back(), sum});
+    spec.updates.push_back({weights.back(), weights.back() - x / sqrt(sum)});
+  }
+  Graph graph(spec);
+  graph.set(x, L::full({4}, 2.0F));
+  graph.run();
+  graph.run();
+  for (const int i : {0, 1, 399, 799}) {
+    CAPTURE(i);
+    const auto at = static_cast<std::size_t>(i);
+    CHECK(values(memories[at])[3] == 8.0F);
+    // 2 / sqrt(4) in the first run, 2 / sqrt(8) in the second.
+    CHECK(values(weights[at])[0] == doctest::Approx(static_cast<float>(i) - 1.0F - 2.0F / std::sqrt(8.0F)));
+  }
+  // Nothing of a state's size is held beside the states for long.
+  CHECK(graph.plan().height <= 16 * 64);
+}
+
+}  // namespace tyto
