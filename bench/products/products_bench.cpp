@@ -1,6 +1,8 @@
 // Speed of matrix products and convolutions against the machine's multiply-add peak, oneDNN and Eigen.
 //
-// Usage: products_bench [THREADS [products|convolutions]]
+// Usage: products_bench [THREADS [products|convolutions|endings]]
+//
+// `endings`: what a bias and ReLU cost at the end of a convolution, and what packed weights save.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -207,6 +209,63 @@ void report_convolutions(int threads, double peak) {
   std::printf("\n");
 }
 
+struct Ending {
+  bool bias = true, relu = true, drops_nan = false, packed = true;
+};
+
+double time_ending(const bench::ImageConvolution& shape, std::int64_t batch, const Ending& ending,
+                   const cpu::KernelChoice& choice) {
+  cpu::ConvolutionProblem problem;
+  problem.batch = batch;
+  problem.in_channels = shape.channels;
+  problem.out_channels = shape.filters;
+  problem.axes.assign(2, {shape.size, shape.kernel, shape.stride, 1, shape.padding, shape.padding});
+  problem.bias = ending.bias;
+  problem.relu = ending.relu;
+  problem.drops_nan = ending.drops_nan;
+  problem.packed_kernel = ending.packed;
+  const cpu::Convolution convolution = cpu::prepare_convolution(problem, choice);
+  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
+  const Aligned input(bytes(batch * shape.size * shape.size * shape.channels)),
+      weights(bytes(shape.kernel * shape.kernel * shape.channels * shape.filters)), bias(bytes(shape.filters));
+  const Aligned result(bytes(batch * shape.output() * shape.output() * shape.filters)),
+      workspace(convolution.workspace_bytes()), packed(convolution.packed_bytes());
+  if (ending.packed) convolution.pack(weights.memory, packed.memory);
+  cpu::ConvolutionArguments arguments;
+  arguments.input = input.memory;
+  arguments.kernel = ending.packed ? packed.memory : weights.memory;
+  arguments.result = result.memory;
+  arguments.bias = bias.memory;
+  arguments.workspace = workspace.memory;
+  return bench::fastest(choice.threads, [&] { convolution.run(arguments); });
+}
+
+void report_endings(int threads) {
+  const cpu::KernelChoice own{cpu::Implementation::own, {}, threads}, onednn{cpu::Implementation::onednn, {}, threads};
+  for (const std::int64_t batch : {1, 8}) {
+    std::printf("\n%-20s batch %2lld, ms: %9s %9s %9s %9s %9s %9s\n", "ResNet-50", static_cast<long long>(batch),
+                "bare", "+bias", "+our ReLU", "its ReLU", "plain w", "own");
+    double total[6] = {};
+    for (const Layer& layer : resnet50) {
+      const double seconds[6] = {time_ending(layer.shape, batch, {false, false, false, true}, onednn),
+                                 time_ending(layer.shape, batch, {true, false, false, true}, onednn),
+                                 time_ending(layer.shape, batch, {true, true, false, true}, onednn),
+                                 time_ending(layer.shape, batch, {true, true, true, true}, onednn),
+                                 time_ending(layer.shape, batch, {true, false, false, false}, onednn),
+                                 time_ending(layer.shape, batch, {true, true, false, true}, own)};
+      std::printf("%-20s             ", layer.name);
+      for (int i = 0; i < 6; ++i) {
+        total[i] += seconds[i] * layer.count;
+        std::printf(" %9.3f", seconds[i] * 1e3);
+      }
+      std::printf("\n");
+    }
+    std::printf("%-20s             ", "all 53");
+    for (const double seconds : total) std::printf(" %9.2f", seconds * 1e3);
+    std::printf("\n");
+  }
+}
+
 }  // namespace
 
 int main(int count, char** values) {
@@ -216,7 +275,9 @@ int main(int count, char** values) {
   std::printf("%d threads, %s, multiply-add peak %.0f GF\n", threads, cpu::name_of(cpu::instruction_set()),
               peak * 1e-9);
   const char* what = count > 2 ? values[2] : "all";
-  if (std::strcmp(what, "convolutions") != 0) report_products(threads, peak);
-  if (std::strcmp(what, "products") != 0) report_convolutions(threads, peak);
+  const auto wanted = [&](const char* part) { return std::strcmp(what, "all") == 0 || std::strcmp(what, part) == 0; };
+  if (wanted("products")) report_products(threads, peak);
+  if (wanted("convolutions")) report_convolutions(threads, peak);
+  if (wanted("endings") && cpu::has_onednn()) report_endings(threads);
   std::printf("\npeak again: %.0f GF\n", bench::fma_peak(threads) * 1e-9);
 }

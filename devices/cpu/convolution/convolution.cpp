@@ -27,6 +27,12 @@ void check(const ConvolutionProblem& problem) {
   if (problem.pass != ConvolutionPass::forward && (problem.bias || problem.residual || problem.relu)) {
     refuse("bias, residual and relu belong to the forward pass");
   }
+  if (problem.result_pitch != 0 && (problem.pass != ConvolutionPass::forward || is_half(problem.dtype) ||
+                                    problem.residual || problem.result_pitch < problem.out_channels)) {
+    refuse("pixels lie " + std::to_string(problem.result_pitch) +
+           " elements apart: only forward results wider than 16 bits without residual may, and not less than " +
+           std::to_string(problem.out_channels) + " channels");
+  }
   if (problem.pass == ConvolutionPass::backward_kernel && problem.packed_kernel) {
     refuse("backward_kernel reads no kernel that could be packed");
   }
@@ -51,6 +57,7 @@ Geometry::Geometry(const ConvolutionProblem& problem)
       in_channels(problem.in_channels),
       out_channels(problem.out_channels),
       groups(problem.groups),
+      result_pitch(problem.result_pitch == 0 ? problem.out_channels : problem.result_pitch),
       axes(three_axes(problem.axes)) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     input[axis] = axes[axis].input;

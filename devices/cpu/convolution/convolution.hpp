@@ -16,8 +16,9 @@ namespace tyto::cpu {
 /// Which of the three products of a convolution is computed. Transposed convolution is `backward_input`.
 enum class ConvolutionPass { forward, backward_input, backward_kernel };
 
-/// Dense tensors: input (batch, axes..., in_channels), kernel (axes..., in_channels / groups, out_channels), output
-/// (batch, axes..., out_channels). f16 and bf16 accumulate in f32; integers wrap round; booleans take `any of and`.
+/// Dense tensors, save that pixels of a result may lie apart: input (batch, axes..., in_channels), kernel (axes...,
+/// in_channels / groups, out_channels), output (batch, axes..., out_channels). f16 and bf16 accumulate in f32; integers
+/// wrap round; booleans take `any of and`.
 struct ConvolutionProblem {
   ConvolutionPass pass = ConvolutionPass::forward;
   DType dtype = DType::f32;
@@ -25,11 +26,13 @@ struct ConvolutionProblem {
   std::int64_t in_channels = 1;
   std::int64_t out_channels = 1;
   std::int64_t groups = 1;
-  std::vector<WindowAxis> axes;  ///< one to three, outermost first
-  bool packed_kernel = false;    ///< run() receives the kernel as pack() left it; not for backward_kernel
-  bool bias = false;             ///< forward only: add out_channels values to each position
-  bool residual = false;         ///< forward only: add a tensor shaped like the output
-  bool relu = false;             ///< forward only, last: max(value, 0)
+  std::vector<WindowAxis> axes;   ///< one to three, outermost first
+  std::int64_t result_pitch = 0;  ///< forward only: elements from one pixel of the result to the next; 0: out_channels
+  bool packed_kernel = false;     ///< run() receives the kernel as pack() left it; not for backward_kernel
+  bool bias = false;              ///< forward only: add out_channels values to each position
+  bool residual = false;          ///< forward only: add a tensor shaped like the output
+  bool relu = false;              ///< forward only, last: max(value, 0), NaN kept
+  bool drops_nan = false;         ///< relu may make 0 of NaN, as oneDNN's does
 };
 
 /// forward reads input and kernel, backward_input reads output_gradient and kernel, backward_kernel reads input and
@@ -40,8 +43,8 @@ struct ConvolutionArguments {
   const void* output_gradient = nullptr;
   void* result = nullptr;
   const void* bias = nullptr;
-  const void* residual = nullptr;
-  void* workspace = nullptr;  ///< workspace_bytes(), 64-byte aligned
+  const void* residual = nullptr;  ///< may be the result itself
+  void* workspace = nullptr;       ///< workspace_bytes(), 64-byte aligned
 };
 
 class ConvolutionRoutine;

@@ -23,6 +23,7 @@ struct Geometry {
   explicit Geometry(const ConvolutionProblem& problem);
 
   std::int64_t batch, in_channels, out_channels, groups;
+  std::int64_t result_pitch;  // elements between pixels of a forward result
   std::array<WindowAxis, 3> axes;
   Extents input{}, kernel{}, output{}, stride{}, dilation{}, before{};
 

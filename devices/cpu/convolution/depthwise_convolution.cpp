@@ -67,6 +67,7 @@ class DepthwiseConvolution final : public ConvolutionRoutine {
     const T* kernel = static_cast<const T*>(arguments.kernel);
     const std::int64_t channels = g_.in_channels, image_pixels = product_of(target);
     const Range mine = share(g_.batch * image_pixels, team.member, team.size);
+    const bool in_place = problem_.residual && arguments.residual == arguments.result;
     ChannelArguments<T> t;
     t.x = addresses.x;
     t.y = addresses.y;
@@ -74,9 +75,9 @@ class DepthwiseConvolution final : public ConvolutionRoutine {
     for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
       const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
       const std::int64_t z = pixel / (target[2] * target[1]) % target[0];
-      t.out = static_cast<T*>(arguments.result) + pixel * channels;
+      t.out = static_cast<T*>(arguments.result) + pixel * (forward ? g_.result_pitch : channels);
       t.count = 0;
-      t.accumulate = false;
+      t.accumulate = in_place;
       t.bias = nullptr;
       for (const auto [tap_z, at_z] : meetings_[0].at(z)) {
         for (const auto [tap_y, at_y] : meetings_[1].at(y)) {
@@ -91,7 +92,8 @@ class DepthwiseConvolution final : public ConvolutionRoutine {
       }
       // The ending goes with the last run.
       if (problem_.bias) t.bias = static_cast<const T*>(arguments.bias);
-      t.residual = problem_.residual ? static_cast<const T*>(arguments.residual) + pixel * channels : nullptr;
+      t.residual =
+          problem_.residual && !in_place ? static_cast<const T*>(arguments.residual) + pixel * channels : nullptr;
       t.relu = problem_.relu;
       tiles<T>(set_).channels(t);
       t.residual = nullptr;

@@ -3,12 +3,13 @@
 
 #if defined(TYTO_HAVE_ONEDNN)
 
-#include <cstring>
+#include <algorithm>
 #include <optional>
 #include <string>
 
 #include "devices/cpu/onednn/primitive.hpp"
 #include "devices/cpu/threads.hpp"
+#include "devices/cpu/tile/tile.hpp"
 #include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
@@ -74,18 +75,19 @@ struct Terms {
     any_kernel = Description(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
   }
 
-  dnnl::convolution_forward::primitive_desc forward(const ConvolutionProblem& problem) const {
+  dnnl::convolution_forward::primitive_desc forward(const ConvolutionProblem& problem, const Description& weights,
+                                                    bool sum = false, bool relu = false) const {
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
     dnnl::post_ops ending;
-    if (problem.residual) ending.append_sum(1.0f);
-    if (problem.relu) ending.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    if (sum) ending.append_sum(1.0f);
+    if (relu) ending.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
     attributes.set_post_ops(ending);
     const auto kind = problem.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                                : dnnl::prop_kind::forward_training;
     const auto algorithm = dnnl::algorithm::convolution_direct;
-    const auto operation = problem.bias ? dnnl::convolution_forward::desc(kind, algorithm, input, any_kernel, bias,
-                                                                          output, stride_, dilation, before, after)
-                                        : dnnl::convolution_forward::desc(kind, algorithm, input, any_kernel, output,
+    const auto operation = problem.bias ? dnnl::convolution_forward::desc(kind, algorithm, input, weights, bias, output,
+                                                                          stride_, dilation, before, after)
+                                        : dnnl::convolution_forward::desc(kind, algorithm, input, weights, output,
                                                                           stride_, dilation, before, after);
     return {operation, attributes, onednn::engine()};
   }
@@ -93,13 +95,13 @@ struct Terms {
   dnnl::convolution_backward_data::primitive_desc backward_input(const ConvolutionProblem& problem) const {
     const dnnl::convolution_backward_data::desc operation(dnnl::algorithm::convolution_direct, input, any_kernel,
                                                           output, stride_, dilation, before, after);
-    return {operation, onednn::attributes_with_scratchpad(), onednn::engine(), forward(problem)};
+    return {operation, onednn::attributes_with_scratchpad(), onednn::engine(), forward(problem, any_kernel)};
   }
 
   dnnl::convolution_backward_weights::primitive_desc backward_kernel(const ConvolutionProblem& problem) const {
     const dnnl::convolution_backward_weights::desc operation(dnnl::algorithm::convolution_direct, input, any_kernel,
                                                              output, stride_, dilation, before, after);
-    return {operation, onednn::attributes_with_scratchpad(), onednn::engine(), forward(problem)};
+    return {operation, onednn::attributes_with_scratchpad(), onednn::engine(), forward(problem, any_kernel)};
   }
 
   Description input, output, bias, kernel, any_kernel;
@@ -121,21 +123,16 @@ class OnednnConvolution final : public ConvolutionRoutine {
     Description asked;
     switch (problem.pass) {
       case ConvolutionPass::forward: {
-        const auto description = terms.forward(problem);
+        // Summed onto what the result holds where the residual lies there; else it comes in while finishing.
+        const bool relu = problem.relu && problem.drops_nan;
+        const auto description = terms.forward(problem, terms.any_kernel, problem.residual, relu);
         reference_ = is_reference(description);
         asked = description.weights_desc();
-        if (problem.bias) {
-          main_.emplace(dnnl::convolution_forward(description), description.scratchpad_desc(),
-                        std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, terms.input},
-                                                               {DNNL_ARG_WEIGHTS, asked},
-                                                               {DNNL_ARG_DST, terms.output},
-                                                               {DNNL_ARG_BIAS, terms.bias}},
-                        threads_);
-        } else {
-          main_.emplace(dnnl::convolution_forward(description), description.scratchpad_desc(),
-                        std::initializer_list<onednn::Binding>{
-                            {DNNL_ARG_SRC, terms.input}, {DNNL_ARG_WEIGHTS, asked}, {DNNL_ARG_DST, terms.output}},
-                        threads_);
+        main_.emplace(forward_primitive(terms, description));
+        if (problem.residual) {
+          const auto other = terms.forward(problem, asked);
+          reference_ = reference_ || is_reference(other);
+          apart_.emplace(forward_primitive(terms, other));
         }
         break;
       }
@@ -164,7 +161,10 @@ class OnednnConvolution final : public ConvolutionRoutine {
     }
     const bool by_kernel = problem.pass == ConvolutionPass::backward_kernel;
     asked_bytes_ = asked.get_size();
-    scratchpad_ = space_.reserve(main_->scratchpad_bytes());
+    scratchpad_ =
+        space_.reserve(std::max(main_->scratchpad_bytes(), apart_ ? apart_->scratchpad_bytes() : std::size_t{0}));
+    spread_ = problem.pass == ConvolutionPass::forward && g_.result_pitch != g_.out_channels;
+    if (spread_) dense_ = space_.reserve(static_cast<std::size_t>(g_.output_elements()) * sizeof(float));
     const bool same_layout = asked == terms.kernel;
     if (problem.packed_kernel || !same_layout) {
       reorder_.emplace(by_kernel ? onednn::reorder(asked, terms.kernel, threads_)
@@ -215,33 +215,71 @@ class OnednnConvolution final : public ConvolutionRoutine {
       main_->run({gradient, kernel, arguments.result}, scratchpad);
       return;
     }
-    // The residual is summed onto what the result holds: nothing to copy when it is computed in the residual's place.
-    if (problem_.residual && arguments.residual != arguments.result) copy_residual(arguments);
+    const bool apart = problem_.residual && arguments.residual != arguments.result;
+    const onednn::Primitive& primitive = apart ? *apart_ : *main_;
+    void* const result = spread_ ? at<std::byte>(arguments.workspace, dense_) : arguments.result;
     if (problem_.bias) {
-      main_->run({input, kernel, arguments.result, const_cast<void*>(arguments.bias)}, scratchpad);
+      primitive.run({input, kernel, result, const_cast<void*>(arguments.bias)}, scratchpad);
     } else {
-      main_->run({input, kernel, arguments.result}, scratchpad);
+      primitive.run({input, kernel, result}, scratchpad);
+    }
+    if (spread_) {
+      spread(arguments);
+    } else if (apart || (problem_.relu && !problem_.drops_nan)) {
+      finish(arguments, apart);
     }
   }
 
   const char* name() const noexcept override { return "onednn"; }
 
  private:
-  void copy_residual(const ConvolutionArguments& arguments) const noexcept {
+  onednn::Primitive forward_primitive(const Terms& terms,
+                                      const dnnl::convolution_forward::primitive_desc& description) const {
+    const onednn::Binding input{DNNL_ARG_SRC, terms.input}, kernel{DNNL_ARG_WEIGHTS, description.weights_desc()},
+        output{DNNL_ARG_DST, terms.output};
+    const dnnl::convolution_forward primitive(description);
+    if (!problem_.bias) return {primitive, description.scratchpad_desc(), {input, kernel, output}, threads_};
+    return {primitive, description.scratchpad_desc(), {input, kernel, output, {DNNL_ARG_BIAS, terms.bias}}, threads_};
+  }
+
+  // What oneDNN was not given to do: a residual that lies elsewhere, and ReLU, of which its own makes 0 of NaN.
+  void finish(const ConvolutionArguments& arguments, bool residual) const {
     run_team(threads_, [&](Team team) {
       const Range mine = share(g_.output_elements(), team.member, team.size, 16);
-      if (mine.size() == 0) return;
-      std::memcpy(static_cast<float*>(arguments.result) + mine.begin,
-                  static_cast<const float*>(arguments.residual) + mine.begin,
-                  static_cast<std::size_t>(mine.size()) * sizeof(float));
+      ChannelArguments<float> t;
+      t.channels = mine.size();
+      t.out = static_cast<float*>(arguments.result) + mine.begin;
+      t.accumulate = true;
+      if (residual) t.residual = static_cast<const float*>(arguments.residual) + mine.begin;
+      t.relu = problem_.relu;
+      if (mine.size() != 0) tiles<float>(instruction_set()).channels(t);
+    });
+  }
+
+  // Pixels that lie apart oneDNN writes with its reference code only, hundreds of times slower.
+  void spread(const ConvolutionArguments& arguments) const {
+    run_team(threads_, [&](Team team) {
+      const float* const dense = at<float>(arguments.workspace, dense_);
+      const Range mine = share(g_.output_elements() / g_.out_channels, team.member, team.size);
+      ChannelArguments<float> t;
+      t.channels = g_.out_channels;
+      t.relu = problem_.relu;
+      for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
+        t.residual = dense + pixel * g_.out_channels;
+        t.out = static_cast<float*>(arguments.result) + pixel * g_.result_pitch;
+        tiles<float>(instruction_set()).channels(t);
+      }
     });
   }
 
   ConvolutionProblem problem_;
   Geometry g_;
   int threads_;
+  bool spread_ = false;  // computed densely in the workspace, then brought to where its pixels lie
+  std::size_t dense_ = 0;
   bool reference_ = false;
   std::optional<onednn::Primitive> main_;
+  std::optional<onednn::Primitive> apart_;  // adds no residual
   std::optional<onednn::Primitive> reorder_;
   std::size_t asked_bytes_ = 0;
   WorkspaceLayout space_;

@@ -45,6 +45,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     target_ = forward_ ? g_.output : g_.input;
     source_channels_ = forward_ ? g_.in_channels : g_.out_channels;
     target_channels_ = forward_ ? g_.out_channels : g_.in_channels;
+    target_pitch_ = forward_ ? g_.result_pitch : g_.in_channels;
     if (batch_and_target() > 0) {
       if (forward_) {
         plan_forward();
@@ -105,7 +106,11 @@ class PanelConvolution final : public ConvolutionRoutine {
                            first_out = group * target_channels_ / g_.groups;
         Finish<T> finish;
         if (problem_.bias) finish.bias = static_cast<const T*>(arguments.bias) + first_out;
-        if (problem_.residual) finish.residual = static_cast<const T*>(arguments.residual) + first_out;
+        // Where the residual lies in the result, partial sums would overwrite it: they are added to it.
+        finish.accumulate = problem_.residual && arguments.residual == arguments.result;
+        if (problem_.residual && !finish.accumulate) {
+          finish.residual = static_cast<const T*>(arguments.residual) + first_out;
+        }
         finish.relu = problem_.relu;
         for (const Phase<T>& phase : phases_) {
           const auto tables =
@@ -243,7 +248,7 @@ class PanelConvolution final : public ConvolutionRoutine {
       const std::int64_t tz = phase.target_origin[0] + z * phase.target_step[0];
       const std::int64_t ty = phase.target_origin[1] + y * phase.target_step[1];
       const std::int64_t tx = phase.target_origin[2] + x * phase.target_step[2];
-      const std::int64_t offset = (((image * target_[0] + tz) * target_[1] + ty) * target_[2] + tx) * target_channels_;
+      const std::int64_t offset = (((image * target_[0] + tz) * target_[1] + ty) * target_[2] + tx) * target_pitch_;
       pixel(row, image, Extents{z * phase.source_step[0], y * phase.source_step[1], x * phase.source_step[2]}, offset);
       if (++x == phase.count[2]) {
         x = 0;
@@ -330,6 +335,7 @@ class PanelConvolution final : public ConvolutionRoutine {
   bool joined_ = false;  // taps along the last axis are joined into runs
   Extents source_{}, target_{};
   std::int64_t source_channels_ = 0, target_channels_ = 0;
+  std::int64_t target_pitch_ = 0;  // elements from one pixel of the target to the next
   std::vector<Phase<T>> phases_;
   std::int64_t packed_group_ = 0;  // packed elements of one group
   std::vector<T> zeros_;

@@ -30,7 +30,8 @@ struct MatmulProblem {
   bool packed_b = false;    ///< run() receives b as pack() left it; b must be one matrix for the whole batch
   bool bias = false;        ///< add n values to each row
   bool accumulate = false;  ///< add to what c holds
-  bool relu = false;        ///< last: max(value, 0)
+  bool relu = false;        ///< last: max(value, 0), NaN kept
+  bool drops_nan = false;   ///< relu may make 0 of NaN, as oneDNN's does
 };
 
 /// The dense row-major problem without batch.

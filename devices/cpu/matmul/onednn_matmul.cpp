@@ -7,6 +7,7 @@
 
 #include "devices/cpu/onednn/primitive.hpp"
 #include "devices/cpu/threads.hpp"
+#include "devices/cpu/tile/tile.hpp"
 #include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
@@ -26,7 +27,9 @@ bool plain(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns, 
 
 bool takes(const MatmulProblem& p, const KernelChoice& choice) {
   const bool type = p.dtype == DType::f32 || (p.dtype == DType::bf16 && has_bf16_products());
-  return type && !choice.instructions.has_value() && p.m > 0 && p.n > 0 && p.k > 0 && batch_count(p) > 0 &&
+  // Its ReLU loses NaN, and ours runs over f32.
+  const bool relu = !p.relu || p.drops_nan || p.dtype == DType::f32;
+  return type && relu && !choice.instructions.has_value() && p.m > 0 && p.n > 0 && p.k > 0 && batch_count(p) > 0 &&
          p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) && plain(p.b, p.k, p.n, false) &&
          plain(p.c, p.m, p.n, true);
 }
@@ -64,7 +67,7 @@ class OnednnMatmul final : public MatmulRoutine {
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
     dnnl::post_ops after;
     if (problem.accumulate) after.append_sum(1.0f);
-    if (problem.relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    if (problem.relu && problem.drops_nan) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
     attributes.set_post_ops(after);
 
     Description bias;
@@ -122,11 +125,27 @@ class OnednnMatmul final : public MatmulRoutine {
     } else {
       product_->run({a, b, arguments.c}, arguments.workspace);
     }
+    if (problem_.relu && !problem_.drops_nan) take_relu(arguments);
   }
 
   const char* name() const noexcept override { return "onednn"; }
 
  private:
+  // oneDNN's own ReLU makes 0 of NaN.
+  void take_relu(const MatmulArguments& arguments) const {
+    run_team(threads_, [&](Team team) {
+      const Range mine = share(batch_count(problem_) * problem_.m, team.member, team.size);
+      ChannelArguments<float> t;
+      t.channels = problem_.n;
+      t.accumulate = t.relu = true;
+      for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+        const BatchOffsets offsets = batch_offsets(problem_, row / problem_.m);
+        t.out = static_cast<float*>(arguments.c) + offsets.c + row % problem_.m * problem_.c.row_stride;
+        tiles<float>(instruction_set()).channels(t);
+      }
+    });
+  }
+
   MatmulProblem problem_;
   int threads_;
   std::optional<onednn::Primitive> product_;

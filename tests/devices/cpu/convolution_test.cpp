@@ -1,5 +1,7 @@
 // Convolutions and their gradients, every type and code path, against nested loops over the definition.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -108,13 +110,16 @@ struct Expected {
 };
 
 template <class T>
-void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, Draw& draw) {
+void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, Draw& draw, bool in_place = false) {
   const Sizes sizes(p);
   const bool forward = p.pass == ConvolutionPass::forward, by_input = p.pass == ConvolutionPass::backward_input;
   const std::int64_t result_size = forward ? sizes.output : by_input ? sizes.input : sizes.kernel;
   Fenced<T> input(sizes.input), kernel(sizes.kernel), gradient(sizes.output), residual(sizes.output),
       bias(p.out_channels);
-  Fenced<T> result(result_size);
+  const std::int64_t pitch = p.result_pitch == 0 ? std::max<std::int64_t>(p.out_channels, 1) : p.result_pitch;
+  const bool apart = forward && p.result_pitch != 0;
+  Fenced<T> result(apart ? result_size / p.out_channels * pitch : result_size);
+  const Fenced<T> before = result.copy();
   for (Fenced<T>* tensor : {&input, &kernel, &gradient, &residual, &bias}) tensor->draw(draw);
 
   const Convolution convolution = prepare_convolution(p, choice);
@@ -126,6 +131,10 @@ void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, 
   arguments.result = result.data();
   arguments.bias = bias.data();
   arguments.residual = residual.data();
+  if (in_place) {
+    for (std::int64_t place = 0; place < sizes.output; ++place) result[place] = residual[place];
+    arguments.residual = result.data();
+  }
   arguments.workspace = workspace.data();
   if (p.packed_kernel) {
     convolution.pack(kernel.data(), packed.data());
@@ -147,7 +156,11 @@ void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, 
   for (std::int64_t place = 0; place < result_size; ++place) {
     if (p.bias) expected.add(place, bias[place % p.out_channels]);
     if (p.residual) expected.add(place, residual[place]);
-    wrong += !expected.matches(place, result[place], p.relu);
+    const std::int64_t at = apart ? place / p.out_channels * pitch + place % p.out_channels : place;
+    wrong += !expected.matches(place, result[at], p.relu);
+  }
+  for (std::int64_t at = 0; apart && at < result.size(); ++at) {
+    wrong += at % pitch >= p.out_channels && !same_bits(result[at], before[at]);
   }
   CHECK(wrong == 0);
   CHECK(result.fences_intact());
@@ -189,13 +202,15 @@ void check_drawn_problems(int cases) {
       problem.bias = forward && draw.coin();
       problem.residual = forward && draw.coin();
       problem.relu = forward && draw.coin();
+      const bool apart = forward && !problem.residual && problem.dtype != DType::f16 && problem.dtype != DType::bf16;
+      problem.result_pitch = apart && draw.coin() ? problem.out_channels + draw.below(9) : 0;
       problem.packed_kernel = pass != ConvolutionPass::backward_kernel && draw.coin();
       for (const Path& path : all_paths(static_cast<int>(1 + draw.below(3)))) {
         CAPTURE(number);
         CAPTURE(static_cast<int>(pass));
         CAPTURE(path.name);
         try {
-          check_convolution<T>(problem, path.choice, draw);
+          check_convolution<T>(problem, path.choice, draw, problem.residual && draw.coin());
         } catch (const DeviceError&) {
           REQUIRE(path.name == "onednn");  // it may decline; the automatic choice then takes our own code
         }
@@ -241,6 +256,7 @@ TEST_CASE("a convolution deep enough for several blocks is right on every code p
   for (const Path& path : all_paths(2)) {
     CAPTURE(path.name);
     check_convolution<float>(p, path.choice, draw);
+    check_convolution<float>(p, path.choice, draw, true);
   }
   p = image_problem(6, 1100, 1, 70);
   for (const ConvolutionPass pass :
@@ -249,6 +265,28 @@ TEST_CASE("a convolution deep enough for several blocks is right on every code p
     for (const Path& path : all_paths(3)) {
       CAPTURE(path.name);
       check_convolution<float>(p, path.choice, draw);
+    }
+  }
+}
+
+TEST_CASE("ReLU at the end of a convolution keeps NaN and makes 0 of -infinity on every code path") {
+  for (const bool with_residual : {false, true}) {
+    ConvolutionProblem p = image_problem(4, 16, 1, 16);
+    p.relu = true;
+    p.residual = with_residual;
+    Fenced<float> input(256), kernel(256), residual(256), result(256);
+    for (std::int64_t i = 0; i < 256; ++i) input[i] = kernel[i] = residual[i] = result[i] = 1;
+    input[0] = std::numeric_limits<float>::quiet_NaN();
+    input[16] = -std::numeric_limits<float>::infinity();
+    for (const Path& path : all_paths(1)) {
+      CAPTURE(path.name);
+      const Convolution convolution = prepare_convolution(p, path.choice);
+      Bytes workspace(convolution.workspace_bytes());
+      convolution.run(
+          {input.data(), kernel.data(), nullptr, result.data(), nullptr, residual.data(), workspace.data()});
+      CHECK(std::isnan(result[0]));
+      CHECK(result[16] == 0);
+      CHECK(result[32] == (with_residual ? 17 : 16));
     }
   }
 }
