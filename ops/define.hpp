@@ -88,6 +88,7 @@ std::span<const OpDef> softmax_operators();
 std::span<const OpDef> convolution_operators();
 std::span<const OpDef> pool_operators();
 std::span<const OpDef> fused_operators();
+std::span<const OpDef> epilogue_operators();
 
 }  // namespace tyto::core
 

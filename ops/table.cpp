@@ -13,7 +13,7 @@ std::array<OpDef, op_count> assemble() {
   for (const auto family :
        {elementwise_operators, control_operators, create_operators, random_operators, view_operators, reduce_operators,
         scan_operators, move_operators, index_operators, sort_operators, matmul_operators, softmax_operators,
-        convolution_operators, pool_operators, fused_operators}) {
+        convolution_operators, pool_operators, fused_operators, epilogue_operators}) {
     for (const OpDef& def : family()) table[static_cast<std::size_t>(def.id)] = def;
   }
   return table;

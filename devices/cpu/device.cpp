@@ -21,9 +21,9 @@ class CpuDevice final : public core::Device {
     properties_.name = "cpu";
     properties_.description = "host processor";
     properties_.alignment = memory_alignment;
-    for (const auto family :
-         {elementwise_kernels, create_kernels, random_kernels, reduce_kernels, scan_kernels, move_kernels,
-          index_kernels, sort_kernels, matmul_kernels, softmax_kernels, fused_kernels, window_kernels}) {
+    for (const auto family : {elementwise_kernels, create_kernels, random_kernels, reduce_kernels, scan_kernels,
+                              move_kernels, index_kernels, sort_kernels, matmul_kernels, softmax_kernels, fused_kernels,
+                              window_kernels, epilogue_kernels}) {
       for (const KernelEntry& entry : family()) table_[static_cast<std::size_t>(entry.op)] = &entry;
     }
   }
@@ -64,6 +64,10 @@ class CpuDevice final : public core::Device {
     if (plain) return true;
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
     return entry != nullptr && entry->writes != nullptr && entry->writes(step);
+  }
+
+  std::int64_t packed_bytes(OpId op, const core::ProductAttributes& product, DType dtype) const override {
+    return cpu::packed_bytes(op, product, dtype);
   }
 
   std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override {

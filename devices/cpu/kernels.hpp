@@ -30,9 +30,13 @@ std::span<const KernelEntry> move_kernels();    // set_slice concat tile repeat 
 std::span<const KernelEntry> index_kernels();   // take take_along_axis gather scatter scatter_add
 std::span<const KernelEntry> sort_kernels();    // sort argsort topk searchsorted histogram
 std::span<const KernelEntry> matmul_kernels();
-std::span<const KernelEntry> softmax_kernels();  // softmax log_softmax
-std::span<const KernelEntry> fused_kernels();    // groups of element-wise operators; strided outputs
-std::span<const KernelEntry> window_kernels();   // convolution, pooling, resizing and their gradients
+std::span<const KernelEntry> softmax_kernels();   // softmax log_softmax
+std::span<const KernelEntry> fused_kernels();     // groups of element-wise operators; strided outputs
+std::span<const KernelEntry> window_kernels();    // convolution, pooling, resizing and their gradients
+std::span<const KernelEntry> epilogue_kernels();  // products with an epilogue, packing of their weights
+
+/// See core::Device::packed_bytes.
+std::int64_t packed_bytes(core::OpId op, const core::ProductAttributes& product, DType dtype);
 
 /// Bit mask for KernelEntry::wants_dense: every input dense.
 inline std::uint64_t all_dense(const core::Step&) { return ~std::uint64_t{0}; }

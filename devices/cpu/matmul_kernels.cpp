@@ -1,21 +1,10 @@
 // The matrix product as a kernel of the device: views in, strides of the prepared product out.
 #include "devices/cpu/kernels.hpp"
-#include "devices/cpu/matmul/matmul.hpp"
+#include "devices/cpu/step_terms.hpp"
 
 namespace tyto::cpu {
 
 namespace {
-
-MatrixLayout layout_of(const core::View& view) {
-  const std::size_t rank = view.shape.size();
-  MatrixLayout layout{view.strides[rank - 2], view.strides[rank - 1], {}};
-  for (std::size_t i = 0; i + 2 < rank; ++i) layout.batch_strides.push_back(view.strides[i]);
-  return layout;
-}
-
-std::ptrdiff_t skipped(const core::Operand& operand) {
-  return static_cast<std::ptrdiff_t>(operand.view.offset) * static_cast<std::ptrdiff_t>(size_of(operand.dtype));
-}
 
 std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   const core::View& c = step.outputs[0].view;

@@ -3,6 +3,7 @@
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/pooling/maximum_pick.hpp"
 #include "devices/cpu/pooling/pooling.hpp"
+#include "devices/cpu/step_terms.hpp"
 #include "devices/cpu/upsampling/upsampling.hpp"
 
 namespace tyto::cpu {
@@ -13,20 +14,6 @@ using core::OpId;
 
 const core::WindowAttributes& attributes_of(const core::Step& step) {
   return std::get<core::WindowAttributes>(*step.attributes);
-}
-
-std::ptrdiff_t skipped(const core::Operand& operand) {
-  return static_cast<std::ptrdiff_t>(operand.view.offset) * static_cast<std::ptrdiff_t>(size_of(operand.dtype));
-}
-
-/// Axes of a window over an input of shape `shape`, (batch, spatial..., channels).
-std::vector<WindowAxis> axes_of(const core::WindowAttributes& attributes, const Shape& shape) {
-  std::vector<WindowAxis> axes;
-  for (std::size_t i = 0; i < attributes.window.size(); ++i) {
-    axes.push_back({shape[i + 1], attributes.window[i], attributes.stride[i], attributes.dilation[i],
-                    attributes.before[i], attributes.after[i]});
-  }
-  return axes;
 }
 
 /// The steps' three tensors in a convolution's terms: which operand, or the result, plays which part.

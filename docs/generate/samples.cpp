@@ -128,6 +128,27 @@ const std::unordered_map<OpId, Sample>& samples() {
          const core::FusedProgram twice{1, {}, {{OpId::add, t, {0, 0}}}, {1}};
          return core::emit(OpId::fused, core::FusedAttributes{{4}, {}, twice}, {line(t)});
        }},
+      {OpId::matmul_epilogue,
+       [](DType t) -> T {
+         core::ProductAttributes with_bias;
+         with_bias.bias = true;
+         return core::emit(OpId::matmul_epilogue, with_bias, {T::ones({2, 3}, t), T::ones({3, 4}, t), T::ones({4}, t)});
+       }},
+      {OpId::convolution_epilogue,
+       [](DType t) -> T {
+         core::ProductAttributes with_relu;
+         with_relu.relu = true;
+         with_relu.window = {{3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false, {}};
+         return core::emit(OpId::convolution_epilogue, with_relu, {picture(t), T::ones({3, 3, 2, 2}, t)});
+       }},
+      {OpId::pack_weights,
+       [](DType t) -> T {
+         core::ProductAttributes product;
+         product.left = {64, 3};
+         product.weights = {3, 4};
+         product.bytes = 48;
+         return core::emit(OpId::pack_weights, product, {T::ones({3, 4}, t)});
+       }},
   };
   return list;
 }

@@ -142,6 +142,25 @@ struct WindowAttributes {
   friend bool operator==(const WindowAttributes&, const WindowAttributes&) = default;
 };
 
+/// A matrix product (no window) or convolution with what is done to its sums before they are stored: adding one number
+/// a channel, adding a tensor of the result's shape, and ReLU, in this order. Weights laid out for the kernel
+/// beforehand are bytes; then `left` and `weights` are the shapes of what the product multiplies.
+struct ProductAttributes {
+  bool bias = false;
+  bool residual = false;
+  bool relu = false;
+  bool drops_nan = false;  // ReLU of NaN may be 0
+  bool packed = false;
+  Shape left;
+  Shape weights;
+  std::int64_t bytes = 0;  // of packed weights
+  WindowAttributes window;
+  TYTO_FIELDS(visit("bias", bias); visit("residual", residual); visit("relu", relu); visit("drops_nan", drops_nan);
+              visit("packed", packed); visit("left", left); visit("weights", weights); visit("bytes", bytes);
+              window.fields(visit);)
+  friend bool operator==(const ProductAttributes&, const ProductAttributes&) = default;
+};
+
 /// Contents known when the node is made.
 struct ConstantAttributes {
   Array array;
@@ -184,10 +203,10 @@ struct FusedAttributes {
   friend bool operator==(const FusedAttributes&, const FusedAttributes&) = default;
 };
 
-using Attributes =
-    std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes, ListAttributes,
-                 SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
-                 ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, FusedAttributes>;
+using Attributes = std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes,
+                                ListAttributes, SliceAttributes, PadAttributes, CastAttributes, RangeAttributes,
+                                RandomAttributes, WindowAttributes, ConstantAttributes, StateAttributes,
+                                VersionAttributes, CustomAttributes, FusedAttributes, ProductAttributes>;
 
 /// Hash equal for equal attributes; constants and states count by identity.
 std::size_t hash_of(const Attributes& attributes);

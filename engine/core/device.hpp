@@ -13,6 +13,8 @@
 
 namespace tyto::core {
 
+struct ProductAttributes;
+
 /// An operand as a kernel sees it: element type and place relative to an address given at launch.
 struct Operand {
   DType dtype = DType::f32;
@@ -73,6 +75,11 @@ class Device {
   /// Whether the kernel for this step can write results that lie as the step says. Dense ones at offset zero it always
   /// can.
   virtual bool writes(const Step& step) const = 0;
+  /// Bytes of the weights of a product with an epilogue in the layout that its kernel reads fastest, for operands of
+  /// the shapes `left` and `weights`; 0 where packing them does not pay.
+  virtual std::int64_t packed_bytes(OpId /*op*/, const ProductAttributes& /*product*/, DType /*dtype*/) const {
+    return 0;
+  }
   /// Chooses or compiles the kernel. Throws DeviceError when there is none.
   virtual std::shared_ptr<const Kernel> prepare(const Step& step) = 0;
   /// The kernels of many steps, in the same order: a device that compiles can do so once for all of them.

@@ -20,6 +20,7 @@ enum class Source : std::uint8_t {
   input,     // what is bound to the graph's input `index`
   constant,  // the executable's constant `index`
   output,    // the buffer of the graph's output `index`
+  kept,      // the session's own, at an offset of what it keeps between runs: packed weights
 };
 
 /// One piece of memory; several ports share it when one is a view of another or is computed in its place.
@@ -27,7 +28,7 @@ struct Storage {
   Source source = Source::arena;
   std::uint32_t index = 0;
   std::size_t bytes = 0;
-  std::size_t offset = 0;  // in its arena
+  std::size_t offset = 0;  // in its arena, or in what is kept
   std::uint32_t first_step = 0;
   std::uint32_t last_step = 0;
   std::string label;
@@ -41,7 +42,14 @@ struct ExecutableStep {
   std::uint32_t output_count = 0;
   std::uint32_t workspace = UINT32_MAX;  // its storage
   std::uint32_t node = 0;                // of the graph
+  std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
   const char* name = "";
+};
+
+/// Weights that sessions keep packed: a constant, or the contents of a state.
+struct Packing {
+  static constexpr std::uint32_t constant = UINT32_MAX;
+  std::uint32_t input = constant;  // of the graph
 };
 
 class Executable {
@@ -61,6 +69,9 @@ class Executable {
   std::span<const core::Array> constants() const { return constants_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t host_bytes() const { return host_bytes_; }
+  /// Bytes that each session keeps between runs beside its arena.
+  std::size_t kept_bytes() const { return kept_bytes_; }
+  std::span<const Packing> packings() const { return packings_; }
   /// Memory that holds nothing is to be filled with NaN.
   bool is_poisoned() const { return poisoned_; }
   /// Inputs whose storage is written during a run.
@@ -91,6 +102,8 @@ class Executable {
   std::vector<bool> written_;
   std::size_t arena_bytes_ = 0;
   std::size_t host_bytes_ = 0;
+  std::size_t kept_bytes_ = 0;
+  std::vector<Packing> packings_;
   bool poisoned_ = false;
   MemoryPlan plan_;
   std::vector<Block> blocks_;

@@ -269,6 +269,7 @@ std::uint32_t ExecutableBuilder::storage_of_whole(Port whole) {
 std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port result, std::span<const Place> inputs,
                                                 bool on_host, std::uint32_t index) {
   if (output_of_[result] != none) return new_storage(Source::output, output_of_[result], bytes_of(result), index);
+  if (keeps_packed(node)) return new_storage(Source::kept, 0, bytes_of(result), index);
   if (update_of_[result] != none && !on_host) {
     const std::uint32_t update = update_of_[result];
     const std::uint32_t storage = device_place_[graph_.inputs()[graph_.updates()[update].input].port].storage;
@@ -288,6 +289,7 @@ std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port resu
 void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   const core::OpDef& def = core::definition(node.op);
   const std::span<const Port> ports = graph_.inputs_of(node);
+  const std::size_t first_step = target_.steps_.size();
   std::vector<DType> input_types;
   std::vector<DType> output_types;
   for (const Port port : ports) input_types.push_back(graph_.type(port).dtype);
@@ -336,6 +338,26 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   }
   if (join_parts(node, index, inputs, outputs[0])) return;
   add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
+  if (target_.storages_[outputs[0].storage].source == Source::kept) note_packing(ports[0], first_step);
+}
+
+// Weights that the run itself does not change are packed when they have changed since the session packed them last.
+bool ExecutableBuilder::keeps_packed(const GraphNode& node) const {
+  if (node.op != OpId::pack_weights) return false;
+  const Storage& weights = target_.storages_[device_place_[graph_.inputs_of(node)[0]].storage];
+  if (weights.source == Source::constant) return true;
+  return weights.source == Source::input && !target_.written_[weights.index] &&
+         graph_.inputs()[weights.index].state != nullptr;
+}
+
+void ExecutableBuilder::note_packing(Port weights, std::size_t first_step) {
+  const Storage& storage = target_.storages_[device_place_[weights].storage];
+  Packing packing;
+  if (storage.source == Source::input) packing.input = storage.index;
+  for (std::size_t i = first_step; i < target_.steps_.size(); ++i) {
+    target_.steps_[i].packs = static_cast<std::uint32_t>(target_.packings_.size());
+  }
+  target_.packings_.push_back(packing);
 }
 
 void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bool on_host,
@@ -455,6 +477,12 @@ void ExecutableBuilder::finish_updates() {
 }
 
 void ExecutableBuilder::plan_memory() {
+  for (Storage& storage : target_.storages_) {
+    if (storage.source != Source::kept) continue;
+    const std::size_t alignment = device_.properties().alignment;
+    storage.offset = std::exchange(target_.kept_bytes_,
+                                   target_.kept_bytes_ + (storage.bytes + alignment - 1) / alignment * alignment);
+  }
   for (const bool on_host : {false, true}) {
     if (on_host && !split_) break;
     const Source source = on_host ? Source::host : Source::arena;

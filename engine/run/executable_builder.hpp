@@ -59,6 +59,8 @@ class ExecutableBuilder {
   std::uint32_t target_storage(const core::GraphNode& node, core::Port result, std::span<const Place> inputs,
                                bool on_host, std::uint32_t index);
   std::uint32_t storage_of_whole(core::Port whole);
+  bool keeps_packed(const core::GraphNode& node) const;
+  void note_packing(core::Port weights, std::size_t first_step);
 
   // Joints: nodes that put parts together (executable_joints.cpp).
   void choose_destinations(std::span<const std::uint32_t> order);

@@ -38,6 +38,9 @@ core::Graph optimised(core::Graph graph, core::Device& device, const CompileOpti
   passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {
     return device.supports(op, inputs, outputs);
   };
+  passes.packed_bytes = [&device](core::OpId op, const core::ProductAttributes& product, DType dtype) {
+    return device.packed_bytes(op, product, dtype);
+  };
   if (options.dump != nullptr) {
     passes.dump = [&options](std::string_view pass, const std::string& text) {
       *options.dump << (pass == "before" ? "" : "after ") << pass << ":\n" << text << "\n";

@@ -19,10 +19,13 @@ std::int64_t operations_of(const core::Graph& graph, const core::GraphNode& node
   const auto inputs = graph.inputs_of(node);
   const std::int64_t results = elements_of(graph, node.first_result);
   switch (node.op) {
-    case core::OpId::matmul: return 2 * results * graph.type(inputs[0]).shape.back();
+    case core::OpId::matmul:
+    case core::OpId::matmul_epilogue: return 2 * results * graph.type(inputs[0]).shape.back();
     // Per element of the result: the kernel's window times the channels that one group reads.
-    case core::OpId::convolution: {
-      const Shape& kernel = graph.type(inputs[1]).shape;
+    case core::OpId::convolution:
+    case core::OpId::convolution_epilogue: {
+      const auto* product = std::get_if<core::ProductAttributes>(&graph.attributes(node));
+      const Shape& kernel = product != nullptr && product->packed ? product->weights : graph.type(inputs[1]).shape;
       return kernel.back() == 0 ? 0 : 2 * results * (element_count(kernel) / kernel.back());
     }
     // As many products as the forward operator has: one for each element of g and of a kernel's slice.

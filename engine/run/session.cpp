@@ -17,6 +17,8 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
     arena_ = plan.device().allocate(plan.arena_bytes());
   }
   if (plan.host_bytes() != 0) host_arena_ = cpu_device().allocate(plan.host_bytes());
+  if (plan.kept_bytes() != 0) kept_ = plan.device().allocate(plan.kept_bytes());
+  packed_.resize(plan.packings().size());
   inputs_.resize(plan.graph().inputs().size());
   outputs_.resize(plan.graph().outputs().size());
   addresses_.resize(plan.operands().size());
@@ -45,6 +47,7 @@ core::Address Session::address_of_storage(const Storage& storage) const {
       return {array.buffer->memory(), static_cast<std::size_t>(array.view.offset) * size_of(array.dtype)};
     }
     case Source::output: return address_of(outputs_[storage.index]);
+    case Source::kept: return {kept_->memory(), storage.offset};
   }
   return {};
 }
@@ -83,10 +86,29 @@ void Session::refresh() {
     addresses_[i] = address_of_storage(plan.storages()[plan.operands()[i]]);
     addresses_[i].offset += plan.shifts()[i];
   }
+  find_due_packings();
+}
+
+// Weights are packed when they are not those that were packed last.
+void Session::find_due_packings() {
+  for (std::size_t i = 0; i < packed_.size(); ++i) {
+    const Packing& packing = executable_->packings()[i];
+    if (packing.input == Packing::constant) continue;
+    const core::State& state = *executable_->graph().inputs()[packing.input].state;
+    Packed& last = packed_[i];
+    last.due = last.due || last.revision != state.revision() || last.buffer != inputs_[packing.input].buffer.get();
+    last.revision = state.revision();
+    last.buffer = inputs_[packing.input].buffer.get();
+  }
+}
+
+void Session::note_packed() {
+  for (Packed& each : packed_) each.due = false;
 }
 
 void Session::launch(std::size_t index) const {
   const ExecutableStep& step = executable_->steps()[index];
+  if (step.packs != UINT32_MAX && !packed_[step.packs].due) return;
   const core::Address* operands = addresses_.data() + step.first_operand;
   step.kernel->launch({operands, step.input_count}, {operands + step.input_count, step.output_count},
                       workspaces_[index]);
@@ -94,13 +116,18 @@ void Session::launch(std::size_t index) const {
 
 void Session::run() {
   refresh();
-  if (!milliseconds_.empty()) return run_timed();
-  if (executable_->is_poisoned() || unplanned_ != 0) return run_watched();
-  const std::size_t before = allocations();
-  const std::size_t steps = executable_->steps().size();
-  for (std::size_t i = 0; i < steps; ++i) launch(i);
-  executable_->device().synchronise();
-  unplanned_ += allocations() - before;
+  if (!milliseconds_.empty()) {
+    run_timed();
+  } else if (executable_->is_poisoned() || unplanned_ != 0) {
+    run_watched();
+  } else {
+    const std::size_t before = allocations();
+    const std::size_t steps = executable_->steps().size();
+    for (std::size_t i = 0; i < steps; ++i) launch(i);
+    executable_->device().synchronise();
+    unplanned_ += allocations() - before;
+  }
+  note_packed();
 }
 
 void Session::run_timed() {

@@ -61,11 +61,22 @@ class Session {
   void poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const;
   void poison_dead(std::size_t step) const;
   std::size_t allocations() const;
+  void find_due_packings();
+  void note_packed();
+
+  /// What weights were packed last.
+  struct Packed {
+    std::uint64_t revision = 0;  // of the state
+    const core::Buffer* buffer = nullptr;
+    bool due = true;
+  };
 
   std::shared_ptr<const Executable> executable_;
   std::span<double> milliseconds_;  // where each run notes the time of its steps
   core::BufferRef arena_;
   core::BufferRef host_arena_;
+  core::BufferRef kept_;
+  std::vector<Packed> packed_;  // of the executable's packings
   std::vector<core::Array> inputs_;
   std::vector<core::Array> outputs_;
   std::vector<core::Address> addresses_;           // of operands, step after step

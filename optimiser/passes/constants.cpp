@@ -86,7 +86,9 @@ class Folder {
     const std::size_t bytes = bytes_of(port);
     // A tensor of one number stays a number, which rules and kernels can see, rather than become an array.
     if (op == OpId::fill && element_count(draft_.shape(port)) != 1) return;
-    if (bytes <= context_.options.fold_limit || bytes < known_[index]) wanted_.push_back(port);
+    // Packed weights take the place of weights, though they may be a little larger.
+    const bool instead = op == OpId::pack_weights || bytes < known_[index];
+    if (instead || bytes <= context_.options.fold_limit) wanted_.push_back(port);
   }
 
   void fold() {

@@ -14,6 +14,7 @@ std::span<const Rule> reduction_rules();
 std::span<const Rule> transpose_rules();
 std::span<const Rule> scaling_rules();
 std::span<const Rule> contraction_rules();
+std::span<const Rule> epilogue_rules();
 
 struct RuleFamily {
   std::string_view pass;

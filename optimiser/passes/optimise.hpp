@@ -23,6 +23,10 @@ struct PassOptions {
   std::function<bool(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs)> supports = nullptr;
   /// Whether the device runs groups that end in a reduction.
   bool folds = false;
+  /// Bytes of a product's weights in the layout that its kernel reads fastest, 0 where it does not pay. Without it,
+  /// none are packed. See core::Device::packed_bytes.
+  std::function<std::int64_t(core::OpId op, const core::ProductAttributes& product, DType dtype)> packed_bytes =
+      nullptr;
   /// Told the graph's text as it came ("before"), and after each run of a pass that changed it.
   std::function<void(std::string_view pass, const std::string& text)> dump = nullptr;
 };

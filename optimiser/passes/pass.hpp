@@ -59,6 +59,8 @@ void fold_scaling(PassContext& context);
 void stabilise(PassContext& context);
 void contract_products(PassContext& context);
 void fold_constants(PassContext& context);
+core::Graph absorb_epilogues(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& counts);
+core::Graph pack_weights(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& counts);
 core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules);
 
 }  // namespace tyto::optimiser

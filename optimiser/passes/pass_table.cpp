@@ -16,6 +16,9 @@ std::span<const Pass> pass_table() {
       {"scaling", "Moves the factors of frozen normalisations into constant weights.", fold_scaling},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
       {"fma", "Makes one multiply-add of a product and a sum.", contract_products},
+      {"epilogues", "Adds bias and residual and takes ReLU where products store their sums.", nullptr, true,
+       absorb_epilogues},
+      {"packing", "Lays weights that stay out as their kernel reads them.", nullptr, true, pack_weights},
       {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, true, fuse_groups},
   };
   return passes;
@@ -25,7 +28,7 @@ std::span<const RuleFamily> rule_families() {
   static const RuleFamily families[] = {{"views", view_rules()},           {"stability", stability_rules()},
                                         {"algebra", algebra_rules()},      {"reductions", reduction_rules()},
                                         {"transposes", transpose_rules()}, {"scaling", scaling_rules()},
-                                        {"fma", contraction_rules()}};
+                                        {"fma", contraction_rules()},      {"epilogues", epilogue_rules()}};
   return families;
 }
 

@@ -112,9 +112,16 @@ double flops(const core::Graph& graph, const GraphNode& node) {
     return shape.empty() ? 1.0 : std::max(1.0, static_cast<double>(shape.back()));
   };
   switch (node.op) {
-    case OpId::matmul: return 2 * elements(graph, result) * last(inputs[0]);
+    case OpId::matmul:
+    case OpId::matmul_epilogue: return 2 * elements(graph, result) * last(inputs[0]);
     // Each of the three products of a convolution multiplies every pixel of the result with the kernel of its channel.
     case OpId::convolution: return 2 * elements(graph, result) * elements(graph, inputs[1]) / last(inputs[1]);
+    case OpId::convolution_epilogue: {
+      const auto& product = std::get<core::ProductAttributes>(graph.attributes(node));
+      const Shape& kernel = product.packed ? product.weights : graph.type(inputs[1]).shape;
+      return 2 * elements(graph, result) * static_cast<double>(element_count(kernel)) /
+             std::max(1.0, static_cast<double>(kernel.back()));
+    }
     case OpId::convolution_input_gradient:
       return 2 * elements(graph, inputs[0]) * elements(graph, inputs[1]) / last(inputs[1]);
     case OpId::convolution_kernel_gradient:

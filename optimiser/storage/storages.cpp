@@ -42,6 +42,10 @@ bool may_write_over(const core::Graph& graph, const GraphNode& node, Port result
   if (rule == core::InPlace::first_input && slot != 0) return false;
   // A group that folds gives fewer elements than it reads.
   if (node.op == OpId::fused && !std::get<core::FusedAttributes>(*node.attributes).axes.empty()) return false;
+  // Of a product with an epilogue only the residual is read element by element.
+  if (node.op == OpId::matmul_epilogue || node.op == OpId::convolution_epilogue) {
+    if (!std::get<core::ProductAttributes>(*node.attributes).residual || slot + 1 != node.input_count) return false;
+  }
   const Port input = graph.inputs_of(node)[slot];
   return storage_bytes == bytes_of(graph, result) && graph.type(input).shape == graph.type(result).shape &&
          core::is_dense(input_view) && input_view.offset == 0;
@@ -62,6 +66,9 @@ Storages::Storages(const core::Graph& graph, bool outputs_in_place)
       free_[index] = true;
       storage_of_[node.first_result] =
           add(node.op == OpId::constant ? Home::constant : Home::input, bytes_of(graph, node.first_result));
+    } else if (node.op == OpId::pack_weights) {
+      // Of constants and states only, and kept between runs as they are.
+      storage_of_[node.first_result] = add(Home::constant, bytes_of(graph, node.first_result));
     } else if (def.is(Traits::view)) {
       add_view(node, index);
     } else {

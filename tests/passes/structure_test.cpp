@@ -419,6 +419,7 @@ TEST_CASE("factors and shifts of channels move into constant weights") {
 TEST_CASE("each rule on structure has been seen to match and, where it has a condition, to miss") {
   for (const optimiser::RuleFamily& family : optimiser::rule_families()) {
     if (family.pass == "stability" || family.pass == "algebra" || family.pass == "fma") continue;
+    if (family.pass == "epilogues") continue;  // epilogues_test.cpp
     for (const optimiser::Rule& rule : family.rules) {
       if (rule.name == "version") continue;  // versions are resolved when a graph is traced; see the framework's tests
       const std::string name(rule.name);

@@ -1,0 +1,101 @@
+// Products with an epilogue, a matrix product or convolution that adds a bias and a residual and takes ReLU before it
+// stores its sums, and their weights laid out beforehand. The graph optimiser makes them; nobody writes them.
+#include "ops/define.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view op, const std::string& why) { throw GraphError(text(op, ": ", why)); }
+
+Attributes attributes_of_product(OpId product, const ProductAttributes& epilogue) {
+  if (product == OpId::convolution) return epilogue.window;
+  return NoAttributes{};
+}
+
+/// Operands: the left one, the weights, then bias and residual where there are any.
+template <OpId product>
+std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& epilogue = get<ProductAttributes>(attributes);
+  const std::string_view op = product == OpId::matmul ? "matmul_epilogue" : "convolution_epilogue";
+  const std::size_t operands = 2 + std::size_t{epilogue.bias} + std::size_t{epilogue.residual};
+  if (inputs.size() != operands) refuse(op, text("it takes ", operands, " operands, given ", inputs.size()));
+  std::vector<TensorType> multiplied(inputs.begin(), inputs.begin() + 2);
+  if (epilogue.packed) {
+    if (inputs[0].shape != epilogue.left) {
+      refuse(op, text("the weights are packed for ", epilogue.left, ", not for ", inputs[0].shape));
+    }
+    if (inputs[1].dtype != DType::u8 || inputs[1].shape != Shape{epilogue.bytes}) {
+      refuse(op, text("packed weights are ", epilogue.bytes, " bytes, given ", inputs[1].dtype, inputs[1].shape));
+    }
+    multiplied[1] = {inputs[0].dtype, epilogue.weights};
+  }
+  const TensorType result = definition(product).infer(attributes_of_product(product, epilogue), multiplied)[0];
+  if (epilogue.bias) {
+    const TensorType& bias = inputs[2];
+    const std::int64_t channels = result.shape.back();
+    const bool by_channel = !bias.shape.empty() && bias.shape.size() <= result.shape.size() &&
+                            bias.shape.back() == channels && element_count(bias.shape) == channels;
+    if (!by_channel || bias.dtype != result.dtype) {
+      refuse(op, text("the bias is ", bias.dtype, bias.shape, ", not one number for each of ", channels,
+                      " channels of ", result.dtype));
+    }
+  }
+  if (epilogue.residual && (inputs.back().shape != result.shape || inputs.back().dtype != result.dtype)) {
+    refuse(op, text("the residual is ", inputs.back().dtype, inputs.back().shape, ", the result ", result.dtype,
+                    result.shape));
+  }
+  return one(result.dtype, result.shape);
+}
+
+// Each step by itself, as it was before.
+template <OpId product>
+std::vector<Value> lower_epilogue(const Attributes& attributes, std::span<const Value> inputs) {
+  const auto& epilogue = get<ProductAttributes>(attributes);
+  if (epilogue.packed) refuse(definition(product).name, "packed weights are for the kernel that they were packed for");
+  Value y = emit(product, attributes_of_product(product, epilogue), inputs.first(2));
+  for (const Value& summand : inputs.subspan(2)) y = emit(OpId::add, NoAttributes{}, {y, summand});
+  if (epilogue.relu) y = emit(OpId::relu, NoAttributes{}, {y});
+  return {y};
+}
+
+std::vector<TensorType> infer_packed(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& product = get<ProductAttributes>(attributes);
+  if (inputs[0].shape != product.weights || product.bytes < 0) {
+    refuse("pack_weights", text("the weights are ", inputs[0].shape, ", to be packed as ", product.weights));
+  }
+  return one(DType::u8, {product.bytes});
+}
+
+OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, Lowering lower) {
+  OpDef def;
+  def.id = id;
+  def.name = name;
+  def.doc = doc;
+  def.min_inputs = 2;
+  def.max_inputs = 4;
+  def.in_place = InPlace::same_index;
+  def.infer = infer;
+  def.lower = lower;
+  return def;
+}
+
+}  // namespace
+
+std::span<const OpDef> epilogue_operators() {
+  static const OpDef rows[] = {
+      row(OpId::matmul_epilogue, "matmul_epilogue",
+          "Matrix product with bias, residual and ReLU, made by the optimiser after gradients were taken.",
+          infer_epilogue<OpId::matmul>, lower_epilogue<OpId::matmul>),
+      row(OpId::convolution_epilogue, "convolution_epilogue",
+          "Convolution with bias, residual and ReLU, made by the optimiser after gradients were taken.",
+          infer_epilogue<OpId::convolution>, lower_epilogue<OpId::convolution>),
+      {.id = OpId::pack_weights,
+       .name = "pack_weights",
+       .doc = "Weights of a product laid out as its kernel reads them, made by the optimiser.",
+       .infer = infer_packed},
+  };
+  return rows;
+}
+
+}  // namespace tyto::core

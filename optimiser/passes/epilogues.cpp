@@ -1,0 +1,152 @@
+// Epilogues: the bias, the residual and the ReLU that follow a product are added and taken where its sums are still in
+// cache. It runs when the rounds of the other passes are over, so that no rule waits in vain for a plain product.
+//
+// Residual and bias join the sum of products, whose order is the kernel's: last places differ. ReLU is exact.
+#include <algorithm>
+#include <utility>
+
+#include "engine/core/shape.hpp"
+#include "optimiser/passes/families.hpp"
+#include "optimiser/passes/rule.hpp"
+#include "optimiser/passes/selection.hpp"
+
+namespace tyto::optimiser {
+
+namespace {
+
+using core::OpDef;
+using core::OpId;
+using core::Port;
+using core::ProductAttributes;
+using core::Traits;
+using Index = Draft::Index;
+
+bool is_plain(OpId op) { return op == OpId::matmul || op == OpId::convolution; }
+bool is_product(const OpDef& def) {
+  return is_plain(def.id) || def.id == OpId::matmul_epilogue || def.id == OpId::convolution_epilogue;
+}
+
+/// The product among the matched nodes, which may stand behind a reshape.
+Index product_in(const Match& m) { return is_product(m.draft.definition(m.node(1))) ? m.node(1) : m.node(2); }
+
+ProductAttributes epilogue_of(const Draft& draft, Index product) {
+  ProductAttributes epilogue;
+  if (draft.node(product).op == OpId::convolution) {
+    epilogue.window = draft.attributes_as<core::WindowAttributes>(product);
+  } else if (!is_plain(draft.node(product).op)) {
+    epilogue = draft.attributes_as<ProductAttributes>(product);
+  }
+  return epilogue;
+}
+
+OpId with_epilogue(OpId op) {
+  if (op == OpId::matmul) return OpId::matmul_epilogue;
+  if (op == OpId::convolution) return OpId::convolution_epilogue;
+  return op;
+}
+
+bool device_takes(const Match& m, Index product) {
+  if (!m.context.options.supports) return true;
+  const DType result = m.dtype();
+  const DType operands[] = {result, result, result, result};
+  return m.context.options.supports(with_epilogue(m.draft.node(product).op), operands, {&result, 1});
+}
+
+// Sums and ReLU of integers are exact wherever they are taken, but there is nothing to gain.
+const Condition taken{"floating, of the product's shape, on a device that has it", [](const Match& m) {
+                        const Port product = m.draft.node(m.node(1)).first_result;
+                        return m.is_floating() && m.draft.shape(product) == m.shape() && device_takes(m, product_in(m));
+                      }};
+const Condition bare{"the product has no epilogue yet", [](const Match& m) {
+                       const ProductAttributes epilogue = epilogue_of(m.draft, product_in(m));
+                       return !epilogue.bias && !epilogue.residual && !epilogue.relu;
+                     }};
+const Condition by_channel{"b is one number a channel of the product", [](const Match& m) {
+                             const Shape& shape = m.draft.shape(m.tensor('b'));
+                             const Shape& product = m.draft.shape(m.draft.node(product_in(m)).first_result);
+                             const std::int64_t channels = m.shape().back();
+                             return !shape.empty() && shape.back() == channels && element_count(shape) == channels &&
+                                    product.back() == channels;
+                           }};
+// What only this sum reads of an element-wise operator costs nothing when it is computed along with the sum.
+const Condition whole{
+    "r has the result's shape and is no element-wise operator's for this sum alone; neither residual nor "
+    "ReLU yet",
+    [](const Match& m) {
+      const ProductAttributes epilogue = epilogue_of(m.draft, product_in(m));
+      const Port residual = m.tensor('r');
+      const bool alone =
+          m.draft.readers(residual) == 1 && m.draft.definition(m.draft.producer(residual)).is(Traits::elementwise);
+      return !epilogue.residual && !epilogue.relu && m.draft.shape(residual) == m.shape() && !alone;
+    }};
+const Condition without_relu{"no ReLU yet", [](const Match& m) { return !epilogue_of(m.draft, product_in(m)).relu; }};
+Port view_as(Match& m, Port port, Shape shape) {
+  if (m.draft.shape(port) == shape) return port;
+  return m.draft.add(m.root, OpId::reshape, core::ListAttributes{std::move(shape)}, {port});
+}
+
+enum class Step { bias, subtracted_bias, residual, relu };
+
+template <Step step>
+Port absorb(Match& m) {
+  const Index product = product_in(m);
+  const OpId op = with_epilogue(m.draft.node(product).op);
+  // Copies: adding nodes moves what the draft holds.
+  const Shape shape = m.draft.shape(m.draft.node(product).first_result), result = m.shape();
+  ProductAttributes epilogue = epilogue_of(m.draft, product);
+  const auto inputs = m.draft.inputs(product);
+  std::vector<Port> operands(inputs.begin(), inputs.end());
+  switch (step) {
+    case Step::bias:
+    case Step::subtracted_bias: {
+      epilogue.bias = true;
+      Port bias = view_as(m, m.tensor('b'), {shape.back()});
+      if (step == Step::subtracted_bias) bias = m.draft.add(m.root, OpId::negate, core::NoAttributes{}, {bias});
+      operands.push_back(bias);
+      break;
+    }
+    case Step::residual:
+      epilogue.residual = true;
+      operands.push_back(view_as(m, m.tensor('r'), shape));
+      break;
+    case Step::relu:
+      epilogue.relu = true;
+      epilogue.drops_nan = m.context.fast_math;
+      break;
+  }
+  return view_as(m, m.draft.add(m.root, op, std::move(epilogue), operands), result);
+}
+
+// clang-format off
+const Rule rules[] = {
+    {"bias",              "add(op(x, w, ...)!, b)",                "op(x, w, b)",          {&taken, &bare, &by_channel}, absorb<Step::bias>, is_product},
+    {"subtracted_bias",   "subtract(op(x, w, ...)!, b)",           "op(x, w, negate(b))",  {&taken, &bare, &by_channel}, absorb<Step::subtracted_bias>, is_product},
+    {"residual",          "add(op(x, w, ...)!, r)",                "op(x, w, ..., r)",     {&taken, &whole},             absorb<Step::residual>, is_product},
+    {"relu",              "relu(op(x, w, ...)!)",                  "op(x, w, ...) with ReLU", {&taken, &without_relu},   absorb<Step::relu>, is_product},
+    {"bias_of_reshaped",     "add(reshape(op(x, w, ...)!)!, b)",   "reshape(op(x, w, b))", {&taken, &bare, &by_channel}, absorb<Step::bias>, is_product},
+    {"residual_of_reshaped", "add(reshape(op(x, w, ...)!)!, r)",   "reshape(op(x, w, ..., reshape(r)))", {&taken, &whole}, absorb<Step::residual>, is_product},
+    {"relu_of_reshaped",     "relu(reshape(op(x, w, ...)!)!)",     "reshape(op(x, w, ...) with ReLU)", {&taken, &without_relu}, absorb<Step::relu>, is_product},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> epilogue_rules() { return rules; }
+
+core::Graph absorb_epilogues(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& counts) {
+  if (std::ranges::none_of(graph.nodes(), [](const auto& node) { return is_product(core::definition(node.op)); })) {
+    return graph;
+  }
+  static const RuleSet set(rules);
+  PassSelection selection;
+  for (const std::string& text : options.passes) selection.apply(text);
+  Draft draft(std::move(graph));
+  PassContext context(draft, options, selection.fast_math(), counts);
+  for (std::uint64_t before = draft.edits() + 1; before != draft.edits();) {
+    before = draft.edits();
+    set.apply(context);
+  }
+  return draft.finish();
+}
+
+}  // namespace tyto::optimiser

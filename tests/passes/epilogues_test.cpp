@@ -1,0 +1,226 @@
+// Epilogues of products: which sums and ReLUs they take in, which they must leave, and that numbers stay.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "optimiser/passes/families.hpp"
+#include "tests/passes/sketch.hpp"
+
+using namespace tyto;
+using namespace tyto::testing;
+using core::ListAttributes;
+using core::OpId;
+using core::Port;
+using core::ProductAttributes;
+using core::WindowAttributes;
+
+namespace {
+
+constexpr double rounded = 1e-5;
+
+std::set<std::string>& matched() {
+  static std::set<std::string> names;
+  return names;
+}
+std::set<std::string>& missed() {
+  static std::set<std::string> names;
+  return names;
+}
+
+core::Graph expect(const std::string& rule, bool fires, const std::function<Port(Sketch&)>& draw,
+                   double tolerance = rounded) {
+  CAPTURE(rule);
+  Sketch sketch;
+  const core::Graph graph = sketch.graph({draw(sketch)});
+  PassReport report, again;
+  const core::Graph out = optimised(graph, "epilogues", &report);
+  CHECK((report.fired(rule) != 0) == fires);
+  CHECK(agree(results_of(graph), results_of(out), tolerance));
+  (void)optimised(out, "epilogues", &again);
+  CHECK(again.fired() == 0);
+  (fires ? matched() : missed()).insert(rule);
+  return out;
+}
+
+Port convolution(Sketch& s, DType dtype = DType::f32) {
+  const WindowAttributes window{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, false, {}};
+  return s.add(OpId::convolution, {s.input({2, 5, 4, 3}, dtype), s.input({3, 3, 3, 6}, dtype)}, window);
+}
+Port product(Sketch& s, DType dtype = DType::f32) {
+  return s.add(OpId::matmul, {s.input({4, 5}, dtype), s.input({5, 6}, dtype)});
+}
+
+const core::GraphNode& only(const core::Graph& graph, OpId op) {
+  REQUIRE(count(graph, op) == 1);
+  for (const core::GraphNode& node : graph.nodes()) {
+    if (node.op == op) return node;
+  }
+  throw GraphError("no such node");
+}
+const ProductAttributes& epilogue_in(const core::Graph& graph, OpId op) {
+  return std::get<ProductAttributes>(graph.attributes(only(graph, op)));
+}
+
+}  // namespace
+
+TEST_CASE("a bias of one number a channel is added by the product") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    expect("bias", true, [=](Sketch& s) { return s.add(OpId::add, {product(s, dtype), s.input({6}, dtype)}); });
+    expect("bias", true, [=](Sketch& s) { return s.add(OpId::add, {s.input({6}, dtype), convolution(s, dtype)}); });
+    expect("subtracted_bias", true, [=](Sketch& s) {
+      return s.add(OpId::subtract, {convolution(s, dtype), s.input({1, 1, 6}, dtype)});
+    });
+  }
+  // In 16 bits the sum is rounded once instead of twice.
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    expect(
+        "bias", true,
+        [=](Sketch& s) {
+          return s.add(OpId::add, {product(s, dtype), s.input({6}, dtype)});
+        },
+        0.02);
+  }
+  const core::Graph graph = expect("bias", true, [](Sketch& s) {
+    return s.add(OpId::add, {product(s), s.input({1, 6})});
+  });
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).bias);
+  CHECK(count(graph, OpId::add) == 0);
+}
+
+TEST_CASE("what is added otherwise is no bias") {
+  const auto added = [](const Shape& shape) {
+    return [shape](Sketch& s) { return s.add(OpId::add, {product(s), s.input(shape)}); };
+  };
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{4, 1}, Shape{3, 4, 6}}) expect("bias", false, added(shape));
+  expect("bias", false, [](Sketch& s) { return s.add(OpId::multiply, {product(s), s.input({6})}); });
+  expect("subtracted_bias", false, [](Sketch& s) { return s.add(OpId::subtract, {s.input({6}), product(s)}); });
+  // Integers gain nothing.
+  expect(
+      "bias", false,
+      [](Sketch& s) {
+        return s.add(OpId::add, {product(s, DType::i32), s.input({6}, DType::i32)});
+      },
+      0);
+  // Somebody else reads the plain product, as a gradient may.
+  Sketch s;
+  const Port y = product(s);
+  const core::Graph graph = s.graph({s.add(OpId::add, {y, s.input({6})}), s.add(OpId::exp, {y})});
+  CHECK(count(optimised(graph, "epilogues"), OpId::matmul) == 1);
+}
+
+TEST_CASE("a residual of the result's shape is added by the product, and the bias before it") {
+  expect("residual", true, [](Sketch& s) { return s.add(OpId::add, {product(s), s.input({4, 6})}); });
+  const core::Graph graph = expect("residual", true, [](Sketch& s) {
+    const Port sum = s.add(OpId::add, {convolution(s), s.input({6})});
+    return s.add(OpId::relu, {s.add(OpId::add, {s.input({2, 5, 4, 6}), sum})});
+  });
+  const ProductAttributes& epilogue = epilogue_in(graph, OpId::convolution_epilogue);
+  CHECK(epilogue.bias);
+  CHECK(epilogue.residual);
+  CHECK(epilogue.relu);
+  CHECK_FALSE(epilogue.drops_nan);
+  CHECK(count(graph, OpId::add) + count(graph, OpId::relu) == 0);
+  CHECK(graph.inputs_of(only(graph, OpId::convolution_epilogue)).size() == 4);
+}
+
+TEST_CASE("a second residual, one after ReLU and one that is better computed with the sum stay outside") {
+  const core::Graph two = expect("residual", true, [](Sketch& s) {
+    return s.add(OpId::add, {s.add(OpId::add, {product(s), s.input({4, 6})}), s.input({4, 6})});
+  });
+  CHECK(count(two, OpId::add) == 1);
+  expect("residual", false, [](Sketch& s) {
+    return s.add(OpId::add, {s.add(OpId::multiply, {product(s), s.number(2)}), s.input({4, 6})});
+  });
+  expect("residual", false, [](Sketch& s) {
+    return s.add(OpId::add, {s.add(OpId::relu, {product(s)}), s.input({4, 6})});
+  });
+  expect("residual", false, [](Sketch& s) {
+    return s.add(OpId::add, {product(s), s.add(OpId::tanh, {s.input({4, 6})})});
+  });
+  // A bias after the residual would be added before it.
+  const core::Graph late = expect("bias", false, [](Sketch& s) {
+    return s.add(OpId::add, {s.add(OpId::add, {product(s), s.input({4, 6})}), s.input({6})});
+  });
+  CHECK(count(late, OpId::add) == 1);
+}
+
+TEST_CASE("ReLU is taken by the product, and keeps NaN unless fast_math is asked for") {
+  expect("relu", true, [](Sketch& s) { return s.add(OpId::relu, {product(s)}); });
+  expect("relu", true, [](Sketch& s) { return s.add(OpId::relu, {convolution(s)}); });
+  expect("relu", false, [](Sketch& s) { return s.add(OpId::tanh, {product(s)}); });
+  expect("relu", false, [](Sketch& s) { return s.add(OpId::relu, {s.add(OpId::exp, {product(s)})}); });
+
+  Sketch s;
+  const Port y = s.add(OpId::relu, {s.add(OpId::add, {product(s), s.input({6})})});
+  const core::Graph graph = s.graph({y});
+  const core::Graph honest = optimised(graph, "epilogues");
+  CHECK_FALSE(epilogue_in(honest, OpId::matmul_epilogue).drops_nan);
+  CHECK(epilogue_in(optimised(graph, "epilogues,fast_math"), OpId::matmul_epilogue).drops_nan);
+  std::vector<std::vector<double>> inputs{std::vector<double>(20, 1),
+                                          std::vector<double>(30, -1),
+                                          {0, 5, 6, -1, std::nan(""), -std::numeric_limits<double>::infinity()}};
+  const std::vector<double> row = results_of(honest, inputs)[0];
+  // Each sum of products is -5.
+  CHECK(row[0] == 0);
+  CHECK(row[1] == 0);
+  CHECK(row[2] == 1);
+  CHECK(row[3] == 0);
+  CHECK(std::isnan(row[4]));
+  CHECK(row[5] == 0);
+}
+
+TEST_CASE("a reshape that keeps the channels does not part a product from its epilogue") {
+  const auto wide = [](Sketch& s) { return s.add(OpId::reshape, {product(s)}, ListAttributes{{2, 2, 6}}); };
+  expect("bias_of_reshaped", true, [=](Sketch& s) { return s.add(OpId::add, {wide(s), s.input({6})}); });
+  expect("relu_of_reshaped", true, [=](Sketch& s) { return s.add(OpId::relu, {wide(s)}); });
+  const core::Graph graph = expect("residual_of_reshaped", true, [=](Sketch& s) {
+    return s.add(OpId::relu, {s.add(OpId::add, {s.add(OpId::add, {wide(s), s.input({6})}), s.input({2, 2, 6})})});
+  });
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).relu);
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).bias);
+  // Channels that are cut up are other channels.
+  const auto cut = [](Sketch& s) { return s.add(OpId::reshape, {product(s)}, ListAttributes{{4, 2, 3}}); };
+  expect("bias_of_reshaped", false, [=](Sketch& s) { return s.add(OpId::add, {cut(s), s.input({3})}); });
+  expect("residual_of_reshaped", false, [=](Sketch& s) { return s.add(OpId::add, {cut(s), s.input({2, 3})}); });
+  expect("relu_of_reshaped", false, [=](Sketch& s) { return s.add(OpId::exp, {cut(s)}); });
+}
+
+TEST_CASE("a device without such products keeps the plain ones") {
+  Sketch s;
+  const core::Graph graph = s.graph({s.add(OpId::add, {product(s), s.input({6})})});
+  optimiser::PassOptions options;
+  options.passes = {"epilogues"};
+  options.supports = [](OpId op, std::span<const DType>, std::span<const DType>) {
+    return op != OpId::matmul_epilogue;
+  };
+  CHECK(count(optimiser::optimise(graph, options), OpId::matmul) == 1);
+}
+
+TEST_CASE("each rule on epilogues has been seen to match and to miss") {
+  for (const optimiser::Rule& rule : optimiser::epilogue_rules()) {
+    const std::string name(rule.name);
+    CAPTURE(name);
+    CHECK(matched().contains(name));
+    CHECK(missed().contains(name));
+  }
+}
+
+TEST_CASE("weights are packed where the device asks for it, and constants among them fold") {
+  optimiser::PassOptions options;
+  options.passes = {"packing"};
+  options.packed_bytes = [](OpId, const ProductAttributes& product, DType) {
+    return product.left[0] < 4 ? std::int64_t{0} : std::int64_t{512};
+  };
+  const auto packed = [&](const Shape& left, bool constant) {
+    Sketch s;
+    const Port w = constant ? s.constant({1, 2, 3, 4, 5, 6}, {3, 2}) : s.input({3, 2});
+    const core::Graph graph = s.graph({s.add(OpId::matmul, {s.input(left), w})});
+    return count(optimiser::optimise(graph, options), OpId::pack_weights);
+  };
+  CHECK(packed({4, 3}, true) == 1);
+  CHECK(packed({2, 3}, true) == 0);   // too few rows
+  CHECK(packed({4, 3}, false) == 0);  // an argument is another in each run
+}
