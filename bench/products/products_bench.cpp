@@ -1,8 +1,9 @@
 // Speed of matrix products and convolutions against the machine's multiply-add peak, oneDNN and Eigen.
 //
-// Usage: products_bench [THREADS [products|convolutions|endings]]
+// Usage: products_bench [THREADS [products|convolutions|endings|joins]]
 //
-// `endings`: what a bias and ReLU cost at the end of a convolution, and what packed weights save.
+// `endings`: what a bias and ReLU cost at the end of a convolution, and what packed weights save. `joins`: DenseNet's
+// convolutions written densely and between the channels of others.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +49,9 @@ constexpr Product products[] = {
     {"mlp dW 6272x1024x100", 6272, 1024, 100, true, false},
     {"mlp dX 100x6272x1024", 100, 6272, 1024, false, true},
     {"mlp 64x300x784", 64, 300, 784},
+    {"mlp 32x1024x1024", 32, 1024, 1024},
+    {"mlp 8x1024x1024", 8, 1024, 1024},
+    {"mlp 4x1024x1024", 4, 1024, 1024},
     {"row 1x1000x2048", 1, 1000, 2048},
     {"row, b transposed", 1, 1000, 2048, false, true},
     {"conv 3136x64x576", 3136, 64, 576},
@@ -211,6 +215,7 @@ void report_convolutions(int threads, double peak) {
 
 struct Ending {
   bool bias = true, relu = true, drops_nan = false, packed = true;
+  std::int64_t pitch = 0;
 };
 
 double time_ending(const bench::ImageConvolution& shape, std::int64_t batch, const Ending& ending,
@@ -224,11 +229,12 @@ double time_ending(const bench::ImageConvolution& shape, std::int64_t batch, con
   problem.relu = ending.relu;
   problem.drops_nan = ending.drops_nan;
   problem.packed_kernel = ending.packed;
+  problem.result_pitch = ending.pitch;
   const cpu::Convolution convolution = cpu::prepare_convolution(problem, choice);
   const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
   const Aligned input(bytes(batch * shape.size * shape.size * shape.channels)),
       weights(bytes(shape.kernel * shape.kernel * shape.channels * shape.filters)), bias(bytes(shape.filters));
-  const Aligned result(bytes(batch * shape.output() * shape.output() * shape.filters)),
+  const Aligned result(bytes(batch * shape.output() * shape.output() * std::max(shape.filters, ending.pitch))),
       workspace(convolution.workspace_bytes()), packed(convolution.packed_bytes());
   if (ending.packed) convolution.pack(weights.memory, packed.memory);
   cpu::ConvolutionArguments arguments;
@@ -266,6 +272,27 @@ void report_endings(int threads) {
   }
 }
 
+void report_joins(int threads) {
+  const cpu::KernelChoice own{cpu::Implementation::own, {}, threads}, onednn{cpu::Implementation::onednn, {}, threads};
+  const Layer layers[] = {{"3x3 128-32 @ 56", 6, {56, 128, 32, 3, 1, 1}},
+                          {"3x3 128-32 @ 28", 12, {28, 128, 32, 3, 1, 1}},
+                          {"3x3 128-32 @ 14", 24, {14, 128, 32, 3, 1, 1}},
+                          {"3x3 128-32 @ 7", 16, {7, 128, 32, 3, 1, 1}}};
+  for (const std::int64_t batch : {1, 8}) {
+    std::printf("\n%-20s batch %2lld, ms: %9s %9s %9s %9s\n", "DenseNet-121", static_cast<long long>(batch), "oneDNN",
+                "spread", "own", "own apart");
+    for (const Layer& layer : layers) {
+      const Ending dense{false, false, false, true}, apart{false, false, false, true, 512};
+      std::printf("%-20s             ", layer.name);
+      for (const auto& [ending, choice] :
+           {std::pair(dense, onednn), std::pair(apart, onednn), std::pair(dense, own), std::pair(apart, own)}) {
+        std::printf(" %9.3f", time_ending(layer.shape, batch, ending, choice) * 1e3);
+      }
+      std::printf("\n");
+    }
+  }
+}
+
 }  // namespace
 
 int main(int count, char** values) {
@@ -279,5 +306,6 @@ int main(int count, char** values) {
   if (wanted("products")) report_products(threads, peak);
   if (wanted("convolutions")) report_convolutions(threads, peak);
   if (wanted("endings") && cpu::has_onednn()) report_endings(threads);
+  if (wanted("joins") && cpu::has_onednn()) report_joins(threads);
   std::printf("\npeak again: %.0f GF\n", bench::fma_peak(threads) * 1e-9);
 }

@@ -44,7 +44,7 @@ MatmulProblem matmul_problem(const ProductAttributes& product, DType dtype, cons
 }
 
 ConvolutionProblem convolution_problem(const ProductAttributes& product, DType dtype, const Shape& image,
-                                       const Shape& kernel) {
+                                       const Shape& kernel, std::int64_t result_pitch = 0) {
   ConvolutionProblem problem;
   problem.dtype = dtype;
   problem.groups = product.window.groups;
@@ -52,6 +52,7 @@ ConvolutionProblem convolution_problem(const ProductAttributes& product, DType d
   problem.in_channels = image.back();
   problem.out_channels = kernel.back();
   problem.axes = axes_of(product.window, image);
+  problem.result_pitch = result_pitch == kernel.back() ? 0 : result_pitch;
   problem.packed_kernel = product.packed;
   problem.bias = product.bias;
   problem.residual = product.residual;
@@ -115,17 +116,18 @@ std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& st
 std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Step& step) {
   const ProductAttributes& product = attributes_of(step);
   const Shape& kernel = product.packed ? product.weights : step.inputs[1].view.shape;
-  const Convolution convolution =
-      prepare_convolution(convolution_problem(product, step.outputs[0].dtype, step.inputs[0].view.shape, kernel));
+  const Convolution convolution = prepare_convolution(convolution_problem(
+      product, step.outputs[0].dtype, step.inputs[0].view.shape, kernel, pixel_pitch(step.outputs[0].view)));
   return make_kernel(
-      [convolution, skips = skips_of(step), bias = product.bias, residual = product.residual](
-          std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
+      [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), bias = product.bias,
+       residual = product.residual](std::span<const core::Address> in, std::span<const core::Address> out,
+                                    core::Address workspace) {
         ConvolutionArguments arguments;
         arguments.input = in[0].pointer() + skips[0];
         arguments.kernel = in[1].pointer() + skips[1];
         if (bias) arguments.bias = in[2].pointer() + skips[2];
         if (residual) arguments.residual = in.back().pointer() + skips.back();
-        arguments.result = out[0].pointer();
+        arguments.result = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
         convolution.run(arguments);
       },
@@ -157,6 +159,10 @@ std::uint64_t matmul_wants_dense(const core::Step& step) {
   return attributes_of(step).packed ? ~std::uint64_t{0} : ~std::uint64_t{3};
 }
 
+bool convolution_writes(const core::Step& step) {
+  return !attributes_of(step).residual && size_of(step.outputs[0].dtype) > 2 && pixel_pitch(step.outputs[0].view) != 0;
+}
+
 }  // namespace
 
 std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype) {
@@ -173,7 +179,7 @@ std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype
 std::span<const KernelEntry> epilogue_kernels() {
   static constexpr KernelEntry entries[] = {
       {OpId::matmul_epilogue, prepare_matmul_epilogue, matmul_wants_dense},
-      {OpId::convolution_epilogue, prepare_convolution_epilogue, all_dense},
+      {OpId::convolution_epilogue, prepare_convolution_epilogue, all_dense, convolution_writes},
       {OpId::pack_weights, prepare_packing, all_dense},
   };
   return entries;

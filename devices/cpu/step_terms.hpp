@@ -33,4 +33,19 @@ inline std::vector<WindowAxis> axes_of(const core::WindowAttributes& attributes,
   return axes;
 }
 
+/// Elements from one pixel of an image (batch, spatial..., channels) to the next, all of them evenly apart and each a
+/// run of channels; 0 where they lie otherwise.
+inline std::int64_t pixel_pitch(const core::View& image) {
+  const std::size_t last = image.shape.size() - 1;
+  if (image.shape[last] != 1 && image.strides[last] != 1) return 0;
+  std::int64_t pitch = image.shape[last], pixels = 1;
+  for (std::size_t axis = last; axis-- > 0;) {
+    if (image.shape[axis] == 1) continue;
+    if (pixels == 1) pitch = image.strides[axis];
+    if (image.strides[axis] != pitch * pixels) return 0;
+    pixels *= image.shape[axis];
+  }
+  return pitch < image.shape[last] ? 0 : pitch;
+}
+
 }  // namespace tyto::cpu

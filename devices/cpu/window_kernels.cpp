@@ -35,12 +35,15 @@ std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& s
   problem.in_channels = image->back();
   problem.out_channels = kernel->back();
   problem.axes = axes_of(attributes, *image);
+  const std::int64_t pitch = pixel_pitch(step.outputs[0].view);
+  if (problem.pass == ConvolutionPass::forward && pitch != problem.out_channels) problem.result_pitch = pitch;
   const Convolution convolution = prepare_convolution(problem);
   const std::ptrdiff_t first = skipped(step.inputs[0]);
   const std::ptrdiff_t second = skipped(step.inputs[1]);
+  const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_kernel(
-      [convolution, pass = problem.pass, first, second](std::span<const core::Address> in,
-                                                        std::span<const core::Address> out, core::Address workspace) {
+      [convolution, pass = problem.pass, first, second, result](
+          std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
         const void* a = in[0].pointer() + first;
         const void* b = in[1].pointer() + second;
         ConvolutionArguments arguments;
@@ -49,11 +52,16 @@ std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& s
           case ConvolutionPass::backward_input: arguments.output_gradient = a, arguments.kernel = b; break;
           case ConvolutionPass::backward_kernel: arguments.input = a, arguments.output_gradient = b; break;
         }
-        arguments.result = out[0].pointer();
+        arguments.result = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
         convolution.run(arguments);
       },
       convolution.workspace_bytes());
+}
+
+/// Pixels of a result may lie apart, evenly.
+bool convolution_writes(const core::Step& step) {
+  return size_of(step.outputs[0].dtype) > 2 && pixel_pitch(step.outputs[0].view) != 0;
 }
 
 std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step) {
@@ -126,7 +134,7 @@ std::shared_ptr<const core::Kernel> prepare_upsampling_step(const core::Step& st
 
 std::span<const KernelEntry> window_kernels() {
   static constexpr KernelEntry entries[] = {
-      {OpId::convolution, prepare_convolution_step, all_dense},
+      {OpId::convolution, prepare_convolution_step, all_dense, convolution_writes},
       {OpId::convolution_input_gradient, prepare_convolution_step, all_dense},
       {OpId::convolution_kernel_gradient, prepare_convolution_step, all_dense},
       {OpId::max_pool, prepare_pooling_step, all_dense},

@@ -168,7 +168,7 @@ const MemoryPlan& Graph::plan() {
 GraphReport Graph::report() {
   prepare();
   GraphReport report = run::report_of(state_->session->whole(), state_->milliseconds);
-  report.kept_bytes = state_->session->kept_bytes();
+  report.kept_bytes += state_->session->kept_bytes();
   report.unplanned_allocations = state_->session->unplanned_allocations();
   if (state_->has_run) report.last_run_steps = state_->session->last_run_steps();
   return report;

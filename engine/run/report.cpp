@@ -31,6 +31,7 @@ GraphReport report_of(const Session& session, double milliseconds) {
     seen.push_back(constant.buffer.get());
     report.constant_bytes += constant.buffer->bytes();
   }
+  report.kept_bytes = executable.kept_bytes();
   report.last_run_steps = report.steps;
   report.unplanned_allocations = session.unplanned_allocations();
   for (const auto& [name, count] : session.unplanned_by_node()) {

@@ -121,6 +121,12 @@ TEST_CASE("matrix products and convolutions write into their part") {
   const auto products = [](L x) { return concat<Lazy>({matmul(x, x), matmul(x, x.transpose())}, 1); };
   CHECK(cost_of(products, sample({16, 16})).steps == 2);
   check_same_bits(products, sample({16, 16}));
+  const auto convolutions = [](L x) {
+    const L a = conv2d(x, L::constant(sample({3, 3, 4, 8}))), b = conv2d(x, L::constant(sample({3, 3, 4, 5})));
+    return concat<Lazy>({a, b, a}, 3);
+  };
+  CHECK(cost_of(convolutions, sample({2, 8, 8, 4})).steps == 3);  // the second copy of a is one
+  check_same_bits(convolutions, sample({2, 8, 8, 4}));
   check_same_bits(
       [](L x) {
         const L a = conv2d(x, L::constant(sample({3, 3, 4, 8})));

@@ -21,7 +21,7 @@ Lazily counted(const Shape& shape, double step) {
 
 std::size_t packings(const Lazily& result) {
   const std::vector<Value> outputs{result};
-  run::Traced traced = run::trace({.outputs = outputs});
+  run::Traced traced = run::trace({.outputs = outputs, .updates = {}, .inputs = {}});
   return run::Executable(std::move(traced.graph), run::cpu_device(), CompileOptions()).packings().size();
 }
 
