@@ -165,7 +165,10 @@ class CompiledFunction {
                            .since = scope.since(),
                            .sequence = scope.sequence()});
     }
-    auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_);
+    // Other sizes of the same program follow the order and the plan that were found for the first.
+    std::vector<std::shared_ptr<const Executable>> kin;
+    for (const CompiledTrace& other : traces_) kin.push_back(other.session->session().shared_executable());
+    auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, kin);
     trace.session = std::make_unique<BoundSession>(std::move(executable));
     trace.signature = std::move(signature);
     trace.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,13 +55,18 @@ struct Packing {
 
 class Executable {
  public:
-  Executable(core::Graph graph, core::Device& device, const CompileOptions& options);
+  /// `kin` are executables of what may be the same program at other sizes; order and plan follow theirs where that is
+  /// as good as a search.
+  Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
+             std::span<const std::shared_ptr<const Executable>> kin = {});
 
   /// As the passes left it.
   const core::Graph& graph() const { return graph_; }
   const PassReport& passes() const { return passes_; }
   const CompileOptions& options() const { return options_; }
   core::Device& device() const { return *device_; }
+  /// The nodes of the graph as they are run.
+  std::span<const std::uint32_t> order() const { return order_; }
   std::span<const ExecutableStep> steps() const { return steps_; }
   std::span<const Storage> storages() const { return storages_; }
   std::span<const std::uint32_t> operands() const { return operands_; }
@@ -94,6 +100,7 @@ class Executable {
   PassReport passes_;
   core::Graph graph_;
   core::Device* device_;
+  std::vector<std::uint32_t> order_;
   std::vector<ExecutableStep> steps_;
   std::vector<Storage> storages_;
   std::vector<std::uint32_t> operands_;

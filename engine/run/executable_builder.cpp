@@ -10,6 +10,7 @@
 #include "engine/run/arrays.hpp"
 #include "engine/run/custom_kernel.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/executable_sizes.hpp"
 #include "engine/run/graph_passes.hpp"
 #include "optimiser/memory/plan.hpp"
 #include "optimiser/schedule/schedule.hpp"
@@ -68,13 +69,14 @@ bool checks_plans(const CompileOptions& options) {
 
 }  // namespace
 
-ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options)
+ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* kin)
     : target_(target),
       graph_(target.graph_),
       device_(*target.device_),
       host_(cpu_device()),
       split_(&device_ != &host_),
-      options_(options) {}
+      options_(options),
+      kin_(kin) {}
 
 void ExecutableBuilder::build() {
   const std::size_t ports = graph_.port_count();
@@ -92,9 +94,11 @@ void ExecutableBuilder::build() {
   count_readers();
   place_inputs();
   const optimiser::Storages storages(graph_, !split_);
-  const std::vector<std::uint32_t> order = schedule::order_of(graph_, storages, {.strategy = options_.schedule});
-  choose_destinations(order);
-  for (const std::uint32_t node : order) add_node(node);
+  const schedule::ScheduleOptions ordering{.strategy = options_.schedule};
+  target_.order_ = kin_ != nullptr ? schedule::order_like(graph_, storages, kin_->order(), ordering)
+                                   : schedule::order_of(graph_, storages, ordering);
+  choose_destinations(target_.order_);
+  for (const std::uint32_t node : target_.order_) add_node(node);
   finish_outputs();
   finish_updates();
   prepare_kernels();
@@ -508,7 +512,9 @@ void ExecutableBuilder::plan_memory() {
     options.strategy = memory_strategy(options_);
     options.alignment = alignment;
     options.work = memory::worth_of_graph(blocks.size());
-    MemoryPlan plan = tyto::plan_memory(blocks, options);
+    std::optional<MemoryPlan> known;
+    if (kin_ != nullptr && !on_host && options.strategy == "best") known = plan_by_order(*kin_, blocks, options);
+    MemoryPlan plan = known ? std::move(*known) : tyto::plan_memory(blocks, options);
     if (checks_plans(options_)) {
       const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
       if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
@@ -526,9 +532,10 @@ void ExecutableBuilder::plan_memory() {
   }
 }
 
-Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options)
+Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
+                       std::span<const std::shared_ptr<const Executable>> kin)
     : options_(options), graph_(optimised(std::move(graph), device, options, passes_)), device_(&device) {
-  ExecutableBuilder(*this, options).build();
+  ExecutableBuilder(*this, options, same_program(*this, kin)).build();
   if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit();
 }
 

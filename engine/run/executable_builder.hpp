@@ -12,7 +12,8 @@ namespace tyto::run {
 
 class ExecutableBuilder {
  public:
-  ExecutableBuilder(Executable& target, const CompileOptions& options);
+  /// `kin` is an executable of the same program at other sizes, or null.
+  ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* kin);
   void build();
 
  private:
@@ -81,6 +82,7 @@ class ExecutableBuilder {
   core::Device& host_;
   bool split_;  // the device is not the host
   const CompileOptions& options_;
+  const Executable* kin_;
 
   std::vector<std::uint32_t> readers_;          // of each port, still to come
   std::vector<std::uint32_t> storage_readers_;  // of all ports in each storage, still to come

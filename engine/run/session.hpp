@@ -20,6 +20,7 @@ class Session {
   Session(std::shared_ptr<const Executable> executable, core::BufferRef arena);
 
   const Executable& executable() const { return *executable_; }
+  const std::shared_ptr<const Executable>& shared_executable() const { return executable_; }
 
   /// Gives an input its contents: the element type and shape must be the graph's. A written input must be dense, on
   /// the device and nobody else's: it is changed by the run.

@@ -90,4 +90,22 @@ std::vector<std::uint32_t> order_of(const core::Graph& graph, const optimiser::S
   return nodes_in_order(graph, problem, choose_order(problem, options).order);
 }
 
+std::vector<std::uint32_t> order_like(const core::Graph& graph, const optimiser::Storages& storages,
+                                      std::span<const std::uint32_t> known, const ScheduleOptions& options) {
+  const Problem problem = make_problem(graph, storages);
+  std::vector<Task> task_of(graph.nodes().size(), nothing);
+  for (Task task = 0; task < problem.tasks(); ++task) task_of[problem.node[task]] = task;
+  Order order;
+  for (const std::uint32_t node : known) {
+    if (node < task_of.size() && task_of[node] != nothing) order.push_back(task_of[node]);
+  }
+  if (is_order(problem, order)) {
+    const std::int64_t peak = footprint(problem, order).peak;
+    const auto needs_more = [&](const Order& plain) { return footprint(problem, plain).peak < peak; };
+    if (!needs_more(recorded(problem)) && !needs_more(depth_first(problem)))
+      return nodes_in_order(graph, problem, order);
+  }
+  return nodes_in_order(graph, problem, choose_order(problem, options).order);
+}
+
 }  // namespace tyto::schedule

@@ -39,4 +39,9 @@ Schedule choose_order(const Problem& problem, const ScheduleOptions& options = {
 std::vector<std::uint32_t> order_of(const core::Graph& graph, const optimiser::Storages& storages,
                                     const ScheduleOptions& options = {});
 
+/// The same where an order of the same program at other sizes is known: that order, unless the recorded or the plain
+/// depth-first one would need less at these sizes.
+std::vector<std::uint32_t> order_like(const core::Graph& graph, const optimiser::Storages& storages,
+                                      std::span<const std::uint32_t> known, const ScheduleOptions& options = {});
+
 }  // namespace tyto::schedule
