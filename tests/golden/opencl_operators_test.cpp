@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -33,31 +33,24 @@ Case values_of(Case one) {
   return one;
 }
 
-/// Every case where the environment asks for all. Else the values of some of every operator: one of f32 and up to two
-/// of other element types, each in turn the first, the second, ... of its kind, so that types and layouts are spread.
+/// Every case where the environment asks for all. Else one of every operator in every element type that it has cases
+/// of, with gradients in f32 and values alone in the others; each time another of its kind, so that layouts are spread.
 std::vector<Case> chosen() {
   std::vector<Case> list;
   const char* asked = std::getenv("TYTO_GOLDEN_OPENCL");
   const bool all = asked != nullptr && std::string(asked) == "all";
-  std::map<std::string, std::map<std::string, std::vector<const Case*>>> by_type;
+  std::map<std::pair<std::string, std::string>, std::vector<const Case*>> kinds;
+  const auto is_whole = [](const Case* one) { return one->dtype == "f32" && !one->gradients.empty(); };
   for (const Case& one : committed().cases()) {
     if (eager_only(one)) continue;
-    if (all) {
-      list.push_back(one);
-    } else {
-      by_type[one.op][one.dtype].push_back(&one);
-    }
+    if (all) list.push_back(one);
+    else kinds[{one.op, one.dtype}].push_back(&one);
   }
   std::size_t turn = 0;
-  const auto take_one_of = [&](const std::vector<const Case*>& cases) {
-    list.push_back(values_of(*cases[turn++ % cases.size()]));
-  };
-  for (auto& [op, types] : by_type) {
-    if (types.contains("f32")) take_one_of(types.at("f32"));
-    types.erase("f32");
-    for (std::size_t k = 0; k < std::min<std::size_t>(2, types.size()); ++k) {
-      take_one_of(std::next(types.begin(), static_cast<std::ptrdiff_t>((turn + k) % types.size()))->second);
-    }
+  for (auto& [kind, cases] : kinds) {
+    if (std::any_of(cases.begin(), cases.end(), is_whole)) std::erase_if(cases, std::not_fn(is_whole));
+    const Case& one = *cases[turn++ % cases.size()];
+    list.push_back(is_whole(&one) ? one : values_of(one));
   }
   return list;
 }
