@@ -1,0 +1,42 @@
+// Open-ended fuzzing of graphs: random programs over all operators, in every way that must not matter.
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/core/operator.hpp"
+#include "tests/fuzz/trial.hpp"
+
+namespace {
+
+constexpr char usage[] = "usage: graph_fuzz [PROGRAMS [FIRST_SEED]]\n";
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count > 3) {
+    std::fputs(usage, stderr);
+    return 2;
+  }
+  const std::uint64_t programs = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 1000;
+  const std::uint64_t first = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1'000'000;
+  tyto::fuzz::TrialCount tried;
+  std::uint64_t faults = 0;
+  for (std::uint64_t seed = first; seed < first + programs; ++seed) {
+    const tyto::fuzz::Trial trial = tyto::fuzz::trial_of(seed);
+    const std::optional<std::string> fault = tyto::fuzz::fault_of(trial, tried);
+    if (fault) {
+      ++faults;
+      std::printf("%s\n%s\n", fault->c_str(), tyto::fuzz::smallest_fault(trial).c_str());
+      std::fflush(stdout);
+    }
+  }
+  std::printf("%zu programs of %zu operators, %zu runs, %zu results within rounding, %zu moves refused: %llu faults\n",
+              tried.graphs, tried.nodes, tried.runs, tried.within_rounding, tried.refused,
+              static_cast<unsigned long long>(faults));
+  for (const tyto::core::OpDef& def : tyto::core::op_table()) {
+    const auto id = static_cast<std::size_t>(def.id);
+    if (id >= tried.operators.size() || tried.operators[id] == 0) {
+      std::printf("never recorded: %.*s\n", static_cast<int>(def.name.size()), def.name.data());
+    }
+  }
+  return faults == 0 ? 0 : 1;
+}

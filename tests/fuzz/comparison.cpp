@@ -1,0 +1,87 @@
+// Comparing histories element by element.
+#include "tests/fuzz/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/core/text.hpp"
+
+namespace tyto::fuzz {
+
+namespace {
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+double last_place(const Data& data) {
+  switch (data.dtype) {
+    case DType::f16: return 0x1p-10;
+    case DType::bf16: return 0x1p-7;
+    case DType::f32: return 0x1p-23;
+    case DType::f64: return 0x1p-52;
+    default: return 0;
+  }
+}
+
+// Integers beyond 2^53 have no double of their own, so they are compared as bytes first.
+bool same_element(const Data& a, const Data& b, std::size_t i) {
+  const std::size_t width = size_of(a.dtype);
+  if (std::memcmp(a.bytes.data() + i * width, b.bytes.data() + i * width, width) == 0) return true;
+  return is_floating(a.dtype) && same(a.at(i), b.at(i));
+}
+
+// Whether noise explains that `found` is not `expected`.
+template <class NoisyAt>
+bool explained(double expected, double found, double place, std::size_t count, const NoisyAt& noisy_at) {
+  double spread = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double moved = noisy_at(k);
+    if (std::isfinite(moved) != std::isfinite(expected)) return true;
+    if (!std::isfinite(expected)) {
+      if (!same(moved, expected)) return true;
+      continue;
+    }
+    spread = std::max(spread, std::abs(moved - expected));
+  }
+  if (!std::isfinite(expected) || !std::isfinite(found)) return false;
+  if (place == 0) return spread > 0;
+  return std::abs(found - expected) <= 8 * spread + 4 * place * std::abs(expected);
+}
+
+using Pick = std::vector<Data> Snapshot::*;
+
+std::string difference_in(Pick pick, const char* what, const History& expected, const History& found,
+                          const std::vector<History>& noisy) {
+  for (std::size_t run = 0; run < found.size(); ++run) {
+    for (std::size_t r = 0; r < (expected[run].*pick).size(); ++r) {
+      const Data& a = (expected[run].*pick)[r];
+      const Data& b = (found[run].*pick)[r];
+      const std::string where = core::text(what, " ", r, " of run ", run);
+      if (a.dtype != b.dtype || a.shape != b.shape) {
+        return core::text(where, ": ", b.dtype, " ", b.shape, " instead of ", a.dtype, " ", a.shape);
+      }
+      if (a.bytes == b.bytes) continue;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        if (same_element(a, b, i)) continue;
+        const auto noisy_at = [&](std::size_t k) { return (noisy[k][run].*pick)[r].at(i); };
+        if (!noisy.empty() && explained(a.at(i), b.at(i), last_place(a), noisy.size(), noisy_at)) continue;
+        std::string text = core::text(where, ", element ", i, " of ", a.dtype, " ", a.shape, ": ");
+        char numbers[80];
+        std::snprintf(numbers, sizeof numbers, "%.17g instead of %.17g", b.at(i), a.at(i));
+        return text + numbers;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string difference(const History& expected, const History& found, const std::vector<History>& noisy) {
+  std::string text = difference_in(&Snapshot::outputs, "output", expected, found, noisy);
+  return text.empty() ? difference_in(&Snapshot::states, "state", expected, found, noisy) : text;
+}
+
+std::string difference(const History& expected, const History& found) { return difference(expected, found, {}); }
+
+}  // namespace tyto::fuzz

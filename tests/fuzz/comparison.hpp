@@ -1,0 +1,27 @@
+// When results count as equal: to the bit, or as near as rounding can have brought them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/program.hpp"
+
+namespace tyto::fuzz {
+
+/// Outputs and states after a run.
+struct Snapshot {
+  std::vector<Data> outputs;
+  std::vector<Data> states;
+};
+/// After each run of a trial.
+using History = std::vector<Snapshot>;
+
+/// Two results that differ: which, where, how. Empty when none does. Zeros of either sign are equal, and all NaN.
+std::string difference(const History& expected, const History& found);
+
+/// The same, except for elements that chance rounding moves as far as that: `noisy` holds the histories of programs
+/// whose operands were moved by a few last places.
+std::string difference(const History& expected, const History& found, const std::vector<History>& noisy);
+
+}  // namespace tyto::fuzz

@@ -1,0 +1,160 @@
+// How a drawing picks operands and makes moves.
+#include "tests/fuzz/drawing.hpp"
+
+#include <algorithm>
+
+#include "engine/core/shape.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::fuzz {
+
+namespace {
+
+template <class M>
+const std::vector<Move<M>>& moves() {
+  static const std::vector<Move<M>> list = [] {
+    std::vector<Move<M>> all;
+    for (const auto& family : {elementwise_moves<M>(), shaping_moves<M>(), indexing_moves<M>(), reduction_moves<M>(),
+                               product_moves<M>(), creation_moves<M>(), gradient_moves<M>()}) {
+      all.insert(all.end(), family.begin(), family.end());
+    }
+    return all;
+  }();
+  return list;
+}
+
+double last_place(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 0x1p-10;
+    case DType::bf16: return 0x1p-7;
+    case DType::f32: return 0x1p-23;
+    default: return 0x1p-52;
+  }
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> resized(const Tensor<M>& x, const Shape& shape) {
+  const std::int64_t count = element_count(shape);
+  if (count == 0) return Tensor<M>::zeros(shape, x.dtype());
+  if (x.size() == 0) return Tensor<M>::ones(shape, x.dtype());
+  Tensor<M> line = ravel(x);
+  if (line.size() < count) line = tile(line, {(count + line.size() - 1) / line.size()});
+  return reshape(line.get({slice(0, count)}), shape);
+}
+template Tensor<Eager> resized(const Tensor<Eager>&, const Shape&);
+template Tensor<Lazy> resized(const Tensor<Lazy>&, const Shape&);
+
+template <class M>
+Drawing<M>::Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noise, int depth)
+    : dice_(seed), noise_(noise), depth_(depth), tensors_(std::move(leaves)) {}
+
+template <class M>
+void Drawing<M>::step() {
+  static const std::int64_t total = [] {
+    std::int64_t sum = 0;
+    for (const Move<M>& move : moves<M>()) sum += move.weight;
+    return sum;
+  }();
+  std::int64_t ticket = dice_.below(total);
+  std::size_t chosen = 0;
+  while (ticket >= moves<M>()[chosen].weight) ticket -= moves<M>()[chosen++].weight;
+  const Move<M>& move = moves<M>()[chosen];
+  try {
+    Tensor<M> made = move.make(*this);
+    // What grows without bounds ends as infinity, which hides everything behind it.
+    if (is_floating(made.dtype()) && dice_.one_in(4)) made = softsign(perturbed(made));
+    if constexpr (std::is_same_v<M, Eager>) {
+      if (finite_ && is_floating(made.dtype())) finite_ = all(isfinite(made)).template item<bool>();
+    }
+    transcript_.push_back(std::string(move.name) + " -> " + core::text(made.dtype(), " ", made.shape()));
+    if (made.size() <= most_elements && made.ndim() <= 6) tensors_.push_back(std::move(made));
+  } catch (const Error& error) {
+    transcript_.push_back(std::string(move.name) + ": " + error.what());
+  }
+}
+
+template <class M>
+const Tensor<M>& Drawing<M>::pick() {
+  const auto count = static_cast<std::int64_t>(tensors_.size());
+  const std::int64_t back = dice_.one_in(4) ? dice_.below(count) : dice_.below(std::min<std::int64_t>(5, count));
+  return tensors_[static_cast<std::size_t>(count - 1 - back)];
+}
+
+template <class M>
+Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
+  if (noise_.places == 0 || !is_floating(x.dtype())) return x;
+  const double reach = noise_.places * last_place(x.dtype());
+  const Key key{noise_.seed, ++perturbations_};
+  const Tensor<M> factor =
+      Tensor<M>::uniform(x.shape(), {.low = -reach, .high = reach, .dtype = DType::f64, .key = key}) + 1.0;
+  return cast(cast(x, DType::f64) * factor, x.dtype());
+}
+
+template <class M>
+Tensor<M> Drawing<M>::floating() {
+  const Tensor<M> x = any();
+  return is_floating(x.dtype()) ? x : cast(x, dice_.of({DType::f32, DType::f64}));
+}
+
+template <class M>
+Tensor<M> Drawing<M>::ranked(int axes) {
+  Tensor<M> x = any();
+  Shape shape = x.shape();
+  while (shape.rank() < axes) shape.insert(static_cast<std::size_t>(dice_.below(shape.rank() + 1)), 1);
+  return shape == x.shape() ? x : reshape(x, shape);
+}
+
+template <class M>
+Tensor<M> Drawing<M>::beside(const Tensor<M>& x) {
+  switch (dice_.below(6)) {
+    case 0: return Tensor<M>(dice_.of({0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0, 1e-3}));
+    case 1: return Tensor<M>(static_cast<int>(dice_.between(-2, 3)));
+    case 2: return Tensor<M>::full(x.shape(), dice_.of({0.0, 1.0, 2.0, -0.5}), x.dtype());
+    case 3: return shaped(x.shape(), x.dtype());
+    default: break;
+  }
+  const Tensor<M> other = any();
+  const bool fits = core::broadcastable(other.shape(), x.shape()) || core::broadcastable(x.shape(), other.shape());
+  return fits ? other : shaped(x.shape(), other.dtype());
+}
+
+template <class M>
+Tensor<M> Drawing<M>::shaped(const Shape& shape, DType dtype) {
+  const Tensor<M> x = any();
+  const Tensor<M> typed = x.dtype() == dtype ? x : cast(x, dtype);
+  return typed.shape() == shape ? typed : resized(typed, shape);
+}
+
+template <class M>
+Tensor<M> Drawing<M>::positions(const Shape& shape, std::int64_t limit) {
+  if (dice_.one_in(2)) {
+    const Tensor<M> whole = cast(shaped(shape, DType::f32), DType::i64);
+    return remainder(whole, Tensor<M>(static_cast<std::int64_t>(std::max<std::int64_t>(1, limit))));
+  }
+  std::vector<std::int64_t> list(static_cast<std::size_t>(element_count(shape)));
+  for (std::int64_t& position : list) position = dice_.below(limit);
+  return Tensor<M>::from(list, shape);
+}
+
+template <class M>
+Axes Drawing<M>::axes_of(const Tensor<M>& x) {
+  IntList axes;
+  for (int i = 0; i < x.ndim(); ++i) {
+    if (dice_.one_in(2)) axes.push_back(dice_.one_in(3) ? i - x.ndim() : i);
+  }
+  return axes.empty() ? Axes{} : Axes(axes);
+}
+
+template <class M>
+DType Drawing<M>::dtype() {
+  if (dice_.one_in(2)) return dice_.of({DType::f32, DType::f32, DType::f64});
+  return dice_.of({DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16, DType::bf16,
+                   DType::f32, DType::f64});
+}
+
+template class Drawing<Eager>;
+template class Drawing<Lazy>;
+
+}  // namespace tyto::fuzz

@@ -1,0 +1,117 @@
+// A program drawn at random. Every choice depends on the seed, on types and on shapes, never on data, so that the same
+// seed draws the same program in both modes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/dice.hpp"
+#include "tyto/tyto.hpp"
+
+namespace tyto::fuzz {
+
+template <class M>
+class Drawing;
+
+/// One kind of step: makes a tensor of those drawn before.
+template <class M>
+struct Move {
+  const char* name;
+  int weight;
+  Tensor<M> (*make)(Drawing<M>&);
+};
+
+/// Floating operands moved by chance: what a program makes of that tells how far rounding may take its results.
+struct Noise {
+  double places = 0;  ///< how far, in last places of the type; 0: not at all
+  std::uint64_t seed = 0;
+};
+
+/// No tensor grows beyond this.
+inline constexpr std::int64_t most_elements = 3000;
+
+/// `x` in another shape: its elements in order, cut off or repeated.
+template <class M>
+Tensor<M> resized(const Tensor<M>& x, const Shape& shape);
+
+template <class M>
+class Drawing {
+ public:
+  Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noise = {}, int depth = 0);
+
+  /// Makes one move. What it refuses, by an error of the library, is noted in the transcript.
+  void step();
+
+  Dice& dice() { return dice_; }
+  int depth() const { return depth_; }
+  const Noise& noise() const { return noise_; }
+  const std::vector<Tensor<M>>& tensors() const { return tensors_; }
+  const std::vector<std::string>& transcript() const { return transcript_; }
+  /// Draws from the random sequence, all of which have to be results: a graph draws only what it needs.
+  std::vector<Tensor<M>>& draws() { return draws_; }
+  /// Eager mode: whether all tensors were numbers so far.
+  bool finite() const { return finite_; }
+
+  /// Some tensor, recent ones more often.
+  Tensor<M> any() { return perturbed(pick()); }
+  /// x as an operand, which noise may move.
+  Tensor<M> perturbed(const Tensor<M>& x);
+  /// Some tensor of floating type; others are cast.
+  Tensor<M> floating();
+  /// Some tensor with at least so many axes; others get axes of length 1.
+  Tensor<M> ranked(int axes);
+  /// Some tensor or number that broadcasts against x.
+  Tensor<M> beside(const Tensor<M>& x);
+  /// Data of some tensor in this shape and type.
+  Tensor<M> shaped(const Shape& shape, DType dtype);
+  /// Positions below `limit`: given numbers, or computed from data.
+  Tensor<M> positions(const Shape& shape, std::int64_t limit);
+  std::int64_t axis_of(const Tensor<M>& x) { return dice_.below(x.ndim()) - (dice_.one_in(2) ? x.ndim() : 0); }
+  /// None, some or all axes.
+  Axes axes_of(const Tensor<M>& x);
+  DType dtype();
+
+ private:
+  const Tensor<M>& pick();
+
+  Dice dice_;
+  Noise noise_;
+  int depth_;
+  std::uint64_t perturbations_ = 0;
+  bool finite_ = true;
+  std::vector<Tensor<M>> tensors_;
+  std::vector<Tensor<M>> draws_;
+  std::vector<std::string> transcript_;
+};
+
+// The moves by family.
+template <class M>
+std::span<const Move<M>> elementwise_moves();
+template <class M>
+std::span<const Move<M>> shaping_moves();
+template <class M>
+std::span<const Move<M>> indexing_moves();
+template <class M>
+std::span<const Move<M>> reduction_moves();
+template <class M>
+std::span<const Move<M>> product_moves();
+template <class M>
+std::span<const Move<M>> creation_moves();
+template <class M>
+std::span<const Move<M>> gradient_moves();
+
+extern template class Drawing<Eager>;
+extern template class Drawing<Lazy>;
+
+}  // namespace tyto::fuzz
+
+/// Puts a family's table into its file for both modes.
+#define TYTO_FUZZ_MOVES(family, ...)                     \
+  template <class M>                                     \
+  std::span<const Move<M>> family() {                    \
+    static constexpr Move<M> list[] = {__VA_ARGS__};     \
+    return list;                                         \
+  }                                                      \
+  template std::span<const Move<Eager>> family<Eager>(); \
+  template std::span<const Move<Lazy>> family<Lazy>();

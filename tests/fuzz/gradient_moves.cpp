@@ -1,0 +1,75 @@
+// Moves that differentiate a few other moves, and those through the user's own functions.
+#include "tests/fuzz/drawing.hpp"
+
+namespace tyto::fuzz {
+
+namespace {
+
+// Some moves from x on, summed: a loss that may or may not depend on x.
+template <class M>
+Tensor<M> journey(Drawing<M>& d, const Tensor<M>& x, std::uint64_t seed, std::int64_t moves) {
+  Drawing<M> inner(seed, {d.any(), x, x}, {d.noise().places, d.noise().seed + 1}, d.depth() + 1);
+  for (std::int64_t i = 0; i < moves; ++i) inner.step();
+  const Tensor<M> last = inner.tensors().back();
+  return sum(is_floating(last.dtype()) ? last : cast(last, DType::f32));
+}
+
+template <class M>
+Tensor<M> slope(Drawing<M>& d) {
+  const Tensor<M> x = d.floating();
+  if (d.depth() >= 2) return x;
+  const std::uint64_t seed = d.dice().seed();
+  const std::int64_t moves = d.dice().between(1, 4);
+  return grad([&](const Tensor<M>& at) { return journey(d, at, seed, moves); })(x);
+}
+
+template <class M>
+Tensor<M> direction(Drawing<M>& d) {
+  const Tensor<M> x = d.floating();
+  if (d.depth() >= 1) return x;
+  const std::uint64_t seed = d.dice().seed();
+  const auto f = [&](const std::vector<Tensor<M>>& at) { return journey(d, at[0], seed, 2); };
+  return jvp(f, std::vector<Tensor<M>>{x}, std::vector<Tensor<M>>{ones_like(x)}).second;
+}
+
+// The slope of the slope of a pooled or resized picture: operators that nothing else records.
+template <class M>
+Tensor<M> curvature(Drawing<M>& d) {
+  const Tensor<M> x = d.shaped({1, 4, 4, 2}, DType::f32);
+  const auto kind = d.dice().below(4);
+  const auto f = [kind](const Tensor<M>& at) {
+    switch (kind) {
+      case 0: return max_pool(at, 2);
+      case 1: return average_pool(at, 2);
+      case 2: return upsample(at, 2);
+      default: return upsample(at, 2, Resampling::bilinear);
+    }
+  };
+  const auto first = grad([&](const Tensor<M>& at) { return sum(square(f(at))); });
+  return grad([&](const Tensor<M>& at) { return sum(square(std::decay_t<decltype(first)>(first)(at))); })(x);
+}
+
+template <class M>
+Tensor<M> own_gradient(Drawing<M>& d) {
+  const auto halved =
+      custom_gradient<Tensor<M>>([](const std::vector<Tensor<M>>& in) { return tanh(in[0]); },
+                                 [](const std::vector<Tensor<M>>& in, const Tensor<M>&, const Tensor<M>& g) {
+                                   return std::vector<Tensor<M>>{g * 0.5 + in[0] * 0.0};
+                                 });
+  const Tensor<M> x = d.floating();
+  if (d.dice().one_in(2)) return halved({x});
+  return grad([&](const Tensor<M>& at) { return sum(halved({at})); })(x);
+}
+
+template <class M>
+Tensor<M> own_function(Drawing<M>& d) {
+  const Tensor<M> x = d.any();
+  return delay<M>(x.shape(), x.dtype(), [](const std::vector<Tensor<Eager>>& in) { return copy(in[0]); }, {x});
+}
+
+}  // namespace
+
+TYTO_FUZZ_MOVES(gradient_moves, {"slope", 8, slope<M>}, {"direction", 2, direction<M>}, {"curvature", 1, curvature<M>},
+                {"own_gradient", 1, own_gradient<M>}, {"own_function", 1, own_function<M>})
+
+}  // namespace tyto::fuzz

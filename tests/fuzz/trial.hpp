@@ -1,0 +1,36 @@
+// One random program, run in every way that must not matter, against eager mode.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tyto::fuzz {
+
+struct Trial {
+  std::uint64_t seed = 1;
+  std::int64_t moves = 20;
+};
+
+/// What was tried, for the record.
+struct TrialCount {
+  std::size_t graphs = 0;
+  std::size_t runs = 0;
+  std::size_t nodes = 0;            ///< recorded
+  std::size_t refused = 0;          ///< moves that the library refused, in both modes alike
+  std::size_t within_rounding = 0;  ///< results that differed from eager mode's, by no more than rounding explains
+  std::vector<std::size_t> operators = {};  ///< times recorded, by OpId
+};
+
+/// A trial as the seed alone gives it: mostly small programs, some of 200 moves.
+Trial trial_of(std::uint64_t seed);
+
+/// What went wrong, or nothing.
+std::optional<std::string> fault_of(const Trial& trial, TrialCount& count);
+
+/// The fewest moves of the same seed that go wrong in some way, and the program they make.
+std::string smallest_fault(const Trial& trial);
+
+}  // namespace tyto::fuzz
