@@ -62,10 +62,18 @@ std::span<const OpDef> random_operators() {
 
 namespace {
 
+// A draw is made in the mode that the caller wrote, even beside a number that has none: recorded, it is drawn anew in
+// each run.
+template <class M>
+Mode mode_of_draw(const Value& beside) {
+  if constexpr (std::is_same_v<M, Lazy>) return Mode::lazy;
+  if constexpr (std::is_same_v<M, Eager>) return Mode::eager;
+  return mode_beside(beside);
+}
+
 // The distributions below are drawn in f64: an f32 draw has but 2^24 values, too few to tell apart many small weights.
-T draw_double(const Value& beside, OpId id, const Shape& shape, double first, double second,
-              const DrawOptions& options) {
-  return draw(mode_beside(beside), id, {shape, DType::f64, 0, first, second}, options.key);
+T draw_double(Mode mode, OpId id, const Shape& shape, double first, double second, const DrawOptions& options) {
+  return draw(mode, id, {shape, DType::f64, 0, first, second}, options.key);
 }
 
 /// Running sums along the last axis, over their total: the last positive weight and all behind it reach one exactly,
@@ -77,25 +85,25 @@ T distribution(const T& weights) {
 }
 
 // Positions of `count` elements among `length`.
-T chosen(const Value& x, std::int64_t length, std::int64_t count, bool replace, const DrawOptions& options) {
+T chosen(Mode mode, std::int64_t length, std::int64_t count, bool replace, const DrawOptions& options) {
   if (replace) {
-    return draw(mode_beside(x), OpId::random_integers,
+    return draw(mode, OpId::random_integers,
                 {{count}, DType::i64, 0, 0, static_cast<double>(std::max<std::int64_t>(length, 1))}, options.key);
   }
-  const Value order = draw(mode_beside(x), OpId::random_permutation, {{length}, DType::i64, 0, 0, 0}, options.key);
+  const Value order = draw(mode, OpId::random_permutation, {{length}, DType::i64, 0, 0, 0}, options.key);
   return part_along(order, 0, 0, count);
 }
 
 // Without putting back: everyone waits an exponential time with its weight as rate, and the first `count` to come are
 // taken, which is the same as drawing them one after the other. Those of weight zero never come.
-T chosen_by_weight(const T& weights, std::int64_t count, bool replace, const DrawOptions& options) {
+T chosen_by_weight(Mode mode, const T& weights, std::int64_t count, bool replace, const DrawOptions& options) {
   const T rates = cast(weights, DType::f64);
   const std::int64_t length = weights.shape()[0];
   if (replace) {
-    const T draws = draw_double(weights, OpId::random_uniform, {count}, 0, 1, options);
+    const T draws = draw_double(mode, OpId::random_uniform, {count}, 0, 1, options);
     return minimum(searchsorted(distribution(rates), draws, true), length - 1);
   }
-  const T times = draw_double(weights, OpId::random_exponential, {length}, 1, 0, options);
+  const T times = draw_double(mode, OpId::random_exponential, {length}, 1, 0, options);
   const T arrivals = where(greater(rates, 0), times / rates, std::numeric_limits<double>::infinity());
   return topk(arrivals, count, 0, false).indices;
 }
@@ -120,14 +128,16 @@ Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace, const std
     throw ValueError(core::text("choice: ", count, " of ", length, " elements cannot be drawn without putting back"));
   }
   if (weights.empty_handle()) {
-    return Value(take(core::AnyTensor(x.value()), core::chosen(x, length, count, replace, options), 0));
+    return Value(
+        take(core::AnyTensor(x.value()), core::chosen(core::mode_of_draw<M>(x), length, count, replace, options), 0));
   }
   if (weights.shape() != Shape{length}) {
     throw ShapeError(core::text("choice: weights of shape ", weights.shape(), " for ", length,
                                 " elements must have shape ", Shape{length}));
   }
-  return Value(take(core::AnyTensor(x.value()),
-                    core::chosen_by_weight(core::AnyTensor(weights.value()), count, replace, options), 0));
+  return Value(take(
+      core::AnyTensor(x.value()),
+      core::chosen_by_weight(core::mode_of_draw<M>(x), core::AnyTensor(weights.value()), count, replace, options), 0));
 }
 
 template <class M>
@@ -142,7 +152,8 @@ Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOpt
   const AnyTensor sums = core::distribution(softmax(cast(AnyTensor(logits.value()), DType::f64), -1));
   Shape shape = logits.shape();
   shape[shape.size() - 1] = count;
-  const AnyTensor draws = core::draw_double(logits, core::OpId::random_uniform, shape, 0, 1, options);
+  const AnyTensor draws =
+      core::draw_double(core::mode_of_draw<M>(logits), core::OpId::random_uniform, shape, 0, 1, options);
   // The class drawn is the number of running sums that the draw has left behind.
   const AnyTensor passed = greater_equal(expand_dims(draws, -1), expand_dims(sums, -2));
   return Value(minimum(sum(passed, -1), classes - 1));
@@ -157,7 +168,7 @@ Tensor<M> dropout_mask(const Tensor<M>& x, double rate, const DrawOptions& optio
   }
   if (rate == 0) return ones_like(x);
   if (rate == 1) return zeros_like(x);
-  const Tensor<M> kept = core::draw(core::mode_beside(x), core::OpId::random_bernoulli,
+  const Tensor<M> kept = core::draw(core::mode_of_draw<M>(x), core::OpId::random_bernoulli,
                                     {x.shape(), x.dtype(), 0, 1 - rate, 0}, options.key);
   return kept * (1 / (1 - rate));
 }
