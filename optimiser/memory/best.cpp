@@ -115,6 +115,12 @@ Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
   const std::int64_t most_work = effort.work > 0 ? std::min(effort.work, most_greedy_work) : most_greedy_work;
   std::int64_t spent = 0;
   const std::int64_t each = work_to_place * static_cast<std::int64_t>(p.neighbour.size() + p.size.size());
+  // What the sweeps have left is often a single block too high, and pushing together is enough.
+  if (best.height > effort.enough) {
+    const std::string how = best.remark + ", squeezed";
+    keep_lower(best, squeeze(p, best), how);
+    spent += 4 * each;
+  }
   for (const Order order : {Order::load_area, Order::breadth, Order::size, Order::degree, Order::area}) {
     if (best.height <= effort.enough || spent > most_work || effort.late()) return best;
     spent += each;
@@ -129,7 +135,7 @@ Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
                  std::string(name(order)) + (fit == Fit::best ? ", best fit" : ", first fit"));
     }
   }
-  std::string how = best.remark + ", squeezed";
+  const std::string how = best.remark + ", squeezed";
   keep_lower(best, squeeze(p, best), how);
   return best;
 }
