@@ -75,6 +75,7 @@ std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step)
   problem.channels = image.back();
   problem.axes = axes_of(attributes_of(step), image);
   problem.count_padding = attributes_of(step).count_padding;
+  if (problem.kind == PoolingKind::maximum) problem.input_pitch = pixel_pitch(step.inputs[0].view);
   const Pooling pooling = prepare_pooling(problem);
   const bool has_input = step.op != OpId::average_pool_gradient;
   const std::size_t gradient = has_input ? 1 : 0;
@@ -91,6 +92,12 @@ std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step)
         pooling.run(arguments);
       },
       pooling.workspace_bytes());
+}
+
+/// Pixels of what a maximum is taken of may lie apart, evenly: beside the channels that it is going to be joined with.
+std::uint64_t maximum_wants_dense(const core::Step& step) {
+  const bool apart = size_of(step.inputs[0].dtype) > 2 && pixel_pitch(step.inputs[0].view) != 0;
+  return apart ? ~std::uint64_t{1} : ~std::uint64_t{0};
 }
 
 std::shared_ptr<const core::Kernel> prepare_pick(const core::Step& step) {
@@ -137,8 +144,8 @@ std::span<const KernelEntry> window_kernels() {
       {OpId::convolution, prepare_convolution_step, all_dense, convolution_writes},
       {OpId::convolution_input_gradient, prepare_convolution_step, all_dense},
       {OpId::convolution_kernel_gradient, prepare_convolution_step, all_dense},
-      {OpId::max_pool, prepare_pooling_step, all_dense},
-      {OpId::max_pool_gradient, prepare_pooling_step, all_dense},
+      {OpId::max_pool, prepare_pooling_step, maximum_wants_dense},
+      {OpId::max_pool_gradient, prepare_pooling_step, maximum_wants_dense},
       {OpId::max_pool_pick, prepare_pick, all_dense},
       {OpId::average_pool, prepare_pooling_step, all_dense},
       {OpId::average_pool_gradient, prepare_pooling_step, all_dense},

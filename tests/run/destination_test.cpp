@@ -44,6 +44,23 @@ TEST_CASE("concat costs no step and no memory beyond its result when its parts a
   }
 }
 
+TEST_CASE("a skip that is pooled and joined later is computed in its place among the joined channels") {
+  const auto skip = [](L x) {
+    const L level = exp(x);
+    return concat<Lazy>({level, upsample(max_pool(level, 2), 2) * 2.0}, 3);
+  };
+  const Cost cost = cost_of(skip, sample({2, 8, 8, 5}));
+  CHECK(cost.steps == 4);  // exp, pooling, resizing, product; nothing is joined
+  check_same_bits(skip, sample({2, 8, 8, 5}));
+  // The way back looks for the maxima in the joined tensor.
+  check_same_bits([&](L x) { return grad([&](L v) { return sum(square(skip(v))); })(x); }, sample({2, 8, 8, 5}));
+  check_same_bits(
+      [](L x) {
+        return concat<Lazy>({exp(x), max_pool(exp(x), 3, {.stride = 1, .padding = same})}, 3);
+      },
+      sample({2, 7, 6, 3}));
+}
+
 TEST_CASE("stack, nested concat and reshaped parts are in place, too") {
   const auto stacked = [](L x) { return stack<Lazy>({exp(x), log(x)}, 1); };
   CHECK(cost_of(stacked, sample({4, 8})).steps == 2);

@@ -30,18 +30,19 @@ bool wins(T value, T so_far) noexcept {
 template <class T>
 class MaximumForward final : public PoolingRoutine {
  public:
-  MaximumForward(const PoolingProblem& problem, const KernelChoice& choice) : plan_(problem, choice) {}
+  MaximumForward(const PoolingProblem& problem, const KernelChoice& choice)
+      : plan_(problem, choice), pitch_(problem.input_pitch != 0 ? problem.input_pitch : problem.channels) {}
 
   void run(const PoolingArguments& arguments) const override {
     const std::int64_t pixels = product_of(plan_.output), channels = plan_.channels;
     run_team(plan_.threads, [&](Team team) {
       const Range mine = share(plan_.batch * pixels, team.member, team.size);
       for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
-        const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * channels;
+        const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * pitch_;
         T* out = static_cast<T*>(arguments.result) + pixel * channels;
         bool first = true;
         plan_.for_each_under(pixel % pixels, [&](std::int64_t under) {
-          const T* from = image + under * channels;
+          const T* from = image + under * pitch_;
           if (first) {
             std::copy_n(from, channels, out);
           } else {
@@ -56,6 +57,7 @@ class MaximumForward final : public PoolingRoutine {
 
  private:
   PoolingPlan plan_;
+  std::int64_t pitch_;  // elements from pixel to pixel of the input
 };
 
 // Windows may overlap, so members take images and blocks of channels, never pixels: no two write to one place, and
@@ -63,7 +65,8 @@ class MaximumForward final : public PoolingRoutine {
 template <class T>
 class MaximumBackward final : public PoolingRoutine {
  public:
-  MaximumBackward(const PoolingProblem& problem, const KernelChoice& choice) : plan_(problem, choice) {
+  MaximumBackward(const PoolingProblem& problem, const KernelChoice& choice)
+      : plan_(problem, choice), pitch_(problem.input_pitch != 0 ? problem.input_pitch : problem.channels) {
     fills_ = std::all_of(plan_.axes.begin(), plan_.axes.end(), [](const WindowAxis& axis) {
       return axis.dilation == 1 && axis.stride == axis.kernel && axis.pad_before == 0 && axis.pad_after == 0 &&
              axis.input % axis.kernel == 0;
@@ -89,7 +92,7 @@ class MaximumBackward final : public PoolingRoutine {
               std::int64_t count) const noexcept {
     const std::int64_t channels = plan_.channels, in_pixels = product_of(plan_.input),
                        out_pixels = product_of(plan_.output);
-    const T* input = static_cast<const T*>(arguments.input) + image * in_pixels * channels + first;
+    const T* input = static_cast<const T*>(arguments.input) + image * in_pixels * pitch_ + first;
     const T* gradient = static_cast<const T*>(arguments.output_gradient) + image * out_pixels * channels + first;
     T* result = static_cast<T*>(arguments.result) + image * in_pixels * channels + first;
     if (!fills_) {
@@ -100,7 +103,7 @@ class MaximumBackward final : public PoolingRoutine {
     for (std::int64_t pixel = 0; pixel < out_pixels; ++pixel) {
       Tap taps = 0;
       plan_.for_each_under(pixel, [&](std::int64_t under) {
-        const T* from = input + under * channels;
+        const T* from = input + under * pitch_;
         if (taps == 0) {
           std::copy_n(from, count, greatest);
           std::fill_n(taken, count, Tap(0));
@@ -128,6 +131,7 @@ class MaximumBackward final : public PoolingRoutine {
   }
 
   PoolingPlan plan_;
+  std::int64_t pitch_;  // elements from pixel to pixel of the input
   bool fills_ = false;  // every input lies under one window: written once, not cleared and added to
 };
 

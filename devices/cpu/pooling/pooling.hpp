@@ -15,7 +15,8 @@ namespace tyto::cpu {
 
 enum class PoolingKind { maximum, average };
 
-/// Dense tensors (batch, axes..., channels). Maxima are taken of every type; averages and gradients of floating ones.
+/// Tensors (batch, axes..., channels), dense but for the pitch of the input. Maxima are taken of every type; averages
+/// and gradients of floating ones.
 ///
 /// A maximum is NaN when any element under the window is; its gradient goes to the first greatest element, or to the
 /// last NaN. A window over padding alone gives the lowest value of the type, or an average of 0.
@@ -26,6 +27,8 @@ struct PoolingProblem {
   std::int64_t batch = 1;
   std::int64_t channels = 1;
   std::vector<WindowAxis> axes;  ///< one to three, outermost first
+  std::int64_t input_pitch = 0;  ///< of maxima but those of halves: elements from pixel to pixel of the input read; 0:
+                                 ///< pixels lie side by side
   bool count_padding = false;    ///< averages divide by all taps of the window, not just those inside the input
 };
 
