@@ -18,8 +18,8 @@ using core::ProductAttributes;
 using core::View;
 
 constexpr double nanoseconds_a_byte = 0.1;  // of copying
-// Fewer rows read the weights at the speed of memory, however they lie.
-constexpr std::int64_t rows_worth_packing = 8;
+// One row reads the weights at the speed of memory, however they lie.
+constexpr std::int64_t rows_worth_packing = 2;
 
 const ProductAttributes& attributes_of(const core::Step& step) { return std::get<ProductAttributes>(*step.attributes); }
 
@@ -170,6 +170,8 @@ std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype
   if (dtype != DType::f32 && dtype != DType::f64) return 0;
   if (element_count(product.left) == 0 || element_count(product.weights) == 0) return 0;
   if (op == OpId::convolution_epilogue) {
+    const bool depthwise = product.window.groups > 1 && product.window.groups == product.left.back();
+    if (depthwise) return 0;
     return static_cast<std::int64_t>(packed_convolution(product, dtype).packed_bytes());
   }
   if (product.weights.size() != 2 || product.left[0] < rows_worth_packing) return 0;

@@ -108,6 +108,7 @@ class CompiledFunction {
       traces_.push_front(make(signature_of(arguments), arguments, function));
       if (traces_.size() > trace_limit) traces_.pop_back();
     }
+    if (traces_.size() > packing_limit) std::next(traces_.begin(), packing_limit)->session->session().release_packed();
     return run(traces_.front(), arguments);
   }
 
@@ -118,6 +119,7 @@ class CompiledFunction {
 
  private:
   static constexpr std::size_t trace_limit = 16;
+  static constexpr std::size_t packing_limit = 2;  // sizes of one program that keep weights packed
 
   static Signature signature_of(std::span<const Value> arguments) {
     Signature signature{{}, &current_device()};

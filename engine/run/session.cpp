@@ -17,14 +17,13 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
     arena_ = plan.device().allocate(plan.arena_bytes());
   }
   if (plan.host_bytes() != 0) host_arena_ = cpu_device().allocate(plan.host_bytes());
-  if (plan.kept_bytes() != 0) kept_ = plan.device().allocate(plan.kept_bytes());
   packed_.resize(plan.packings().size());
   inputs_.resize(plan.graph().inputs().size());
   outputs_.resize(plan.graph().outputs().size());
   addresses_.resize(plan.operands().size());
   for (std::uint32_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
-    if (storage.source == Source::input || storage.source == Source::output) {
+    if (storage.source == Source::input || storage.source == Source::output || storage.source == Source::kept) {
       moving_.push_back(i);
     } else {
       addresses_[i] = address_of_storage(storage);
@@ -67,6 +66,11 @@ void Session::bind(std::uint32_t input, const core::Array& array) {
 
 void Session::release_inputs() { inputs_.assign(inputs_.size(), {}); }
 
+void Session::release_packed() {
+  kept_ = nullptr;
+  for (Packed& each : packed_) each.due = true;
+}
+
 void Session::require(std::uint32_t input) const {
   if (inputs_[input]) return;
   const core::Graph& graph = executable_->graph();
@@ -77,6 +81,7 @@ void Session::require(std::uint32_t input) const {
 void Session::refresh() {
   const Executable& plan = *executable_;
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) require(i);
+  if (plan.kept_bytes() != 0 && kept_ == nullptr) kept_ = plan.device().allocate(plan.kept_bytes());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i] && outputs_[i].buffer.use_count() == 1) continue;
     const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);

@@ -52,6 +52,8 @@ class Session {
   void unbind(std::uint32_t input) { inputs_[input] = {}; }
   /// Lets go of everything bound.
   void release_inputs();
+  /// Lets go of packed weights: the next run packs them anew.
+  void release_packed();
 
  private:
   core::Address address_of_storage(const Storage& storage) const;
@@ -82,7 +84,7 @@ class Session {
   std::vector<core::Array> outputs_;
   std::vector<core::Address> addresses_;           // of operands, step after step
   std::vector<core::Address> workspaces_;          // of steps
-  std::vector<std::uint32_t> moving_;              // operands whose storage is an input or an output
+  std::vector<std::uint32_t> moving_;              // operands whose storage may lie elsewhere in each run
   std::vector<std::vector<std::uint32_t>> dying_;  // planned storages that each step is the last to use; poison only
   std::size_t unplanned_ = 0;
   std::map<std::string, std::size_t> unplanned_by_node_;

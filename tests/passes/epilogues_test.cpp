@@ -90,6 +90,16 @@ TEST_CASE("a bias of one number a channel is added by the product") {
   CHECK(count(graph, OpId::add) == 0);
 }
 
+TEST_CASE("stacks of products have epilogues, too") {
+  const core::Graph graph = expect("residual", true, [](Sketch& s) {
+    const Port y = s.add(OpId::matmul, {s.input({2, 3, 4, 5}), s.input({2, 3, 5, 6})});
+    const Port sum = s.add(OpId::add, {s.add(OpId::add, {y, s.input({6})}), s.input({2, 3, 4, 6})});
+    return s.add(OpId::relu, {sum});
+  });
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).bias);
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).relu);
+}
+
 TEST_CASE("what is added otherwise is no bias") {
   const auto added = [](const Shape& shape) {
     return [shape](Sketch& s) { return s.add(OpId::add, {product(s), s.input(shape)}); };

@@ -98,12 +98,20 @@ MatmulProblem simplified(MatmulProblem problem) {
   return problem;
 }
 
+// With few rows oneDNN packs what it reads once; our tile reads it where it lies.
+bool is_flat(const MatmulProblem& problem) {
+  constexpr std::int64_t few = 12;
+  return problem.dtype == DType::f32 && !problem.packed_b && problem.m > 1 && problem.m <= few &&
+         problem.b.column_stride == 1;
+}
+
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
   if (choice.implementation != Implementation::onednn) {
     auto routine = prepare_dot_matmul(problem, choice);
     if (routine != nullptr) return routine;
   }
-  if (choice.implementation != Implementation::own) {
+  const bool own = choice.implementation == Implementation::automatic && is_flat(problem);
+  if (choice.implementation != Implementation::own && !own) {
     auto routine = prepare_onednn_matmul(problem, choice);
     if (routine != nullptr) return routine;
     if (choice.implementation == Implementation::onednn) {

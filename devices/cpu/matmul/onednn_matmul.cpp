@@ -27,9 +27,7 @@ bool plain(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns, 
 
 bool takes(const MatmulProblem& p, const KernelChoice& choice) {
   const bool type = p.dtype == DType::f32 || (p.dtype == DType::bf16 && has_bf16_products());
-  // Its ReLU loses NaN, and ours runs over f32.
-  const bool relu = !p.relu || p.drops_nan || p.dtype == DType::f32;
-  return type && relu && !choice.instructions.has_value() && p.m > 0 && p.n > 0 && p.k > 0 && batch_count(p) > 0 &&
+  return type && !choice.instructions.has_value() && p.m > 0 && p.n > 0 && p.k > 0 && batch_count(p) > 0 &&
          p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) && plain(p.b, p.k, p.n, false) &&
          plain(p.c, p.m, p.n, true);
 }
@@ -135,15 +133,28 @@ class OnednnMatmul final : public MatmulRoutine {
   void take_relu(const MatmulArguments& arguments) const {
     run_team(threads_, [&](Team team) {
       const Range mine = share(batch_count(problem_) * problem_.m, team.member, team.size);
-      ChannelArguments<float> t;
-      t.channels = problem_.n;
-      t.accumulate = t.relu = true;
       for (std::int64_t row = mine.begin; row < mine.end; ++row) {
         const BatchOffsets offsets = batch_offsets(problem_, row / problem_.m);
-        t.out = static_cast<float*>(arguments.c) + offsets.c + row % problem_.m * problem_.c.row_stride;
-        tiles<float>(instruction_set()).channels(t);
+        const std::int64_t first = offsets.c + row % problem_.m * problem_.c.row_stride;
+        if (problem_.dtype == DType::bf16) {
+          relu_of_bf16(static_cast<std::uint16_t*>(arguments.c) + first);
+        } else {
+          ChannelArguments<float> t;
+          t.channels = problem_.n;
+          t.out = static_cast<float*>(arguments.c) + first;
+          t.accumulate = t.relu = true;
+          tiles<float>(instruction_set()).channels(t);
+        }
       }
     });
+  }
+
+  void relu_of_bf16(std::uint16_t* row) const noexcept {
+    // The sign bit alone is zero, beyond the bits of -infinity lie those of NaN.
+    constexpr std::uint16_t minus_zero = 0x8000, minus_infinity = 0xff80;
+    for (std::int64_t i = 0; i < problem_.n; ++i) {
+      if (row[i] >= minus_zero && row[i] <= minus_infinity) row[i] = 0;
+    }
   }
 
   MatmulProblem problem_;

@@ -265,6 +265,34 @@ TEST_CASE("not-a-number runs through a product and its relu") {
   }
 }
 
+TEST_CASE("the ReLU of a bf16 product keeps NaN and makes 0 of what is below") {
+  for (const Path& path : all_paths(1)) {
+    CAPTURE(path.name);
+    MatmulProblem problem = dense_matmul(DType::bf16, 2, 4, 1);
+    problem.relu = problem.bias = true;
+    const float infinity = std::numeric_limits<float>::infinity();
+    const BFloat16 a[2] = {BFloat16(1.0f), BFloat16(-1.0f)},
+                   b[4] = {BFloat16(2.0f), BFloat16(infinity), BFloat16(std::nanf("")), BFloat16(-3.0f)},
+                   bias[4] = {BFloat16(0.5f), BFloat16(0.0f), BFloat16(0.0f), BFloat16(0.25f)};
+    try {
+      const Matmul matmul = prepare_matmul(problem, path.choice);
+      Fenced<BFloat16> c(8);
+      Bytes workspace(matmul.workspace_bytes());
+      matmul.run({a, b, c.data(), bias, workspace.data()});
+      CHECK(as_double(c[0]) == 2.5);
+      CHECK(as_double(c[1]) == static_cast<double>(infinity));
+      CHECK(std::isnan(as_double(c[2])));
+      CHECK(as_double(c[3]) == 0);
+      CHECK(as_double(c[4]) == 0);
+      CHECK(as_double(c[5]) == 0);
+      CHECK(std::isnan(as_double(c[6])));
+      CHECK(as_double(c[7]) == 3.25);
+    } catch (const DeviceError&) {
+      REQUIRE(path.name == "onednn");  // where the processor does not multiply bf16
+    }
+  }
+}
+
 TEST_CASE("malformed products are refused with what was wrong") {
   CHECK_THROWS_WITH_AS(prepare_matmul(dense_matmul(DType::f32, -1, 2, 3)),
                        "matmul: extents must not be negative, got m=-1 n=2 k=3", ValueError);
