@@ -15,7 +15,7 @@ std::span<const Pass> pass_table() {
       {"reductions", "Avoids, shortens and joins reductions.", simplify_reductions},
       {"scaling", "Moves the factors of frozen normalisations into constant weights.", fold_scaling},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
-      {"fma", "Makes one multiply-add of a product and a sum.", contract_products},
+      {"fma", "Makes one multiply-add of a product and a sum.", contract_products, false},
       {"epilogues", "Adds bias and residual and takes ReLU where products store their sums.", nullptr, true,
        absorb_epilogues},
       {"packing", "Lays weights that stay out as their kernel reads them.", nullptr, true, pack_weights},
