@@ -90,6 +90,13 @@ std::vector<std::ptrdiff_t> skips_of(const core::Step& step) {
   return skips;
 }
 
+template <class Routine>
+void check_packed(const Routine& routine, const ProductAttributes& product) {
+  if (static_cast<std::int64_t>(routine.packed_bytes()) == product.bytes) return;
+  throw DeviceError("cpu: pack_weights: the kernel reads " + std::to_string(routine.packed_bytes()) +
+                    " bytes of packed weights, not " + std::to_string(product.bytes));
+}
+
 // The residual is added to what the result holds: it is copied there first unless it lies there.
 std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& step) {
   const ProductAttributes& product = attributes_of(step);
@@ -97,6 +104,7 @@ std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& st
   const DType dtype = step.outputs[0].dtype;
   const View b = product.packed ? View::dense(product.weights) : step.inputs[1].view;
   const Matmul matmul = prepare_matmul(matmul_problem(product, dtype, step.inputs[0].view, b, c));
+  if (product.packed) check_packed(matmul, product);
   const std::size_t bytes = static_cast<std::size_t>(c.count()) * size_of(dtype);
   return make_kernel(
       [matmul, bytes, skips = skips_of(step), bias = product.bias, residual = product.residual](
@@ -118,6 +126,7 @@ std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Ste
   const Shape& kernel = product.packed ? product.weights : step.inputs[1].view.shape;
   const Convolution convolution = prepare_convolution(convolution_problem(
       product, step.outputs[0].dtype, step.inputs[0].view.shape, kernel, pixel_pitch(step.outputs[0].view)));
+  if (product.packed) check_packed(convolution, product);
   return make_kernel(
       [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), bias = product.bias,
        residual = product.residual](std::span<const core::Address> in, std::span<const core::Address> out,
@@ -136,11 +145,7 @@ std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Ste
 
 template <class Routine>
 std::shared_ptr<const core::Kernel> packing_by(const Routine& routine, const core::Step& step) {
-  const std::int64_t bytes = attributes_of(step).bytes;
-  if (static_cast<std::int64_t>(routine.packed_bytes()) != bytes) {
-    throw DeviceError("cpu: pack_weights: the kernel reads " + std::to_string(routine.packed_bytes()) +
-                      " bytes of packed weights, not " + std::to_string(bytes));
-  }
+  check_packed(routine, attributes_of(step));
   return make_kernel([routine, skip = skipped(step.inputs[0])](std::span<const core::Address> in,
                                                                std::span<const core::Address> out, core::Address) {
     routine.pack(in[0].pointer() + skip, out[0].pointer());

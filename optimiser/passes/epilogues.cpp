@@ -52,10 +52,13 @@ bool device_takes(const Match& m, Index product) {
   return m.context.options.supports(with_epilogue(m.draft.node(product).op), operands, {&result, 1});
 }
 
-// Sums and ReLU of integers are exact wherever they are taken, but there is nothing to gain.
-const Condition taken{"floating, of the product's shape, on a device that has it", [](const Match& m) {
+// Sums and ReLU of integers are exact wherever they are taken, but there is nothing to gain. Packed weights are laid
+// out for the epilogue that the product had.
+const Condition taken{"floating, of the product's shape, on a device that has it, weights not packed",
+                      [](const Match& m) {
                         const Port product = m.draft.node(m.node(1)).first_result;
-                        return m.is_floating() && m.draft.shape(product) == m.shape() && device_takes(m, product_in(m));
+                        return m.is_floating() && m.draft.shape(product) == m.shape() &&
+                               !epilogue_of(m.draft, product_in(m)).packed && device_takes(m, product_in(m));
                       }};
 const Condition bare{"the product has no epilogue yet", [](const Match& m) {
                        const ProductAttributes epilogue = epilogue_of(m.draft, product_in(m));

@@ -233,4 +233,18 @@ TEST_CASE("weights are packed where the device asks for it, and constants among 
   CHECK(packed({4, 3}, true) == 1);
   CHECK(packed({2, 3}, true) == 0);   // too few rows
   CHECK(packed({4, 3}, false) == 0);  // an argument is another in each run
+
+  // Packed for the epilogue that it had, a product takes in no more.
+  Sketch s;
+  const Port w = s.constant({1, 2, 3, 4, 5, 6}, {3, 2});
+  const core::Graph first = optimiser::optimise(s.graph({s.add(OpId::matmul, {s.input({4, 3}), w})}), options);
+  REQUIRE(count(first, OpId::matmul_epilogue) == 1);
+  core::GraphData data = core::Graph(first).take();
+  data.types.push_back(data.types[data.outputs[0]]);
+  data.producers.push_back(static_cast<std::uint32_t>(data.nodes.size()));
+  data.edges.push_back(data.outputs[0]);
+  data.nodes.push_back({OpId::relu, nullptr, static_cast<std::uint32_t>(data.edges.size() - 1), 1,
+                        static_cast<Port>(data.types.size() - 1), 1, nullptr});
+  data.outputs[0] = data.nodes.back().first_result;
+  CHECK(count(optimised(core::Graph(std::move(data)), "epilogues"), OpId::relu) == 1);
 }

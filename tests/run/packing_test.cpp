@@ -109,3 +109,26 @@ TEST_CASE("a function of many shapes keeps its weights packed for two of them, a
   CHECK(product.report().kept_bytes >= weights);
   CHECK(run::cpu_device().allocated() < after_two + weights);
 }
+
+TEST_CASE("a graph run in parts reads weights that were assigned in between") {
+  const Lazily w = Lazily::variable(Lazily::ones({16, 16}));
+  const Lazily x = Lazily::placeholder({4, 16}), y = Lazily::placeholder({4, 16});
+  const Lazily left = matmul(x, w), right = matmul(y, w);
+  Graph graph{{.inputs = {x, y}, .outputs = {left, right}}};
+  const auto both = [&] {
+    graph.run();
+    return std::pair(graph[left].to_vector<float>()[0], graph[right].to_vector<float>()[0]);
+  };
+  graph.set(x, Lazily::full({4, 16}, 1.0));
+  graph.set(y, Lazily::full({4, 16}, 2.0));
+  CHECK(both() == std::pair(16.0F, 32.0F));
+  graph.set(y, Lazily::full({4, 16}, 3.0));
+  CHECK(both() == std::pair(16.0F, 48.0F));
+  assign(w, Lazily::full({16, 16}, 0.5));
+  CHECK(both() == std::pair(8.0F, 24.0F));
+  graph.set(x, Lazily::full({4, 16}, 4.0));
+  CHECK(both() == std::pair(32.0F, 24.0F));
+  assign(w, Lazily::full({16, 16}, 0.25));
+  graph.set(x, Lazily::full({4, 16}, 8.0));
+  CHECK(both() == std::pair(32.0F, 12.0F));
+}
