@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string>
 
 #include "optimiser/recompute/rewrite.hpp"
 #include "optimiser/schedule/orders.hpp"
@@ -20,12 +21,12 @@ using schedule::Task;
 
 namespace {
 
-/// One graph with its best order, and what is alive across the worst step.
+/// One graph in one order, and what is alive across the worst step.
 class Round {
  public:
-  explicit Round(const core::Graph& graph)
+  Round(const core::Graph& graph, const std::string& order)
       : graph_(graph), storages_(graph), problem_(schedule::make_problem(graph, storages_)) {
-    order_ = choose_order(problem_, {.worth_changing = 0}).order;
+    order_ = choose_order(problem_, {.strategy = order, .worth_changing = 0}).order;
     const schedule::Footprint worst = footprint(problem_, order_);
     peak_ = worst.peak;
     boundary_ = worst.at;
@@ -37,7 +38,7 @@ class Round {
   std::int64_t peak() const { return peak_; }
   std::size_t idle() const { return idle_.size(); }
 
-  /// The graph in its best order.
+  /// The graph in this order.
   core::Graph ordered() const { return rewrite(graph_, storages_, problem_, order_, everything_kept()); }
 
   /// What values to keep at the ends of segments that make about `bytes` idle bytes each; none when 0.
@@ -180,31 +181,41 @@ Candidate measured(core::Graph graph) {
   return candidate;
 }
 
-/// The cheapest rewriting of one round that fits, or the one with the lowest peak.
-Candidate one_round(const Round& round, std::int64_t limit) {
-  std::optional<Candidate> best;
-  const auto consider = [&](Candidate candidate) {
-    const bool fits = candidate.peak <= limit;
-    const bool best_fits = best && best->peak <= limit;
-    const bool better = !best || (fits != best_fits ? fits
-                                  : fits            ? candidate.cost < best->cost
-                                                    : candidate.peak < best->peak);
-    if (better) best = std::move(candidate);
-    return fits;
-  };
+/// Takes the candidate if it is the cheapest that fits, or, while none does, the one with the lowest peak. Returns
+/// whether it fits.
+bool consider(std::optional<Candidate>& best, Candidate candidate, std::int64_t limit) {
+  const bool fits = candidate.peak <= limit;
+  const bool best_fits = best && best->peak <= limit;
+  const bool better = !best || (fits != best_fits ? fits
+                                : fits            ? candidate.cost < best->cost
+                                                  : candidate.peak < best->peak);
+  if (better) best = std::move(candidate);
+  return fits;
+}
+
+void one_round(const Round& round, std::int64_t limit, std::optional<Candidate>& best) {
   const std::int64_t idle = round.idle_bytes();
   for (const std::int64_t segments : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48}) {
     const std::vector<bool> ends = round.ends_of_segments(segments == 1 ? 0 : idle / segments);
     // The more values are kept beside the ends, the cheaper, as long as they fit.
-    if (!consider(measured(round.with_kept(ends, 0)))) continue;
+    if (!consider(best, measured(round.with_kept(ends, 0)), limit)) continue;
     std::size_t fits = 0;
     std::size_t too_many = round.idle() + 1;
     while (too_many - fits > 1) {
       const std::size_t middle = fits + (too_many - fits) / 2;
-      (consider(measured(round.with_kept(ends, middle))) ? fits : too_many) = middle;
+      (consider(best, measured(round.with_kept(ends, middle)), limit) ? fits : too_many) = middle;
     }
   }
-  return std::move(*best);
+}
+
+/// The cheapest rewriting that fits, or the one with the lowest peak. The lowest order has often moved work of the way
+/// forwards behind the worst step, and then much is made twice; a plain one has not.
+core::Graph rewritten(const core::Graph& graph, const Round& lowest, std::int64_t limit) {
+  std::optional<Candidate> best;
+  one_round(lowest, limit, best);
+  const Round plain(graph, "prompt_depth_first");
+  if (plain.idle() != 0) one_round(plain, limit, best);
+  return std::move(best->graph);
 }
 
 }  // namespace
@@ -214,13 +225,13 @@ Fitted fit(const core::Graph& graph, std::int64_t limit) {
   Fitted out;
   core::Graph current = graph;
   for (int i = 0; i <= rounds; ++i) {
-    const Round round(current);
+    const Round round(current, "best");
     const bool lower = i == 0 || round.peak() < out.peak;
     if (!lower) break;
     core::Graph ordered = round.ordered();
     out.peak = round.peak();
     out.fits = out.peak <= limit;
-    if (!out.fits && i < rounds && round.idle() != 0) current = one_round(round, limit).graph;
+    if (!out.fits && i < rounds && round.idle() != 0) current = rewritten(current, round, limit);
     out.graph = std::move(ordered);
     if (out.fits || i == rounds || round.idle() == 0) break;
   }

@@ -120,11 +120,13 @@ class Greedy {
 
  private:
   // What is small beside one of its inputs (a sum of it, a mean) counts as nothing: it must not keep the input waiting
-  // for its last reader.
+  // for its last reader. Nor must a number that is made of nothing keep the updates waiting that scale by it.
   bool is_small(Task task) const {
     constexpr std::int64_t small = 16;
+    constexpr std::int64_t number = 64;
     std::int64_t bytes = 0;
     for (const std::uint32_t storage : problem_.makes[task]) bytes += bytes_kept(storage);
+    if (problem_.before[task].empty() && problem_.reads[task].empty() && bytes <= number) return true;
     return std::ranges::any_of(problem_.reads[task],
                                [&](std::uint32_t storage) { return bytes * small <= problem_.bytes[storage]; });
   }

@@ -1,6 +1,7 @@
 // Orders of whole networks, at sizes that take no time.
 #include <doctest/doctest.h>
 
+#include "optimiser/passes/optimise.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "tests/schedule/networks/networks.hpp"
 
@@ -47,4 +48,16 @@ TEST_CASE("networks get orders that are valid, no worse than depth first, and pl
     CHECK(check_memory_plan(blocks, plan).empty());
     CHECK(static_cast<double>(plan.height) <= 1.001 * static_cast<double>(chosen.peak));
   }
+}
+
+TEST_CASE("updates run as soon as their gradients exist, though they scale by a number that the graph makes") {
+  // Eight products of one row with weights of 256 KiB: a gradient is as large as its weight, all else is small.
+  constexpr std::int64_t width = 256;
+  constexpr std::int64_t weight = width * width * 4;
+  testing::Recording recording(true);
+  testing::T y = recording.input({1, width});
+  for (int layer = 0; layer < 8; ++layer) y = tanh(matmul(y, recording.weight({width, width})));
+  const core::Graph graph = optimiser::optimise(recording.training_step(mean(square(y))));
+  const schedule::Problem problem = schedule::make_problem(graph, Storages(graph));
+  CHECK(choose_order(problem, {.strategy = "prompt_depth_first"}).peak < 2 * weight);
 }
