@@ -1,4 +1,5 @@
-// Transposes: two that undo each other meet through the element-wise operators between them and go.
+// Transposes: two that undo each other meet through the element-wise operators between them and go. What else is read
+// of those operators is a view of what they give now, so that nothing is computed twice.
 //
 // Products need no help: they read transposed operands by their strides, so a transpose before one is a view and costs
 // nothing.
@@ -17,8 +18,9 @@ using core::Port;
 using core::Traits;
 using Index = Draft::Index;
 
-// Operators that a transpose is looked through, one behind the other.
+// Operators that a transpose is looked through, one behind the other, and in all.
 constexpr int longest_path = 16;
+constexpr int most_visits = 64;
 
 class Mover {
  public:
@@ -27,7 +29,7 @@ class Mover {
   }
 
   /// Whether `port` permuted can be had without permuting anything of full size: it is another such permuted tensor,
-  /// or computed element by element from such, for nobody else.
+  /// or computed element by element from such.
   bool undoes(Port port, int depth = 0) {
     const Index producer = draft_.producer(port);
     if (draft_.node(producer).op == OpId::transpose) {
@@ -37,7 +39,7 @@ class Mover {
       }
       return true;
     }
-    if (depth == longest_path || !passes_through(producer) || draft_.readers(port) != 1) return false;
+    if (depth == longest_path || ++visits_ > most_visits || !passes_through(producer)) return false;
     bool some = false;
     for (const Port operand : draft_.inputs(producer)) {
       if (!is_full(operand)) continue;
@@ -53,7 +55,17 @@ class Mover {
     if (!is_full(port)) return permuted_small(port);
     std::vector<Port> operands(draft_.inputs(producer).begin(), draft_.inputs(producer).end());
     for (Port& operand : operands) operand = permuted(operand);
-    return draft_.add(match_.root, draft_.node(producer).op, draft_.node(producer).attributes, operands);
+    const auto attributes = draft_.node(producer).attributes;
+    const Port moved = draft_.add(match_.root, draft_.node(producer).op, attributes, operands);
+    // Its only reader is on the way to the root, which is replaced; others look at what it is from now on.
+    if (draft_.readers(port) > 1) {
+      IntList back(order_.size(), 0);
+      for (std::size_t i = 0; i < order_.size(); ++i) {
+        back[static_cast<std::size_t>(order_[i])] = static_cast<std::int64_t>(i);
+      }
+      draft_.replace(port, draft_.add(match_.root, OpId::transpose, ListAttributes{back}, {moved}));
+    }
+    return moved;
   }
 
  private:
@@ -78,6 +90,7 @@ class Mover {
   Match& match_;
   Draft& draft_;
   IntList order_;
+  int visits_ = 0;
 };
 
 const Condition undone_above{"every full-size operand above is transposed the other way", [](const Match& m) {
