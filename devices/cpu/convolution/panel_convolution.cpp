@@ -106,13 +106,13 @@ class PanelConvolution final : public ConvolutionRoutine {
                            first_out = group * target_channels_ / g_.groups;
         Finish<T> finish;
         if (problem_.bias) finish.bias = static_cast<const T*>(arguments.bias) + first_out;
-        // Where the residual lies in the result, partial sums would overwrite it: they are added to it.
-        finish.accumulate = problem_.residual && arguments.residual == arguments.result;
-        if (problem_.residual && !finish.accumulate) {
-          finish.residual = static_cast<const T*>(arguments.residual) + first_out;
-        }
         finish.relu = problem_.relu;
         for (const Phase<T>& phase : phases_) {
+          // In the residual's place several partial sums would overwrite it: they are added to it.
+          finish.accumulate =
+              problem_.residual && arguments.residual == arguments.result && phase.product.blocks.size() > 1;
+          finish.residual =
+              problem_.residual && !finish.accumulate ? static_cast<const T*>(arguments.residual) + first_out : nullptr;
           const auto tables =
               RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + member * tables_stride_), phase.product);
           const PanelSource<T> dense = source_of(phase, kernel, group);

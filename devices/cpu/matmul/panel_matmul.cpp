@@ -123,8 +123,10 @@ class PanelMatmul final : public MatmulRoutine {
 
     T* target = scattered_ ? at<T>(arguments.workspace, dense_ + slot * dense_stride_) : c;
     const std::int64_t target_pitch = scattered_ ? problem_.n : problem_.c.row_stride;
-    const Finish<T> finish{problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr, nullptr,
-                           problem_.accumulate && !scattered_, problem_.relu && !scattered_};
+    // What c holds is added last where it is not in the way of partial sums.
+    const bool adds = problem_.accumulate && !scattered_, at_once = product_.blocks.size() == 1;
+    const Finish<T> finish{problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
+                           adds && at_once ? target : nullptr, adds && !at_once, problem_.relu && !scattered_};
     const auto tables =
         RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + own_slot * tables_stride_), product_);
     const MemberShare mine = member_share(product_, team);

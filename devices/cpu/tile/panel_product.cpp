@@ -192,8 +192,9 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
         t.b_step = right.in_place_pitch;
       }
       t.c = c + first_column;
-      t.bias = is_first && finish.bias != nullptr ? finish.bias + first_column : nullptr;
       t.accumulate = !is_first || finish.accumulate;
+      // When all products are summed, as an operator of its own would add it.
+      t.bias = is_last && finish.bias != nullptr ? finish.bias + first_column : nullptr;
       t.residual = is_last && finish.residual != nullptr ? finish.residual + first_column : nullptr;
       t.relu = is_last && finish.relu;
       const std::int64_t vectors = pitch / layout.lanes;

@@ -28,9 +28,9 @@ struct TileArguments {
   T* c = nullptr;
   const std::int64_t* c_offsets = nullptr;  ///< where each row of the tile starts in c
   int columns = 0;                          ///< columns stored; at most vectors * lanes
-  const T* bias = nullptr;                  ///< `columns` values added to each row
-  const T* residual = nullptr;              ///< laid out like c, added to it
-  bool accumulate = false;                  ///< add to what c holds
+  bool accumulate = false;                  ///< first: add to what c holds
+  const T* bias = nullptr;                  ///< then `columns` values added to each row
+  const T* residual = nullptr;              ///< then this, laid out like c; it may be c
   bool relu = false;                        ///< last: max(value, 0), NaN kept
 };
 

@@ -222,6 +222,31 @@ TEST_CASE("our own f32 product gives the same bits for any number of threads") {
   }
 }
 
+TEST_CASE("our own products end with the bits that adding and ReLU by themselves would give") {
+  for (const std::int64_t k : {40, 3000}) {  // in one part, and in several
+    const std::int64_t m = 21, n = 75;
+    Draw draw(5);
+    Fenced<float> a(m * k), b(k * n), bias(n), plain(m * n), ended(m * n);
+    for (Fenced<float>* tensor : {&a, &b, &bias}) tensor->draw(draw);
+    for (const Path& path : all_paths(2)) {
+      if (!path.name.starts_with("own")) continue;
+      CAPTURE(path.name);
+      MatmulProblem problem = dense_matmul(DType::f32, m, n, k);
+      const auto run = [&](Fenced<float>& c) {
+        const Matmul matmul = prepare_matmul(problem, path.choice);
+        Bytes workspace(matmul.workspace_bytes());
+        matmul.run({a.data(), b.data(), c.data(), bias.data(), workspace.data()});
+      };
+      run(plain);
+      problem.bias = problem.relu = true;
+      run(ended);
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < m * n; ++i) wrong += ended[i] != std::max(plain[i] + bias[i % n], 0.0F);
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("one prepared product serves several threads at once, each with a workspace of its own") {
   constexpr std::int64_t m = 13, n = 40, k = 30;
   constexpr int callers = 6;
