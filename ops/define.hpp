@@ -52,6 +52,9 @@ void require(std::string_view function, const Value& first, const Rest&... rest)
 /// An operand as it is now: resolved. Throws GraphError naming `op` when it is an empty tensor.
 const Value& given(std::string_view op, const Value& operand);
 
+/// The length a + b. Throws ShapeError naming `op` where it is too large.
+std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b);
+
 /// The mode in which a tensor made to go along with `value` is to be made.
 Mode mode_beside(const Value& value);
 
@@ -80,7 +83,10 @@ std::span<const OpDef> random_operators();
 std::span<const OpDef> view_operators();
 std::span<const OpDef> reduce_operators();
 std::span<const OpDef> scan_operators();
-std::span<const OpDef> move_operators();
+std::span<const OpDef> join_operators();
+std::span<const OpDef> repeat_operators();
+std::span<const OpDef> pad_operators();
+std::span<const OpDef> triangle_operators();
 std::span<const OpDef> index_operators();
 std::span<const OpDef> sort_operators();
 std::span<const OpDef> matmul_operators();

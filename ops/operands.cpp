@@ -1,0 +1,30 @@
+// What every operator asks of its operands: that they are there, as they are now, and parts of them.
+#include "ops/define.hpp"
+
+namespace tyto::core {
+
+void require(std::string_view function, const Value& operand) {
+  if (!operand) throw GraphError(text(function, ": an operand is an empty tensor"));
+}
+
+const Value& given(std::string_view op, const Value& operand) {
+  require(op, operand);
+  return resolve(operand);
+}
+
+Mode mode_beside(const Value& value) { return mode_of({&resolve(value), 1}); }
+
+Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int64_t count) {
+  SliceAttributes part{IntList(x.shape().size(), 0), x.shape(), IntList(x.shape().size(), 1)};
+  part.start[axis] = count == 0 ? 0 : start;
+  part.count[axis] = count;
+  return emit(OpId::slice, part, {x});
+}
+
+std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) throw ShapeError(text(op, ": a length of ", a, " + ", b, " is too large"));
+  return sum;
+}
+
+}  // namespace tyto::core
