@@ -60,7 +60,7 @@ std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& s
 }
 
 /// Pixels of a result may lie apart, evenly.
-bool convolution_writes(const core::Step& step) {
+bool pixels_apart(const core::Step& step) {
   return size_of(step.outputs[0].dtype) > 2 && pixel_pitch(step.outputs[0].view) != 0;
 }
 
@@ -76,18 +76,20 @@ std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step)
   problem.axes = axes_of(attributes_of(step), image);
   problem.count_padding = attributes_of(step).count_padding;
   if (problem.kind == PoolingKind::maximum) problem.input_pitch = pixel_pitch(step.inputs[0].view);
+  if (!problem.backward) problem.result_pitch = pixel_pitch(step.outputs[0].view);
   const Pooling pooling = prepare_pooling(problem);
   const bool has_input = step.op != OpId::average_pool_gradient;
   const std::size_t gradient = has_input ? 1 : 0;
   const std::ptrdiff_t first = skipped(step.inputs[0]);
   const std::ptrdiff_t last = skipped(step.inputs.back());
+  const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_kernel(
-      [pooling, backward = problem.backward, has_input, gradient, first, last](
+      [pooling, backward = problem.backward, has_input, gradient, first, last, result](
           std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
         PoolingArguments arguments;
         if (has_input) arguments.input = in[0].pointer() + first;
         if (backward) arguments.output_gradient = in[gradient].pointer() + last;
-        arguments.result = out[0].pointer();
+        arguments.result = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
         pooling.run(arguments);
       },
@@ -141,13 +143,13 @@ std::shared_ptr<const core::Kernel> prepare_upsampling_step(const core::Step& st
 
 std::span<const KernelEntry> window_kernels() {
   static constexpr KernelEntry entries[] = {
-      {OpId::convolution, prepare_convolution_step, all_dense, convolution_writes},
+      {OpId::convolution, prepare_convolution_step, all_dense, pixels_apart},
       {OpId::convolution_input_gradient, prepare_convolution_step, all_dense},
       {OpId::convolution_kernel_gradient, prepare_convolution_step, all_dense},
-      {OpId::max_pool, prepare_pooling_step, maximum_wants_dense},
+      {OpId::max_pool, prepare_pooling_step, maximum_wants_dense, pixels_apart},
       {OpId::max_pool_gradient, prepare_pooling_step, maximum_wants_dense},
       {OpId::max_pool_pick, prepare_pick, all_dense},
-      {OpId::average_pool, prepare_pooling_step, all_dense},
+      {OpId::average_pool, prepare_pooling_step, all_dense, pixels_apart},
       {OpId::average_pool_gradient, prepare_pooling_step, all_dense},
       {OpId::upsample_nearest, prepare_upsampling_step, all_dense},
       {OpId::upsample_nearest_gradient, prepare_upsampling_step, all_dense},

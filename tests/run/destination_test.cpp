@@ -152,6 +152,24 @@ TEST_CASE("matrix products and convolutions write into their part") {
       sample({2, 8, 8, 4}));
 }
 
+TEST_CASE("pooling writes into its part, as the first features of a dense block do") {
+  for (const bool averages : {false, true}) {
+    const auto block = [averages](L x) {
+      const L first = averages ? average_pool(x, 2) : max_pool(x, 2);
+      const L grown = conv2d(first, L::constant(sample({3, 3, 4, 3})), {.padding = same});
+      return concat<Lazy>({first, grown}, 3);
+    };
+    // The convolution reads its input densely: it is copied once, but not into the whole.
+    check_same_bits(block, sample({2, 8, 8, 4}));
+    const auto apart = [averages](L x) {
+      const L pooled = averages ? average_pool(x, 2) : max_pool(x, 2);
+      return concat<Lazy>({pooled, exp(pooled)}, 3);
+    };
+    CHECK(cost_of(apart, sample({2, 8, 8, 4})).steps == 2);
+    check_same_bits(apart, sample({2, 8, 8, 4}));
+  }
+}
+
 TEST_CASE("padding with a constant writes only the margins") {
   const auto padded = [](L x) { return pad(exp(x), {1, 0}, {2, 3}); };
   CHECK(cost_of(padded, sample({5, 6})).steps == 2);

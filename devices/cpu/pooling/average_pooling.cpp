@@ -15,6 +15,7 @@ class AveragePooling final : public PoolingRoutine {
       : plan_(problem, choice),
         backward_(problem.backward),
         count_padding_(problem.count_padding),
+        pitch_(problem.result_pitch != 0 ? problem.result_pitch : problem.channels),
         of_input_(meetings_of(plan_.axes, Meetings::of_input)) {}
 
   void run(const PoolingArguments& arguments) const override {
@@ -39,7 +40,7 @@ class AveragePooling final : public PoolingRoutine {
     const Range mine = share(plan_.batch * pixels, team.member, team.size);
     for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
       const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * channels;
-      T* out = static_cast<T*>(arguments.result) + pixel * channels;
+      T* out = static_cast<T*>(arguments.result) + pixel * pitch_;
       std::fill_n(out, channels, T(0));
       plan_.for_each_under(pixel % pixels, [&](std::int64_t under) {
         const T* from = image + under * channels;
@@ -76,6 +77,7 @@ class AveragePooling final : public PoolingRoutine {
 
   PoolingPlan plan_;
   bool backward_, count_padding_;
+  std::int64_t pitch_;  // elements from pixel to pixel of a forward result
   AxisMeetings of_input_;
 };
 

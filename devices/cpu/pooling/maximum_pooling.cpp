@@ -31,7 +31,9 @@ template <class T>
 class MaximumForward final : public PoolingRoutine {
  public:
   MaximumForward(const PoolingProblem& problem, const KernelChoice& choice)
-      : plan_(problem, choice), pitch_(problem.input_pitch != 0 ? problem.input_pitch : problem.channels) {}
+      : plan_(problem, choice),
+        pitch_(problem.input_pitch != 0 ? problem.input_pitch : problem.channels),
+        result_pitch_(problem.result_pitch != 0 ? problem.result_pitch : problem.channels) {}
 
   void run(const PoolingArguments& arguments) const override {
     const std::int64_t pixels = product_of(plan_.output), channels = plan_.channels;
@@ -39,7 +41,7 @@ class MaximumForward final : public PoolingRoutine {
       const Range mine = share(plan_.batch * pixels, team.member, team.size);
       for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
         const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * pitch_;
-        T* out = static_cast<T*>(arguments.result) + pixel * channels;
+        T* out = static_cast<T*>(arguments.result) + pixel * result_pitch_;
         bool first = true;
         plan_.for_each_under(pixel % pixels, [&](std::int64_t under) {
           const T* from = image + under * pitch_;
@@ -57,7 +59,8 @@ class MaximumForward final : public PoolingRoutine {
 
  private:
   PoolingPlan plan_;
-  std::int64_t pitch_;  // elements from pixel to pixel of the input
+  std::int64_t pitch_;         // elements from pixel to pixel of the input
+  std::int64_t result_pitch_;  // and of the result
 };
 
 // Windows may overlap, so members take images and blocks of channels, never pixels: no two write to one place, and

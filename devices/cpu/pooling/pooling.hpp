@@ -15,7 +15,7 @@ namespace tyto::cpu {
 
 enum class PoolingKind { maximum, average };
 
-/// Tensors (batch, axes..., channels), dense but for the pitch of the input. Maxima are taken of every type; averages
+/// Tensors (batch, axes..., channels), dense but for the pitches. Maxima are taken of every type; averages
 /// and gradients of floating ones.
 ///
 /// A maximum is NaN when any element under the window is; its gradient goes to the first greatest element, or to the
@@ -26,10 +26,11 @@ struct PoolingProblem {
   DType dtype = DType::f32;
   std::int64_t batch = 1;
   std::int64_t channels = 1;
-  std::vector<WindowAxis> axes;  ///< one to three, outermost first
-  std::int64_t input_pitch = 0;  ///< of maxima but those of halves: elements from pixel to pixel of the input read; 0:
-                                 ///< pixels lie side by side
-  bool count_padding = false;    ///< averages divide by all taps of the window, not just those inside the input
+  std::vector<WindowAxis> axes;   ///< one to three, outermost first
+  std::int64_t input_pitch = 0;   ///< of maxima but those of halves: elements from pixel to pixel of the input read; 0:
+                                  ///< pixels lie side by side
+  std::int64_t result_pitch = 0;  ///< forward only, not of halves: the same of the result written
+  bool count_padding = false;     ///< averages divide by all taps of the window, not just those inside the input
 };
 
 /// Forward reads input and writes the output; backward writes the input's gradient from the output's, and for a maximum
