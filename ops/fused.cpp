@@ -2,6 +2,7 @@
 // nobody writes it.
 #include <algorithm>
 
+#include "engine/core/fused_rows.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {
@@ -9,8 +10,6 @@ namespace tyto::core {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw GraphError(text("fused: ", why)); }
-
-bool may_fold(OpId op) { return op == OpId::sum || op == OpId::mean || op == OpId::prod; }
 
 /// Types of all values, which are checked on the way as the operators themselves would check them.
 std::vector<DType> value_types(const FusedAttributes& group, std::span<const TensorType> inputs) {
@@ -21,7 +20,7 @@ std::vector<DType> value_types(const FusedAttributes& group, std::span<const Ten
     const OpDef& def = definition(step.op);
     const bool fold = may_fold(step.op);
     if (!def.is(Traits::elementwise) && step.op != OpId::cast && !fold) {
-      refuse(text(def.name, " cannot be a step: it is neither element-wise nor a sum, mean or product"));
+      refuse(text(def.name, " cannot be a step: it is neither element-wise nor a reduction that a group computes"));
     }
     std::vector<TensorType> operands;
     for (int k = 0; k < def.max_inputs; ++k) {
@@ -31,7 +30,7 @@ std::vector<DType> value_types(const FusedAttributes& group, std::span<const Ten
     }
     if (step.op != OpId::cast) {
       Attributes own = NoAttributes{};
-      if (fold) own = AxesAttributes{group.axes, true};
+      if (fold) own = fold_attributes(step.op, group.axes);
       const DType type = def.infer(own, operands)[0].dtype;
       if (type != step.dtype) refuse(text(def.name, " gives ", type, ", not ", step.dtype));
     }
@@ -52,18 +51,32 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
     }
   }
   const std::vector<DType> types = value_types(group, inputs);
-  if (program.steps.empty() && !group.axes.empty()) refuse("it names axes but has no reduction to fold them");
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const bool is_result = i + 1 == program.steps.size() && !group.axes.empty() && program.outputs.size() == 1 &&
-                           program.outputs[0] + std::size_t{1} == program.values();
-    if (may_fold(program.steps[i].op) != is_result) {
-      refuse("a reduction is the last step and only result of a group that names axes, and of no other");
+  const bool one_stage = ends_in_its_only_reduction(program);
+  const auto folds = std::ranges::count_if(program.steps, [](const FusedStep& step) { return may_fold(step.op); });
+  if (folds == 0 && !group.axes.empty()) refuse("it names axes but has no reduction to fold them");
+  if (folds != 0 && group.axes.empty()) refuse("it has a reduction but names no axes for it");
+  for (std::size_t i = 0; i < group.axes.size() && !one_stage; ++i) {
+    const std::size_t axis = group.shape.size() - group.axes.size() + i;
+    if (group.axes[i] != static_cast<std::int64_t>(axis))
+      refuse("a group that goes on after a reduction reduces its last axes");
+  }
+  std::vector<Shape> shapes;
+  for (const TensorType& input : inputs) shapes.push_back(input.shape);
+  const std::vector<bool> whole = whole_values(group, shapes);
+  for (const FusedStep& step : program.steps) {
+    if (may_fold(step.op) && !one_stage && !whole[step.operands[0]]) {
+      refuse(text(definition(step.op).name, " reduces value ", step.operands[0], ", which is reduced already"));
     }
   }
+  const Shape reduced = reduced_shape(group.shape, group.axes, true);
   std::vector<TensorType> results;
   for (const std::uint16_t output : program.outputs) {
     if (output >= types.size()) refuse(text("result ", results.size(), " is value ", output, ", which nobody makes"));
-    results.push_back({types[output], reduced_shape(group.shape, group.axes, true)});
+    if (!group.axes.empty() && !one_stage &&
+        (output < program.first_step() || std::ranges::count(program.outputs, output) != 1)) {
+      refuse(text("result ", results.size(), " is no step's, or another result as well"));
+    }
+    results.push_back({types[output], whole[output] ? group.shape : reduced});
   }
   return results;
 }
@@ -85,7 +98,7 @@ std::vector<Value> lower_fused(const Attributes& attributes, std::span<const Val
   for (const FusedStep& step : program.steps) {
     if (may_fold(step.op)) {
       const Value whole = stretched(values[step.operands[0]], group.shape);
-      values.push_back(emit(step.op, AxesAttributes{group.axes, true}, {whole}));
+      values.push_back(emit(step.op, fold_attributes(step.op, group.axes), {whole}));
       continue;
     }
     Attributes own = NoAttributes{};

@@ -194,7 +194,7 @@ struct CustomAttributes {
 };
 
 /// A fused group: the program and the shape whose elements it runs over. Inputs broadcast to the shape; results have
-/// it. A group that names axes ends in one reduction over them, which is its only result, with ones for the axes.
+/// it, or, where they are reduced over the group's axes or made of what is, ones for those axes.
 struct FusedAttributes {
   Shape shape;
   IntList axes;

@@ -20,8 +20,8 @@ struct FusedConstant {
   friend bool operator==(const FusedConstant&, const FusedConstant&) = default;
 };
 
-/// An element-wise operator or `cast` on values made before, or, as the last step alone, a reduction over the group's
-/// axes, which keeps them as ones. Operands that it does not have are 0.
+/// An element-wise operator or `cast` on values made before, or a reduction over the group's axes, which keeps them as
+/// ones and of which there may be several. Operands that it does not have are 0.
 struct FusedStep {
   OpId op = {};
   DType dtype = DType::f32;  // of the result, which is rounded to it before anybody reads it

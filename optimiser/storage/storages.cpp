@@ -1,6 +1,8 @@
 // One pass over the nodes; every port gets a storage and a place in it.
 #include "optimiser/storage/storages.hpp"
 
+#include "engine/core/fused_rows.hpp"
+
 namespace tyto::optimiser {
 
 using core::GraphNode;
@@ -40,8 +42,12 @@ bool may_write_over(const core::Graph& graph, const GraphNode& node, Port result
   const core::InPlace rule = core::definition(node.op).in_place;
   if (rule == core::InPlace::none) return false;
   if (rule == core::InPlace::first_input && slot != 0) return false;
-  // A group that folds gives fewer elements than it reads.
-  if (node.op == OpId::fused && !std::get<core::FusedAttributes>(*node.attributes).axes.empty()) return false;
+  // A group's reductions are written while others still read rows.
+  if (node.op == OpId::fused) {
+    const auto& group = std::get<core::FusedAttributes>(*node.attributes);
+    const bool whole = group.axes.empty() || graph.type(result).shape == group.shape;
+    if (!whole || core::ends_in_its_only_reduction(group.program)) return false;
+  }
   // Of a product with an epilogue only the residual is read element by element.
   if (node.op == OpId::matmul_epilogue || node.op == OpId::convolution_epilogue) {
     if (!std::get<core::ProductAttributes>(*node.attributes).residual || slot + 1 != node.input_count) return false;

@@ -142,16 +142,25 @@ void put(const Store& store, const Place& place, std::byte* to, const void* valu
 class TileRunner {
  public:
   TileRunner(const Prepared& program, std::span<const core::Address> inputs, std::span<const core::Address> outputs)
-      : program_(program), geometry_(program.geometry) {
+      : TileRunner(program) {
     for (std::size_t i = 0; i < operands(); ++i) {
       const core::Address& address = i < program.inputs ? inputs[i] : outputs[i - program.inputs];
       starts_[i] = address.pointer() + geometry_.places[i].start;
     }
+  }
+  /// The operands' addresses are still to come.
+  explicit TileRunner(const Prepared& program) : program_(program), geometry_(program.geometry) {
     for (std::size_t i = 0; i < program.tiles.size(); ++i) {
       if (program.tiles[i] != Prepared::elsewhere) values_[i] = memory_ + program.tiles[i];
     }
     for (const Constant& constant : program.constants) {
       constant.fill(values_[constant.value], &constant.bits, 0, whole().count());
+    }
+  }
+
+  void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) {
+    for (std::size_t i = 0; i < operands(); ++i) {
+      starts_[i] = (i < program_.inputs ? inputs[i] : outputs[i - program_.inputs]) + geometry_.places[i].start;
     }
   }
 
@@ -166,8 +175,9 @@ class TileRunner {
   }
 
   /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
-  /// a row, as long as tiles start where the geometry says; in tiles that start anywhere, numbers alone.
-  enum class Kept : std::uint8_t { nothing, numbers, all_but_rows, all };
+  /// a row, as long as tiles start where the geometry says; in tiles that start anywhere, numbers, and what stays the
+  /// same along the row when that is the last tile's and this one no longer.
+  enum class Kept : std::uint8_t { nothing, numbers, numbers_and_rows, all_but_rows, all };
 
   /// The elements from (row, column) of the present outer index on.
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept) {
@@ -186,9 +196,9 @@ class TileRunner {
         values_[load.value] = from;
       } else if (kept >= Kept::all_but_rows && load.once) {
         continue;
-      } else if (kept == Kept::all && load.per_row) {
+      } else if ((kept == Kept::all || kept == Kept::numbers_and_rows) && load.per_row) {
         continue;
-      } else if (kept == Kept::numbers && load.number) {
+      } else if ((kept == Kept::numbers || kept == Kept::numbers_and_rows) && load.number) {
         continue;
       } else {
         const bool wide = load.number || (kept_whole_ && (load.once || load.per_row));
@@ -238,11 +248,17 @@ class TileRunner {
     std::int64_t row = elements.begin / columns % rows;
     std::int64_t outer = elements.begin / (columns * rows);
     enter(outer);
+    std::int64_t widest = 0;
     for (std::int64_t at = elements.begin; at < elements.end;) {
       const std::int64_t left = elements.end - at;
       Extent extent{std::min({geometry_.tile_columns, columns - column, left}), 1};
       if (extent.columns == columns) extent.rows = std::min({geometry_.tile_rows, rows - row, left / columns});
-      run(row, column, extent, at == elements.begin ? Kept::nothing : Kept::numbers);
+      const bool same_row = column != 0 && extent.columns <= widest;
+      run(row, column, extent,
+          at == elements.begin ? Kept::nothing
+          : same_row           ? Kept::numbers_and_rows
+                               : Kept::numbers);
+      if (!same_row) widest = extent.columns;
       at += static_cast<std::int64_t>(extent.count());
       column += extent.columns;
       if (column < columns) continue;
@@ -287,6 +303,31 @@ class TileSource final : public ElementSource {
     const auto origin = reinterpret_cast<std::uintptr_t>(to) - static_cast<std::uintptr_t>(elements.begin) * width;
     const core::Address output{reinterpret_cast<void*>(origin), 0};
     TileRunner(program_, inputs, {&output, 1}).run_elements(elements);
+  }
+
+ private:
+  Prepared program_;
+};
+
+class TileRanges final : public RangeProgram {
+ public:
+  explicit TileRanges(Prepared program) : program_(std::move(program)) {}
+
+  double nanoseconds() const override { return program_.nanoseconds; }
+
+  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
+    class Runner final : public RangeRunner {
+     public:
+      explicit Runner(const Prepared& program) : tiles_(program) {}
+      void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) override {
+        tiles_.move(inputs, outputs);
+      }
+      void run(Range elements) override { tiles_.run_elements(elements); }
+
+     private:
+      TileRunner tiles_;
+    } runner(program_);
+    then(context, runner);
   }
 
  private:
@@ -627,6 +668,11 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
 std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
                                                     const core::Operand& output, const KernelChoice& choice) {
   return std::make_shared<const TileSource>(prepare(program, inputs, {&output, 1}, tile_loops(choice.set()), true));
+}
+
+std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
+                                                   std::span<const core::Operand> outputs, const KernelChoice& choice) {
+  return std::make_shared<const TileRanges>(prepare(program, inputs, outputs, tile_loops(choice.set()), true));
 }
 
 }  // namespace tyto::cpu

@@ -22,6 +22,32 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
 std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
                                                     const core::Operand& output, const KernelChoice& choice = {});
 
+/// A program on one thread, ready for one range of elements after another. Operands may move between ranges, so that a
+/// buffer of a few elements can stand for a whole tensor: its address is that which element 0 would have.
+class RangeRunner {
+ public:
+  virtual void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
+  /// Computes the elements with these numbers, in row-major order.
+  virtual void run(Range elements) = 0;
+
+ protected:
+  ~RangeRunner() = default;
+};
+
+class RangeProgram {
+ public:
+  virtual ~RangeProgram() = default;
+  /// Rough cost of all elements on one thread.
+  virtual double nanoseconds() const = 0;
+  /// Calls then(context, runner); the runner lives on the stack until that returns.
+  virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
+};
+
+/// The first output is dense.
+std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
+                                                   std::span<const core::Operand> outputs,
+                                                   const KernelChoice& choice = {});
+
 /// The kernel of one element-wise operator, of `cast` or of `copy`: a program of at most one instruction.
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});
 

@@ -22,28 +22,6 @@ struct Axis {
   std::int64_t out;
 };
 
-struct Reduction {
-  Fold fold;
-  Finish finish;
-  double nanoseconds;  ///< rough cost of an element that comes from cache
-};
-
-Reduction reduction_of(OpId op) {
-  switch (op) {
-    case OpId::sum: return {Fold::sum, Finish::value, 0.1};
-    case OpId::prod: return {Fold::product, Finish::value, 0.15};
-    case OpId::mean: return {Fold::sum, Finish::mean, 0.1};
-    case OpId::var: return {Fold::moments, Finish::variance, 0.2};
-    case OpId::min: return {Fold::minimum, Finish::value, 0.1};
-    case OpId::max: return {Fold::maximum, Finish::value, 0.1};
-    case OpId::argmin: return {Fold::first_minimum, Finish::index, 0.2};
-    case OpId::argmax: return {Fold::first_maximum, Finish::index, 0.2};
-    case OpId::any: return {Fold::any, Finish::value, 0.05};
-    case OpId::all: return {Fold::all, Finish::value, 0.05};
-    default: return {Fold::exponentials, Finish::logarithm, 0.4};
-  }
-}
-
 IntList reduced_axes(const core::Step& step) {
   if (const auto* axis = std::get_if<core::AxisAttributes>(step.attributes)) return {axis->axis};
   if (const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes)) return variance->axes;
@@ -400,6 +378,22 @@ constexpr KernelEntry entries[] = {{OpId::sum, prepare},    {OpId::prod, prepare
                                    {OpId::all, prepare},    {OpId::logsumexp, prepare}};
 
 }  // namespace
+
+Reduction reduction_of(OpId op) {
+  switch (op) {
+    case OpId::sum: return {Fold::sum, Finish::value, 0.1};
+    case OpId::prod: return {Fold::product, Finish::value, 0.15};
+    case OpId::mean: return {Fold::sum, Finish::mean, 0.1};
+    case OpId::var: return {Fold::moments, Finish::variance, 0.2};
+    case OpId::min: return {Fold::minimum, Finish::value, 0.1};
+    case OpId::max: return {Fold::maximum, Finish::value, 0.1};
+    case OpId::argmin: return {Fold::first_minimum, Finish::index, 0.2};
+    case OpId::argmax: return {Fold::first_maximum, Finish::index, 0.2};
+    case OpId::any: return {Fold::any, Finish::value, 0.05};
+    case OpId::all: return {Fold::all, Finish::value, 0.05};
+    default: return {Fold::exponentials, Finish::logarithm, 0.4};
+  }
+}
 
 std::span<const KernelEntry> reduce_kernels() { return entries; }
 

@@ -4,9 +4,18 @@
 #include <memory>
 
 #include "devices/cpu/element_source.hpp"
+#include "devices/cpu/reduce/fold_rules.hpp"
 #include "engine/core/device.hpp"
 
 namespace tyto::cpu {
+
+struct Reduction {
+  Fold fold;
+  Finish finish;
+  double nanoseconds;  ///< rough cost of an element that comes from cache
+};
+
+Reduction reduction_of(core::OpId op);
 
 /// The kernel of a sum, product or mean over neighbouring axes of a dense tensor whose elements `source` computes from
 /// the inputs given at launch. Gives the bits that reducing the tensor itself would.

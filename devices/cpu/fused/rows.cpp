@@ -1,0 +1,402 @@
+// Steps are sorted by how many reductions come before them. Each such stage is a program over rows, one over whole
+// elements, and the reductions of what that made. What later stages read is kept in buffers of a block, or computed
+// again where that is cheaper than to store and load it.
+#include "devices/cpu/fused/rows.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "devices/cpu/elementwise/tile_kernel.hpp"
+#include "devices/cpu/fused/translation.hpp"
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/reduce/reduce.hpp"
+#include "devices/cpu/workspace.hpp"
+#include "engine/core/fused_rows.hpp"
+#include "engine/core/shape.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::FusedStep;
+using core::OpId;
+using Value = std::uint16_t;
+
+/// Elements of a block: with its buffers about what the L1 cache holds.
+constexpr std::int64_t block_elements = 4096;
+constexpr std::size_t most_programs = 16;
+constexpr std::size_t most_operands = TileProgram::most_operands;
+
+constexpr std::size_t none = SIZE_MAX;
+
+/// Where a value lies.
+struct Home {
+  enum class Kind : std::uint8_t { nowhere, input, output, buffer } kind = Kind::nowhere;
+  std::size_t at = 0;     // which input or output; the buffer's offset
+  std::size_t width = 0;  // of a buffer: bytes of one row
+};
+
+/// A program over rows or over whole elements, and where its operands lie.
+struct Stage {
+  std::shared_ptr<const RangeProgram> program;
+  std::vector<Home> inputs, outputs;
+};
+
+/// A reduction of each row of a block.
+struct RowFold {
+  FoldLoops loops;
+  FoldRules rules;
+  Home from, to;
+  std::int64_t offset = 0;  // bytes before the first element
+};
+
+/// One level: rows first, then elements, then reductions.
+struct Level {
+  int rows = -1, elements = -1;  // numbers of programs
+  std::vector<RowFold> folds;
+};
+
+bool is_cheap(OpId op) {
+  switch (op) {
+    case OpId::cast:
+    case OpId::negate:
+    case OpId::abs:
+    case OpId::square:
+    case OpId::relu:
+    case OpId::add:
+    case OpId::subtract:
+    case OpId::multiply:
+    case OpId::fma:
+    case OpId::maximum:
+    case OpId::minimum: return true;
+    default: return false;
+  }
+}
+
+class RowKernel final : public core::Kernel {
+ public:
+  explicit RowKernel(const core::Step& step)
+      : group_(std::get<core::FusedAttributes>(*step.attributes)), program_(group_.program), step_inputs_(step.inputs) {
+    reduced_ = core::reduced_shape(group_.shape, group_.axes, true);
+    rows_ = element_count(reduced_);
+    length_ = rows_ == 0 ? 0 : element_count(group_.shape) / rows_;
+    if (rows_ == 0) return;
+    block_rows_ = std::clamp<std::int64_t>(block_elements / std::max<std::int64_t>(length_, 1), 1, rows_);
+    sort_steps(step.inputs);
+    double nanoseconds = 0;
+    for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth, nanoseconds);
+    if (stages_.size() > most_programs) {
+      throw DeviceError(
+          core::text("cpu: a fused group may have ", most_programs, " stages, this one has ", stages_.size()));
+    }
+    const std::int64_t blocks = (rows_ + block_rows_ - 1) / block_rows_;
+    threads_ = static_cast<int>(std::min<std::int64_t>(threads_for(nanoseconds), blocks));
+    workspace_ = layout_.bytes();
+    step_inputs_ = {};
+  }
+
+  std::size_t workspace() const override { return workspace_ * static_cast<std::size_t>(threads_); }
+
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address workspace) const override {
+    if (rows_ == 0) return;
+    run_team(threads_, [&](Team team) {
+      const Range mine = share(rows_, team.member, team.size, block_rows_);
+      if (mine.size() <= 0) return;
+      std::byte* buffers =
+          workspace_ == 0 ? nullptr : workspace.pointer() + static_cast<std::size_t>(team.member) * workspace_;
+      Frame frame{this, inputs, outputs, buffers, mine, {}, 0};
+      open_next(frame);
+    });
+  }
+
+ private:
+  /// One thread's run: the runners of all programs, opened one inside the other, then the blocks.
+  struct Frame {
+    const RowKernel* kernel;
+    std::span<const core::Address> inputs, outputs;
+    std::byte* buffers;
+    Range rows;
+    std::array<RangeRunner*, most_programs> runners;
+    std::size_t opened;
+  };
+
+  static void open_next(Frame& frame) {
+    const RowKernel& kernel = *frame.kernel;
+    if (frame.opened == kernel.stages_.size()) {
+      for (std::int64_t row = frame.rows.begin; row < frame.rows.end; row += kernel.block_rows_) {
+        kernel.run_block(frame, {row, std::min(row + kernel.block_rows_, frame.rows.end)});
+      }
+      return;
+    }
+    const auto then = [](void* context, RangeRunner& runner) {
+      Frame& own = *static_cast<Frame*>(context);
+      own.runners[own.opened++] = &runner;
+      open_next(own);
+    };
+    kernel.stages_[frame.opened].program->with_runner(then, &frame);
+  }
+
+  /// The address that the first row of all would have.
+  static std::byte* address(const Frame& frame, const Home& home, std::int64_t first_row) {
+    switch (home.kind) {
+      case Home::Kind::input: return frame.inputs[home.at].pointer();
+      case Home::Kind::output: return frame.outputs[home.at].pointer();
+      default: {
+        const auto buffer = reinterpret_cast<std::uintptr_t>(frame.buffers + home.at);
+        return reinterpret_cast<std::byte*>(buffer - static_cast<std::uintptr_t>(first_row) * home.width);
+      }
+    }
+  }
+
+  void run_stage(const Frame& frame, int which, Range rows, std::int64_t length) const {
+    if (which < 0) return;
+    const Stage& stage = stages_[static_cast<std::size_t>(which)];
+    std::array<std::byte*, most_operands> inputs, outputs;
+    for (std::size_t i = 0; i < stage.inputs.size(); ++i) inputs[i] = address(frame, stage.inputs[i], rows.begin);
+    for (std::size_t i = 0; i < stage.outputs.size(); ++i) outputs[i] = address(frame, stage.outputs[i], rows.begin);
+    RangeRunner& runner = *frame.runners[static_cast<std::size_t>(which)];
+    runner.move({inputs.data(), stage.inputs.size()}, {outputs.data(), stage.outputs.size()});
+    runner.run({rows.begin * length, rows.end * length});
+  }
+
+  void run_block(const Frame& frame, Range rows) const {
+    for (const Level& level : levels_) {
+      run_stage(frame, level.rows, rows, 1);
+      run_stage(frame, level.elements, rows, length_);
+      for (const RowFold& fold : level.folds) {
+        const std::byte* from = address(frame, fold.from, rows.begin) + fold.offset;
+        std::byte* to = address(frame, fold.to, rows.begin);
+        for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+          alignas(16) std::byte first[16], second[16];
+          fold.rules.start(first, second, 1);
+          fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), length_, 1, first, second, 0);
+          fold.rules.finish(first, second, 1, {length_, 0}, to + row * static_cast<std::int64_t>(fold.to.width), 1);
+        }
+      }
+    }
+  }
+
+  const FusedStep* step_of(Value value) const {
+    return value < program_.first_step() ? nullptr : &program_.steps[value - program_.first_step()];
+  }
+  bool is_fold(Value value) const { return step_of(value) != nullptr && core::may_fold(step_of(value)->op); }
+  std::span<const Value> operands_of(Value value) const {
+    const FusedStep& step = *step_of(value);
+    return {step.operands.data(), static_cast<std::size_t>(core::definition(step.op).max_inputs)};
+  }
+
+  void sort_steps(std::span<const core::Operand> inputs) {
+    std::vector<Shape> shapes;
+    for (const core::Operand& input : inputs) {
+      shapes.push_back(input.view.shape);
+      types_.push_back(input.dtype);
+    }
+    for (const core::FusedConstant& constant : program_.constants) types_.push_back(constant.dtype);
+    for (const FusedStep& step : program_.steps) types_.push_back(step.dtype);
+    whole_ = core::whole_values(group_, shapes);
+    homes_.resize(program_.values());
+    depth_.assign(program_.values(), 0);
+    for (std::size_t i = 0; i < program_.inputs; ++i) homes_[i] = {Home::Kind::input, i, 0};
+    last_reader_ = depth_;
+    read_by_whole_.assign(program_.values(), false);
+    stored_.assign(program_.values(), false);
+    result_.assign(program_.values(), none);
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) result_[program_.outputs[i]] = i;
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      for (const Value operand : operands_of(value)) depth_[v] = std::max(depth_[v], depth_[operand]);
+      if (is_fold(value)) ++depth_[v];
+      deepest_ = std::max(deepest_, depth_[v]);
+    }
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      const std::size_t at = is_fold(value) ? depth_[v] - 1 : depth_[v];
+      for (const Value operand : operands_of(value)) {
+        last_reader_[operand] = std::max(last_reader_[operand], at);
+        if (whole_[v]) read_by_whole_[operand] = true;
+      }
+    }
+    // Whole results are written last of all, when nothing is read any more over which they may lie.
+    for (const Value output : program_.outputs) {
+      if (whole_[output]) last_reader_[output] = deepest_;
+    }
+  }
+
+  /// Steps that it takes to compute a whole value from what is at hand when its stage is over.
+  std::size_t steps_again(Value value) const {
+    const FusedStep* step = step_of(value);
+    if (step == nullptr || available(value)) return 0;
+    if (!is_cheap(step->op)) return 100;
+    std::size_t steps = 1;
+    for (const Value operand : operands_of(value)) steps += steps_again(operand);
+    return steps;
+  }
+
+  bool available(Value value) const { return stored_[value] || value < program_.inputs; }
+
+  /// Says where the value goes: whole results only at the end to their places, before that to a buffer.
+  void store(Value value, bool whole, bool last) {
+    stored_[value] = true;
+    const std::size_t width = size_of(types_[value]) * static_cast<std::size_t>(whole ? length_ : 1);
+    if (result_[value] != none && (!whole || last)) {
+      homes_[value] = {Home::Kind::output, result_[value], width};
+    } else {
+      homes_[value] = {Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(block_rows_)), width};
+    }
+  }
+
+  /// A program that makes these values from what is available.
+  struct Draft {
+    std::vector<Value> inputs;
+    core::FusedProgram program;
+  };
+  Draft draft(std::span<const Value> wanted) const {
+    Draft out;
+    std::vector<Value> steps;
+    std::vector<bool> seen(program_.values(), false);
+    const auto visit = [&](const auto& self, Value value) -> void {
+      if (seen[value]) return;
+      seen[value] = true;
+      if (available(value)) {
+        out.inputs.push_back(value);
+      } else if (step_of(value) != nullptr) {
+        for (const Value operand : operands_of(value)) self(self, operand);
+        steps.push_back(value);
+      }
+    };
+    for (const Value value : wanted) visit(visit, value);
+    std::vector<Value> number(program_.values(), 0);
+    Value next = 0;
+    for (const Value value : out.inputs) number[value] = next++;
+    for (std::size_t i = program_.inputs; i < program_.first_step(); ++i) {
+      if (!seen[i]) continue;
+      number[i] = next++;
+      out.program.constants.push_back(program_.constants[i - program_.inputs]);
+    }
+    for (const Value value : steps) {
+      FusedStep step = *step_of(value);
+      for (Value& operand : step.operands) operand = number[operand];
+      out.program.steps.push_back(step);
+      number[value] = next++;
+    }
+    out.program.inputs = static_cast<Value>(out.inputs.size());
+    for (const Value value : wanted) out.program.outputs.push_back(number[value]);
+    return out;
+  }
+
+  int add_stage(std::span<const Value> wanted, bool whole, bool last, double& nanoseconds) {
+    if (wanted.empty()) return -1;
+    const Draft made = draft(wanted);
+    const Shape& shape = whole ? group_.shape : reduced_;
+    Stage stage;
+    std::vector<core::Operand> inputs, outputs;
+    std::vector<DType> types;
+    for (const Value value : made.inputs) {
+      const bool as_given = value < program_.inputs && !stored_[value];
+      const core::View view =
+          as_given ? step_inputs_[value].view : core::View::dense(whole_[value] ? group_.shape : reduced_);
+      inputs.push_back({types_[value], core::broadcast_to(view, shape)});
+      types.push_back(types_[value]);
+      stage.inputs.push_back(homes_[value]);
+    }
+    for (const Value value : wanted) {
+      store(value, whole, last);
+      outputs.push_back({types_[value], core::View::dense(shape)});
+      stage.outputs.push_back(homes_[value]);
+    }
+    stage.program = prepare_ranges(Translation(made.program, types).tiles(), inputs, outputs);
+    nanoseconds += stage.program->nanoseconds();
+    stages_.push_back(std::move(stage));
+    return static_cast<int>(stages_.size()) - 1;
+  }
+
+  void add_level(std::size_t depth, double& nanoseconds) {
+    Level level;
+    std::vector<Value> rows, elements, folds;
+    const bool last = depth == deepest_;
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      if (is_fold(value)) {
+        if (depth_[v] == depth + 1) folds.push_back(value);
+      } else if (!whole_[v] && depth_[v] == depth) {
+        if (result_[v] != none || read_by_whole_[v] || last_reader_[v] > depth) rows.push_back(value);
+      }
+    }
+    level.rows = add_stage(rows, false, last, nanoseconds);
+    const auto want = [&](Value value) {
+      if (!stored_[value] && std::ranges::find(elements, value) == elements.end()) elements.push_back(value);
+    };
+    for (const Value fold : folds) {
+      const Value operand = step_of(fold)->operands[0];
+      if (operand >= program_.inputs || !reads_dense(operand)) want(operand);
+    }
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      if (!whole_[v] || depth_[v] != depth || last_reader_[v] <= depth || last) continue;
+      if (steps_again(value) > 2) want(value);
+    }
+    if (last) {
+      // Results that an earlier stage kept are copied.
+      for (const Value output : program_.outputs) {
+        if (whole_[output]) elements.push_back(output);
+      }
+    }
+    level.elements = add_stage(elements, true, last, nanoseconds);
+    for (const Value fold : folds) {
+      const FusedStep& step = *step_of(fold);
+      const Value operand = step.operands[0];
+      const Reduction reduction = reduction_of(step.op);
+      RowFold made;
+      made.loops = fold_loops(reduction.fold, types_[operand]);
+      made.rules = fold_rules(reduction.fold, reduction.finish, types_[operand], types_[fold]);
+      store(fold, false, last);
+      made.to = homes_[fold];
+      made.from = homes_[operand];
+      if (made.from.kind == Home::Kind::input) {
+        const std::size_t size = size_of(types_[operand]);
+        made.from.width = size * static_cast<std::size_t>(length_);
+        made.offset = step_inputs_[operand].view.offset * static_cast<std::int64_t>(size);
+      }
+      nanoseconds += reduction.nanoseconds * static_cast<double>(rows_ * length_);
+      level.folds.push_back(made);
+    }
+    levels_.push_back(std::move(level));
+  }
+
+  /// The rows of an input lie one after the other.
+  bool reads_dense(Value input) const {
+    core::View view = step_inputs_[input].view;
+    view.offset = 0;
+    return view == core::View::dense(group_.shape);
+  }
+
+  const core::FusedAttributes group_;
+  const core::FusedProgram& program_;
+  std::span<const core::Operand> step_inputs_;  // while it is made
+  Shape reduced_;
+  std::int64_t rows_ = 0, length_ = 0, block_rows_ = 1;
+  std::vector<DType> types_;  // by value, as all that follows
+  std::vector<bool> whole_;
+  std::vector<std::size_t> depth_;        // reductions before it
+  std::vector<std::size_t> last_reader_;  // the deepest stage that reads it
+  std::vector<bool> read_by_whole_;
+  std::vector<std::size_t> result_;  // which result of the node it is, or none
+  std::vector<Home> homes_;
+  std::vector<bool> stored_;
+  std::size_t deepest_ = 0;
+  std::vector<Stage> stages_;
+  std::vector<Level> levels_;
+  WorkspaceLayout layout_;
+  std::size_t workspace_ = 0;
+  int threads_ = 1;
+};
+
+}  // namespace
+
+std::shared_ptr<const core::Kernel> prepare_rows(const core::Step& step) {
+  return std::make_shared<const RowKernel>(step);
+}
+
+}  // namespace tyto::cpu

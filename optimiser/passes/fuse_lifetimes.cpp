@@ -1,0 +1,129 @@
+// What a group does to the memory of others: it runs at one place, where its members stood at several.
+#include "optimiser/passes/fuser.hpp"
+
+namespace tyto::optimiser {
+
+using core::GraphNode;
+using core::OpDef;
+using core::OpId;
+using core::Port;
+using core::Traits;
+
+// Who reads the memory of each tensor, in order, views and what is repeated being seen through.
+void Fuser::list_reads() {
+  memory_of_.resize(graph_.port_count());
+  heavy_before_.assign(size() + 1, 0);
+  std::vector<std::pair<Port, Index>> reads;
+  for (Index i = 0; i < size(); ++i) {
+    const GraphNode& each = node(i);
+    const OpDef& def = core::definition(each.op);
+    const bool seen_through = def.is(Traits::view) || repeated_[i];
+    for (Port port = each.first_result; port < each.first_result + each.result_count; ++port) memory_of_[port] = port;
+    for (const Port input : graph_.inputs_of(each)) {
+      const Port port = memory_of_[fusible_[i] ? source_[input] : input];
+      if (seen_through && !number_of(graph_, port)) memory_of_[each.first_result] = port;
+      if (live_[i] && !seen_through) reads.emplace_back(port, i);
+    }
+    const bool free = !live_[i] || fusible_[i] || def.is(Traits::view) || is_kept(each.first_result);
+    heavy_before_[i + 1] = heavy_before_[i] + (free ? 0 : 1);
+  }
+  for (const Port port : graph_.outputs()) reads.emplace_back(memory_of_[port], size());
+  for (const core::GraphUpdate& update : graph_.updates()) reads.emplace_back(memory_of_[update.port], size());
+  first_read_.assign(graph_.port_count() + 1, 0);
+  for (const auto& [port, reader] : reads) ++first_read_[port + 1];
+  for (Port port = 0; port < graph_.port_count(); ++port) first_read_[port + 1] += first_read_[port];
+  reads_.resize(reads.size());
+  std::vector<std::uint32_t> next(first_read_.begin(), first_read_.end() - 1);
+  for (const auto& [port, reader] : reads) reads_[next[port]++] = reader;
+}
+
+std::span<const std::uint32_t> Fuser::readers_of(Port port) const {
+  return {reads_.data() + first_read_[port], first_read_[port + 1] - first_read_[port]};
+}
+
+Fuser::Reading Fuser::reading_of(Index group, Index i) {
+  Reading out;
+  for (const Index member : groups_[group].nodes) {
+    const Port port = node(member).first_result;
+    const std::span<const Index> readers = readers_of(port);
+    const auto other = std::ranges::find_if(
+        readers, [&](Index reader) { return reader != i && (reader >= size() || group_of(reader) != group); });
+    const bool by_node = std::ranges::binary_search(readers, i);
+    if (other != readers.end()) out.first_other = std::min(out.first_other, *other);
+    if (other != readers.end() || by_node) out.results += bytes(port);
+    if (other == readers.end() && by_node) out.for_node += bytes(port);
+  }
+  return out;
+}
+
+std::size_t Fuser::kept_until(Index when, Index group) {
+  std::size_t kept = 0;
+  for (const Port input : groups_[group].inputs) {
+    const Port port = memory_of_[input];
+    if (is_kept(port)) continue;
+    const std::span<const Index> readers = readers_of(port);
+    const auto other = std::find_if(readers.rbegin(), readers.rend(),
+                                    [&](Index reader) { return reader >= size() || group_of(reader) != group; });
+    const bool alone = groups_[group].when < groups_[group].nodes[0];
+    const Index until = other != readers.rend() && !alone ? *other : made_at(graph_.producer(port));
+    if (until < when && !same_time(until, when)) kept += bytes(port);
+  }
+  return kept;
+}
+
+std::uint32_t Fuser::made_at(Index i) {
+  const Index group = group_of(i);
+  return group == none ? i : groups_[group].when;
+}
+
+// A mask, or what else is smaller than the one tensor that it is computed from, might come as soon as that is there,
+// and let it go: where that would save most, groups do not hold it back.
+std::uint32_t Fuser::soonest(Index i) {
+  Port from = core::no_port;
+  bool one = true;
+  each_operand(i, [&](Port port) {
+    if (is_kept(memory_of_[port]) || memory_of_[port] == from) return;
+    one = one && from == core::no_port;
+    from = memory_of_[port];
+  });
+  return one && from != core::no_port && bytes(from) > bytes(node(i).first_result) ? made_at(graph_.producer(from)) : i;
+}
+
+// Groups and node would become one kernel, which runs where the node stands, or, when others read results of a group
+// before that, where the last of the groups does. What waits must not keep more memory alive than its results would
+// take; what is hurried must take no more than what then need not be stored. None when either is hurt.
+std::uint32_t Fuser::time_together(std::span<const Index> groups, Index i) {
+  const Index own = groups_[group_of(i)].when;
+  bool early = false;
+  Index latest = 0;
+  std::size_t for_node = 0;
+  std::vector<Reading> readings;
+  for (const Index group : groups) {
+    readings.push_back(reading_of(group, i));
+    early = early || (readings.back().first_other < i && !same_time(groups_[group].when, i));
+    latest = std::max(latest, groups_[group].when);
+    for_node += readings.back().for_node;
+  }
+  const Index when = early ? latest : own;
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    const Index at = groups_[groups[k]].when;
+    if (same_time(at, when)) continue;
+    if (at > when || readings[k].first_other < when) return none;
+    if (kept_until(when, groups[k]) > readings[k].results) return none;
+  }
+  if (same_time(when, i)) return when;
+  bool ready = bytes(node(i).first_result) <= for_node;
+  each_operand(i, [&](Port port) {
+    const Index made = made_at(graph_.producer(memory_of_[port]));
+    ready = ready && (is_kept(memory_of_[port]) || made <= when || same_time(made, when));
+  });
+  return ready ? when : none;
+}
+
+bool Fuser::is_kept(Port port) const {
+  const GraphNode& producer = node(graph_.producer(port));
+  return core::definition(producer.op).is(Traits::leaf) || producer.op == OpId::read ||
+         number_of(graph_, port).has_value();
+}
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,183 @@
+// The graph anew, with a node for each group.
+#include "optimiser/passes/fuser.hpp"
+
+#include <queue>
+
+#include "optimiser/passes/pass.hpp"
+
+namespace tyto::optimiser {
+
+using core::GraphNode;
+using core::OpDef;
+using core::OpId;
+using core::Port;
+using core::Traits;
+
+// From what must be there at the end back to what it reads. Nodes that all readers see through go.
+void Fuser::find_needed() {
+  needed_.assign(size(), false);
+  read_outside_.assign(graph_.port_count(), false);
+  members_.resize(groups_.size());
+  for (Index i = 0; i < size(); ++i) {
+    if (in_real_group(i)) members_[group_of(i)].push_back(i);
+  }
+  std::vector<Index> open;
+  const auto mark = [&](Index i) {
+    needed_[i] = true;
+    open.push_back(i);
+  };
+  const auto need = [&](Port port) {
+    read_outside_[port] = true;
+    const Index producer = graph_.producer(port);
+    if (needed_[producer]) return;
+    if (!in_real_group(producer)) return mark(producer);
+    for (const Index member : members_[group_of(producer)]) mark(member);
+  };
+  for (const Port port : graph_.outputs()) need(port);
+  for (const core::GraphUpdate& update : graph_.updates()) need(update.port);
+  for (Index i = 0; i < size(); ++i) {
+    const bool input = node(i).op == OpId::read && node(i).input_count == 0;
+    if (!needed_[i] && (input || core::definition(node(i).op).is(Traits::effect))) mark(i);
+  }
+  while (!open.empty()) {
+    const Index i = open.back();
+    open.pop_back();
+    if (!in_real_group(i)) {
+      for (const Port input : graph_.inputs_of(node(i))) need(input);
+      continue;
+    }
+    each_operand(i, [&](Port port) {
+      if (group_of(graph_.producer(port)) != group_of(i)) need(port);
+    });
+  }
+}
+
+std::vector<std::uint32_t> Fuser::order_of_units() {
+  std::vector<Index> unit(size());  // by node: the last node of its unit
+  for (Index i = 0; i < size(); ++i) unit[i] = in_real_group(i) ? members_[group_of(i)].back() : i;
+  std::vector<std::uint32_t> waiting(size(), 0);
+  std::vector<std::pair<Index, Index>> edges;  // producer's unit, reader's unit
+  const auto depend = [&](Index reader, Port port) {
+    const Index from = unit[graph_.producer(port)];
+    if (from != reader) edges.emplace_back(from, reader);
+  };
+  for (Index i = 0; i < size(); ++i) {
+    if (!needed_[i]) continue;
+    if (in_real_group(i)) {
+      each_operand(i, [&](Port port) { depend(unit[i], port); });
+    } else {
+      for (const Port input : graph_.inputs_of(node(i))) depend(i, input);
+    }
+  }
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  for (const auto& [from, to] : edges) ++waiting[to];
+  std::priority_queue<Index, std::vector<Index>, std::greater<>> ready;
+  for (Index i = 0; i < size(); ++i) {
+    if (needed_[i] && unit[i] == i && waiting[i] == 0) ready.push(i);
+  }
+  std::vector<Index> order;
+  while (!ready.empty()) {
+    const Index done = ready.top();
+    ready.pop();
+    order.push_back(done);
+    for (auto edge = std::lower_bound(edges.begin(), edges.end(), std::pair<Index, Index>(done, 0));
+         edge != edges.end() && edge->first == done; ++edge) {
+      if (--waiting[edge->second] == 0) ready.push(edge->second);
+    }
+  }
+  for (Index i = 0; i < size(); ++i) {
+    if (needed_[i] && unit[i] == i && waiting[i] != 0) throw GraphError("fuse: a group waits for its own results");
+  }
+  return order;
+}
+
+core::Graph Fuser::rebuild(FuseCounts& counts) {
+  core::GraphBuilder builder;
+  renamed_.assign(graph_.port_count(), core::no_port);
+  std::unordered_map<Port, std::uint32_t> inputs;
+  for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i) inputs[graph_.inputs()[i].port] = i;
+  for (const core::GraphUpdate& update : graph_.updates()) update_of_.emplace(update.port, update.input);
+  // Inputs keep their numbers whatever the order of the nodes.
+  for (const core::GraphInput& input : graph_.inputs()) {
+    renamed_[input.port] = builder.add_input(graph_.type(input.port), input);
+  }
+  for (const Index i : order_of_units()) {
+    const GraphNode& each = node(i);
+    if (inputs.contains(each.first_result)) continue;
+    if (in_real_group(i)) {
+      add_group(builder, members_[group_of(i)], counts);
+      ++counts.groups;
+      counts.members += members_[group_of(i)].size();
+      continue;
+    }
+    std::vector<Port> ports;
+    std::vector<core::TensorType> types;
+    for (const Port input : graph_.inputs_of(each)) ports.push_back(renamed_[input]);
+    for (std::uint32_t k = 0; k < each.result_count; ++k) types.push_back(graph_.type(each.first_result + k));
+    const Port first = builder.add(each.op, each.attributes, ports, types, each.label);
+    for (std::uint32_t k = 0; k < each.result_count; ++k) renamed_[each.first_result + k] = first + k;
+  }
+  for (const Port port : graph_.outputs()) builder.add_output(renamed_[port]);
+  for (const core::GraphUpdate& update : graph_.updates()) builder.add_update(update.input, renamed_[update.port]);
+  builder.set_draws(graph_.draws());
+  return builder.finish();
+}
+
+void Fuser::add_group(core::GraphBuilder& builder, const std::vector<Index>& members, FuseCounts& counts) {
+  const Group& own = groups_[group_of(members[0])];
+  FusedGroup group(graph_, own.axes.empty() ? shape(node(members[0]).first_result) : own.shape);
+  if (!own.axes.empty()) group.fold_over(own.axes);
+  for (const Index member : members) add_step(group, member, member);
+  std::vector<Port> outputs;
+  std::shared_ptr<const std::string> label;
+  for (const Index member : members) {
+    const Port port = node(member).first_result;
+    if (!label) label = node(member).label;
+    if (!read_outside_[port]) continue;
+    group.add_output(port);
+    outputs.push_back(port);
+  }
+  std::vector<Port> inputs;
+  for (const Port port : group.inputs()) inputs.push_back(renamed_[port]);
+  core::FusedAttributes made = group.attributes();
+  const std::string_view rule = update_rule(made.program, changes_by(made.program, group.inputs(), outputs));
+  if (!rule.empty()) count_rule(counts.updates, rule, 1);
+  const auto attributes = std::make_shared<const core::Attributes>(std::move(made));
+  const Port first = builder.add(OpId::fused, attributes, inputs, label);
+  for (std::uint32_t k = 0; k < outputs.size(); ++k) renamed_[outputs[k]] = first + k;
+  for (const Port output : outputs) {
+    // A reduction in a group keeps its axes.
+    if (shape(output) == builder.graph().type(renamed_[output]).shape) continue;
+    renamed_[output] = builder.add(OpId::reshape, core::ListAttributes{shape(output)}, {renamed_[output]});
+  }
+}
+
+std::vector<StateChange> Fuser::changes_by(const core::FusedProgram& program, std::span<const Port> inputs,
+                                           std::span<const Port> outputs) const {
+  std::vector<StateChange> changes;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const auto update = update_of_.find(outputs[k]);
+    if (update == update_of_.end()) continue;
+    const auto state = std::ranges::find(inputs, graph_.inputs()[update->second].port);
+    if (state == inputs.end()) continue;
+    changes.push_back({static_cast<std::uint16_t>(state - inputs.begin()), program.outputs[k]});
+  }
+  return changes;
+}
+
+void Fuser::add_step(FusedGroup& group, Index i, Index member) {
+  if (group.holds(node(i).first_result)) return;
+  for (const Port input : graph_.inputs_of(node(i))) {
+    const Index producer = graph_.producer(source_[input]);
+    if (repeated_[producer]) add_step(group, producer, member);
+  }
+  std::vector<Port> operands;
+  for (const Port input : graph_.inputs_of(node(i))) operands.push_back(seen_by(member, input));
+  group.add_step(node(i).op, node(i).first_result, operands);
+  if (group_of(i) != none && groups_[group_of(i)].fold == i) {
+    group.fold_over(std::get<core::AxesAttributes>(graph_.attributes(node(i))).axes);
+  }
+}
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,203 @@
+// Groups that go on after a reduction: softmaxes, normalisations, losses.
+#include "optimiser/passes/fuser.hpp"
+
+#include "engine/core/fused_rows.hpp"
+#include "engine/core/shape.hpp"
+
+namespace tyto::optimiser {
+
+using core::GraphNode;
+using core::OpDef;
+using core::OpId;
+using core::Port;
+using core::Traits;
+
+std::optional<IntList> Fuser::last_axes(Index i) const {
+  const GraphNode& each = node(i);
+  if (!live_[i] || !core::may_fold(each.op)) return std::nullopt;
+  IntList axes;
+  if (const auto* variance = std::get_if<core::VarianceAttributes>(&graph_.attributes(each))) {
+    if (variance->ddof != 0) return std::nullopt;
+    axes = variance->axes;
+  } else {
+    axes = std::get<core::AxesAttributes>(graph_.attributes(each)).axes;
+  }
+  std::ranges::sort(axes);
+  const Shape& from = shape(graph_.inputs_of(each)[0]);
+  std::int64_t length = 1;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::size_t axis = from.size() - axes.size() + k;
+    if (axes[k] != static_cast<std::int64_t>(axis)) return std::nullopt;
+    length *= from[axis];
+  }
+  const bool fits = length >= shortest_row && length <= longest_row && element_count(from) != 0;
+  return fits ? std::optional(axes) : std::nullopt;
+}
+
+Port Fuser::seen_by(Index i, Port input) {
+  const Port port = source_[input];
+  const Index group = group_of(i);
+  if (group == none || groups_[group].axes.empty()) return port;
+  const Port row = row_behind(port);
+  return row != port && group_of(graph_.producer(row)) == group ? row : port;
+}
+
+Port Fuser::row_behind(Port port) const {
+  const GraphNode& producer = node(graph_.producer(port));
+  if (producer.op != OpId::reshape) return port;
+  const Port from = source_[graph_.inputs_of(producer)[0]];
+  return element_count(shape(from)) == element_count(shape(port)) ? from : port;
+}
+
+std::vector<std::uint32_t> Fuser::unit_for(const Rows& rows, Index i) {
+  if (i >= size() || is_in(rows, i)) return {};
+  const Index group = group_of(i);
+  if (group == none) {
+    const auto axes = last_axes(i);
+    if (axes != rows.axes || shape(graph_.inputs_of(node(i))[0]) != rows.shape) return {};
+    return {i};
+  }
+  if (!groups_[group].axes.empty()) return {};
+  const Shape& own = shape(node(i).first_result);
+  const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
+  if (own != rows.shape && own != reduced && own != core::reduced_shape(rows.shape, rows.axes, false)) return {};
+  return groups_[group].nodes;
+}
+
+// Nobody outside may stand between members, in the order as recorded and on any path, and a kernel must hold all.
+bool Fuser::may_be_one(const Rows& rows) {
+  const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
+  std::size_t heavy = 0;
+  std::vector<Port> inputs;
+  for (const Index i : rows.nodes) {
+    heavy += fusible_[i] ? 0 : 1;
+    for (const Index reader : readers_of(node(i).first_result)) {
+      if (reader < size() && !is_in(rows, reader) && level_of(reader) <= rows.highest) return false;
+    }
+    const bool whole_reader = fusible_[i] && shape(node(i).first_result) == rows.shape;
+    bool right = true;
+    const auto visit = [&](Port port) {
+      const Port row = row_behind(port);
+      if (!is_in(rows, graph_.producer(row))) {
+        // What lies in a member's memory but is turned or cut would be read before it is there.
+        right = right && !is_in(rows, graph_.producer(memory_of_[port]));
+        return add_input(inputs, port);
+      }
+      const bool whole = fusible_[graph_.producer(row)] && shape(row) == rows.shape;
+      const Shape& as_read = shape(port);
+      right = right && (whole ? row == port : as_read == (whole_reader ? reduced : shape(node(i).first_result)));
+    };
+    if (fusible_[i]) each_operand(i, visit);
+    else visit(graph_.inputs_of(node(i))[0]);
+    if (!right) return false;
+  }
+  return inputs.size() <= most_inputs && rows.nodes.size() <= most_steps &&
+         heavy_before_[rows.nodes.back() + 1] - heavy_before_[rows.nodes.front()] == heavy;
+}
+
+bool Fuser::try_add(Rows& rows, Index i) {
+  const std::vector<Index> more = unit_for(rows, i);
+  if (more.empty()) return false;
+  Rows larger = rows;
+  larger.nodes.insert(larger.nodes.end(), more.begin(), more.end());
+  std::ranges::sort(larger.nodes);
+  larger.highest = std::max(larger.highest, level_of(i));
+  if (!may_be_one(larger)) return false;
+  rows = std::move(larger);
+  return true;
+}
+
+void Fuser::grow(Rows& rows) {
+  for (bool grown = true; grown;) {
+    grown = false;
+    const std::vector<Index> nodes = rows.nodes;
+    for (const Index i : nodes) {
+      for (const Port input : graph_.inputs_of(node(i))) {
+        const Port port = row_behind(source_[input]);
+        grown = try_add(rows, graph_.producer(port)) || grown;
+        if (fusible_[i]) continue;
+        const std::span<const Index> siblings = readers_of(memory_of_[port]);
+        for (const Index other : siblings.first(std::min<std::size_t>(siblings.size(), most_steps))) {
+          grown = try_add(rows, other) || grown;
+        }
+      }
+      const std::span<const Index> readers = readers_of(node(i).first_result);
+      for (const Index reader : readers.first(std::min<std::size_t>(readers.size(), most_steps))) {
+        grown = try_add(rows, reader) || grown;
+      }
+    }
+  }
+}
+
+bool Fuser::is_looked_at(Port port) const {
+  const GraphNode& producer = node(graph_.producer(port));
+  return core::definition(producer.op).is(Traits::view) && producer.input_count != 0;
+}
+
+// Each reduction reads whole tensors as they lie in memory, whole nodes read something whole, rows read rows, and the
+// group does more than to end in one reduction.
+bool Fuser::is_worth_it(const Rows& rows) {
+  const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
+  std::unordered_map<Index, std::size_t> stage;
+  std::size_t folds = 0, deepest = 0;
+  bool goes_on = false;
+  for (const Index i : rows.nodes) {
+    const Shape& own = shape(node(i).first_result);
+    const bool is_whole = fusible_[i] && own == rows.shape;
+    bool reads_whole = false, outside_rows = false, reads_rows = false;
+    std::size_t depth = 0;
+    const auto visit = [&](Port port) {
+      const Port row = row_behind(port);
+      const Index producer = graph_.producer(row);
+      if (const auto found = stage.find(producer); found != stage.end()) {
+        depth = std::max(depth, found->second);
+        const bool whole = fusible_[producer] && shape(row) == rows.shape;
+        (whole ? reads_whole : reads_rows) = true;
+      } else {
+        const bool whole = !core::broadcastable(shape(port), reduced);
+        (whole ? reads_whole : outside_rows) = true;
+        // A view's elements may lie in another order than the reduction's own kernel would take them in.
+        if (!fusible_[i] && is_looked_at(port)) reads_whole = false;
+      }
+    };
+    if (fusible_[i]) {
+      each_operand(i, visit);
+      if (is_whole != reads_whole || (outside_rows && !is_whole && own != reduced)) return false;
+      goes_on = goes_on || (is_whole && reads_rows);
+    } else {
+      visit(graph_.inputs_of(node(i))[0]);
+      if (!reads_whole) return false;
+      ++folds;
+      ++depth;
+    }
+    stage[i] = depth;
+    deepest = std::max(deepest, depth);
+  }
+  return deepest <= most_stages && (goes_on || folds > 1);
+}
+
+// Softmaxes, normalisations and losses: reductions of rows, what is made of them, and what reads both.
+void Fuser::choose_rows() {
+  for (Index i = 0; i < size(); ++i) {
+    const auto axes = group_[i] == none ? last_axes(i) : std::nullopt;
+    if (!axes) continue;
+    Rows rows{*axes, shape(graph_.inputs_of(node(i))[0]), {i}, level_of(i)};
+    grow(rows);
+    if (!is_worth_it(rows)) continue;
+    const auto made = static_cast<Index>(groups_.size());
+    groups_.push_back({});
+    Group& group = groups_.back();
+    group.level = rows.highest;
+    group.steps = static_cast<std::uint32_t>(rows.nodes.size());
+    group.when = rows.nodes.back();
+    group.axes = rows.axes;
+    group.shape = rows.shape;
+    group.nodes = rows.nodes;
+    for (const Index member : rows.nodes) {
+      if (group_of(member) != none && group_of(member) != made) groups_[group_of(member)].united_with = made;
+      group_[member] = made;
+    }
+  }
+}
+
+}  // namespace tyto::optimiser

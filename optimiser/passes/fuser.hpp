@@ -1,0 +1,221 @@
+// How groups are found: the state that the parts of the pass share. Groups are grown in one walk over the nodes, each
+// joining those of its producers; what no group changes stays as it was, node by node.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/core/graph.hpp"
+#include "optimiser/passes/fuse.hpp"
+#include "optimiser/passes/fused_group.hpp"
+#include "optimiser/passes/update_rules.hpp"
+
+namespace tyto::optimiser {
+
+/// Every unit (a group, or a node that is in none) has a level above those of all units that it reads, so that a path
+/// between units climbs: units of one level have no path between them and may be united. A group of a lower level may
+/// join a reader only when it has no other.
+class Fuser {
+ public:
+  Fuser(core::Graph graph, const PassOptions& options) : graph_(std::move(graph)), options_(options) {}
+
+  core::Graph run(FuseCounts& counts);
+
+ private:
+  using GraphNode = core::GraphNode;
+  using OpId = core::OpId;
+  using Port = core::Port;
+  using Index = std::uint32_t;
+
+  static constexpr Index none = UINT32_MAX;
+  // What registers and the L1 cache hold of a group: a tile for each input and for each value still to be read.
+  static constexpr std::size_t most_inputs = 14, most_steps = 48;
+
+  /// Grown node by node; a group that was united with another is empty and points to it.
+  struct Group {
+    Index united_with = none;
+    std::uint32_t level = 0;
+    std::uint32_t steps = 0;
+    std::uint32_t outside = 0;  // reads of its members' results by others
+    Index when = 0;             // node at whose place in the order it is computed
+    bool repeats = false;       // a member's operand is computed here too
+    Index fold = none;          // the reduction that it ends in
+    std::vector<Port> inputs;
+    std::vector<Index> nodes;  // its members
+    IntList axes = {};         // of the reductions of rows that it computes on its way
+    Shape shape = {};          // of what they reduce
+  };
+
+  static bool is_real(const Group& group);
+
+  Index size() const { return static_cast<Index>(graph_.nodes().size()); }
+  const GraphNode& node(Index i) const { return graph_.nodes()[i]; }
+  const Shape& shape(Port port) const { return graph_.type(port).shape; }
+  std::size_t bytes(Port port) const;
+
+  Index find(Index group);
+  Index group_of(Index i) { return group_[i] == none ? none : group_[i] = find(group_[i]); }
+
+  bool is_fusible(const GraphNode& each) const;
+
+  /// What outputs, updates and effects need; others read nothing.
+  void find_live();
+
+  void classify();
+
+  static bool is_cheap(OpId op);
+
+  void list_reads();
+
+  /// Nodes that read the tensor's memory, in order; size() stands for the end of the run.
+  std::span<const Index> readers_of(Port port) const;
+
+  void choose_repeated();
+
+  /// Calls visit(port) for the tensors that a member reads, seen through what is repeated in its group.
+  template <class Visit>
+  void each_operand(Index i, const Visit& visit) {
+    each_operand(i, i, visit);
+  }
+  template <class Visit>
+  void each_operand(Index i, Index member, const Visit& visit) {
+    for (const Port input : graph_.inputs_of(node(i))) {
+      const Port port = seen_by(member, input);
+      if (number_of(graph_, port)) continue;
+      if (repeated_[graph_.producer(port)]) each_operand(graph_.producer(port), member, visit);
+      else visit(port);
+    }
+  }
+
+  std::uint32_t level_of(Index i);
+
+  void place(Index i);
+
+  bool reads_repeated(Index i) const;
+
+  static void add_input(std::vector<Port>& inputs, Port port);
+
+  /// How often node i itself reads results of the group's members.
+  std::uint32_t reads(Index i, Index group);
+
+  /// No kernel but those of groups stands between the two nodes, so that it matters little which comes when.
+  bool same_time(Index a, Index b) const { return heavy_before_[std::max(a, b)] <= heavy_before_[std::min(a, b) + 1]; }
+
+  /// Who reads a group's results, a node that is to join it aside.
+  struct Reading {
+    Index first_other = none;  // the first reader that is neither the node nor a member
+    std::size_t results = 0;   // bytes that somebody reads
+    std::size_t for_node = 0;  // bytes that only the node reads
+  };
+  Reading reading_of(Index group, Index i);
+
+  /// Bytes that the group alone would keep alive if it were computed only when node `when` is.
+  std::size_t kept_until(Index when, Index group);
+
+  /// The node at whose place this one is computed.
+  Index made_at(Index i);
+
+  Index soonest(Index i);
+
+  Index time_together(std::span<const Index> groups, Index i);
+
+  /// Memory that is there from the first to the last step.
+  bool is_kept(Port port) const;
+
+  /// What the group of node i would read if these groups were united with it.
+  std::vector<Port> inputs_with(std::span<const Index> groups, Index i);
+
+  /// Whether these groups and that of node i together are no more than a kernel keeps at hand.
+  bool fit(std::span<const Index> groups, Index i);
+
+  void unite(Index group, Index i);
+
+  bool in_real_group(Index i);
+
+  /// Elements in a row of a group that reduces rows: fewer the operators add in another order, more do not stay in the
+  /// cache from one stage to the next.
+  static constexpr std::int64_t shortest_row = 16, longest_row = 16384;
+  static constexpr std::size_t most_stages = 4;
+
+  /// A set of groups and reductions that may become one group over rows.
+  struct Rows {
+    IntList axes;
+    Shape shape;                // of what is reduced
+    std::vector<Index> nodes;   // in order
+    std::uint32_t highest = 0;  // level
+  };
+
+  /// The axes of a reduction that can be a step between others: the last ones of what it reads.
+  std::optional<IntList> last_axes(Index i) const;
+
+  /// What a member reads in place of an input: renamed, stretched, and of rows, whether their axes are kept or not.
+  Port seen_by(Index i, Port input);
+  Port row_behind(Port port) const;
+
+  bool is_in(const Rows& rows, Index i) const { return std::ranges::binary_search(rows.nodes, i); }
+
+  /// The nodes of a unit that may be part of these rows; none if it may not.
+  std::vector<Index> unit_for(const Rows& rows, Index i);
+
+  bool may_be_one(const Rows& rows);
+
+  bool try_add(Rows& rows, Index i);
+
+  void grow(Rows& rows);
+
+  /// A view of another tensor's memory.
+  bool is_looked_at(Port port) const;
+
+  bool is_worth_it(const Rows& rows);
+
+  void choose_rows();
+
+  /// Axes that lie beside each other once those of length one are left out, and that fold something.
+  bool folds_neighbours(const GraphNode& each) const;
+
+  void choose_folds();
+
+  void find_needed();
+
+  /// Units in an order in which inputs precede their readers, as near to the old order as that allows: a unit comes
+  /// when the last of its nodes would have come.
+  std::vector<Index> order_of_units();
+
+  core::Graph rebuild(FuseCounts& counts);
+
+  void add_group(core::GraphBuilder& builder, const std::vector<Index>& members, FuseCounts& counts);
+
+  /// The states that the group both reads and gives a new value.
+  std::vector<StateChange> changes_by(const core::FusedProgram& program, std::span<const Port> inputs,
+                                      std::span<const Port> outputs) const;
+
+  /// Adds what node i computes, for this member: itself, or one that repeats it.
+  void add_step(FusedGroup& group, Index i, Index member);
+
+  core::Graph graph_;
+  const PassOptions& options_;
+  std::vector<bool> live_;                   // by node
+  std::vector<Port> memory_of_;              // by port: the tensor in whose memory it lies
+  std::vector<Index> reads_;                 // nodes that read each tensor's memory, one tensor after the other
+  std::vector<std::uint32_t> first_read_;    // by port: where its readers begin
+  std::vector<std::uint32_t> heavy_before_;  // by node: kernels before it that stand in no group
+  std::vector<std::uint32_t> readers_;       // by port: reads of it by what is live
+  std::vector<Port> source_;                 // by port: what an element-wise reader reads in its place
+  std::vector<bool> fusible_;                // by node
+  std::vector<bool> repeated_;               // by node: computed in every group that reads it
+  std::vector<Index> group_;                 // by node
+  std::vector<std::uint32_t> level_;         // by node, of those in no group
+  std::vector<Group> groups_;
+  std::size_t repeated_count_ = 0;
+  std::vector<std::vector<Index>> members_;            // by group
+  std::vector<bool> needed_;                           // by node
+  std::vector<bool> read_outside_;                     // by port
+  std::vector<Port> renamed_;                          // by port: its number in the new graph
+  std::unordered_map<Port, std::uint32_t> update_of_;  // by port: the input that it updates
+};
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,264 @@
+// Groups that go on after a reduction: which form, which must not, and that they give the bits of their operators.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <random>
+
+#include "engine/core/fused_rows.hpp"
+#include "optimiser/passes/fuse.hpp"
+#include "tests/passes/sketch.hpp"
+#include "tyto/tyto.hpp"
+
+using namespace tyto;
+using namespace tyto::testing;
+using core::AxesAttributes;
+using core::OpId;
+using core::Port;
+
+namespace {
+
+core::Graph fused(const core::Graph& graph) {
+  optimiser::PassOptions options;
+  options.folds = true;
+  return optimiser::fuse(graph, options);
+}
+
+std::string program_of(const core::Graph& graph) {
+  for (const core::GraphNode& node : graph.nodes()) {
+    if (node.op == OpId::fused) return core::to_string(std::get<core::FusedAttributes>(*node.attributes).program);
+  }
+  return {};
+}
+
+Port last_axis(Sketch& s, OpId op, Port x, bool keep = true) {
+  const auto axis = static_cast<std::int64_t>(s.builder().graph().type(x).shape.size()) - 1;
+  if (op == OpId::var) return s.add(op, {x}, core::VarianceAttributes{{axis}, keep, 0});
+  return s.add(op, {x}, AxesAttributes{{axis}, keep});
+}
+
+Port softmax(Sketch& s, Port x) {
+  const Port terms = s.add(OpId::exp, {s.add(OpId::subtract, {x, last_axis(s, OpId::max, x)})});
+  return s.add(OpId::divide, {terms, last_axis(s, OpId::sum, terms)});
+}
+
+Port layer_norm(Sketch& s, Port x, Port scale, Port shift, DType type) {
+  const Port centred = s.add(OpId::subtract, {x, last_axis(s, OpId::mean, x)});
+  const Port variance = last_axis(s, OpId::mean, s.add(OpId::square, {centred}));
+  const Port root = s.add(OpId::rsqrt, {s.add(OpId::add, {variance, s.number(0.5, type)})});
+  const Port normal = s.add(OpId::multiply, {centred, root});
+  return s.add(OpId::add, {s.add(OpId::multiply, {normal, scale}), shift});
+}
+
+Port rms_norm(Sketch& s, Port x, Port scale, DType type) {
+  const Port power = last_axis(s, OpId::mean, s.add(OpId::square, {x}));
+  const Port root = s.add(OpId::rsqrt, {s.add(OpId::add, {power, s.number(0.5, type)})});
+  return s.add(OpId::multiply, {s.add(OpId::multiply, {x, root}), scale});
+}
+
+}  // namespace
+
+TEST_CASE("a softmax written out becomes one node") {
+  Sketch s;
+  const Port x = s.input({6, 50});
+  const core::Graph plain = s.graph({softmax(s, x)});
+  const core::Graph made = fused(plain);
+  CHECK(program_of(made) == "v0=max(x0); v1=subtract(x0,v0); v2=exp(v1); v3=sum(v2); v4=divide(v2,v3) -> v4");
+  CHECK(made.nodes().size() == 2);
+  CHECK(agree(results_of(plain), results_of(made)));
+}
+
+TEST_CASE("softmax and normalisations over rows give the bits of their operators, for rows of any length") {
+  for (const Shape& shape : {Shape{6, 50}, Shape{1, 16}, Shape{300, 33}, Shape{3, 4, 257}, Shape{2, 16384},
+                             Shape{70, 1000}, Shape{5, 20000}, Shape{9, 15}, Shape{4, 1}, Shape{0, 40}}) {
+    for (const DType type : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
+      CAPTURE(core::to_string(core::ListAttributes{shape}));
+      CAPTURE(name_of(type));
+      Sketch s;
+      const Port x = s.input(shape, type);
+      const Port scale = s.input({shape.back()}, type), shift = s.input({shape.back()}, type);
+      const core::Graph plain =
+          s.graph({softmax(s, x), layer_norm(s, x, scale, shift, type), rms_norm(s, x, scale, type)});
+      const core::Graph made = fused(plain);
+      const bool rows = shape.back() >= 16 && shape.back() <= 16384 && shape[0] != 0;
+      CHECK((count(made, OpId::max) + count(made, OpId::rsqrt) == 0) == rows);
+      CHECK(agree(results_of(plain, -2, 2), results_of(made, -2, 2)));
+    }
+  }
+}
+
+TEST_CASE("the values of rows are results where others read them, with or without their axis") {
+  for (const bool keep : {true, false}) {
+    CAPTURE(keep);
+    Sketch s;
+    const Port x = s.input({7, 40});
+    const Port mean = last_axis(s, OpId::mean, x, keep);
+    const Port kept = keep ? mean : s.add(OpId::reshape, {mean}, core::ListAttributes{{7, 1}});
+    const Port spread = last_axis(s, OpId::var, x);
+    const Port normal = s.add(OpId::divide, {s.add(OpId::subtract, {x, kept}), s.add(OpId::sqrt, {spread})});
+    const core::Graph plain = s.graph({normal, mean, spread});
+    const core::Graph made = fused(plain);
+    CHECK(count(made, OpId::fused) == 1);
+    CHECK(count(made, OpId::var) == 0);
+    CHECK(made.type(made.outputs()[1]).shape == (keep ? Shape{7, 1} : Shape{7}));
+    CHECK(agree(results_of(plain), results_of(made)));
+  }
+}
+
+TEST_CASE("the means of rows that are taken for columns stay outside") {
+  // A square: without its axis the mean is stretched the other way.
+  Sketch s;
+  const Port x = s.input({20, 20});
+  const Port mean = last_axis(s, OpId::mean, x, false);
+  const Port turned = s.add(OpId::reshape, {mean}, core::ListAttributes{{1, 20}});
+  const core::Graph plain = s.graph({s.add(OpId::subtract, {x, mean}), s.add(OpId::subtract, {x, turned})});
+  const core::Graph made = fused(plain);
+  CHECK(count(made, OpId::mean) == 1);
+  CHECK(agree(results_of(plain), results_of(made)));
+}
+
+TEST_CASE("rows are not held together with what a node outside makes of them") {
+  Sketch s;
+  const Port x = s.input({20, 20});
+  const Port terms = s.add(OpId::exp, {x});
+  const Port total = last_axis(s, OpId::sum, terms);
+  SUBCASE("a product of the terms, read with their sums") {
+    const Port product = s.add(OpId::matmul, {terms, terms});
+    const core::Graph plain = s.graph({s.add(OpId::divide, {product, total})});
+    const core::Graph made = fused(plain);
+    CHECK(agree(results_of(plain), results_of(made)));
+  }
+  SUBCASE("the terms turned round") {
+    const Port turned = s.add(OpId::transpose, {terms}, core::ListAttributes{{1, 0}});
+    const core::Graph plain = s.graph({s.add(OpId::divide, {turned, total})});
+    const core::Graph made = fused(plain);
+    CHECK(count(made, OpId::transpose) == 1);
+    CHECK(agree(results_of(plain), results_of(made)));
+  }
+}
+
+TEST_CASE("a state is normalised in place") {
+  using T = Tensor<Lazy>;
+  const T state = T::variable(reshape(T::arange(0, 4000, 1, DType::f32), {40, 100}) * 0.01, "state");
+  auto step = compile([&](T one) {
+    const T power = mean(square(state), {-1}, true);
+    assign(state, state / sqrt(power + one));
+    return one + 1;
+  });
+  step(T::ones({}));
+  CHECK(step.report().passes.fired("groups") == 1);
+  // Buffers of a block of rows for each thread: the whole would be one.
+  CHECK(step.report().arena_bytes <= 2 * (40 * 100 * 4 + 4096));
+  const std::vector<float> values = state.to_vector<float>();
+  double power = 0;
+  for (int i = 0; i < 100; ++i) power += 0.01 * i * 0.01 * i / 100;
+  CHECK(values[50] == doctest::Approx(0.5 / std::sqrt(power + 1)));
+}
+
+TEST_CASE("a group with reductions that makes no sense is refused") {
+  const auto make = [](const core::FusedAttributes& group, const Shape& input) {
+    core::GraphBuilder builder;
+    const Port x = builder.add_input({DType::f32, input, false}, {});
+    builder.add(OpId::fused, std::make_shared<const core::Attributes>(group), {{x}});
+  };
+  core::FusedAttributes group;
+  group.shape = {4, 20};
+  group.axes = {1};
+  group.program.inputs = 1;
+  group.program.steps = {{OpId::sum, DType::f32, {0, 0, 0}}, {OpId::divide, DType::f32, {0, 1, 0}}};
+  group.program.outputs = {2};
+  CHECK_NOTHROW(make(group, {4, 20}));
+  CHECK_THROWS_WITH_AS(make(group, {4, 1}), "fused: sum reduces value 0, which is reduced already", GraphError);
+  core::FusedAttributes other = group;
+  other.axes = {0};
+  CHECK_THROWS_WITH_AS(make(other, {4, 20}), "fused: a group that goes on after a reduction reduces its last axes",
+                       GraphError);
+  other.axes = {};
+  CHECK_THROWS_WITH_AS(make(other, {4, 20}), "fused: it has a reduction but names no axes for it", GraphError);
+  other = group;
+  other.program.outputs = {2, 2};
+  CHECK_THROWS_WITH_AS(make(other, {4, 20}), "fused: result 0 is no step's, or another result as well", GraphError);
+}
+
+namespace {
+
+/// Graphs of whole tensors, rows of them and reductions in all directions.
+class RandomRows {
+ public:
+  explicit RandomRows(std::uint64_t seed) : random_(seed) {
+    const std::int64_t columns[] = {16, 24, 40, 9};
+    shape_ = {5 + below(20), columns[below(4)]};
+    if (below(4) == 0) shape_[0] = shape_[1];
+    for (int i = 0; i < 3; ++i) ports_.push_back(sketch_.input(shape_));
+    ports_.push_back(sketch_.input({shape_[1]}));
+    ports_.push_back(sketch_.input({shape_[0], 1}));
+    const std::int64_t nodes = 4 + below(24);
+    for (std::int64_t i = 0; i < nodes; ++i) ports_.push_back(node());
+    for (int i = 0; i < 3; ++i) sketch_.builder().add_output(pick());
+  }
+
+  core::Graph graph() { return sketch_.graph({}); }
+
+ private:
+  std::int64_t below(std::int64_t limit) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
+  }
+  const Shape& shape(Port port) { return sketch_.builder().graph().type(port).shape; }
+  Port pick() {
+    const auto count = static_cast<std::int64_t>(ports_.size());
+    const std::int64_t back = below(3) == 0 ? below(count) : below(std::min<std::int64_t>(count, 5));
+    return ports_[static_cast<std::size_t>(count - 1 - back)];
+  }
+
+  Port node() {
+    const Port x = pick();
+    switch (below(8)) {
+      case 0: return sketch_.add(below(2) == 0 ? OpId::sin : OpId::exp, {sketch_.add(OpId::sin, {x})});
+      case 1:
+      case 2: {
+        if (shape(x).size() != 2) return sketch_.add(OpId::square, {x});
+        constexpr OpId ops[] = {OpId::sum, OpId::mean, OpId::max, OpId::min, OpId::logsumexp, OpId::prod};
+        return sketch_.add(ops[below(6)], {x}, AxesAttributes{{below(6) == 0 ? 0 : 1}, below(3) != 0});
+      }
+      case 3:
+        if (shape(x) == Shape{shape_[0]}) return sketch_.add(OpId::reshape, {x}, core::ListAttributes{{shape_[0], 1}});
+        return sketch_.add(OpId::negate, {x});
+      case 4:
+        if (shape_[0] == shape_[1] && shape(x) == shape_) {
+          return sketch_.add(OpId::transpose, {x}, core::ListAttributes{{1, 0}});
+        }
+        return sketch_.add(OpId::multiply, {x, sketch_.number(0.5)});
+      default: {
+        const Port y = pick();
+        if (!core::broadcastable(shape(x), shape(y)) && !core::broadcastable(shape(y), shape(x))) return x;
+        constexpr OpId ops[] = {OpId::add, OpId::subtract, OpId::multiply};
+        return sketch_.add(ops[below(3)], {x, y});
+      }
+    }
+  }
+
+  std::mt19937_64 random_;
+  Shape shape_;
+  Sketch sketch_;
+  std::vector<Port> ports_;
+};
+
+}  // namespace
+
+TEST_CASE("random graphs of rows give the bits of their operators, and settle") {
+  std::size_t rows = 0;
+  for (std::uint64_t seed = 0; seed < 900; ++seed) {
+    CAPTURE(seed);
+    const core::Graph plain = RandomRows(seed).graph();
+    const core::Graph made = fused(plain);
+    for (const core::GraphNode& node : made.nodes()) {
+      if (node.op != OpId::fused) continue;
+      const auto& group = std::get<core::FusedAttributes>(*node.attributes);
+      rows += !group.axes.empty() && !core::ends_in_its_only_reduction(group.program) ? 1 : 0;
+    }
+    CHECK(agree(results_of(plain, -1, 1), results_of(made, -1, 1)));
+    PassReport again;
+    (void)optimised(optimised(plain, "all"), "all", &again);
+    CHECK(again.fired() == 0);
+  }
+  CHECK(rows > 60);
+}
