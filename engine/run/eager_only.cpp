@@ -76,11 +76,7 @@ bool is_nan(E element) {
   }
 }
 
-}  // namespace
-
-template <class M>
-Tensor<M> unique(const Tensor<M>& x) {
-  const core::Array array = host_contents("unique", x);
+Value unique_elements(const core::Array& array) {
   return with_elements(array.dtype, [&]<class E>() {
     const std::span<const E> given = elements_of<E>(array);
     std::vector<E> elements(given.begin(), given.end());
@@ -93,13 +89,11 @@ Tensor<M> unique(const Tensor<M>& x) {
     elements.erase(end, elements.end());
     if (any_nan) elements.push_back(nan);
     const Shape shape{static_cast<std::int64_t>(elements.size())};
-    return Tensor<M>(as_tensor<E>(elements, array.dtype, shape));
+    return as_tensor<E>(elements, array.dtype, shape);
   });
 }
 
-template <class M>
-Tensor<M> nonzero(const Tensor<M>& x) {
-  const core::Array array = host_contents("nonzero", x);
+Value places_of_nonzero(const core::Array& array) {
   const Shape& shape = array.view.shape;
   std::vector<std::int64_t> coordinates;
   std::int64_t count = 0;
@@ -114,6 +108,18 @@ Tensor<M> nonzero(const Tensor<M>& x) {
     }
   });
   return as_tensor<std::int64_t>(coordinates, DType::i64, {count, shape.rank()});
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> unique(const Tensor<M>& x) {
+  return unique_elements(host_contents("unique", x));
+}
+
+template <class M>
+Tensor<M> nonzero(const Tensor<M>& x) {
+  return places_of_nonzero(host_contents("nonzero", x));
 }
 
 TYTO_INSTANTIATE(unique)
