@@ -40,8 +40,6 @@ struct Stages {
   double drop = 0;     // taking it all down
   std::size_t nodes = 0;
   std::size_t steps = 0;
-  double passes = 0;
-  double plan = 0;
   std::size_t arena = 0;
 };
 
@@ -67,8 +65,6 @@ Stages measure(const std::function<GraphSpec()>& record) {
     const GraphReport report = graph.report();
     stages.nodes = report.passes.nodes_before;
     stages.steps = report.steps;
-    stages.passes = report.passes.milliseconds;
-    stages.plan = graph.plan().milliseconds;
     stages.arena = report.arena_bytes;
     from = milliseconds_now();
     spec.reset();
@@ -81,15 +77,14 @@ void show(const std::string& name, int runs, const std::function<GraphSpec()>& r
   Stages best = measure(record);
   for (int i = 1; i < runs; ++i) {
     const Stages again = measure(record);
-    for (double Stages::*stage :
-         {&Stages::record, &Stages::prepare, &Stages::run, &Stages::drop, &Stages::passes, &Stages::plan}) {
+    for (double Stages::*stage : {&Stages::record, &Stages::prepare, &Stages::run, &Stages::drop}) {
       best.*stage = std::min(best.*stage, again.*stage);
     }
   }
   const double each = 1e6 / static_cast<double>(best.nodes);
-  std::printf("| %s | %zu | %zu | %.1f | %.1f | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.2f |\n", name.c_str(),
-              best.nodes, best.steps, best.record, best.prepare, best.passes, best.plan, best.record * each,
-              best.prepare * each, best.run * each, best.drop * each, static_cast<double>(best.arena) / 1e6);
+  std::printf("| %s | %zu | %zu | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.2f |\n", name.c_str(), best.nodes,
+              best.steps, best.record, best.prepare, best.record * each, best.prepare * each, best.run * each,
+              best.drop * each, static_cast<double>(best.arena) / 1e6);
   std::fflush(stdout);
 }
 
@@ -195,8 +190,8 @@ int main(int count, char** arguments) {
       {"state pairs", state_pairs, {80, 800, 8'000}},
   };
   std::printf(
-      "| graph | nodes | steps | record ms | prepare ms | of it passes | plan | record ns/node | prepare ns/node | run "
-      "ns/node | drop ns/node | arena MB |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "| graph | nodes | steps | record ms | prepare ms | record ns/node | prepare ns/node | run "
+      "ns/node | drop ns/node | arena MB |\n|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Line& line : lines) {
     for (const std::int64_t size : line.sizes) {
       const std::string name = std::string(line.name) + ", " + std::to_string(size);

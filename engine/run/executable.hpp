@@ -93,8 +93,11 @@ class Executable {
  private:
   friend class ExecutableBuilder;
 
-  /// Becomes an executable of the same graph with values computed twice that keeps within the options' memory limit.
-  void fit_into_limit();
+  /// Becomes an executable of the recorded graph with values computed twice that keeps within the options' memory
+  /// limit.
+  void fit_into_limit(core::Graph recorded);
+  /// The same of one graph, if it can be done; `smallest` is lowered to the least bytes seen.
+  bool fits_with_repeated(const core::Graph& graph, const char* passes, std::size_t& smallest);
 
   CompileOptions options_;
   PassReport passes_;

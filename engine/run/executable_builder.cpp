@@ -534,9 +534,11 @@ void ExecutableBuilder::plan_memory() {
 
 Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
                        std::span<const std::shared_ptr<const Executable>> kin)
-    : options_(options), graph_(optimised(std::move(graph), device, options, passes_)), device_(&device) {
+    : options_(options), device_(&device) {
+  core::Graph recorded = options.memory_limit != 0 ? graph : core::Graph();
+  graph_ = optimised(std::move(graph), device, options, passes_);
   ExecutableBuilder(*this, options, same_program(*this, kin)).build();
-  if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit();
+  if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit(std::move(recorded));
 }
 
 }  // namespace tyto::run

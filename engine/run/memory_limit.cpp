@@ -8,28 +8,52 @@
 
 namespace tyto::run {
 
+namespace {
+
+bool groups_are_formed(const PassReport& report) {
+  return std::ranges::any_of(report.passes, [](const PassSummary& pass) { return pass.pass == "fuse" && pass.runs; });
+}
+
+}  // namespace
+
 // The search counts tensors; kernels add workspace, and plans a little waste. What was missed is taken off the target.
-void Executable::fit_into_limit() {
+bool Executable::fits_with_repeated(const core::Graph& graph, const char* passes, std::size_t& smallest) {
   constexpr int attempts = 4;
   const std::size_t limit = options_.memory_limit;
   CompileOptions as_it_is = options_;
-  as_it_is.passes = as_recorded;  // common sub-expressions would undo the recomputation
+  as_it_is.passes = passes;
   as_it_is.memory_limit = 0;
-  std::size_t smallest = arena_bytes_;
   auto target = static_cast<std::int64_t>(limit);
   for (int i = 0; i < attempts && target > 0; ++i) {
-    recompute::Fitted fitted = recompute::fit(graph_, target);
+    recompute::Fitted fitted = recompute::fit(graph, target);
     Executable tried(std::move(fitted.graph), *device_, as_it_is);
     smallest = std::min(smallest, tried.arena_bytes_);
     if (tried.arena_bytes_ <= limit) {
       tried.options_ = std::move(options_);
       tried.passes_ = std::move(passes_);
       *this = std::move(tried);
-      return;
+      return true;
     }
     if (!fitted.fits) break;
     target -= static_cast<std::int64_t>(tried.arena_bytes_ - limit);
   }
+  return false;
+}
+
+void Executable::fit_into_limit(core::Graph recorded) {
+  const std::size_t limit = options_.memory_limit;
+  std::size_t smallest = arena_bytes_;
+  if (groups_are_formed(passes_)) {
+    // A group is made again as a whole, for whichever of its results; so values are chosen first and groups formed of
+    // what comes out. Other passes have been through it, and common sub-expressions would undo the recomputation.
+    CompileOptions apart = options_;
+    apart.passes += apart.passes.empty() ? "-fuse" : ",-fuse";
+    apart.dump = nullptr;
+    PassReport unread;
+    const core::Graph graph = optimised(std::move(recorded), *device_, apart, unread);
+    if (fits_with_repeated(graph, "fuse", smallest)) return;
+  }
+  if (fits_with_repeated(core::Graph(graph_), as_recorded, smallest)) return;
   throw DeviceError(core::text("compile: a memory limit of ", limit, " bytes cannot be met: the plan needs ",
                                arena_bytes_, " bytes, with values computed twice at least ", smallest));
 }

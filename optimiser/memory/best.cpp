@@ -81,6 +81,8 @@ Placement best_part(const Problem& p, const Effort& effort) {
   }
   Effort content = effort;
   if (!effort.deadline) content.enough += effort.enough / worth_searching;
+  // Where time is short a search makes more of it than the twentieth greedy order.
+  if (effort.deadline) content.deadline = Clock::now() + (*effort.deadline - Clock::now()) / 3;
   placement = best_greedy(listed, content, std::move(placement));
   if (placement.height <= content.enough || (effort.work > 0 && work / 2 < work_of_one_dive(listed))) return placement;
 
