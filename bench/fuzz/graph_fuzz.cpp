@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "engine/core/operator.hpp"
+#include "optimiser/passes/families.hpp"
 #include "tests/fuzz/trial.hpp"
 
 namespace {
@@ -36,6 +37,12 @@ int main(int count, char** arguments) {
     const auto id = static_cast<std::size_t>(def.id);
     if (id >= tried.operators.size() || tried.operators[id] == 0) {
       std::printf("never recorded: %.*s\n", static_cast<int>(def.name.size()), def.name.data());
+    }
+  }
+  for (const tyto::optimiser::RuleFamily& family : tyto::optimiser::rule_families()) {
+    for (const tyto::optimiser::Rule& rule : family.rules) {
+      if (tried.rules.contains(std::string(rule.name))) continue;
+      std::printf("never fired: %s/%s\n", std::string(family.pass).c_str(), std::string(rule.name).c_str());
     }
   }
   return faults == 0 ? 0 : 1;

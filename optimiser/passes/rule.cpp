@@ -191,6 +191,18 @@ class Matcher {
     return true;
   }
 
+  // Rules that bring numbers together are about a tensor beside them. Where that is a number as well, everything is
+  // known and `constants` will compute it; rules that trade places would go on for ever.
+  bool only_numbers() const {
+    if (std::none_of(match_.numbers_.begin(), match_.numbers_.end(), [](const auto& number) { return !!number; })) {
+      return false;
+    }
+    for (std::size_t letter = 0; letter < Match::letters; ++letter) {
+      if ((bound_ >> letter & 1u) != 0 && number_of(match_.draft, match_.tensors_[letter])) return true;
+    }
+    return false;
+  }
+
  private:
   using Kind = RuleSet::Term::Kind;
 
@@ -284,7 +296,8 @@ bool RuleSet::try_rules(PassContext& context, Index index) const {
   for (const Variant& variant : by_root_[static_cast<std::size_t>(draft.node(index).op)]) {
     if (!variant.possible(operands)) continue;
     Match match(context, index);
-    if (!Matcher(match).fits_node(index, variant.pattern)) continue;
+    Matcher matcher(match);
+    if (!matcher.fits_node(index, variant.pattern) || matcher.only_numbers()) continue;
     bool allowed = true;
     for (const Condition* condition : variant.rule->when) allowed &= condition == nullptr || condition->holds(match);
     if (!allowed) continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/core/shape.hpp"
+#include "engine/core/symbol.hpp"
 #include "engine/core/text.hpp"
 
 namespace tyto::fuzz {
@@ -84,7 +85,9 @@ const Tensor<M>& Drawing<M>::pick() {
 
 template <class M>
 Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
-  if (noise_.places == 0 || !is_floating(x.dtype())) return x;
+  // A lone number stays as it is: moved, it would have a type of its own.
+  const bool weak = x.value().node()->results()[x.value().output()].type.weak;
+  if (noise_.places == 0 || weak || !is_floating(x.dtype())) return x;
   const double reach = noise_.places * last_place(x.dtype());
   const Key key{noise_.seed, ++perturbations_};
   const Tensor<M> factor =

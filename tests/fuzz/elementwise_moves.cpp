@@ -56,8 +56,55 @@ Tensor<M> arithmetic(Drawing<M>& drawing) {
   return apply(drawing, core::definition(op));
 }
 
+// Small trees over few operands: what rewrite rules look for, which chance alone would seldom put together.
+template <class M>
+Tensor<M> tree(Drawing<M>& d, const std::vector<Tensor<M>>& leaves, int depth) {
+  Dice& dice = d.dice();
+  if (depth == 0) {
+    if (dice.one_in(3)) return Tensor<M>(dice.of({0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0}));
+    return d.perturbed(dice.from(leaves));
+  }
+  const auto below = [&] { return d.perturbed(tree(d, leaves, dice.one_in(3) ? 0 : depth - 1)); };
+  const Tensor<M> a = below();
+  switch (dice.below(26)) {
+    case 0: return negate(a);
+    case 1: return abs(a);
+    case 2: return square(a);
+    case 3: return sqrt(abs(a));
+    case 4: return exp(d.perturbed(tanh(a)));
+    case 5: return log(d.perturbed(exp(d.perturbed(tanh(a)))));
+    case 6: return exp(d.perturbed(log(d.perturbed(abs(a) + 0.5))));
+    case 7: return reciprocal(a);
+    case 8: return power(a, Tensor<M>(dice.of({0.0, 0.5, 1.0, 2.0, 3.0, -1.0})));
+    case 9: return relu(a);
+    case 10: return logical_not(a);
+    case 11: return cast(a, d.dtype());
+    case 12: return where(greater(a, below()), a, below());
+    case 13: return where(a, below(), below());
+    case 14: return clip(a, Tensor<M>(-1.0), Tensor<M>(1.0));
+    case 15: return maximum(a, below());
+    case 16: return minimum(a, below());
+    case 17:
+    case 18:
+    case 19: return a - below();
+    case 20:
+    case 21: return a + below();
+    case 22:
+    case 23:
+    case 24: return a * below();
+    default: return a / below();
+  }
+}
+
+template <class M>
+Tensor<M> expression(Drawing<M>& d) {
+  const Tensor<M> x = d.any();
+  return tree(d, {x, x, d.beside(x)}, static_cast<int>(d.dice().between(2, 4)));
+}
+
 }  // namespace
 
-TYTO_FUZZ_MOVES(elementwise_moves, {"elementwise", 30, elementwise<M>}, {"arithmetic", 30, arithmetic<M>})
+TYTO_FUZZ_MOVES(elementwise_moves, {"elementwise", 30, elementwise<M>}, {"arithmetic", 20, arithmetic<M>},
+                {"expression", 30, expression<M>})
 
 }  // namespace tyto::fuzz

@@ -47,7 +47,7 @@ struct Program {
   std::vector<Tensor<M>> outputs;
   std::vector<Tensor<M>> updates;  ///< the next value of each state
   std::vector<std::string> transcript;
-  bool finite = true;  ///< nothing drawn was NaN or infinite, as far as eager mode saw
+  bool finite = true;  ///< nothing drawn was NaN or infinite in any run, as far as eager mode saw
 };
 
 /// The trial's program on these inputs and states.

@@ -90,6 +90,7 @@ std::vector<Tensor<M>> states_of(const Material& material) {
 template <class M>
 History line_by_line(const Trial& trial, const Material& material, std::size_t runs, const Noise& noise,
                      Program<M>* first = nullptr) {
+  bool finite = true;
   seed(trial.seed);
   History history;
   std::vector<Data> inputs = material.inputs;
@@ -102,8 +103,10 @@ History line_by_line(const Trial& trial, const Material& material, std::size_t r
     for (const Tensor<M>& output : program.outputs) now.outputs.push_back(Data::of(output));
     for (const Tensor<M>& state : states) now.states.push_back(Data::of(state));
     history.push_back(std::move(now));
+    finite = finite && program.finite;
     if (run == 0 && first != nullptr) *first = program;
   }
+  if (first != nullptr) first->finite = finite;
   return history;
 }
 
@@ -123,7 +126,7 @@ class Recorded {
 
   const Program<Lazy>& program() const { return program_; }
 
-  History run(const Way& way) const {
+  History run(const Way& way, TrialCount& count) const {
     seed(trial_.seed);
     Graph graph{{.inputs = inputs_, .outputs = program_.outputs, .updates = updates_}, way.options};
     std::vector<Data> inputs = material_.inputs;
@@ -141,6 +144,10 @@ class Recorded {
       for (std::size_t i = 0; i < program_.outputs.size(); ++i) now.outputs.push_back(Data::of(graph.output(i)));
       for (const Tensor<Lazy>& state : states_) now.states.push_back(Data::of(state));
       history.push_back(std::move(now));
+    }
+    count.runs += history.size();
+    for (const PassSummary& pass : graph.report().passes.passes) {
+      for (const RuleCount& rule : pass.rules) count.rules[rule.rule] += rule.count;
     }
     return history;
   }
@@ -304,8 +311,7 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count) {
     }
     for (const Way& way : ways(trial, runs)) {
       way_name = way.name;
-      const History found = Recorded(trial, material).run(way);
-      count.runs += found.size();
+      const History found = Recorded(trial, material).run(way, count);
       if (std::string text = judge.verdict(way.faith, found, count); !text.empty()) return fault(text);
     }
   } catch (const std::exception& error) {

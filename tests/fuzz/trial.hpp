@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct TrialCount {
   std::size_t nodes = 0;            ///< recorded
   std::size_t refused = 0;          ///< moves that the library refused, in both modes alike
   std::size_t within_rounding = 0;  ///< results that differed from eager mode's, by no more than rounding explains
-  std::vector<std::size_t> operators = {};  ///< times recorded, by OpId
+  std::vector<std::size_t> operators = {};        ///< times recorded, by OpId
+  std::map<std::string, std::size_t> rules = {};  ///< rewrite rules, and how often they fired
 };
 
 /// A trial as the seed alone gives it: mostly small programs, some of 200 moves.

@@ -70,6 +70,17 @@ TEST_CASE("constants merge by contents when small, numbers of opposite zero sign
   CHECK(out.outputs()[4] != out.outputs()[5]);
 }
 
+TEST_CASE("rules about numbers leave numbers to each other alone, and come to an end") {
+  Sketch s;
+  const auto a = s.number(-0.5);
+  const auto signs = s.add(OpId::multiply, {s.add(OpId::negate, {a}), a});
+  const auto chain = s.add(OpId::add, {s.add(OpId::subtract, {s.number(5.0), s.number(3.0)}), s.number(2.0)});
+  const core::Graph graph = s.graph({signs, chain});
+  const auto expected = std::vector<std::vector<double>>{{-0.25}, {4}};
+  CHECK(results_of(optimised(graph, "algebra,+fast_math")) == expected);
+  CHECK(results_of(optimised(graph, "all,+fast_math")) == expected);
+}
+
 TEST_CASE("random nodes merge only when key and draw are equal") {
   Sketch s;
   const auto key = s.constant({1, 2}, {2}, DType::i64);
