@@ -49,6 +49,11 @@ const Condition zero_of_either_sign{
     [](const Match& m) { return !m.is_floating() || m.context.fast_math || never_minus_zero(m.draft, m.tensor('x')); }};
 const Condition integral_operand{"x holds integers",
                                  [](const Match& m) { return !is_floating(m.draft.dtype(m.tensor('x'))); }};
+// The negative of an unsigned number is another positive one.
+const Condition signed_operand{"x has a sign", [](const Match& m) {
+                                 const DType dtype = m.draft.dtype(m.tensor('x'));
+                                 return dtype != DType::u8 && dtype != DType::boolean;
+                               }};
 
 // Scaling by a power of two is exact both ways as long as its reciprocal is a normal number.
 const Condition power_of_two{"C is a power of two with a normal reciprocal", [](const Match& m) {
@@ -117,7 +122,7 @@ const Rule rules[] = {
     {"over_minus_one",         "divide(x, -1)",                         "negate(x)",             {}},
     {"negated_times_number",   "multiply(negate(x), C)",                "multiply(x, negate(C))", {}},
     {"negate_scaled",          "negate(multiply(x, C)!)",               "multiply(x, negate(C))", {}},
-    {"abs_of_negated",         "abs(negate(x))",                        "abs(x)",                {}},
+    {"abs_of_negated",         "abs(negate(x))",                        "abs(x)",                {&signed_operand}},
     {"square_of_negated",      "square(negate(x))",                     "square(x)",             {}},
     {"square_of_abs",          "square(abs(x))",                        "square(x)",             {}},
     {"abs_of_square",          "abs(square(x))",                        "square(x)",             {&floating}},

@@ -66,7 +66,7 @@ Tensor<M> tree(Drawing<M>& d, const std::vector<Tensor<M>>& leaves, int depth) {
   }
   const auto below = [&] { return d.perturbed(tree(d, leaves, dice.one_in(3) ? 0 : depth - 1)); };
   const Tensor<M> a = below();
-  switch (dice.below(26)) {
+  switch (dice.below(34)) {
     case 0: return negate(a);
     case 1: return abs(a);
     case 2: return square(a);
@@ -75,9 +75,9 @@ Tensor<M> tree(Drawing<M>& d, const std::vector<Tensor<M>>& leaves, int depth) {
     case 5: return log(d.perturbed(exp(d.perturbed(tanh(a)))));
     case 6: return exp(d.perturbed(log(d.perturbed(abs(a) + 0.5))));
     case 7: return reciprocal(a);
-    case 8: return power(a, Tensor<M>(dice.of({0.0, 0.5, 1.0, 2.0, 3.0, -1.0})));
+    case 8: return power(a, Tensor<M>(dice.of({0.0, -0.0, 0.5, -0.5, 1.0, 2.0, 3.0, -1.0})));
     case 9: return relu(a);
-    case 10: return logical_not(a);
+    case 10: return logical_not(dice.one_in(2) ? less(a, below()) : equal(a, below()));
     case 11: return cast(a, d.dtype());
     case 12: return where(greater(a, below()), a, below());
     case 13: return where(a, below(), below());
@@ -92,6 +92,13 @@ Tensor<M> tree(Drawing<M>& d, const std::vector<Tensor<M>>& leaves, int depth) {
     case 22:
     case 23:
     case 24: return a * below();
+    case 25: return log(d.perturbed(1.0 + d.perturbed(exp(d.perturbed(tanh(a))))));
+    case 26: return exp(d.perturbed(tanh(a))) - 1.0;
+    case 27: return 1.0 / d.perturbed(1.0 + d.perturbed(exp(-a)));
+    case 28: return log(d.perturbed(sigmoid(a)));
+    case 29: return log(d.perturbed(power(d.perturbed(abs(a)), Tensor<M>(2.0))));
+    case 30: return logical_not(logical_not(greater(a, below())));
+    case 31: return cast(a, a.dtype());
     default: return a / below();
   }
 }

@@ -11,12 +11,13 @@ namespace {
 Data data_of(Dice& dice, DType dtype, const Shape& shape) {
   std::vector<double> numbers(static_cast<std::size_t>(element_count(shape)));
   const bool round = dice.one_in(3);
+  const bool special = dice.one_in(5);
   for (double& number : numbers) {
     number = is_floating(dtype) ? dice.real(-2, 2) : static_cast<double>(dice.between(dtype == DType::u8 ? 0 : -4, 9));
     if (dtype == DType::boolean) number = static_cast<double>(dice.below(2));
     // Halves and zeros make equal values, which choices and orders have to break.
     if (is_floating(dtype) && round) number = std::round(number * 2) / 2;
-    if (is_floating(dtype) && dice.one_in(400)) {
+    if (is_floating(dtype) && dice.one_in(special ? 20 : 1000)) {
       number = dice.of({std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -0.0});
     }
   }

@@ -13,7 +13,8 @@ using namespace tyto::testing;
 
 namespace {
 
-constexpr DType f32 = DType::f32, f64 = DType::f64, f16 = DType::f16, i32 = DType::i32, i64 = DType::i64;
+constexpr DType f32 = DType::f32, f64 = DType::f64, f16 = DType::f16, u8 = DType::u8, i32 = DType::i32,
+                i64 = DType::i64;
 constexpr double exact = 0;
 constexpr double rounded = 4e-7;  // a few units in the last place of f32
 
@@ -148,6 +149,7 @@ const Case algebra[] = {
     {"negate_scaled", "negate(multiply(x, y))", stays},
     {"abs_of_negated", "abs(negate(x))"},
     {"abs_of_negated", "abs(sin(x))", stays},
+    {"abs_of_negated", "abs(negate(x))", stays, u8},
     {"square_of_negated", "square(negate(x))"},
     {"square_of_abs", "square(abs(x))"},
     {"abs_of_square", "abs(square(x))"},
