@@ -49,6 +49,20 @@ Tensor<M> curvature(Drawing<M>& d) {
   return grad([&](const Tensor<M>& at) { return sum(square(std::decay_t<decltype(first)>(first)(at))); })(x);
 }
 
+// A layer's weights, which few chains of chance end in.
+template <class M>
+Tensor<M> weight_slope(Drawing<M>& d) {
+  const Tensor<M> x = d.shaped({2, 5, 4, 3}, DType::f32);
+  const Tensor<M> w = d.shaped({2, 2, 3, d.dice().between(1, 5)}, DType::f32);
+  const PerAxis stride(static_cast<int>(d.dice().between(1, 2)));
+  const Border padding = d.dice().of({same, valid});
+  const bool bent = d.dice().one_in(2);
+  return grad([&](const Tensor<M>& at) {
+    const Tensor<M> y = d.perturbed(conv2d(x, at, {.stride = stride, .padding = padding}));
+    return sum(bent ? relu(y) : square(y));
+  })(w);
+}
+
 template <class M>
 Tensor<M> own_gradient(Drawing<M>& d) {
   const auto halved =
@@ -70,6 +84,7 @@ Tensor<M> own_function(Drawing<M>& d) {
 }  // namespace
 
 TYTO_FUZZ_MOVES(gradient_moves, {"slope", 8, slope<M>}, {"direction", 2, direction<M>}, {"curvature", 1, curvature<M>},
-                {"own_gradient", 1, own_gradient<M>}, {"own_function", 1, own_function<M>})
+                {"weight_slope", 2, weight_slope<M>}, {"own_gradient", 1, own_gradient<M>},
+                {"own_function", 1, own_function<M>})
 
 }  // namespace tyto::fuzz
