@@ -83,8 +83,8 @@ Tensor<M> own_function(Drawing<M>& d) {
 
 }  // namespace
 
-TYTO_FUZZ_MOVES(gradient_moves, {"slope", 8, slope<M>}, {"direction", 2, direction<M>}, {"curvature", 1, curvature<M>},
-                {"weight_slope", 2, weight_slope<M>}, {"own_gradient", 1, own_gradient<M>},
+TYTO_FUZZ_MOVES(gradient_moves, {"slope", 8, slope<M>}, {"direction", 2, direction<M>}, {"curvature", 5, curvature<M>},
+                {"weight_slope", 4, weight_slope<M>}, {"own_gradient", 1, own_gradient<M>},
                 {"own_function", 1, own_function<M>})
 
 }  // namespace tyto::fuzz
