@@ -14,6 +14,11 @@ struct ChainLoops {
   double (*squared_distance)(const float* x, const float* y, std::size_t n);
   /// s += g g; w -= rate g / (sqrt(s) + epsilon)
   void (*adagrad)(float* w, float* s, const float* g, float rate, float epsilon, std::size_t n);
+  /// Row by row: y = exp(x - max(x)) / sum(exp(x - max(x)))
+  void (*softmax)(const float* x, float* y, std::size_t rows, std::size_t length);
+  /// Row by row: y = (x - mean(x)) / sqrt(var(x) + epsilon) g + b
+  void (*layer_norm)(const float* x, const float* g, const float* b, float* y, float epsilon, std::size_t rows,
+                     std::size_t length);
 };
 
 namespace baseline {

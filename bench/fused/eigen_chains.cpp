@@ -1,5 +1,6 @@
 // The chains as one Eigen expression each, compiled for the avx512 instruction set.
 #include <Eigen/Core>
+#include <cmath>
 
 #include "bench/fused/chain_loops.hpp"
 
@@ -38,8 +39,28 @@ void adagrad(float* w, float* s, const float* g, float rate, float epsilon, std:
   }
 }
 
+void softmax(const float* x, float* y, std::size_t rows, std::size_t n) {
+  for (; rows > 0; --rows, x += n, y += n) {
+    const In from(x, length(n));
+    Out to(y, length(n));
+    to = (from - from.maxCoeff()).exp();
+    to *= 1 / to.sum();
+  }
+}
+
+void layer_norm(const float* x, const float* g, const float* b, float* y, float epsilon, std::size_t rows,
+                std::size_t n) {
+  const In scale(g, length(n)), shift(b, length(n));
+  for (; rows > 0; --rows, x += n, y += n) {
+    const In from(x, length(n));
+    const float mean = from.mean();
+    const float spread = (from - mean).square().mean();
+    Out(y, length(n)) = (from - mean) * (1 / std::sqrt(spread + epsilon)) * scale + shift;
+  }
+}
+
 }  // namespace
 
-const ChainLoops eigen_chains = {multiply_add, tanh_chain, squared_distance, adagrad};
+const ChainLoops eigen_chains = {multiply_add, tanh_chain, squared_distance, adagrad, softmax, layer_norm};
 
 }  // namespace tyto::bench::avx512

@@ -133,6 +133,8 @@ class Runner {
   std::vector<std::byte> workspace_;
 };
 
+constexpr std::int64_t row = 1000;
+
 struct Chain {
   core::GraphBuilder builder;
   std::int64_t count;
@@ -142,22 +144,23 @@ struct Chain {
                              {.port = 0, .name = "x", .state = nullptr, .generator = false});
   }
   Port input() { return input({count}); }
+  Port over_rows(OpId op, Port port) { return builder.add(op, core::AxesAttributes{{1}, true}, {port}); }
   Port number(double value) { return builder.add(OpId::fill, core::RangeAttributes{{}, DType::f32, value, 0}, {}); }
   Port apply(OpId op, std::initializer_list<Port> inputs) { return builder.add(op, core::Attributes(), inputs); }
 };
 
 void report(const char* name, std::int64_t count, int threads, core::Graph graph, const std::vector<float*>& inputs,
             const std::vector<float*>& outputs, const std::function<void(std::size_t, std::size_t)>& hand,
-            const std::function<void(std::size_t, std::size_t)>& eigen) {
+            const std::function<void(std::size_t, std::size_t)>& eigen, std::int64_t grain = 64) {
   cpu::set_threads(threads);
   optimiser::PassOptions options;
   options.folds = true;
   auto plain = std::make_shared<Runner>(graph, inputs, outputs);
   auto fused = std::make_shared<Runner>(optimiser::fuse(std::move(graph), options), inputs, outputs);
-  const auto dealt = [count, threads](const std::function<void(std::size_t, std::size_t)>& body) {
+  const auto dealt = [count, threads, grain](const std::function<void(std::size_t, std::size_t)>& body) {
     return [=] {
       cpu::run_team(threads, [&](cpu::Team team) {
-        const cpu::Range mine = cpu::share(count, team.member, team.size, 64);
+        const cpu::Range mine = cpu::share(count, team.member, team.size, grain);
         body(static_cast<std::size_t>(mine.begin), static_cast<std::size_t>(mine.size()));
       });
     };
@@ -227,6 +230,31 @@ void run(std::int64_t count, int threads) {
     };
     report("Adagrad", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {a.data(), b.data()},
            with(&hand, body), with(eigen, body));
+  }
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input({count / row, row});
+    const Port terms = chain.apply(OpId::exp, {chain.apply(OpId::subtract, {p, chain.over_rows(OpId::max, p)})});
+    chain.builder.add_output(chain.apply(OpId::divide, {terms, chain.over_rows(OpId::sum, terms)}));
+    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
+      loops.softmax(a.data() + at, y.data() + at, n / row, row);
+    };
+    report("softmax, rows of 1000", count, threads, chain.builder.finish(), {a.data()}, {y.data()}, with(&hand, body),
+           with(eigen, body), row);
+  }
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input({count / row, row}), g = chain.input({row}), s = chain.input({row});
+    const Port centred = chain.apply(OpId::subtract, {p, chain.over_rows(OpId::mean, p)});
+    const Port spread = chain.over_rows(OpId::mean, chain.apply(OpId::square, {centred}));
+    const Port scale = chain.apply(OpId::rsqrt, {chain.apply(OpId::add, {spread, chain.number(1e-5)})});
+    const Port normal = chain.apply(OpId::multiply, {centred, scale});
+    chain.builder.add_output(chain.apply(OpId::add, {chain.apply(OpId::multiply, {normal, g}), s}));
+    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
+      loops.layer_norm(a.data() + at, b.data(), c.data(), y.data() + at, 1e-5f, n / row, row);
+    };
+    report("layer norm, rows of 1000", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()},
+           {y.data()}, with(&hand, body), with(eigen, body), row);
   }
 }
 

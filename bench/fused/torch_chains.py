@@ -24,6 +24,11 @@ CHAINS = {
     "tanh(a x + b) c + exp(-x x)": (4, lambda a, b, c, x: torch.tanh(a * x + b) * c + torch.exp(-x * x)),
     "sum((x - y)^2)": (2, lambda x, y: ((x - y) ** 2).sum()),
     "Adagrad": (3, adagrad),
+    "softmax, rows of 1000": (1, lambda x: torch.softmax(x.view(-1, 1000), 1)),
+    "layer norm, rows of 1000": (
+        3,
+        lambda x, g, b: torch.nn.functional.layer_norm(x.view(-1, 1000), (1000,), g[:1000], b[:1000]),
+    ),
 }
 
 
