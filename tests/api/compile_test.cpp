@@ -1,6 +1,7 @@
 // Compiled functions: what a call gives must be what plain execution gives, call after call, in both modes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <tyto/tyto.hpp>
 
 #include "tests/api/numbers.hpp"
@@ -192,6 +193,21 @@ BOTH_MODES("keys given by hand make a compiled function repeat itself") {
   const Numbers first = numbers(f(Tensor{0.0, 0.0}));
   CHECK(numbers(f(Tensor{0.0, 0.0})) == first);
   CHECK(numbers(Tensor::uniform({2}, {.key = tyto::Key{1, 2}})) == first);
+}
+
+TEST_CASE("a compiled function draws anew beside a bare number as well") {
+  const auto masks = []<class Mode>(Mode) {
+    using Tensor = tyto::Tensor<Mode>;
+    tyto::seed(11);
+    auto f = tyto::compile([](Tensor x) { return x * dropout_mask(Tensor(1.0f), 0.5); });
+    Numbers out;
+    for (int call = 0; call < 12; ++call) out.push_back(numbers(f(Tensor::ones({1})))[0]);
+    return out;
+  };
+  const Numbers drawn = masks(tyto::Lazy());
+  CHECK(drawn == masks(tyto::Eager()));
+  CHECK(std::count(drawn.begin(), drawn.end(), 0.0) > 0);
+  CHECK(std::count(drawn.begin(), drawn.end(), 2.0) > 0);
 }
 
 TEST_CASE("a compiled function cannot start the random sequence anew") {
