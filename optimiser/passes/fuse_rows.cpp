@@ -154,7 +154,8 @@ bool Fuser::is_worth_it(const Rows& rows) {
         const bool whole = fusible_[producer] && shape(row) == rows.shape;
         (whole ? reads_whole : reads_rows) = true;
       } else {
-        const bool whole = !core::broadcastable(shape(port), reduced);
+        // Numbers go into the program, where they have no elements.
+        const bool whole = !number_of(graph_, source_[port]) && !core::broadcastable(shape(port), reduced);
         (whole ? reads_whole : outside_rows) = true;
         // A view's elements may lie in another order than the reduction's own kernel would take them in.
         if (!fusible_[i] && is_looked_at(port)) reads_whole = false;

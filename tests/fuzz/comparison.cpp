@@ -23,6 +23,15 @@ double last_place(const Data& data) {
   }
 }
 
+// Below this, what differs may be only what went through the smallest numbers of the type on its way.
+double next_to_nothing(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 0x1p-22;
+    case DType::f64: return 1e-290;
+    default: return 1e-25;
+  }
+}
+
 // Integers beyond 2^53 have no double of their own, so they are compared as bytes first.
 bool same_element(const Data& a, const Data& b, std::size_t i) {
   const std::size_t width = size_of(a.dtype);
@@ -32,7 +41,8 @@ bool same_element(const Data& a, const Data& b, std::size_t i) {
 
 // Whether noise explains that `found` is not `expected`.
 template <class NoisyAt>
-bool explained(double expected, double found, double place, std::size_t count, const NoisyAt& noisy_at) {
+bool explained(double expected, double found, double place, double nothing, std::size_t count,
+               const NoisyAt& noisy_at) {
   double spread = 0;
   for (std::size_t k = 0; k < count; ++k) {
     const double moved = noisy_at(k);
@@ -45,7 +55,7 @@ bool explained(double expected, double found, double place, std::size_t count, c
   }
   if (!std::isfinite(expected) || !std::isfinite(found)) return false;
   if (place == 0) return spread > 0;
-  return std::abs(found - expected) <= 8 * spread + 4 * place * std::abs(expected);
+  return std::abs(found - expected) <= 8 * spread + 4 * place * std::abs(expected) + nothing;
 }
 
 using Pick = std::vector<Data> Snapshot::*;
@@ -64,7 +74,9 @@ std::string difference_in(Pick pick, const char* what, const History& expected, 
       for (std::size_t i = 0; i < a.size(); ++i) {
         if (same_element(a, b, i)) continue;
         const auto noisy_at = [&](std::size_t k) { return (noisy[k][run].*pick)[r].at(i); };
-        if (!noisy.empty() && explained(a.at(i), b.at(i), last_place(a), noisy.size(), noisy_at)) continue;
+        if (!noisy.empty() &&
+            explained(a.at(i), b.at(i), last_place(a), next_to_nothing(a.dtype), noisy.size(), noisy_at))
+          continue;
         std::string text = core::text(where, ", element ", i, " of ", a.dtype, " ", a.shape, ": ");
         char numbers[80];
         std::snprintf(numbers, sizeof numbers, "%.17g instead of %.17g", b.at(i), a.at(i));

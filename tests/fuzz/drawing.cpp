@@ -85,6 +85,9 @@ const Tensor<M>& Drawing<M>::pick() {
 
 template <class M>
 Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
+  if constexpr (std::is_same_v<M, Eager>) {
+    if (finite_ && noise_.places == 0 && is_floating(x.dtype())) finite_ = all(isfinite(x)).template item<bool>();
+  }
   // A lone number stays as it is: moved, it would have a type of its own.
   const bool weak = x.value().node()->results()[x.value().output()].type.weak;
   if (noise_.places == 0 || weak || !is_floating(x.dtype())) return x;

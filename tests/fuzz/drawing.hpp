@@ -55,7 +55,7 @@ class Drawing {
 
   /// Some tensor, recent ones more often.
   Tensor<M> any() { return perturbed(pick()); }
-  /// x as an operand, which noise may move.
+  /// x on its way into an operator: noise may move it, and eager mode looks whether it is a number.
   Tensor<M> perturbed(const Tensor<M>& x);
   /// Some tensor of floating type; others are cast.
   Tensor<M> floating();
