@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "optimiser/recompute/chain.hpp"
 #include "optimiser/recompute/rewrite.hpp"
 #include "optimiser/schedule/orders.hpp"
 #include "optimiser/schedule/schedule.hpp"
@@ -88,6 +89,35 @@ class Round {
     return sum;
   }
 
+  /// What comes up to the worst step as a chain, cut where fewest bytes cross; level l keeps of a segment's idle values
+  /// those among the l quarters that are dearest by the byte.
+  Chain chain() const {
+    Chain chain(ends_.size(), levels);
+    for (std::size_t end = 1; end <= ends_.size(); ++end) {
+      for (std::size_t level = 0; level < levels; ++level) weigh_segments(chain, end, level);
+    }
+    return chain;
+  }
+  std::size_t links() const { return ends_.size(); }
+
+  /// Bytes alive at the worst step beside the idle values.
+  std::int64_t beside() const { return beside_.front(); }
+
+  /// The values that segments of that chain keep.
+  std::vector<bool> kept_by(const std::vector<Cut>& cuts) const {
+    std::vector<bool> keep(problem_.storages(), false);
+    std::size_t position = 0;
+    for (const Cut& cut : cuts) {
+      const std::size_t end = ends_[cut.end - 1];
+      for (; position <= end; ++position) {
+        for (const std::uint32_t storage : problem_.makes[order_[position]]) {
+          keep[storage] = crosses(storage, end) || quarter_[storage] < cut.level;
+        }
+      }
+    }
+    return keep;
+  }
+
  private:
   Choice everything_kept() const { return {boundary_, std::vector<bool>(problem_.storages(), true)}; }
 
@@ -131,6 +161,96 @@ class Round {
     }
     std::partial_sum(crossing_.begin(), crossing_.end(), crossing_.begin());
     std::stable_sort(idle_.begin(), idle_.end(), [&](std::uint32_t a, std::uint32_t b) { return worth[a] > worth[b]; });
+    const std::int64_t all = std::max<std::int64_t>(idle_bytes(), 1);
+    quarter_.assign(problem_.storages(), levels);
+    std::int64_t dearer = 0;
+    for (const std::uint32_t storage : idle_) {
+      quarter_[storage] = static_cast<std::size_t>(dearer * static_cast<std::int64_t>(levels - 1) / all);
+      dearer += problem_.bytes[storage];
+    }
+    find_ends();
+    find_beside();
+  }
+
+  // Positions that nothing is cheaper to cut at than their neighbours, the cheapest of them, and the worst step.
+  void find_ends() {
+    constexpr std::size_t most = 96;
+    for (std::size_t i = 0; i < boundary_; ++i) {
+      const bool falls = i == 0 || crossing_[i] < crossing_[i - 1];
+      if (falls && crossing_[i] <= crossing_[i + 1]) ends_.push_back(i);
+    }
+    std::ranges::stable_sort(ends_, std::ranges::less(), [&](std::size_t end) { return crossing_[end]; });
+    if (ends_.size() >= most) ends_.resize(most - 1);
+    std::ranges::sort(ends_);
+    ends_.push_back(boundary_);
+  }
+
+  // What is alive from the worst step on without the idle values.
+  void find_beside() {
+    last_late_.assign(problem_.storages(), 0);
+    first_late_.assign(problem_.storages(), order_.size());
+    std::vector<std::int64_t> idle(order_.size() + 1, 0);  // by position: bytes that end before it
+    for (const std::uint32_t storage : idle_) {
+      for (const Task reader : problem_.readers_of[storage]) {
+        if (position_[reader] <= boundary_) continue;
+        last_late_[storage] = std::max(last_late_[storage], position_[reader]);
+        first_late_[storage] = std::min(first_late_[storage], position_[reader]);
+      }
+      idle[last_late_[storage] + 1] += problem_.bytes[storage];
+    }
+    schedule::Simulation simulation(problem_);
+    std::int64_t alive = idle_bytes();
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const std::int64_t during = simulation.run(order_[i]);
+      alive -= idle[i];
+      if (i >= boundary_) beside_.push_back(std::max<std::int64_t>(during - alive, 0));
+    }
+  }
+
+  // The segments that end with link `end`, longer and longer: what stays, what is made again, and for how long.
+  void weigh_segments(Chain& chain, std::size_t end, std::size_t level) const {
+    std::vector<bool> needed(problem_.storages(), false);
+    Segment form;
+    std::int64_t again = 0;    // bytes of idle values that are made again
+    std::int64_t passing = 0;  // the largest value on the way to them
+    std::int64_t around = 0;   // most bytes alive beside, over their turn
+    std::size_t first = 0;     // their turn
+    std::size_t last = 0;
+    std::size_t link = end;
+    const std::size_t cut = ends_[end - 1];
+    for (std::size_t position = cut + 1; position-- > 0;) {
+      const Task task = order_[position];
+      bool repeated = false;
+      for (const std::uint32_t storage : problem_.makes[task]) {
+        const bool idle = quarter_[storage] < levels;
+        if (!idle && !over_before_[storage]) continue;  // it stays in any case
+        const std::int64_t bytes = problem_.bytes[storage];
+        if (crosses(storage, cut) || quarter_[storage] < level) {
+          form.stays += bytes;
+          continue;
+        }
+        if (idle) {
+          again += bytes;
+          if (first == 0) {
+            first = last = first_late_[storage];
+            around = beside_[first - boundary_];
+          }
+          while (first > first_late_[storage]) around = std::max(around, beside_[--first - boundary_]);
+          while (last < last_late_[storage]) around = std::max(around, beside_[++last - boundary_]);
+        } else if (needed[storage]) {
+          passing = std::max(passing, bytes);
+        }
+        repeated = repeated || idle || needed[storage];
+      }
+      if (repeated) {
+        form.cost += cost(graph_, graph_.nodes()[problem_.node[task]]);
+        for (const std::uint32_t storage : problem_.reads[task]) needed[storage] = true;
+      }
+      if (position != 0 && (link == 1 || position - 1 != ends_[link - 2])) continue;
+      --link;
+      form.turn = form.stays + again + passing + around;
+      chain.at(link, end, level) = form;
+    }
   }
 
   // Made up to the cut and read after it, by what still comes before the worst step.
@@ -138,6 +258,8 @@ class Round {
     const Task maker = problem_.maker[storage];
     return maker != nothing && position_[maker] <= cut && last_early_reader_[storage] > cut;
   }
+
+  static constexpr std::size_t levels = 5;  // of a chain
 
   const core::Graph& graph_;
   Storages storages_;
@@ -149,6 +271,11 @@ class Round {
   std::vector<std::size_t> last_early_reader_;  // by storage: position, up to the worst step
   std::vector<std::int64_t> crossing_;          // by position: bytes that go on to tasks before the worst step
   std::vector<bool> over_before_;               // by storage: read for the last time before the worst step
+  std::vector<std::size_t> quarter_;            // by storage: of idle bytes, the dearest first; `levels` where not idle
+  std::vector<std::size_t> first_late_;         // by idle storage: position of the first reader after the worst step
+  std::vector<std::size_t> last_late_;          // and of the last
+  std::vector<std::size_t> ends_;               // positions at which the links of the chain end
+  std::vector<std::int64_t> beside_;            // by position, from the worst step on: bytes alive, idle ones apart
   std::vector<std::uint32_t> idle_;  // storages alive at the worst step for later readers, dearest by the byte first
 };
 
@@ -193,19 +320,44 @@ bool consider(std::optional<Candidate>& best, Candidate candidate, std::int64_t 
   return fits;
 }
 
+// Keeps `ends` and, while that fits, more: the more values are kept beside the ends, the cheaper. Returns the peak
+// with the ends alone.
+std::int64_t fill(const Round& round, const std::vector<bool>& ends, std::int64_t limit,
+                  std::optional<Candidate>& best) {
+  Candidate bare = measured(round.with_kept(ends, 0));
+  const std::int64_t peak = bare.peak;
+  if (!consider(best, std::move(bare), limit)) return peak;
+  std::size_t fits = 0;
+  std::size_t too_many = round.idle() + 1;
+  while (too_many - fits > 1) {
+    const std::size_t middle = fits + (too_many - fits) / 2;
+    (consider(best, measured(round.with_kept(ends, middle)), limit) ? fits : too_many) = middle;
+  }
+  return peak;
+}
+
+// Cuts chosen at once for the whole chain. The chain is a model, and so is what it says of the peak: what was missed,
+// or left over, is taken off the budget for another try.
+void cut_chain(const Round& round, std::int64_t limit, std::optional<Candidate>& best) {
+  constexpr int attempts = 5;
+  fill(round, round.kept_by(even_cuts(round.links())), limit, best);
+  const Chain chain = round.chain();
+  std::int64_t budget = limit;
+  for (int i = 0; i < attempts && budget > 0; ++i) {
+    const std::vector<Cut> cuts = cheapest_cuts(chain, budget, round.beside());
+    if (cuts.empty()) break;
+    const std::int64_t missed = fill(round, round.kept_by(cuts), limit, best) - limit;
+    if (missed == 0) break;
+    budget -= missed;
+  }
+}
+
 void one_round(const Round& round, std::int64_t limit, std::optional<Candidate>& best) {
   const std::int64_t idle = round.idle_bytes();
   for (const std::int64_t segments : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48}) {
-    const std::vector<bool> ends = round.ends_of_segments(segments == 1 ? 0 : idle / segments);
-    // The more values are kept beside the ends, the cheaper, as long as they fit.
-    if (!consider(best, measured(round.with_kept(ends, 0)), limit)) continue;
-    std::size_t fits = 0;
-    std::size_t too_many = round.idle() + 1;
-    while (too_many - fits > 1) {
-      const std::size_t middle = fits + (too_many - fits) / 2;
-      (consider(best, measured(round.with_kept(ends, middle)), limit) ? fits : too_many) = middle;
-    }
+    fill(round, round.ends_of_segments(segments == 1 ? 0 : idle / segments), limit, best);
   }
+  cut_chain(round, limit, best);
 }
 
 /// The cheapest rewriting that fits, or the one with the lowest peak. The lowest order has often moved work of the way
