@@ -1,4 +1,5 @@
-// The search for what to keep; see the header. Every candidate is rewritten, ordered and measured, none is estimated.
+// The search for what to keep; see the header. Every candidate is rewritten,
+// ordered and measured, none is estimated.
 #include "optimiser/recompute/recompute.hpp"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ class Round {
   /// The graph in this order.
   core::Graph ordered() const { return rewrite(graph_, storages_, problem_, order_, everything_kept()); }
 
-  /// What values to keep at the ends of segments that make about `bytes` idle bytes each; none when 0.
+  /// What values to keep at the ends of segments that make about `bytes` idle
+  /// bytes each; none when 0.
   std::vector<bool> ends_of_segments(std::int64_t bytes) const {
     std::vector<bool> keep(problem_.storages(), false);
     if (bytes == 0) return keep;
@@ -68,7 +70,8 @@ class Round {
     return keep;
   }
 
-  /// The graph that keeps `keep` and, of the other idle values, the `count` most expensive for their bytes.
+  /// The graph that keeps `keep` and, of the other idle values, the `count`
+  /// most expensive for their bytes.
   core::Graph with_kept(const std::vector<bool>& keep, std::size_t count) const {
     Choice choice = everything_kept();
     std::size_t kept = 0;
@@ -76,7 +79,8 @@ class Round {
       choice.keep[storage] = keep[storage] || kept < count;
       if (!keep[storage]) ++kept;
     }
-    // What dies before the worst step is not there afterwards either; it is made again where it is needed.
+    // What dies before the worst step is not there afterwards either; it is
+    // made again where it is needed.
     for (std::uint32_t storage = 0; storage < problem_.storages(); ++storage) {
       if (over_before_[storage]) choice.keep[storage] = keep[storage];
     }
@@ -89,8 +93,9 @@ class Round {
     return sum;
   }
 
-  /// What comes up to the worst step as a chain, cut where fewest bytes cross; level l keeps of a segment's idle values
-  /// those among the l quarters that are dearest by the byte.
+  /// What comes up to the worst step as a chain, cut where fewest bytes cross;
+  /// level l keeps of a segment's idle values those among the l quarters that
+  /// are dearest by the byte.
   Chain chain() const {
     Chain chain(ends_.size(), levels);
     for (std::size_t end = 1; end <= ends_.size(); ++end) {
@@ -121,7 +126,8 @@ class Round {
  private:
   Choice everything_kept() const { return {boundary_, std::vector<bool>(problem_.storages(), true)}; }
 
-  // Values that a repeated run may not repeat: what a user's function does is unknown.
+  // Values that a repeated run may not repeat: what a user's function does is
+  // unknown.
   bool must_stay(std::uint32_t storage) const {
     const core::GraphNode& node = graph_.nodes()[problem_.node[problem_.maker[storage]]];
     return node.op == core::OpId::custom || core::definition(node.op).is(core::Traits::effect);
@@ -172,7 +178,8 @@ class Round {
     find_beside();
   }
 
-  // Positions that nothing is cheaper to cut at than their neighbours, the cheapest of them, and the worst step.
+  // Positions that nothing is cheaper to cut at than their neighbours, the
+  // cheapest of them, and the worst step.
   void find_ends() {
     constexpr std::size_t most = 96;
     for (std::size_t i = 0; i < boundary_; ++i) {
@@ -189,7 +196,8 @@ class Round {
   void find_beside() {
     last_late_.assign(problem_.storages(), 0);
     first_late_.assign(problem_.storages(), order_.size());
-    std::vector<std::int64_t> idle(order_.size() + 1, 0);  // by position: bytes that end before it
+    std::vector<std::int64_t> idle(order_.size() + 1,
+                                   0);  // by position: bytes that end before it
     for (const std::uint32_t storage : idle_) {
       for (const Task reader : problem_.readers_of[storage]) {
         if (position_[reader] <= boundary_) continue;
@@ -207,7 +215,8 @@ class Round {
     }
   }
 
-  // The segments that end with link `end`, longer and longer: what stays, what is made again, and for how long.
+  // The segments that end with link `end`, longer and longer: what stays, what
+  // is made again, and for how long.
   void weigh_segments(Chain& chain, std::size_t end, std::size_t level) const {
     std::vector<bool> needed(problem_.storages(), false);
     Segment form;
@@ -253,7 +262,8 @@ class Round {
     }
   }
 
-  // Made up to the cut and read after it, by what still comes before the worst step.
+  // Made up to the cut and read after it, by what still comes before the worst
+  // step.
   bool crosses(std::uint32_t storage, std::size_t cut) const {
     const Task maker = problem_.maker[storage];
     return maker != nothing && position_[maker] <= cut && last_early_reader_[storage] > cut;
@@ -271,15 +281,20 @@ class Round {
   std::vector<std::size_t> last_early_reader_;  // by storage: position, up to the worst step
   std::vector<std::int64_t> crossing_;          // by position: bytes that go on to tasks before the worst step
   std::vector<bool> over_before_;               // by storage: read for the last time before the worst step
-  std::vector<std::size_t> quarter_;            // by storage: of idle bytes, the dearest first; `levels` where not idle
-  std::vector<std::size_t> first_late_;         // by idle storage: position of the first reader after the worst step
+  std::vector<std::size_t> quarter_;            // by storage: of idle bytes, the dearest
+                                                // first; `levels` where not idle
+  std::vector<std::size_t> first_late_;         // by idle storage: position of the
+                                                // first reader after the worst step
   std::vector<std::size_t> last_late_;          // and of the last
   std::vector<std::size_t> ends_;               // positions at which the links of the chain end
-  std::vector<std::int64_t> beside_;            // by position, from the worst step on: bytes alive, idle ones apart
-  std::vector<std::uint32_t> idle_;  // storages alive at the worst step for later readers, dearest by the byte first
+  std::vector<std::int64_t> beside_;            // by position, from the worst step on:
+                                                // bytes alive, idle ones apart
+  std::vector<std::uint32_t> idle_;             // storages alive at the worst step for
+                                                // later readers, dearest by the byte first
 };
 
-// Peak of a graph whose recorded order is good already: as it stands, or with prompt updates.
+// Peak of a graph whose recorded order is good already: as it stands, or with
+// prompt updates.
 std::int64_t quick_peak(const core::Graph& graph) {
   const Problem problem = schedule::make_problem(graph, Storages(graph));
   const Order order = schedule::recorded(problem);
@@ -308,8 +323,8 @@ Candidate measured(core::Graph graph) {
   return candidate;
 }
 
-/// Takes the candidate if it is the cheapest that fits, or, while none does, the one with the lowest peak. Returns
-/// whether it fits.
+/// Takes the candidate if it is the cheapest that fits, or, while none does,
+/// the one with the lowest peak. Returns whether it fits.
 bool consider(std::optional<Candidate>& best, Candidate candidate, std::int64_t limit) {
   const bool fits = candidate.peak <= limit;
   const bool best_fits = best && best->peak <= limit;
@@ -320,8 +335,8 @@ bool consider(std::optional<Candidate>& best, Candidate candidate, std::int64_t 
   return fits;
 }
 
-// Keeps `ends` and, while that fits, more: the more values are kept beside the ends, the cheaper. Returns the peak
-// with the ends alone.
+// Keeps `ends` and, while that fits, more: the more values are kept beside the
+// ends, the cheaper. Returns the peak with the ends alone.
 std::int64_t fill(const Round& round, const std::vector<bool>& ends, std::int64_t limit,
                   std::optional<Candidate>& best) {
   Candidate bare = measured(round.with_kept(ends, 0));
@@ -337,15 +352,21 @@ std::int64_t fill(const Round& round, const std::vector<bool>& ends, std::int64_
 }
 
 // Cuts chosen at once for the whole chain. The chain is a model, and so is what it says of the peak: what was missed,
-// or left over, is taken off the budget for another try.
+// or left over, is taken off the budget for another try. It may see no way where there is one, too.
 void cut_chain(const Round& round, std::int64_t limit, std::optional<Candidate>& best) {
-  constexpr int attempts = 5;
+  constexpr int attempts = 4;
+  constexpr int generous = 8;
   fill(round, round.kept_by(even_cuts(round.links())), limit, best);
   const Chain chain = round.chain();
   std::int64_t budget = limit;
-  for (int i = 0; i < attempts && budget > 0; ++i) {
+  for (int i = 0, tried = 0; i < generous && tried < attempts && budget > 0; ++i) {
     const std::vector<Cut> cuts = cheapest_cuts(chain, budget, round.beside());
-    if (cuts.empty()) break;
+    if (cuts.empty()) {
+      if (tried != 0) break;
+      budget += limit / generous;
+      continue;
+    }
+    ++tried;
     const std::int64_t missed = fill(round, round.kept_by(cuts), limit, best) - limit;
     if (missed == 0) break;
     budget -= missed;
@@ -360,13 +381,17 @@ void one_round(const Round& round, std::int64_t limit, std::optional<Candidate>&
   cut_chain(round, limit, best);
 }
 
-/// The cheapest rewriting that fits, or the one with the lowest peak. The lowest order has often moved work of the way
-/// forwards behind the worst step, and then much is made twice; a plain one has not.
+/// The cheapest rewriting that fits, or the one with the lowest peak. The
+/// lowest order has often moved work of the way forwards behind the worst step,
+/// and then much is made twice; plain ones have not. What lies behind the worst
+/// step is lowest where each weight's gradient becomes an update at once.
 core::Graph rewritten(const core::Graph& graph, const Round& lowest, std::int64_t limit) {
   std::optional<Candidate> best;
   one_round(lowest, limit, best);
-  const Round plain(graph, "prompt_depth_first");
-  if (plain.idle() != 0) one_round(plain, limit, best);
+  for (const char* order : {"prompt_depth_first", "whole_updates"}) {
+    const Round plain(graph, order);
+    if (plain.idle() != 0) one_round(plain, limit, best);
+  }
   return std::move(best->graph);
 }
 

@@ -28,4 +28,8 @@ Order list_backwards(const Problem& problem);
 /// once.
 Order prompt(const Problem& problem, const Order& base);
 
+/// `base`, but each update of a state runs at once, with all that is computed for it alone, when what it needs from
+/// others exists and all others have read the old value. `base` itself when updates wait for each other.
+Order whole_updates(const Problem& problem, const Order& base);
+
 }  // namespace tyto::schedule

@@ -14,6 +14,7 @@ namespace {
 
 Order prompt_depth_first(const Problem& problem) { return prompt(problem, depth_first(problem)); }
 Order prompt_tree_rule(const Problem& problem) { return prompt(problem, tree_rule(problem)); }
+Order recorded_updates(const Problem& problem) { return whole_updates(problem, recorded(problem)); }
 
 struct Way {
   ScheduleStrategy strategy;
@@ -28,6 +29,8 @@ std::span<const Way> ways() {
       Way{{"tree_rule", "depth first, inputs whose sub-trees shrink most first"}, tree_rule},
       Way{{"prompt_depth_first", "depth first, whatever frees memory as soon as it can run"}, prompt_depth_first},
       Way{{"prompt_tree_rule", "tree rule, whatever frees memory as soon as it can run"}, prompt_tree_rule},
+      Way{{"whole_updates", "as written, an update and all that it alone needs as soon as it can run"},
+          recorded_updates},
       Way{{"list", "always the ready task that frees most"}, list},
       Way{{"list_backwards", "the same from the end of the program"}, list_backwards},
       Way{{"best", "the best of these, improved by exact windows and single moves"}, nullptr},

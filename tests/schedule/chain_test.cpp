@@ -83,9 +83,9 @@ TEST_CASE("the cheapest cuts of a chain are the best of all sets of cut points")
   int fit = 0;
   int repeat = 0;
   for (int round = 0; round < 400; ++round) {
-    // Every cut point of chains of up to twelve links; what is kept whole besides up to eight, where there are few.
+    // Every cut point of chains of up to twelve links; what is kept whole besides of up to seven.
     const bool levels = round % 2 == 0;
-    const std::size_t count = 1 + random() % (levels ? 8 : 12);
+    const std::size_t count = 1 + random() % (levels ? 7 : 12);
     const Links links = random_links(count, random);
     const std::int64_t limit = 5 + static_cast<std::int64_t>(random() % (8 * count));
     const std::int64_t rest = static_cast<std::int64_t>(random() % 5);

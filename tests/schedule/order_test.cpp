@@ -233,7 +233,7 @@ TEST_CASE("an unknown schedule is refused with the names there are") {
   const core::Graph graph = builder.finish();
   CHECK_THROWS_WITH_AS(schedule::order_of(graph, Storages(graph), {.strategy = "fastest"}),
                        "there is no schedule 'fastest'; there are recorded, depth_first, operand_priority, tree_rule, "
-                       "prompt_depth_first, prompt_tree_rule, list, list_backwards, best",
+                       "prompt_depth_first, prompt_tree_rule, whole_updates, list, list_backwards, best",
                        ValueError);
 }
 
@@ -261,6 +261,32 @@ TEST_CASE("an update runs as soon as its gradient exists and nobody reads the ol
   // As recorded all three gradients are alive before the first update.
   CHECK(choose_order(problem, {.strategy = "recorded"}).peak == 3 * 4096 + 64);
   CHECK(choose_order(problem).peak == 4096 + 64);
+  CHECK(choose_order(problem, {.strategy = "whole_updates"}).peak == 4096 + 64);
+}
+
+TEST_CASE("an update waits for all that read the old value, and brings along what it alone needs") {
+  core::GraphBuilder builder;
+  using core::OpId;
+  const Port weight = builder.add_input({DType::f32, {1024}, false}, {});
+  const Port other = builder.add_input({DType::f32, {1024}, false}, {});
+  const Port x = builder.add_input({DType::f32, {1024}, false}, {});
+  const auto add = [&](OpId op, std::initializer_list<Port> inputs) {
+    return builder.add(op, core::NoAttributes(), inputs);
+  };
+  const Port flow = add(OpId::exp, {x});                       // 0
+  const Port gradient = add(OpId::sin, {flow});                // 1, for the update alone
+  const Port step = add(OpId::tanh, {gradient});               // 2, too
+  const Port further = add(OpId::cos, {flow});                 // 3
+  const Port reader = add(OpId::multiply, {weight, further});  // 4 reads the old value
+  const Port last = add(OpId::exp, {reader});                  // 5
+  const Port value = add(OpId::subtract, {weight, step});      // 6
+  const Port untouched = add(OpId::subtract, {other, last});   // 7
+  builder.add_update(0, value);
+  builder.add_update(1, untouched);
+  builder.add_output(last);
+  const core::Graph graph = builder.finish();
+  const Problem problem = schedule::make_problem(graph, Storages(graph));
+  CHECK(choose_order(problem, {.strategy = "whole_updates"}).order == Order{0, 3, 4, 1, 2, 6, 5, 7});
 }
 
 namespace {
