@@ -1,15 +1,23 @@
 // Moving whole arrays.
 #include "engine/run/arrays.hpp"
 
+#include "engine/core/text.hpp"
 #include "engine/run/devices.hpp"
 
 namespace tyto::run {
 
 core::Address address_of(const core::Array& array) { return {array.buffer->memory(), 0}; }
 
+std::size_t byte_count(DType dtype, const Shape& shape) {
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  if (count > static_cast<std::size_t>(INT64_MAX) / size_of(dtype)) {
+    throw ShapeError(core::text("a tensor of shape ", shape, " has more bytes than 63 bits can count"));
+  }
+  return count * size_of(dtype);
+}
+
 core::Array new_array(core::Device& device, DType dtype, const Shape& shape) {
-  const auto bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
-  return {device.allocate(bytes), dtype, core::View::dense(shape)};
+  return {device.allocate(byte_count(dtype, shape)), dtype, core::View::dense(shape)};
 }
 
 void copy_elements(const core::Array& from, const core::Array& to) {

@@ -8,6 +8,9 @@ namespace tyto::run {
 
 core::Address address_of(const core::Array& array);
 
+/// Bytes of a dense array. Throws ShapeError when they are more than 63 bits can count.
+std::size_t byte_count(DType dtype, const Shape& shape);
+
 /// New memory on a device for a dense array.
 core::Array new_array(core::Device& device, DType dtype, const Shape& shape);
 

@@ -63,9 +63,18 @@ void BoundSession::run() {
       bind_state(i);
     }
   }
-  session_.run();
-  // Written in place: whoever has computed something of these states is to notice.
-  for (const core::GraphUpdate& update : graph.updates()) graph.inputs()[update.input].state->count_write();
+  // Written in place: whoever has computed something of these states is to notice, of a run that threw on its way as
+  // well, which may have written some.
+  const auto note_writes = [&] {
+    for (const core::GraphUpdate& update : graph.updates()) graph.inputs()[update.input].state->count_write();
+  };
+  try {
+    session_.run();
+  } catch (...) {
+    note_writes();
+    throw;
+  }
+  note_writes();
 }
 
 }  // namespace tyto::run

@@ -7,6 +7,7 @@
 #include "engine/core/builder.hpp"
 #include "engine/core/custom.hpp"
 #include "engine/core/text.hpp"
+#include "engine/run/arrays.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 
@@ -92,8 +93,12 @@ std::vector<Value> gradient_by(const CustomOptions& options, std::span<const Val
     const bool reached = i < gradients.size() && gradients[i];
     given.push_back(reached ? Tensor<Any>(gradients[i]) : zeros_like(Tensor<Any>(results[i])));
   }
-  const Tensors found =
-      options.gradient(Tensors(inputs.begin(), inputs.end()), Tensors(results.begin(), results.end()), given);
+  std::vector<ArrayType> types;
+  for (const Value& input : inputs) types.push_back({input.dtype(), input.shape()});
+  const auto rule = [&] {
+    return options.gradient(Tensors(inputs.begin(), inputs.end()), Tensors(results.begin(), results.end()), given);
+  };
+  const Tensors found = ask(options.name, "gradient", rule, types);
   std::vector<Value> out;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const bool castable = i < inputs.size() && !found[i].empty_handle() && is_floating(inputs[i].dtype());
@@ -119,12 +124,14 @@ class CustomDefinition {
 
   /// The operator for inputs of these types. Equal calls get the same one, so that graphs holding it are equal too.
   Operator for_inputs(std::vector<ArrayType> inputs) {
-    const std::lock_guard lock(mutex_);
-    for (const Known& known : known_) {
-      if (known.inputs == inputs) return known.op;
-    }
+    if (Operator op = known(inputs)) return op;
+    // Not under the lock: the rules are the user's code, which may apply this very operator.
     Known made{std::move(inputs), {}};
     made.op = make(made.inputs);
+    const std::lock_guard lock(mutex_);
+    for (const Known& other : known_) {
+      if (other.inputs == made.inputs) return other.op;
+    }
     // Bounded, since shapes may differ at every call.
     constexpr std::size_t most = 32;
     if (known_.size() == most) known_.erase(known_.begin());
@@ -137,6 +144,14 @@ class CustomDefinition {
     std::vector<ArrayType> inputs;
     Operator op;
   };
+
+  Operator known(const std::vector<ArrayType>& inputs) {
+    const std::lock_guard lock(mutex_);
+    for (const Known& each : known_) {
+      if (each.inputs == inputs) return each.op;
+    }
+    return nullptr;
+  }
 
   Operator make(const std::vector<ArrayType>& inputs) const {
     const std::string& name = options_->name;
@@ -151,6 +166,8 @@ class CustomDefinition {
         throw ShapeError(
             core::text("'", name, "'", listed(inputs), ": a result of shape ", result.shape, " has a negative length"));
       }
+      ask(
+          name, "result", [&] { return byte_count(result.dtype, result.shape); }, inputs);
       op->results.push_back({result.dtype, result.shape, false});
     }
     op->opencl = source_for(*options_, inputs, results);

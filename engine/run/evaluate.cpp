@@ -91,17 +91,18 @@ void launch(Node& node, const PreparedOperator& prepared, Arrays inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) from[i] = start_of(prepared, *inputs[i]);
   const std::size_t count = prepared.results.size();
   FewOrMany<core::Address> to(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const PreparedOperator::Result& result = prepared.results[i];
-    core::Array& array = node.result(i).array;
-    array.buffer = prepared.device->allocate(result.bytes);
-    array.dtype = result.dtype;
-    array.view = result.view;
-    to[i] = {array.buffer->memory(), 0};
-  }
-  core::BufferRef workspace;
-  if (const std::size_t bytes = prepared.kernel->workspace(); bytes != 0) workspace = prepared.device->allocate(bytes);
   try {
+    for (std::size_t i = 0; i < count; ++i) {
+      const PreparedOperator::Result& result = prepared.results[i];
+      core::Array& array = node.result(i).array;
+      array.buffer = prepared.device->allocate(result.bytes);
+      array.dtype = result.dtype;
+      array.view = result.view;
+      to[i] = {array.buffer->memory(), 0};
+    }
+    core::BufferRef workspace;
+    const std::size_t bytes = prepared.kernel->workspace();
+    if (bytes != 0) workspace = prepared.device->allocate(bytes);
     prepared.kernel->launch(from, to, {workspace ? workspace->memory() : nullptr, 0});
   } catch (...) {
     for (core::Result& result : node.results()) result.array = {};  // nothing was computed

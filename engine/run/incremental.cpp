@@ -215,6 +215,10 @@ std::size_t IncrementalSession::kept_bytes() const {
   for (const auto& [port, array] : kept_) {
     if (array) bytes += static_cast<std::size_t>(array.view.count()) * size_of(array.dtype);
   }
+  for (const auto& [changes, part] : parts_) {
+    // Parts keep packed weights of their own.
+    if (part.session) bytes += part.session->session().executable().kept_bytes();
+  }
   return bytes;
 }
 

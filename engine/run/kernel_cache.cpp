@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 
+#include "engine/run/arrays.hpp"
 #include "engine/run/custom_kernel.hpp"
 #include "engine/run/devices.hpp"
 
@@ -110,7 +111,7 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
   }
   std::vector<Operand> outputs;
   for (const core::Result& result : node.results()) {
-    const auto bytes = static_cast<std::size_t>(element_count(result.type.shape)) * size_of(result.type.dtype);
+    const auto bytes = byte_count(result.type.dtype, result.type.shape);
     results.push_back({result.type.dtype, core::View::dense(result.type.shape), bytes});
     outputs.push_back({result.type.dtype, results.back().view});
   }

@@ -114,13 +114,17 @@ std::string page_of(const core::Graph& recorded, const Executable& executable, c
       {"steps", steps_of(executable)},
       {"blocks", blocks_of(executable)},
       {"profile", profile_rows(profile)}};
-  std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // A label may hold "</script>", which would end the data for the browser; JSON lets the slash be escaped.
-  for (std::size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at + 3))
-    text.insert(at + 1, "\\");
+  const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // A label may hold "</script>" or "<!--", which mean something to the browser; JSON lets the sign be escaped.
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char letter : text) {
+    if (letter == '<') safe += "\\u003c";
+    else safe += letter;
+  }
   std::string page = page_source;
   constexpr std::string_view place = ">DATA<";
-  page.replace(page.find(place) + 1, place.size() - 2, text);
+  page.replace(page.find(place) + 1, place.size() - 2, safe);
   return page;
 }
 

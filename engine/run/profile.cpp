@@ -54,13 +54,17 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
     const ExecutableStep& step = executable.steps()[i];
     const core::GraphNode& node = graph.nodes()[step.node];
     StepProfile row{step.name, node.label ? *node.label : std::string(), milliseconds[i], 0, 0};
-    // Steps that the executable adds to a node (copies, transfers) move that node's result.
-    const bool own = core::definition(node.op).name == step.name;
-    for (std::uint32_t r = 0; r < node.result_count; ++r) {
-      const core::TensorType& type = graph.type(node.first_result + r);
-      row.bytes += element_count(type.shape) * static_cast<std::int64_t>(size_of(type.dtype)) * (own ? 1 : 2);
-    }
-    if (own) {
+    if (milliseconds[i] == 0) {
+      // Did not run: weights that are packed already are not packed again.
+    } else if (core::definition(node.op).name != step.name) {
+      // What the executable adds to a node (copies, transfers) reads as much as it writes, densely.
+      const std::uint32_t written = executable.operands()[step.first_operand + step.input_count];
+      row.bytes = 2 * static_cast<std::int64_t>(executable.storages()[written].bytes);
+    } else {
+      for (std::uint32_t r = 0; r < node.result_count; ++r) {
+        const core::TensorType& type = graph.type(node.first_result + r);
+        row.bytes += element_count(type.shape) * static_cast<std::int64_t>(size_of(type.dtype));
+      }
       for (const core::Port input : graph.inputs_of(node)) {
         row.bytes += elements_of(graph, input) * static_cast<std::int64_t>(size_of(graph.type(input).dtype));
       }
@@ -89,7 +93,8 @@ std::string GraphProfile::chrome_trace() const {
                       {"args", {{"label", step.label}, {"bytes", step.bytes}, {"operations", step.operations}}}});
     start += step.milliseconds;
   }
-  return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump();
+  return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(
+      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 std::ostream& operator<<(std::ostream& out, const GraphProfile& profile) {

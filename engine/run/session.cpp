@@ -111,9 +111,11 @@ void Session::note_packed() {
   for (Packed& each : packed_) each.due = false;
 }
 
+bool Session::is_due(const ExecutableStep& step) const { return step.packs == UINT32_MAX || packed_[step.packs].due; }
+
 void Session::launch(std::size_t index) const {
   const ExecutableStep& step = executable_->steps()[index];
-  if (step.packs != UINT32_MAX && !packed_[step.packs].due) return;
+  if (!is_due(step)) return;
   const core::Address* operands = addresses_.data() + step.first_operand;
   step.kernel->launch({operands, step.input_count}, {operands + step.input_count, step.output_count},
                       workspaces_[index]);
@@ -138,6 +140,8 @@ void Session::run() {
 void Session::run_timed() {
   using Clock = std::chrono::steady_clock;
   for (std::size_t i = 0; i < executable_->steps().size(); ++i) {
+    milliseconds_[i] = 0;
+    if (!is_due(executable_->steps()[i])) continue;
     const auto start = Clock::now();
     launch(i);
     executable_->device().synchronise();

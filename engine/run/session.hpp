@@ -58,6 +58,8 @@ class Session {
  private:
   core::Address address_of_storage(const Storage& storage) const;
   void refresh();
+  /// Whether a step has to run: packing is done when the weights have changed.
+  bool is_due(const ExecutableStep& step) const;
   void launch(std::size_t index) const;
   void run_watched();
   void run_timed();

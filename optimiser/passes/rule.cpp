@@ -191,9 +191,9 @@ class Matcher {
     return true;
   }
 
-  // Rules that bring numbers together are about a tensor beside them. Where that is a number as well, everything is
-  // known and `constants` will compute it; rules that trade places would go on for ever.
-  bool only_numbers() const {
+  // Rules that bring numbers together are about tensors beside them. Where one of these is a number as well,
+  // `constants` comes first; rules that trade places would go on for ever.
+  bool number_beside_number() const {
     if (std::none_of(match_.numbers_.begin(), match_.numbers_.end(), [](const auto& number) { return !!number; })) {
       return false;
     }
@@ -297,7 +297,7 @@ bool RuleSet::try_rules(PassContext& context, Index index) const {
     if (!variant.possible(operands)) continue;
     Match match(context, index);
     Matcher matcher(match);
-    if (!matcher.fits_node(index, variant.pattern) || matcher.only_numbers()) continue;
+    if (!matcher.fits_node(index, variant.pattern) || matcher.number_beside_number()) continue;
     bool allowed = true;
     for (const Condition* condition : variant.rule->when) allowed &= condition == nullptr || condition->holds(match);
     if (!allowed) continue;

@@ -261,10 +261,31 @@ BOTH_MODES("what a user's operator is refused for") {
   CHECK_THROWS_WITH_AS(shaped({})(x), "'f': the rule for results yields none", GraphError);
   CHECK_THROWS_WITH_AS(shaped({{DType::f32, {2, -1}}})(x),
                        "'f'(f32(2,)): a result of shape (2,-1) has a negative length", ShapeError);
+  const std::int64_t huge = std::int64_t{1} << 61;
+  CHECK_THROWS_WITH_AS(shaped({{DType::f64, {huge}}})(x),
+                       "a tensor of shape (2305843009213693952,) has more bytes than 63 bits can count", ShapeError);
   const auto failing = custom_op({.name = "f", .results = same, .host = [](HostInputs, HostResults) {
                                     throw std::runtime_error("no weather today");
                                   }});
   CHECK_THROWS_WITH_AS(failing(x).to_string(), "'f': no weather today", GraphError);
+}
+
+BOTH_MODES("a rule may apply the operator that it belongs to") {
+  using Tensor = tyto::Tensor<Mode>;
+  std::vector<CustomOp> own;
+  own.push_back(custom_op({.name = "halves",
+                           .results =
+                               [&](ArrayTypes in) {
+                                 if (!own.empty() && in[0].shape.rank() == 2) (void)own[0](Tensor{1.0, 2.0});
+                                 return std::vector{in[0]};
+                               },
+                           .host =
+                               [](HostInputs in, HostResults out) {
+                                 const auto x = in[0].template data<float>();
+                                 const auto y = out[0].template data<float>();
+                                 for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] / 2;
+                               }}));
+  CHECK(numbers(own[0](Tensor{{2.0, 4.0}})) == Numbers{1, 2});
 }
 
 BOTH_MODES("gradients of users' operators that do not fit") {
@@ -287,6 +308,10 @@ BOTH_MODES("gradients of users' operators that do not fit") {
   CHECK_THROWS_WITH_AS(
       slope(with([](const Tensors& in, const Tensors&, const Tensors&) { return Tensors{sum(in[0])}; })),
       "grad: gradient 0 of 'f' has shape (), its input (2,)", ShapeError);
+  CHECK_THROWS_WITH_AS(slope(with([](const Tensors&, const Tensors&, const Tensors&) -> Tensors {
+                         throw std::runtime_error("no slope today");
+                       })),
+                       "'f'(f32(2,)): gradient: no slope today", ShapeError);
   CHECK(slope(with([](const Tensors&, const Tensors&, const Tensors&) { return Tensors(1); })) == "[0. 0.]");
 }
 

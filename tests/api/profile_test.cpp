@@ -33,6 +33,17 @@ TEST_CASE("a profile has a row a step, with the bytes it moved and the operation
   CHECK(contains(profile.chrome_trace(), "\"ph\":\"X\""));
 }
 
+TEST_CASE("a trace of a profile holds any label") {
+  const Tensor x = Tensor::ones({2});
+  Tensor y;
+  {
+    const tyto::Scope scope("not \xff UTF-8");
+    y = exp(x);
+  }
+  tyto::Graph graph{{.outputs = {y}}, {.passes = "none"}};
+  CHECK(contains(graph.profile().chrome_trace(), "UTF-8"));
+}
+
 TEST_CASE("profiling updates states as a run does") {
   const Tensor counter = Tensor::variable(Tensor{1.0}, "counter");
   tyto::Graph graph{{.outputs = {}, .updates = {{counter, counter + 1.0f}}}};
@@ -42,11 +53,12 @@ TEST_CASE("profiling updates states as a run does") {
 }
 
 TEST_CASE("the page of a graph stands alone and is safe from what labels hold") {
-  const Tensor x = Tensor::placeholder({4}, tyto::DType::f32, "</script><script>alert(1)");
+  const Tensor x = Tensor::placeholder({4}, tyto::DType::f32, "</script><script>alert(1)<!--<script>");
   tyto::Graph graph{{.inputs = {x}, .outputs = {exp(x) + x}}};
   const std::string page = graph.html();
   CHECK(page.starts_with("<!doctype html>"));
   CHECK_FALSE(contains(page, "</script><script>alert"));
+  CHECK_FALSE(contains(page, "<!--"));
   CHECK_FALSE(contains(page, "src="));
   CHECK(contains(page, "\"recorded\":["));
   CHECK(contains(page, "\"blocks\":["));

@@ -116,6 +116,21 @@ TEST_CASE("the means of rows that are taken for columns stay outside") {
   CHECK(agree(results_of(plain), results_of(made)));
 }
 
+TEST_CASE("rows whose values read one value twice are prepared without counting each way to it") {
+  using T = Tensor<Lazy>;
+  const T x = T::placeholder({4, 64});
+  T a = x, y = x * 0.5;
+  for (int i = 0; i < 45; ++i) {
+    const T sum = a * 0.5 + y * 0.5;
+    a = y;
+    y = sum;
+  }
+  Graph graph{{.inputs = {x}, .outputs = {y / sum(y, {-1}, true)}}};
+  graph.set(x, T::ones({4, 64}));
+  graph.run();
+  for (const float share : graph.output(0).to_vector<float>()) CHECK(share == doctest::Approx(1.0 / 64));
+}
+
 TEST_CASE("rows of one number are normalised as rows of a tensor are") {
   using T = Tensor<Lazy>;
   const T x = zeros_like(T::placeholder({7, 20}));

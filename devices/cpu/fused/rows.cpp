@@ -224,13 +224,17 @@ class RowKernel final : public core::Kernel {
     }
   }
 
-  /// Steps that it takes to compute a whole value from what is at hand when its stage is over.
-  std::size_t steps_again(Value value) const {
+  /// Steps that it takes to compute a whole value from what is at hand when its stage is over, counted no further than
+  /// to `enough`: values that read one value twice would double the count, and the time, step by step.
+  std::size_t steps_again(Value value, std::size_t enough) const {
     const FusedStep* step = step_of(value);
     if (step == nullptr || available(value)) return 0;
-    if (!is_cheap(step->op)) return 100;
+    if (!is_cheap(step->op)) return enough;
     std::size_t steps = 1;
-    for (const Value operand : operands_of(value)) steps += steps_again(operand);
+    for (const Value operand : operands_of(value)) {
+      if (steps >= enough) return enough;
+      steps += steps_again(operand, enough - steps);
+    }
     return steps;
   }
 
@@ -335,7 +339,7 @@ class RowKernel final : public core::Kernel {
     for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
       if (!whole_[v] || depth_[v] != depth || last_reader_[v] <= depth || last) continue;
-      if (steps_again(value) > 2) want(value);
+      if (steps_again(value, 3) > 2) want(value);
     }
     if (last) {
       // Results that an earlier stage kept are copied.
