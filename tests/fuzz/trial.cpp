@@ -18,8 +18,7 @@ enum class Faith {
   bits,      // nothing
   layout,    // the order in which products and sums add, where operands come to lie otherwise
   rounding,  // rounding, and what rounding decides
-  stabler,   // rounding, and NaN and infinity where eager mode overflows on its way: such programs only tell by
-             // `rounding`
+  stabler,   // rounding, and NaN and infinity where eager mode overflows; such programs are told by `rounding`
 };
 
 struct Way {
