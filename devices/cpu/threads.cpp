@@ -7,11 +7,13 @@
 
 #include <tyto/error.hpp>
 
+#include "devices/cpu/layout_threads.hpp"
+
 namespace tyto::cpu {
 
 namespace {
 
-int initial_threads() noexcept {
+int read_initial_threads() noexcept {
   if (const char* wish = std::getenv("TYTO_THREADS")) {
     const long count = std::strtol(wish, nullptr, 10);
     if (count >= 1 && count <= 1024) return static_cast<int>(count);
@@ -23,9 +25,20 @@ int initial_threads() noexcept {
 #endif
 }
 
+int initial_threads() noexcept {
+  static const int count = read_initial_threads();
+  return count;
+}
+
 std::atomic<int>& thread_count() noexcept {
   static std::atomic<int> count{initial_threads()};
   return count;
+}
+
+int worth_waking(int most, double nanoseconds) noexcept {
+  constexpr double shortest_region = 20'000, share_per_thread = 10'000;
+  if (nanoseconds < shortest_region) return 1;
+  return static_cast<int>(std::min<double>(most, nanoseconds / share_per_thread));
 }
 
 }  // namespace
@@ -37,10 +50,8 @@ void set_threads(int count) {
   thread_count().store(count, std::memory_order_relaxed);
 }
 
-int threads_for(double nanoseconds) noexcept {
-  constexpr double shortest_region = 20'000, share_per_thread = 10'000;
-  if (nanoseconds < shortest_region) return 1;
-  return static_cast<int>(std::min<double>(threads(), nanoseconds / share_per_thread));
-}
+int threads_for(double nanoseconds) noexcept { return worth_waking(threads(), nanoseconds); }
+
+int layout_threads_for(double nanoseconds) noexcept { return worth_waking(initial_threads(), nanoseconds); }
 
 }  // namespace tyto::cpu

@@ -7,6 +7,7 @@
 
 #include "devices/cpu/convolution/convolution_routine.hpp"
 #include "devices/cpu/half_precision.hpp"
+#include "devices/cpu/layout_threads.hpp"
 #include "devices/cpu/threads.hpp"
 
 namespace tyto::cpu {
@@ -36,6 +37,12 @@ void check(const ConvolutionProblem& problem) {
   if (problem.pass == ConvolutionPass::backward_kernel && problem.packed_kernel) {
     refuse("backward_kernel reads no kernel that could be packed");
   }
+}
+
+double operations_of(const ConvolutionProblem& problem) {
+  const Geometry g(problem);
+  return 2.0 * static_cast<double>(g.output_elements()) * static_cast<double>(g.taps()) *
+         static_cast<double>(g.group_in());
 }
 
 std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, const KernelChoice& choice) {
@@ -72,10 +79,11 @@ Geometry::Geometry(const ConvolutionProblem& problem)
 int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
                         double operations_per_nanosecond) {
   if (choice.threads > 0) return choice.threads;
-  const Geometry g(problem);
-  const double operations = 2.0 * static_cast<double>(g.output_elements()) * static_cast<double>(g.taps()) *
-                            static_cast<double>(g.group_in());
-  return threads_for(operations / operations_per_nanosecond);
+  return threads_for(operations_of(problem) / operations_per_nanosecond);
+}
+
+int convolution_layout_threads(const ConvolutionProblem& problem, double operations_per_nanosecond) {
+  return layout_threads_for(operations_of(problem) / operations_per_nanosecond);
 }
 
 std::unique_ptr<ConvolutionRoutine> prepare_own_convolution(const ConvolutionProblem& problem,

@@ -38,6 +38,8 @@ struct Geometry {
 /// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
 int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
                         double operations_per_nanosecond);
+/// Threads by which a library lays a packed kernel out: by the problem alone, the same in the whole process.
+int convolution_layout_threads(const ConvolutionProblem& problem, double operations_per_nanosecond);
 
 /// f32 and f64, forward and backward_input, by register tiles.
 std::unique_ptr<ConvolutionRoutine> prepare_panel_convolution(const ConvolutionProblem&, const KernelChoice&);

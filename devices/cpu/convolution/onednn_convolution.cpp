@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "devices/cpu/onednn/primitive.hpp"
 #include "devices/cpu/threads.hpp"
@@ -92,9 +92,10 @@ struct Terms {
     return {operation, attributes, onednn::engine()};
   }
 
-  dnnl::convolution_backward_data::primitive_desc backward_input(const ConvolutionProblem& problem) const {
-    const dnnl::convolution_backward_data::desc operation(dnnl::algorithm::convolution_direct, input, any_kernel,
-                                                          output, stride_, dilation, before, after);
+  dnnl::convolution_backward_data::primitive_desc backward_input(const ConvolutionProblem& problem,
+                                                                 const Description& weights) const {
+    const dnnl::convolution_backward_data::desc operation(dnnl::algorithm::convolution_direct, input, weights, output,
+                                                          stride_, dilation, before, after);
     return {operation, onednn::attributes_with_scratchpad(), onednn::engine(), forward(problem, any_kernel)};
   }
 
@@ -108,38 +109,45 @@ struct Terms {
   Dims stride_, dilation, before, after;
 };
 
-// What oneDNN only has as its plain reference code is left to ours.
-template <class PrimitiveDescription>
-bool is_reference(const PrimitiveDescription& description) {
-  return std::string(description.impl_info_str()).find("ref") != std::string::npos;
-}
+constexpr double operations_per_nanosecond = 60;
 
 class OnednnConvolution final : public ConvolutionRoutine {
  public:
   OnednnConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, 60.0)) {
-    const onednn::ThreadCount guard(threads_);
+      : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, operations_per_nanosecond)) {
     const Terms terms(problem);
+    const int layout_threads = convolution_layout_threads(problem, operations_per_nanosecond);
+    const auto describe_with = [&](const auto& describe) {
+      if (!problem.packed_kernel) return describe(terms.any_kernel, threads_);
+      return onednn::describe_packed(describe, terms.any_kernel, layout_threads, threads_);
+    };
     Description asked;
     switch (problem.pass) {
       case ConvolutionPass::forward: {
         // Summed onto what the result holds where the residual lies there; else it comes in while finishing.
         const bool relu = problem.relu && problem.drops_nan;
-        const auto description = terms.forward(problem, terms.any_kernel, problem.residual, relu);
-        reference_ = is_reference(description);
-        asked = description.weights_desc();
-        main_.emplace(forward_primitive(terms, description));
-        if (problem.residual) {
-          const auto other = terms.forward(problem, asked);
-          reference_ = reference_ || is_reference(other);
-          apart_.emplace(forward_primitive(terms, other));
-        }
+        const auto descriptions = describe_with([&](const Description& weights, int threads) {
+          const onednn::ThreadCount guard(threads);
+          std::vector made{terms.forward(problem, weights, problem.residual, relu)};
+          if (problem.residual) made.push_back(terms.forward(problem, made.front().weights_desc()));
+          return made;
+        });
+        reference_ = onednn::is_reference(descriptions);
+        asked = descriptions.front().weights_desc();
+        const onednn::ThreadCount guard(threads_);
+        main_.emplace(forward_primitive(terms, descriptions.front()));
+        if (problem.residual) apart_.emplace(forward_primitive(terms, descriptions.back()));
         break;
       }
       case ConvolutionPass::backward_input: {
-        const auto description = terms.backward_input(problem);
-        reference_ = is_reference(description);
+        const auto descriptions = describe_with([&](const Description& weights, int threads) {
+          const onednn::ThreadCount guard(threads);
+          return std::vector{terms.backward_input(problem, weights)};
+        });
+        reference_ = onednn::is_reference(descriptions);
+        const dnnl::convolution_backward_data::primitive_desc& description = descriptions.front();
         asked = description.weights_desc();
+        const onednn::ThreadCount guard(threads_);
         main_.emplace(
             dnnl::convolution_backward_data(description), description.scratchpad_desc(),
             std::initializer_list<onednn::Binding>{
@@ -148,8 +156,9 @@ class OnednnConvolution final : public ConvolutionRoutine {
         break;
       }
       case ConvolutionPass::backward_kernel: {
+        const onednn::ThreadCount guard(threads_);
         const auto description = terms.backward_kernel(problem);
-        reference_ = is_reference(description);
+        reference_ = onednn::is_reference(std::vector{description});
         asked = description.diff_weights_desc();
         main_.emplace(
             dnnl::convolution_backward_weights(description), description.scratchpad_desc(),
@@ -167,8 +176,12 @@ class OnednnConvolution final : public ConvolutionRoutine {
     if (spread_) dense_ = space_.reserve(static_cast<std::size_t>(g_.output_elements()) * sizeof(float));
     const bool same_layout = asked == terms.kernel;
     if (problem.packed_kernel || !same_layout) {
-      reorder_.emplace(by_kernel ? onednn::reorder(asked, terms.kernel, threads_)
-                                 : onednn::reorder(terms.kernel, asked, threads_));
+      if (problem.packed_kernel) {
+        reorder_.emplace(onednn::packing_reorder(terms.kernel, asked, threads_, layout_threads));
+      } else {
+        reorder_.emplace(by_kernel ? onednn::reorder(asked, terms.kernel, threads_)
+                                   : onednn::reorder(terms.kernel, asked, threads_));
+      }
       if (!problem.packed_kernel) {
         reordered_ = space_.reserve(asked_bytes_);
         reorder_scratchpad_ = space_.reserve(reorder_->scratchpad_bytes());

@@ -6,6 +6,7 @@
 #include <tyto/error.hpp>
 
 #include "devices/cpu/half_precision.hpp"
+#include "devices/cpu/layout_threads.hpp"
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "devices/cpu/threads.hpp"
 
@@ -105,6 +106,11 @@ bool is_flat(const MatmulProblem& problem) {
          problem.b.column_stride == 1;
 }
 
+double operations_of(const MatmulProblem& problem) noexcept {
+  return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k) *
+         static_cast<double>(batch_count(problem));
+}
+
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
   if (choice.implementation != Implementation::onednn) {
     auto routine = prepare_dot_matmul(problem, choice);
@@ -158,9 +164,11 @@ BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noe
 int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice,
                    double operations_per_nanosecond) noexcept {
   if (choice.threads > 0) return choice.threads;
-  const double operations = 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                            static_cast<double>(problem.k) * static_cast<double>(batch_count(problem));
-  return threads_for(operations / operations_per_nanosecond);
+  return threads_for(operations_of(problem) / operations_per_nanosecond);
+}
+
+int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
+  return layout_threads_for(operations_of(problem) / operations_per_nanosecond);
 }
 
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {

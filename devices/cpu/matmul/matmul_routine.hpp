@@ -26,6 +26,8 @@ BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noe
 
 /// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
 int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice, double operations_per_nanosecond) noexcept;
+/// Threads by which a library lays packed weights out: by the problem alone, the same in the whole process.
+int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept;
 
 /// f32 and f64 of few rows by a transposed matrix; null for other problems.
 std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice);

@@ -46,22 +46,22 @@ Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::in
   return Description(extents, type, strides);
 }
 
+double operations_per_nanosecond(const MatmulProblem& problem) noexcept {
+  return problem.dtype == DType::bf16 ? 100.0 : 60.0;
+}
+
 class OnednnMatmul final : public MatmulRoutine {
  public:
   OnednnMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), threads_(matmul_threads(problem, choice, problem.dtype == DType::bf16 ? 100.0 : 60.0)) {
-    const onednn::ThreadCount guard(threads_);
+      : problem_(problem), threads_(matmul_threads(problem, choice, operations_per_nanosecond(problem))) {
     const auto type = problem.dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
     const Description a = describe(problem, problem.a, problem.m, problem.k, type);
     const Description b = describe(problem, problem.b, problem.k, problem.n, type);
     const Description c = describe(problem, problem.c, problem.m, problem.n, type);
     const dnnl::memory::dims ones(problem.batch.size(), 1);
-    Description wanted_b = b;
-    if (problem.packed_b) {
-      dnnl::memory::dims extents = ones;
-      extents.insert(extents.end(), {problem.k, problem.n});
-      wanted_b = Description(extents, type, dnnl::memory::format_tag::any);
-    }
+    dnnl::memory::dims extents_of_b = ones;
+    extents_of_b.insert(extents_of_b.end(), {problem.k, problem.n});
+    const Description any_b(extents_of_b, type, dnnl::memory::format_tag::any);
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
     dnnl::post_ops after;
     if (problem.accumulate) after.append_sum(1.0f);
@@ -76,8 +76,16 @@ class OnednnMatmul final : public MatmulRoutine {
       strides.back() = 1;
       bias = Description(extents, type, strides);
     }
-    const auto operation = problem.bias ? dnnl::matmul::desc(a, wanted_b, bias, c) : dnnl::matmul::desc(a, wanted_b, c);
-    const dnnl::matmul::primitive_desc description(operation, attributes, onednn::engine());
+    const auto describe = [&](const Description& weights, int threads) {
+      const onednn::ThreadCount guard(threads);
+      const auto operation = problem.bias ? dnnl::matmul::desc(a, weights, bias, c) : dnnl::matmul::desc(a, weights, c);
+      return std::vector{dnnl::matmul::primitive_desc(operation, attributes, onednn::engine())};
+    };
+    const int layout_threads = matmul_layout_threads(problem, operations_per_nanosecond(problem));
+    const dnnl::matmul::primitive_desc description =
+        problem.packed_b ? onednn::describe_packed(describe, any_b, layout_threads, threads_).front()
+                         : describe(b, threads_).front();
+    const onednn::ThreadCount guard(threads_);
     const Description packed = description.weights_desc();
     if (problem.bias) {
       product_.emplace(dnnl::matmul(description), description.scratchpad_desc(),
@@ -92,7 +100,7 @@ class OnednnMatmul final : public MatmulRoutine {
     }
     if (problem.packed_b) {
       // oneDNN's reorder wants a scratchpad of its own; it lies behind the packed form and is used while packing only.
-      pack_.emplace(onednn::reorder(b, packed, threads_));
+      pack_.emplace(onednn::packing_reorder(b, packed, threads_, layout_threads));
       packed_bytes_ = packed.get_size();
     }
   }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <omp.h>
 
@@ -136,6 +137,14 @@ Primitive reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, 
   const dnnl::reorder::primitive_desc description(engine(), from, engine(), to, attributes_with_scratchpad());
   return Primitive(dnnl::reorder(description), description.scratchpad_desc(),
                    {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, threads);
+}
+
+Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads,
+                          int layout_threads) {
+  Primitive agreed = reorder(from, to, layout_threads);
+  if (threads == layout_threads) return agreed;
+  Primitive other = reorder(from, to, threads);
+  return other.scratchpad_bytes() == agreed.scratchpad_bytes() ? std::move(other) : std::move(agreed);
 }
 
 }  // namespace tyto::cpu::onednn

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <string>
+#include <vector>
 
 #if defined(TYTO_HAVE_ONEDNN)
 
@@ -54,6 +56,38 @@ class Primitive {
 
 /// A reorder from one layout to another.
 Primitive reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads);
+
+/// A reorder that packs weights: its scratchpad is as large as under `layout_threads`, whatever `threads` is.
+Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads,
+                          int layout_threads);
+
+/// True where oneDNN only has its plain reference code, hundreds of times slower, for one of the descriptions.
+template <class Description>
+bool is_reference(const std::vector<Description>& descriptions) {
+  for (const Description& description : descriptions) {
+    if (std::string(description.impl_info_str()).find("ref") != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// What `describe(weights, threads)` makes of weights in the layout that oneDNN asks for under `layout_threads`. Both
+/// the layout and is_reference() of the answer are the same for any `threads`; where oneDNN cannot read the layout well
+/// under `threads`, these become `layout_threads`.
+template <class Describe>
+auto describe_packed(const Describe& describe, const dnnl::memory::desc& any, int layout_threads, int& threads) {
+  auto asking = describe(any, layout_threads);
+  if (threads == layout_threads) return asking;
+  if (!is_reference(asking)) {
+    try {
+      auto fitting = describe(asking.front().weights_desc(), threads);
+      if (!is_reference(fitting)) return fitting;
+    } catch (const dnnl::error&) {
+      // No implementation for this layout: as the reference code, not worth having.
+    }
+  }
+  threads = layout_threads;
+  return asking;
+}
 
 }  // namespace tyto::cpu::onednn
 
