@@ -92,7 +92,7 @@ std::span<const OpDef> epilogue_operators() {
           infer_epilogue<OpId::convolution>, lower_epilogue<OpId::convolution>),
       {.id = OpId::pack_weights,
        .name = "pack_weights",
-       .doc = "Weights of a product laid out as its kernel reads them, made by the optimiser.",
+       .doc = "Weights of a product in f32 or f64 laid out as its kernel reads them, made by the optimiser.",
        .infer = infer_packed},
   };
   return rows;
