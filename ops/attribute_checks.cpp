@@ -46,10 +46,15 @@ void check_part(std::string_view op, const SliceAttributes& part, const Shape& s
     const std::int64_t count = part.count[i];
     const std::int64_t step = part.step[i];
     if (count == 0) continue;
-    const std::int64_t room = step > 0 ? shape[i] - 1 - start : start;
-    // As a division, so that nothing overflows; a step of the least integer never fits a second element.
-    const std::int64_t size = step == std::numeric_limits<std::int64_t>::min() ? shape[i] : std::abs(step);
-    if (step == 0 || start < 0 || start >= shape[i] || count < 0 || room / size < count - 1) {
+    // As a division, and of numbers known to be small, so that nothing overflows; a step of the least integer never
+    // fits a second element.
+    const auto fits = [&] {
+      if (step == 0 || start < 0 || start >= shape[i] || count < 0) return false;
+      const std::int64_t room = step > 0 ? shape[i] - 1 - start : start;
+      const std::int64_t size = step == std::numeric_limits<std::int64_t>::min() ? shape[i] : std::abs(step);
+      return room / size >= count - 1;
+    };
+    if (!fits()) {
       throw IndexError(text(op, ": ", count, " elements from ", start, " in steps of ", step, " reach outside axis ", i,
                             " of length ", shape[i]));
     }

@@ -46,6 +46,14 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  note(__builtin_return_address(0));
+  return std::malloc(std::max<std::size_t>(bytes, 1));
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  note(__builtin_return_address(0));
+  return std::malloc(std::max<std::size_t>(bytes, 1));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
