@@ -114,9 +114,15 @@ TEST_CASE("a training step that was run before allocates nothing") {
   for (int i = 0; i < 3; ++i) step(x, t);
 
   const std::size_t blocks = tyto::cpu::allocation_count();
+  // Under the address sanitizer the node of each result is asked for anew, so that a stale one shows.
+#ifdef __SANITIZE_ADDRESS__
+  constexpr std::size_t nodes = 10;
+#else
+  constexpr std::size_t nodes = 0;
+#endif
   CHECK(allocations_during([&] {
           for (int i = 0; i < 10; ++i) step(x, t);
-        }) == 0);
+        }) == nodes);
   CHECK(tyto::cpu::allocation_count() == blocks);
   CHECK(step(x, t).item<float>() < before);
 }
