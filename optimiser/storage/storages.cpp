@@ -53,7 +53,9 @@ bool may_write_over(const core::Graph& graph, const GraphNode& node, Port result
     if (!std::get<core::ProductAttributes>(*node.attributes).residual || slot + 1 != node.input_count) return false;
   }
   const Port input = graph.inputs_of(node)[slot];
-  return storage_bytes == bytes_of(graph, result) && graph.type(input).shape == graph.type(result).shape &&
+  // Elements of one width: half of a wide memory has the bytes of a narrow whole, but not its elements' places.
+  return size_of(graph.type(input).dtype) == size_of(graph.type(result).dtype) &&
+         storage_bytes == bytes_of(graph, result) && graph.type(input).shape == graph.type(result).shape &&
          core::is_dense(input_view) && input_view.offset == 0;
 }
 

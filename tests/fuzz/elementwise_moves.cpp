@@ -93,7 +93,7 @@ Tensor<M> tree(Drawing<M>& d, const std::vector<Tensor<M>>& leaves, int depth) {
     case 23:
     case 24: return a * below();
     case 25: return log(d.perturbed(1.0 + d.perturbed(exp(d.perturbed(tanh(a))))));
-    case 26: return exp(d.perturbed(tanh(a))) - 1.0;
+    case 26: return d.perturbed(exp(d.perturbed(tanh(a)))) - 1.0;
     case 27: return 1.0 / d.perturbed(1.0 + d.perturbed(exp(-a)));
     case 28: return log(d.perturbed(sigmoid(a)));
     case 29: return log(d.perturbed(power(d.perturbed(abs(a)), Tensor<M>(2.0))));

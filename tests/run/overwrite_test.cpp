@@ -179,3 +179,15 @@ TEST_CASE("lazy: a state with a part replaced is updated in place") {
 }
 
 }  // namespace tyto
+
+TEST_CASE("wider results do not go over narrow elements that are part of a memory of their size") {
+  using T = tyto::Tensor<tyto::Lazy>;
+  const T x = T::placeholder({1040});
+  // Half of the elements in twice the width: as many bytes as the memory that they are read from.
+  const T half = copy(cast(x, tyto::DType::f16)).get({tyto::slice(0, 520)});
+  const T wide = cast(half, tyto::DType::f32) * 2.0f + 1.0f;
+  tyto::Graph graph{{.inputs = {x}, .outputs = {flip(cumsum(wide, 0))}}, {.passes = "fuse"}};
+  graph.set(x, T::ones({1040}));
+  graph.run();
+  CHECK(graph.output(0).to_vector<float>()[0] == 520 * 3.0f);
+}
