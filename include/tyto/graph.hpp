@@ -64,7 +64,7 @@ struct GraphReport {
   std::size_t constant_bytes = 0;  ///< captured or folded
   std::size_t input_bytes = 0;     ///< given at each run
   std::size_t output_bytes = 0;
-  std::size_t kept_bytes = 0;      ///< values kept between runs for incremental ones
+  std::size_t kept_bytes = 0;      ///< between runs: packed weights, and values that incremental runs need
   std::size_t last_run_steps = 0;  ///< steps that the last run took; fewer than `steps` when not all inputs changed
   std::size_t unplanned_allocations = 0;            ///< made by kernels in all runs so far; should be none
   std::vector<std::string> unplanned_by_node = {};  ///< who made them and how many: "conv1/custom: 2"
