@@ -12,6 +12,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace tyto::cli_tests {
 
 struct Ran {
@@ -19,17 +21,10 @@ struct Ran {
   std::string output;  // of both streams
 };
 
-// A directory of its own for each test, gone afterwards.
+// Files that a test gives to the program, and those that the program writes.
 class Workplace {
  public:
-  Workplace() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tyto-cli-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-  }
-  ~Workplace() { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_ / name; }
 
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name), std::ios::binary) << text;
@@ -44,7 +39,7 @@ class Workplace {
   }
 
  private:
-  std::filesystem::path folder_;
+  testing::TemporaryFolder folder_;
 };
 
 inline Ran run(const std::string& arguments) {

@@ -2,13 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
 
 #include "tests/docs/shown.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace tyto;
 using documented::packed;
@@ -29,21 +29,14 @@ namespace {
 /// A folder of its own to work in, removed in the end.
 class WorkFolder {
  public:
-  WorkFolder() : before_(std::filesystem::current_path()) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tyto-docs-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    std::filesystem::current_path(folder_);
-  }
-  ~WorkFolder() {
-    std::filesystem::current_path(before_);
-    std::filesystem::remove_all(folder_);
-  }
+  WorkFolder() : before_(std::filesystem::current_path()) { std::filesystem::current_path(folder_.path()); }
+  ~WorkFolder() { std::filesystem::current_path(before_); }
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
  private:
   std::filesystem::path before_;
-  std::filesystem::path folder_;
+  tyto::testing::TemporaryFolder folder_;
 };
 
 }  // namespace

@@ -11,11 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tyto/io.hpp"
 
 namespace tyto::io_tests {
 
 using Bytes = std::vector<std::byte>;
+using Folder = testing::TemporaryFolder;
 
 inline Bytes bytes_of(std::string_view text) {
   Bytes bytes;
@@ -41,21 +43,5 @@ std::vector<T> elements(const HostArray& array) {
 
 /// What NumPy made, committed beside the tests, which run from the root of the repository.
 inline std::string data(const std::string& name) { return "tests/io/data/" + name; }
-
-/// A folder of its own, gone when the test is over.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tyto_io_XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace tyto::io_tests

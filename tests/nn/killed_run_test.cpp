@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,8 +67,7 @@ TEST_CASE("a run killed at random moments always resumes from a whole checkpoint
     MESSAGE("skipped: the example mnist is not built");
     return;
   }
-  std::string pattern = (fs::temp_directory_path() / "tyto_kill_XXXXXX").string();
-  const fs::path folder = mkdtemp(pattern.data());
+  const tyto::testing::TemporaryFolder folder;
   const fs::path checkpoint = folder / "run.npz";
   const fs::path output = folder / "output";
   const std::vector<std::string> words{example(),  "--samples",    "80",           "--batch", "8",
@@ -99,5 +100,4 @@ TEST_CASE("a run killed at random moments always resumes from a whole checkpoint
     CHECK(steps_seen(text) >= std::max(seen, 1L));
     seen = steps_seen(text);
   }
-  fs::remove_all(folder);
 }

@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <tyto/autodiff.hpp>
 #include <tyto/elementwise.hpp>
 #include <tyto/graph.hpp>
@@ -12,25 +10,12 @@
 #include <tyto/reduce.hpp>
 #include <tyto/shaping.hpp>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace tyto::nn {
 namespace {
 
 using Host = Tensor<Eager>;
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tyto_nn_XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A small network with dropout that learns the sine, everything that a run consists of.
 template <class M>
@@ -89,7 +74,7 @@ TEST_CASE("both modes learn the sine with equal losses") {
 }
 
 TEST_CASE_TEMPLATE("a run that is resumed from a checkpoint goes on exactly", M, Eager, Lazy) {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   Run<M> whole;
   (void)whole.steps(7);
   whole.checkpoint.save(folder / "run.npz");
@@ -107,7 +92,7 @@ TEST_CASE_TEMPLATE("a run that is resumed from a checkpoint goes on exactly", M,
 }
 
 TEST_CASE("a checkpoint written in one mode is read in the other") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   Run<Eager> eager;
   (void)eager.steps(3);
   eager.checkpoint.save(folder / "run.npz");
@@ -117,7 +102,7 @@ TEST_CASE("a checkpoint written in one mode is read in the other") {
 }
 
 TEST_CASE("a checkpoint of something else is refused and changes nothing") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   Run<Eager> run;
   (void)run.steps(1);
   const auto before = run.model.parameters()[0].to_vector<float>();

@@ -1,6 +1,7 @@
 // Picking and placing by index tensors, with gradients and messages.
 #include <doctest/doctest.h>
 
+#include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -8,27 +9,9 @@
 #include "tyto/shaping.hpp"
 
 using namespace tyto;
+using namespace tyto::testing;
 
 namespace {
-
-using Numbers = std::vector<double>;
-
-/// 1, 2, 3, ... in the given shape.
-template <class M>
-Tensor<M> counted(const Shape& shape) {
-  return reshape(Tensor<M>::arange(1, element_count(shape) + 1, 1, DType::f64), shape);
-}
-
-/// Gradient of the sum of f(x), each element weighted by its number from one.
-template <class M, class F>
-Numbers weighted_gradient(const Tensor<M>& x, F f) {
-  const Tensor<M> gradient = grad([&](const Tensor<M>& v) {
-    const Tensor<M> y = f(v);
-    return sum(y * counted<M>(y.shape()));
-  })(x);
-  CHECK(gradient.shape() == x.shape());
-  return gradient.template to_vector<double>();
-}
 
 template <class M>
 Numbers numbers(const Tensor<M>& x) {

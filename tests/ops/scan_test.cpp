@@ -3,33 +3,14 @@
 
 #include <cmath>
 
+#include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
 using namespace tyto;
-
-namespace {
-
-using Numbers = std::vector<double>;
-
-template <class M>
-Tensor<M> vector_of(const Numbers& numbers) {
-  return Tensor<M>::from(numbers, {static_cast<std::int64_t>(numbers.size())});
-}
-
-/// Gradient of the sum of f(x), each element weighted by its number from one.
-template <class M, class F>
-Tensor<M> weighted_gradient(const Tensor<M>& x, F f) {
-  return grad([&](const Tensor<M>& v) {
-    const Tensor<M> y = f(v);
-    const Tensor<M> weights = reshape(Tensor<M>::arange(1, y.size() + 1, 1, DType::f64), y.shape());
-    return sum(y * weights);
-  })(x);
-}
-
-}  // namespace
+using namespace tyto::testing;
 
 TEST_CASE_TEMPLATE("a running sum goes along any axis, from either end, with or without the element itself", M, Eager,
                    Lazy) {
@@ -59,26 +40,21 @@ TEST_CASE_TEMPLATE("running extremes keep a NaN once they met it", M, Eager, Laz
 
 TEST_CASE_TEMPLATE("the gradient of a running sum is a running sum the other way", M, Eager, Lazy) {
   const Tensor<M> x = vector_of<M>({5, 7, 9});
-  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0); }).template to_vector<double>() == Numbers{6, 5, 3});
-  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0, {.exclusive = true}); }).template to_vector<double>() ==
-        Numbers{5, 3, 0});
-  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0, {.reverse = true}); }).template to_vector<double>() ==
-        Numbers{1, 3, 6});
+  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0); }) == Numbers{6, 5, 3});
+  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0, {.exclusive = true}); }) == Numbers{5, 3, 0});
+  CHECK(weighted_gradient(x, [](auto& v) { return cumsum(v, 0, {.reverse = true}); }) == Numbers{1, 3, 6});
 }
 
 TEST_CASE_TEMPLATE("the gradient of a running product is right with one zero and with several", M, Eager, Lazy) {
   // y = a, ab, abc, abcd weighted by 1, 2, 3, 4.
   const auto product = [](auto& v) { return cumprod(v, 0); };
-  CHECK(weighted_gradient(vector_of<M>({2, 3, 5, 7}), product).template to_vector<double>() ==
+  CHECK(weighted_gradient(vector_of<M>({2, 3, 5, 7}), product) ==
         Numbers{1 + 6 + 45 + 420, 4 + 30 + 280, 18 + 168, 120});
-  CHECK(weighted_gradient(vector_of<M>({2, 0, 5, 7}), product).template to_vector<double>() ==
-        Numbers{1, 4 + 30 + 280, 0, 0});
-  CHECK(weighted_gradient(vector_of<M>({2, 0, 5, 0}), product).template to_vector<double>() ==
-        Numbers{1, 4 + 30, 0, 0});
+  CHECK(weighted_gradient(vector_of<M>({2, 0, 5, 7}), product) == Numbers{1, 4 + 30 + 280, 0, 0});
+  CHECK(weighted_gradient(vector_of<M>({2, 0, 5, 0}), product) == Numbers{1, 4 + 30, 0, 0});
   // y = bcd, cd, d, 1 for the exclusive product from the end.
   const auto others = [](auto& v) { return cumprod(v, 0, {.exclusive = true, .reverse = true}); };
-  CHECK(weighted_gradient(vector_of<M>({2, 3, 5, 7}), others).template to_vector<double>() ==
-        Numbers{0, 35, 21 + 14, 15 + 10 + 3});
+  CHECK(weighted_gradient(vector_of<M>({2, 3, 5, 7}), others) == Numbers{0, 35, 21 + 14, 15 + 10 + 3});
 }
 
 TEST_CASE_TEMPLATE("the second derivative of a running product is right where both factors are zero", M, Eager, Lazy) {
@@ -90,11 +66,9 @@ TEST_CASE_TEMPLATE("the second derivative of a running product is right where bo
 TEST_CASE_TEMPLATE("the gradient of a running extreme goes to the place that gave it, the last of equals", M, Eager,
                    Lazy) {
   const auto largest = [](auto& v) { return cummax(v, 0); };
-  CHECK(weighted_gradient(vector_of<M>({2, 1, 3, 0, 3}), largest).template to_vector<double>() ==
-        Numbers{1 + 2, 0, 3 + 4, 0, 5});
+  CHECK(weighted_gradient(vector_of<M>({2, 1, 3, 0, 3}), largest) == Numbers{1 + 2, 0, 3 + 4, 0, 5});
   const auto smallest_from_end = [](auto& v) { return cummin(v, 0, true); };
-  CHECK(weighted_gradient(vector_of<M>({2, 1, 3, 1, 4}), smallest_from_end).template to_vector<double>() ==
-        Numbers{0, 1 + 2, 0, 3 + 4, 5});
+  CHECK(weighted_gradient(vector_of<M>({2, 1, 3, 1, 4}), smallest_from_end) == Numbers{0, 1 + 2, 0, 3 + 4, 5});
 }
 
 TEST_CASE_TEMPLATE("scan and fold run a user's function along an axis", M, Eager, Lazy) {

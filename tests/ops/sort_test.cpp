@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -11,25 +12,11 @@
 #include "tyto/shaping.hpp"
 
 using namespace tyto;
+using namespace tyto::testing;
 
 namespace {
 
-using Numbers = std::vector<double>;
 using Places = std::vector<std::int64_t>;
-
-template <class M>
-Tensor<M> vector_of(const Numbers& numbers) {
-  return Tensor<M>::from(numbers, {static_cast<std::int64_t>(numbers.size())});
-}
-
-template <class M, class F>
-Numbers weighted_gradient(const Tensor<M>& x, F f) {
-  return grad([&](const Tensor<M>& v) {
-           const Tensor<M> y = f(v);
-           return sum(y * reshape(Tensor<M>::arange(1, y.size() + 1, 1, DType::f64), y.shape()));
-         })(x)
-      .template to_vector<double>();
-}
 
 }  // namespace
 
