@@ -14,6 +14,7 @@ namespace {
 /// Types of all values, which are checked on the way as the operators themselves would check them.
 std::vector<DType> value_types(const FusedAttributes& group, std::span<const TensorType> inputs) {
   std::vector<DType> types;
+  types.reserve(inputs.size() + group.program.constants.size() + group.program.steps.size());
   for (const TensorType& input : inputs) types.push_back(input.dtype);
   for (const FusedConstant& constant : group.program.constants) types.push_back(constant.dtype);
   for (const FusedStep& step : group.program.steps) {
@@ -22,16 +23,16 @@ std::vector<DType> value_types(const FusedAttributes& group, std::span<const Ten
     if (!def.is(Traits::elementwise) && step.op != OpId::cast && !fold) {
       refuse(text(def.name, " cannot be a step: it is neither element-wise nor a reduction that a group computes"));
     }
-    std::vector<TensorType> operands;
-    for (int k = 0; k < def.max_inputs; ++k) {
-      const std::uint16_t operand = step.operands[static_cast<std::size_t>(k)];
+    std::array<TensorType, std::tuple_size_v<decltype(FusedStep::operands)>> operands;
+    const auto count = static_cast<std::size_t>(def.max_inputs);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::uint16_t operand = step.operands[k];
       if (operand >= types.size()) refuse(text(def.name, " reads value ", operand, ", which is not made before it"));
-      operands.push_back({types[operand], fold ? group.shape : Shape()});
+      operands[k] = {types[operand], fold ? group.shape : Shape()};
     }
     if (step.op != OpId::cast) {
-      Attributes own = NoAttributes{};
-      if (fold) own = fold_attributes(step.op, group.axes);
-      const DType type = def.infer(own, operands)[0].dtype;
+      const Attributes own = fold ? fold_attributes(step.op, group.axes) : NoAttributes{};
+      const DType type = def.infer(own, std::span(operands).first(count))[0].dtype;
       if (type != step.dtype) refuse(text(def.name, " gives ", type, ", not ", step.dtype));
     }
     types.push_back(step.dtype);

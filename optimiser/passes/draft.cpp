@@ -35,20 +35,11 @@ const core::Attributes& Draft::attributes(Index index) const {
   return attributes ? *attributes : no_attributes;
 }
 
-Port Draft::now(Port port) {
+Port Draft::forwarded(Port port) {
   Port last = port;
   while (forward_[last] != last) last = forward_[last];
   while (forward_[port] != last) port = std::exchange(forward_[port], last);
   return last;
-}
-
-std::span<const Port> Draft::inputs(Index index) {
-  const GraphNode& each = data_.nodes[index];
-  Port* const first = data_.edges.data() + each.first_input;
-  for (std::uint32_t i = 0; i < each.input_count; ++i) {
-    if (forward_[first[i]] != first[i]) first[i] = now(first[i]);
-  }
-  return {first, each.input_count};
 }
 
 std::span<const Draft::Index> Draft::order() {
@@ -76,21 +67,22 @@ std::span<const Draft::Index> Draft::order() {
 std::vector<Draft::Index> Draft::topological(std::span<const Index> wanted) {
   std::vector<Index> out;
   out.reserve(wanted.size());
-  std::vector<bool> placed(data_.nodes.size(), false);
+  std::vector<std::uint8_t> placed(data_.nodes.size(), 0);
+  const auto is_placed = [&](Port input) { return placed[data_.producers[input]] != 0; };
   std::vector<Index> stack;
   for (const Index root : wanted) {
-    if (placed[root]) continue;
+    if (placed[root] != 0) continue;
     stack.push_back(root);
     while (!stack.empty()) {
       const Index index = stack.back();
       const std::size_t depth = stack.size();
       for (const Port input : inputs(index)) {
-        if (!placed[data_.producers[input]]) stack.push_back(data_.producers[input]);
+        if (!is_placed(input)) stack.push_back(data_.producers[input]);
       }
       if (stack.size() != depth) continue;
       stack.pop_back();
-      if (placed[index]) continue;
-      placed[index] = true;
+      if (placed[index] != 0) continue;
+      placed[index] = 1;
       out.push_back(index);
     }
   }

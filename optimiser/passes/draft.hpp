@@ -33,7 +33,9 @@ class Draft {
   void sweep(Visit&& visit);
 
   const core::GraphNode& node(Index index) const { return data_.nodes[index]; }
-  const core::OpDef& definition(Index index) const { return core::definition(data_.nodes[index].op); }
+  const core::OpDef& definition(Index index) const {
+    return operators_[static_cast<std::size_t>(data_.nodes[index].op)];
+  }
   const core::Attributes& attributes(Index index) const;
   /// The attributes of a node that is known to have attributes of this kind.
   template <class A>
@@ -42,13 +44,18 @@ class Draft {
   }
   bool is_alive(Index index) const { return alive_[index]; }
   /// The node's inputs, up to date. Valid until the next node is added.
-  std::span<const core::Port> inputs(Index index);
+  std::span<const core::Port> inputs(Index index) {
+    const core::GraphNode& each = data_.nodes[index];
+    core::Port* const first = data_.edges.data() + each.first_input;
+    for (std::uint32_t i = 0; i < each.input_count; ++i) first[i] = now(first[i]);
+    return {first, each.input_count};
+  }
   core::Port input(Index index, std::size_t i) { return inputs(index)[i]; }
   /// Nodes that there ever were; indices are below it.
   Index index_limit() const { return static_cast<Index>(data_.nodes.size()); }
 
   /// What a tensor was replaced by, or itself.
-  core::Port now(core::Port port);
+  core::Port now(core::Port port) { return forward_[port] == port ? port : forwarded(port); }
   Index producer(core::Port port) { return data_.producers[now(port)]; }
   const core::TensorType& type(core::Port port) const { return data_.types[port]; }
   const Shape& shape(core::Port port) const { return data_.types[port].shape; }
@@ -84,6 +91,7 @@ class Draft {
   std::uint64_t edits() const { return edits_; }
 
  private:
+  core::Port forwarded(core::Port port);
   bool is_unread(Index index) const;
   std::vector<Index> topological(std::span<const Index> wanted);
   void release(Index index);
@@ -91,6 +99,7 @@ class Draft {
                  std::span<const core::Port> inputs);
 
   core::GraphData data_;
+  std::span<const core::OpDef> operators_ = core::op_table();
   std::vector<core::Port> forward_;
   std::vector<std::uint32_t> readers_;
   std::vector<bool> alive_;

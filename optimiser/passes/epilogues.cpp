@@ -9,7 +9,6 @@
 #include "engine/core/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
-#include "optimiser/passes/selection.hpp"
 
 namespace tyto::optimiser {
 
@@ -30,14 +29,9 @@ bool is_product(const OpDef& def) {
 /// The product among the matched nodes, which may stand behind a reshape.
 Index product_in(const Match& m) { return is_product(m.draft.definition(m.node(1))) ? m.node(1) : m.node(2); }
 
-ProductAttributes epilogue_of(const Draft& draft, Index product) {
-  ProductAttributes epilogue;
-  if (draft.node(product).op == OpId::convolution) {
-    epilogue.window = draft.attributes_as<core::WindowAttributes>(product);
-  } else if (!is_plain(draft.node(product).op)) {
-    epilogue = draft.attributes_as<ProductAttributes>(product);
-  }
-  return epilogue;
+const ProductAttributes& epilogue_of(const Draft& draft, Index product) {
+  static const ProductAttributes nothing;
+  return is_plain(draft.node(product).op) ? nothing : draft.attributes_as<ProductAttributes>(product);
 }
 
 OpId with_epilogue(OpId op) {
@@ -64,7 +58,7 @@ const Condition taken{
              !epilogue_of(m.draft, product_in(m)).packed && device_takes(m, product_in(m));
     }};
 const Condition bare{"the product has no epilogue yet", [](const Match& m) {
-                       const ProductAttributes epilogue = epilogue_of(m.draft, product_in(m));
+                       const ProductAttributes& epilogue = epilogue_of(m.draft, product_in(m));
                        return !epilogue.bias && !epilogue.residual && !epilogue.relu;
                      }};
 const Condition by_channel{"b is one number a channel of the product", [](const Match& m) {
@@ -79,7 +73,7 @@ const Condition whole{
     "r has the result's shape and is no element-wise operator's for this sum alone; neither residual nor "
     "ReLU yet",
     [](const Match& m) {
-      const ProductAttributes epilogue = epilogue_of(m.draft, product_in(m));
+      const ProductAttributes& epilogue = epilogue_of(m.draft, product_in(m));
       const Port residual = m.tensor('r');
       const bool alone =
           m.draft.readers(residual) == 1 && m.draft.definition(m.draft.producer(residual)).is(Traits::elementwise);
@@ -100,6 +94,9 @@ Port absorb(Match& m) {
   // Copies: adding nodes moves what the draft holds.
   const Shape shape = m.draft.shape(m.draft.node(product).first_result), result = m.shape();
   ProductAttributes epilogue = epilogue_of(m.draft, product);
+  if (m.draft.node(product).op == OpId::convolution) {
+    epilogue.window = m.draft.attributes_as<core::WindowAttributes>(product);
+  }
   const auto inputs = m.draft.inputs(product);
   std::vector<Port> operands(inputs.begin(), inputs.end());
   switch (step) {
@@ -139,20 +136,12 @@ const Rule rules[] = {
 
 std::span<const Rule> epilogue_rules() { return rules; }
 
-core::Graph absorb_epilogues(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& counts) {
-  if (std::ranges::none_of(graph.nodes(), [](const auto& node) { return is_product(core::definition(node.op)); })) {
-    return graph;
-  }
+void absorb_epilogues(PassContext& context) {
   static const RuleSet set(rules);
-  PassSelection selection;
-  for (const std::string& text : options.passes) selection.apply(text);
-  Draft draft(std::move(graph));
-  PassContext context(draft, options, selection.fast_math(), counts);
-  for (std::uint64_t before = draft.edits() + 1; before != draft.edits();) {
-    before = draft.edits();
+  for (std::uint64_t before = context.draft.edits() + 1; before != context.draft.edits();) {
+    before = context.draft.edits();
     set.apply(context);
   }
-  return draft.finish();
 }
 
 }  // namespace tyto::optimiser

@@ -28,6 +28,7 @@ core::Graph Fuser::run(FuseCounts& counts) {
   }
   if (std::ranges::none_of(groups_, is_real)) return std::move(graph_);
   counts.repeated = repeated_count_;
+  list_members();
   find_needed();
   return rebuild(counts);
 }
@@ -78,6 +79,7 @@ void Fuser::classify() {
   source_.resize(graph_.port_count());
   fusible_.assign(size(), false);
   group_.assign(size(), none);
+  next_member_.assign(size(), none);
   level_.assign(size(), 0);
   repeated_.assign(size(), false);
   for (Index i = 0; i < size(); ++i) {
@@ -153,46 +155,35 @@ void Fuser::place(Index i) {
     }
     return;
   }
-  std::vector<Index> candidates;
-  std::vector<Port> operands;
+  Groups candidates;
+  Inputs operands;
   std::uint32_t level = 0, highest = 0;
   each_operand(i, [&](Port port) {
-    operands.push_back(port);
+    operands.add(port);
     const Index producer = graph_.producer(port);
     const Index group = group_of(producer);
     if (group == none || shape(port) != shape(node(i).first_result)) {
       level = std::max(level, level_of(producer) + 1);
-    } else if (std::find(candidates.begin(), candidates.end(), group) == candidates.end()) {
-      candidates.push_back(group);
+    } else {
+      candidates.add(group);
       highest = std::max(highest, groups_[group].level);
     }
   });
   group_[i] = static_cast<Index>(groups_.size());
-  groups_.push_back({none, 0, 1, readers_[node(i).first_result], i, reads_repeated(i), none, {}, {i}});
+  groups_.push_back({none, 0, 1, readers_[node(i).first_result], i, reads_repeated(i), none, i, i, operands});
   const Index soon = soonest(i);
-  for (const Port port : operands) add_input(groups_.back().inputs, port);
 
   if (!candidates.empty() && highest >= level) {
     // All groups of the highest level or none: one left outside would be read by its own level.
-    std::vector<Index> peers;
+    Groups peers;
     for (const Index group : candidates) {
-      if (groups_[group].level == highest) peers.push_back(group);
+      if (groups_[group].level == highest) peers.add(group);
     }
-    const Index when = fit(peers, i) ? time_together(peers, i) : none;
-    level = when != none ? highest : highest + 1;
-    for (const Index group : peers) {
-      if (level == highest) unite(group, i);
-    }
-    if (when != none) groups_[group_of(i)].when = when;
+    level = try_to_unite(peers, i) ? highest : highest + 1;
   }
   for (const Index group : candidates) {
     if (groups_[group].united_with != none || groups_[group].level >= level) continue;
-    const bool only_reader = groups_[group].outside == reads(i, group);
-    if (!only_reader || !fit({&group, 1}, i)) continue;
-    if (const Index when = time_together({&group, 1}, i); when != none) {
-      unite(group, i);
-      groups_[group_of(i)].when = when;
-    }
+    if (groups_[group].outside == reads(i, group)) try_to_unite({&group, 1}, i);
   }
   groups_[group_of(i)].level = level;
   if (groups_[group_of(i)].steps == 1) groups_[group_of(i)].when = soon;
@@ -203,10 +194,6 @@ bool Fuser::reads_repeated(Index i) const {
                              [&](Port input) { return repeated_[graph_.producer(source_[input])]; });
 }
 
-void Fuser::add_input(std::vector<Port>& inputs, Port port) {
-  if (std::find(inputs.begin(), inputs.end(), port) == inputs.end()) inputs.push_back(port);
-}
-
 std::uint32_t Fuser::reads(Index i, Index group) {
   std::uint32_t count = 0;
   for (const Port input : graph_.inputs_of(node(i))) {
@@ -215,39 +202,42 @@ std::uint32_t Fuser::reads(Index i, Index group) {
   return count;
 }
 
-std::vector<Port> Fuser::inputs_with(std::span<const Index> groups, Index i) {
+std::optional<Fuser::Inputs> Fuser::inputs_with(std::span<const Index> groups, Index i) {
   const Index own = group_of(i);
-  const auto inside = [&](Index group) { return group == own || std::ranges::find(groups, group) != groups.end(); };
-  std::vector<Port> inputs;
-  const auto add_from = [&](const Group& group) {
-    for (const Port port : group.inputs) {
-      const Index producer = group_of(graph_.producer(port));
-      if (producer == none || !inside(producer)) add_input(inputs, port);
-    }
-  };
-  for (const Index group : groups) add_from(groups_[group]);
-  add_from(groups_[own]);
-  return inputs;
-}
-
-bool Fuser::fit(std::span<const Index> groups, Index i) {
-  std::size_t steps = groups_[group_of(i)].steps;
+  std::size_t steps = groups_[own].steps;
   for (const Index group : groups) steps += groups_[group].steps;
-  return steps <= most_steps && inputs_with(groups, i).size() <= most_inputs;
+  if (steps > most_steps) return std::nullopt;
+  const auto inside = [&](Index group) { return group == own || std::ranges::find(groups, group) != groups.end(); };
+  Inputs inputs;
+  const auto add_from = [&](const Group& group) {
+    return std::ranges::all_of(group.inputs, [&](Port port) {
+      const Index producer = group_of(graph_.producer(port));
+      return (producer != none && inside(producer)) || inputs.add(port);
+    });
+  };
+  const bool room = std::ranges::all_of(groups, [&](Index group) { return add_from(groups_[group]); });
+  return room && add_from(groups_[own]) ? std::optional(inputs) : std::nullopt;
 }
 
-void Fuser::unite(Index group, Index i) {
-  std::vector<Port> inputs = inputs_with({&group, 1}, i);
-  Group& to = groups_[group_of(i)];
-  Group& from = groups_[group];
-  to.outside += from.outside - reads(i, group);
-  to.inputs = std::move(inputs);
-  to.steps += from.steps;
-  to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
-  to.repeats = to.repeats || from.repeats;
-  from.united_with = group_of(i);
-  from.inputs = {};
-  from.nodes = {};
+bool Fuser::try_to_unite(std::span<const Index> groups, Index i) {
+  const std::optional<Inputs> inputs = inputs_with(groups, i);
+  if (!inputs) return false;
+  const Index when = time_together(groups, i);
+  if (when == none) return false;
+  const Index own = group_of(i);
+  Group& to = groups_[own];
+  for (const Index group : groups) {
+    Group& from = groups_[group];
+    to.outside += from.outside - reads(i, group);
+    to.steps += from.steps;
+    to.repeats = to.repeats || from.repeats;
+    next_member_[to.last] = from.first;
+    to.last = from.last;
+    from.united_with = own;
+  }
+  to.inputs = *inputs;
+  to.when = when;
+  return true;
 }
 
 bool Fuser::in_real_group(Index i) {

@@ -43,7 +43,7 @@ std::span<const std::uint32_t> Fuser::readers_of(Port port) const {
 
 Fuser::Reading Fuser::reading_of(Index group, Index i) {
   Reading out;
-  for (const Index member : groups_[group].nodes) {
+  each_member(group, [&](Index member) {
     const Port port = node(member).first_result;
     const std::span<const Index> readers = readers_of(port);
     const auto other = std::ranges::find_if(
@@ -52,7 +52,7 @@ Fuser::Reading Fuser::reading_of(Index group, Index i) {
     if (other != readers.end()) out.first_other = std::min(out.first_other, *other);
     if (other != readers.end() || by_node) out.results += bytes(port);
     if (other == readers.end() && by_node) out.for_node += bytes(port);
-  }
+  });
   return out;
 }
 
@@ -64,7 +64,7 @@ std::size_t Fuser::kept_until(Index when, Index group) {
     const std::span<const Index> readers = readers_of(port);
     const auto other = std::find_if(readers.rbegin(), readers.rend(),
                                     [&](Index reader) { return reader >= size() || group_of(reader) != group; });
-    const bool alone = groups_[group].when < groups_[group].nodes[0];
+    const bool alone = groups_[group].when < groups_[group].first;
     const Index until = other != readers.rend() && !alone ? *other : made_at(graph_.producer(port));
     if (until < when && !same_time(until, when)) kept += bytes(port);
   }
@@ -97,12 +97,12 @@ std::uint32_t Fuser::time_together(std::span<const Index> groups, Index i) {
   bool early = false;
   Index latest = 0;
   std::size_t for_node = 0;
-  std::vector<Reading> readings;
-  for (const Index group : groups) {
-    readings.push_back(reading_of(group, i));
-    early = early || (readings.back().first_other < i && !same_time(groups_[group].when, i));
-    latest = std::max(latest, groups_[group].when);
-    for_node += readings.back().for_node;
+  std::array<Reading, most_operands> readings;
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    readings[k] = reading_of(groups[k], i);
+    early = early || (readings[k].first_other < i && !same_time(groups_[groups[k]].when, i));
+    latest = std::max(latest, groups_[groups[k]].when);
+    for_node += readings[k].for_node;
   }
   const Index when = early ? latest : own;
   for (std::size_t k = 0; k < groups.size(); ++k) {

@@ -13,14 +13,23 @@ using core::OpId;
 using core::Port;
 using core::Traits;
 
+void Fuser::list_members() {
+  first_member_.assign(groups_.size() + 1, 0);
+  for (Index i = 0; i < size(); ++i) {
+    if (in_real_group(i)) ++first_member_[group_of(i) + 1];
+  }
+  for (std::size_t group = 0; group < groups_.size(); ++group) first_member_[group + 1] += first_member_[group];
+  members_.resize(first_member_.back());
+  std::vector<std::uint32_t> next = first_member_;
+  for (Index i = 0; i < size(); ++i) {
+    if (in_real_group(i)) members_[next[group_of(i)]++] = i;
+  }
+}
+
 // From what must be there at the end back to what it reads. Nodes that all readers see through go.
 void Fuser::find_needed() {
   needed_.assign(size(), false);
   read_outside_.assign(graph_.port_count(), false);
-  members_.resize(groups_.size());
-  for (Index i = 0; i < size(); ++i) {
-    if (in_real_group(i)) members_[group_of(i)].push_back(i);
-  }
   std::vector<Index> open;
   const auto mark = [&](Index i) {
     needed_[i] = true;
@@ -31,7 +40,7 @@ void Fuser::find_needed() {
     const Index producer = graph_.producer(port);
     if (needed_[producer]) return;
     if (!in_real_group(producer)) return mark(producer);
-    for (const Index member : members_[group_of(producer)]) mark(member);
+    for (const Index member : members_of(group_of(producer))) mark(member);
   };
   for (const Port port : graph_.outputs()) need(port);
   for (const core::GraphUpdate& update : graph_.updates()) need(update.port);
@@ -54,8 +63,7 @@ void Fuser::find_needed() {
 
 std::vector<std::uint32_t> Fuser::order_of_units() {
   std::vector<Index> unit(size());  // by node: the last node of its unit
-  for (Index i = 0; i < size(); ++i) unit[i] = in_real_group(i) ? members_[group_of(i)].back() : i;
-  std::vector<std::uint32_t> waiting(size(), 0);
+  for (Index i = 0; i < size(); ++i) unit[i] = in_real_group(i) ? members_of(group_of(i)).back() : i;
   std::vector<std::pair<Index, Index>> edges;  // producer's unit, reader's unit
   const auto depend = [&](Index reader, Port port) {
     const Index from = unit[graph_.producer(port)];
@@ -69,9 +77,16 @@ std::vector<std::uint32_t> Fuser::order_of_units() {
       for (const Port input : graph_.inputs_of(node(i))) depend(i, input);
     }
   }
-  std::sort(edges.begin(), edges.end());
-  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  for (const auto& [from, to] : edges) ++waiting[to];
+  // Readers of each unit, one unit after the other; who reads two of its results stands there twice and waits twice.
+  std::vector<std::uint32_t> first(size() + 1, 0), waiting(size(), 0);
+  for (const auto& [from, to] : edges) {
+    ++first[from + 1];
+    ++waiting[to];
+  }
+  for (Index i = 0; i < size(); ++i) first[i + 1] += first[i];
+  std::vector<std::uint32_t> next = first;
+  std::vector<Index> readers(edges.size());
+  for (const auto& [from, to] : edges) readers[next[from]++] = to;
   std::priority_queue<Index, std::vector<Index>, std::greater<>> ready;
   for (Index i = 0; i < size(); ++i) {
     if (needed_[i] && unit[i] == i && waiting[i] == 0) ready.push(i);
@@ -81,9 +96,8 @@ std::vector<std::uint32_t> Fuser::order_of_units() {
     const Index done = ready.top();
     ready.pop();
     order.push_back(done);
-    for (auto edge = std::lower_bound(edges.begin(), edges.end(), std::pair<Index, Index>(done, 0));
-         edge != edges.end() && edge->first == done; ++edge) {
-      if (--waiting[edge->second] == 0) ready.push(edge->second);
+    for (std::uint32_t k = first[done]; k < first[done + 1]; ++k) {
+      if (--waiting[readers[k]] == 0) ready.push(readers[k]);
     }
   }
   for (Index i = 0; i < size(); ++i) {
@@ -102,17 +116,20 @@ core::Graph Fuser::rebuild(FuseCounts& counts) {
   for (const core::GraphInput& input : graph_.inputs()) {
     renamed_[input.port] = builder.add_input(graph_.type(input.port), input);
   }
+  std::vector<Port> ports;
+  std::vector<core::TensorType> types;
   for (const Index i : order_of_units()) {
     const GraphNode& each = node(i);
     if (inputs.contains(each.first_result)) continue;
     if (in_real_group(i)) {
-      add_group(builder, members_[group_of(i)], counts);
+      const std::span<const Index> members = members_of(group_of(i));
+      add_group(builder, members, counts);
       ++counts.groups;
-      counts.members += members_[group_of(i)].size();
+      counts.members += members.size();
       continue;
     }
-    std::vector<Port> ports;
-    std::vector<core::TensorType> types;
+    ports.clear();
+    types.clear();
     for (const Port input : graph_.inputs_of(each)) ports.push_back(renamed_[input]);
     for (std::uint32_t k = 0; k < each.result_count; ++k) types.push_back(graph_.type(each.first_result + k));
     const Port first = builder.add(each.op, each.attributes, ports, types, each.label);
@@ -124,7 +141,7 @@ core::Graph Fuser::rebuild(FuseCounts& counts) {
   return builder.finish();
 }
 
-void Fuser::add_group(core::GraphBuilder& builder, const std::vector<Index>& members, FuseCounts& counts) {
+void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> members, FuseCounts& counts) {
   const Group& own = groups_[group_of(members[0])];
   FusedGroup group(graph_, own.axes.empty() ? shape(node(members[0]).first_result) : own.shape);
   if (!own.axes.empty()) group.fold_over(own.axes);

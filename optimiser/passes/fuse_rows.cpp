@@ -61,14 +61,16 @@ std::vector<std::uint32_t> Fuser::unit_for(const Rows& rows, Index i) {
   const Shape& own = shape(node(i).first_result);
   const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
   if (own != rows.shape && own != reduced && own != core::reduced_shape(rows.shape, rows.axes, false)) return {};
-  return groups_[group].nodes;
+  std::vector<Index> nodes;
+  each_member(group, [&](Index member) { nodes.push_back(member); });
+  return nodes;
 }
 
 // Nobody outside may stand between members, in the order as recorded and on any path, and a kernel must hold all.
 bool Fuser::may_be_one(const Rows& rows) {
   const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
   std::size_t heavy = 0;
-  std::vector<Port> inputs;
+  Inputs inputs;
   for (const Index i : rows.nodes) {
     heavy += fusible_[i] ? 0 : 1;
     for (const Index reader : readers_of(node(i).first_result)) {
@@ -80,8 +82,8 @@ bool Fuser::may_be_one(const Rows& rows) {
       const Port row = row_behind(port);
       if (!is_in(rows, graph_.producer(row))) {
         // What lies in a member's memory but is turned or cut would be read before it is there.
-        right = right && !is_in(rows, graph_.producer(memory_of_[port]));
-        return add_input(inputs, port);
+        right = right && !is_in(rows, graph_.producer(memory_of_[port])) && inputs.add(port);
+        return;
       }
       const bool whole = fusible_[graph_.producer(row)] && shape(row) == rows.shape;
       const Shape& as_read = shape(port);
@@ -91,7 +93,7 @@ bool Fuser::may_be_one(const Rows& rows) {
     else visit(graph_.inputs_of(node(i))[0]);
     if (!right) return false;
   }
-  return inputs.size() <= most_inputs && rows.nodes.size() <= most_steps &&
+  return rows.nodes.size() <= most_steps &&
          heavy_before_[rows.nodes.back() + 1] - heavy_before_[rows.nodes.front()] == heavy;
 }
 
@@ -193,8 +195,11 @@ void Fuser::choose_rows() {
     group.when = rows.nodes.back();
     group.axes = rows.axes;
     group.shape = rows.shape;
-    group.nodes = rows.nodes;
-    for (const Index member : rows.nodes) {
+    group.first = rows.nodes.front();
+    group.last = rows.nodes.back();
+    for (std::size_t k = 0; k < rows.nodes.size(); ++k) {
+      const Index member = rows.nodes[k];
+      next_member_[member] = member == group.last ? none : rows.nodes[k + 1];
       if (group_of(member) != none && group_of(member) != made) groups_[group_of(member)].united_with = made;
       group_[member] = made;
     }

@@ -59,26 +59,32 @@ std::optional<FusedConstant> number_of(const core::Graph& graph, Port port) {
   return filled_with(range.start, range.dtype);
 }
 
+const FusedGroup::Place* FusedGroup::find(Port port) const {
+  const auto found =
+      std::find_if(values_.rbegin(), values_.rend(), [&](const auto& value) { return value.first == port; });
+  return found == values_.rend() ? nullptr : &found->second;
+}
+
 FusedGroup::Place FusedGroup::place_of(Port port) {
-  if (const auto found = values_.find(port); found != values_.end()) return found->second;
+  if (const Place* const known = find(port)) return *known;
   if (const auto number = number_of(graph_, port)) {
     const auto found = std::find(constants_.begin(), constants_.end(), *number);
     const Place place{Place::List::constants, static_cast<std::size_t>(found - constants_.begin())};
     if (found == constants_.end()) constants_.push_back(*number);
-    values_.emplace(port, place);
+    values_.emplace_back(port, place);
     return place;
   }
   const Place place{Place::List::inputs, inputs_.size()};
   inputs_.push_back(port);
-  values_.emplace(port, place);
+  values_.emplace_back(port, place);
   return place;
 }
 
 void FusedGroup::add_step(OpId op, Port result, std::span<const Port> operands) {
-  Step step{op, graph_.type(result).dtype, {}};
-  for (const Port operand : operands) step.operands.push_back(place_of(operand));
-  values_.emplace(result, Place{Place::List::steps, steps_.size()});
-  steps_.push_back(std::move(step));
+  Step step{op, graph_.type(result).dtype, {}, operands.size()};
+  for (std::size_t k = 0; k < operands.size(); ++k) step.operands[k] = place_of(operands[k]);
+  values_.emplace_back(result, Place{Place::List::steps, steps_.size()});
+  steps_.push_back(step);
 }
 
 core::FusedAttributes FusedGroup::attributes() const {
@@ -94,13 +100,14 @@ core::FusedAttributes FusedGroup::attributes() const {
     if (place.list == Place::List::steps) value += constants_.size();
     return static_cast<std::uint16_t>(value);
   };
+  program.steps.reserve(steps_.size());
   for (const Step& step : steps_) {
     core::FusedStep& made = program.steps.emplace_back();
     made.op = step.op;
     made.dtype = step.dtype;
-    for (std::size_t k = 0; k < step.operands.size(); ++k) made.operands[k] = number(step.operands[k]);
+    for (std::size_t k = 0; k < step.operand_count; ++k) made.operands[k] = number(step.operands[k]);
   }
-  for (const Port port : outputs_) program.outputs.push_back(number(values_.at(port)));
+  for (const Port port : outputs_) program.outputs.push_back(number(*find(port)));
   return group;
 }
 

@@ -1,9 +1,10 @@
 // A fused program in the making: ports of the graph become its values, numbers become constants.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/core/graph.hpp"
@@ -19,7 +20,7 @@ class FusedGroup {
   FusedGroup(const core::Graph& graph, const Shape& shape) : graph_(graph), shape_(shape) {}
 
   /// Whether a step made this port.
-  bool holds(core::Port port) const { return values_.contains(port); }
+  bool holds(core::Port port) const { return find(port) != nullptr; }
   void add_step(core::OpId op, core::Port result, std::span<const core::Port> operands);
   /// Says that the last step is a reduction over these axes.
   void fold_over(const IntList& axes) { axes_ = axes; }
@@ -37,9 +38,11 @@ class FusedGroup {
   struct Step {
     core::OpId op;
     DType dtype;
-    std::vector<Place> operands;
+    std::array<Place, 3> operands;
+    std::size_t operand_count;
   };
 
+  const Place* find(core::Port port) const;
   Place place_of(core::Port port);
 
   const core::Graph& graph_;
@@ -49,7 +52,7 @@ class FusedGroup {
   std::vector<core::FusedConstant> constants_;
   std::vector<Step> steps_;
   std::vector<core::Port> outputs_;
-  std::unordered_map<core::Port, Place> values_;
+  std::vector<std::pair<core::Port, Place>> values_;  // few, so they are looked through, the latest first
 };
 
 }  // namespace tyto::optimiser

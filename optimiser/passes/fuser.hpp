@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -15,6 +16,28 @@
 #include "optimiser/passes/update_rules.hpp"
 
 namespace tyto::optimiser {
+
+/// A handful of different things, held in place: the pass makes one of these at every node.
+template <class T, std::size_t most>
+class Few {
+ public:
+  /// Adds it unless it is there; false when there is no room for it.
+  bool add(const T& item) {
+    if (std::find(begin(), end(), item) != end()) return true;
+    if (count_ == most) return false;
+    items_[count_++] = item;
+    return true;
+  }
+  const T* begin() const { return items_.data(); }
+  const T* end() const { return items_.data() + count_; }
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const T& operator[](std::size_t i) const { return items_[i]; }
+
+ private:
+  std::array<T, most> items_;
+  std::size_t count_ = 0;
+};
 
 /// Every unit (a group, or a node that is in none) has a level above those of all units that it reads, so that a path
 /// between units climbs: units of one level have no path between them and may be united. A group of a lower level may
@@ -34,6 +57,10 @@ class Fuser {
   static constexpr Index none = UINT32_MAX;
   // What registers and the L1 cache hold of a group: a tile for each input and for each value still to be read.
   static constexpr std::size_t most_inputs = 14, most_steps = 48;
+  // No element-wise operator has more operands.
+  static constexpr std::size_t most_operands = 3;
+  using Inputs = Few<Port, most_inputs>;
+  using Groups = Few<Index, most_operands>;
 
   /// Grown node by node; a group that was united with another is empty and points to it.
   struct Group {
@@ -44,10 +71,11 @@ class Fuser {
     Index when = 0;             // node at whose place in the order it is computed
     bool repeats = false;       // a member's operand is computed here too
     Index fold = none;          // the reduction that it ends in
-    std::vector<Port> inputs;
-    std::vector<Index> nodes;  // its members
-    IntList axes = {};         // of the reductions of rows that it computes on its way
-    Shape shape = {};          // of what they reduce
+    Index first = none;         // its members, each with the next one beside it
+    Index last = none;
+    Inputs inputs = {};
+    IntList axes = {};  // of the reductions of rows that it computes on its way
+    Shape shape = {};   // of what they reduce
   };
 
   static bool is_real(const Group& group);
@@ -97,7 +125,11 @@ class Fuser {
 
   bool reads_repeated(Index i) const;
 
-  static void add_input(std::vector<Port>& inputs, Port port);
+  /// Calls visit(node) for the members of a group.
+  template <class Visit>
+  void each_member(Index group, const Visit& visit) const {
+    for (Index i = groups_[group].first; i != none; i = next_member_[i]) visit(i);
+  }
 
   /// How often node i itself reads results of the group's members.
   std::uint32_t reads(Index i, Index group);
@@ -126,13 +158,12 @@ class Fuser {
   /// Memory that is there from the first to the last step.
   bool is_kept(Port port) const;
 
-  /// What the group of node i would read if these groups were united with it.
-  std::vector<Port> inputs_with(std::span<const Index> groups, Index i);
+  /// What the group of node i would read if these groups were united with it; none if all together were more than a
+  /// kernel keeps at hand.
+  std::optional<Inputs> inputs_with(std::span<const Index> groups, Index i);
 
-  /// Whether these groups and that of node i together are no more than a kernel keeps at hand.
-  bool fit(std::span<const Index> groups, Index i);
-
-  void unite(Index group, Index i);
+  /// Makes one group of these and that of node i, if it would be neither too large nor in anybody's way.
+  bool try_to_unite(std::span<const Index> groups, Index i);
 
   bool in_real_group(Index i);
 
@@ -179,6 +210,12 @@ class Fuser {
 
   void choose_folds();
 
+  void list_members();
+
+  std::span<const Index> members_of(Index group) const {
+    return {members_.data() + first_member_[group], first_member_[group + 1] - first_member_[group]};
+  }
+
   void find_needed();
 
   /// Units in an order in which inputs precede their readers, as near to the old order as that allows: a unit comes
@@ -187,7 +224,7 @@ class Fuser {
 
   core::Graph rebuild(FuseCounts& counts);
 
-  void add_group(core::GraphBuilder& builder, const std::vector<Index>& members, FuseCounts& counts);
+  void add_group(core::GraphBuilder& builder, std::span<const Index> members, FuseCounts& counts);
 
   /// The states that the group both reads and gives a new value.
   std::vector<StateChange> changes_by(const core::FusedProgram& program, std::span<const Port> inputs,
@@ -208,10 +245,12 @@ class Fuser {
   std::vector<bool> fusible_;                // by node
   std::vector<bool> repeated_;               // by node: computed in every group that reads it
   std::vector<Index> group_;                 // by node
+  std::vector<Index> next_member_;           // by node: the next one of its group
   std::vector<std::uint32_t> level_;         // by node, of those in no group
   std::vector<Group> groups_;
   std::size_t repeated_count_ = 0;
-  std::vector<std::vector<Index>> members_;            // by group
+  std::vector<Index> members_;                         // of all real groups, one after the other, each in order
+  std::vector<std::uint32_t> first_member_;            // by group: where its members begin
   std::vector<bool> needed_;                           // by node
   std::vector<bool> read_outside_;                     // by port
   std::vector<Port> renamed_;                          // by port: its number in the new graph

@@ -22,80 +22,112 @@ double milliseconds_since(Clock::time_point start) {
 // would not, and is to be found rather than waited for.
 constexpr std::size_t most_rounds = 1000;
 
-// The passes that edit a draft, round after round until none changes anything.
-core::Graph rewritten(core::Graph graph, const PassSelection& selection, const PassOptions& options,
-                      PassReport& account) {
-  const std::span<const Pass> passes = pass_table();
-  Draft draft(std::move(graph));
-  // Edits there had been when a pass last began: when there are no more now, neither it nor another made any since.
-  std::vector<std::uint64_t> seen(passes.size(), UINT64_MAX);
-  for (bool changed = true; changed;) {
-    changed = false;
-    if (++account.rounds > most_rounds) throw GraphError("optimise: passes keep undoing each other's work");
-    for (std::size_t i = 0; i < passes.size(); ++i) {
-      if (passes[i].run == nullptr || !selection.is_on(i) || seen[i] == draft.edits()) continue;
-      const Clock::time_point began = Clock::now();
-      const std::uint64_t before = draft.edits();
-      const std::size_t size = draft.size();
-      PassSummary& summary = account.passes[i];
-      PassContext context(draft, options, selection.fast_math(), summary.rules);
-      passes[i].run(context);
-      seen[i] = before;
-      ++summary.runs;
-      if (draft.size() < size) summary.nodes_removed += size - draft.size();
-      summary.milliseconds += milliseconds_since(began);
-      if (draft.edits() == before) continue;
-      changed = true;
-      if (options.dump) {
-        graph = draft.finish();
-        options.dump(passes[i].name, core::to_text(graph));
-        draft = Draft(std::move(graph));
-        seen.assign(passes.size(), UINT64_MAX);
+/// One optimisation: the passes that were chosen, and the account of what they do.
+class Run {
+ public:
+  Run(const PassOptions& options, PassReport& account) : options_(options), account_(account) {
+    for (const std::string& text : options.passes) selection_.apply(text);
+    for (const Pass& pass : passes_) account.passes.push_back({std::string(pass.name)});
+  }
+
+  // What has settled may be simplified again once products took their epilogues and groups were made, and what is
+  // simplified, grouped: until nothing finds anything.
+  core::Graph all(core::Graph graph) {
+    for (bool changed = true; changed;) {
+      Draft draft(std::move(graph));
+      rounds(draft);
+      changed = settled(draft);
+      graph = draft.finish();
+      changed = rebuilt(graph) || changed;
+    }
+    return graph;
+  }
+
+ private:
+  bool runs(std::size_t i, Pass::Phase phase) const {
+    return passes_[i].run != nullptr && passes_[i].phase == phase && selection_.is_on(i);
+  }
+
+  void rounds(Draft& draft) {
+    // Edits there had been when a pass last began: when there are no more now, neither it nor another made any since.
+    std::vector<std::uint64_t> seen(passes_.size(), UINT64_MAX);
+    for (bool changed = true; changed;) {
+      changed = false;
+      if (++account_.rounds > most_rounds) throw GraphError("optimise: passes keep undoing each other's work");
+      for (std::size_t i = 0; i < passes_.size(); ++i) {
+        if (!runs(i, Pass::Phase::rounds) || seen[i] == draft.edits()) continue;
+        seen[i] = draft.edits();
+        if (!edited(draft, i)) continue;
+        changed = true;
+        if (options_.dump) seen.assign(passes_.size(), UINT64_MAX);
       }
     }
   }
-  return draft.finish();
-}
 
-// The passes that make a new graph, once; whether one of them changed anything.
-bool rebuilt(core::Graph& graph, const PassSelection& selection, const PassOptions& options, PassReport& account) {
-  const std::span<const Pass> passes = pass_table();
-  bool changed = false;
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    if (passes[i].rebuild == nullptr || !selection.is_on(i)) continue;
-    const Clock::time_point began = Clock::now();
-    const std::size_t size = graph.nodes().size();
-    PassSummary& summary = account.passes[i];
-    std::vector<RuleCount> rules;
-    graph = passes[i].rebuild(std::move(graph), options, rules);
-    ++summary.runs;
-    if (graph.nodes().size() < size) summary.nodes_removed += size - graph.nodes().size();
-    for (const RuleCount& rule : rules) count_rule(summary.rules, rule.rule, rule.count);
-    summary.milliseconds += milliseconds_since(began);
-    if (rules.empty()) continue;
-    changed = true;
-    if (options.dump) options.dump(passes[i].name, core::to_text(graph));
+  bool settled(Draft& draft) {
+    bool changed = false;
+    for (std::size_t i = 0; i < passes_.size(); ++i) {
+      if (runs(i, Pass::Phase::settled)) changed = edited(draft, i) || changed;
+    }
+    return changed;
   }
-  return changed;
-}
+
+  /// Runs one pass on the draft; whether it changed anything.
+  bool edited(Draft& draft, std::size_t i) {
+    const Clock::time_point began = Clock::now();
+    const std::uint64_t before = draft.edits();
+    const std::size_t size = draft.size();
+    PassSummary& summary = account_.passes[i];
+    PassContext context(draft, options_, selection_.fast_math(), summary.rules);
+    passes_[i].run(context);
+    ++summary.runs;
+    if (draft.size() < size) summary.nodes_removed += size - draft.size();
+    summary.milliseconds += milliseconds_since(began);
+    if (draft.edits() == before) return false;
+    if (options_.dump) {
+      core::Graph graph = draft.finish();
+      options_.dump(passes_[i].name, core::to_text(graph));
+      draft = Draft(std::move(graph));
+    }
+    return true;
+  }
+
+  /// Runs the passes that make a new graph; whether one of them changed anything.
+  bool rebuilt(core::Graph& graph) {
+    bool changed = false;
+    for (std::size_t i = 0; i < passes_.size(); ++i) {
+      if (passes_[i].rebuild == nullptr || !selection_.is_on(i)) continue;
+      const Clock::time_point began = Clock::now();
+      const std::size_t size = graph.nodes().size();
+      PassSummary& summary = account_.passes[i];
+      std::vector<RuleCount> rules;
+      graph = passes_[i].rebuild(std::move(graph), options_, rules);
+      ++summary.runs;
+      if (graph.nodes().size() < size) summary.nodes_removed += size - graph.nodes().size();
+      for (const RuleCount& rule : rules) count_rule(summary.rules, rule.rule, rule.count);
+      summary.milliseconds += milliseconds_since(began);
+      if (rules.empty()) continue;
+      changed = true;
+      if (options_.dump) options_.dump(passes_[i].name, core::to_text(graph));
+    }
+    return changed;
+  }
+
+  const PassOptions& options_;
+  PassReport& account_;
+  PassSelection selection_;
+  std::span<const Pass> passes_ = pass_table();
+};
 
 }  // namespace
 
 core::Graph optimise(core::Graph graph, const PassOptions& options, PassReport* report) {
   const Clock::time_point start = Clock::now();
-  PassSelection selection;
-  for (const std::string& text : options.passes) selection.apply(text);
   PassReport account;
+  Run run(options, account);
   account.nodes_before = graph.nodes().size();
   if (options.dump) options.dump("before", core::to_text(graph));
-  for (const Pass& pass : pass_table()) account.passes.push_back({std::string(pass.name)});
-
-  core::Graph done = std::move(graph);
-  // What rebuilding passes leave may be simplified again, and what is simplified, grouped: until neither finds
-  // anything.
-  do {
-    done = rewritten(std::move(done), selection, options, account);
-  } while (rebuilt(done, selection, options, account));
+  core::Graph done = run.all(std::move(graph));
   account.nodes_after = done.nodes().size();
   account.milliseconds = milliseconds_since(start);
   if (report != nullptr) *report = std::move(account);

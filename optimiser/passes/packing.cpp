@@ -16,13 +16,13 @@ using Index = Draft::Index;
 
 class Packer {
  public:
-  explicit Packer(PassContext& context) : context_(context), draft_(context.draft), updated_(draft_.index_limit()) {
-    for (const core::GraphUpdate& update : draft_.updates()) {
-      updated_[draft_.producer(draft_.graph_inputs()[update.input].port)] = true;
-    }
+  explicit Packer(PassContext& context) : context_(context), draft_(context.draft), stays_(draft_.index_limit()) {
     for (const core::GraphInput& input : draft_.graph_inputs()) {
       const bool kept = input.state != nullptr && input.state->kind() != core::State::Kind::placeholder;
-      if (kept) states_.push_back(draft_.producer(input.port));
+      stays_[draft_.producer(input.port)] = kept;
+    }
+    for (const core::GraphUpdate& update : draft_.updates()) {
+      stays_[draft_.producer(draft_.graph_inputs()[update.input].port)] = false;
     }
   }
 
@@ -37,9 +37,7 @@ class Packer {
     while (draft_.definition(producer).is(Traits::view) && draft_.node(producer).input_count != 0) {
       producer = draft_.producer(draft_.input(producer, 0));
     }
-    if (draft_.node(producer).op == OpId::constant) return true;
-    return producer < updated_.size() && !updated_[producer] &&
-           std::find(states_.begin(), states_.end(), producer) != states_.end();
+    return draft_.node(producer).op == OpId::constant || (producer < stays_.size() && stays_[producer]);
   }
 
   void pack(Index index) {
@@ -75,22 +73,15 @@ class Packer {
 
   PassContext& context_;
   Draft& draft_;
-  std::vector<bool> updated_;  // by node
-  std::vector<Index> states_;
+  std::vector<bool> stays_;  // by node: a state that this graph does not change
 };
 
 }  // namespace
 
-core::Graph pack_weights(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& counts) {
-  const auto is_product = [](const core::GraphNode& node) {
-    return node.op == OpId::matmul || node.op == OpId::convolution || node.op == OpId::matmul_epilogue ||
-           node.op == OpId::convolution_epilogue;
-  };
-  if (!options.packed_bytes || std::ranges::none_of(graph.nodes(), is_product)) return graph;
-  Draft draft(std::move(graph));
-  PassContext context(draft, options, false, counts);
-  Packer(context).run();
-  return draft.finish();
+void pack_weights(PassContext& context) {
+  constexpr OpId products[] = {OpId::matmul, OpId::convolution, OpId::matmul_epilogue, OpId::convolution_epilogue};
+  const bool any = std::ranges::any_of(products, [&](OpId op) { return context.draft.count(op) != 0; });
+  if (context.options.packed_bytes && any) Packer(context).run();
 }
 
 }  // namespace tyto::optimiser

@@ -37,11 +37,16 @@ class PassContext {
 };
 
 struct Pass {
+  /// Passes of the rounds run until none of them changes anything, then those for what has settled once, and all
+  /// again if these found something.
+  enum class Phase : std::uint8_t { rounds, settled };
+
   std::string_view name;
   std::string_view doc;
   void (*run)(PassContext& context) = nullptr;
   bool on = true;
-  /// Passes without `run` make a new graph when all others are done; rules stay empty when it is the old one.
+  Phase phase = Phase::rounds;
+  /// A pass without `run` makes a new graph, last of all; rules stay empty when it is the old one.
   core::Graph (*rebuild)(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules) = nullptr;
 };
 
@@ -59,8 +64,8 @@ void fold_scaling(PassContext& context);
 void stabilise(PassContext& context);
 void contract_products(PassContext& context);
 void fold_constants(PassContext& context);
-core::Graph absorb_epilogues(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& counts);
-core::Graph pack_weights(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& counts);
+void absorb_epilogues(PassContext& context);
+void pack_weights(PassContext& context);
 core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules);
 
 }  // namespace tyto::optimiser

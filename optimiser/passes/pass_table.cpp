@@ -16,10 +16,11 @@ std::span<const Pass> pass_table() {
       {"scaling", "Moves the factors of frozen normalisations into constant weights.", fold_scaling},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
       {"fma", "Makes one multiply-add of a product and a sum.", contract_products, false},
-      {"epilogues", "Adds bias and residual and takes ReLU where products store their sums.", nullptr, true,
-       absorb_epilogues},
-      {"packing", "Lays weights that stay out as their kernel reads them.", nullptr, true, pack_weights},
-      {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, true, fuse_groups},
+      {"epilogues", "Adds bias and residual and takes ReLU where products store their sums.", absorb_epilogues, true,
+       Pass::Phase::settled},
+      {"packing", "Lays weights that stay out as their kernel reads them.", pack_weights, true, Pass::Phase::settled},
+      {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, true, Pass::Phase::settled,
+       fuse_groups},
   };
   return passes;
 }

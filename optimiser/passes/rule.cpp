@@ -72,7 +72,9 @@ class RuleSet::Reader {
       return term;
     }
     if (word.size() == 1) {
-      term.kind = first >= 'a' && first <= 'z' ? Term::Kind::tensor : Term::Kind::number;
+      const bool tensor = first >= 'a' && first <= 'z';
+      if (!tensor && (first < Match::first_number || first > Match::last_number)) fail("has an unknown letter");
+      term.kind = tensor ? Term::Kind::tensor : Term::Kind::number;
       term.letter = first;
       return term;
     }
@@ -164,7 +166,27 @@ void RuleSet::add(const Rule& rule, const core::OpDef* each) {
   const Term replacement = rule.rewrite == nullptr ? Reader(rule.replacement, each).read() : Term();
   for (Term& pattern : patterns) {
     const OpId root = pattern.op;
-    by_root_[static_cast<std::size_t>(root)].push_back({&rule, std::move(pattern), replacement});
+    Variant variant{&rule, std::move(pattern), replacement};
+    describe(variant);
+    by_root_[static_cast<std::size_t>(root)].push_back(std::move(variant));
+  }
+}
+
+void RuleSet::describe(Variant& variant) const {
+  const std::vector<Term>& operands = variant.pattern.operands;
+  for (std::size_t i = 0; i < std::min(variant.first.op.size(), operands.size()); ++i) {
+    variant.first.op[i] = operands[i].op;
+    variant.first.number[i] = operands[i].kind == Term::Kind::literal || operands[i].kind == Term::Kind::number;
+  }
+  variant.first.equal = operands.size() > 1 && operands[0].kind == Term::Kind::tensor &&
+                        operands[1].kind == Term::Kind::tensor && operands[0].letter == operands[1].letter;
+  std::vector<const Term*> open;
+  for (const Term& operand : operands) open.push_back(&operand);
+  while (!open.empty()) {
+    const Term& term = *open.back();
+    open.pop_back();
+    if (term.kind == Term::Kind::application) variant.parts.push_back(term.op);
+    for (const Term& operand : term.operands) open.push_back(&operand);
   }
 }
 
@@ -183,10 +205,11 @@ class Matcher {
 
   bool fits_node(Index index, const RuleSet::Term& pattern) {
     match_.nodes_[match_.node_count_++] = index;
-    const std::size_t count = match_.draft.node(index).input_count;
-    if (count != pattern.operands.size() && !(pattern.open && count > pattern.operands.size())) return false;
-    for (std::size_t i = 0; i < pattern.operands.size(); ++i) {
-      if (!fits(match_.draft.input(index, i), pattern.operands[i])) return false;
+    const std::span<const Port> inputs = match_.draft.inputs(index);
+    const std::size_t count = pattern.operands.size();
+    if (inputs.size() != count && !(pattern.open && inputs.size() > count)) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!fits(inputs[i], pattern.operands[i])) return false;
     }
     return true;
   }
@@ -198,7 +221,7 @@ class Matcher {
       return false;
     }
     for (std::size_t letter = 0; letter < Match::letters; ++letter) {
-      if ((bound_ >> letter & 1u) != 0 && number_of(match_.draft, match_.tensors_[letter])) return true;
+      if ((match_.bound_ >> letter & 1u) != 0 && number_of(match_.draft, match_.tensors_[letter])) return true;
     }
     return false;
   }
@@ -212,15 +235,15 @@ class Matcher {
       case Kind::tensor: {
         const std::uint32_t bit = 1u << (term.letter - 'a');
         Port& bound = match_.tensors_[static_cast<std::size_t>(term.letter - 'a')];
-        if ((bound_ & bit) != 0) return bound == port;
-        bound_ |= bit;
+        if ((match_.bound_ & bit) != 0) return bound == port;
+        match_.bound_ |= bit;
         bound = port;
         return true;
       }
       case Kind::number: {
         const std::optional<Scalar> number = number_of(draft, port);
         if (!number) return false;
-        const auto letter = static_cast<std::size_t>(term.letter - 'A');
+        const auto letter = static_cast<std::size_t>(term.letter - Match::first_number);
         if (match_.numbers_[letter]) return *match_.numbers_[letter] == *number;
         match_.numbers_[letter] = number;
         match_.number_tensors_[letter] = port;
@@ -243,7 +266,6 @@ class Matcher {
   }
 
   Match& match_;
-  std::uint32_t bound_ = 0;
 };
 
 // A literal takes the type of the operand beside it.
@@ -274,34 +296,46 @@ Port RuleSet::rewritten(Match& match, const Variant& variant) const {
                                  : build(match, variant.replacement, match.dtype(), match.shape());
 }
 
-bool RuleSet::Variant::possible(const Operands& operands) const {
-  for (std::size_t i = 0; i < std::min(operands.op.size(), pattern.operands.size()); ++i) {
-    const Term& term = pattern.operands[i];
-    if (term.kind == Term::Kind::application && term.op != operands.op[i]) return false;
-    const bool wants_number = term.kind == Term::Kind::literal || term.kind == Term::Kind::number;
-    if (wants_number && !operands.may_be_number[i]) return false;
+bool RuleSet::Variant::possible(const Glance& operands) const {
+  for (std::size_t i = 0; i < first.op.size(); ++i) {
+    if (first.op[i] != OpId::count && first.op[i] != operands.op[i]) return false;
+    if (first.number[i] && !operands.number[i]) return false;
   }
-  return true;
+  return !first.equal || operands.equal;
 }
 
-bool RuleSet::try_rules(PassContext& context, Index index) const {
+// What a rule adds in the middle of a sweep is seen by the next one.
+RuleSet::Choice RuleSet::choice_for(const Draft& draft) const {
+  Choice choice;
+  const auto present = [&](OpId op) { return draft.count(op) != 0; };
+  for (std::size_t root = 0; root < by_root_.size(); ++root) {
+    choice.first[root] = static_cast<std::uint32_t>(choice.variants.size());
+    if (!present(static_cast<OpId>(root))) continue;
+    for (const Variant& variant : by_root_[root]) {
+      if (std::ranges::all_of(variant.parts, present)) choice.variants.push_back(&variant);
+    }
+  }
+  choice.first.back() = static_cast<std::uint32_t>(choice.variants.size());
+  return choice;
+}
+
+bool RuleSet::try_rules(PassContext& context, Index index, std::span<const Variant* const> variants) const {
   Draft& draft = context.draft;
-  Operands operands;
+  Glance operands;
   const std::span<const Port> inputs = draft.inputs(index);
   for (std::size_t i = 0; i < std::min(operands.op.size(), inputs.size()); ++i) {
-    const OpId op = draft.node(draft.producer(inputs[i])).op;
-    operands.op[i] = op;
-    operands.may_be_number[i] = may_be_number(op);
+    operands.op[i] = draft.node(draft.producer(inputs[i])).op;
+    operands.number[i] = may_be_number(operands.op[i]);
   }
-  for (const Variant& variant : by_root_[static_cast<std::size_t>(draft.node(index).op)]) {
-    if (!variant.possible(operands)) continue;
+  operands.equal = inputs.size() > 1 && inputs[0] == inputs[1];
+  for (const Variant* const variant : variants) {
+    if (!variant->possible(operands)) continue;
     Match match(context, index);
     Matcher matcher(match);
-    if (!matcher.fits_node(index, variant.pattern) || matcher.number_beside_number()) continue;
-    bool allowed = true;
-    for (const Condition* condition : variant.rule->when) allowed &= condition == nullptr || condition->holds(match);
-    if (!allowed) continue;
-    Port by = rewritten(match, variant);
+    if (!matcher.fits_node(index, variant->pattern) || matcher.number_beside_number()) continue;
+    const auto holds = [&](const Condition* condition) { return condition == nullptr || condition->holds(match); };
+    if (!std::ranges::all_of(variant->rule->when, holds)) continue;
+    Port by = rewritten(match, *variant);
     if (by == core::no_port || draft.dtype(by) != match.dtype() ||
         !core::broadcastable(draft.shape(by), match.shape())) {
       if (by != core::no_port) draft.remove(draft.producer(by));
@@ -310,21 +344,21 @@ bool RuleSet::try_rules(PassContext& context, Index index) const {
     by = stretched(draft, index, by, match.shape());
     if (draft.now(by) == match.result()) continue;
     draft.replace(match.result(), by);
-    context.fired(variant.rule->name);
+    context.fired(variant->rule->name);
     return true;
   }
   return false;
 }
 
 void RuleSet::apply(PassContext& context) const {
-  Draft& draft = context.draft;
-  bool any = false;
-  for (std::size_t op = 0; op < by_root_.size() && !any; ++op) {
-    any = !by_root_[op].empty() && draft.count(static_cast<OpId>(op)) != 0;
-  }
-  if (!any) return;
-  draft.sweep([&](Index index) {
-    if (!by_root_[static_cast<std::size_t>(draft.node(index).op)].empty()) (void)try_rules(context, index);
+  const Choice choice = choice_for(context.draft);
+  if (choice.variants.empty()) return;
+  const std::span<const Variant* const> variants = choice.variants;
+  context.draft.sweep([&](Index index) {
+    const auto op = static_cast<std::size_t>(context.draft.node(index).op);
+    const std::uint32_t first = choice.first[op];
+    if (first != choice.first[op + 1])
+      (void)try_rules(context, index, variants.subspan(first, choice.first[op + 1] - first));
   });
 }
 

@@ -11,10 +11,11 @@
 
 namespace tyto::optimiser {
 
-/// What a pattern was found to stand for.
+/// What a pattern was found to stand for. One is made for every pattern that is tried, so its tables begin unset.
 class Match {
  public:
   static constexpr std::size_t letters = 26;
+  static constexpr char first_number = 'C', last_number = 'D';
 
   Match(PassContext& of, Draft::Index at) : context(of), draft(of.draft), root(at) {}
 
@@ -25,9 +26,11 @@ class Match {
   /// The tensor that a small letter stands for.
   core::Port tensor(char letter) const { return tensors_[static_cast<std::size_t>(letter - 'a')]; }
   /// The number that a capital letter stands for.
-  const Scalar& number(char letter) const { return *numbers_[static_cast<std::size_t>(letter - 'A')]; }
+  const Scalar& number(char letter) const { return *numbers_[static_cast<std::size_t>(letter - first_number)]; }
   /// The tensor whose elements are all that number.
-  core::Port tensor_of_number(char letter) const { return number_tensors_[static_cast<std::size_t>(letter - 'A')]; }
+  core::Port tensor_of_number(char letter) const {
+    return number_tensors_[static_cast<std::size_t>(letter - first_number)];
+  }
   /// Nodes that the pattern's operators stand for, in the order in which the pattern names them; 0 is the root.
   Draft::Index node(std::size_t i) const { return nodes_[i]; }
 
@@ -39,11 +42,14 @@ class Match {
  private:
   friend class Matcher;
 
-  std::array<core::Port, letters> tensors_{};
-  std::array<std::optional<Scalar>, letters> numbers_{};
-  std::array<core::Port, letters> number_tensors_{};
-  std::array<Draft::Index, 8> nodes_{};
+  static constexpr std::size_t numbers = last_number - first_number + 1;
+
+  std::array<core::Port, letters> tensors_;
+  std::array<std::optional<Scalar>, numbers> numbers_;
+  std::array<core::Port, numbers> number_tensors_;
+  std::array<Draft::Index, 8> nodes_;
   std::size_t node_count_ = 0;
+  std::uint32_t bound_ = 0;  // letters that stand for a tensor, by bit
 };
 
 /// A condition beside the pattern, with the words that name it in the documentation.
@@ -54,7 +60,7 @@ struct Condition {
 
 /// Pattern and replacement are written `operator(operand, ...)`. Operands:
 ///   x, y, ...   any tensor; the same letter twice means the same tensor
-///   C, D, ...   a tensor all of whose elements are one number known now
+///   C, D        a tensor all of whose elements are one number known now
 ///   0, -0, 0.5  such a tensor of that number; 0 and -0 are two numbers
 ///   ...         as the last operand: any further operands
 /// In a rule for each operator with certain traits, `op` is that operator, and `identity` and `absorbing` are its
@@ -92,25 +98,35 @@ class RuleSet {
     bool open = false;  // any further operands may follow
     std::vector<Term> operands;
   };
-  /// What the producers of a node's first operands are, so that most patterns are out of the question at a glance.
-  struct Operands {
-    std::array<core::OpId, 2> op{core::OpId::count, core::OpId::count};
-    std::array<bool, 2> may_be_number{};
+  /// What a node's first operands are, or have to be, so that most patterns are out of the question at a glance.
+  struct Glance {
+    std::array<core::OpId, 2> op{core::OpId::count, core::OpId::count};  // of the producers; count: any
+    std::array<bool, 2> number{};
+    bool equal = false;
   };
   struct Variant {
     const Rule* rule;
     Term pattern;
     Term replacement;
+    Glance first = {};
+    std::vector<core::OpId> parts = {};  // operators in it, beside the root's
 
-    bool possible(const Operands& operands) const;
+    bool possible(const Glance& operands) const;
+  };
+  /// The variants of one sweep: those all of whose operators the graph has.
+  struct Choice {
+    std::array<std::uint32_t, core::op_count + 1> first{};
+    std::vector<const Variant*> variants;
   };
 
   class Reader;
   void add(const Rule& rule, const core::OpDef* each);
+  void describe(Variant& variant) const;
   static void orderings(const Term& term, std::vector<Term>& out);
   core::Port build(Match& match, const Term& term, DType dtype, const Shape& shape) const;
   core::Port rewritten(Match& match, const Variant& variant) const;
-  bool try_rules(PassContext& context, Draft::Index index) const;
+  Choice choice_for(const Draft& draft) const;
+  bool try_rules(PassContext& context, Draft::Index index, std::span<const Variant* const> variants) const;
 
   std::array<std::vector<Variant>, core::op_count> by_root_;
 };
