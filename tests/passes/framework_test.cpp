@@ -177,6 +177,23 @@ TEST_CASE("a graph that nothing applies to comes back as it was") {
   CHECK(run::same_structure(graph, out));
 }
 
+TEST_CASE("what fusing leaves is simplified again") {
+  // A group over rows keeps the rows' axis, so that it ends in a reshape; behind it stands one as written.
+  Sketch s;
+  const auto x = s.input({6, 50});
+  const auto rows = [&](OpId op, core::Port of) { return s.add(op, {of}, core::AxesAttributes{{1}, false}); };
+  const auto centred =
+      s.add(OpId::subtract, {x, s.add(OpId::reshape, {rows(OpId::mean, x)}, core::ListAttributes{{6, 1}})});
+  const auto power = rows(OpId::mean, s.add(OpId::square, {centred}));
+  const core::Graph graph = s.graph({centred, s.add(OpId::reshape, {power}, core::ListAttributes{{3, 2}})});
+  PassReport report;
+  const core::Graph out = optimised(graph, "", &report);
+  CHECK(report.fired("groups") == 1);
+  CHECK(report.fired("reshape_of_reshape") == 1);
+  CHECK(count(out, OpId::reshape) == 1);
+  CHECK(agree(results_of(graph), results_of(out)));
+}
+
 TEST_CASE("the report and the dump name what was done") {
   std::ostringstream text;
   auto twice = compile([](Tensor<Lazy> x) { return sin(x) * sin(x); }, {.passes = "cse", .dump = &text});

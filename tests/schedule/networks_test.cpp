@@ -50,6 +50,20 @@ TEST_CASE("networks get orders that are valid, no worse than depth first, and pl
   }
 }
 
+TEST_CASE("an optimised network is left as it is by another optimisation") {
+  for (Case& each : small_networks()) {
+    CAPTURE(each.name);
+    const optimiser::PassOptions options{.folds = true};
+    PassReport first, second;
+    core::Graph once = optimiser::optimise(std::move(each.graph), options, &first);
+    CHECK(first.fired() != 0);
+    const std::string text = core::to_text(once);
+    const core::Graph twice = optimiser::optimise(std::move(once), options, &second);
+    CHECK(second.fired() == 0);
+    CHECK(core::to_text(twice) == text);
+  }
+}
+
 TEST_CASE("updates run as soon as their gradients exist, though they scale by a number that the graph makes") {
   // Eight products of one row with weights of 256 KiB: a gradient is as large as its weight, all else is small.
   constexpr std::int64_t width = 256;
