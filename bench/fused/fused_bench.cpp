@@ -153,10 +153,8 @@ void report(const char* name, std::int64_t count, int threads, core::Graph graph
             const std::vector<float*>& outputs, const std::function<void(std::size_t, std::size_t)>& hand,
             const std::function<void(std::size_t, std::size_t)>& eigen, std::int64_t grain = 64) {
   cpu::set_threads(threads);
-  optimiser::PassOptions options;
-  options.folds = true;
   auto plain = std::make_shared<Runner>(graph, inputs, outputs);
-  auto fused = std::make_shared<Runner>(optimiser::fuse(std::move(graph), options), inputs, outputs);
+  auto fused = std::make_shared<Runner>(optimiser::fuse(std::move(graph)), inputs, outputs);
   const auto dealt = [count, threads, grain](const std::function<void(std::size_t, std::size_t)>& body) {
     return [=] {
       cpu::run_team(threads, [&](cpu::Team team) {

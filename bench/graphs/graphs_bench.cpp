@@ -123,7 +123,6 @@ void show(const Case& which, const Wanted& wanted) {
   const Stopwatch optimising;
   optimiser::PassOptions options;
   options.passes = {wanted.passes};
-  options.folds = true;
   const core::Graph graph = optimiser::optimise(recorded, options);
   const double optimised = optimising.milliseconds();
 

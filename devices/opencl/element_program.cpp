@@ -22,34 +22,7 @@ bool is_elementwise(OpId op) {
   }
 }
 
-namespace {
-
-// Each value is rounded to its type before the next instruction sees it, so the group gives what its operators would.
-ElementProgram fused_program(const core::Step& step) {
-  const auto& group = std::get<core::FusedAttributes>(*step.attributes);
-  ElementProgram program;
-  program.name = "fused";
-  program.inputs.assign(step.inputs.begin(), step.inputs.end());
-  for (core::Operand& input : program.inputs) input.view = core::broadcast_to(input.view, group.shape);
-  for (const core::FusedConstant& constant : group.program.constants) {
-    program.instructions.push_back({OpId::fill, constant.dtype, {}, {constant.value, 0}});
-  }
-  for (const core::FusedStep& made : group.program.steps) {
-    const Expression* line = expression_of(made.op);
-    const std::size_t operands = line == nullptr ? 1 : static_cast<std::size_t>(line->operands);
-    ElementProgram::Instruction instruction{made.op, made.dtype, {}};
-    for (std::size_t k = 0; k < operands; ++k) instruction.operands.push_back(made.operands[k]);
-    program.instructions.push_back(std::move(instruction));
-  }
-  for (const std::uint16_t output : group.program.outputs) program.stored.push_back(output);
-  program.outputs.assign(step.outputs.begin(), step.outputs.end());
-  return program;
-}
-
-}  // namespace
-
 std::optional<ElementProgram> element_program(const core::Step& step) {
-  if (step.op == OpId::fused) return fused_program(step);
   if (!is_elementwise(step.op)) return std::nullopt;
   ElementProgram program;
   program.name = name_of(step.op);

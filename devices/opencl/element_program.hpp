@@ -31,7 +31,7 @@ struct ElementProgram {
   std::vector<core::Operand> outputs;
 };
 
-/// The program of a lone step; empty when the operator is not of this family.
+/// The program of an operator on its own; empty when it is not of this family.
 std::optional<ElementProgram> element_program(const core::Step& step);
 
 /// Whether an operator can stand in an ElementProgram.

@@ -52,9 +52,11 @@ class KernelText {
 
   void line(std::string_view text) { body_.append(text).append("\n"); }
 
-  /// The whole kernel. `attributes` stand before it.
+  /// The whole kernel. `attributes` stand before it. A product and the sum that it goes into are rounded separately, as
+  /// they are when they are kernels of their own; what is to be rounded once says fma.
   KernelLaunch finish(std::string_view attributes = "") {
-    launch_.source = core::text("kernel ", attributes, "void KERNEL(", parameters_, ") {\n", body_, "}\n");
+    launch_.source = core::text("kernel ", attributes, "void KERNEL(", parameters_,
+                                ") {\n#pragma OPENCL FP_CONTRACT OFF\n", body_, "}\n");
     return std::move(launch_);
   }
 

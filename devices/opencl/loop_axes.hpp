@@ -9,7 +9,7 @@
 
 namespace tyto::opencl {
 
-// Lengths and strides as arguments; the innermost stride of 1 as text.
+// Lengths and strides as arguments; an innermost stride of 1 or 0 as text.
 class LoopAxes {
  public:
   LoopAxes(std::string name, const core::View& view) : name_(std::move(name)), view_(view) {}
@@ -24,11 +24,18 @@ class LoopAxes {
   }
   void declare_strides(KernelText& kernel) const {
     for (int axis = 0; axis < rank(); ++axis) {
-      if (axis == rank() - 1 && inner_stride() == 1) continue;
+      if (axis == rank() - 1 && is_fixed()) continue;
       kernel.number(core::text(name_, "_s", axis), stride(axis));
     }
   }
-  std::string inner_step() const { return inner_stride() == 1 ? "1" : core::text(name_, "_s", rank() - 1); }
+  std::string inner_step() const {
+    return is_fixed() ? std::to_string(inner_stride()) : core::text(name_, "_s", rank() - 1);
+  }
+  /// What a counter along the innermost axis adds to a place.
+  std::string inner_term(std::string_view counter) const {
+    if (inner_stride() == 0) return "";
+    return inner_stride() == 1 ? core::text(" + ", counter) : core::text(" + ", counter, " * ", inner_step());
+  }
 
   /// Statements that turn the flat index expression into coordinates NAME_c0, NAME_c1, ... (lengths of `shape`).
   std::string split(std::string_view prefix, std::string_view index, const char* type) const {
@@ -43,9 +50,8 @@ class LoopAxes {
   std::string place(std::string_view prefix, int without = 0) const {
     std::string out = "0";
     for (int axis = 0; axis + without < rank(); ++axis) {
-      const bool unit = axis == rank() - 1 && inner_stride() == 1;
-      out += unit ? core::text(" + ", prefix, "_c", axis)
-                  : core::text(" + ", prefix, "_c", axis, " * ", name_, "_s", axis);
+      const std::string coordinate = core::text(prefix, "_c", axis);
+      out += axis == rank() - 1 ? inner_term(coordinate) : core::text(" + ", coordinate, " * ", name_, "_s", axis);
     }
     return out;
   }
@@ -61,6 +67,8 @@ class LoopAxes {
   }
 
  private:
+  bool is_fixed() const { return inner_stride() == 0 || inner_stride() == 1; }
+
   std::string name_;
   const core::View& view_;
 };

@@ -6,6 +6,7 @@
 
 #include "devices/opencl/custom_kernel.hpp"
 #include "devices/opencl/element_program.hpp"
+#include "devices/opencl/fused.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
 #include "devices/opencl/operator_names.hpp"
@@ -115,7 +116,7 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   if (op == OpId::matmul) return std::all_of(inputs.begin(), inputs.end(), multiplies);
-  return op == OpId::fused || op == OpId::custom || is_elementwise(op) || is_reduction(op);
+  return op == OpId::fused || op == OpId::custom || is_elementwise(op) || is_reduction(op) || is_row_operator(op);
 }
 
 std::uint64_t OpenClDevice::wants_dense(const core::Step&) const { return 0; }
@@ -140,6 +141,7 @@ Recipe OpenClDevice::recipe_of(const core::Step& step) const {
   }
   if (step.op == OpId::matmul) return matrix_recipe(context_, matrix_product(step));
   if (is_reduction(step.op)) return reduction_recipe(context_, step);
+  if (step.op == OpId::fused || is_row_operator(step.op)) return fused_recipe(context_, step);
   return element_recipe(context_, *element_program(step));
 }
 

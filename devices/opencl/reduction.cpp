@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "devices/opencl/fold_text.hpp"
 #include "devices/opencl/operator_names.hpp"
 #include "devices/opencl/reduction_kernel.hpp"
 #include "engine/core/text.hpp"
@@ -55,13 +56,75 @@ Axes axes_of(const core::Attributes& attributes, const View& input) {
   return {several.axes, several.keepdims};
 }
 
-DType accumulator_of(OpId op, DType type) {
-  switch (op) {
-    case OpId::sum:
-    case OpId::prod:
-    case OpId::mean: return type == DType::f64 ? DType::f64 : is_floating(type) ? DType::f32 : DType::i64;
-    default: return type == DType::f64 || type == DType::i64 ? type : is_floating(type) ? DType::f32 : DType::i32;
+struct Sides {
+  IntList reduced, kept;
+  IntList kept_out;  // where the kept axes are in the output
+};
+
+Sides sides_of(const IntList& reduced, bool keepdims, std::int64_t rank) {
+  Sides sides{reduced, {}, {}};
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    if (std::find(reduced.begin(), reduced.end(), axis) != reduced.end()) continue;
+    sides.kept_out.push_back(keepdims ? axis : static_cast<std::int64_t>(sides.kept.size()));
+    sides.kept.push_back(axis);
   }
+  return sides;
+}
+
+/// Fills in the views: axes are merged where all views allow it. `whole` is how the elements lie in memory, or would.
+void lay_out(Reduction& reduction, const View& whole, std::span<const View> sources, const View& output,
+             const Sides& sides) {
+  const IntList reduced = by_stride(whole, sides.reduced);
+  std::vector<View> kept = {axes_of(output, sides.kept_out), axes_of(whole, sides.kept)};
+  std::vector<View> folded = {axes_of(whole, reduced)};
+  for (const View& source : sources) {
+    kept.push_back(axes_of(source, sides.kept));
+    folded.push_back(axes_of(source, reduced));
+  }
+  const bool is_empty = folded[0].count() == 0;
+  core::collapse(kept);
+  if (!is_empty) core::collapse(folded);
+  for (View& view : folded) {
+    if (is_empty) view = View{{0}, {1}, 0};
+    give_axis(view);
+  }
+  for (View& view : kept) give_axis(view);
+  reduction.written = kept[0];
+  reduction.kept = kept[1];
+  reduction.reduced = folded[0];
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    reduction.sources[i].kept = kept[i + 2];
+    reduction.sources[i].reduced = folded[i + 1];
+  }
+}
+
+/// One kernel, or two with partial results between them.
+Recipe recipe_for(const Context& context, std::string_view name, Reduction reduction, std::int64_t results,
+                  std::int64_t length) {
+  Recipe recipe;
+  recipe.name = name;
+  if (results == 0) return recipe;
+  const std::int64_t parts =
+      results >= enough_results ? 1 : std::clamp<std::int64_t>(length / smallest_part, 1, most_parts);
+  if (parts == 1) {
+    recipe.launches.push_back(reduction_kernel(context, reduction, 1));
+    return recipe;
+  }
+  // Partial results, a row of them for each result, lie in the workspace between the two.
+  const MemoryOperand partial{MemoryArgument::Role::workspace, reduction.accumulator, 0};
+  recipe.workspace = static_cast<std::size_t>(results * parts) * size_of(reduction.accumulator);
+  Reduction last = reduction;
+  last.elements = nullptr;
+  last.kept = View{reduction.kept.shape, core::row_major(reduction.kept.shape), 0};
+  for (std::int64_t& stride : last.kept.strides) stride *= parts;
+  last.reduced = View{{parts}, {1}, 0};
+  last.sources = {{partial, last.kept, last.reduced}};
+  reduction.target = partial;
+  reduction.written = last.kept;
+  reduction.finishes = false;
+  recipe.launches.push_back(reduction_kernel(context, reduction, parts));
+  recipe.launches.push_back(reduction_kernel(context, last, 1));
+  return recipe;
 }
 
 }  // namespace
@@ -85,62 +148,42 @@ Recipe reduction_recipe(const Context& context, const core::Step& step) {
   const core::Operand& input = step.inputs[0];
   const core::Operand& output = step.outputs[0];
   const auto [reduced, keepdims] = axes_of(*step.attributes, input.view);
-
-  IntList kept;
-  IntList kept_out;  // where the kept axes are in the output
-  for (std::int64_t axis = 0; axis < input.view.rank(); ++axis) {
-    if (std::find(reduced.begin(), reduced.end(), axis) != reduced.end()) continue;
-    kept_out.push_back(keepdims ? axis : static_cast<std::int64_t>(kept.size()));
-    kept.push_back(axis);
-  }
-
   Reduction reduction;
   reduction.op = step.op;
-  reduction.source = {MemoryArgument::Role::input, input.dtype, input.view.offset};
+  reduction.sources = {{{MemoryArgument::Role::input, input.dtype, input.view.offset}, {}, {}}};
   reduction.target = {MemoryArgument::Role::output, output.dtype, output.view.offset};
-  reduction.accumulator = accumulator_of(step.op, input.dtype);
-  View views[2] = {axes_of(input.view, kept), axes_of(output.view, kept_out)};
-  core::collapse(views);
-  reduction.kept = views[0];
-  reduction.written = views[1];
-  reduction.reduced = axes_of(input.view, by_stride(input.view, reduced));
-  const std::int64_t length = reduction.reduced.count();
+  reduction.accumulator = FoldText::accumulator_of(step.op, input.dtype);
+  lay_out(reduction, input.view, {&input.view, 1}, output.view, sides_of(reduced, keepdims, input.view.rank()));
   const std::int64_t results = output.view.count();
+  const std::int64_t length = reduction.reduced.count();
   reduction.count = static_cast<double>(length);
-  if (length > 0) core::collapse({&reduction.reduced, 1});
-  if (length == 0) reduction.reduced = View{{0}, {1}, 0};
-  give_axis(reduction.kept);
-  give_axis(reduction.written);
-  give_axis(reduction.reduced);
+  if (step.op == OpId::argmin || step.op == OpId::argmax) {
+    Recipe recipe;
+    recipe.name = name_of(step.op);
+    if (results != 0) recipe.launches.push_back(place_kernel(context, reduction));
+    return recipe;
+  }
+  return recipe_for(context, name_of(step.op), std::move(reduction), results, length);
+}
 
-  Recipe recipe;
-  recipe.name = name_of(step.op);
-  if (results == 0) return recipe;
-  const bool of_places = step.op == OpId::argmin || step.op == OpId::argmax;
-  const std::int64_t parts =
-      of_places || results >= enough_results ? 1 : std::clamp<std::int64_t>(length / smallest_part, 1, most_parts);
-  if (of_places) {
-    recipe.launches.push_back(place_kernel(context, reduction));
-    return recipe;
+Recipe computed_reduction_recipe(const Context& context, const ComputedReduction& computed) {
+  const core::Operand& output = computed.output;
+  Reduction reduction;
+  reduction.op = computed.op;
+  reduction.elements = &computed.elements;
+  std::vector<View> views;
+  for (std::size_t i = 0; i < computed.elements.inputs.size(); ++i) {
+    const core::Operand& input = computed.elements.inputs[i];
+    reduction.sources.push_back({{MemoryArgument::Role::input, input.dtype, input.view.offset}, {}, {}});
+    views.push_back(input.view);
   }
-  if (parts == 1) {
-    recipe.launches.push_back(reduction_kernel(context, reduction, 1));
-    return recipe;
-  }
-  // Two stages: partial results, a row of them for each result, lie in the workspace between the two.
-  const MemoryOperand partial{MemoryArgument::Role::workspace, reduction.accumulator, 0};
-  recipe.workspace = static_cast<std::size_t>(results * parts) * size_of(reduction.accumulator);
-  Reduction last = reduction;
-  last.source = partial;
-  last.kept = View{reduction.kept.shape, core::row_major(reduction.kept.shape), 0};
-  for (std::int64_t& stride : last.kept.strides) stride *= parts;
-  last.reduced = View{{parts}, {1}, 0};
-  reduction.target = partial;
-  reduction.written = last.kept;
-  reduction.finishes = false;
-  recipe.launches.push_back(reduction_kernel(context, reduction, parts));
-  recipe.launches.push_back(reduction_kernel(context, last, 1));
-  return recipe;
+  reduction.target = {MemoryArgument::Role::output, output.dtype, output.view.offset};
+  reduction.accumulator = FoldText::accumulator_of(computed.op, computed.dtype);
+  const View whole = View::dense(computed.shape);
+  lay_out(reduction, whole, views, output.view, sides_of(computed.axes, true, whole.rank()));
+  const std::int64_t length = reduction.reduced.count();
+  reduction.count = static_cast<double>(length);
+  return recipe_for(context, computed.elements.name, std::move(reduction), output.view.count(), length);
 }
 
 }  // namespace tyto::opencl

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "devices/opencl/context.hpp"
+#include "devices/opencl/element_program.hpp"
 #include "devices/opencl/recipe.hpp"
 #include "engine/core/device.hpp"
 
@@ -13,5 +14,17 @@ namespace tyto::opencl {
 bool is_reduction(core::OpId op);
 
 Recipe reduction_recipe(const Context& context, const core::Step& step);
+
+/// A reduction whose elements are computed where it reads them.
+struct ComputedReduction {
+  core::OpId op;            // sum, prod, mean, min or max
+  ElementProgram elements;  // inputs broadcast to `shape`; stores the one value that is reduced
+  DType dtype;              // of that value
+  Shape shape;
+  IntList axes;
+  core::Operand output;  // with ones for the axes
+};
+
+Recipe computed_reduction_recipe(const Context& context, const ComputedReduction& reduction);
 
 }  // namespace tyto::opencl

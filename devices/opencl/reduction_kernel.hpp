@@ -1,7 +1,10 @@
 // The kernels that reductions are made of.
 #pragma once
 
+#include <vector>
+
 #include "devices/opencl/context.hpp"
+#include "devices/opencl/element_program.hpp"
 #include "devices/opencl/recipe.hpp"
 #include "engine/core/device.hpp"
 
@@ -14,17 +17,23 @@ struct MemoryOperand {
   std::int64_t offset = 0;  // elements
 };
 
-/// results[k] = combination over r of source[kept(k) + reduced(r)]; all views have at least one axis.
+/// Memory that elements are read from or computed from.
+struct ReductionSource {
+  MemoryOperand memory;
+  core::View kept, reduced;
+};
+
+/// results[k] = combination over r of the element at kept(k) + reduced(r); all views have at least one axis.
 struct Reduction {
   core::OpId op;
-  MemoryOperand source;
+  std::vector<ReductionSource> sources;      // one, or the inputs of `elements`
+  const ElementProgram* elements = nullptr;  // computes the elements, of which it stores one, where there are several
   MemoryOperand target;
   DType accumulator = DType::f32;
-  core::View kept;       // of the source
-  core::View written;    // of the target: the shape of `kept`
-  core::View reduced;    // of the source
-  double count = 1;      // a mean divides by it
-  bool finishes = true;  // false: the accumulator itself is stored
+  core::View kept, reduced;  // of the elements in memory, or as they would lie there
+  core::View written;        // of the target: the shape of `kept`
+  double count = 1;          // a mean divides by it
+  bool finishes = true;      // false: the accumulator itself is stored
 };
 
 /// Each result in `parts` pieces, which lie side by side in the target when there are several.

@@ -34,7 +34,6 @@ core::Graph optimised(core::Graph graph, core::Device& device, const CompileOpti
   passes.passes.push_back(options.passes);
   if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
   passes.evaluate = evaluate_constants;
-  passes.folds = &device == &cpu_device();
   passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {
     return device.supports(op, inputs, outputs);
   };

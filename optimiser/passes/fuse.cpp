@@ -22,10 +22,8 @@ core::Graph Fuser::run(FuseCounts& counts) {
   choose_repeated();
   list_reads();
   for (Index i = 0; i < size(); ++i) place(i);
-  if (options_.folds) {
-    choose_rows();
-    choose_folds();
-  }
+  choose_rows();
+  choose_folds();
   if (std::ranges::none_of(groups_, is_real)) return std::move(graph_);
   counts.repeated = repeated_count_;
   list_members();
@@ -245,6 +243,11 @@ bool Fuser::in_real_group(Index i) {
   return group != none && is_real(groups_[group]);
 }
 
+bool Fuser::device_reduces(const GraphNode& each) const {
+  const DType from = graph_.type(graph_.inputs_of(each)[0]).dtype, to = graph_.type(each.first_result).dtype;
+  return !options_.supports || options_.supports(each.op, {&from, 1}, {&to, 1});
+}
+
 bool Fuser::folds_neighbours(const GraphNode& each) const {
   const IntList& axes = std::get<core::AxesAttributes>(graph_.attributes(each)).axes;
   const Shape& from = shape(graph_.inputs_of(each)[0]);
@@ -267,6 +270,7 @@ void Fuser::choose_folds() {
     const GraphNode& each = node(i);
     if (!live_[i] || group_[i] != none) continue;
     if (each.op != OpId::sum && each.op != OpId::mean && each.op != OpId::prod) continue;
+    if (!device_reduces(each)) continue;
     const Port input = graph_.inputs_of(each)[0];
     const Index group = group_of(graph_.producer(input));
     if (group == none || groups_[group].fold != none || groups_[group].outside != 1) continue;

@@ -14,7 +14,7 @@ using core::Traits;
 
 std::optional<IntList> Fuser::last_axes(Index i) const {
   const GraphNode& each = node(i);
-  if (!live_[i] || !core::may_fold(each.op)) return std::nullopt;
+  if (!live_[i] || !core::may_fold(each.op) || !device_reduces(each)) return std::nullopt;
   IntList axes;
   if (const auto* variance = std::get_if<core::VarianceAttributes>(&graph_.attributes(each))) {
     if (variance->ddof != 0) return std::nullopt;

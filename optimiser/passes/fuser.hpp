@@ -90,6 +90,9 @@ class Fuser {
 
   bool is_fusible(const GraphNode& each) const;
 
+  /// Whether the device has a kernel of its own for the reduction, and so takes it into groups.
+  bool device_reduces(const GraphNode& each) const;
+
   /// What outputs, updates and effects need; others read nothing.
   void find_live();
 

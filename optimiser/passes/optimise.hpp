@@ -19,10 +19,9 @@ struct PassOptions {
   std::function<std::vector<core::Array>(core::Graph)> evaluate = nullptr;
   /// Bytes that a folded constant may have, unless it is no larger than what it is computed from.
   std::size_t fold_limit = std::size_t{1} << 20;
-  /// Whether the device itself runs an operator on these types, so that it can stand in a fused group. Without it, all.
+  /// Whether the device itself runs an operator on these types, so that it can stand in a fused group, reductions
+  /// included. Without it, all.
   std::function<bool(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs)> supports = nullptr;
-  /// Whether the device runs groups that end in a reduction.
-  bool folds = false;
   /// Bytes of a product's weights in the layout that its kernel reads fastest, 0 where it does not pay. Without it,
   /// none are packed. See core::Device::packed_bytes.
   std::function<std::int64_t(core::OpId op, const core::ProductAttributes& product, DType dtype)> packed_bytes =

@@ -17,11 +17,7 @@ using core::Port;
 
 namespace {
 
-core::Graph fused(const core::Graph& graph) {
-  optimiser::PassOptions options;
-  options.folds = true;
-  return optimiser::fuse(graph, options);
-}
+core::Graph fused(const core::Graph& graph) { return optimiser::fuse(graph); }
 
 std::string program_of(const core::Graph& graph) {
   for (const core::GraphNode& node : graph.nodes()) {

@@ -398,23 +398,13 @@ TEST_CASE("a chain of a hundred thousand nodes is fused") {
   CHECK(fused.nodes().size() < 2'200);
 }
 
-namespace {
-
-optimiser::PassOptions with_folds() {
-  optimiser::PassOptions options;
-  options.folds = true;
-  return options;
-}
-
-}  // namespace
-
 TEST_CASE("a sum takes the elements of the group that only it reads as they are computed") {
   Sketch s;
   const Port x = s.input({6, 50});
   const Port y = s.input({50});
   const Port distance = s.add(OpId::square, {s.add(OpId::subtract, {x, y})});
   const core::Graph plain = s.graph({s.add(OpId::sum, {distance}, core::AxesAttributes{{1}, false})});
-  const core::Graph fused = optimiser::fuse(plain, with_folds());
+  const core::Graph fused = optimiser::fuse(plain);
   CHECK(core::to_string(program_of(fused)) == "v0=subtract(x0,x1); v1=square(v0); v2=sum(v1) -> v2");
   CHECK(fused.type(fused.outputs()[0]).shape == Shape{6});
   CHECK(fused.nodes().size() == 4);  // two inputs, the group, its shape without the axis
@@ -430,7 +420,7 @@ TEST_CASE("a group ends in one reduction: a second one reads its result") {
   const Port rows = s.add(OpId::sum, {s.add(OpId::square, {y})}, core::AxesAttributes{{1}, false});
   const core::Graph twice = s.graph({s.add(OpId::mean, {rows}, core::AxesAttributes{{0}, false})});
   for (const core::Graph& each : {plain, twice}) {
-    const core::Graph fused = optimiser::fuse(each, with_folds());
+    const core::Graph fused = optimiser::fuse(each);
     CHECK(count(fused, OpId::fused) == 1);
     check_same(each, fused);
   }
@@ -445,7 +435,7 @@ TEST_CASE("a reduction stays outside when others read the group, or its axes do 
     const IntList axes = variant == 0 ? IntList{1} : IntList{0, 2};
     const Port sum = s.add(OpId::sum, {y}, core::AxesAttributes{axes, true});
     const core::Graph plain = variant == 0 ? s.graph({sum, y}) : s.graph({sum});
-    const core::Graph fused = optimiser::fuse(plain, with_folds());
+    const core::Graph fused = optimiser::fuse(plain);
     CHECK(count(fused, OpId::sum) == 1);
     CHECK(count(fused, OpId::fused) == 1);
     check_same(plain, fused);
@@ -476,7 +466,7 @@ TEST_CASE("reductions of groups give the bits of the reduction of a tensor, in e
         const Port product = s.add(OpId::multiply, {x, row});
         const Port shifted = s.add(OpId::maximum, {product, s.number(1, type)});
         const core::Graph plain = s.graph({s.add(op, {shifted}, core::AxesAttributes{each.axes, false})});
-        const core::Graph fused = optimiser::fuse(plain, with_folds());
+        const core::Graph fused = optimiser::fuse(plain);
         std::int64_t folded = 1;
         for (const std::int64_t axis : each.axes) folded *= each.shape[static_cast<std::size_t>(axis)];
         CHECK(count(fused, op) == (folded > 1 || folded == 0 ? 0 : 1));
