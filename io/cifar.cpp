@@ -43,10 +43,12 @@ std::pair<HostArray, HostArray> read_cifar10(const Source& source) {
 
 }  // namespace tyto::io
 
-namespace tyto::detail {
+namespace tyto TYTO_API {
+namespace detail {
 
 std::pair<HostArray, HostArray> read_cifar10_file(const std::string& path) {
   return io::read_cifar10(io::FileSource(path));
 }
 
-}  // namespace tyto::detail
+}  // namespace detail
+}  // namespace TYTO_API

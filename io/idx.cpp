@@ -49,8 +49,10 @@ HostArray read_idx(const Source& source) {
 
 }  // namespace tyto::io
 
-namespace tyto::detail {
+namespace tyto TYTO_API {
+namespace detail {
 
 HostArray read_idx_file(const std::string& path) { return io::read_idx(io::FileSource(path)); }
 
-}  // namespace tyto::detail
+}  // namespace detail
+}  // namespace TYTO_API

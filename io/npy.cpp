@@ -87,7 +87,8 @@ void check_array(const std::string& file, const HostArrayView& array) {
 
 }  // namespace tyto::io
 
-namespace tyto::detail {
+namespace tyto TYTO_API {
+namespace detail {
 
 HostArray read_npy_file(const std::string& path) {
   const io::FileSource file(path);
@@ -105,4 +106,5 @@ void write_npy_file(const std::string& path, const HostArrayView& array) {
   file.commit();
 }
 
-}  // namespace tyto::detail
+}  // namespace detail
+}  // namespace TYTO_API

@@ -31,7 +31,8 @@ NamedList<HostArray> read_npz(const Source& source) {
 
 }  // namespace tyto::io
 
-namespace tyto::detail {
+namespace tyto TYTO_API {
+namespace detail {
 
 NamedList<HostArray> read_npz_file(const std::string& path) { return io::read_npz(io::FileSource(path)); }
 
@@ -52,4 +53,5 @@ void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arr
   file.commit();
 }
 
-}  // namespace tyto::detail
+}  // namespace detail
+}  // namespace TYTO_API

@@ -122,7 +122,8 @@ NamedList<HostArray> read_safetensors(const Source& source) {
 
 }  // namespace tyto::io
 
-namespace tyto::detail {
+namespace tyto TYTO_API {
+namespace detail {
 
 NamedList<HostArray> read_safetensors_file(const std::string& path) {
   return io::read_safetensors(io::FileSource(path));
@@ -159,4 +160,5 @@ void write_safetensors_file(const std::string& path, const NamedList<HostArrayVi
   file.commit();
 }
 
-}  // namespace tyto::detail
+}  // namespace detail
+}  // namespace TYTO_API

@@ -8,7 +8,8 @@
 #include "nn/complain.hpp"
 #include "tyto/device.hpp"
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 BatchOrder::BatchOrder(const Tensor<Any>& inputs, const Tensor<Any>& targets, const BatchOptions& options)
     : options_(options), samples_(0) {
@@ -73,4 +74,5 @@ std::vector<std::byte> BatchOrder::gather(const Tensor<Any>& array, std::span<co
   return part;
 }
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

@@ -10,7 +10,8 @@
 #include "tyto/autodiff.hpp"
 #include "tyto/io.hpp"
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 namespace {
 
@@ -108,4 +109,5 @@ bool Checkpoint::load_if_present(const std::string& path) {
   return true;
 }
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

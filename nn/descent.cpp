@@ -6,7 +6,8 @@
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 namespace {
 
@@ -126,4 +127,5 @@ std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gra
 
 }  // namespace detail
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 namespace {
 
@@ -42,4 +43,5 @@ Initialiser uniform_weights(double limit) {
   return [limit](const Shape& shape, const Fans&, DType dtype) { return uniform_within(shape, limit, dtype); };
 }
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

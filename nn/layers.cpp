@@ -9,7 +9,8 @@
 #include "tyto/products.hpp"
 #include "tyto/shaping.hpp"
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 namespace {
 
@@ -154,4 +155,5 @@ NamedList<Tensor<Any>> Sequential::named_parameters() const {
   return all;
 }
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

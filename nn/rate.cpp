@@ -6,7 +6,8 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/nn/descent.hpp"
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 Tensor<Any> Rate::at(const Tensor<Any>& count) const { return schedule_ ? schedule_(count) : Tensor<Any>(constant_); }
 
@@ -50,4 +51,5 @@ Rate warm_up(std::int64_t steps, Rate rate) {
   });
 }
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

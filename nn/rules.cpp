@@ -5,7 +5,8 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/nn/descent.hpp"
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 namespace {
 
@@ -77,4 +78,5 @@ Descent adamw(const AdamwOptions& o) {
   return Descent({"adamw", {"mean", "square_mean"}, o.rate, change});
 }
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

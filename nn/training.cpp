@@ -10,7 +10,8 @@
 #include "nn/complain.hpp"
 #include "tyto/shaping.hpp"
 
-namespace tyto::nn {
+namespace tyto TYTO_API {
+namespace nn {
 
 namespace detail {
 
@@ -76,4 +77,5 @@ void ProgressLine::clear() {
   state_->visible = false;
 }
 
-}  // namespace tyto::nn
+}  // namespace nn
+}  // namespace TYTO_API

@@ -5,7 +5,7 @@
 
 #include "engine/core/text.hpp"
 
-namespace tyto {
+namespace tyto TYTO_API {
 
 void IntList::resize(std::size_t count, std::int64_t fill) {
   if (count > capacity_) {
@@ -48,7 +48,7 @@ std::string to_string(const IntList& list) {
   return out + ')';
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API
 
 namespace tyto::core {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace tyto {
+namespace tyto TYTO_API {
 
 void Value::retain(core::Node* node) { node->retain(); }
 void Value::release(core::Node* node) { node->release(); }
@@ -16,7 +16,7 @@ const Shape& Value::shape() const {
   return core::result_of(*this).type.shape;
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API
 
 namespace tyto::core {
 

@@ -4,7 +4,7 @@
 
 #include "tyto/dtype.hpp"
 
-namespace tyto {
+namespace tyto TYTO_API {
 
 const char* name_of(DType type) {
   constexpr const char* names[dtype_count] = {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
@@ -60,4 +60,4 @@ Half::operator float() const { return from_half(bits); }
 BFloat16::BFloat16(float value) : bits(to_bfloat16(value)) {}
 BFloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
-}  // namespace tyto
+}  // namespace TYTO_API

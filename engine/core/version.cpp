@@ -1,8 +1,8 @@
 // The version the library was built as.
 #include <tyto/version.hpp>
 
-namespace tyto {
+namespace tyto TYTO_API {
 
 const char* version() noexcept { return header_version; }
 
-}  // namespace tyto
+}  // namespace TYTO_API

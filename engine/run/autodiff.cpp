@@ -11,7 +11,8 @@
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 
-namespace tyto::detail {
+namespace tyto TYTO_API {
+namespace detail {
 
 using core::Node;
 using core::OpId;
@@ -189,7 +190,8 @@ std::vector<Value> Tape::push_forward(const std::vector<Value>& results, const s
   return outer.gradients(pulled, tangents);
 }
 
-}  // namespace tyto::detail
+}  // namespace detail
+}  // namespace TYTO_API
 
 namespace tyto TYTO_API {
 

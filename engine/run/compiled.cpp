@@ -196,7 +196,8 @@ class CompiledFunction {
 
 }  // namespace tyto::run
 
-namespace tyto::detail {
+namespace tyto TYTO_API {
+namespace detail {
 
 bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
 
@@ -215,4 +216,5 @@ GraphReport CompiledCore::report() const {
   return run::report_of(trace.session->session(), trace.milliseconds);
 }
 
-}  // namespace tyto::detail
+}  // namespace detail
+}  // namespace TYTO_API

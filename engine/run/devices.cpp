@@ -46,7 +46,7 @@ core::Device* exchange_current_device(core::Device* device) { return std::exchan
 
 }  // namespace tyto::run
 
-namespace tyto {
+namespace tyto TYTO_API {
 
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> list;
@@ -67,4 +67,4 @@ void threads(int count) {
 }
 void trim_memory() { cpu::trim_memory(); }
 
-}  // namespace tyto
+}  // namespace TYTO_API

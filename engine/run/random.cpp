@@ -70,7 +70,7 @@ Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<
 
 }  // namespace tyto::core
 
-namespace tyto {
+namespace tyto TYTO_API {
 
 namespace {
 
@@ -110,4 +110,4 @@ Key Key::split(std::uint64_t index) const {
   return {mix(mix(seed) ^ stream) ^ mix(index + 1), 0};
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API

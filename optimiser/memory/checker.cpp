@@ -7,7 +7,7 @@
 
 #include <tyto/memory.hpp>
 
-namespace tyto {
+namespace tyto TYTO_API {
 namespace {
 
 // Reports stop here: one broken rule can spoil thousands of pairs.
@@ -198,4 +198,4 @@ std::vector<std::string> check_memory_plan(std::span<const Block> blocks, const 
   return Judge(blocks, plan, options).faults();
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API

@@ -6,7 +6,7 @@
 
 #include "optimiser/memory/plan.hpp"
 
-namespace tyto {
+namespace tyto TYTO_API {
 namespace {
 
 using memory::Index;
@@ -156,4 +156,4 @@ MemoryPlan MemoryOrder::apply(std::span<const Block> blocks) const {
   return plan;
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API

@@ -10,7 +10,7 @@
 #include "optimiser/memory/bound.hpp"
 #include "optimiser/memory/strategies.hpp"
 
-namespace tyto {
+namespace tyto TYTO_API {
 namespace memory {
 namespace {
 
@@ -163,4 +163,4 @@ std::int64_t memory_bound(std::span<const Block> blocks, const PlanOptions& opti
   return problem.bound * problem.unit;
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API

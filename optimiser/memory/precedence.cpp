@@ -4,7 +4,7 @@
 
 #include <tyto/memory.hpp>
 
-namespace tyto {
+namespace tyto TYTO_API {
 
 Precedence::Precedence(std::size_t blocks) : blocks_(blocks), words_((blocks + 63) / 64), bits_(blocks * words_, 0) {}
 
@@ -72,4 +72,4 @@ Precedence Precedence::of_graph(std::size_t blocks, std::size_t steps, std::span
   return result;
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API

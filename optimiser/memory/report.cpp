@@ -6,7 +6,7 @@
 
 #include <tyto/memory.hpp>
 
-namespace tyto {
+namespace tyto TYTO_API {
 namespace {
 
 std::string in_words(std::int64_t bytes) {
@@ -127,4 +127,4 @@ std::string memory_map_svg(std::span<const Block> blocks, const MemoryPlan& plan
   return svg;
 }
 
-}  // namespace tyto
+}  // namespace TYTO_API

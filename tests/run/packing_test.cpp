@@ -213,7 +213,8 @@ TEST_CASE("a graph run in parts reads weights that were assigned in between") {
 TEST_CASE("weights packed under one thread count are read under another") {
   const ThreadsRestored restored;
   // oneDNN by itself would lay the first out differently in as many bytes, the second in other ones.
-  for (const auto& [rows, inner, columns] : {std::array<std::int64_t, 3>{12, 784, 100}, {33, 300, 129}}) {
+  for (const auto& sizes : {std::array<std::int64_t, 3>{12, 784, 100}, {33, 300, 129}}) {
+    const std::int64_t rows = sizes[0], inner = sizes[1], columns = sizes[2];
     for (const bool constant : {true, false}) {
       CAPTURE(rows);
       CAPTURE(constant);
