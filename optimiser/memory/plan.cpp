@@ -10,8 +10,7 @@
 #include "optimiser/memory/bound.hpp"
 #include "optimiser/memory/strategies.hpp"
 
-namespace tyto TYTO_API {
-namespace memory {
+namespace tyto::memory {
 namespace {
 
 constexpr std::size_t most_consumers = 8;
@@ -115,7 +114,9 @@ MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const
   return plan;
 }
 
-}  // namespace memory
+}  // namespace tyto::memory
+
+namespace tyto TYTO_API {
 
 MemoryPlan plan_memory(std::span<const Block> blocks, const PlanOptions& options) {
   const auto start = memory::Clock::now();
