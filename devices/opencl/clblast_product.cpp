@@ -53,13 +53,12 @@ class ClblastKernel final : public core::Kernel {
         starts[o] = static_cast<std::size_t>(place(product.batch[o], i) + product.offset[o]);
       starts_.push_back(starts);
     }
-    cl_command_queue queue = context.queue.get();
-    std::size_t bytes = 0;
-    check_blast(clblast::GemmTempBufferSize<T>(clblast::Layout::kRowMajor, a.transpose, b.transpose, size(product.m),
-                                               size(product.n), size(product.k), 0, a.leading, 0, b.leading, 0,
-                                               c.leading, &queue, bytes),
-                what_);
-    workspace_ = bytes;
+    context.queue.give(what_, [&](cl_command_queue queue) {
+      check_blast(clblast::GemmTempBufferSize<T>(clblast::Layout::kRowMajor, a.transpose, b.transpose, size(product.m),
+                                                 size(product.n), size(product.k), 0, a.leading, 0, b.leading, 0,
+                                                 c.leading, &queue, workspace_),
+                  what_);
+    });
   }
 
   std::size_t workspace() const override { return workspace_; }
@@ -68,7 +67,13 @@ class ClblastKernel final : public core::Kernel {
               core::Address workspace) const override {
     const core::Address addresses[3] = {inputs[0], inputs[1], outputs[0]};
     const MemoryHandle temporary = scratch(workspace);
-    cl_command_queue queue = context_.queue.get();
+    context_.queue.give(what_, [&](cl_command_queue queue) { multiply(addresses, temporary, queue); });
+  }
+
+ private:
+  static std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+  void multiply(const core::Address (&addresses)[3], const MemoryHandle& temporary, cl_command_queue queue) const {
     for (const std::array<std::size_t, 3>& start : starts_) {
       const auto at = [&](std::size_t o) { return addresses[o].offset / sizeof(T) + start[o]; };
       const auto memory = [&](std::size_t o) { return static_cast<cl_mem>(addresses[o].memory); };
@@ -79,9 +84,6 @@ class ClblastKernel final : public core::Kernel {
           what_);
     }
   }
-
- private:
-  static std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
   static std::int64_t place(const core::View& batch, std::int64_t index) {
     std::int64_t at = 0;

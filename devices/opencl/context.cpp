@@ -23,14 +23,6 @@ ContextHandle open_context(const std::string& name, cl_device_id device) {
   return context;
 }
 
-// In order: a step sees what the steps before it wrote, without an event for each.
-QueueHandle open_queue(const std::string& name, cl_context context, cl_device_id device) {
-  cl_int status = CL_SUCCESS;
-  QueueHandle queue(clCreateCommandQueue(context, device, 0, &status));
-  check(status, name + ": clCreateCommandQueue");
-  return queue;
-}
-
 // Everything that the binary of a program depends on beside its source and options.
 std::string identity_of(cl_device_id device) {
   const auto platform = value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM);
@@ -54,7 +46,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
       has_f64(offers(device, "cl_khr_fp64")),
       units(std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS), 1)),
       context(open_context(name, device)),
-      queue(open_queue(name, context.get(), device)),
+      queue(name, context.get(), device),
       programs(context.get(), device, identity_of(device), std::move(cache_directory)) {
   const auto most_items = value_of<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   group = std::bit_floor(std::clamp<std::size_t>(most_items, 1, 256));

@@ -7,6 +7,7 @@
 
 #include "devices/opencl/api.hpp"
 #include "devices/opencl/program_cache.hpp"
+#include "devices/opencl/queue.hpp"
 
 namespace tyto::opencl {
 
@@ -25,7 +26,7 @@ struct Context {
   std::size_t max_buffer = 0;   // bytes
   std::string options;          // for every build
   ContextHandle context;
-  QueueHandle queue;
+  Queue queue;
   ProgramCache programs;
 
   Context(std::string called, cl_device_id device, Style wanted, std::filesystem::path cache_directory);

@@ -15,7 +15,7 @@ void set(cl_kernel kernel, cl_uint position, const T& value, const std::string& 
 
 }  // namespace
 
-EnqueuedKernel::EnqueuedKernel(const std::string& device, cl_command_queue queue, const Recipe& recipe,
+EnqueuedKernel::EnqueuedKernel(const std::string& device, const Queue& queue, const Recipe& recipe,
                                const std::vector<Compiled>& programs)
     : what_(core::text(device, ": ", recipe.name)), queue_(queue), workspace_(recipe.workspace) {
   for (std::size_t i = 0; i < recipe.launches.size(); ++i) {
@@ -61,9 +61,10 @@ void EnqueuedKernel::launch(std::span<const core::Address> inputs, std::span<con
       set(stage.kernel.get(), memory.position + 1, offset, what_);
     }
     const std::size_t* const local = stage.local[0] == 0 ? nullptr : stage.local.data();
-    check(
-        clEnqueueNDRangeKernel(queue_, stage.kernel.get(), 3, nullptr, stage.global.data(), local, 0, nullptr, nullptr),
-        what_);
+    queue_.enqueue(what_, [&](cl_command_queue queue, cl_event* event) {
+      return clEnqueueNDRangeKernel(queue, stage.kernel.get(), 3, nullptr, stage.global.data(), local, 0, nullptr,
+                                    event);
+    });
   }
 }
 

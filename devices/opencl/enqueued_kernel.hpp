@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "devices/opencl/api.hpp"
+#include "devices/opencl/queue.hpp"
 #include "devices/opencl/recipe.hpp"
 #include "engine/core/device.hpp"
 
@@ -18,7 +19,7 @@ class EnqueuedKernel final : public core::Kernel {
     cl_program program;
     std::string name;
   };
-  EnqueuedKernel(const std::string& device, cl_command_queue queue, const Recipe& recipe,
+  EnqueuedKernel(const std::string& device, const Queue& queue, const Recipe& recipe,
                  const std::vector<Compiled>& programs);
 
   std::size_t workspace() const override { return workspace_; }
@@ -38,7 +39,7 @@ class EnqueuedKernel final : public core::Kernel {
   };
 
   std::string what_;
-  cl_command_queue queue_;
+  const Queue& queue_;
   std::size_t workspace_;
   std::vector<Stage> stages_;
   // OpenCL keeps arguments in the kernel object, so setting them and enqueueing must not interleave between threads.

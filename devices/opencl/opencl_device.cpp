@@ -86,17 +86,19 @@ std::size_t OpenClDevice::allocations() const { return allocations_here; }
 void OpenClDevice::copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) {
   check_range(context_.name, "copy in", target, offset, bytes);
   if (bytes == 0) return;
-  check(clEnqueueWriteBuffer(context_.queue.get(), memory_of(target), CL_TRUE, offset, bytes, source, 0, nullptr,
-                             nullptr),
-        text(context_.name, ": copying ", bytes, " bytes to the device"));
+  context_.queue.enqueue(
+      text(context_.name, ": copying ", bytes, " bytes to the device"), [&](cl_command_queue queue, cl_event* event) {
+        return clEnqueueWriteBuffer(queue, memory_of(target), CL_TRUE, offset, bytes, source, 0, nullptr, event);
+      });
 }
 
 void OpenClDevice::copy_out(void* target, const core::Buffer& source, std::size_t offset, std::size_t bytes) {
   check_range(context_.name, "copy out", source, offset, bytes);
   if (bytes == 0) return;
-  check(
-      clEnqueueReadBuffer(context_.queue.get(), memory_of(source), CL_TRUE, offset, bytes, target, 0, nullptr, nullptr),
-      text(context_.name, ": copying ", bytes, " bytes from the device"));
+  context_.queue.enqueue(
+      text(context_.name, ": copying ", bytes, " bytes from the device"), [&](cl_command_queue queue, cl_event* event) {
+        return clEnqueueReadBuffer(queue, memory_of(source), CL_TRUE, offset, bytes, target, 0, nullptr, event);
+      });
   context_.programs.save_new();
 }
 
@@ -105,9 +107,11 @@ void OpenClDevice::copy(const core::Buffer& target, std::size_t target_offset, c
   check_range(context_.name, "copy", target, target_offset, bytes);
   check_range(context_.name, "copy", source, source_offset, bytes);
   if (bytes == 0) return;
-  check(clEnqueueCopyBuffer(context_.queue.get(), memory_of(source), memory_of(target), source_offset, target_offset,
-                            bytes, 0, nullptr, nullptr),
-        text(context_.name, ": copying ", bytes, " bytes on the device"));
+  context_.queue.enqueue(text(context_.name, ": copying ", bytes, " bytes on the device"),
+                         [&](cl_command_queue queue, cl_event* event) {
+                           return clEnqueueCopyBuffer(queue, memory_of(source), memory_of(target), source_offset,
+                                                      target_offset, bytes, 0, nullptr, event);
+                         });
 }
 
 bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const {
@@ -177,7 +181,7 @@ std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::build(std::span<c
     for (const KernelLaunch& launch : recipe.launches) {
       programs.push_back(compiled_.at(launch.source));
     }
-    kernels.push_back(std::make_shared<EnqueuedKernel>(context_.name, context_.queue.get(), recipe, programs));
+    kernels.push_back(std::make_shared<EnqueuedKernel>(context_.name, context_.queue, recipe, programs));
   }
   return kernels;
 }
@@ -202,8 +206,14 @@ void OpenClDevice::compile_missing(std::span<const Recipe> recipes) {
   for (const auto& [source, name] : missing) compiled_.emplace(*source, EnqueuedKernel::Compiled{program, name});
 }
 
+std::optional<double> OpenClDevice::lap() {
+  const std::optional<double> milliseconds = context_.queue.lap();
+  context_.programs.save_new();
+  return milliseconds;
+}
+
 void OpenClDevice::synchronise() {
-  check(clFinish(context_.queue.get()), text(context_.name, ": waiting for the device"));
+  context_.queue.finish();
   context_.programs.save_new();
 }
 

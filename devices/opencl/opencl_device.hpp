@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -13,10 +14,11 @@
 #include "devices/opencl/enqueued_kernel.hpp"
 #include "devices/opencl/recipe.hpp"
 #include "engine/core/device.hpp"
+#include "engine/core/kernel_clock.hpp"
 
 namespace tyto::opencl {
 
-class OpenClDevice final : public core::Device {
+class OpenClDevice final : public core::Device, public core::KernelClock {
  public:
   OpenClDevice(std::string name, cl_device_id id, Style style, std::filesystem::path cache_directory);
 
@@ -37,6 +39,9 @@ class OpenClDevice final : public core::Device {
   std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const Recipe> recipes);
 
   void synchronise() override;
+  void start() override { context_.queue.start_timing(); }
+  std::optional<double> lap() override;
+  void stop() override { context_.queue.stop_timing(); }
   std::size_t allocated() const override { return allocated_.load(std::memory_order_relaxed); }
   std::size_t allocations() const override;
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
+#include "engine/core/kernel_clock.hpp"
 #include "engine/core/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
@@ -137,15 +139,43 @@ void Session::run() {
   note_packed();
 }
 
+namespace {
+
+/// Times what a step has a device do: by the device's clock where it has one, as the host's counts the way there and
+/// whatever the driver does at a kernel's first launch. Steps on the host go by the host's clock.
+class StepClock {
+ public:
+  explicit StepClock(core::Device& device) : device_(device), own_(dynamic_cast<core::KernelClock*>(&device)) {
+    if (own_ != nullptr) own_->start();
+  }
+  ~StepClock() {
+    if (own_ != nullptr) own_->stop();
+  }
+  StepClock(const StepClock&) = delete;
+  StepClock& operator=(const StepClock&) = delete;
+
+  template <class Launch>
+  double milliseconds(const Launch& launch) {
+    const auto start = std::chrono::steady_clock::now();
+    launch();
+    std::optional<double> own;
+    if (own_ != nullptr) own = own_->lap();
+    else device_.synchronise();
+    return own.value_or(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+
+ private:
+  core::Device& device_;
+  core::KernelClock* own_;
+};
+
+}  // namespace
+
 void Session::run_timed() {
-  using Clock = std::chrono::steady_clock;
+  StepClock clock(executable_->device());
   for (std::size_t i = 0; i < executable_->steps().size(); ++i) {
-    milliseconds_[i] = 0;
-    if (!is_due(executable_->steps()[i])) continue;
-    const auto start = Clock::now();
-    launch(i);
-    executable_->device().synchronise();
-    milliseconds_[i] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    const bool due = is_due(executable_->steps()[i]);
+    milliseconds_[i] = due ? clock.milliseconds([&] { launch(i); }) : 0;
   }
 }
 

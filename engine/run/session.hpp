@@ -31,8 +31,8 @@ class Session {
 
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run.
   void run();
-  /// From now on every run waits after each step and notes here what it took, in milliseconds: one number a step. An
-  /// empty span ends that.
+  /// From now on every run waits after each step and notes here what it took, in milliseconds and by the device's own
+  /// clock where it has one: one number a step. An empty span ends that.
   void time_steps(std::span<double> milliseconds) { milliseconds_ = milliseconds; }
 
   const core::BufferRef& arena() const { return arena_; }

@@ -63,3 +63,46 @@ TEST_CASE("the page of a graph stands alone and is safe from what labels hold") 
   CHECK(contains(page, "\"recorded\":["));
   CHECK(contains(page, "\"blocks\":["));
 }
+
+TEST_CASE("a profile on an OpenCL device has the device's own times, of kernels, transfers and steps on the CPU") {
+  if (tyto::devices().size() < 2) {
+    MESSAGE("there is no OpenCL device");
+    return;
+  }
+  const tyto::DeviceScope scope("opencl");
+  const Tensor x = Tensor::placeholder({64, 512}, tyto::DType::f32, "x");
+  const Tensor w = Tensor::placeholder({512, 32}, tyto::DType::f32, "w");
+  // Sorting has no kernel there.
+  tyto::Graph graph{{.inputs = {x, w}, .outputs = {sort(matmul(exp(x), w), 1)}}, {.passes = "none"}};
+  graph.set(x, Tensor::zeros({64, 512}));
+  graph.set(w, Tensor::ones({512, 32}));
+  for (int run = 0; run < 2; ++run) {
+    const tyto::GraphProfile profile = graph.profile();
+    double steps = 0;
+    bool on_cpu = false;
+    for (const tyto::StepProfile& step : profile.steps) {
+      CAPTURE(step.name);
+      CHECK(step.milliseconds >= 0);
+      CHECK(step.bytes > 0);
+      steps += step.milliseconds;
+      if (step.name == "exp") CHECK(step.bytes == 2 * 4 * 64 * 512);
+      if (step.name == "matmul") CHECK(step.bytes == 4 * (64 * 512 + 512 * 32 + 64 * 32));
+      if (step.name == "matmul") CHECK(step.operations == 2 * 64 * 512 * 32);
+      if (step.name == "exp" || step.name == "matmul") CHECK(step.milliseconds > 0);
+      on_cpu = on_cpu || step.name == "sort";
+    }
+    CHECK(on_cpu);
+    CHECK(profile.steps.size() >= 5);  // with what is sorted carried there and back
+    // Steps come one after the other, and none counts what a driver does before it begins.
+    CHECK(profile.milliseconds >= steps);
+    CHECK(contains(profile.chrome_trace(), "\"name\":\"matmul\""));
+    std::ostringstream table;
+    table << profile;
+    CHECK(contains(table.str(), "  exp\n"));
+    CHECK(graph.output(0).to_vector<float>() == std::vector<float>(64 * 32, 512.0f));
+  }
+  // Afterwards runs go on as before.
+  graph.set(x, Tensor::zeros({64, 512}));
+  graph.run();
+  CHECK(graph.output(0).to_vector<float>() == std::vector<float>(64 * 32, 512.0f));
+}

@@ -1,0 +1,69 @@
+// Where work for a device goes: a queue, and beside it, for a thread that wants its work timed, one that notes times.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "devices/opencl/api.hpp"
+
+namespace tyto::opencl {
+
+using EventHandle = Handle<cl_event, clReleaseEvent>;
+
+/// In order: a step sees what the steps before it wrote, without an event for each. Drivers time what is in a queue
+/// only if it was made for that, and then all of it, so there is such a queue only while a thread asks for times.
+class Queue {
+ public:
+  Queue(const std::string& name, cl_context context, cl_device_id device);
+
+  /// Calls enqueue(queue, event), which says how that went; the event may be null, as it is for work that is not timed.
+  template <class Enqueue>
+  void enqueue(std::string_view what, const Enqueue& enqueue) const {
+    Timing* const timing = own_timing();
+    if (timing == nullptr) {
+      check(enqueue(plain_.get(), nullptr), what);
+      return;
+    }
+    cl_event event = nullptr;
+    check(enqueue(timing->queue.get(), &event), what);
+    timing->events.emplace_back(event);
+  }
+  /// For libraries that enqueue what they like: calls work(queue), between two marks if it is timed.
+  template <class Work>
+  void give(std::string_view what, const Work& work) const {
+    Timing* const timing = own_timing();
+    if (timing == nullptr) return work(plain_.get());
+    mark(*timing, what);
+    work(timing->queue.get());
+    mark(*timing, what);
+  }
+  void finish() const;
+
+  /// As in core::KernelClock.
+  void start_timing() const;
+  std::optional<double> lap() const;
+  void stop_timing() const;
+
+ private:
+  struct Timing {
+    const Queue* owner;
+    QueueHandle queue;
+    std::vector<EventHandle> events;
+  };
+
+  /// Null where this thread does not time this queue.
+  Timing* own_timing() const;
+  void mark(Timing& timing, std::string_view what) const;
+  QueueHandle open(cl_command_queue_properties properties) const;
+
+  std::string name_;
+  cl_context context_;
+  cl_device_id device_;
+  QueueHandle plain_;
+
+  static thread_local std::optional<Timing> timing_of_thread;
+};
+
+}  // namespace tyto::opencl
