@@ -1,23 +1,24 @@
 // Nanoseconds an element of fused groups, of their operators one by one, of one hand-written loop and of one Eigen
-// expression, in one run: fused_bench [LARGEST].
+// expression, in one run: fused_bench [LARGEST [NAME]], NAME a part of the chains' names. torch_chains.py adds PyTorch.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/fused/chain_loops.hpp"
+#include "bench/measurement.hpp"
 #include "devices/cpu/device.hpp"
 #include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/memory.hpp"
 #include "devices/cpu/threads.hpp"
 #include "optimiser/passes/fuse.hpp"
 
 namespace {
 
 using namespace tyto;
+using bench::Floats;
 using core::OpId;
 using core::Port;
 using cpu::InstructionSet;
@@ -35,41 +36,6 @@ const bench::ChainLoops* eigen_chains() {
   if (cpu::instruction_set() == InstructionSet::avx512) return &bench::avx512::eigen_chains;
 #endif
   return nullptr;
-}
-
-class Floats {
- public:
-  explicit Floats(std::int64_t count)
-      : bytes_(static_cast<std::size_t>(count) * 4), memory_(static_cast<float*>(cpu::allocate_memory(bytes_))) {
-    for (std::int64_t i = 0; i < count; ++i) memory_[i] = static_cast<float>(i % 1000) * 0.001f + 0.01f;
-  }
-  Floats(const Floats&) = delete;
-  Floats& operator=(const Floats&) = delete;
-  ~Floats() { cpu::release_memory(memory_, bytes_); }
-  float* data() const { return memory_; }
-
- private:
-  std::size_t bytes_;
-  float* memory_;
-};
-
-double seconds_of(const std::function<void()>& body, int times) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < times; ++i) body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Best seconds a call of each body; rounds alternate, so that all meet the same machine.
-std::vector<double> compare(const std::vector<std::function<void()>>& bodies) {
-  int times = 1;
-  while (seconds_of(bodies[0], times) < 2e-4) times *= 2;
-  std::vector<double> best(bodies.size(), 1e300);
-  const double once = seconds_of(bodies[0], times);
-  const int rounds = static_cast<int>(std::clamp(0.5 / once, 5.0, 60.0));
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < bodies.size(); ++i) best[i] = std::min(best[i], seconds_of(bodies[i], times) / times);
-  }
-  return best;
 }
 
 /// The nodes of a graph, each prepared and bound to memory of its own but for what is given.
@@ -149,9 +115,13 @@ struct Chain {
   Port apply(OpId op, std::initializer_list<Port> inputs) { return builder.add(op, core::Attributes(), inputs); }
 };
 
-void report(const char* name, std::int64_t count, int threads, core::Graph graph, const std::vector<float*>& inputs,
-            const std::vector<float*>& outputs, const std::function<void(std::size_t, std::size_t)>& hand,
+std::string wanted;  // chains whose names have it
+
+void report(const std::string& name, std::int64_t count, int threads, core::Graph graph,
+            const std::vector<float*>& inputs, const std::vector<float*>& outputs,
+            const std::function<void(std::size_t, std::size_t)>& hand,
             const std::function<void(std::size_t, std::size_t)>& eigen, std::int64_t grain = 64) {
+  if (name.find(wanted) == std::string::npos) return;
   cpu::set_threads(threads);
   auto plain = std::make_shared<Runner>(graph, inputs, outputs);
   auto fused = std::make_shared<Runner>(optimiser::fuse(std::move(graph)), inputs, outputs);
@@ -165,10 +135,10 @@ void report(const char* name, std::int64_t count, int threads, core::Graph graph
   };
   std::vector<std::function<void()>> bodies{[fused] { (*fused)(); }, [plain] { (*plain)(); }, dealt(hand)};
   if (eigen) bodies.push_back(dealt(eigen));
-  const std::vector<double> seconds = compare(bodies);
+  const std::vector<double> seconds = bench::compare(threads, bodies, 0.5);
   const double scale = 1e9 / static_cast<double>(count);
-  std::printf("%-28s %9lld %7d %9.4f %9.4f %9.4f %9.4f %9.2f %9.2f\n", name, static_cast<long long>(count), threads,
-              seconds[0] * scale, seconds[1] * scale, seconds[2] * scale, eigen ? seconds[3] * scale : 0.0,
+  std::printf("%-28s %9lld %7d %9.4f %9.4f %9.4f %9.4f %9.2f %9.2f\n", name.c_str(), static_cast<long long>(count),
+              threads, seconds[0] * scale, seconds[1] * scale, seconds[2] * scale, eigen ? seconds[3] * scale : 0.0,
               seconds[0] / seconds[2], seconds[1] / seconds[0]);
   std::fflush(stdout);
 }
@@ -260,6 +230,7 @@ void run(std::int64_t count, int threads) {
 
 int main(int count, char** arguments) {
   const std::int64_t largest = count > 1 ? std::atoll(arguments[1]) : 50'000'000;
+  if (count > 2) wanted = arguments[2];
   std::printf("%s, ns an element\n%-28s %9s %7s %9s %9s %9s %9s %9s %9s\n", cpu::name_of(cpu::instruction_set()),
               "chain", "elements", "threads", "fused", "one by 1", "by hand", "Eigen", "f/hand", "gain");
   for (const std::int64_t n : {10'000, 100'000, 1'000'000, 10'000'000, 50'000'000}) {

@@ -1,19 +1,18 @@
 // Nanoseconds an element of element-wise kernels beside hand-written loops in the same run, on one thread:
 // elementwise_bench [baseline|avx2|avx512].
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <string_view>
 #include <vector>
 
 #include "bench/kernels/hand_loops.hpp"
+#include "bench/measurement.hpp"
 #include "devices/cpu/elementwise/tile_kernel.hpp"
-#include "devices/cpu/memory.hpp"
 
 namespace {
 
 using namespace tyto;
+using bench::Floats;
 using core::OpId;
 using core::View;
 using cpu::InstructionSet;
@@ -28,38 +27,10 @@ const bench::HandLoops& hand_loops(InstructionSet set) {
   return bench::baseline::hand_loops;
 }
 
-class Floats {
- public:
-  explicit Floats(std::int64_t count)
-      : bytes_(static_cast<std::size_t>(count) * 4), memory_(static_cast<float*>(cpu::allocate_memory(bytes_))) {
-    for (std::int64_t i = 0; i < count; ++i) memory_[i] = static_cast<float>(i % 1000) * 0.002f - 1.0f;
-  }
-  Floats(const Floats&) = delete;
-  Floats& operator=(const Floats&) = delete;
-  ~Floats() { cpu::release_memory(memory_, bytes_); }
-  float* data() const { return memory_; }
-
- private:
-  std::size_t bytes_;
-  float* memory_;
-};
-
-double seconds_of(const std::function<void()>& body, int times) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < times; ++i) body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Best nanoseconds a call of each body; rounds alternate so that both meet the same machine.
+/// Nanoseconds a call of both.
 std::pair<double, double> compare(const std::function<void()>& ours, const std::function<void()>& hand) {
-  int times = 1;
-  while (seconds_of(hand, times) < 1e-3) times *= 2;
-  double best_ours = 1e300, best_hand = 1e300;
-  for (int round = 0; round < 25; ++round) {
-    best_ours = std::min(best_ours, seconds_of(ours, times));
-    best_hand = std::min(best_hand, seconds_of(hand, times));
-  }
-  return {best_ours * 1e9 / times, best_hand * 1e9 / times};
+  const std::vector<double> seconds = bench::compare(1, {hand, ours}, 0.1);
+  return {seconds[1] * 1e9, seconds[0] * 1e9};
 }
 
 void report(const char* name, std::int64_t count, std::pair<double, double> nanoseconds) {
@@ -111,7 +82,7 @@ void run(InstructionSet set) {
   std::printf("%s\n%-34s %10s %10s %10s %7s %12s\n", cpu::name_of(set), "kernel", "elements", "ns/element", "by hand",
               "ratio", "ns/launch");
   for (const std::int64_t count : {1, 100, 10'000, 1'000'000, 20'000'000}) {
-    const Floats a(count), b(count), c(count), x(count), y(count);
+    const Floats a(count), b(count), c(count), x(count, -0.5f), y(count);
     const View dense = View::dense({count});
     const auto n = static_cast<std::size_t>(count);
     report("a + b", count, compare(launcher(single(OpId::add, 2), {dense, dense}, {&a, &b}, dense, y, set), [&] {

@@ -3,7 +3,6 @@
 // Usage: reduce_bench [FILTER] — only rows whose name holds FILTER. Times are the best of several repetitions, so that
 // other work on the machine shows little; bytes are those that have to be read and written once.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measurement.hpp"
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/memory.hpp"
@@ -29,18 +29,7 @@ using core::View;
 
 namespace {
 
-double best_seconds(const std::function<void()>& body) {
-  using Clock = std::chrono::steady_clock;
-  double best = 1e9, total = 0;
-  for (int round = 0; round < 200 && (total < 0.3 || round < 5); ++round) {
-    const auto start = Clock::now();
-    body();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::min(best, seconds);
-    total += seconds;
-  }
-  return best;
-}
+double best_seconds(const std::function<void()>& body) { return bench::fastest(cpu::threads(), body); }
 
 /// Aligned memory for one operand.
 class Memory {

@@ -10,8 +10,9 @@
 #include <cstring>
 #include <vector>
 
+#include "bench/measurement.hpp"
+#include "bench/products/arithmetic_peak.hpp"
 #include "bench/products/eigen_product.hpp"
-#include "bench/products/measurement.hpp"
 #include "devices/cpu/convolution/convolution.hpp"
 #include "devices/cpu/matmul/matmul.hpp"
 #include "devices/cpu/threads.hpp"

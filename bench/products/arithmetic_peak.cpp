@@ -1,7 +1,9 @@
 // The register-only multiply-add loop; compiled for the machine it runs on.
-#include "bench/products/measurement.hpp"
+#include "bench/products/arithmetic_peak.hpp"
 
 #include <omp.h>
+
+#include "bench/measurement.hpp"
 
 namespace tyto::bench {
 
