@@ -39,7 +39,7 @@ function(tyto_kernel_flags folder)
   # The operators' expressions are written for every type; on integers they wrap around.
   list(FILTER sources INCLUDE REGEX "/elementwise/")
   tyto_instruction_set_flags("${sources}" -fwrapv)
-  # Pairs give the bits of their operators one by one.
-  list(FILTER sources INCLUDE REGEX "/arithmetic_pairs\\.")
+  # Chains give the bits of their operators one by one.
+  list(FILTER sources INCLUDE REGEX "/chain_loops\\.")
   tyto_instruction_set_flags("${sources}" -fwrapv -ffp-contract=off)
 endfunction()

@@ -16,6 +16,10 @@ class ElementSource {
   virtual double nanoseconds() const = 0;
   /// Writes the elements with these numbers (in row-major order) to `to`, without gaps.
   virtual void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const = 0;
+  /// Whether it can sum without writing.
+  virtual bool sums() const = 0;
+  /// Adds the elements with these numbers, of one line, to a double, as Fold::sum adds a line in memory.
+  virtual void sum(std::span<const core::Address> inputs, Range elements, void* sum) const = 0;
 };
 
 }  // namespace tyto::cpu

@@ -1,6 +1,9 @@
-// Finds each instruction's loop, and pairs of instructions that have a loop of their own.
+// Finds each instruction's loop, or that of the chain which it ends.
 #include "devices/cpu/elementwise/loop_calls.hpp"
 
+#include <algorithm>
+
+#include "devices/cpu/elementwise/chain_match.hpp"
 #include "engine/core/text.hpp"
 
 namespace tyto::cpu {
@@ -25,23 +28,6 @@ TileLoop find_loop(const TileLoops& loops, OpId op, DType type, DType result) {
   }
 }
 
-const PairLoop* find_pair(const TileLoops& loops, OpId first, OpId second, std::size_t position) {
-  for (std::size_t list = 0; list < 2; ++list) {
-    for (std::size_t i = 0; i < *loops.pair_counts[list]; ++i) {
-      const PairLoop& each = loops.pairs[list][i];
-      if (static_cast<OpId>(each.first) == first && static_cast<OpId>(each.second) == second &&
-          each.position == position) {
-        return &each;
-      }
-    }
-  }
-  return nullptr;
-}
-
-std::size_t operands_of(OpId op) {
-  return op == OpId::cast ? 1 : static_cast<std::size_t>(core::definition(op).max_inputs);
-}
-
 /// Rough nanoseconds an element on one thread, in f32; decides only whether threads are worth waking.
 double cost_of(OpId op) {
   switch (op) {
@@ -62,58 +48,79 @@ double cost_of(OpId op) {
   }
 }
 
+double cost_of(const TileProgram& program, const TileProgram::Instruction& each) {
+  return cost_of(each.op) * (size_of(program.registers[each.operands[2]]) == 8 ? 2 : 1);
+}
+
+LoopCall call_of(const TileProgram& program, const TileProgram::Instruction& each, const TileLoops& loops) {
+  const DType type = program.registers[each.operands[2]];
+  LoopCall call;
+  call.loop = find_loop(loops, each.op, type, program.registers[each.result]);
+  if (call.loop == nullptr) {
+    throw DeviceError(core::text("cpu: ", core::definition(each.op).name, " has no loop on ", name_of(type)));
+  }
+  call.result = each.result;
+  call.operands.fill(each.operands[2]);
+  std::copy(each.operands.begin(), each.operands.end(), call.operands.begin());
+  call.nanoseconds = cost_of(program, each);
+  return call;
+}
+
+LoopCall call_of(const TileProgram& program, const ChainMatch& match) {
+  LoopCall call;
+  call.chain = match.chain->run;
+  call.sum = match.chain->sum;
+  const auto bound =
+      std::find_if(match.leaves.begin(), match.leaves.end(), [](int leaf) { return leaf != ChainMatch::unbound; });
+  for (std::size_t k = 0; k < call.operands.size(); ++k) {
+    const std::size_t leaf =
+        match.leaves[k] == ChainMatch::unbound ? static_cast<std::size_t>(bound - match.leaves.begin()) : k;
+    call.operands[k] = static_cast<TileProgram::Register>(match.leaves[leaf]);
+    call.numbers[k] = leaf >= static_cast<std::size_t>(ChainLoop::first_number);
+  }
+  for (int step = 0; step < match.chain->count; ++step) {
+    const TileProgram::Instruction& each = program.instructions[match.at[static_cast<std::size_t>(step)]];
+    call.result = each.result;
+    call.nanoseconds += cost_of(program, each);
+  }
+  return call;
+}
+
+/// The calls of the instructions that are not done yet, before those given.
+std::vector<LoopCall> add_calls(const TileProgram& program, const ChainMatcher& matcher, const TileLoops& loops,
+                                std::vector<bool> done, std::vector<LoopCall> calls) {
+  for (std::size_t i = program.instructions.size(); i-- > 0;) {
+    if (done[i]) continue;
+    const ChainMatch match = matcher.longest({loops.chains->chains, loops.chains->chain_count}, i);
+    if (match.chain == nullptr) {
+      calls.push_back(call_of(program, program.instructions[i], loops));
+      continue;
+    }
+    for (int step = 0; step < match.chain->count; ++step) done[match.at[static_cast<std::size_t>(step)]] = true;
+    calls.push_back(call_of(program, match));
+  }
+  std::reverse(calls.begin(), calls.end());
+  return calls;
+}
+
 }  // namespace
 
-std::vector<LoopCall> loop_calls(const TileProgram& program, const TileLoops& loops) {
-  std::vector<std::uint32_t> readers(program.registers.size(), 0);
-  std::vector<std::size_t> made_by(program.registers.size(), ~std::size_t{0});
-  for (const TileProgram::Output& output : program.outputs) readers[output.source] += 2;  // must be stored as it is
-  for (const TileProgram::Instruction& each : program.instructions) {
-    for (std::size_t k = 0; k < operands_of(each.op); ++k) ++readers[each.operands[k]];
-  }
-  std::vector<LoopCall> calls;
-  std::vector<bool> gone;
-  std::vector<bool> paired;
-  for (const TileProgram::Instruction& each : program.instructions) {
-    const DType type = program.registers[each.operands[2]];
-    const DType to = program.registers[each.result];
-    LoopCall call{find_loop(loops, each.op, type, to),
-                  each.op,
-                  each.result,
-                  each.operands,
-                  type,
-                  cost_of(each.op) * (size_of(type) == 8 ? 2 : 1)};
-    if (call.loop == nullptr) {
-      throw DeviceError(core::text("cpu: ", core::definition(each.op).name, " has no loop on ", name_of(type)));
-    }
-    bool pair = false;
-    for (std::size_t k = 0; k < operands_of(each.op) && !pair && type == DType::f32 && to == DType::f32; ++k) {
-      const std::size_t maker = made_by[each.operands[k]];
-      if (readers[each.operands[k]] != 1 || maker == ~std::size_t{0} || gone[maker] || paired[maker]) continue;
-      const LoopCall& first = calls[maker];
-      const PairLoop* found = first.type == DType::f32 ? find_pair(loops, first.op, each.op, k) : nullptr;
-      if (found == nullptr) continue;
-      pair = true;
-      call.loop = found->loop;
-      call.operands = first.operands;
-      const std::size_t own = operands_of(first.op);
-      if (operands_of(each.op) == 2) call.operands[own] = each.operands[1 - k];
-      for (std::size_t rest = own + operands_of(each.op) - 1; rest < 3; ++rest) {
-        call.operands[rest] = call.operands[rest - 1];
-      }
-      call.nanoseconds += first.nanoseconds;
-      gone[maker] = true;
-    }
-    made_by[each.result] = calls.size();
-    calls.push_back(call);
-    gone.push_back(false);
-    paired.push_back(pair);
-  }
-  std::vector<LoopCall> left;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (!gone[i]) left.push_back(calls[i]);
-  }
-  return left;
+std::vector<LoopCall> loop_calls(const TileProgram& program, const std::vector<bool>& numbers, const TileLoops& loops) {
+  return add_calls(program, ChainMatcher(program, numbers), loops,
+                   std::vector<bool>(program.instructions.size(), false), {});
+}
+
+std::vector<LoopCall> summing_calls(const TileProgram& program, const std::vector<bool>& numbers,
+                                    const TileLoops& loops) {
+  if (program.instructions.empty() || program.outputs.size() != 1) return {};
+  if (program.instructions.back().result != program.outputs[0].source) return {};
+  const ChainMatcher matcher(program, numbers);
+  const std::size_t last = program.instructions.size() - 1;
+  const ChainMatch match = matcher.longest({loops.chains->sums, loops.chains->sum_count}, last);
+  if (match.chain == nullptr) return {};
+  std::vector<bool> done(program.instructions.size(), false);
+  for (int step = 0; step < match.chain->count; ++step) done[match.at[static_cast<std::size_t>(step)]] = true;
+  return add_calls(program, matcher, loops, std::move(done), {call_of(program, match)});
 }
 
 }  // namespace tyto::cpu

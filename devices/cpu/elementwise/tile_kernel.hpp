@@ -19,8 +19,10 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
                                                          const KernelChoice& choice = {});
 
 /// What a program computes, range by range: its only output is dense and nowhere as a whole. Nothing may be empty.
+/// `summed`: how many neighbouring elements make one sum, 0 where they are not summed.
 std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                    const core::Operand& output, const KernelChoice& choice = {});
+                                                    const core::Operand& output, std::int64_t summed = 0,
+                                                    const KernelChoice& choice = {});
 
 /// A program on one thread, ready for one range of elements after another. Operands may move between ranges, so that a
 /// buffer of a few elements can stand for a whole tensor: its address is that which element 0 would have.
@@ -29,6 +31,8 @@ class RangeRunner {
   virtual void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
   /// Computes the elements with these numbers, in row-major order.
   virtual void run(Range elements) = 0;
+  /// Adds them up instead, for programs of prepare_sums: to a double, as Fold::sum adds a line in memory.
+  virtual void sum(Range elements, void* sum) = 0;
 
  protected:
   ~RangeRunner() = default;
@@ -47,6 +51,12 @@ class RangeProgram {
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
                                                    std::span<const core::Operand> outputs,
                                                    const KernelChoice& choice = {});
+
+/// The program, whose only output is dense and nowhere, for the sums of its lines of `length` elements or of parts of
+/// them from their beginnings. Null where no loop sums as it computes.
+std::shared_ptr<const RangeProgram> prepare_sums(const TileProgram& program, std::span<const core::Operand> inputs,
+                                                 const core::Operand& output, std::int64_t length,
+                                                 const KernelChoice& choice = {});
 
 /// The kernel of one element-wise operator, of `cast` or of `copy`: a program of at most one instruction.
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});

@@ -14,13 +14,10 @@ static_assert(static_cast<int>(core::OpId::clip) == elementwise_count - 1, "the 
 
 namespace {
 
-#define TYTO_TILE_LOOPS(isa)                                                                                          \
-  {                                                                                                                   \
-    isa::boolean_operators, isa::i32_operators, isa::i64_operators, isa::f32_operators, isa::f64_operators,           \
-        isa::conversions, isa::gathers, isa::scatters, isa::transposes, {isa::arithmetic_pairs, isa::function_pairs}, \
-    {                                                                                                                 \
-      &isa::arithmetic_pair_count, &isa::function_pair_count                                                          \
-    }                                                                                                                 \
+#define TYTO_TILE_LOOPS(isa)                                                                                \
+  {                                                                                                         \
+    isa::boolean_operators, isa::i32_operators, isa::i64_operators, isa::f32_operators, isa::f64_operators, \
+        isa::conversions, isa::gathers, isa::scatters, isa::transposes, &isa::chain_loops                   \
   }
 constexpr TileLoops baseline_loops = TYTO_TILE_LOOPS(baseline);
 #if defined(TYTO_HAVE_X86_ISA)

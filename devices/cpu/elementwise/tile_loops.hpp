@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "devices/cpu/elementwise/chain_loops.hpp"
+
 namespace tyto::cpu {
 
 /// out[i] = f(a[i], b[i], c[i]) for n elements. Operands that the function does not have are ignored. `out` may be one
@@ -37,14 +39,6 @@ inline constexpr int element_types = 10;
 /// Element widths: 1, 2, 4 and 8 bytes.
 inline constexpr int element_widths = 4;
 
-/// Two operators as one loop: the second is applied to the first's result and, when it has two operands, to one more,
-/// which follows the first's in the loop's list.
-struct PairLoop {
-  std::uint16_t first, second;  ///< by operator
-  std::uint16_t position;       ///< which operand of the second the first's result is
-  TileLoop loop;
-};
-
 /// What one instruction set offers. A null entry: the operator is not defined on the type.
 struct TileLoops {
   const TileLoop* boolean;  ///< by operator; operands and results are bytes 0 or 1
@@ -56,8 +50,7 @@ struct TileLoops {
   const StridedLoop* gather;                 ///< by width; a stride of 0 repeats one element
   const StridedLoop* scatter;
   const TransposeLoop* transpose;  ///< by width
-  const PairLoop* pairs[2];        ///< of f32: arithmetic, functions
-  const std::size_t* pair_counts[2];
+  const ChainLoops* chains;        ///< of f32
 };
 
 #define TYTO_TILE_LOOP_TABLES(isa)                                 \
@@ -71,10 +64,6 @@ struct TileLoops {
   extern const StridedLoop gathers[element_widths];                \
   extern const StridedLoop scatters[element_widths];               \
   extern const TransposeLoop transposes[element_widths];           \
-  extern const PairLoop arithmetic_pairs[];                        \
-  extern const PairLoop function_pairs[];                          \
-  extern const std::size_t arithmetic_pair_count;                  \
-  extern const std::size_t function_pair_count;                    \
   }
 TYTO_TILE_LOOP_TABLES(baseline)
 TYTO_TILE_LOOP_TABLES(avx2)

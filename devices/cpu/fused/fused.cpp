@@ -29,7 +29,10 @@ std::shared_ptr<const core::Kernel> prepare_fold(const core::Step& step, const c
   const core::Attributes over = core::AxesAttributes{group.axes, true};
   const core::Step reduction{group.program.steps.back().op, &over, {&whole, 1}, step.outputs};
   if (whole.view.count() == 0) return prepare_reduction(reduction, nullptr);
-  return prepare_reduction(reduction, prepare_source(translation.tiles(), inputs, whole));
+  const Reduction known = reduction_of(reduction.op);
+  const bool summed = known.fold == Fold::sum && whole.dtype == DType::f32;
+  const std::int64_t line = whole.view.count() / step.outputs[0].view.count();
+  return prepare_reduction(reduction, prepare_source(translation.tiles(), inputs, whole, summed ? line : 0));
 }
 
 std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {

@@ -45,6 +45,7 @@ struct Stage {
 
 /// A reduction of each row of a block.
 struct RowFold {
+  int sums = -1;  // the program that sums what it computes, or -1 where elements are in memory
   FoldLoops loops;
   FoldRules rules;
   Home from, to;
@@ -150,15 +151,19 @@ class RowKernel final : public core::Kernel {
     }
   }
 
-  void run_stage(const Frame& frame, int which, Range rows, std::int64_t length) const {
-    if (which < 0) return;
+  /// The runner of a program, its operands those of these rows.
+  RangeRunner& runner(const Frame& frame, int which, Range rows) const {
     const Stage& stage = stages_[static_cast<std::size_t>(which)];
     std::array<std::byte*, most_operands> inputs, outputs;
     for (std::size_t i = 0; i < stage.inputs.size(); ++i) inputs[i] = address(frame, stage.inputs[i], rows.begin);
     for (std::size_t i = 0; i < stage.outputs.size(); ++i) outputs[i] = address(frame, stage.outputs[i], rows.begin);
     RangeRunner& runner = *frame.runners[static_cast<std::size_t>(which)];
     runner.move({inputs.data(), stage.inputs.size()}, {outputs.data(), stage.outputs.size()});
-    runner.run({rows.begin * length, rows.end * length});
+    return runner;
+  }
+
+  void run_stage(const Frame& frame, int which, Range rows, std::int64_t length) const {
+    if (which >= 0) runner(frame, which, rows).run({rows.begin * length, rows.end * length});
   }
 
   void run_block(const Frame& frame, Range rows) const {
@@ -166,12 +171,17 @@ class RowKernel final : public core::Kernel {
       run_stage(frame, level.rows, rows, 1);
       run_stage(frame, level.elements, rows, length_);
       for (const RowFold& fold : level.folds) {
-        const std::byte* from = address(frame, fold.from, rows.begin) + fold.offset;
+        RangeRunner* sums = fold.sums < 0 ? nullptr : &runner(frame, fold.sums, rows);
+        const std::byte* from = sums != nullptr ? nullptr : address(frame, fold.from, rows.begin) + fold.offset;
         std::byte* to = address(frame, fold.to, rows.begin);
         for (std::int64_t row = rows.begin; row < rows.end; ++row) {
           alignas(16) std::byte first[16], second[16];
           fold.rules.start(first, second, 1);
-          fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), length_, 1, first, second, 0);
+          if (sums != nullptr) {
+            sums->sum({row * length_, (row + 1) * length_}, first);
+          } else {
+            fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), length_, 1, first, second, 0);
+          }
           fold.rules.finish(first, second, 1, {length_, 0}, to + row * static_cast<std::int64_t>(fold.to.width), 1);
         }
       }
@@ -290,30 +300,56 @@ class RowKernel final : public core::Kernel {
     return out;
   }
 
+  /// A stage without its program yet: the inputs of a draft, and where they lie.
+  struct Opened {
+    Stage stage;
+    std::vector<core::Operand> inputs;
+    std::vector<DType> types;
+  };
+  Opened open_stage(const Draft& draft, const Shape& shape) const {
+    Opened opened;
+    for (const Value value : draft.inputs) {
+      const bool as_given = value < program_.inputs && !stored_[value];
+      const core::View view =
+          as_given ? step_inputs_[value].view : core::View::dense(whole_[value] ? group_.shape : reduced_);
+      opened.inputs.push_back({types_[value], core::broadcast_to(view, shape)});
+      opened.types.push_back(types_[value]);
+      opened.stage.inputs.push_back(homes_[value]);
+    }
+    return opened;
+  }
+
+  int add(Stage stage, double& nanoseconds) {
+    nanoseconds += stage.program->nanoseconds();
+    stages_.push_back(std::move(stage));
+    return static_cast<int>(stages_.size()) - 1;
+  }
+
   int add_stage(std::span<const Value> wanted, bool whole, bool last, double& nanoseconds) {
     if (wanted.empty()) return -1;
     const Draft made = draft(wanted);
     const Shape& shape = whole ? group_.shape : reduced_;
-    Stage stage;
-    std::vector<core::Operand> inputs, outputs;
-    std::vector<DType> types;
-    for (const Value value : made.inputs) {
-      const bool as_given = value < program_.inputs && !stored_[value];
-      const core::View view =
-          as_given ? step_inputs_[value].view : core::View::dense(whole_[value] ? group_.shape : reduced_);
-      inputs.push_back({types_[value], core::broadcast_to(view, shape)});
-      types.push_back(types_[value]);
-      stage.inputs.push_back(homes_[value]);
-    }
+    Opened opened = open_stage(made, shape);
+    std::vector<core::Operand> outputs;
     for (const Value value : wanted) {
       store(value, whole, last);
       outputs.push_back({types_[value], core::View::dense(shape)});
-      stage.outputs.push_back(homes_[value]);
+      opened.stage.outputs.push_back(homes_[value]);
     }
-    stage.program = prepare_ranges(Translation(made.program, types).tiles(), inputs, outputs);
-    nanoseconds += stage.program->nanoseconds();
-    stages_.push_back(std::move(stage));
-    return static_cast<int>(stages_.size()) - 1;
+    opened.stage.program = prepare_ranges(Translation(made.program, opened.types).tiles(), opened.inputs, outputs);
+    return add(std::move(opened.stage), nanoseconds);
+  }
+
+  /// A program that sums the value of each row without writing it, or -1: where it is to be kept, or dear, or no loop
+  /// sums it.
+  int add_sums(Value value, double& nanoseconds) {
+    constexpr std::size_t dear = 4;
+    if (available(value) || types_[value] != DType::f32 || steps_again(value, dear) >= dear) return -1;
+    const Draft made = draft({&value, 1});
+    Opened opened = open_stage(made, group_.shape);
+    opened.stage.program = prepare_sums(Translation(made.program, opened.types).tiles(), opened.inputs,
+                                        {DType::f32, core::View::dense(group_.shape)}, length_);
+    return opened.stage.program == nullptr ? -1 : add(std::move(opened.stage), nanoseconds);
   }
 
   void add_level(std::size_t depth, double& nanoseconds) {
@@ -332,14 +368,18 @@ class RowKernel final : public core::Kernel {
     const auto want = [&](Value value) {
       if (!stored_[value] && std::ranges::find(elements, value) == elements.end()) elements.push_back(value);
     };
-    for (const Value fold : folds) {
-      const Value operand = step_of(fold)->operands[0];
-      if (operand >= program_.inputs || !reads_dense(operand)) want(operand);
-    }
     for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
       if (!whole_[v] || depth_[v] != depth || last_reader_[v] <= depth || last) continue;
       if (steps_again(value, 3) > 2) want(value);
+    }
+    std::vector<int> sums;
+    for (const Value fold : folds) {
+      const Value operand = step_of(fold)->operands[0];
+      const bool kept = std::ranges::find(elements, operand) != elements.end();
+      const bool summed = !kept && reduction_of(step_of(fold)->op).fold == Fold::sum;
+      sums.push_back(summed ? add_sums(operand, nanoseconds) : -1);
+      if (sums.back() < 0 && (operand >= program_.inputs || !reads_dense(operand))) want(operand);
     }
     if (last) {
       // Results that an earlier stage kept are copied.
@@ -348,11 +388,13 @@ class RowKernel final : public core::Kernel {
       }
     }
     level.elements = add_stage(elements, true, last, nanoseconds);
-    for (const Value fold : folds) {
+    for (std::size_t i = 0; i < folds.size(); ++i) {
+      const Value fold = folds[i];
       const FusedStep& step = *step_of(fold);
       const Value operand = step.operands[0];
       const Reduction reduction = reduction_of(step.op);
       RowFold made;
+      made.sums = sums[i];
       made.loops = fold_loops(reduction.fold, types_[operand]);
       made.rules = fold_rules(reduction.fold, reduction.finish, types_[operand], types_[fold]);
       store(fold, false, last);

@@ -57,28 +57,34 @@ struct Maximum {
   }
 };
 
-/// Op over start and the array, in an order that the length alone decides. `start` enters many times: it must be Op's
-/// identity, or Op idempotent.
-template <class Op, class C>
-C fold_array(const C* x, std::int64_t count, C start) {
+/// Floats lose little, and integers of up to 16 bits in 32 cannot overflow, in 32 additions a lane: so many elements
+/// are added before they join a wider sum.
+template <class C>
+inline constexpr std::int64_t summed_at_once = 32 * 8 * Lanes<C>::count;
+
+/// Op over start and source's elements, in an order that their number alone decides. `start` enters many times: it must
+/// be Op's identity, or Op idempotent. source.vector(i) holds the elements from i on, source.element(i) is one.
+template <class Op, class C, class Source>
+[[gnu::always_inline]] inline C fold_elements(const Source& source, std::int64_t count, C start) {
   using L = Lanes<C>;
   constexpr int accumulators = 8;
   C result = start;
+  std::int64_t i = 0;
   if (count >= L::count) {
     auto sum = L::all(start);
     if (count >= accumulators * L::count) {
       typename L::Vector sums[accumulators];
       for (int k = 0; k < accumulators; ++k) sums[k] = sum;
-      for (; count >= accumulators * L::count; count -= accumulators * L::count, x += accumulators * L::count) {
+      for (; i + accumulators * L::count <= count; i += accumulators * L::count) {
 #pragma GCC unroll 8
-        for (int k = 0; k < accumulators; ++k) sums[k] = Op::apply(sums[k], L::load(x + k * L::count));
+        for (int k = 0; k < accumulators; ++k) sums[k] = Op::apply(sums[k], source.vector(i + k * L::count));
       }
       for (int half = accumulators / 2; half > 0; half /= 2) {
         for (int k = 0; k < half; ++k) sums[k] = Op::apply(sums[k], sums[k + half]);
       }
       sum = sums[0];
     }
-    for (; count >= L::count; count -= L::count, x += L::count) sum = Op::apply(sum, L::load(x));
+    for (; i + L::count <= count; i += L::count) sum = Op::apply(sum, source.vector(i));
     C lanes[L::count];
     L::store(lanes, sum);
     for (int half = L::count / 2; half > 0; half /= 2) {
@@ -86,8 +92,20 @@ C fold_array(const C* x, std::int64_t count, C start) {
     }
     result = Op::apply(result, lanes[0]);
   }
-  for (std::int64_t i = 0; i < count; ++i) result = static_cast<C>(Op::apply(result, x[i]));
+  for (; i < count; ++i) result = static_cast<C>(Op::apply(result, source.element(i)));
   return result;
+}
+
+template <class C>
+struct ArrayElements {
+  const C* x;
+  [[gnu::always_inline]] inline typename Lanes<C>::Vector vector(std::int64_t i) const { return Lanes<C>::load(x + i); }
+  [[gnu::always_inline]] inline C element(std::int64_t i) const { return x[i]; }
+};
+
+template <class Op, class C>
+C fold_array(const C* x, std::int64_t count, C start) {
+  return fold_elements<Op, C>(ArrayElements<C>{x}, count, start);
 }
 
 /// Elements of C that a line is converted to at a time; what follows reads them from L1.

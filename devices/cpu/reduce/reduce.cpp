@@ -255,6 +255,10 @@ class ReduceKernel final : public core::Kernel {
     const auto produce = [&](std::int64_t begin, std::int64_t count, std::int64_t at) {
       source_->produce(in.inputs, {begin, begin + count}, in.buffer + at * in_size_);
     };
+    if (!in_columns_ && source_->sums()) {
+      source_->sum(in.inputs, {origin + elements.begin, origin + elements.end}, first);
+      return;
+    }
     if (!in_columns_) {
       for (std::int64_t at = elements.begin; at < elements.end; at += source_part) {
         const std::int64_t count = std::min(source_part, elements.end - at);

@@ -78,6 +78,38 @@ TEST_CASE("a result laid over an operand is written after the operand's last use
   }
 }
 
+TEST_CASE("two results may lie over two operands, each read by both") {
+  // sum = s + g g and w - sum / g: over s and w as an optimiser has them, over w and s, and apart.
+  TileProgram program;
+  const auto f32 = DType::f32;
+  const auto w = program.input(0, f32), s = program.input(1, f32), g = program.input(2, f32);
+  const auto sum = program.apply(OpId::add, f32, {s, program.apply(OpId::square, f32, {g})});
+  program.output(sum, 0);
+  program.output(program.apply(OpId::subtract, f32, {w, program.apply(OpId::divide, f32, {sum, g})}), 1);
+  const Shape shape{1003};
+  for (const int first : {1, 0, 2, 3}) {
+    for (const int threads : {1, 2}) {
+      std::vector<Tensor> operands;
+      for (const int modulus : {9, 5, 4}) {
+        operands.push_back(Tensor::dense(f32, shape));
+        for (std::int64_t i = 0; i < 1003; ++i) operands.back().put(i, static_cast<float>(1 << i % modulus));
+      }
+      const std::vector<Tensor> before = operands;
+      Tensor apart = Tensor::dense(f32, shape), other = apart;
+      Tensor& squares = first == 3 ? apart : operands[static_cast<std::size_t>(first)];
+      Tensor& weights = first == 3 ? other : operands[first == 0 ? 1 : 0];
+      run(program, {&operands[0], &operands[1], &operands[2]}, {&squares, &weights},
+          {.instructions = {}, .threads = threads});
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < 1003; ++i) {
+        const auto x = before[0].get(i), y = before[1].get(i), z = before[2].get(i);
+        wrong += squares.get(i) != y + z * z || weights.get(i) != x - (y + z * z) / z;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("a register may be written to several outputs and read on") {
   TileProgram program;
   const auto i32 = DType::i32;

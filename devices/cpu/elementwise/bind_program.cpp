@@ -1,0 +1,303 @@
+// Settles, when a kernel is made, where each register of a tile program lives and which loops are called.
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "devices/cpu/elementwise/bound_program.hpp"
+#include "engine/core/text.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+constexpr std::size_t most_registers = TileProgram::most_registers, most_operands = TileProgram::most_operands;
+
+constexpr std::size_t tile_memory_wanted = 24 * 1024;
+constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16;
+
+std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
+std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
+
+/// Settles where each register lives. Tiles are handed out while the program is followed and returned after the last
+/// use, so that a long program needs few of them.
+class Binding {
+ public:
+  Binding(const TileProgram& program, std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
+          const TileLoops& loops, std::int64_t tile, bool row_major, bool summed)
+      : program_(program), inputs_(inputs), outputs_(outputs), loops_(loops) {
+    result_.geometry = cut_into_tiles(inputs, outputs, tile, row_major);
+    calls_ = summed ? summing_calls(program, numbers(), loops) : loop_calls(program, numbers(), loops);
+    if (summed && calls_.empty()) return;
+    result_.output_width = size_of(outputs[0].dtype);
+    result_.inputs = inputs.size();
+    result_.tiles.assign(program.registers.size(), BoundProgram::elsewhere);
+    direct_.assign(program.registers.size(), false);
+    recycled_.assign(program.registers.size(), false);
+    tile_elements_ = static_cast<std::size_t>(result_.geometry.tile_columns * result_.geometry.tile_rows);
+    find_last_uses();
+    choose_direct_inputs();
+    choose_direct_outputs();
+    place_constants();
+    place_loads();
+    place_instructions();
+    if (!summed) place_stores();
+    estimate();
+  }
+
+  BoundProgram& result() { return result_; }
+
+ private:
+  static constexpr std::size_t never = ~std::size_t{0};
+
+  /// Registers that hold one element, the same all over a tile.
+  std::vector<bool> numbers() const {
+    std::vector<bool> numbers(program_.registers.size(), false);
+    for (const TileProgram::Constant& constant : program_.constants) numbers[constant.result] = true;
+    for (const TileProgram::Input& input : program_.inputs) {
+      const Place& place = input_place(input.operand);
+      numbers[input.result] = place.column == 0 && (result_.geometry.tile_rows == 1 || place.row == 0);
+    }
+    return numbers;
+  }
+
+  void find_last_uses() {
+    wide_.assign(program_.registers.size(), false);
+    for (const TileProgram::Output& output : program_.outputs) wide_[output.source] = true;
+    for (const LoopCall& call : calls_) {
+      for (std::size_t k = 0; k < call.operands.size(); ++k) {
+        if (!call.numbers[k]) wide_[call.operands[k]] = true;
+      }
+    }
+    last_use_.assign(program_.registers.size(), 0);
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      for (const TileProgram::Register operand : calls_[i].operands) last_use_[operand] = i;
+    }
+    for (const TileProgram::Output& output : program_.outputs) last_use_[output.source] = never;
+  }
+
+  const Place& input_place(int operand) const { return result_.geometry.places[static_cast<std::size_t>(operand)]; }
+  const Place& output_place(int operand) const {
+    return result_.geometry.places[inputs_.size() + static_cast<std::size_t>(operand)];
+  }
+  static std::ptrdiff_t width_of(DType type) { return static_cast<std::ptrdiff_t>(size_of(type)); }
+
+  void choose_direct_inputs() {
+    for (const TileProgram::Input& input : program_.inputs) {
+      const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
+      direct_[input.result] = stored == program_.registers[input.result] &&
+                              result_.geometry.contiguous(input_place(input.operand), width_of(stored));
+    }
+  }
+
+  /// The inputs that are read in memory by calls after that which makes the value; none where no call makes it.
+  std::optional<std::uint64_t> read_after(TileProgram::Register made) const {
+    std::optional<std::uint64_t> read;
+    for (const LoopCall& call : calls_) {
+      for (const TileProgram::Input& input : program_.inputs) {
+        const bool reads = std::ranges::find(call.operands, input.result) != call.operands.end();
+        if (read && reads && direct_[input.result]) *read |= std::uint64_t{1} << input.operand;
+      }
+      if (call.result == made) read = 0;
+    }
+    return read;
+  }
+
+  /// An instruction writes straight to the output, unless later ones read operands in memory over which it turns out to
+  /// lie.
+  void choose_direct_outputs() {
+    for (const TileProgram::Output& output : program_.outputs) {
+      const DType stored = outputs_[static_cast<std::size_t>(output.operand)].dtype;
+      const bool fits = stored == program_.registers[output.source] && !direct_[output.source] &&
+                        result_.geometry.contiguous(output_place(output.operand), width_of(stored));
+      std::optional<std::uint64_t> read = read_after(output.source);
+      // A plain copy gathers into the output.
+      if (program_.instructions.empty() && program_.inputs.size() == 1 && program_.outputs.size() == 1) {
+        if (!repeats(input_place(program_.inputs[0].operand))) read = 0;
+      }
+      for (std::size_t i = 0; i < direct_output_.size(); ++i) {
+        if (program_.outputs[i].source == output.source && direct_output_[i]) read.reset();  // it has its place
+      }
+      if (!fits) read.reset();
+      if (read == 0) direct_[output.source] = true;
+      direct_output_.push_back(read);
+    }
+  }
+
+  bool repeats(const Place& place) const {
+    const TileGeometry& geometry = result_.geometry;
+    return geometry.same_in_all_tiles(place) || (geometry.same_along_row(place) && geometry.column_tiles > 1);
+  }
+
+  std::uint32_t reserve(std::size_t bytes) {
+    const std::size_t offset = result_.memory;
+    result_.memory += (bytes + 63) / 64 * 64;
+    return static_cast<std::uint32_t>(offset);
+  }
+
+  /// One area serves all conversions: it is in use only within one load or one store.
+  std::uint32_t staging() {
+    if (staging_ == BoundProgram::elsewhere) staging_ = reserve(tile_elements_ * sizeof(double));
+    return staging_;
+  }
+
+  void give_tile(TileProgram::Register value) {
+    const std::size_t width = size_of(program_.registers[value]);
+    auto& spare = spare_[static_cast<std::size_t>(std::countr_zero(width))];
+    if (spare.empty()) {
+      result_.tiles[value] = reserve(tile_elements_ * width);
+    } else {
+      result_.tiles[value] = spare.back();
+      spare.pop_back();
+    }
+  }
+
+  void place_constants() {
+    for (const TileProgram::Constant& constant : program_.constants) {
+      const DType type = program_.registers[constant.result];
+      Constant placed{constant.result, 0, loops_.gather[width_index(type)]};
+      if (constant.value.is_floating()) {
+        const double value = constant.value.as_double();
+        loops_.convert[index_of(DType::f64)][index_of(type)](&placed.bits, &value, nullptr, nullptr, 1);
+      } else {
+        const std::int64_t value = constant.value.as_int();
+        loops_.convert[index_of(DType::i64)][index_of(type)](&placed.bits, &value, nullptr, nullptr, 1);
+      }
+      give_tile(constant.result);
+      result_.constants.push_back(placed);
+    }
+  }
+
+  void place_loads() {
+    for (const TileProgram::Input& input : program_.inputs) {
+      const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
+      const DType type = program_.registers[input.result];
+      const Place& place = input_place(input.operand);
+      Load load;
+      load.value = input.result;
+      load.operand = static_cast<std::uint16_t>(input.operand);
+      load.width = static_cast<std::uint32_t>(size_of(stored));
+      load.gather = loops_.gather[width_index(stored)];
+      load.transpose = loops_.transpose[width_index(stored)];
+      if (stored != type) load.convert = loops_.convert[index_of(stored)][index_of(type)];
+      if (!result_.geometry.contiguous(place, width_of(stored))) {
+        const bool turned = result_.geometry.transposed(place, width_of(stored));
+        load.form = turned ? Load::Form::turn : Load::Form::gather;
+        if (load.convert != nullptr) load.staging = staging();
+      } else {
+        load.form = load.convert != nullptr ? Load::Form::convert : Load::Form::direct;
+      }
+      load.once = load.form != Load::Form::direct && result_.geometry.same_in_all_tiles(place);
+      load.number = load.once && place.row == 0 && place.column == 0;
+      load.single = load.form != Load::Form::direct && !wide_[input.result];
+      load.per_row = load.form == Load::Form::gather && !load.once && repeats(place);
+      if (!direct_[input.result]) give_tile(input.result);
+      recycled_[input.result] = !direct_[input.result] && !load.once && !load.per_row;
+      result_.loads.push_back(load);
+    }
+  }
+
+  void place_instructions() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const LoopCall& call = calls_[i];
+      for (const TileProgram::Register operand : call.operands) {
+        if (last_use_[operand] != i || !recycled_[operand]) continue;
+        recycled_[operand] = false;
+        spare_[width_index(program_.registers[operand])].push_back(result_.tiles[operand]);
+      }
+      if (!direct_[call.result] && call.sum == nullptr) {
+        give_tile(call.result);
+        recycled_[call.result] = true;
+      }
+      result_.nanoseconds += call.nanoseconds;
+      if (call.sum != nullptr) result_.sum = {call.sum, call.operands};
+      else result_.instructions.push_back({call.loop, call.chain, call.result, call.operands});
+    }
+  }
+
+  void place_stores() {
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+      const TileProgram::Output& output = program_.outputs[i];
+      const DType stored = outputs_[static_cast<std::size_t>(output.operand)].dtype;
+      const DType type = program_.registers[output.source];
+      Store store;
+      store.value = output.source;
+      store.operand = static_cast<std::uint16_t>(output.operand);
+      store.width = static_cast<std::uint32_t>(size_of(stored));
+      store.scatter = loops_.scatter[width_index(stored)];
+      store.convert = loops_.convert[index_of(type)][index_of(stored)];
+      if (direct_output_[i]) {
+        store.form = Store::Form::direct;
+        store.read_later = *direct_output_[i];
+      } else if (!result_.geometry.contiguous(output_place(output.operand), width_of(stored))) {
+        store.form = Store::Form::scatter;
+        if (type == stored) store.convert = nullptr;
+        else store.staging = staging();
+      }
+      result_.stores.push_back(store);
+    }
+  }
+
+  void estimate() {
+    constexpr double nanoseconds_a_byte = 0.04;  // from the L3 cache
+    const TileGeometry& geometry = result_.geometry;
+    const auto moved = [&](const core::Operand& operand, const Place& place) {
+      if (!geometry.same_in_all_tiles(place)) {
+        result_.nanoseconds += nanoseconds_a_byte * static_cast<double>(size_of(operand.dtype));
+      }
+      if (!geometry.contiguous(place, width_of(operand.dtype))) result_.nanoseconds += 0.3;
+    };
+    for (std::size_t i = 0; i < inputs_.size(); ++i) moved(inputs_[i], geometry.places[i]);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) moved(outputs_[i], geometry.places[inputs_.size() + i]);
+    result_.nanoseconds *= static_cast<double>(geometry.elements);
+  }
+
+  const TileProgram& program_;
+  std::vector<LoopCall> calls_;
+  std::span<const core::Operand> inputs_, outputs_;
+  const TileLoops& loops_;
+  BoundProgram result_;
+  std::size_t tile_elements_ = 0;
+  std::uint32_t staging_ = BoundProgram::elsewhere;
+  std::vector<std::size_t> last_use_;
+  std::vector<bool> direct_;    // registers whose tile is an operand's memory
+  std::vector<bool> recycled_;  // registers whose tile is free after their last use
+  std::vector<bool> wide_;      // registers of which some call reads more than one element
+  /// By output: whether an instruction may write there itself, and what of inputs is read after that.
+  std::vector<std::optional<std::uint64_t>> direct_output_;
+  std::array<std::vector<std::uint32_t>, element_widths> spare_;
+};
+
+}  // namespace
+
+BoundProgram bind_program(const TileProgram& program, std::span<const core::Operand> inputs,
+                          std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major) {
+  if (program.registers.size() > most_registers || inputs.size() + outputs.size() > most_operands) {
+    throw DeviceError(core::text("cpu: an element-wise program may have ", most_registers, " registers and ",
+                                 most_operands, " operands, this one has ", program.registers.size(), " and ",
+                                 inputs.size() + outputs.size()));
+  }
+  // One loop passes nothing on to another, so that its tiles may be longer.
+  bool one_loop = program.instructions.size() <= 1;
+  for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
+    Binding binding(program, inputs, outputs, loops, tile, row_major, false);
+    if (!one_loop && binding.result().instructions.size() <= 1) {
+      one_loop = true;
+      tile = 2 * longest_tile;
+      continue;
+    }
+    if (binding.result().memory <= tile_memory_wanted || tile <= shortest_tile) return binding.result();
+  }
+}
+
+BoundProgram bind_sum(const TileProgram& program, std::span<const core::Operand> inputs, const core::Operand& output,
+                      const TileLoops& loops, std::int64_t length) {
+  // Tiles end where a line ends or where sums of its parts are joined, whatever the instruction set.
+  constexpr std::int64_t part = 4096;
+  Binding binding(program, inputs, {&output, 1}, loops, std::clamp(length, shortest_tile, part), true, true);
+  BoundProgram& result = binding.result();
+  if (length < shortest_tile || result.geometry.columns % length != 0 || result.memory > tile_memory_wanted)
+    result.sum = {};
+  return result;
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,50 @@
+// Chains: several operators as one compiled loop, whose values on the way stay in registers.
+//
+// Nothing but headers of types is included, as in tile_loops.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tyto::cpu {
+
+/// What a chain computes, as a tree, and its loop over f32. A chain gives the bits of its operators one by one.
+struct ChainLoop {
+  static constexpr int most_steps = 6;
+  /// Leaves 0 to 4 are runs of elements; those from here on are one number each.
+  static constexpr int first_number = 5;
+  static constexpr int most_leaves = 8;
+
+  /// An operator on earlier steps (their numbers) and leaves (~ their numbers).
+  struct Step {
+    std::uint16_t op = 0;
+    std::int8_t operands[3] = {};
+  };
+  Step steps[most_steps];  ///< the last is the result
+  int count = 0;
+
+  /// out[i] = the result on the leaves' elements i. `out` may be one of the runs; otherwise it overlaps none.
+  void (*run)(void* out, const void* const* leaves, std::size_t n) = nullptr;
+  /// Adds the sum of the results, in the order in which Fold::sum adds a line, to a double.
+  void (*sum)(const void* const* leaves, std::size_t n, void* sum) = nullptr;
+};
+
+/// The chains that an instruction set has loops for, and those of which it sums the results.
+struct ChainLoops {
+  const ChainLoop* chains;
+  std::size_t chain_count;
+  const ChainLoop* sums;
+  std::size_t sum_count;
+};
+
+namespace baseline {
+extern const ChainLoops chain_loops;
+}
+namespace avx2 {
+extern const ChainLoops chain_loops;
+}
+namespace avx512 {
+extern const ChainLoops chain_loops;
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,60 @@
+// Runs a bound tile program on one thread. Whatever it writes besides the outputs lies in its own frame.
+#pragma once
+
+#include "devices/cpu/elementwise/bound_program.hpp"
+#include "devices/cpu/threads.hpp"
+
+namespace tyto::cpu {
+
+class TileRunner {
+ public:
+  TileRunner(const BoundProgram& program, std::span<const core::Address> inputs,
+             std::span<const core::Address> outputs);
+  /// The operands' addresses are still to come.
+  explicit TileRunner(const BoundProgram& program);
+
+  void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs);
+
+  /// A share of the tiles as the geometry numbers them.
+  void run_tiles(Range tiles);
+  /// Any elements by their numbers in row-major order.
+  void run_elements(Range elements);
+  /// Adds their sum to a double, where the program has a loop for that.
+  void sum_elements(Range elements, void* sum);
+
+ private:
+  /// The part of a tile that one walk step covers.
+  struct Extent {
+    std::int64_t columns, rows;
+    std::size_t count() const { return static_cast<std::size_t>(columns * rows); }
+  };
+
+  /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
+  /// a row, as long as tiles start where the geometry says; in tiles that start anywhere, numbers, and what stays the
+  /// same along the row when that is the last tile's and this one no longer.
+  enum class Kept : std::uint8_t { nothing, numbers, numbers_and_rows, all_but_rows, all };
+
+  static void fetch(const Load& load, const Place& place, const std::byte* from, void* tile, std::byte* memory,
+                    Extent extent);
+  static void put(const Store& store, const Place& place, std::byte* to, const void* value, std::byte* memory,
+                  Extent extent);
+
+  void enter(std::int64_t index);
+  void choose_places();
+  void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
+
+  std::size_t operands() const { return program_.sum.add != nullptr ? program_.inputs : geometry_.places.size(); }
+  Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
+
+  const BoundProgram& program_;
+  const TileGeometry& geometry_;
+  bool kept_whole_ = true;
+  void* sum_ = nullptr;
+  std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
+  alignas(64) std::byte memory_[tile_memory];
+  void* values_[TileProgram::most_registers];
+  std::byte* starts_[TileProgram::most_operands];  // of the operands
+  std::byte* places_[TileProgram::most_operands];  // within the present outer index
+};
+
+}  // namespace tyto::cpu

@@ -1,0 +1,322 @@
+// Chains of operators in one loop against the operators one by one, bit by bit.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "devices/cpu/elementwise/loop_calls.hpp"
+#include "devices/cpu/reduce/fold.hpp"
+#include "tests/devices/cpu/elementwise_rig.hpp"
+
+namespace {
+
+using namespace tyto;
+using namespace tyto::cpu::testing;
+using core::OpId;
+using core::View;
+using cpu::ChainLoop;
+using cpu::InstructionSet;
+using cpu::TileProgram;
+
+constexpr auto f32 = DType::f32;
+
+std::string name_of(const ChainLoop& chain) {
+  const std::function<std::string(int)> text = [&](int part) -> std::string {
+    if (part < 0) return std::string(1, "abcdepqr"[~part]);
+    const ChainLoop::Step& step = chain.steps[part];
+    const core::OpDef& definition = core::definition(static_cast<OpId>(step.op));
+    std::string out = std::string(definition.name) + "(" + text(step.operands[0]);
+    return definition.max_inputs == 2 ? out + ", " + text(step.operands[1]) + ")" : out + ")";
+  };
+  return text(chain.count - 1);
+}
+
+std::span<const ChainLoop> chains(InstructionSet set) {
+  const cpu::ChainLoops& loops = *cpu::tile_loops(set).chains;
+  return {loops.chains, loops.chain_count};
+}
+std::span<const ChainLoop> sums(InstructionSet set) {
+  const cpu::ChainLoops& loops = *cpu::tile_loops(set).chains;
+  return {loops.sums, loops.sum_count};
+}
+
+std::vector<int> leaves_of(const ChainLoop& chain) {
+  std::vector<int> leaves;
+  for (int step = 0; step < chain.count; ++step) {
+    const auto inputs = core::definition(static_cast<OpId>(chain.steps[step].op)).max_inputs;
+    for (int k = 0; k < inputs; ++k) {
+      const int part = chain.steps[step].operands[k];
+      if (part < 0 && std::ranges::find(leaves, ~part) == leaves.end()) leaves.push_back(~part);
+    }
+  }
+  return leaves;
+}
+
+bool is_number(int leaf) { return leaf >= ChainLoop::first_number; }
+
+/// The chain as a program whose inputs are its leaves in the order of leaves_of.
+TileProgram program_of(const ChainLoop& chain) {
+  TileProgram program;
+  std::map<int, TileProgram::Register> parts;
+  int operand = 0;
+  for (const int leaf : leaves_of(chain)) parts[~leaf] = program.input(operand++, f32);
+  for (int step = 0; step < chain.count; ++step) {
+    const auto op = static_cast<OpId>(chain.steps[step].op);
+    const auto& of = chain.steps[step].operands;
+    parts[step] = core::definition(op).max_inputs == 2 ? program.apply(op, f32, {parts.at(of[0]), parts.at(of[1])})
+                                                       : program.apply(op, f32, {parts.at(of[0])});
+  }
+  program.output(parts.at(chain.count - 1), 0);
+  return program;
+}
+
+/// Numbers of all sizes and signs, zeros, infinities and what is no number.
+Tensor drawn(View view, std::uint64_t seed) {
+  Tensor tensor(f32, std::move(view));
+  Draw draw(seed);
+  const core::ElementRange range = core::touched(tensor.view);
+  for (std::int64_t at = range.first; at < range.past; ++at) {
+    const float value = draw.value<float>();
+    const std::int64_t kind = draw.below(60);
+    float kept = 3 * value;
+    if (kind == 0) kept = std::ldexp(value, static_cast<int>(draw.below(250)) - 125);
+    if (kind == 1) kept = draw.coin() ? 0.0f : -0.0f;
+    if (kind == 2) kept = draw.coin() ? INFINITY : draw.coin() ? -INFINITY : NAN;
+    tensor.put_at(at, kept);
+  }
+  return tensor;
+}
+
+bool same(float a, float b) { return (a != a && b != b) || std::memcmp(&a, &b, sizeof a) == 0; }
+
+std::vector<float> elements_of(const Tensor& tensor) {
+  std::vector<float> elements;
+  for (std::int64_t i = 0; i < tensor.view.count(); ++i) elements.push_back(static_cast<float>(tensor.get(i)));
+  return elements;
+}
+
+void launch(const TileProgram& program, const std::vector<const Tensor*>& inputs, Tensor& output, InstructionSet set,
+            int threads) {
+  std::vector<core::Operand> operands;
+  std::vector<core::Address> from;
+  for (const Tensor* input : inputs) {
+    operands.push_back(input->operand());
+    from.push_back({const_cast<std::byte*>(input->memory.data()), 0});
+  }
+  const core::Operand result = output.operand();
+  const core::Address to{output.memory.data(), 0};
+  cpu::prepare_tile_program(program, operands, {&result, 1}, {.instructions = set, .threads = threads})
+      ->launch(from, {&to, 1}, {});
+}
+
+/// The elements of the chain's result, each step computed as a program of its own.
+std::vector<float> one_by_one(const ChainLoop& chain, const std::vector<Tensor>& leaves, const Shape& shape,
+                              InstructionSet set) {
+  std::map<int, Tensor> parts;
+  std::size_t next = 0;
+  for (const int leaf : leaves_of(chain)) {
+    // A number is spread out, so that no loop may take it for one.
+    Tensor spread = Tensor::dense(f32, shape);
+    for (std::int64_t i = 0; i < spread.view.count(); ++i) spread.put(i, leaves[next].get(i));
+    parts[~leaf] = std::move(spread);
+    ++next;
+  }
+  for (int step = 0; step < chain.count; ++step) {
+    const auto op = static_cast<OpId>(chain.steps[step].op);
+    Tensor result = Tensor::dense(f32, shape);
+    std::vector<const Tensor*> inputs{&parts.at(chain.steps[step].operands[0])};
+    TileProgram single;
+    const auto first = single.input(0, f32);
+    if (core::definition(op).max_inputs == 2) {
+      inputs.push_back(&parts.at(chain.steps[step].operands[1]));
+      single.output(single.apply(op, f32, {first, single.input(1, f32)}), 0);
+    } else {
+      single.output(single.apply(op, f32, {first}), 0);
+    }
+    launch(single, inputs, result, set, 1);
+    parts[step] = std::move(result);
+  }
+  return elements_of(parts.at(chain.count - 1));
+}
+
+/// Leaves for a chain: runs are dense, numbers one element for all or, `by_row`, for each row.
+std::vector<Tensor> draw_leaves(const ChainLoop& chain, const Shape& shape, bool by_row) {
+  std::vector<Tensor> leaves;
+  for (const int leaf : leaves_of(chain)) {
+    const View number = View::dense(by_row ? Shape{shape[0], 1} : Shape{});
+    leaves.push_back(drawn(is_number(leaf) ? core::broadcast_to(number, shape) : View::dense(shape),
+                           10 + static_cast<unsigned>(leaf)));
+  }
+  return leaves;
+}
+
+std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
+  std::vector<const Tensor*> list;
+  for (const Tensor& tensor : tensors) list.push_back(&tensor);
+  return list;
+}
+
+TEST_CASE("every chain gives the bits of its operators one by one, for numbers of a row or of all, on two threads") {
+  for (const InstructionSet set : all_sets()) {
+    CAPTURE(cpu::name_of(set));
+    REQUIRE(chains(set).size() > 50);
+    for (const ChainLoop& chain : chains(set)) {
+      CAPTURE(name_of(chain));
+      for (const Shape& shape : {Shape{3, 700}, Shape{37, 30}, Shape{1, 1003}, Shape{5, 1}}) {
+        for (const bool by_row : {false, true}) {
+          const std::vector<Tensor> leaves = draw_leaves(chain, shape, by_row);
+          const std::vector<float> expected = one_by_one(chain, leaves, shape, set);
+          Tensor result = Tensor::dense(f32, shape);
+          launch(program_of(chain), pointers(leaves), result, set, shape[0] > 30 ? 2 : 1);
+          const std::vector<float> found = elements_of(result);
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < found.size(); ++i) wrong += !same(found[i], expected[i]);
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a chain may write over any run that it reads") {
+  const Shape shape{9, 119};
+  for (const InstructionSet set : all_sets()) {
+    for (const ChainLoop& chain : chains(set)) {
+      CAPTURE(name_of(chain));
+      const std::vector<Tensor> leaves = draw_leaves(chain, shape, true);
+      const std::vector<float> expected = one_by_one(chain, leaves, shape, set);
+      for (std::size_t over = 0; over < leaves.size(); ++over) {
+        if (is_number(leaves_of(chain)[over])) continue;
+        std::vector<Tensor> own = leaves;
+        launch(program_of(chain), pointers(own), own[over], set, 1);
+        const std::vector<float> found = elements_of(own[over]);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < found.size(); ++i) wrong += !same(found[i], expected[i]);
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("every chain is found in the program that it stands for, whichever way round products and sums are written") {
+  for (const InstructionSet set : all_sets()) {
+    for (const ChainLoop& chain : chains(set)) {
+      CAPTURE(name_of(chain));
+      TileProgram program = program_of(chain);
+      std::vector<bool> numbers(program.registers.size(), false);
+      for (std::size_t i = 0; i < leaves_of(chain).size(); ++i) numbers[i] = is_number(leaves_of(chain)[i]);
+      for (int round = 0; round < 2; ++round) {
+        const std::vector<cpu::LoopCall> calls = cpu::loop_calls(program, numbers, cpu::tile_loops(set));
+        CHECK(calls.size() == 1);
+        CHECK((calls[0].chain == chain.run));
+        for (TileProgram::Instruction& each : program.instructions) {
+          const core::OpDef& definition = core::definition(each.op);
+          if (definition.max_inputs == 2 && definition.is(core::Traits::is_commutative)) {
+            std::swap(each.operands[0], each.operands[1]);
+            each.operands[2] = each.operands[1];
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a result that others read, or that is an output, ends a chain") {
+  // (a + b) * c, and a + b once more
+  const cpu::TileLoops& loops = cpu::tile_loops(InstructionSet::baseline);
+  for (const bool as_output : {false, true}) {
+    TileProgram program;
+    const auto a = program.input(0, f32), b = program.input(1, f32), c = program.input(2, f32);
+    const auto sum = program.apply(OpId::add, f32, {a, b});
+    const auto product = program.apply(OpId::multiply, f32, {sum, c});
+    program.output(product, 0);
+    program.output(as_output ? sum : program.apply(OpId::divide, f32, {sum, a}), 1);
+    const std::vector<cpu::LoopCall> calls =
+        cpu::loop_calls(program, std::vector<bool>(program.registers.size(), false), loops);
+    CHECK(calls.size() == (as_output ? 2 : 3));
+    CHECK(calls[0].result == sum);
+  }
+}
+
+TEST_CASE("the quotient by a number is rounded as a division is, whatever the sizes") {
+  Draw draw(7);
+  const auto any = [&] { return std::bit_cast<float>(static_cast<std::uint32_t>(draw.bits() >> 20)); };
+  for (const InstructionSet set : all_sets()) {
+    CAPTURE(cpu::name_of(set));
+    std::int64_t wrong = 0;
+    for (int round = 0; round < 1500; ++round) {
+      constexpr std::int64_t count = 1003;
+      const bool moderate = round % 3 != 0;
+      Tensor a = Tensor::dense(f32, {count}), result = a, divisor(f32, core::broadcast_to(View::dense({}), {count}));
+      const float by =
+          moderate ? std::ldexp(1.0f + std::abs(draw.value<float>()), static_cast<int>(draw.below(60)) - 30) : any();
+      divisor.put_at(0, by);
+      for (std::int64_t i = 0; i < count; ++i) {
+        a.put(i, moderate && draw.below(200) != 0
+                     ? std::ldexp(draw.value<float>(), static_cast<int>(draw.below(60)) - 30)
+                     : any());
+      }
+      TileProgram program;
+      program.output(program.apply(OpId::divide, f32, {program.input(0, f32), program.input(1, f32)}), 0);
+      launch(program, {&a, &divisor}, result, set, 1);
+      for (std::int64_t i = 0; i < count; ++i) {
+        wrong += !same(static_cast<float>(result.get(i)), static_cast<float>(a.get(i)) / by);
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+cpu::FoldLoops sum_loops(InstructionSet set) {
+#if defined(TYTO_HAVE_X86_ISA)
+  if (set == InstructionSet::avx512) return cpu::avx512::sum_loops(cpu::Fold::sum, f32);
+  if (set == InstructionSet::avx2) return cpu::avx2::sum_loops(cpu::Fold::sum, f32);
+#endif
+  static_cast<void>(set);
+  return cpu::baseline::sum_loops(cpu::Fold::sum, f32);
+}
+
+TEST_CASE("a chain summed as it is computed gives the bits of its elements summed in memory") {
+  for (const InstructionSet set : all_sets()) {
+    CAPTURE(cpu::name_of(set));
+    REQUIRE(sums(set).size() > 5);
+    for (const ChainLoop& chain : sums(set)) {
+      CAPTURE(name_of(chain));
+      for (const Shape& shape : {Shape{3, 700}, Shape{4, 16}, Shape{2, 5003}, Shape{1, 9000}}) {
+        const std::vector<Tensor> leaves = draw_leaves(chain, shape, true);
+        const std::vector<float> elements = one_by_one(chain, leaves, shape, set);
+        const core::Operand whole{f32, View::dense(shape)};
+        std::vector<core::Operand> operands;
+        std::vector<std::byte*> memory;
+        for (const Tensor& leaf : leaves) {
+          operands.push_back(leaf.operand());
+          memory.push_back(const_cast<std::byte*>(leaf.memory.data()));
+        }
+        const auto program = cpu::prepare_sums(program_of(chain), operands, whole, shape[1], {.instructions = set});
+        REQUIRE(program != nullptr);
+        std::vector<double> found(static_cast<std::size_t>(shape[0]), 0.5);
+        auto fold = [&](cpu::RangeRunner& runner) {
+          runner.move(memory, {});
+          for (std::int64_t row = 0; row < shape[0]; ++row) {
+            runner.sum({row * shape[1], (row + 1) * shape[1]}, &found[static_cast<std::size_t>(row)]);
+          }
+        };
+        using Call = decltype(fold);
+        program->with_runner([](void* context, cpu::RangeRunner& runner) { (*static_cast<Call*>(context))(runner); },
+                             &fold);
+        for (std::int64_t row = 0; row < shape[0]; ++row) {
+          double expected = 0.5;
+          sum_loops(set).line(elements.data() + row * shape[1], shape[1], 1, &expected, nullptr, 0);
+          const double sum = found[static_cast<std::size_t>(row)];
+          CHECK((sum == expected || (sum != sum && expected != expected)));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
