@@ -12,6 +12,7 @@ std::span<const Rule> stability_rules();
 std::span<const Rule> view_rules();
 std::span<const Rule> reduction_rules();
 std::span<const Rule> transpose_rules();
+std::span<const Rule> reshape_rules();
 std::span<const Rule> scaling_rules();
 std::span<const Rule> contraction_rules();
 std::span<const Rule> epilogue_rules();

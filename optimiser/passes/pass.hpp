@@ -60,6 +60,7 @@ void simplify_algebra(PassContext& context);
 void collapse_views(PassContext& context);
 void simplify_reductions(PassContext& context);
 void cancel_transposes(PassContext& context);
+void sink_reshapes(PassContext& context);
 void fold_scaling(PassContext& context);
 void stabilise(PassContext& context);
 void contract_products(PassContext& context);

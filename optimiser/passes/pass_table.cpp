@@ -8,7 +8,11 @@ std::span<const Pass> pass_table() {
   static constexpr Pass passes[] = {
       {"dead_code", "Removes what no output, update or effect needs.", remove_dead_code},
       {"views", "Collapses chains of views and stretches numbers instead of storing them.", collapse_views},
-      {"transposes", "Cancels transposes that element-wise operators part.", cancel_transposes},
+      {"transposes",
+       "Cancels transposes that element-wise operators part, and has products compute transposed results.",
+       cancel_transposes},
+      {"reshapes", "Lets reshapes sink through element-wise operators, where they join or part operators.",
+       sink_reshapes},
       {"constants", "Computes what depends on constants only.", fold_constants},
       {"stability", "Replaces compositions that lose digits or overflow.", stabilise},
       {"algebra", "Applies identities that hold to the bit, and others under fast_math.", simplify_algebra},
@@ -26,10 +30,10 @@ std::span<const Pass> pass_table() {
 }
 
 std::span<const RuleFamily> rule_families() {
-  static const RuleFamily families[] = {{"views", view_rules()},           {"stability", stability_rules()},
-                                        {"algebra", algebra_rules()},      {"reductions", reduction_rules()},
-                                        {"transposes", transpose_rules()}, {"scaling", scaling_rules()},
-                                        {"fma", contraction_rules()},      {"epilogues", epilogue_rules()}};
+  static const RuleFamily families[] = {
+      {"views", view_rules()},           {"stability", stability_rules()},  {"algebra", algebra_rules()},
+      {"reductions", reduction_rules()}, {"transposes", transpose_rules()}, {"reshapes", reshape_rules()},
+      {"scaling", scaling_rules()},      {"fma", contraction_rules()},      {"epilogues", epilogue_rules()}};
   return families;
 }
 

@@ -1,8 +1,8 @@
 // Transposes: two that undo each other meet through the element-wise operators between them and go. What else is read
 // of those operators is a view of what they give now, so that nothing is computed twice.
 //
-// Products need no help: they read transposed operands by their strides, so a transpose before one is a view and costs
-// nothing.
+// Products need no help with their operands: they read them by their strides, so a transpose before one is a view and
+// costs nothing. A transposed result is not stored as its readers want it; so products compute it transposed.
 #include <algorithm>
 
 #include "optimiser/passes/families.hpp"
@@ -100,9 +100,41 @@ const Condition undone_above{"every full-size operand above is transposed the ot
                              }};
 Port moved(Match& m) { return Mover(m).permuted(m.tensor('x')); }
 
+/// The order of a transpose of matrices or stacks of them, when the matrices' own two axes stay last.
+enum class Matrices { kept, turned };
+template <Matrices matrices>
+bool moves(const Match& m) {
+  const IntList& order = m.draft.attributes_as<ListAttributes>(m.root).list;
+  const std::size_t last = order.size() - 1;
+  const auto row = static_cast<std::int64_t>(last - 1), column = static_cast<std::int64_t>(last);
+  return matrices == Matrices::turned ? order[last] == row && order[last - 1] == column
+                                      : order[last] == column && order[last - 1] == row;
+}
+const Condition matrices_turned{"rows and columns change places, stacks as may be", moves<Matrices::turned>};
+const Condition only_stacks{"rows and columns stay", moves<Matrices::kept>};
+// Weights are packed, and get a bias a column, where they stand on the right.
+const Condition no_weights{
+    "y is no input or constant, nor a view of one", [](const Match& m) {
+      Index producer = m.draft.producer(m.tensor('y'));
+      while (m.draft.definition(producer).is(Traits::view) && m.draft.node(producer).input_count != 0) {
+        producer = m.draft.producer(m.draft.input(producer, 0));
+      }
+      return m.draft.node(producer).input_count != 0;
+    }};
+template <Matrices matrices>
+Port product_of_transposed(Match& m) {
+  const ListAttributes order = m.draft.attributes_as<ListAttributes>(m.root);
+  const Port x = m.draft.add(m.root, OpId::transpose, order, {m.tensor('x')});
+  const Port y = m.draft.add(m.root, OpId::transpose, order, {m.tensor('y')});
+  if (matrices == Matrices::turned) return m.draft.add(m.root, OpId::matmul, {}, {y, x});
+  return m.draft.add(m.root, OpId::matmul, {}, {x, y});
+}
+
 // clang-format off
 const Rule rules[] = {
     {"transposes_meet", "transpose(x)", "x computed from what was transposed", {&undone_above}, moved},
+    {"transposed_product", "transpose(matmul(x, y)!)", "matmul(transpose(y), transpose(x))", {&matrices_turned, &no_weights}, product_of_transposed<Matrices::turned>},
+    {"permuted_products", "transpose(matmul(x, y)!)", "matmul(transpose(x), transpose(y))", {&only_stacks}, product_of_transposed<Matrices::kept>},
 };
 // clang-format on
 
