@@ -53,7 +53,7 @@ TEST_CASE("networks get orders that are valid, no worse than depth first, and pl
 TEST_CASE("an optimised network is left as it is by another optimisation") {
   for (Case& each : small_networks()) {
     CAPTURE(each.name);
-    const optimiser::PassOptions options{.folds = true};
+    const optimiser::PassOptions options;
     PassReport first, second;
     core::Graph once = optimiser::optimise(std::move(each.graph), options, &first);
     CHECK(first.fired() != 0);
