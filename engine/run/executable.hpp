@@ -73,6 +73,9 @@ class Executable {
   /// Of each operand the bytes from its storage's start to the address that its kernel is given.
   std::span<const std::size_t> shifts() const { return shifts_; }
   std::span<const core::Array> constants() const { return constants_; }
+  /// Most bytes alive at once, as they were counted when the order was chosen. What kernels work in is counted where
+  /// that led to another order.
+  std::size_t counted_bytes() const { return counted_bytes_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t host_bytes() const { return host_bytes_; }
   /// Bytes that each session keeps between runs beside its arena.
@@ -110,6 +113,7 @@ class Executable {
   std::vector<std::size_t> shifts_;
   std::vector<core::Array> constants_;
   std::vector<bool> written_;
+  std::size_t counted_bytes_ = 0;
   std::size_t arena_bytes_ = 0;
   std::size_t host_bytes_ = 0;
   std::size_t kept_bytes_ = 0;

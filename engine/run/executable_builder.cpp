@@ -76,33 +76,8 @@ ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& o
       host_(cpu_device()),
       split_(&device_ != &host_),
       options_(options),
-      kin_(kin) {}
-
-void ExecutableBuilder::build() {
-  const std::size_t ports = graph_.port_count();
-  readers_.assign(ports, 0);
-  device_place_.resize(ports);
-  host_place_.resize(ports);
-  // A device's outputs are copied at the end.
-  optimiser::Targets targets = optimiser::choose_targets(graph_, !split_);
-  output_of_ = std::move(targets.output_of);
-  update_of_ = std::move(targets.update_of);
-  updated_in_place_.assign(graph_.updates().size(), false);
-  target_.poisoned_ = options_.poison || is_set("TYTO_POISON");
-  target_.written_.assign(graph_.inputs().size(), false);
-  for (const core::GraphUpdate& update : graph_.updates()) target_.written_[update.input] = true;
-  count_readers();
-  place_inputs();
-  const optimiser::Storages storages(graph_, !split_);
-  const schedule::ScheduleOptions ordering{.strategy = options_.schedule};
-  target_.order_ = kin_ != nullptr ? schedule::order_like(graph_, storages, kin_->order(), ordering)
-                                   : schedule::order_of(graph_, storages, ordering);
-  choose_destinations(target_.order_);
-  for (const std::uint32_t node : target_.order_) add_node(node);
-  finish_outputs();
-  finish_updates();
-  prepare_kernels();
-  plan_memory();
+      kin_(kin) {
+  target_.poisoned_ = options.poison || is_set("TYTO_POISON");
 }
 
 std::size_t ExecutableBuilder::bytes_of(Port port) const { return optimiser::bytes_of(graph_, port); }
@@ -323,6 +298,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if ((wanted >> std::min<std::size_t>(i, 63) & 1) != 0 && !core::is_dense(inputs[i].view)) {
       inputs[i] = dense(ports[i], inputs[i], on_host, index);
+      if (!on_host || !split_) besides_[index] += in_arena(bytes_of(ports[i]));
     }
   }
   std::vector<Place> outputs;
@@ -394,30 +370,54 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
   }
   add_raw_step(nullptr, from_storage, to_storage, node, core::definition(op).name.data());
   std::copy(shifts.begin(), shifts.end(), target_.shifts_.end() - static_cast<std::ptrdiff_t>(shifts.size()));
-  unprepared_[on_host && split_].push_back(
-      {static_cast<std::uint32_t>(target_.steps_.size() - 1), op, &attributes, std::move(from), std::move(to)});
+  const bool there = on_host && split_;
+  unprepared_[there].push_back(
+      {static_cast<std::uint32_t>(target_.steps_.size() - 1), there, op, &attributes, std::move(from), std::move(to)});
 }
 
 // All at once, so that a device that compiles can make one program of them. What a kernel needs to work in lives for
 // its step.
 void ExecutableBuilder::prepare_kernels() {
+  std::vector<std::int64_t> most(graph_.nodes().size(), 0);
   for (const bool on_host : {false, true}) {
     const std::vector<UnpreparedStep>& list = unprepared_[on_host];
     std::vector<core::Step> steps;
-    steps.reserve(list.size());
-    for (const UnpreparedStep& one : list) steps.push_back({one.op, one.attributes, one.inputs, one.outputs});
+    std::vector<std::uint32_t> fresh;
+    for (std::uint32_t i = 0; i < list.size(); ++i) {
+      const UnpreparedStep& one = list[i];
+      if ((target_.steps_[one.step].kernel = known_kernel(one)) != nullptr) continue;
+      steps.push_back({one.op, one.attributes, one.inputs, one.outputs});
+      fresh.push_back(one.step);
+    }
     std::vector<std::shared_ptr<const core::Kernel>> kernels = (on_host ? host_ : device_).prepare_all(steps);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      ExecutableStep& step = target_.steps_[list[i].step];
-      step.kernel = std::move(kernels[i]);
+    for (std::size_t i = 0; i < fresh.size(); ++i) target_.steps_[fresh[i]].kernel = std::move(kernels[i]);
+    for (const UnpreparedStep& one : list) {
+      ExecutableStep& step = target_.steps_[one.step];
       const std::size_t bytes = step.kernel->workspace();
       if (bytes == 0) continue;
       step.workspace = new_storage(on_host ? Source::host : Source::arena, 0, bytes, none);
       Storage& workspace = target_.storages_[step.workspace];
-      workspace.first_step = workspace.last_step = list[i].step;
+      workspace.first_step = workspace.last_step = one.step;
       workspace.label = std::string(step.name) + " workspace";
+      if (!on_host) most[step.node] = std::max(most[step.node], in_arena(bytes));
     }
   }
+  for (std::size_t node = 0; node < most.size(); ++node) besides_[node] += most[node];
+}
+
+std::shared_ptr<const core::Kernel> ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {
+  if (known_kernels_.empty()) return nullptr;
+  const auto same = [](const core::Operand& a, const core::Operand& b) {
+    return a.dtype == b.dtype && a.view == b.view;
+  };
+  for (const KnownKernel& known : known_kernels_[target_.steps_[step.step].node]) {
+    const UnpreparedStep& other = known.step;
+    if (other.on_host == step.on_host && other.op == step.op && other.attributes == step.attributes &&
+        std::ranges::equal(other.inputs, step.inputs, same) && std::ranges::equal(other.outputs, step.outputs, same)) {
+      return known.kernel;
+    }
+  }
+  return nullptr;
 }
 
 void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,

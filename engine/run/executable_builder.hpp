@@ -4,8 +4,10 @@
 
 #include <array>
 #include <deque>
+#include <optional>
 
 #include "engine/run/executable.hpp"
+#include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/destinations.hpp"
 
 namespace tyto::run {
@@ -28,14 +30,27 @@ class ExecutableBuilder {
   /// A step whose kernel is still to be prepared.
   struct UnpreparedStep {
     std::uint32_t step;
+    bool on_host;
     core::OpId op;
     const core::Attributes* attributes;
     std::vector<core::Operand> inputs;
     std::vector<core::Operand> outputs;
   };
+  /// A kernel of the order before.
+  struct KnownKernel {
+    UnpreparedStep step;
+    std::shared_ptr<const core::Kernel> kernel;
+  };
   /// Of steps that the graph has no node for; a step keeps the address.
   static inline const core::Attributes no_attributes;
 
+  schedule::NodeOrder find_order(const optimiser::Storages& storages) const;
+  /// An order that needs less when what kernels work in is counted; nothing when there is none worth the change.
+  std::optional<schedule::NodeOrder> better_order(const optimiser::Storages& storages) const;
+  void make_steps(schedule::NodeOrder order);
+  void forget_steps();
+  std::int64_t in_arena(std::size_t bytes) const;
+  std::int64_t load() const;
   void count_readers();
   void place_inputs();
   void add_node(std::uint32_t index);
@@ -44,6 +59,7 @@ class ExecutableBuilder {
   void finish_outputs();
   void finish_updates();
   void prepare_kernels();
+  std::shared_ptr<const core::Kernel> known_kernel(const UnpreparedStep& step) const;
   void plan_memory();
 
   /// The port's place on the device (or the host), copied there first when it is only on the other side.
@@ -64,7 +80,8 @@ class ExecutableBuilder {
   void note_packing(core::Port weights, std::size_t first_step);
 
   // Joints: nodes that put parts together (executable_joints.cpp).
-  void choose_destinations(std::span<const std::uint32_t> order);
+  bool has_joints() const;
+  std::vector<optimiser::Destination> choose_destinations(std::span<const std::uint32_t> order) const;
   bool runs_on_host(const core::GraphNode& node) const;
   bool is_assembled(const core::GraphNode& node) const;
   bool can_write(std::uint32_t index, std::uint32_t result, const core::View& view) const;
@@ -93,6 +110,8 @@ class ExecutableBuilder {
   std::vector<bool> updated_in_place_;
   std::array<std::vector<UnpreparedStep>, 2> unprepared_;  // for the device, and for the host where that is another
   std::deque<core::Attributes> made_attributes_;
+  std::vector<std::vector<KnownKernel>> known_kernels_;  // by node
+  std::vector<std::int64_t> besides_;  // by node: bytes of copies and workspace that are there while it runs
   std::vector<optimiser::Destination> destination_;  // of each port
   std::vector<std::uint32_t> whole_storage_;         // of each port that others are computed into, once one was
 };

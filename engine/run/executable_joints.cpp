@@ -105,8 +105,11 @@ bool ExecutableBuilder::can_read(std::uint32_t index, std::size_t input, const V
   return (device_.wants_dense(step.step()) >> std::min<std::size_t>(input, 63) & 1) == 0;
 }
 
-void ExecutableBuilder::choose_destinations(std::span<const std::uint32_t> order) {
-  whole_storage_.assign(graph_.port_count(), none);
+bool ExecutableBuilder::has_joints() const {
+  return std::ranges::any_of(graph_.nodes(), [&](const GraphNode& node) { return is_joint(graph_, node); });
+}
+
+std::vector<optimiser::Destination> ExecutableBuilder::choose_destinations(std::span<const std::uint32_t> order) const {
   const optimiser::DestinationQuestions questions{
       [&](std::uint32_t node, std::uint32_t result, const View& view) { return can_write(node, result, view); },
       [&](std::uint32_t node, std::size_t input, const View& view) { return can_read(node, input, view); },
@@ -114,7 +117,7 @@ void ExecutableBuilder::choose_destinations(std::span<const std::uint32_t> order
         const GraphNode& node = graph_.nodes()[index];
         return is_joint(graph_, node) && !runs_on_host(node) && !(node.op == OpId::pad && is_assembled(node));
       }};
-  destination_ = optimiser::choose_destinations(graph_, order, questions);
+  return optimiser::choose_destinations(graph_, order, questions);
 }
 
 // True when nothing is left to do but what was added here.

@@ -2,6 +2,7 @@
 #include "optimiser/schedule/problem.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tyto::schedule {
 
@@ -32,9 +33,14 @@ bool goes_along(const core::Graph& graph, const Storages& storages, std::uint32_
 
 class Maker {
  public:
-  Maker(const core::Graph& graph, const Storages& storages, std::int64_t alignment)
-      : graph_(graph), storages_(storages) {
+  Maker(const core::Graph& graph, const Storages& storages, std::int64_t alignment,
+        std::span<const optimiser::Destination> destinations)
+      : graph_(graph), storages_(storages), destinations_(destinations) {
     const std::size_t count = storages.count();
+    problem_.shared.assign(count, false);
+    for (Port port = 0; port < destinations.size(); ++port) {
+      if (destinations[port]) move_into_whole(port, destinations[port].whole);
+    }
     problem_.bytes.assign(count, 0);
     problem_.readers.assign(count, 0);
     problem_.maker.assign(count, nothing);
@@ -42,13 +48,18 @@ class Maker {
     counted_.assign(count, false);
     listed_.assign(count, nothing);
     for (std::uint32_t s = 0; s < count; ++s) {
-      if (storages.home(s) != Home::planned) continue;
+      if (storages.home(s) != Home::planned || is_part(s)) continue;
       const auto bytes = static_cast<std::int64_t>(storages.bytes(s));
       problem_.bytes[s] = (bytes + alignment - 1) / alignment * alignment;
       counted_[s] = true;
     }
     // The memory of a state that is updated matters too: when its last reader is done it may be written over.
     for (const core::GraphUpdate& update : graph.updates()) counted_[state_of(update)] = true;
+    for (const optimiser::Destination& destination : destinations) {
+      if (!destination) continue;
+      const std::uint32_t update = storages.targets().update_of[destination.whole];
+      if (update != nothing) problem_.into[storages.of(destination.whole)] = state_of(graph.updates()[update]);
+    }
   }
 
   Problem make() {
@@ -63,10 +74,11 @@ class Maker {
     }
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
       const Port port = graph_.outputs()[i];
-      if (storages_.targets().output_of[port] != i) ++problem_.readers[storages_.of(port)];
+      if (storages_.targets().output_of[port] != i) ++problem_.readers[storage_of(port)];
     }
-    for (const core::GraphUpdate& update : graph_.updates()) ++problem_.readers[storages_.of(update.port)];
+    for (const core::GraphUpdate& update : graph_.updates()) ++problem_.readers[storage_of(update.port)];
     while (problem_.over.owners() < problem_.storages()) problem_.over.close();
+    if (!over_whole_.empty()) add_places_of_wholes();
     problem_.after = problem_.before.turned(problem_.tasks());
     problem_.readers_of = problem_.reads.turned(problem_.storages());
     problem_.workspace.assign(problem_.tasks(), 0);
@@ -74,6 +86,18 @@ class Maker {
   }
 
  private:
+  // Views of the part go along with it; where they lie in the whole is of no matter here.
+  void move_into_whole(Port part, Port whole) {
+    if (whole_of_.empty()) whole_of_.assign(storages_.count(), nothing);
+    whole_of_[storages_.of(part)] = storages_.of(whole);
+    problem_.shared[storages_.of(whole)] = true;
+  }
+  bool is_part(std::uint32_t storage) const { return !whole_of_.empty() && whole_of_[storage] != nothing; }
+  std::uint32_t storage_of(Port port) const {
+    const std::uint32_t storage = storages_.of(port);
+    return is_part(storage) ? whole_of_[storage] : storage;
+  }
+
   std::uint32_t state_of(const core::GraphUpdate& update) const {
     return storages_.of(graph_.inputs()[update.input].port);
   }
@@ -96,22 +120,31 @@ class Maker {
       last_effect_ = task;
     }
     problem_.before.close();
-    for (const Port input : inputs) {
-      const std::uint32_t storage = storages_.of(input);
-      if (!counted_[storage] || listed_[storage] == task) continue;
+    const auto read = [&](std::uint32_t storage) {
+      if (!counted_[storage] || listed_[storage] == task) return;
       listed_[storage] = task;
       problem_.reads.add(storage);
       ++problem_.readers[storage];
-    }
-    problem_.reads.close();
+    };
+    for (const Port input : inputs) read(storage_of(input));
     for (std::uint32_t i = 0; i < node.result_count; ++i) {
-      const std::uint32_t storage = storages_.of(node.first_result + i);
-      if (storages_.home(storage) != Home::planned || problem_.maker[storage] != nothing) continue;
+      const Port result = node.first_result + i;
+      const std::uint32_t storage = storage_of(result);
+      if (storages_.home(storage) != Home::planned) continue;
+      if (problem_.shared[storage]) {
+        read(storage);
+        problem_.makes.add(storage);
+        if (problem_.maker[storage] == nothing) problem_.maker[storage] = task;
+        if (covers_whole(result)) list_places_of_whole(node, result, inputs, storage);
+        continue;
+      }
+      if (problem_.maker[storage] != nothing) continue;
       problem_.maker[storage] = task;
       problem_.makes.add(storage);
       if (storages_.is_free(index)) continue;
-      list_places(node, node.first_result + i, inputs);
+      list_places(node, result, inputs);
     }
+    problem_.reads.close();
     problem_.makes.close();
   }
 
@@ -125,7 +158,7 @@ class Maker {
     // Storages are numbered in the order in which nodes make them.
     while (problem_.over.owners() < own) problem_.over.close();
     for (const Port input : inputs) {
-      const std::uint32_t storage = storages_.of(input);
+      const std::uint32_t storage = storage_of(input);
       if (storages_.home(storage) == Home::planned && may_take(node, result, inputs, storage)) {
         problem_.over.add(storage);
       }
@@ -133,9 +166,37 @@ class Maker {
     problem_.over.close();
   }
 
+  // The first part takes the place of the whole; when it is as large, in the way that the whole would.
+  bool covers_whole(Port result) const {
+    const optimiser::Destination& destination = destinations_[result];
+    return destination && core::is_dense(destination.view) &&
+           optimiser::bytes_of(graph_, result) == optimiser::bytes_of(graph_, destination.whole);
+  }
+
+  void list_places_of_whole(const GraphNode& node, Port result, std::span<const Port> inputs, std::uint32_t own) {
+    for (const Port input : inputs) {
+      const std::uint32_t storage = storage_of(input);
+      if (storage != own && storages_.home(storage) == Home::planned && may_take(node, result, inputs, storage)) {
+        over_whole_.emplace_back(own, storage);
+      }
+    }
+  }
+
+  void add_places_of_wholes() {
+    std::ranges::stable_sort(over_whole_, std::ranges::less(), &std::pair<std::uint32_t, std::uint32_t>::first);
+    Lists all;
+    auto next = over_whole_.begin();
+    for (std::uint32_t storage = 0; storage < problem_.over.owners(); ++storage) {
+      for (const std::uint32_t under : problem_.over[storage]) all.add(under);
+      for (; next != over_whole_.end() && next->first == storage; ++next) all.add(next->second);
+      all.close();
+    }
+    problem_.over = std::move(all);
+  }
+
   bool may_take(const GraphNode& node, Port result, std::span<const Port> inputs, std::uint32_t storage) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (storages_.of(inputs[i]) != storage) continue;
+      if (storage_of(inputs[i]) != storage) continue;
       if (!optimiser::may_write_over(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage)))
         return false;
     }
@@ -144,8 +205,11 @@ class Maker {
 
   const core::Graph& graph_;
   const Storages& storages_;
+  std::span<const optimiser::Destination> destinations_;
   Problem problem_;
-  std::vector<bool> counted_;                // by storage
+  std::vector<std::uint32_t> whole_of_;                              // by storage of a part; empty: there are none
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> over_whole_;  // a whole, what it may be written over
+  std::vector<bool> counted_;                                        // by storage
   std::vector<std::uint32_t> listed_;        // by storage: last task that lists it among its reads
   std::vector<std::uint32_t> last_listing_;  // by task: last task that lists it as needed
   std::vector<std::uint32_t> made_by_;       // by node: the task behind its result, or nothing
@@ -154,8 +218,9 @@ class Maker {
 
 }  // namespace
 
-Problem make_problem(const core::Graph& graph, const Storages& storages, std::int64_t alignment) {
-  return Maker(graph, storages, alignment).make();
+Problem make_problem(const core::Graph& graph, const Storages& storages, std::int64_t alignment,
+                     std::span<const optimiser::Destination> destinations) {
+  return Maker(graph, storages, alignment, destinations).make();
 }
 
 std::vector<std::uint32_t> nodes_in_order(const core::Graph& graph, const Problem& problem, const Order& order) {

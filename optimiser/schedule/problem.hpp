@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "optimiser/storage/destinations.hpp"
 #include "optimiser/storage/storages.hpp"
 #include "tyto/memory.hpp"
 
@@ -48,14 +49,17 @@ struct Problem {
   std::vector<std::int64_t> bytes;      // by storage; 0 where it takes no room
   std::vector<std::uint32_t> readers;   // by storage: tasks, and one more when it is read at the end of the run
   Lists readers_of;                     // by storage: the tasks
-  std::vector<std::uint32_t> maker;     // by storage: the task, or nothing
+  std::vector<std::uint32_t> maker;     // by storage: the (first recorded) task, or nothing
+  std::vector<bool> shared;             // by storage: several tasks make parts of it, and count as readers, too
 
   std::size_t tasks() const { return node.size(); }
   std::size_t storages() const { return bytes.size(); }
 };
 
-/// Sizes are rounded up to `alignment`, as they will be in the arena.
-Problem make_problem(const core::Graph& graph, const optimiser::Storages& storages, std::int64_t alignment = 64);
+/// Sizes are rounded up to `alignment`, as they will be in the arena. Parts that have a destination lie in the storage
+/// of their whole, which is there from the first of them on (empty span: none has one).
+Problem make_problem(const core::Graph& graph, const optimiser::Storages& storages, std::int64_t alignment = 64,
+                     std::span<const optimiser::Destination> destinations = {});
 
 /// Nodes in an order of tasks: each leaf and view right before the first task that needs it, the others at the end.
 std::vector<std::uint32_t> nodes_in_order(const core::Graph& graph, const Problem& problem, const Order& order);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "engine/core/text.hpp"
 #include "optimiser/schedule/improve.hpp"
@@ -38,15 +39,17 @@ std::span<const Way> ways() {
   return table;
 }
 
-Schedule best(const Problem& problem, const ScheduleOptions& options) {
-  const std::int64_t bound = lower_bound(problem);
+/// Orders are made of `problem`, and told apart by `judge`: the same tasks where storages that parts are computed into
+/// are one.
+Schedule best(const Problem& problem, const Problem& judge, const ScheduleOptions& options) {
+  const std::int64_t bound = lower_bound(judge);
   const auto worth = [&](std::int64_t usual) { return static_cast<double>(usual) * (1 - options.worth_changing); };
   Schedule usual;
   Schedule lowest;
   for (const Way& way : ways()) {
     if (way.make == nullptr) continue;
     Order order = way.make(problem);
-    const std::int64_t peak = footprint(problem, order).peak;
+    const std::int64_t peak = footprint(judge, order).peak;
     const bool plain = way.make == recorded || way.make == depth_first;
     if (plain && (usual.order.empty() || peak < usual.peak)) usual = {order, way.strategy.name, peak};
     if (lowest.order.empty() || peak < lowest.peak) lowest = {std::move(order), way.strategy.name, peak};
@@ -57,11 +60,97 @@ Schedule best(const Problem& problem, const ScheduleOptions& options) {
   const auto tasks = static_cast<std::int64_t>(problem.tasks());
   const bool changing = static_cast<double>(lowest.peak) < worth(usual.peak);
   const std::int64_t work = options.work != 0 ? options.work : (changing ? 100'000 + 40 * tasks : 20'000 + 4 * tasks);
-  Order improved = improve(problem, lowest.order, bound, work);
-  const std::int64_t peak = footprint(problem, improved).peak;
+  Order improved = improve(judge, lowest.order, bound, work);
+  const std::int64_t peak = footprint(judge, improved).peak;
   if (peak < lowest.peak) lowest = {std::move(improved), "best", peak};
   return static_cast<double>(lowest.peak) < worth(usual.peak) ? lowest : usual;
 }
+
+Schedule choose(const Problem& problem, const Problem& judge, const ScheduleOptions& options) {
+  for (const Way& way : ways()) {
+    if (way.strategy.name != options.strategy) continue;
+    if (way.make == nullptr) return best(problem, judge, options);
+    Schedule schedule{way.make(problem), way.strategy.name, 0};
+    schedule.peak = footprint(judge, schedule.order).peak;
+    return schedule;
+  }
+  std::string names;
+  for (const Way& way : ways()) names += (names.empty() ? "" : ", ") + std::string(way.strategy.name);
+  throw ValueError(core::text("there is no schedule '", options.strategy, "'; there are ", names));
+}
+
+/// A graph's tasks as they will be placed in each order.
+class Placer {
+ public:
+  Placer(const core::Graph& graph, const optimiser::Storages& storages, const Placement& placement)
+      : graph_(graph), storages_(storages), placement_(placement), problem_(make_problem(graph, storages)) {
+    add_workspace(problem_);
+  }
+
+  const Problem& problem() const { return problem_; }
+
+  struct Placed {
+    NodeOrder order;
+    std::optional<Problem> joined;  // none: the plain problem says it all
+  };
+  Placed place(std::vector<std::uint32_t> nodes, const Order& order) const {
+    Placed out;
+    out.order.nodes = std::move(nodes);
+    if (placement_.destinations) out.order.destinations = placement_.destinations(out.order.nodes);
+    const auto& chosen = out.order.destinations;
+    if (std::ranges::any_of(chosen, [](const optimiser::Destination& each) { return bool(each); })) {
+      out.joined = make_problem(graph_, storages_, alignment, chosen);
+      add_workspace(*out.joined);
+    }
+    out.order.peak = footprint(out.joined ? *out.joined : problem_, order).peak;
+    return out;
+  }
+  Placed place(const Order& order) const { return place(nodes_in_order(graph_, problem_, order), order); }
+
+  /// Tasks among the nodes, in their order.
+  Order tasks_of(std::span<const std::uint32_t> nodes) const {
+    std::vector<Task> task_of(graph_.nodes().size(), nothing);
+    for (Task task = 0; task < problem_.tasks(); ++task) task_of[problem_.node[task]] = task;
+    Order order;
+    for (const std::uint32_t node : nodes) {
+      if (node < task_of.size() && task_of[node] != nothing) order.push_back(task_of[node]);
+    }
+    return order;
+  }
+
+  /// Which parts lie in their whole depends on the order, and which order is best on that: what is chosen for the order
+  /// as written decides first, then what is chosen for the best order that this led to, as long as that helps.
+  NodeOrder choose_order(const ScheduleOptions& options) const {
+    constexpr int most_rounds = 3;
+    Placed best;
+    if (placement_.destinations) best = place(recorded(problem_));
+    std::optional<Problem> judge = best.joined;
+    for (int round = 0; round < most_rounds; ++round) {
+      const Schedule schedule = choose(problem_, judge ? *judge : problem_, options);
+      Placed placed = place(schedule.order);
+      const bool better = round == 0 || placed.order.peak < best.order.peak;
+      if (better) best = std::move(placed);
+      if (!better || !best.joined || options.strategy != "best") break;
+      judge = best.joined;
+    }
+    return std::move(best.order);
+  }
+
+ private:
+  static constexpr std::int64_t alignment = 64;
+
+  void add_workspace(Problem& problem) const {
+    if (placement_.workspace.empty()) return;
+    for (Task task = 0; task < problem.tasks(); ++task) {
+      problem.workspace[task] = placement_.workspace[problem.node[task]];
+    }
+  }
+
+  const core::Graph& graph_;
+  const optimiser::Storages& storages_;
+  const Placement& placement_;
+  Problem problem_;
+};
 
 }  // namespace
 
@@ -75,40 +164,25 @@ std::span<const ScheduleStrategy> schedule_strategies() {
 }
 
 Schedule choose_order(const Problem& problem, const ScheduleOptions& options) {
-  for (const Way& way : ways()) {
-    if (way.strategy.name != options.strategy) continue;
-    if (way.make == nullptr) return best(problem, options);
-    Schedule schedule{way.make(problem), way.strategy.name, 0};
-    schedule.peak = footprint(problem, schedule.order).peak;
-    return schedule;
-  }
-  std::string names;
-  for (const Way& way : ways()) names += (names.empty() ? "" : ", ") + std::string(way.strategy.name);
-  throw ValueError(core::text("there is no schedule '", options.strategy, "'; there are ", names));
+  return choose(problem, problem, options);
 }
 
-std::vector<std::uint32_t> order_of(const core::Graph& graph, const optimiser::Storages& storages,
-                                    const ScheduleOptions& options) {
-  const Problem problem = make_problem(graph, storages);
-  return nodes_in_order(graph, problem, choose_order(problem, options).order);
+NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const Placement& placement,
+                   const ScheduleOptions& options) {
+  return Placer(graph, storages, placement).choose_order(options);
 }
 
-std::vector<std::uint32_t> order_like(const core::Graph& graph, const optimiser::Storages& storages,
-                                      std::span<const std::uint32_t> known, const ScheduleOptions& options) {
-  const Problem problem = make_problem(graph, storages);
-  std::vector<Task> task_of(graph.nodes().size(), nothing);
-  for (Task task = 0; task < problem.tasks(); ++task) task_of[problem.node[task]] = task;
-  Order order;
-  for (const std::uint32_t node : known) {
-    if (node < task_of.size() && task_of[node] != nothing) order.push_back(task_of[node]);
+NodeOrder order_like(const core::Graph& graph, const optimiser::Storages& storages,
+                     std::span<const std::uint32_t> known, const Placement& placement, const ScheduleOptions& options) {
+  const Placer placer(graph, storages, placement);
+  const Order order = placer.tasks_of(known);
+  if (is_order(placer.problem(), order)) {
+    const Placer::Placed placed = placer.place(order);
+    const Problem& judge = placed.joined ? *placed.joined : placer.problem();
+    const auto needs_more = [&](const Order& plain) { return footprint(judge, plain).peak < placed.order.peak; };
+    if (!needs_more(recorded(placer.problem())) && !needs_more(depth_first(placer.problem()))) return placed.order;
   }
-  if (is_order(problem, order)) {
-    const std::int64_t peak = footprint(problem, order).peak;
-    const auto needs_more = [&](const Order& plain) { return footprint(problem, plain).peak < peak; };
-    if (!needs_more(recorded(problem)) && !needs_more(depth_first(problem)))
-      return nodes_in_order(graph, problem, order);
-  }
-  return nodes_in_order(graph, problem, choose_order(problem, options).order);
+  return placer.choose_order(options);
 }
 
 }  // namespace tyto::schedule

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,13 +36,28 @@ std::span<const ScheduleStrategy> schedule_strategies();
 /// Throws ValueError for an unknown strategy.
 Schedule choose_order(const Problem& problem, const ScheduleOptions& options = {});
 
-/// The same for a graph: its nodes in order. Inputs precede their consumers; ports and numbers stay as they are.
-std::vector<std::uint32_t> order_of(const core::Graph& graph, const optimiser::Storages& storages,
-                                    const ScheduleOptions& options = {});
+/// What takes memory besides storages, as far as it is known before the steps are made.
+struct Placement {
+  /// Where each port is computed when nodes run in this order; null where nothing is joined.
+  std::function<std::vector<optimiser::Destination>(std::span<const std::uint32_t> order)> destinations;
+  std::vector<std::int64_t> workspace;  // by node: bytes that it needs while it runs; empty: none
+};
+
+/// An order of nodes: inputs precede their consumers; ports and numbers stay as they are.
+struct NodeOrder {
+  std::vector<std::uint32_t> nodes;
+  std::vector<optimiser::Destination> destinations;  // as chosen for it; empty where nothing is joined
+  std::int64_t peak = 0;                             // most bytes alive at once
+};
+
+/// The same for a graph.
+NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const Placement& placement = {},
+                   const ScheduleOptions& options = {});
 
 /// The same where an order of the same program at other sizes is known: that order, unless the recorded or the plain
 /// depth-first one would need less at these sizes.
-std::vector<std::uint32_t> order_like(const core::Graph& graph, const optimiser::Storages& storages,
-                                      std::span<const std::uint32_t> known, const ScheduleOptions& options = {});
+NodeOrder order_like(const core::Graph& graph, const optimiser::Storages& storages,
+                     std::span<const std::uint32_t> known, const Placement& placement = {},
+                     const ScheduleOptions& options = {});
 
 }  // namespace tyto::schedule

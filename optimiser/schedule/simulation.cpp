@@ -14,15 +14,20 @@ Simulation::Simulation(const Problem& problem)
 
 std::int64_t Simulation::run(Task task) {
   const std::span<const std::uint32_t> reads = problem_.reads[task];
+  const auto reads_it = [&](std::uint32_t storage) {
+    return std::find(reads.begin(), reads.end(), storage) != reads.end();
+  };
   for (const std::uint32_t made : problem_.makes[task]) {
+    const bool shared = problem_.shared[made];
+    if (shared && (room_[made] != 0 || into_state_[made])) continue;  // there since its first part
     if (const std::uint32_t state = problem_.into[made]; state != nothing) {
-      const bool own = std::find(reads.begin(), reads.end(), state) != reads.end();
+      const bool own = !shared && reads_it(state);
       into_state_[made] = remaining_[state] == (own ? 1U : 0U);
       if (into_state_[made]) continue;
     }
     // What another result of the task was written over has no room left.
     for (const std::uint32_t storage : problem_.over[made]) {
-      if (remaining_[storage] != 1 || room_[storage] == 0) continue;
+      if (remaining_[storage] != 1 || room_[storage] == 0 || (shared && !reads_it(storage))) continue;
       taken_over_[made] = storage;
       room_[made] = room_[storage];
       room_[storage] = 0;
@@ -65,7 +70,8 @@ std::int64_t lower_bound(const Problem& problem) {
       if (problem.into[storage] == nothing) needed += problem.bytes[storage];
     }
     for (const std::uint32_t storage : problem.makes[task]) {
-      if (problem.into[storage] == nothing && problem.over[storage].empty()) needed += problem.bytes[storage];
+      const bool read = problem.shared[storage];  // and so counted above
+      if (!read && problem.into[storage] == nothing && problem.over[storage].empty()) needed += problem.bytes[storage];
     }
     bound = std::max(bound, needed);
   }
@@ -82,7 +88,7 @@ std::vector<Block> blocks_of(const Problem& problem, const Order& order, std::in
     const auto now = static_cast<std::int64_t>(i);
     simulation.run(task);
     for (const std::uint32_t storage : problem.makes[task]) {
-      if (simulation.into_state(storage)) continue;
+      if (simulation.into_state(storage) || block_of[storage] != no_block) continue;
       if (const std::uint32_t under = simulation.taken_over(storage); under != nothing) {
         block_of[storage] = block_of[under];
         continue;

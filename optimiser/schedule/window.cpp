@@ -14,6 +14,8 @@ using Mask = std::uint64_t;
 /// A storage as the window sees it.
 struct Life {
   Mask readers = 0;        // tasks of the window
+  Mask makers = 0;         // where several make parts of it; the first makes room for all
+  bool begun = false;      // before the window
   bool ends_here = false;  // nobody reads it after the window
   std::int64_t room = 0;   // once made
 };
@@ -22,6 +24,7 @@ struct Life {
 struct Made {
   std::int64_t bytes = 0;
   bool unread = false;
+  std::uint32_t shared = nothing;  // its number, where several make parts of it
   std::vector<std::uint32_t> over;
   std::uint32_t into = nothing;
 };
@@ -62,7 +65,14 @@ class Search {
         made.unread = problem.readers[storage] == 0;
         for (const std::uint32_t under : problem.over[storage]) made.over.push_back(life_of(under));
         if (problem.into[storage] != nothing) made.into = life_of(problem.into[storage]);
-        lives_[life_of(storage)].room = problem.bytes[storage];
+        const std::uint32_t own = life_of(storage);
+        if (problem.shared[storage]) {
+          made.shared = own;
+          lives_[own].makers |= Mask{1} << i;
+          lives_[own].begun = start.room(storage) != 0 || start.into_state(storage);
+          if (lives_[own].begun) continue;
+        }
+        lives_[own].room = problem.bytes[storage];
       }
       for (const std::uint32_t storage : problem.reads[task]) {
         member.reads.push_back(life_of(storage));
@@ -110,7 +120,7 @@ class Search {
  private:
   std::uint32_t life_of(std::uint32_t storage) {
     const auto [found, fresh] = number_of_.emplace(storage, static_cast<std::uint32_t>(lives_.size()));
-    if (fresh) lives_.push_back({0, false, start_.room(storage)});
+    if (fresh) lives_.push_back({.room = start_.room(storage)});
     return found->second;
   }
 
@@ -122,8 +132,9 @@ class Search {
       if ((way.done >> i & 1) != 0 || (members_[i].needs & ~way.done) != 0) continue;
       ++effort.visited;
       const Way next = step(way, i);
-      const bool settled = std::ranges::all_of(
-          members_[i].makes, [&](const Made& made) { return made.into == nothing || goes_into_state(way, i, made); });
+      const bool settled = std::ranges::all_of(members_[i].makes, [&](const Made& made) {
+        return made.into == nothing || begun(way, made) || goes_into_state(way, i, made);
+      });
       if (next.live <= way.live && next.peak <= way.peak && settled) {
         ways_.assign(1, next);
         return;
@@ -153,7 +164,15 @@ class Search {
   bool goes_into_state(const Way& way, std::uint32_t i, const Made& made) const {
     if (made.into == nothing) return false;
     const Life& state = lives_[made.into];
-    return read_only_by(state.readers & (Mask{1} << i), state, way.done);
+    const Mask own = made.shared == nothing ? state.readers & (Mask{1} << i) : 0;
+    return read_only_by(own, state, way.done);
+  }
+
+  /// True when an earlier part has made room already.
+  bool begun(const Way& way, const Made& made) const {
+    if (made.shared == nothing) return false;
+    const Life& life = lives_[made.shared];
+    return life.begun || (life.makers & way.done) != 0;
   }
 
   Way step(const Way& way, std::uint32_t i) const {
@@ -163,10 +182,11 @@ class Search {
     std::int64_t during = way.live + member.workspace;
     std::vector<std::uint32_t> taken;
     for (const Made& made : member.makes) {
-      if (goes_into_state(way, i, made)) continue;
+      if (begun(way, made) || goes_into_state(way, i, made)) continue;
       during += made.bytes;
       for (const std::uint32_t number : made.over) {
-        if (!read_only_by(bit, lives_[number], way.done) || lives_[number].room == 0) continue;
+        const Life& life = lives_[number];
+        if (!read_only_by(bit, life, way.done) || life.room == 0 || (life.readers & bit) == 0) continue;
         if (std::ranges::find(taken, number) != taken.end()) continue;
         taken.push_back(number);
         during -= lives_[number].room;

@@ -85,10 +85,12 @@ core::Graph u_network(bool training, const UNetworkSize& size) {
   x = twice(x, channels);
   for (int level = size.levels - 1; level >= 0; --level) {
     channels /= 2;
-    const T up = upsample(x, 2);
-    const T narrower = conv2d(up, recording.weight({2, 2, 2 * channels, channels}), {.padding = same});
-    x = twice(concat<Lazy>({skips[static_cast<std::size_t>(level)], narrower + recording.weight({channels})}, 3),
-              channels);
+    T up = upsample(x, 2);
+    if (size.narrows) {
+      up = conv2d(up, recording.weight({2, 2, 2 * channels, channels}), {.padding = same}) +
+           recording.weight({channels});
+    }
+    x = twice(concat<Lazy>({skips[static_cast<std::size_t>(level)], up}, 3), channels);
   }
   const T scores = conv2d(x, recording.weight({1, 1, channels, 2}));
   if (!training) return recording.inference(softmax(scores));

@@ -24,12 +24,14 @@ struct DenseSize {
 };
 core::Graph dense_network(bool training, const DenseSize& size);
 
-/// U-Net: two convolutions a level, channels doubled downwards, skips joined on the way up.
+/// U-Net: two convolutions a level, channels doubled downwards, skips joined on the way up to what was resized and, when
+/// `narrows`, convolved to half its channels.
 struct UNetworkSize {
   std::int64_t batch = 1;
   std::int64_t side = 256;
   std::int64_t channels = 64;
   int levels = 4;
+  bool narrows = true;
 };
 core::Graph u_network(bool training, const UNetworkSize& size);
 
