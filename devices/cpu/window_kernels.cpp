@@ -96,8 +96,8 @@ std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step)
       pooling.workspace_bytes());
 }
 
-/// Pixels of what a maximum is taken of may lie apart, evenly: beside the channels that it is going to be joined with.
-std::uint64_t maximum_wants_dense(const core::Step& step) {
+/// Pixels of what is read first may lie apart, evenly: beside the channels that they are going to be joined with.
+std::uint64_t first_may_lie_apart(const core::Step& step) {
   const bool apart = size_of(step.inputs[0].dtype) > 2 && pixel_pitch(step.inputs[0].view) != 0;
   return apart ? ~std::uint64_t{1} : ~std::uint64_t{0};
 }
@@ -125,14 +125,17 @@ std::shared_ptr<const core::Kernel> prepare_upsampling_step(const core::Step& st
   problem.channels = small.back();
   problem.in_height = small[1], problem.in_width = small[2];
   problem.out_height = large[1], problem.out_width = large[2];
+  problem.source_pitch = pixel_pitch(step.inputs[0].view);
+  problem.result_pitch = pixel_pitch(step.outputs[0].view);
   const Upsampling upsampling = prepare_upsampling(problem);
   const std::ptrdiff_t offset = skipped(step.inputs[0]);
+  const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_kernel(
-      [upsampling, offset](std::span<const core::Address> in, std::span<const core::Address> out,
-                           core::Address workspace) {
+      [upsampling, offset, result](std::span<const core::Address> in, std::span<const core::Address> out,
+                                   core::Address workspace) {
         UpsamplingArguments arguments;
         arguments.source = in[0].pointer() + offset;
-        arguments.result = out[0].pointer();
+        arguments.result = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
         upsampling.run(arguments);
       },
@@ -146,15 +149,15 @@ std::span<const KernelEntry> window_kernels() {
       {OpId::convolution, prepare_convolution_step, all_dense, pixels_apart},
       {OpId::convolution_input_gradient, prepare_convolution_step, all_dense},
       {OpId::convolution_kernel_gradient, prepare_convolution_step, all_dense},
-      {OpId::max_pool, prepare_pooling_step, maximum_wants_dense, pixels_apart},
-      {OpId::max_pool_gradient, prepare_pooling_step, maximum_wants_dense},
+      {OpId::max_pool, prepare_pooling_step, first_may_lie_apart, pixels_apart},
+      {OpId::max_pool_gradient, prepare_pooling_step, first_may_lie_apart},
       {OpId::max_pool_pick, prepare_pick, all_dense},
       {OpId::average_pool, prepare_pooling_step, all_dense, pixels_apart},
       {OpId::average_pool_gradient, prepare_pooling_step, all_dense},
-      {OpId::upsample_nearest, prepare_upsampling_step, all_dense},
-      {OpId::upsample_nearest_gradient, prepare_upsampling_step, all_dense},
-      {OpId::upsample_bilinear, prepare_upsampling_step, all_dense},
-      {OpId::upsample_bilinear_gradient, prepare_upsampling_step, all_dense},
+      {OpId::upsample_nearest, prepare_upsampling_step, first_may_lie_apart, pixels_apart},
+      {OpId::upsample_nearest_gradient, prepare_upsampling_step, first_may_lie_apart, pixels_apart},
+      {OpId::upsample_bilinear, prepare_upsampling_step, first_may_lie_apart, pixels_apart},
+      {OpId::upsample_bilinear_gradient, prepare_upsampling_step, first_may_lie_apart, pixels_apart},
   };
   return entries;
 }

@@ -52,6 +52,14 @@ TEST_CASE("a skip that is pooled and joined later is computed in its place among
   const Cost cost = cost_of(skip, sample({2, 8, 8, 5}));
   CHECK(cost.steps == 4);  // exp, pooling, resizing, product; nothing is joined
   check_same_bits(skip, sample({2, 8, 8, 5}));
+  const auto resized = [](L x) {
+    const L level = exp(x);
+    const L low = max_pool(level, 2);
+    return concat<Lazy>({level, upsample(low, 2), upsample(low, 2, Resampling::bilinear)}, 3);
+  };
+  CHECK(cost_of(resized, sample({2, 8, 8, 5})).steps == 4);  // what is resized lies in its place as well
+  check_same_bits(resized, sample({2, 8, 8, 5}));
+  check_same_bits([&](L x) { return grad([&](L v) { return sum(square(resized(v))); })(x); }, sample({2, 8, 8, 5}));
   // The way back looks for the maxima in the joined tensor.
   check_same_bits([&](L x) { return grad([&](L v) { return sum(square(skip(v))); })(x); }, sample({2, 8, 8, 5}));
   check_same_bits(

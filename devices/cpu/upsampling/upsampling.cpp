@@ -91,6 +91,8 @@ class WeightedUpsampling final : public UpsamplingRoutine {
         width_(p.backward ? p.in_width : p.out_width),
         source_height_(p.backward ? p.out_height : p.in_height),
         source_width_(p.backward ? p.out_width : p.in_width),
+        source_pitch_(p.source_pitch != 0 ? p.source_pitch : p.channels),
+        result_pitch_(p.result_pitch != 0 ? p.result_pitch : p.channels),
         threads_(threads_of(p, choice)),
         rows_(p.kind, p.backward, p.in_height, p.out_height),
         columns_(p.kind, p.backward, p.in_width, p.out_width) {}
@@ -100,9 +102,9 @@ class WeightedUpsampling final : public UpsamplingRoutine {
       const Range mine = share(batch_ * height_, team.member, team.size);
       for (std::int64_t line = mine.begin; line < mine.end; ++line) {
         const T* image =
-            static_cast<const T*>(arguments.source) + line / height_ * source_height_ * source_width_ * channels_;
-        T* out = static_cast<T*>(arguments.result) + line * width_ * channels_;
-        for (std::int64_t x = 0; x < width_; ++x, out += channels_) sum(image, line % height_, x, out);
+            static_cast<const T*>(arguments.source) + line / height_ * source_height_ * source_width_ * source_pitch_;
+        T* out = static_cast<T*>(arguments.result) + line * width_ * result_pitch_;
+        for (std::int64_t x = 0; x < width_; ++x, out += result_pitch_) sum(image, line % height_, x, out);
       }
     });
   }
@@ -112,14 +114,14 @@ class WeightedUpsampling final : public UpsamplingRoutine {
     std::fill_n(out, channels_, T(0));
     for (auto row = rows_.begin(y); row != rows_.end(y); ++row) {
       for (auto column = columns_.begin(x); column != columns_.end(x); ++column) {
-        const T* from = image + (row->at * source_width_ + column->at) * channels_;
+        const T* from = image + (row->at * source_width_ + column->at) * source_pitch_;
         const T weight = static_cast<T>(row->weight * column->weight);
         for (std::int64_t c = 0; c < channels_; ++c) out[c] += weight * from[c];
       }
     }
   }
 
-  std::int64_t batch_, channels_, height_, width_, source_height_, source_width_;
+  std::int64_t batch_, channels_, height_, width_, source_height_, source_width_, source_pitch_, result_pitch_;
   int threads_;
   AxisWeights rows_, columns_;
 };
@@ -129,6 +131,8 @@ class NearestCopy final : public UpsamplingRoutine {
   NearestCopy(const UpsamplingProblem& problem, const KernelChoice& choice)
       : p_(problem),
         pixel_bytes_(static_cast<std::size_t>(problem.channels) * size_of(problem.dtype)),
+        source_step_(bytes_between(problem, problem.source_pitch)),
+        result_step_(bytes_between(problem, problem.result_pitch)),
         threads_(threads_of(problem, choice)) {}
 
   void run(const UpsamplingArguments& arguments) const override {
@@ -140,8 +144,8 @@ class NearestCopy final : public UpsamplingRoutine {
         for (std::int64_t x = 0; x < p_.out_width; ++x) {
           const std::int64_t from = row * p_.in_width + nearest(x, p_.in_width, p_.out_width);
           std::memcpy(static_cast<std::byte*>(arguments.result) +
-                          static_cast<std::size_t>(line * p_.out_width + x) * pixel_bytes_,
-                      static_cast<const std::byte*>(arguments.source) + static_cast<std::size_t>(from) * pixel_bytes_,
+                          static_cast<std::size_t>(line * p_.out_width + x) * result_step_,
+                      static_cast<const std::byte*>(arguments.source) + static_cast<std::size_t>(from) * source_step_,
                       pixel_bytes_);
         }
       }
@@ -149,8 +153,13 @@ class NearestCopy final : public UpsamplingRoutine {
   }
 
  private:
+  static std::size_t bytes_between(const UpsamplingProblem& p, std::int64_t pitch) {
+    return static_cast<std::size_t>(pitch != 0 ? pitch : p.channels) * size_of(p.dtype);
+  }
+
   UpsamplingProblem p_;
   std::size_t pixel_bytes_;
+  std::size_t source_step_, result_step_;  // bytes from pixel to pixel
   int threads_;
 };
 

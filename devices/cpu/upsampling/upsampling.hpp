@@ -13,7 +13,8 @@ namespace tyto::cpu {
 
 enum class UpsamplingKind { nearest, bilinear };
 
-/// Dense tensors (batch, height, width, channels). The output may also be smaller than the input.
+/// Tensors (batch, height, width, channels), dense but for what the pitches say. The output may also be smaller than
+/// the input.
 ///
 /// Nearest copies the input pixel floor(out * in_extent / out_extent), for every type. Bilinear mixes the pixels round
 /// (out + 1/2) * in_extent / out_extent - 1/2, held within the image; it and gradients take floating types.
@@ -25,6 +26,10 @@ struct UpsamplingProblem {
   std::int64_t channels = 1;
   std::int64_t in_height = 1, in_width = 1;
   std::int64_t out_height = 1, out_width = 1;
+  // Elements from pixel to pixel of what is read and of what is written, not where 16-bit numbers are added up; 0: as
+  // many as channels.
+  std::int64_t source_pitch = 0;
+  std::int64_t result_pitch = 0;
 };
 
 /// Forward reads the input image; backward reads the output's gradient and writes the input's.

@@ -24,8 +24,8 @@ struct DenseSize {
 };
 core::Graph dense_network(bool training, const DenseSize& size);
 
-/// U-Net: two convolutions a level, channels doubled downwards, skips joined on the way up to what was resized and, when
-/// `narrows`, convolved to half its channels.
+/// U-Net: two convolutions a level, channels doubled downwards, skips joined on the way up to what was resized and,
+/// when `narrows`, convolved to half its channels.
 struct UNetworkSize {
   std::int64_t batch = 1;
   std::int64_t side = 256;
