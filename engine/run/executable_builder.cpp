@@ -2,8 +2,6 @@
 #include "engine/run/executable_builder.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include "engine/core/text.hpp"
@@ -12,7 +10,6 @@
 #include "engine/run/devices.hpp"
 #include "engine/run/executable_sizes.hpp"
 #include "engine/run/graph_passes.hpp"
-#include "optimiser/memory/plan.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/storages.hpp"
 
@@ -48,25 +45,6 @@ class TransferKernel final : public core::Kernel {
   bool to_host_;
 };
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
-
-std::string memory_strategy(const CompileOptions& options) {
-  const char* chosen = std::getenv("TYTO_MEMORY");
-  return chosen != nullptr && options.memory_strategy == "best" ? chosen : options.memory_strategy;
-}
-
-bool checks_plans(const CompileOptions& options) {
-#ifdef NDEBUG
-  return options.check_plan || is_set("TYTO_CHECK_PLANS");
-#else
-  (void)options;
-  return true;
-#endif
-}
-
 }  // namespace
 
 ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* kin)
@@ -76,9 +54,7 @@ ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& o
       host_(cpu_device()),
       split_(&device_ != &host_),
       options_(options),
-      kin_(kin) {
-  target_.poisoned_ = options.poison || is_set("TYTO_POISON");
-}
+      kin_(kin) {}
 
 std::size_t ExecutableBuilder::bytes_of(Port port) const { return optimiser::bytes_of(graph_, port); }
 
@@ -260,7 +236,11 @@ std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port resu
   for (const Place& input : inputs) {
     const Source source = target_.storages_[input.storage].source;
     const bool planned = source == Source::arena || source == Source::host;
-    if (planned && may_overwrite(node, result, inputs, input.storage)) return input.storage;
+    if (!planned || !may_overwrite(node, result, inputs, input.storage)) continue;
+    if (source == Source::arena && core::definition(node.op).in_place == core::InPlace::same_index) {
+      taken_over_.push_back({input.storage, static_cast<std::uint32_t>(target_.steps_.size())});
+    }
+    return input.storage;
   }
   return new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(result), index);
 }
@@ -477,58 +457,6 @@ void ExecutableBuilder::finish_updates() {
     const DType type = graph_.type(update.port).dtype;
     add_step(OpId::copy, no_attributes, false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
              graph_.producer(update.port));
-  }
-}
-
-void ExecutableBuilder::plan_memory() {
-  for (Storage& storage : target_.storages_) {
-    if (storage.source != Source::kept) continue;
-    const std::size_t alignment = device_.properties().alignment;
-    storage.offset = std::exchange(target_.kept_bytes_,
-                                   target_.kept_bytes_ + (storage.bytes + alignment - 1) / alignment * alignment);
-  }
-  for (const bool on_host : {false, true}) {
-    if (on_host && !split_) break;
-    const Source source = on_host ? Source::host : Source::arena;
-    std::vector<Block> blocks;
-    std::vector<std::uint32_t> planned;
-    std::vector<std::string> labels;
-    const auto alignment = static_cast<std::int64_t>((on_host ? host_ : device_).properties().alignment);
-    for (std::uint32_t i = 0; i < target_.storages_.size(); ++i) {
-      const Storage& storage = target_.storages_[i];
-      if (storage.source != source) continue;
-      Block block;
-      block.id = i;
-      block.lower = storage.first_step;
-      block.upper = std::int64_t{storage.last_step} + 1;
-      block.size = static_cast<std::int64_t>(storage.bytes);
-      block.alignment = alignment;
-      blocks.push_back(block);
-      labels.push_back(storage.label);
-      planned.push_back(i);
-    }
-    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].label = labels[i];
-    PlanOptions options;
-    options.strategy = memory_strategy(options_);
-    options.alignment = alignment;
-    options.work = memory::worth_of_graph(blocks.size());
-    std::optional<MemoryPlan> known;
-    if (kin_ != nullptr && !on_host && options.strategy == "best") known = plan_by_order(*kin_, blocks, options);
-    MemoryPlan plan = known ? std::move(*known) : tyto::plan_memory(blocks, options);
-    if (checks_plans(options_)) {
-      const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
-      if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
-    }
-    for (std::size_t i = 0; i < planned.size(); ++i) {
-      target_.storages_[planned[i]].offset = static_cast<std::size_t>(plan.offsets[i]);
-    }
-    (on_host ? target_.host_bytes_ : target_.arena_bytes_) = static_cast<std::size_t>(plan.height);
-    if (!on_host) {
-      target_.plan_ = std::move(plan);
-      target_.blocks_ = std::move(blocks);
-      target_.block_labels_ = std::move(labels);
-      for (std::size_t i = 0; i < target_.blocks_.size(); ++i) target_.blocks_[i].label = target_.block_labels_[i];
-    }
   }
 }
 

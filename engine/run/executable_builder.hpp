@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/run/executable.hpp"
+#include "optimiser/memory/seams.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/destinations.hpp"
 
@@ -36,6 +37,11 @@ class ExecutableBuilder {
     std::vector<core::Operand> inputs;
     std::vector<core::Operand> outputs;
   };
+  /// A result over a dying input, which may as well have bytes of its own.
+  struct TakenOver {
+    std::uint32_t storage;
+    std::uint32_t step;
+  };
   /// A kernel of the order before.
   struct KnownKernel {
     UnpreparedStep step;
@@ -61,6 +67,8 @@ class ExecutableBuilder {
   void prepare_kernels();
   std::shared_ptr<const core::Kernel> known_kernel(const UnpreparedStep& step) const;
   void plan_memory();
+  void plan_arena(bool on_host);
+  void take_apart(std::span<const memory::Seam> seams, memory::SeamedPlan& planned);
 
   /// The port's place on the device (or the host), copied there first when it is only on the other side.
   const Place& place_of(core::Port port, bool on_host);
@@ -111,6 +119,7 @@ class ExecutableBuilder {
   std::array<std::vector<UnpreparedStep>, 2> unprepared_;  // for the device, and for the host where that is another
   std::deque<core::Attributes> made_attributes_;
   std::vector<std::vector<KnownKernel>> known_kernels_;  // by node
+  std::vector<TakenOver> taken_over_;
   std::vector<std::int64_t> besides_;  // by node: bytes of copies and workspace that are there while it runs
   std::vector<optimiser::Destination> destination_;  // of each port
   std::vector<std::uint32_t> whole_storage_;         // of each port that others are computed into, once one was

@@ -76,6 +76,7 @@ void ExecutableBuilder::forget_steps() {
   target_.packings_.clear();
   target_.fallbacks_.clear();
   storage_readers_.clear();
+  taken_over_.clear();
 }
 
 void ExecutableBuilder::make_steps(schedule::NodeOrder order) {

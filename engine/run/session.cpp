@@ -9,6 +9,7 @@
 #include "engine/core/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/verification.hpp"
 
 namespace tyto::run {
 
@@ -124,6 +125,15 @@ void Session::launch(std::size_t index) const {
 }
 
 void Session::run() {
+  static const bool verified = asks_for_verification();
+  if (verified && can_be_verified(*executable_)) {
+    run_beside_twin();
+  } else {
+    run_steps();
+  }
+}
+
+void Session::run_steps() {
   refresh();
   if (!milliseconds_.empty()) {
     run_timed();
