@@ -7,8 +7,15 @@ namespace tyto::core {
 
 namespace {
 
-// Checkers see a use after the end only of memory that is given back.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Checkers see a use after the end only of memory that is given back. g++ says so by a macro, clang by a feature.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TYTO_IS_CHECKED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TYTO_IS_CHECKED 1
+#endif
+#if defined(TYTO_IS_CHECKED)
 constexpr std::uint32_t most_kept = 0;
 #else
 constexpr std::uint32_t most_kept = 4096;

@@ -111,3 +111,60 @@ BOTH_MODES("threads draw from one sequence without drawing anything twice") {
   CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
   CHECK(tyto::random_position().draws == 200);
 }
+
+TEST_CASE("threads compile new functions at once, each with a graph of another shape") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  CHECK(
+      at_once([](int thread) {
+        for (int i = 1; i <= 20; ++i) {
+          const std::int64_t size = 3 + (thread * 20 + i) % 7;
+          auto step = tyto::compile([](Tensor x) { return exp(x - max(x)) * 2.0 + sum(x, {0}, true) * 0.0; });
+          if (numbers(step(Tensor::full({size, 3}, i, DType::f64))) != Numbers(static_cast<std::size_t>(size) * 3, 2)) {
+            return false;
+          }
+        }
+        return true;
+      }) == "");
+}
+
+BOTH_MODES("threads change the number of threads while others compute large things") {
+  const int before = tyto::threads();
+  CHECK(at_once([](int thread) {
+          using Tensor = tyto::Tensor<Mode>;
+          const Tensor x = Tensor::full({600, 500}, thread, DType::f32);
+          for (int i = 0; i < 12; ++i) {
+            tyto::threads(1 + (thread + i) % 3);
+            const Tensor y = tanh(x * 0.0) + x;
+            if (y.sum().template item<float>() != 300000.0f * static_cast<float>(thread)) return false;
+            if (matmul(y, transpose(y))(0, 0).template item<float>() != static_cast<float>(500 * thread * thread)) {
+              return false;
+            }
+          }
+          return true;
+        }) == "");
+  tyto::threads(before);
+}
+
+TEST_CASE("threads that use an OpenCL device at once share its programs, and one of them times its work") {
+  if (tyto::devices().size() < 2) {
+    MESSAGE("there is no OpenCL device");
+    return;
+  }
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  using Now = tyto::Tensor<tyto::Eager>;
+  CHECK(at_once([](int thread) {
+          const tyto::DeviceScope scope("opencl");
+          const Tensor x = Tensor::placeholder({16, 20});
+          const Tensor shares = exp(x - max(x, {1}, true)) * static_cast<double>(1 + thread % 2);
+          tyto::Graph graph{{.inputs = {x}, .outputs = {shares / sum(shares, {1}, true)}}};
+          for (int i = 0; i < 10; ++i) {
+            graph.set(x, Tensor::full({16, 20}, thread + i, DType::f32));
+            if (thread == 0) graph.profile();
+            else graph.run();
+            if (graph.output(0).to_vector<float>() != std::vector<float>(320, 0.05f)) return false;
+            const Now y = Now::full({8, 8}, thread + i, DType::f32);
+            if (numbers(y * 2.0 + y.sum() * 0.0) != Numbers(64, 2 * (thread + i))) return false;
+          }
+          return true;
+        }) == "");
+}

@@ -162,8 +162,9 @@ TEST_CASE("casts to the same type go, casts through a wider type are one cast") 
         std::tuple(DType::i32, DType::f32, DType::i32), std::tuple(DType::i32, DType::u8, DType::i32),
         std::tuple(DType::f16, DType::bf16, DType::f32), std::tuple(DType::bf16, DType::f16, DType::f32),
         std::tuple(DType::i32, DType::boolean, DType::i32), std::tuple(DType::i8, DType::u8, DType::i32)}) {
-    expect("cast_of_widening_cast", false,
-           [&](Sketch& s) { return cast(s, cast(s, s.input({3}, from), through), to); });
+    expect("cast_of_widening_cast", false, [&, from = from, through = through, to = to](Sketch& s) {
+      return cast(s, cast(s, s.input({3}, from), through), to);
+    });
   }
 }
 
