@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "engine/core/text.hpp"
@@ -71,32 +72,35 @@ struct AtHand {
     std::uint32_t count;
   };
   List lists[largest / memory_alignment];
-  bool registered;
-  bool closed;
 };
-// Without a destructor, so that it can still be asked after the thread's other variables are gone.
-thread_local constinit AtHand at_hand{};
+// Pointers without a destructor, so that they can still be asked after the thread's other variables are gone. What they
+// point to is on the heap: a library that keeps more than a few hundred bytes for each thread cannot be loaded by a
+// program that already runs, such as Python.
+thread_local constinit AtHand* at_hand = nullptr;
+thread_local constinit bool hands_closed = false;
 
 void empty_hands() {
-  for (std::size_t i = 0; i < std::size(at_hand.lists); ++i) {
-    AtHand::List& list = at_hand.lists[i];
+  if (at_hand == nullptr) return;
+  for (std::size_t i = 0; i < std::size(at_hand->lists); ++i) {
+    AtHand::List& list = at_hand->lists[i];
     while (list.count != 0) give_to_pool(list.blocks[--list.count], (i + 1) * memory_alignment);
   }
 }
 
 struct Closing {
   ~Closing() {
-    at_hand.closed = true;
+    hands_closed = true;
     empty_hands();
+    delete std::exchange(at_hand, nullptr);
   }
-  void begin() { at_hand.registered = true; }
+  void begin() { at_hand = new AtHand{}; }
 };
 
 AtHand::List* list_of(std::size_t size) {
 #if defined(__SANITIZE_ADDRESS__)
   return nullptr;
 #else
-  return size <= AtHand::largest ? &at_hand.lists[size / memory_alignment - 1] : nullptr;
+  return size <= AtHand::largest && at_hand != nullptr ? &at_hand->lists[size / memory_alignment - 1] : nullptr;
 #endif
 }
 
@@ -137,14 +141,14 @@ void* allocate_memory(std::size_t bytes) {
 void release_memory(void* memory, std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   live_bytes.fetch_sub(size, std::memory_order_relaxed);
-  AtHand::List* list = list_of(size);
-  if (list == nullptr || list->count == AtHand::most || at_hand.closed) {
-    give_to_pool(memory, size);
-    return;
-  }
-  if (!at_hand.registered) {
+  if (at_hand == nullptr && !hands_closed) {
     thread_local Closing closing;
     closing.begin();
+  }
+  AtHand::List* list = list_of(size);
+  if (list == nullptr || list->count == AtHand::most) {
+    give_to_pool(memory, size);
+    return;
   }
   list->blocks[list->count++] = memory;
 }

@@ -1,6 +1,7 @@
 // Lone numbers: weakly typed until they meet a tensor, then constants, the usual ones made once.
 #include <array>
 #include <bit>
+#include <memory>
 
 #include "engine/core/builder.hpp"
 #include "engine/run/arrays.hpp"
@@ -22,6 +23,10 @@ struct CachedFill {
   std::shared_ptr<const Attributes> attributes;
 };
 
+// On the heap: a library with much memory of its own in each thread cannot be loaded by a program that already runs.
+template <class Entry>
+using Recent = std::array<Entry, 256>;
+
 std::size_t slot_of(const Scalar& value, DType dtype) {
   const auto bits = value.is_floating() ? std::bit_cast<std::uint64_t>(value.as_double())
                                         : static_cast<std::uint64_t>(value.as_int());
@@ -38,7 +43,8 @@ bool identical(const Scalar& a, const Scalar& b) {
 
 // The node is a new one each time, since a gradient may be taken of it; what it says is shared with earlier ones.
 Value weak_scalar(const Scalar& value) {
-  thread_local std::array<CachedFill, 256> recent;
+  thread_local const auto kept = std::make_unique<Recent<CachedFill>>();
+  Recent<CachedFill>& recent = *kept;
   const TensorType type{value.default_dtype(), {}, true};
   CachedFill& slot = recent[slot_of(value, type.dtype) % recent.size()];
   if (!slot.attributes || !identical(slot.number, value)) {
@@ -48,7 +54,8 @@ Value weak_scalar(const Scalar& value) {
 }
 
 Value scalar_constant(const Scalar& value, DType dtype) {
-  thread_local std::array<Cached, 256> recent;
+  thread_local const auto kept = std::make_unique<Recent<Cached>>();
+  Recent<Cached>& recent = *kept;
   Cached& slot = recent[slot_of(value, dtype) % recent.size()];
   if (slot.value && slot.dtype == dtype && identical(slot.number, value)) return slot.value;
   core::Array array = run::new_array(run::cpu_device(), dtype, {});
