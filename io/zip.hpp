@@ -27,6 +27,9 @@ struct ZipMember {
 /// inflate to is bounded by the size of the file.
 std::vector<ZipMember> read_zip_directory(const Source& source);
 
+/// The archive's checksum of bytes behind those that gave `running`.
+std::uint32_t checksum_of(std::uint32_t running, std::span<const std::byte> bytes);
+
 /// A member's contents. expect_end() on it also checks size and checksum.
 std::unique_ptr<Stream> open_zip_member(const Source& source, const ZipMember& member);
 

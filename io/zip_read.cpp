@@ -136,7 +136,7 @@ class CheckedStream final : public Stream {
   std::size_t read_some(std::span<std::byte> target) override {
     const std::size_t count =
         inner_->read_some(target.first(static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), left_))));
-    running_ = static_cast<std::uint32_t>(crc32_z(running_, reinterpret_cast<const Bytef*>(target.data()), count));
+    running_ = checksum_of(running_, target.first(count));
     left_ -= count;
     if (count < target.size()) finish();
     return count;

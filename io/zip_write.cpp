@@ -73,18 +73,19 @@ class Deflater {
   z_stream state_{};
 };
 
-std::uint32_t checksum(std::uint32_t running, std::span<const std::byte> bytes) {
+}  // namespace
+
+std::uint32_t checksum_of(std::uint32_t running, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return running;  // zlib takes a null pointer, which an empty array may have, for a new beginning
   return static_cast<std::uint32_t>(crc32_z(running, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
-
-}  // namespace
 
 void ZipWriter::add(const std::string& name, std::span<const std::byte> head, std::span<const std::byte> body,
                     Packing packing) {
   ZipMember member;
   member.name = name;
   member.deflated = packing == Packing::deflated;
-  member.checksum = checksum(checksum(0, head), body);
+  member.checksum = checksum_of(checksum_of(0, head), body);
   member.size = head.size() + body.size();
   member.packed_size = member.size;
   std::vector<std::byte> packed;

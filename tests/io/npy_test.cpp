@@ -126,6 +126,20 @@ TEST_CASE("an archive of no arrays is an archive") {
   CHECK(detail::read_npz_file(folder / "none.npz").empty());
 }
 
+TEST_CASE("an array without elements is read from an archive and written into one with its checksum") {
+  const NamedList<HostArray> read = detail::read_npz_file(data("empty.npz"));
+  REQUIRE(read.size() == 2);
+  CHECK(read[0].value.shape == Shape{0, 3});
+  CHECK(elements<float>(read[1].value) == std::vector<float>{1});
+  const Folder folder;
+  detail::write_npz_file(folder / "empty.npz", {{"empty", {DType::i32, {0, 3}, {}}}}, Packing::stored);
+  const std::string bytes = text_of_file(folder / "empty.npz");
+  std::uint32_t checksum = 0;
+  std::memcpy(&checksum, bytes.data() + 14, sizeof checksum);
+  CHECK(checksum == 0xcc6eb555);  // zlib.crc32 of empty.npy in Python
+  CHECK(detail::read_npz_file(folder / "empty.npz")[0].value.shape == Shape{0, 3});
+}
+
 TEST_CASE("deflating makes an array of zeros small") {
   const Folder folder;
   const Bytes zeros(1 << 20);

@@ -30,6 +30,7 @@ types = {
 }
 np.savez(here / "types.npz", **types)
 np.savez_compressed(here / "types_deflated.npz", **types)
+np.savez(here / "empty.npz", none=np.zeros((0, 3), np.int32), one=np.ones(1, np.float32))
 safetensors.numpy.save_file(types, here / "types.safetensors", metadata={"made by": "safetensors"})
 
 grid = np.arange(6, dtype=np.float32).reshape(2, 3)
