@@ -208,6 +208,12 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
                                 " channels, a multiple of ", options.groups, " groups; the input is ", x.shape()));
   }
   const IntList extra = core::per_axis(op, "output_padding", options.output_padding, axes, 0);
+  for (std::size_t i = 0; i < axes; ++i) {
+    if (extra[i] >= a.stride[i]) {
+      throw ValueError(core::text(op, ": output_padding ", extra, " must be below the stride ", a.stride,
+                                  ", as a step leaves no more than that over"));
+    }
+  }
   Shape sizes;
   if (options.padding.kind() == Border::Kind::same) {
     for (std::size_t i = 0; i < axes; ++i) sizes.push_back(from[i + 1] * a.stride[i]);

@@ -91,6 +91,7 @@ Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype) {
 template <class M>
 Tensor<M> full_like(const Tensor<M>& x, const Scalar& value) {
   core::require("full_like", x);
+  core::check_holds("full_like", x.dtype(), value);
   const Value& model = core::resolve(x);
   return core::emit(model.node()->mode(), core::OpId::fill, core::RangeAttributes{x.shape(), x.dtype(), value, 0});
 }

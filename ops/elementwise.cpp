@@ -13,7 +13,41 @@ namespace {
 
 bool is_number(const Value& value) { return result_of(value).type.weak; }
 
+/// The number that was written where an operand stands, if it was one.
+const Scalar* bare_number(const Value& value) {
+  const bool bare = is_number(value) && value.node()->op() == OpId::fill;
+  return bare ? &core::get<RangeAttributes>(attributes_of(value)).start : nullptr;
+}
+
+struct WholeNumbers {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+WholeNumbers range_of(DType dtype) {
+  if (dtype == DType::u8) return {0, 255};
+  const std::int64_t most = INT64_MAX >> (64 - 8 * size_of(dtype));
+  return {-most - 1, most};
+}
+
 }  // namespace
+
+bool holds(DType dtype, const Scalar& number) {
+  if (!is_integer(dtype) || number.kind() != Scalar::Kind::integer) return true;
+  const auto [least, most] = range_of(dtype);
+  return number.as_int() >= least && number.as_int() <= most;
+}
+
+void check_holds(std::string_view op, DType dtype, const Scalar& number) {
+  if (holds(dtype, number)) return;
+  throw ValueError(text(op, ": the number ", number.as_int(), " does not fit elements of type ", dtype,
+                        "; cast to a wider type first"));
+}
+
+Value fitted_to(std::string_view op, const Value& value, DType dtype) {
+  if (const Scalar* number = bare_number(resolve(value))) check_holds(op, dtype, *number);
+  return cast_to(value, dtype);
+}
 
 DType common_type(std::span<const Value> operands) {
   bool any_tensor = false;
@@ -37,12 +71,25 @@ DType common_type(std::span<const Value> operands) {
   return type;
 }
 
+DType comparable_type(std::span<const Value> operands) {
+  const DType type = common_type(operands);
+  for (const Value& operand : operands) {
+    const Scalar* number = bare_number(operand);
+    if (number != nullptr && !holds(type, *number)) return DType::i64;
+  }
+  return type;
+}
+
 Value cast_to(const Value& value, DType dtype) {
   const Value& current = resolve(value);
   const bool number = is_number(current);
   if (current.dtype() == dtype && !number) return current;
   if (number && current.node()->op() == OpId::fill) {
     return scalar_constant(core::get<RangeAttributes>(attributes_of(current)).start, dtype);
+  }
+  // A number that is an argument of a compiled function: what stands before its cast has all of its digits.
+  if (number && current.node()->op() == OpId::cast && !current.node()->inputs().empty()) {
+    return emit(OpId::cast, CastAttributes{dtype}, current.node()->inputs());
   }
   return emit(OpId::cast, CastAttributes{dtype}, {current});
 }
@@ -85,11 +132,19 @@ DType operand_type(const OpDef& def, std::span<const Value> operands) {
     case Domain::shift:
       if (!is_integer(type)) refuse("it works on integers");
       return type;
+    case Domain::comparison: return comparable_type(operands);
     case Domain::numeric:
-    case Domain::comparison:
     case Domain::selection: return type;
   }
   return type;
+}
+
+// A bound that the elements cannot reach is as good as the last number they can.
+Value reachable(const Value& bound, DType type) {
+  const Scalar* number = bare_number(bound);
+  if (number == nullptr || holds(type, *number)) return bound;
+  const auto [least, most] = range_of(type);
+  return weak_scalar(number->as_int() < least ? least : most);
 }
 
 // One floating type, and no number among them.
@@ -117,7 +172,8 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const DType wanted = i < first ? DType::boolean : type;
     const TensorType& given = result_of(operands[i]).type;
-    if (given.dtype != wanted || given.weak) operands[i] = cast_to(operands[i], wanted);
+    if (op == OpId::clip && i > 0) operands[i] = reachable(operands[i], type);
+    if (given.dtype != wanted || given.weak) operands[i] = fitted_to(def.name, operands[i], wanted);
   }
   return emit_resolved(op, operands);
 }

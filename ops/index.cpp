@@ -298,7 +298,7 @@ Value place(OpId id, const Tensor<M>& tensor, const std::vector<Tensor<M>>& coor
   }
   Shape part = indices[0].shape();
   for (std::size_t i = indices.size(); i < x.shape().size(); ++i) part.push_back(x.shape()[i]);
-  const T typed = cast_to(given(op, values), x.dtype());
+  const T typed = fitted_to(op, given(op, values), x.dtype());
   if (!broadcastable(typed.shape(), part)) {
     throw ShapeError(text(op, ": values of shape ", typed.shape(), " do not broadcast to the places' shape ", part));
   }

@@ -113,6 +113,7 @@ using core::OpId;
 template <class M>
 Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, Padding mode, const Scalar& value) {
   core::require("pad", x);
+  core::check_holds("pad", x.dtype(), value);
   return emit(OpId::pad, core::PadAttributes{before, after, core::mode_of_padding(mode), value}, {x});
 }
 

@@ -94,18 +94,32 @@ T chosen(Mode mode, std::int64_t length, std::int64_t count, bool replace, const
   return part_along(order, 0, 0, count);
 }
 
+void check_weights(const T& rates, const T& sound, std::int64_t count, bool replace) {
+  if (!sound.item<bool>()) throw ValueError("choice: weights must be 0 or more, their sum above 0 and finite");
+  if (replace) return;
+  const std::int64_t possible = sum(greater(rates, 0)).item<std::int64_t>();
+  if (possible >= count) return;
+  throw ValueError(text("choice: ", count, " elements cannot be drawn without putting back, as ", possible,
+                        " have a weight above 0"));
+}
+
 // Without putting back: everyone waits an exponential time with its weight as rate, and the first `count` to come are
 // taken, which is the same as drawing them one after the other. Those of weight zero never come.
 T chosen_by_weight(Mode mode, const T& weights, std::int64_t count, bool replace, const DrawOptions& options) {
   const T rates = cast(weights, DType::f64);
   const std::int64_t length = weights.shape()[0];
+  const T total = sum(rates);
+  const T sound = logical_and(tyto::all(greater_equal(rates, 0)), logical_and(greater(total, 0), isfinite(total)));
+  if (mode == Mode::eager && count > 0) check_weights(rates, sound, count, replace);
+  // Recorded, the weights are not known yet. An index that is out of reach makes the read fail that they are for.
   if (replace) {
     const T draws = draw_double(mode, OpId::random_uniform, {count}, 0, 1, options);
-    return minimum(searchsorted(distribution(rates), draws, true), length - 1);
+    return where(sound, minimum(searchsorted(distribution(rates), draws, true), length - 1), length);
   }
   const T times = draw_double(mode, OpId::random_exponential, {length}, 1, 0, options);
   const T arrivals = where(greater(rates, 0), times / rates, std::numeric_limits<double>::infinity());
-  return topk(arrivals, count, 0, false).indices;
+  const TopK<Any> first = topk(arrivals, count, 0, false);
+  return where(logical_and(sound, isfinite(first.values)), first.indices, length);
 }
 
 }  // namespace

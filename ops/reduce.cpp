@@ -164,6 +164,21 @@ Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
   return emit(id, AxesAttributes{normalise_axes(definition(id).name, axes, x.ndim()), keepdims}, {x});
 }
 
+// Squares of halves leave their range where the root of their sum does not, and those of whole numbers wrap round.
+T widened(const Value& x) {
+  const DType type = resolve(x).dtype();
+  return cast_to(as_floating(x), type == DType::f64 ? DType::f64 : DType::f32);
+}
+
+// Back to the type that a floating function of x has.
+Value narrowed(const T& y, const Value& x) { return is_floating(x.dtype()) ? cast_to(y, x.dtype()) : y.value(); }
+
+// The square root, with a slope of zero at zero, where the norm of nothing and the deviation of equals have no other.
+T root(const T& x) {
+  const T none = equal(x, 0);
+  return where(none, 0, sqrt(where(none, 1, x)));
+}
+
 Value position(OpId id, const Value& x, std::optional<std::int64_t> axis, bool keepdims) {
   if (axis) return emit(id, AxisAttributes{normalise_axis(definition(id).name, *axis, x.ndim()), keepdims}, {x});
   const T found = emit(id, AxisAttributes{0, false}, {reshape(T(x), {-1})});
@@ -202,7 +217,7 @@ Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t 
 template <class M>
 Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   core::require("stddev", x);
-  return sqrt(var(x, axes, keepdims, ddof));
+  return core::narrowed(core::root(var(core::widened(x), axes, keepdims, ddof)), x);
 }
 template <class M>
 Tensor<M> min(const Tensor<M>& x, const Axes& axes, bool keepdims) {
@@ -242,17 +257,17 @@ Tensor<M> logsumexp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("l1_norm", x);
-  return sum(abs(x), axes, keepdims);
+  return sum(abs(core::AnyTensor(core::as_floating(x))), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("l2_norm_sqr", x);
-  return sum(square(x), axes, keepdims);
+  return core::narrowed(sum(square(core::widened(x)), axes, keepdims), x);
 }
 template <class M>
 Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("l2_norm", x);
-  return sqrt(l2_norm_sqr(x, axes, keepdims));
+  return core::narrowed(core::root(sum(square(core::widened(x)), axes, keepdims)), x);
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {

@@ -196,7 +196,7 @@ T read_part(const T& x, const std::vector<Index>& entries) {
 }
 
 T fitted(const T& v, const Shape& shape, DType dtype) {
-  const T typed = core::cast_to(v, dtype);
+  const T typed = core::fitted_to("set", v, dtype);
   if (!core::broadcastable(typed.shape(), shape)) {
     // NumPy drops leading axes of length one of what is assigned.
     T trimmed = typed;
@@ -220,7 +220,7 @@ T write_part(const T& x, const std::vector<Index>& entries, const T& v) {
   if (entries.size() == 1) {
     const Value* mask = std::get_if<Value>(&entries[0].entry());
     if (mask != nullptr && mask->dtype() == DType::boolean && mask->shape() == x.shape() && v.ndim() == 0) {
-      return where(T(*mask), T(core::cast_to(v, x.dtype())), x);
+      return where(T(*mask), T(core::fitted_to("set", v, x.dtype())), x);
     }
   }
   const Selected selected = select(x.shape(), entries);

@@ -81,7 +81,13 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
     throw ShapeError(core::text("cross_entropy: labels ", labels.shape(), " for logits ", logits.shape(),
                                 " must have shape ", rows));
   }
-  return negate(mean(take_along_axis(scores, expand_dims(labels, -1), -1)));
+  // No class is counted from the end: a label below zero is pushed out of reach.
+  Tensor<M> classes = labels;
+  if (is_integer(labels.dtype()) && labels.dtype() != DType::u8) {
+    classes = cast(labels, DType::i64);
+    classes = where(less(classes, 0), classes - logits.shape().back(), classes);
+  }
+  return negate(mean(take_along_axis(scores, expand_dims(classes, -1), -1)));
 }
 
 template <class M>
@@ -91,7 +97,7 @@ Tensor<M> mean_squared_error(const Tensor<M>& prediction, const std::type_identi
     throw ShapeError(core::text("mean_squared_error: prediction ", prediction.shape(), " and target ", target.shape(),
                                 " differ in shape"));
   }
-  return mean(square(prediction - target));
+  return mean(square(Tensor<M>(core::as_floating(prediction)) - Tensor<M>(core::as_floating(target))));
 }
 
 TYTO_INSTANTIATE(softmax)

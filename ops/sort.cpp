@@ -146,7 +146,7 @@ TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis, bool largest
 template <class M>
 Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, bool right) {
   const Value operands[] = {core::given("searchsorted", sorted), core::given("searchsorted", values)};
-  const DType type = core::common_type(operands);
+  const DType type = core::comparable_type(operands);
   return emit(OpId::searchsorted, core::AxisAttributes{0, right},
               {core::cast_to(operands[0], type), core::cast_to(operands[1], type)});
 }
@@ -154,7 +154,7 @@ Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tenso
 template <class M>
 Tensor<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges) {
   const Value operands[] = {core::given("histogram", x), core::given("histogram", edges)};
-  const DType type = core::common_type(operands);
+  const DType type = core::comparable_type(operands);
   return emit(OpId::histogram, core::NoAttributes{},
               {core::cast_to(operands[0], type), core::cast_to(operands[1], type)});
 }

@@ -1,4 +1,5 @@
 // Compiled functions: one trace an input signature, kept in a bounded list, each with its session.
+#include <atomic>
 #include <chrono>
 #include <list>
 
@@ -11,6 +12,7 @@
 #include "engine/run/report.hpp"
 #include "engine/run/state.hpp"
 #include "engine/run/trace.hpp"
+#include "ops/define.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto::run {
@@ -76,9 +78,23 @@ class TraceScope {
 };
 
 struct Signature {
-  std::vector<std::pair<DType, Shape>> arguments;
+  std::vector<core::TensorType> arguments;
   core::Device* device;
 };
+
+const core::TensorType& type_of(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
+
+// Bare numbers come as what holds all of them: in the function they may meet f64.
+DType passed_as(const core::TensorType& type) { return type.weak && is_floating(type.dtype) ? DType::f64 : type.dtype; }
+
+// A bare number is one in the function as well, and yields to the tensors that it meets.
+Value bare_number(const Value& input, const core::TensorType& type) {
+  Value operands[] = {core::resolve(input)};
+  return Value(
+      new core::Node(core::OpId::cast, core::Mode::lazy,
+                     std::make_shared<const core::Attributes>(core::CastAttributes{type.dtype}), operands, {&type, 1}),
+      0);
+}
 
 }  // namespace
 
@@ -91,12 +107,32 @@ struct CompiledTrace {
   double milliseconds = 0;
 };
 
+// While one call lasts, another one would write over its values.
+class OneCall {
+ public:
+  explicit OneCall(std::atomic<bool>& running) : running_(running) {
+    if (running_.exchange(true, std::memory_order_acquire)) {
+      throw GraphError(
+          "compile: the function is called while it runs, by another thread or by a delayed function of its own; "
+          "compile "
+          "one for each");
+    }
+  }
+  ~OneCall() { running_.store(false, std::memory_order_release); }
+  OneCall(const OneCall&) = delete;
+  OneCall& operator=(const OneCall&) = delete;
+
+ private:
+  std::atomic<bool>& running_;
+};
+
 class CompiledFunction {
  public:
   explicit CompiledFunction(CompileOptions options) : options_(std::move(options)) {}
 
   detail::Results& call(std::span<const Value> arguments,
                         const std::function<detail::Results(const std::vector<Value>&)>& function) {
+    const OneCall only(running_);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (!arguments[i]) throw GraphError(core::text("compile: argument ", i + 1, " is an empty tensor"));
     }
@@ -124,8 +160,7 @@ class CompiledFunction {
   static Signature signature_of(std::span<const Value> arguments) {
     Signature signature{{}, &current_device()};
     for (const Value& argument : arguments) {
-      const Value& value = core::resolve(argument);
-      signature.arguments.emplace_back(value.dtype(), value.shape());
+      signature.arguments.push_back(type_of(argument));
     }
     return signature;
   }
@@ -133,8 +168,7 @@ class CompiledFunction {
   static bool fits(const Signature& signature, std::span<const Value> arguments) {
     if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const Value& value = core::resolve(arguments[i]);
-      if (signature.arguments[i].first != value.dtype() || signature.arguments[i].second != value.shape()) return false;
+      if (!(signature.arguments[i] == type_of(arguments[i]))) return false;
     }
     return true;
   }
@@ -147,12 +181,15 @@ class CompiledFunction {
     std::vector<std::shared_ptr<core::State>> states;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       inputs.push_back(make_state(core::Mode::lazy, core::State::Kind::placeholder, core::text("argument ", i + 1),
-                                  {signature.arguments[i].first, signature.arguments[i].second, false}));
+                                  {passed_as(signature.arguments[i]), signature.arguments[i].shape, false}));
       states.push_back(state_behind(inputs.back(), "compile"));
     }
     Traced traced;
     {
       const TraceScope scope;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (signature.arguments[i].weak) inputs[i] = bare_number(inputs[i], signature.arguments[i]);
+      }
       const detail::Results results = function(inputs);
       for (const Value& result : results.values) {
         if (!result) throw GraphError("compile: a result of the function is an empty tensor");
@@ -181,7 +218,10 @@ class CompiledFunction {
     std::vector<Value>& values = trace.results.values;
     values.clear();  // what an exception may have left would keep outputs from being used again
     Session& session = trace.session->session();
-    for (std::uint32_t i = 0; i < arguments.size(); ++i) session.bind(i, contents(arguments[i]));
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+      const core::TensorType& type = type_of(arguments[i]);
+      session.bind(i, contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]));
+    }
     trace.session->run();
     for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
     for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
@@ -190,6 +230,7 @@ class CompiledFunction {
     return trace.results;
   }
 
+  std::atomic<bool> running_ = false;
   CompileOptions options_;
   std::list<CompiledTrace> traces_;  // most recently called first
 };

@@ -2,8 +2,10 @@
 #include "tyto/tensor.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "engine/core/builder.hpp"
 #include "engine/core/text.hpp"
@@ -42,7 +44,23 @@ void check_shape(std::string_view function, const Shape& shape) {
 
 Value filled(std::string_view function, core::Mode mode, const Shape& shape, const Scalar& value, DType dtype) {
   check_shape(function, shape);
+  core::check_holds(function, dtype, value);
   return emit(mode, OpId::fill, core::RangeAttributes{shape, dtype, value, 0});
+}
+
+/// The largest half below x.
+double below(double x, DType dtype) {
+  const auto single = static_cast<float>(x);
+  const std::uint16_t bits = dtype == DType::f16 ? Half(single).bits : BFloat16(single).bits;
+  const auto value = [&](std::uint16_t of) {
+    if (dtype == DType::bf16) return static_cast<double>(std::bit_cast<float>(std::uint32_t{of} << 16));
+    Half half;
+    half.bits = of;
+    return static_cast<double>(static_cast<float>(half));
+  };
+  if (value(bits) < x) return value(bits);
+  if ((bits & 0x7fff) == 0) return value(0x8001);  // the negative number next to zero
+  return value(static_cast<std::uint16_t>((bits & 0x8000) == 0 ? bits - 1 : bits + 1));
 }
 
 core::Array host_array(const void* data, const Shape& shape, DType dtype) {
@@ -214,7 +232,15 @@ Tensor<M> Tensor<M>::borrow_bytes(const void* data, const Shape& shape, DType dt
 template <class M>
 Tensor<M> Tensor<M>::uniform(const Shape& shape, const UniformOptions& o) {
   if (!is_floating(o.dtype)) throw TypeError(core::text("uniform: a floating type is needed, not ", o.dtype));
-  return draw(mode_tag<M>, OpId::random_uniform, shape, o.dtype, o.key, o.low, o.high);
+  const double widest = o.dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!(std::abs(o.low) <= widest && std::abs(o.high) <= widest && std::abs(o.high - o.low) <= widest)) {
+    throw ValueError(core::text("uniform: the range [", o.low, ", ", o.high, ") is too wide, or has no end"));
+  }
+  const Tensor drawn = draw(mode_tag<M>, OpId::random_uniform, shape, o.dtype, o.key, o.low, o.high);
+  // Rounded to a half, one number in a thousand would be `high` itself, at which a logarithm of what is left is
+  // infinite.
+  if (size_of(o.dtype) > 2 || !(o.low < o.high)) return drawn;
+  return minimum(drawn, std::max(below(o.high, o.dtype), o.low));
 }
 template <class M>
 Tensor<M> Tensor<M>::normal(const Shape& shape, const NormalOptions& o) {
@@ -384,7 +410,7 @@ std::string Tensor<M>::to_string() const {
 template <class M>
 void assign(const Tensor<M>& state, const std::type_identity_t<Tensor<M>>& value) {
   core::require("assign", state, value);
-  run::assign_state(state, core::cast_to(value, state.dtype()));
+  run::assign_state(state, core::fitted_to("assign", value, state.dtype()));
 }
 template <class M>
 void eval(std::initializer_list<Tensor<M>> tensors) {

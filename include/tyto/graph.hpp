@@ -1,6 +1,7 @@
 // Graphs in the user's hands: compiled functions, explicit graphs with inputs, outputs and update edges, delay.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
@@ -109,7 +110,7 @@ class Graph {
 
   /// Makes everything ready (order, memory plan, kernels); run() does it otherwise.
   void prepare();
-  /// The value of an input for the runs to come. Element type and shape must be the input's.
+  /// The value of an input for the runs to come, cast to the input's element type. The shape must be the input's.
   void set(const Tensor<Lazy>& input, const Tensor<Lazy>& value);
   /// Computes the outputs and the updates. Throws GraphError naming an input that was given no value.
   void run();
@@ -153,7 +154,17 @@ class Graph {
 
 namespace detail {
 
-// Results of a compiled function: one tensor, or a tuple, pair or vector of them.
+// Results of a compiled function: one tensor, or a tuple, pair or vector of them, of which a tuple or pair may hold
+// more.
+template <class... T>
+void flatten(const std::tuple<T...>& results, std::vector<Value>& out);
+template <class A, class B>
+void flatten(const std::pair<A, B>& results, std::vector<Value>& out);
+template <class... T>
+void restore(std::tuple<T...>& results, Value*& next);
+template <class A, class B>
+void restore(std::pair<A, B>& results, Value*& next);
+
 template <class M>
 void flatten(const Tensor<M>& result, std::vector<Value>& out) {
   out.push_back(result);
@@ -189,6 +200,18 @@ void restore(std::pair<A, B>& results, Value*& next) {
   restore(results.second, next);
 }
 
+// Whether a function without arguments works in lazy mode: its result says so.
+template <class T>
+inline constexpr bool gives_lazy = false;
+template <>
+inline constexpr bool gives_lazy<Tensor<Lazy>> = true;
+template <class T>
+inline constexpr bool gives_lazy<std::vector<T>> = gives_lazy<T>;
+template <class... T>
+inline constexpr bool gives_lazy<std::tuple<T...>> = (gives_lazy<T> || ...);
+template <class A, class B>
+inline constexpr bool gives_lazy<std::pair<A, B>> = gives_lazy<A> || gives_lazy<B>;
+
 /// Flat results, and the (emptied) structure they came in.
 struct Results {
   std::vector<Value> values;
@@ -215,7 +238,7 @@ class CompiledCore {
 
 }  // namespace detail
 
-/// A function made by compile(): called like the original. One thread at a time.
+/// A function made by compile(): called like the original. One thread at a time, and not by what it runs itself.
 template <class F>
 class Compiled {
  public:
@@ -223,7 +246,11 @@ class Compiled {
 
   template <class... M>
   auto operator()(const Tensor<M>&... arguments) {
-    if constexpr ((std::is_same_v<M, Lazy> && ...) && sizeof...(M) > 0) {
+    if constexpr (sizeof...(M) == 0) {
+      if constexpr (detail::gives_lazy<std::decay_t<std::invoke_result_t<F&>>>) {
+        if (!detail::inlined()) return call();
+      }
+    } else if constexpr ((std::is_same_v<M, Lazy> && ...)) {
       if (!detail::inlined()) return call(arguments...);
     }
     return function_(arguments...);
@@ -237,7 +264,7 @@ class Compiled {
   template <class... T>
   auto call(const T&... arguments) {
     using Result = std::invoke_result_t<F&, const T&...>;
-    const Value values[] = {arguments...};
+    const std::array<Value, sizeof...(T)> values{arguments...};
     detail::Results& results = core_.call(values, [&](const std::vector<Value>& inputs) {
       return trace<Result, T...>(inputs, std::index_sequence_for<T...>());
     });

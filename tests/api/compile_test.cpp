@@ -284,3 +284,54 @@ BOTH_MODES("a batch that does not divide the samples is one more shape") {
   }
   CHECK(sum == doctest::Approx(190));
 }
+
+BOTH_MODES("a bare number given to a compiled function yields to the tensors it meets there") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](const Tensor& x, const Tensor& s) { return x * s; });
+  const Tensor half = Tensor{1.0, 2.0}.astype(DType::f16);
+  const Tensor fine = Tensor{1.0, 2.0}.astype(DType::f64);
+  CHECK(f(half, Tensor(0.5)).dtype() == DType::f16);
+  CHECK(f(Tensor(3), half).dtype() == DType::f16);
+  CHECK(f(half, Tensor::full({}, 0.5)).dtype() == DType::f32);
+  CHECK(numbers(f(half, Tensor(0.25))) == Numbers{0.25, 0.5});
+  // With all digits of the number where there is room for them.
+  CHECK(numbers(f(fine, Tensor(0.1))) == Numbers{0.1, 0.2});
+  CHECK(f(Tensor(3.0), Tensor(2)).dtype() == DType::f32);
+  CHECK(f(Tensor(3), Tensor(2)).dtype() == DType::i64);
+  CHECK(numbers(f(Tensor(3), Tensor(2.5))) == Numbers{7.5});
+}
+
+BOTH_MODES("a function without arguments is compiled as well") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0}, "w");
+  int traced = 0;
+  auto f = tyto::compile([&] {
+    ++traced;
+    assign(w, w * 2);
+    return std::tuple(w + 1, std::pair(w * 10, std::vector<Tensor>{w}));
+  });
+  for (const double expected : {2.0, 4.0, 8.0}) {
+    const auto [one, rest] = f();
+    CHECK(numbers(one) == Numbers{expected + 1});
+    CHECK(numbers(rest.first) == Numbers{expected * 10});
+    CHECK(numbers(rest.second[0]) == Numbers{expected});
+  }
+  CHECK(traced == (std::is_same_v<Mode, tyto::Lazy> ? 1 : 3));
+}
+
+TEST_CASE("a compiled function that is called by what it runs itself says so") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  using Plain = tyto::Tensor<tyto::Eager>;
+  std::function<Plain(const std::vector<Plain>&)> inner = [](auto& in) { return in[0]; };
+  auto f = tyto::compile([&](const Tensor& x) {
+    return tyto::delay<tyto::Lazy>({1}, DType::f32, [&](auto& in) { return inner(in); }, {x}) + 1;
+  });
+  CHECK(numbers(f(Tensor{1.0})) == Numbers{2});
+  inner = [&](auto& in) {
+    f(Tensor{2.0});
+    return in[0];
+  };
+  CHECK_THROWS_WITH_AS(f(Tensor{1.0}), doctest::Contains("is called while it runs"), tyto::GraphError);
+  inner = [](auto& in) { return in[0] * 3; };
+  CHECK(numbers(f(Tensor{1.0})) == Numbers{4});
+}

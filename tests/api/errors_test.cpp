@@ -1,6 +1,7 @@
 // Typical mistakes of users: each is an exception of the right kind whose message says what is wrong, in both modes.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -138,6 +139,9 @@ TEST_CASE_TEMPLATE("numbers that make no sense", Mode, tyto::Eager, tyto::Lazy) 
   const Tensor v = Tensor{3, 1, 2};
   CHECK_THROWS_WITH_AS(one_hot(v, -1), "one_hot: depth -1 is negative", ValueError);
   CHECK_THROWS_WITH_AS(choice(v, 4, false), "choice: 4 of 3 elements cannot be drawn without putting back", ValueError);
+  CHECK_THROWS_WITH_AS(Tensor::uniform({2}, {.low = 0, .high = INFINITY}),
+                       "uniform: the range [0, inf) is too wide, or has no end", ValueError);
+  CHECK_THROWS_AS(Tensor::uniform({2}, {.low = -3e38, .high = 3e38}), ValueError);
   CHECK_THROWS_WITH_AS(topk(v, 4), "topk: k = 4 is outside [0, 3], the length of axis 0 of shape (3,)", ValueError);
   CHECK_THROWS_WITH_AS(tile(v, {-1}), "tile: counts (-1,) hold a negative one", ValueError);
   CHECK_THROWS_WITH_AS(repeat(v, -1), "repeat: count -1 is negative", ValueError);
@@ -177,6 +181,11 @@ TEST_CASE_TEMPLATE("convolutions and pools that do not fit", Mode, tyto::Eager, 
                        ShapeError);
   CHECK_THROWS_WITH_AS(conv2d(image, Tensor::ones({9, 9, 3, 5})),
                        "convolution: the window reaches over 9 elements, but the padded input has only 8", ShapeError);
+  CHECK_THROWS_WITH_AS(
+      transposed_convolution(image, Tensor::ones({3, 3, 5, 3}), {.dilation = 2, .output_padding = 1}),
+      "transposed_convolution: output_padding (1,1) must be below the stride (1,1), as a step leaves no more than that "
+      "over",
+      ValueError);
   CHECK_THROWS_WITH_AS(conv2d(image, Tensor::ones({0, 3, 3, 5})), "conv2d: window (0,3) must be at least 1",
                        ValueError);
   CHECK_THROWS_WITH_AS(conv2d(image, Tensor::ones({3, 3, 3, 5}), {.stride = 0}),
@@ -324,4 +333,28 @@ TEST_CASE_TEMPLATE("the largest and least integers do no harm", Mode, tyto::Eage
   CHECK_THROWS_AS(tensordot(x, x, most), ValueError);
   CHECK_THROWS_AS(upsample(Tensor::ones({1, 2, 2, 1}), tyto::PerAxis{most, most}), ValueError);
   CHECK_THROWS_AS(max_pool(Tensor::ones({1, 2, 2, 1}), tyto::PerAxis{most, most}), ValueError);
+}
+
+TEST_CASE_TEMPLATE("labels and weights that mean nothing", Mode, tyto::Eager, tyto::Lazy) {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor logits = Tensor{{1.0, 2.0}, {3.0, 1.0}};
+  CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, 2}).to_string(), IndexError);
+  CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, -1}).to_string(), IndexError);
+  CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, -2}.astype(DType::i8)).to_string(), IndexError);
+  const Tensor v = Tensor{3, 1, 2};
+  CHECK_THROWS_AS(choice(v, 2, true, Tensor{-1.0, 1.0, 1.0}).to_string(), tyto::Error);
+  CHECK_THROWS_AS(choice(v, 2, true, Tensor{0.0, 0.0, 0.0}).to_string(), tyto::Error);
+  CHECK_THROWS_AS(choice(v, 2, true, Tensor{NAN, 1.0, 1.0}).to_string(), tyto::Error);
+  CHECK_THROWS_AS(choice(v, 2, false, Tensor{1.0, 0.0, 0.0}).to_string(), tyto::Error);
+  CHECK(choice(v, 1, false, Tensor{0.0, 5.0, 0.0}).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1});
+}
+
+TEST_CASE("weights that mean nothing are told from one another where they are known") {
+  using Tensor = tyto::Tensor<tyto::Eager>;
+  const Tensor v = Tensor{3, 1, 2};
+  CHECK_THROWS_WITH_AS(choice(v, 2, true, Tensor{-1.0, 1.0, 1.0}),
+                       "choice: weights must be 0 or more, their sum above 0 and finite", ValueError);
+  CHECK_THROWS_WITH_AS(choice(v, 2, false, Tensor{1.0, 0.0, 0.0}),
+                       "choice: 2 elements cannot be drawn without putting back, as 1 have a weight above 0",
+                       ValueError);
 }

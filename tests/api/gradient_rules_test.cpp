@@ -185,3 +185,14 @@ TEST_CASE("gradients are the same to the last bit in both modes") {
   };
   CHECK(run(tyto::Eager()) == run(tyto::Lazy()));
 }
+
+BOTH_MODES("the norm of nothing and the deviation of equals have a slope of zero") {
+  using T = tyto::Tensor<Mode>;
+  // torch.linalg.norm and torch.std give the same.
+  CHECK(numbers(grad([](T v) { return l2_norm(v); })(T{0.0, 0.0})) == Numbers{0, 0});
+  CHECK(numbers(grad([](T v) { return sum(l2_norm(v, 1)); })(T{{0.0, 0.0}, {3.0, 4.0}})) ==
+        Numbers{0, 0, double{0.6F}, double{0.8F}});
+  CHECK(numbers(grad([](T v) { return stddev(v); })(T{2.0, 2.0, 2.0})) == Numbers{0, 0, 0});
+  CHECK(std::isnan(l2_norm(T{NAN, 1.0}).template item<float>()));
+  CHECK(std::isinf(l2_norm(T{INFINITY, 1.0}).template item<float>()));
+}

@@ -1,6 +1,7 @@
 // The type in which operands meet, held against tables written down from PyTorch (torch.result_type) and NumPy 2.
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <tyto/tyto.hpp>
 
 #include "tests/api/numbers.hpp"
@@ -145,4 +146,49 @@ BOTH_MODES("whole numbers wrap round as in NumPy and arithmetic in halves is rou
   CHECK(numbers(T{2049.0}.astype(DType::f16)) == Numbers{2048});
   CHECK(numbers(T{2048.0}.astype(DType::f16) + 1.0) == Numbers{2048});
   CHECK(numbers(T{256.0}.astype(DType::bf16) + 1.0) == Numbers{256});
+}
+
+BOTH_MODES("a bare whole number that the elements cannot hold is compared as it is and refused elsewhere") {
+  using T = tyto::Tensor<Mode>;
+  const T x = T{1, 44, 255}.astype(DType::u8);
+  // NumPy 2: Python integers outside of the type compare exactly.
+  CHECK(numbers(x < 300) == Numbers{1, 1, 1});
+  CHECK(numbers(x <= 256) == Numbers{1, 1, 1});
+  CHECK(numbers(x == 300) == Numbers{0, 0, 0});
+  CHECK(numbers(-1 < x) == Numbers{1, 1, 1});
+  CHECK(numbers(x > -1) == Numbers{1, 1, 1});
+  CHECK(numbers(T{5}.astype(DType::i32) < (std::int64_t{1} << 40)) == Numbers{1});
+  CHECK(searchsorted(T{1, 2}.astype(DType::u8), 300).template item<std::int64_t>() == 2);
+  // Its bounds are limits, which need not be within reach.
+  CHECK(numbers(clip(x, -1, 300)) == Numbers{1, 44, 255});
+  CHECK(numbers(clip(x, -1, 50)) == Numbers{1, 44, 50});
+  CHECK(clip(x, -1, 300).dtype() == DType::u8);
+  CHECK_THROWS_WITH_AS(x + 300, "add: the number 300 does not fit elements of type u8; cast to a wider type first",
+                       tyto::ValueError);
+  CHECK_THROWS_AS(x * -1, tyto::ValueError);
+  CHECK_THROWS_AS(maximum(x, -1), tyto::ValueError);
+  CHECK_THROWS_AS(x << 256, tyto::ValueError);
+  CHECK_THROWS_AS(where(x > 2, x, 300), tyto::ValueError);
+  CHECK_THROWS_AS(T::full({2}, 300, DType::u8), tyto::ValueError);
+  CHECK_THROWS_AS(full_like(x, -1), tyto::ValueError);
+  CHECK_THROWS_AS(pad(x, {1}, {0}, tyto::Padding::constant, 256), tyto::ValueError);
+  T y = x;
+  CHECK_THROWS_AS(y(0) = 300, tyto::ValueError);
+  CHECK_THROWS_AS(y(y > 2) = -1, tyto::ValueError);
+  // Whoever casts says what he wants.
+  CHECK(numbers(T(300).astype(DType::u8)) == Numbers{44});
+  CHECK(numbers(x + 255) == Numbers{0, 43, 254});
+  CHECK(numbers(T{1.0}.astype(DType::f16) < 100000) == Numbers{1});
+}
+
+BOTH_MODES("norms and deviations leave the range of whole numbers and of halves on the way only") {
+  using T = tyto::Tensor<Mode>;
+  CHECK(numbers(l2_norm(T{100, 240}.astype(DType::u8))) == Numbers{260});
+  CHECK(numbers(l2_norm_sqr(T{100, 240}.astype(DType::u8))) == Numbers{67600});
+  CHECK(numbers(l1_norm(T{-128, 127}.astype(DType::i8))) == Numbers{255});
+  CHECK(l1_norm(T{1}).dtype() == DType::f32);
+  CHECK(numbers(l2_norm(T{3000.0, 4000.0}.astype(DType::f16))) == Numbers{5000});
+  CHECK(l2_norm(T{3.0}.astype(DType::f16)).dtype() == DType::f16);
+  CHECK(numbers(stddev(T{-1000.0, 1000.0}.astype(DType::f16))) == Numbers{1000});
+  CHECK(numbers(mean_squared_error(T{200}.astype(DType::u8), T{100}.astype(DType::u8))) == Numbers{10000});
 }

@@ -168,3 +168,18 @@ TEST_CASE_TEMPLATE("draws that cannot be say why", M, Eager, Lazy) {
                        TypeError);
   CHECK_THROWS_WITH_AS(Tensor<M>::uniform({-1}), "random_uniform: shape (-1,) has a negative length", ShapeError);
 }
+
+TEST_CASE_TEMPLATE("a uniform draw of halves never is the upper end", M, tyto::Eager, tyto::Lazy) {
+  const tyto::Key key{11};
+  for (const tyto::DType type : {tyto::DType::f16, tyto::DType::bf16}) {
+    const Tensor<M> unit = Tensor<M>::uniform({200000}, {.dtype = type, .key = key});
+    CHECK(tyto::all(unit < 1.0).template item<bool>());
+    CHECK(tyto::all(unit >= 0.0).template item<bool>());
+    CHECK(std::abs(unit.astype(tyto::DType::f64).mean().template item<double>() - 0.5) < 0.003);
+    const Tensor<M> below_zero = Tensor<M>::uniform({200000}, {.low = -3, .high = -1, .dtype = type, .key = key});
+    CHECK(tyto::all(below_zero < -1.0).template item<bool>());
+  }
+  // The largest half below one, 1 - 2^-11, does come up.
+  CHECK(max(Tensor<M>::uniform({200000}, {.dtype = tyto::DType::f16, .key = key}).astype(tyto::DType::f64))
+            .template item<double>() == 1 - 0x1p-11);
+}
