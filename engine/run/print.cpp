@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/text.hpp"
@@ -127,6 +128,9 @@ std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
+/// From here on numbers are written with an exponent, as NumPy 2.4 does: where not all digits before the point count.
+double plain_below(DType dtype) { return dtype == DType::f64 ? 1e8 : dtype == DType::f16 ? 1e3 : 1e6; }
+
 // All elements of an array of floating numbers get the same places before and after the point.
 std::vector<std::string> floating_texts(const std::vector<double>& values, DType dtype) {
   double largest = 0;
@@ -140,7 +144,8 @@ std::vector<std::string> floating_texts(const std::vector<double>& values, DType
       smallest = std::min(smallest, std::abs(value));
     }
   }
-  const bool scientific = largest != 0 && (largest >= 1e8 || smallest < 0.0001 || largest / smallest > 1000);
+  const bool scientific =
+      largest != 0 && (largest >= plain_below(dtype) || smallest < 0.0001 || largest / smallest > 1000);
   const auto decimal = [&](double value) {
     const Decimal exact = shortest(value, dtype);
     const auto decimals = static_cast<int>(exact.digits.size()) - (scientific ? 1 : exact.point);
@@ -201,7 +206,7 @@ std::string number_text(double value, DType dtype) {
   if (!std::isfinite(value)) return special_text(value);
   const Decimal number = shortest(value, dtype);
   const double magnitude = std::abs(value);
-  if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e16)) {
+  if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= (dtype == DType::f64 ? 1e16 : plain_below(dtype)))) {
     std::string text = number.negative ? "-" : "";
     text += number.digits[0];
     if (number.digits.size() > 1) text += "." + number.digits.substr(1);
@@ -224,6 +229,7 @@ std::vector<std::string> texts(const Tensor<Any>& x) {
     out.push_back(x.dtype() == DType::boolean ? (value != 0 ? "True" : "False") : std::to_string(value));
     width = std::max(width, out.back().size());
   }
+  if (x.dtype() == DType::boolean && x.ndim() > 0) width = std::string_view("False").size();  // as NumPy, always
   for (std::string& text : out) text = padded(text, width);
   return out;
 }

@@ -26,6 +26,13 @@ TEST_CASE_TEMPLATE("tensors print as NumPy prints them", Mode, tyto::Eager, tyto
   CHECK(Tensor{{1, -20}, {300, 4}}.to_string() ==
         "[[  1 -20]\n"
         " [300   4]]");
+  CHECK(Tensor{true, true}.to_string() == "[ True  True]");
+  CHECK(Tensor(true).to_string() == "True");
+  CHECK(Tensor{1234567.0, 2345678.0}.to_string() == "[1.234567e+06 2.345678e+06]");
+  CHECK(Tensor{999999.0, 1000.0}.to_string() == "[999999.   1000.]");
+  CHECK(Tensor{1234567.0, 2345678.0}.astype(DType::f64).to_string() == "[1234567. 2345678.] dtype=f64");
+  CHECK(Tensor{100.0, 1000.0}.astype(DType::f16).to_string() == "[1.e+02 1.e+03] dtype=f16");
+  CHECK(Tensor::full({}, 1234567.0).to_string() == "1.234567e+06");
   CHECK(Tensor{true, false}.to_string() == "[ True False]");
   CHECK(Tensor::arange(30).to_string() ==
         "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n"
