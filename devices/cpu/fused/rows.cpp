@@ -1,112 +1,35 @@
-// Steps are sorted by how many reductions come before them. Each such stage is a program over rows, one over whole
-// elements, and the reductions of what that made. What later stages read is kept in buffers of a block, or computed
-// again where that is cheaper than to store and load it.
+// Runs a planned group block by block: on each thread the runners of all stages are opened first, then rows go through.
 #include "devices/cpu/fused/rows.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "devices/cpu/elementwise/tile_kernel.hpp"
-#include "devices/cpu/fused/translation.hpp"
+#include "devices/cpu/fused/row_plan.hpp"
 #include "devices/cpu/kernels.hpp"
-#include "devices/cpu/reduce/reduce.hpp"
-#include "devices/cpu/workspace.hpp"
-#include "engine/core/fused_rows.hpp"
-#include "engine/core/shape.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 
 namespace {
 
-using core::FusedStep;
-using core::OpId;
-using Value = std::uint16_t;
-
-/// Elements of a block: with its buffers about what the L1 cache holds.
-constexpr std::int64_t block_elements = 4096;
-constexpr std::size_t most_programs = 16;
 constexpr std::size_t most_operands = TileProgram::most_operands;
-
-constexpr std::size_t none = SIZE_MAX;
-
-/// Where a value lies.
-struct Home {
-  enum class Kind : std::uint8_t { nowhere, input, output, buffer } kind = Kind::nowhere;
-  std::size_t at = 0;     // which input or output; the buffer's offset
-  std::size_t width = 0;  // of a buffer: bytes of one row
-};
-
-/// A program over rows or over whole elements, and where its operands lie.
-struct Stage {
-  std::shared_ptr<const RangeProgram> program;
-  std::vector<Home> inputs, outputs;
-};
-
-/// A reduction of each row of a block.
-struct RowFold {
-  int sums = -1;  // the program that sums what it computes, or -1 where elements are in memory
-  FoldLoops loops;
-  FoldRules rules;
-  Home from, to;
-  std::int64_t offset = 0;  // bytes before the first element
-};
-
-/// One level: rows first, then elements, then reductions.
-struct Level {
-  int rows = -1, elements = -1;  // numbers of programs
-  std::vector<RowFold> folds;
-};
-
-bool is_cheap(OpId op) {
-  switch (op) {
-    case OpId::cast:
-    case OpId::negate:
-    case OpId::abs:
-    case OpId::square:
-    case OpId::relu:
-    case OpId::add:
-    case OpId::subtract:
-    case OpId::multiply:
-    case OpId::fma:
-    case OpId::maximum:
-    case OpId::minimum: return true;
-    default: return false;
-  }
-}
 
 class RowKernel final : public core::Kernel {
  public:
-  explicit RowKernel(const core::Step& step)
-      : group_(std::get<core::FusedAttributes>(*step.attributes)), program_(group_.program), step_inputs_(step.inputs) {
-    reduced_ = core::reduced_shape(group_.shape, group_.axes, true);
-    rows_ = element_count(reduced_);
-    length_ = rows_ == 0 ? 0 : element_count(group_.shape) / rows_;
-    if (rows_ == 0) return;
-    block_rows_ = std::clamp<std::int64_t>(block_elements / std::max<std::int64_t>(length_, 1), 1, rows_);
-    sort_steps(step.inputs);
-    double nanoseconds = 0;
-    for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth, nanoseconds);
-    if (stages_.size() > most_programs) {
-      throw DeviceError(
-          core::text("cpu: a fused group may have ", most_programs, " stages, this one has ", stages_.size()));
-    }
-    const std::int64_t blocks = (rows_ + block_rows_ - 1) / block_rows_;
-    threads_ = static_cast<int>(std::min<std::int64_t>(threads_for(nanoseconds), blocks));
-    workspace_ = layout_.bytes();
-    step_inputs_ = {};
+  explicit RowKernel(RowPlan plan) : plan_(std::move(plan)) {
+    const std::int64_t blocks = (plan_.rows + plan_.block_rows - 1) / plan_.block_rows;
+    threads_ = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, threads_for(plan_.nanoseconds)));
   }
 
-  std::size_t workspace() const override { return workspace_ * static_cast<std::size_t>(threads_); }
+  std::size_t workspace() const override { return plan_.buffers * static_cast<std::size_t>(threads_); }
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
-    if (rows_ == 0) return;
+    if (plan_.rows == 0) return;
     run_team(threads_, [&](Team team) {
-      const Range mine = share(rows_, team.member, team.size, block_rows_);
+      const Range mine = share(plan_.rows, team.member, team.size, plan_.block_rows);
       if (mine.size() <= 0) return;
       std::byte* buffers =
-          workspace_ == 0 ? nullptr : workspace.pointer() + static_cast<std::size_t>(team.member) * workspace_;
+          plan_.buffers == 0 ? nullptr : workspace.pointer() + static_cast<std::size_t>(team.member) * plan_.buffers;
       Frame frame{this, inputs, outputs, buffers, mine, {}, 0};
       open_next(frame);
     });
@@ -119,15 +42,15 @@ class RowKernel final : public core::Kernel {
     std::span<const core::Address> inputs, outputs;
     std::byte* buffers;
     Range rows;
-    std::array<RangeRunner*, most_programs> runners;
+    std::array<RangeRunner*, RowPlan::most_stages> runners;
     std::size_t opened;
   };
 
   static void open_next(Frame& frame) {
     const RowKernel& kernel = *frame.kernel;
-    if (frame.opened == kernel.stages_.size()) {
-      for (std::int64_t row = frame.rows.begin; row < frame.rows.end; row += kernel.block_rows_) {
-        kernel.run_block(frame, {row, std::min(row + kernel.block_rows_, frame.rows.end)});
+    if (frame.opened == kernel.plan_.stages.size()) {
+      for (std::int64_t row = frame.rows.begin; row < frame.rows.end; row += kernel.plan_.block_rows) {
+        kernel.run_block(frame, {row, std::min(row + kernel.plan_.block_rows, frame.rows.end)});
       }
       return;
     }
@@ -136,7 +59,7 @@ class RowKernel final : public core::Kernel {
       own.runners[own.opened++] = &runner;
       open_next(own);
     };
-    kernel.stages_[frame.opened].program->with_runner(then, &frame);
+    kernel.plan_.stages[frame.opened].program->with_runner(then, &frame);
   }
 
   /// The address that the first row of all would have.
@@ -153,7 +76,7 @@ class RowKernel final : public core::Kernel {
 
   /// The runner of a program, its operands those of these rows.
   RangeRunner& runner(const Frame& frame, int which, Range rows) const {
-    const Stage& stage = stages_[static_cast<std::size_t>(which)];
+    const Stage& stage = plan_.stages[static_cast<std::size_t>(which)];
     std::array<std::byte*, most_operands> inputs, outputs;
     for (std::size_t i = 0; i < stage.inputs.size(); ++i) inputs[i] = address(frame, stage.inputs[i], rows.begin);
     for (std::size_t i = 0; i < stage.outputs.size(); ++i) outputs[i] = address(frame, stage.outputs[i], rows.begin);
@@ -167,9 +90,9 @@ class RowKernel final : public core::Kernel {
   }
 
   void run_block(const Frame& frame, Range rows) const {
-    for (const Level& level : levels_) {
+    for (const Level& level : plan_.levels) {
       run_stage(frame, level.rows, rows, 1);
-      run_stage(frame, level.elements, rows, length_);
+      run_stage(frame, level.elements, rows, plan_.length);
       for (const RowFold& fold : level.folds) {
         RangeRunner* sums = fold.sums < 0 ? nullptr : &runner(frame, fold.sums, rows);
         const std::byte* from = sums != nullptr ? nullptr : address(frame, fold.from, rows.begin) + fold.offset;
@@ -178,271 +101,25 @@ class RowKernel final : public core::Kernel {
           alignas(16) std::byte first[16], second[16];
           fold.rules.start(first, second, 1);
           if (sums != nullptr) {
-            sums->sum({row * length_, (row + 1) * length_}, first);
+            sums->sum({row * plan_.length, (row + 1) * plan_.length}, first);
           } else {
-            fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), length_, 1, first, second, 0);
+            fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), plan_.length, 1, first, second, 0);
           }
-          fold.rules.finish(first, second, 1, {length_, 0}, to + row * static_cast<std::int64_t>(fold.to.width), 1);
+          fold.rules.finish(first, second, 1, {plan_.length, 0}, to + row * static_cast<std::int64_t>(fold.to.width),
+                            1);
         }
       }
     }
   }
 
-  const FusedStep* step_of(Value value) const {
-    return value < program_.first_step() ? nullptr : &program_.steps[value - program_.first_step()];
-  }
-  bool is_fold(Value value) const { return step_of(value) != nullptr && core::may_fold(step_of(value)->op); }
-  std::span<const Value> operands_of(Value value) const {
-    const FusedStep& step = *step_of(value);
-    return {step.operands.data(), static_cast<std::size_t>(core::definition(step.op).max_inputs)};
-  }
-
-  void sort_steps(std::span<const core::Operand> inputs) {
-    std::vector<Shape> shapes;
-    for (const core::Operand& input : inputs) {
-      shapes.push_back(input.view.shape);
-      types_.push_back(input.dtype);
-    }
-    for (const core::FusedConstant& constant : program_.constants) types_.push_back(constant.dtype);
-    for (const FusedStep& step : program_.steps) types_.push_back(step.dtype);
-    whole_ = core::whole_values(group_, shapes);
-    homes_.resize(program_.values());
-    depth_.assign(program_.values(), 0);
-    for (std::size_t i = 0; i < program_.inputs; ++i) homes_[i] = {Home::Kind::input, i, 0};
-    last_reader_ = depth_;
-    read_by_whole_.assign(program_.values(), false);
-    stored_.assign(program_.values(), false);
-    result_.assign(program_.values(), none);
-    for (std::size_t i = 0; i < program_.outputs.size(); ++i) result_[program_.outputs[i]] = i;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      for (const Value operand : operands_of(value)) depth_[v] = std::max(depth_[v], depth_[operand]);
-      if (is_fold(value)) ++depth_[v];
-      deepest_ = std::max(deepest_, depth_[v]);
-    }
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      const std::size_t at = is_fold(value) ? depth_[v] - 1 : depth_[v];
-      for (const Value operand : operands_of(value)) {
-        last_reader_[operand] = std::max(last_reader_[operand], at);
-        if (whole_[v]) read_by_whole_[operand] = true;
-      }
-    }
-    // Whole results are written last of all, when nothing is read any more over which they may lie.
-    for (const Value output : program_.outputs) {
-      if (whole_[output]) last_reader_[output] = deepest_;
-    }
-  }
-
-  /// Steps that it takes to compute a whole value from what is at hand when its stage is over, counted no further than
-  /// to `enough`: values that read one value twice would double the count, and the time, step by step.
-  std::size_t steps_again(Value value, std::size_t enough) const {
-    const FusedStep* step = step_of(value);
-    if (step == nullptr || available(value)) return 0;
-    if (!is_cheap(step->op)) return enough;
-    std::size_t steps = 1;
-    for (const Value operand : operands_of(value)) {
-      if (steps >= enough) return enough;
-      steps += steps_again(operand, enough - steps);
-    }
-    return steps;
-  }
-
-  bool available(Value value) const { return stored_[value] || value < program_.inputs; }
-
-  /// Says where the value goes: whole results only at the end to their places, before that to a buffer.
-  void store(Value value, bool whole, bool last) {
-    stored_[value] = true;
-    const std::size_t width = size_of(types_[value]) * static_cast<std::size_t>(whole ? length_ : 1);
-    if (result_[value] != none && (!whole || last)) {
-      homes_[value] = {Home::Kind::output, result_[value], width};
-    } else {
-      homes_[value] = {Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(block_rows_)), width};
-    }
-  }
-
-  /// A program that makes these values from what is available.
-  struct Draft {
-    std::vector<Value> inputs;
-    core::FusedProgram program;
-  };
-  Draft draft(std::span<const Value> wanted) const {
-    Draft out;
-    std::vector<Value> steps;
-    std::vector<bool> seen(program_.values(), false);
-    const auto visit = [&](const auto& self, Value value) -> void {
-      if (seen[value]) return;
-      seen[value] = true;
-      if (available(value)) {
-        out.inputs.push_back(value);
-      } else if (step_of(value) != nullptr) {
-        for (const Value operand : operands_of(value)) self(self, operand);
-        steps.push_back(value);
-      }
-    };
-    for (const Value value : wanted) visit(visit, value);
-    std::vector<Value> number(program_.values(), 0);
-    Value next = 0;
-    for (const Value value : out.inputs) number[value] = next++;
-    for (std::size_t i = program_.inputs; i < program_.first_step(); ++i) {
-      if (!seen[i]) continue;
-      number[i] = next++;
-      out.program.constants.push_back(program_.constants[i - program_.inputs]);
-    }
-    for (const Value value : steps) {
-      FusedStep step = *step_of(value);
-      for (Value& operand : step.operands) operand = number[operand];
-      out.program.steps.push_back(step);
-      number[value] = next++;
-    }
-    out.program.inputs = static_cast<Value>(out.inputs.size());
-    for (const Value value : wanted) out.program.outputs.push_back(number[value]);
-    return out;
-  }
-
-  /// A stage without its program yet: the inputs of a draft, and where they lie.
-  struct Opened {
-    Stage stage;
-    std::vector<core::Operand> inputs;
-    std::vector<DType> types;
-  };
-  Opened open_stage(const Draft& draft, const Shape& shape) const {
-    Opened opened;
-    for (const Value value : draft.inputs) {
-      const bool as_given = value < program_.inputs && !stored_[value];
-      const core::View view =
-          as_given ? step_inputs_[value].view : core::View::dense(whole_[value] ? group_.shape : reduced_);
-      opened.inputs.push_back({types_[value], core::broadcast_to(view, shape)});
-      opened.types.push_back(types_[value]);
-      opened.stage.inputs.push_back(homes_[value]);
-    }
-    return opened;
-  }
-
-  int add(Stage stage, double& nanoseconds) {
-    nanoseconds += stage.program->nanoseconds();
-    stages_.push_back(std::move(stage));
-    return static_cast<int>(stages_.size()) - 1;
-  }
-
-  int add_stage(std::span<const Value> wanted, bool whole, bool last, double& nanoseconds) {
-    if (wanted.empty()) return -1;
-    const Draft made = draft(wanted);
-    const Shape& shape = whole ? group_.shape : reduced_;
-    Opened opened = open_stage(made, shape);
-    std::vector<core::Operand> outputs;
-    for (const Value value : wanted) {
-      store(value, whole, last);
-      outputs.push_back({types_[value], core::View::dense(shape)});
-      opened.stage.outputs.push_back(homes_[value]);
-    }
-    opened.stage.program = prepare_ranges(Translation(made.program, opened.types).tiles(), opened.inputs, outputs);
-    return add(std::move(opened.stage), nanoseconds);
-  }
-
-  /// A program that sums the value of each row without writing it, or -1: where it is to be kept, or dear, or no loop
-  /// sums it.
-  int add_sums(Value value, double& nanoseconds) {
-    constexpr std::size_t dear = 4;
-    if (available(value) || types_[value] != DType::f32 || steps_again(value, dear) >= dear) return -1;
-    const Draft made = draft({&value, 1});
-    Opened opened = open_stage(made, group_.shape);
-    opened.stage.program = prepare_sums(Translation(made.program, opened.types).tiles(), opened.inputs,
-                                        {DType::f32, core::View::dense(group_.shape)}, length_);
-    return opened.stage.program == nullptr ? -1 : add(std::move(opened.stage), nanoseconds);
-  }
-
-  void add_level(std::size_t depth, double& nanoseconds) {
-    Level level;
-    std::vector<Value> rows, elements, folds;
-    const bool last = depth == deepest_;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      if (is_fold(value)) {
-        if (depth_[v] == depth + 1) folds.push_back(value);
-      } else if (!whole_[v] && depth_[v] == depth) {
-        if (result_[v] != none || read_by_whole_[v] || last_reader_[v] > depth) rows.push_back(value);
-      }
-    }
-    level.rows = add_stage(rows, false, last, nanoseconds);
-    const auto want = [&](Value value) {
-      if (!stored_[value] && std::ranges::find(elements, value) == elements.end()) elements.push_back(value);
-    };
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      if (!whole_[v] || depth_[v] != depth || last_reader_[v] <= depth || last) continue;
-      if (steps_again(value, 3) > 2) want(value);
-    }
-    std::vector<int> sums;
-    for (const Value fold : folds) {
-      const Value operand = step_of(fold)->operands[0];
-      const bool kept = std::ranges::find(elements, operand) != elements.end();
-      const bool summed = !kept && reduction_of(step_of(fold)->op).fold == Fold::sum;
-      sums.push_back(summed ? add_sums(operand, nanoseconds) : -1);
-      if (sums.back() < 0 && (operand >= program_.inputs || !reads_dense(operand))) want(operand);
-    }
-    if (last) {
-      // Results that an earlier stage kept are copied.
-      for (const Value output : program_.outputs) {
-        if (whole_[output]) elements.push_back(output);
-      }
-    }
-    level.elements = add_stage(elements, true, last, nanoseconds);
-    for (std::size_t i = 0; i < folds.size(); ++i) {
-      const Value fold = folds[i];
-      const FusedStep& step = *step_of(fold);
-      const Value operand = step.operands[0];
-      const Reduction reduction = reduction_of(step.op);
-      RowFold made;
-      made.sums = sums[i];
-      made.loops = fold_loops(reduction.fold, types_[operand]);
-      made.rules = fold_rules(reduction.fold, reduction.finish, types_[operand], types_[fold]);
-      store(fold, false, last);
-      made.to = homes_[fold];
-      made.from = homes_[operand];
-      if (made.from.kind == Home::Kind::input) {
-        const std::size_t size = size_of(types_[operand]);
-        made.from.width = size * static_cast<std::size_t>(length_);
-        made.offset = step_inputs_[operand].view.offset * static_cast<std::int64_t>(size);
-      }
-      nanoseconds += reduction.nanoseconds * static_cast<double>(rows_ * length_);
-      level.folds.push_back(made);
-    }
-    levels_.push_back(std::move(level));
-  }
-
-  /// The rows of an input lie one after the other.
-  bool reads_dense(Value input) const {
-    core::View view = step_inputs_[input].view;
-    view.offset = 0;
-    return view == core::View::dense(group_.shape);
-  }
-
-  const core::FusedAttributes group_;
-  const core::FusedProgram& program_;
-  std::span<const core::Operand> step_inputs_;  // while it is made
-  Shape reduced_;
-  std::int64_t rows_ = 0, length_ = 0, block_rows_ = 1;
-  std::vector<DType> types_;  // by value, as all that follows
-  std::vector<bool> whole_;
-  std::vector<std::size_t> depth_;        // reductions before it
-  std::vector<std::size_t> last_reader_;  // the deepest stage that reads it
-  std::vector<bool> read_by_whole_;
-  std::vector<std::size_t> result_;  // which result of the node it is, or none
-  std::vector<Home> homes_;
-  std::vector<bool> stored_;
-  std::size_t deepest_ = 0;
-  std::vector<Stage> stages_;
-  std::vector<Level> levels_;
-  WorkspaceLayout layout_;
-  std::size_t workspace_ = 0;
+  RowPlan plan_;
   int threads_ = 1;
 };
 
 }  // namespace
 
 std::shared_ptr<const core::Kernel> prepare_rows(const core::Step& step) {
-  return std::make_shared<const RowKernel>(step);
+  return std::make_shared<const RowKernel>(plan_rows(step));
 }
 
 }  // namespace tyto::cpu

@@ -1,0 +1,55 @@
+// How a group that goes on after reductions is run: its stages, what each computes and where values lie in between.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "devices/cpu/elementwise/tile_kernel.hpp"
+#include "devices/cpu/reduce/reduce.hpp"
+
+namespace tyto::cpu {
+
+/// Where a value lies.
+struct Home {
+  enum class Kind : std::uint8_t { nowhere, input, output, buffer } kind = Kind::nowhere;
+  std::size_t at = 0;     // which input or output; the buffer's offset
+  std::size_t width = 0;  // of a buffer: bytes of one row
+};
+
+/// A program over rows or over whole elements, and where its operands lie.
+struct Stage {
+  std::shared_ptr<const RangeProgram> program;
+  std::vector<Home> inputs, outputs;
+};
+
+/// A reduction of each row of a block.
+struct RowFold {
+  int sums = -1;  // the program that sums what it computes, or -1 where elements are in memory
+  FoldLoops loops;
+  FoldRules rules;
+  Home from, to;
+  std::int64_t offset = 0;  // bytes before the first element
+};
+
+/// One level: rows first, then elements, then reductions.
+struct Level {
+  int rows = -1, elements = -1;  // numbers of programs
+  std::vector<RowFold> folds;
+};
+
+/// Reductions are taken in levels, each after those that it depends on.
+struct RowPlan {
+  static constexpr std::size_t most_stages = 16;
+
+  std::vector<Stage> stages;
+  std::vector<Level> levels;
+  std::int64_t rows = 0, length = 0;
+  std::int64_t block_rows = 1;  // so many rows go through all levels together
+  std::size_t buffers = 0;      // bytes for a block's values
+  double nanoseconds = 0;       // of all rows on one thread
+};
+
+/// Throws DeviceError where a group has too many stages.
+RowPlan plan_rows(const core::Step& step);
+
+}  // namespace tyto::cpu
