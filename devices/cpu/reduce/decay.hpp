@@ -13,7 +13,7 @@ TYTO_VECTOR_INLINE T decay(T x) {
   const ExpArgument<T> a = split_exponent(select(x < lowest, lowest, x));
   const T p = mul_add(a.r * a.r, exp_series(a.r), a.r) + T(1);
   // 2^n may be too small for a normal number, 2^(n + 64) is not: only the last product rounds.
-  return p * power_of_two_shifted((a.n + T(64)) + Format<T>::shifter) * T(0x1p-64);
+  return p * power_of_two_shifted(a.shifted + T(64)) * T(0x1p-64);
 }
 
 }  // namespace tyto::cpu::TYTO_ISA

@@ -191,13 +191,23 @@ TYTO_VECTOR_INLINE T clamp(T x, T low, T high) {
 TYTO_VECTOR_INLINE float power_of_two_shifted(float shifted) { return from_bits((bits_of(shifted) + 127u) << 23); }
 TYTO_VECTOR_INLINE double power_of_two_shifted(double shifted) { return from_bits((bits_of(shifted) + 1023u) << 52); }
 
-/// x * 2^n for an integral |n| < 2 * bias: in two factors, so that results below the normal numbers come out right.
+/// x * 2^(n + more) for an integral n in a shifted sum (shifter + n), |n + more| < 2 * bias: in two factors, so that
+/// results below the normal numbers come out right.
+TYTO_VECTOR_INLINE float scale_shifted(float x, float shifted, int more = 0) {
+  const uint32_t both = bits_of(shifted) - bits_of(Format<float>::shifter) + static_cast<uint32_t>(254 + more);
+  const uint32_t half = both >> 1;
+  return x * from_bits(half << 23) * from_bits((both - half) << 23);
+}
+TYTO_VECTOR_INLINE double scale_shifted(double x, double shifted, int more = 0) {
+  const uint64_t both = bits_of(shifted) - bits_of(Format<double>::shifter) + static_cast<uint64_t>(2046 + more);
+  const uint64_t half = both >> 1;
+  return x * from_bits(half << 52) * from_bits((both - half) << 52);
+}
+
+/// x * 2^n for an integral |n| < 2 * bias.
 template <class T>
 TYTO_VECTOR_INLINE T scale(T x, T n) {
-  constexpr T shifter = Format<T>::shifter;
-  const T shifted = n * T(0.5) + shifter;
-  const T half = shifted - shifter;
-  return x * power_of_two_shifted(shifted) * power_of_two_shifted((n - half) + shifter);
+  return scale_shifted(x, n + Format<T>::shifter);
 }
 
 }  // namespace tyto::cpu::TYTO_ISA

@@ -18,6 +18,7 @@ TYTO_VECTOR_INLINE double exp_series(double r) {
 /// x = n ln(2) + r, n integral and |r| <= ln(2) / 2.
 template <class T>
 struct ExpArgument {
+  T shifted;  // n as a shifted sum
   T n;
   T r;
 };
@@ -36,25 +37,38 @@ struct Ln2<double> {
 
 template <class T>
 TYTO_VECTOR_INLINE ExpArgument<T> split_exponent(T x) {
-  const T n = mul_add(x, Ln2<T>::reciprocal, Format<T>::shifter) - Format<T>::shifter;
-  return {n, mul_add(n, -Ln2<T>::low, mul_add(n, -Ln2<T>::high, x))};
+  const T shifted = mul_add(x, Ln2<T>::reciprocal, Format<T>::shifter);
+  const T n = shifted - Format<T>::shifter;
+  return {shifted, n, mul_add(n, -Ln2<T>::low, mul_add(n, -Ln2<T>::high, x))};
 }
 
-/// Beyond these exp is 0 and infinity.
-TYTO_VECTOR_INLINE float clamp_exponent(float x) { return clamp(x, -104.0f, 89.5f); }
-TYTO_VECTOR_INLINE double clamp_exponent(double x) { return clamp(x, -746.0, 710.5); }
-
-/// e^x * 2^k, with one rounding at the end even where e^x alone would overflow or lose bits.
+/// Below the first of these exp is 0, above the second infinity.
 template <class T>
-TYTO_VECTOR_INLINE T exp_scaled(T x, T k) {
-  const ExpArgument<T> a = split_exponent(clamp_exponent(x));
+inline constexpr T exp_lowest = sizeof(T) == 4 ? T(-104) : T(-746);
+template <class T>
+inline constexpr T exp_highest = sizeof(T) == 4 ? T(89.5) : T(710.5);
+
+/// e^x * 2^k for small k <= 0, with one rounding at the end even where e^x alone would overflow or lose bits. What is
+/// computed of far arguments is of no use, and replaced: that is cheaper than to bring them near first.
+template <class T>
+TYTO_VECTOR_INLINE T exp_scaled(T x, int k) {
+  const ExpArgument<T> a = split_exponent(x);
   const T p = mul_add(a.r * a.r, exp_series(a.r), a.r) + T(1);
-  return scale(p, a.n + k);
+  const T y = scale_shifted(p, a.shifted, k);
+  return select(x > exp_highest<T>, Format<T>::infinity, select(x < exp_lowest<T>, T(0), y));
+}
+
+/// e^x for x <= 0.
+template <class T>
+TYTO_VECTOR_INLINE T exp_below_zero(T x) {
+  const ExpArgument<T> a = split_exponent(x);
+  const T p = mul_add(a.r * a.r, exp_series(a.r), a.r) + T(1);
+  return select(x < exp_lowest<T>, T(0), scale_shifted(p, a.shifted));
 }
 
 template <class T>
 TYTO_VECTOR_INLINE T exp(T x) {
-  return exp_scaled(x, T(0));
+  return exp_scaled(x, 0);
 }
 
 template <class T>
@@ -66,37 +80,42 @@ TYTO_VECTOR_INLINE T exp2(T x) {
   return scale(mul_add(r * r, exp_series(r), r) + T(1), n);
 }
 
+/// e^x - 1 of x no less than -40 and no more than what half of 2^n bears; of zero either zero.
 template <class T>
-TYTO_VECTOR_INLINE T expm1(T x) {
-  // Below -40 the answer is -1 in either format; above the upper end it is infinity, and n no larger than half of 2^n
-  // bears.
-  const T c = clamp(x, T(-40), sizeof(T) == 4 ? T(89) : T(710));
-  const ExpArgument<T> a = split_exponent(c);
+TYTO_VECTOR_INLINE T expm1_near(T x) {
+  const ExpArgument<T> a = split_exponent(x);
   const T p = mul_add(a.r * a.r, exp_series(a.r), a.r);
   // Half of 2^n throughout: 2^n alone overflows for the largest n whose result does not.
-  const T half = power_of_two_shifted((a.n - T(1)) + Format<T>::shifter);
+  const T half = power_of_two_shifted(a.shifted - T(1));
   const T whole = T(2) * mul_add(half, p, half - T(0.5));
-  // At n = 0 the series alone is the answer, to its last bit; adding 0 would lose the sign of zero.
-  const T near = select(x == T(0), x, p);
-  return select(a.n == T(0), near, whole);
+  // At n = 0 the series alone is the answer, to its last bit.
+  return select(a.n == T(0), p, whole);
+}
+
+template <class T>
+TYTO_VECTOR_INLINE T expm1(T x) {
+  // Below -40 the answer is -1 in either format; above the upper end it is infinity.
+  const T y = expm1_near(clamp(x, T(-40), sizeof(T) == 4 ? T(89) : T(710)));
+  return select(x == T(0), x, y);  // with zero's sign
 }
 
 template <class T>
 TYTO_VECTOR_INLINE T sigmoid(T x) {
   // Of e^-|x| so that neither side overflows and small results keep all their bits.
-  const T e = exp(-abs(x));
+  const T e = exp_below_zero(-abs(x));
   return select(x < T(0), e, T(1)) / (T(1) + e);
 }
 
 template <class T>
 TYTO_VECTOR_INLINE T tanh(T x) {
-  const T t = expm1(T(-2) * abs(x));
+  const T twice = T(-2) * abs(x);
+  const T t = expm1_near(select(twice < T(-40), T(-40), twice));
   return copysign(t / (T(2) + t), x);
 }
 
 template <class T>
 TYTO_VECTOR_INLINE T cosh(T x) {
-  const T half_exp = exp_scaled(abs(x), T(-1));
+  const T half_exp = exp_scaled(abs(x), -1);
   return half_exp + T(0.25) / half_exp;
 }
 
@@ -112,7 +131,7 @@ TYTO_VECTOR_INLINE double sinh_series(double z) {
 template <class T>
 TYTO_VECTOR_INLINE T sinh(T x) {
   const T a = abs(x);
-  const T half_exp = exp_scaled(a, T(-1));
+  const T half_exp = exp_scaled(a, -1);
   const T far = half_exp - T(0.25) / half_exp;
   const T z = a * a;
   const T near = mul_add(a * z, sinh_series(z), a);
