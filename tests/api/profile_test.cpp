@@ -101,6 +101,7 @@ TEST_CASE("a profile on an OpenCL device has the device's own times, of kernels,
     CHECK(contains(table.str(), "  exp\n"));
     CHECK(graph.output(0).to_vector<float>() == std::vector<float>(64 * 32, 512.0f));
   }
+  CHECK(graph.report().fallbacks == std::vector<std::string>{"sort"});
   // Afterwards runs go on as before.
   graph.set(x, Tensor::zeros({64, 512}));
   graph.run();
