@@ -7,6 +7,7 @@
 
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/expressions.hpp"
+#include "devices/opencl/fold_text.hpp"
 #include "devices/opencl/operator_names.hpp"
 #include "devices/opencl/reduction.hpp"
 #include "devices/opencl/row_kernel.hpp"
@@ -137,10 +138,7 @@ class Rows {
     return value < inputs ? program_.elements.inputs[value].dtype
                           : program_.elements.instructions[value - inputs].dtype;
   }
-  DType wide_enough(DType dtype) const {
-    if (dtype == DType::f64) return dtype;
-    return is_floating(dtype) || !context_.has_f64 ? DType::f32 : DType::f64;
-  }
+  DType wide_enough(DType dtype) const { return FoldText::wide_enough(dtype, context_.has_f64); }
 
   const Context& context_;
   RowProgram program_;
@@ -196,6 +194,9 @@ Recipe rows_of_operator(const Context& context, const core::Step& step) {
     return rows.recipe({rows.softmax(dtype, 0, step.op == OpId::log_softmax)}, step.outputs);
   }
   const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes);
+  if (variance != nullptr) {
+    if (std::optional<Recipe> recipe = variance_by_reductions(context, step)) return *std::move(recipe);
+  }
   const IntList axes = variance != nullptr ? variance->axes : std::get<core::AxesAttributes>(*step.attributes).axes;
   Rows rows(context, name_of(step.op), step.inputs, shape, axes);
   const std::size_t value = variance != nullptr ? rows.variance(dtype, 0, variance->ddof) : rows.log_sum_exp(dtype, 0);

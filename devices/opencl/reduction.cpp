@@ -98,21 +98,28 @@ void lay_out(Reduction& reduction, const View& whole, std::span<const View> sour
   }
 }
 
+/// Bytes at the end of a recipe's workspace, on a line of their own.
+std::size_t reserve(Recipe& recipe, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  const std::size_t at = (recipe.workspace + line - 1) / line * line;
+  recipe.workspace = at + bytes;
+  return at;
+}
+
 /// One kernel, or two with partial results between them.
-Recipe recipe_for(const Context& context, std::string_view name, Reduction reduction, std::int64_t results,
-                  std::int64_t length) {
-  Recipe recipe;
-  recipe.name = name;
-  if (results == 0) return recipe;
+void append(Recipe& recipe, const Context& context, Reduction reduction) {
+  const std::int64_t results = reduction.kept.count(), length = reduction.reduced.count();
   const std::int64_t parts =
       results >= enough_results ? 1 : std::clamp<std::int64_t>(length / smallest_part, 1, most_parts);
   if (parts == 1) {
     recipe.launches.push_back(reduction_kernel(context, reduction, 1));
-    return recipe;
+    return;
   }
   // Partial results, a row of them for each result, lie in the workspace between the two.
-  const MemoryOperand partial{MemoryArgument::Role::workspace, reduction.accumulator, 0};
-  recipe.workspace = static_cast<std::size_t>(results * parts) * size_of(reduction.accumulator);
+  const std::size_t size = size_of(reduction.accumulator);
+  const std::size_t at = reserve(recipe, static_cast<std::size_t>(results * parts) * size);
+  const MemoryOperand partial{MemoryArgument::Role::workspace, reduction.accumulator,
+                              static_cast<std::int64_t>(at / size)};
   Reduction last = reduction;
   last.elements = nullptr;
   last.kept = View{reduction.kept.shape, core::row_major(reduction.kept.shape), 0};
@@ -124,7 +131,6 @@ Recipe recipe_for(const Context& context, std::string_view name, Reduction reduc
   reduction.finishes = false;
   recipe.launches.push_back(reduction_kernel(context, reduction, parts));
   recipe.launches.push_back(reduction_kernel(context, last, 1));
-  return recipe;
 }
 
 }  // namespace
@@ -154,16 +160,16 @@ Recipe reduction_recipe(const Context& context, const core::Step& step) {
   reduction.target = {MemoryArgument::Role::output, output.dtype, output.view.offset};
   reduction.accumulator = FoldText::accumulator_of(step.op, input.dtype);
   lay_out(reduction, input.view, {&input.view, 1}, output.view, sides_of(reduced, keepdims, input.view.rank()));
-  const std::int64_t results = output.view.count();
-  const std::int64_t length = reduction.reduced.count();
-  reduction.count = static_cast<double>(length);
+  reduction.count = static_cast<double>(reduction.reduced.count());
+  Recipe recipe;
+  recipe.name = name_of(step.op);
+  if (output.view.count() == 0) return recipe;
   if (step.op == OpId::argmin || step.op == OpId::argmax) {
-    Recipe recipe;
-    recipe.name = name_of(step.op);
-    if (results != 0) recipe.launches.push_back(place_kernel(context, reduction));
-    return recipe;
+    recipe.launches.push_back(place_kernel(context, reduction));
+  } else {
+    append(recipe, context, std::move(reduction));
   }
-  return recipe_for(context, name_of(step.op), std::move(reduction), results, length);
+  return recipe;
 }
 
 Recipe computed_reduction_recipe(const Context& context, const ComputedReduction& computed) {
@@ -181,9 +187,58 @@ Recipe computed_reduction_recipe(const Context& context, const ComputedReduction
   reduction.accumulator = FoldText::accumulator_of(computed.op, computed.dtype);
   const View whole = View::dense(computed.shape);
   lay_out(reduction, whole, views, output.view, sides_of(computed.axes, true, whole.rank()));
-  const std::int64_t length = reduction.reduced.count();
-  reduction.count = static_cast<double>(length);
-  return recipe_for(context, computed.elements.name, std::move(reduction), output.view.count(), length);
+  reduction.count = static_cast<double>(reduction.reduced.count());
+  Recipe recipe;
+  recipe.name = computed.elements.name;
+  if (output.view.count() != 0) append(recipe, context, std::move(reduction));
+  return recipe;
+}
+
+// The means go to the workspace; the squares are computed where the second reduction reads them.
+std::optional<Recipe> variance_by_reductions(const Context& context, const core::Step& step) {
+  const auto& variance = std::get<core::VarianceAttributes>(*step.attributes);
+  const core::Operand& input = step.inputs[0];
+  const core::Operand& output = step.outputs[0];
+  const Sides sides = sides_of(variance.axes, variance.keepdims, input.view.rank());
+  const DType wide = FoldText::wide_enough(input.dtype, context.has_f64);
+
+  Recipe recipe;
+  recipe.name = name_of(step.op);
+  const MemoryOperand source{MemoryArgument::Role::input, input.dtype, input.view.offset};
+  const std::size_t at = reserve(recipe, static_cast<std::size_t>(output.view.count()) * size_of(wide));
+  const MemoryOperand means{MemoryArgument::Role::workspace, wide, static_cast<std::int64_t>(at / size_of(wide))};
+  const View means_in_order = View::dense(core::reduced_shape(input.view.shape, variance.axes, false));
+  Sides of_means = sides;
+  for (std::size_t i = 0; i < of_means.kept_out.size(); ++i) of_means.kept_out[i] = static_cast<std::int64_t>(i);
+
+  Reduction mean;
+  mean.op = OpId::mean;
+  mean.sources = {{source, {}, {}}};
+  mean.target = means;
+  mean.accumulator = wide;
+  lay_out(mean, input.view, {&input.view, 1}, means_in_order, of_means);
+  mean.count = static_cast<double>(mean.reduced.count());
+  const bool few_and_long = mean.kept.count() < enough_results && mean.reduced.count() >= 2 * smallest_part;
+  if (output.view.count() == 0 || !(few_and_long || columns_lie_closer(mean))) return std::nullopt;
+  append(recipe, context, mean);
+
+  View means_stretched{input.view.shape, Strides(input.view.shape.size(), 0), 0};
+  for (std::size_t i = 0; i < sides.kept.size(); ++i) {
+    means_stretched.strides[static_cast<std::size_t>(sides.kept[i])] = means_in_order.strides[i];
+  }
+  ElementProgram squares;
+  squares.inputs = {input, {wide, means_stretched}};
+  squares.instructions = {{OpId::cast, wide, {0}}, {OpId::subtract, wide, {2, 1}}, {OpId::square, wide, {3}}};
+  squares.stored = {4};
+  Reduction spread = mean;
+  spread.sources = {{source, {}, {}}, {means, {}, {}}};
+  spread.elements = &squares;
+  spread.target = {MemoryArgument::Role::output, output.dtype, output.view.offset};
+  const View views[] = {input.view, means_stretched};
+  lay_out(spread, input.view, views, output.view, sides);
+  spread.count = std::max(mean.count - static_cast<double>(variance.ddof), 0.0);
+  append(recipe, context, spread);
+  return recipe;
 }
 
 }  // namespace tyto::opencl

@@ -27,4 +27,8 @@ struct ComputedReduction {
 
 Recipe computed_reduction_recipe(const Context& context, const ComputedReduction& reduction);
 
+/// A variance as a mean and a reduction of squares, which suits columns and few long rows; nothing for what is better
+/// taken row by row.
+std::optional<Recipe> variance_by_reductions(const Context& context, const core::Step& step);
+
 }  // namespace tyto::opencl

@@ -59,18 +59,14 @@ class ReductionText {
   }
 
   KernelLaunch generate() {
-    if (context_.style == Style::cpu) return columns_lie_closer() ? strips() : rows();
-    return columns_lie_closer() && parts_ == 1 && results_ >= enough_items ? item_a_result() : group_a_result();
+    if (context_.style == Style::cpu) return columns_lie_closer(reduction_) ? strips() : rows();
+    return columns_lie_closer(reduction_) && parts_ == 1 && results_ >= enough_items ? item_a_result()
+                                                                                     : group_a_result();
   }
 
  private:
   void memory(const MemoryOperand& operand, std::size_t which, std::string_view name) {
     kernel_.memory(operand.role, which, storage_name(operand.dtype), size_of(operand.dtype), operand.offset, name);
-  }
-
-  // Results whose sources are neighbours are better computed side by side than one after the other.
-  bool columns_lie_closer() const {
-    return kept_.inner_stride() == 1 && reduced_.inner_stride() != 1 && kept_.length(kept_.rank() - 1) > 1;
   }
 
   // Where each source's elements for the result of the coordinates k begin.

@@ -36,6 +36,13 @@ struct Reduction {
   bool finishes = true;      // false: the accumulator itself is stored
 };
 
+/// Results whose elements are neighbours are better computed side by side than one after the other.
+inline bool columns_lie_closer(const Reduction& reduction) {
+  const auto inner = [](const core::View& view) { return view.strides[view.strides.size() - 1]; };
+  const Shape& results = reduction.kept.shape;
+  return inner(reduction.kept) == 1 && inner(reduction.reduced) != 1 && results[results.size() - 1] > 1;
+}
+
 /// Each result in `parts` pieces, which lie side by side in the target when there are several.
 KernelLaunch reduction_kernel(const Context& context, const Reduction& reduction, std::int64_t parts);
 

@@ -276,6 +276,45 @@ TEST_CASE("any axes and any layout: columns, several axes, turned tensors, other
   }
 }
 
+TEST_CASE("variances of columns and of few long rows, in the mean's own way") {
+  // Column c of n rows is c + c * (row % 2): its variance is (c / 2)^2 for even n, n / (n - 1) times that without bias.
+  const std::int64_t n = 50000, columns = 70;
+  std::vector<double> values, expected;
+  for (std::int64_t i = 0; i < n * 4; ++i) values.push_back(static_cast<double>((i % 4) * (1 + i / 4 % 2)));
+  const HostTensor tall = HostTensor::of(DType::f32, {n, 4}, values);
+  for (std::int64_t c = 0; c < columns; ++c) expected.push_back(static_cast<double>(c * c) / 4);
+  values.clear();
+  for (std::int64_t i = 0; i < 10 * columns; ++i) {
+    values.push_back(static_cast<double>((i % columns) * (1 + i / columns % 2)));
+  }
+  for (OpenClDevice* device : both_styles()) {
+    const auto variance = [&](const HostTensor& x, const IntList& axes, std::int64_t ddof, bool keep) {
+      const core::TensorType type{x.dtype, core::reduced_shape(x.view.shape, axes, keep)};
+      const core::Attributes attributes = core::VarianceAttributes{axes, keep, ddof};
+      return run_step(*device, OpId::var, attributes, {&x, 1}, {&type, 1})[0].values;
+    };
+    CHECK(distance(variance(tall, {0}, 0, false), {0, 0.25, 1, 2.25}) < 1e-5);
+    CHECK(distance(variance(tall, {0}, 1, true), {0, 0.25, 1, 2.25}) < 1e-4);
+    for (const DType type : {DType::f32, DType::f64, DType::bf16}) {
+      // Ten rows of whole numbers below 139: bf16 holds those below 257.
+      const HostTensor wide = HostTensor::of(type, {10, columns}, values);
+      std::vector<double> as_held = expected;
+      for (double& value : as_held) value = rounded(type, value);
+      CHECK(same(variance(wide, {0}, 0, false), as_held));
+      // All of it as one long row, turned round, is no different for the type's width than by definition.
+      const std::vector<double> all = variance(wide, {0, 1}, 0, true);
+      REQUIRE(all.size() == 1);
+      CHECK(all[0] == doctest::Approx(by_rows(HostTensor::of(type, {1, 10 * columns}, values), true_variance)[0])
+                          .epsilon(2 * machine_epsilon(type)));
+    }
+    HostTensor number = HostTensor::of_integers(DType::i32, {2, 3, 2}, {1, 0, 5, 0, 9, 0, 3, 4, 7, 4, 11, 4});
+    const core::TensorType type{DType::f32, {2}};
+    const core::Attributes attributes = core::VarianceAttributes{{0, 1}, false, 0};
+    const auto found = run_step(*device, OpId::var, attributes, {&number, 1}, {&type, 1})[0].values;
+    CHECK(distance(found, {35.0 / 3, 4}) < 1e-6);
+  }
+}
+
 TEST_CASE("rows of nothing, and no rows") {
   for (OpenClDevice* device : both_styles()) {
     const HostTensor narrow{DType::f32, View::dense({3, 0}), {}, {}}, none{DType::f32, View::dense({0, 5}), {}, {}};
