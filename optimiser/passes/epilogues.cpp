@@ -47,16 +47,13 @@ bool device_takes(const Match& m, Index product) {
   return m.context.options.supports(with_epilogue(m.draft.node(product).op), operands, {&result, 1});
 }
 
-// Integers gain nothing. 16-bit types would be rounded once instead of after each step. Packed weights are laid out for
-// the epilogue that the product had.
-const Condition taken{
-    "f32 or f64, or floating under fast_math; of the product's shape, on a device that has it, weights not packed",
-    [](const Match& m) {
-      const Port product = m.draft.node(m.node(1)).first_result;
-      const bool wide = m.dtype() == DType::f32 || m.dtype() == DType::f64;
-      return (wide || (m.is_floating() && m.context.fast_math)) && m.draft.shape(product) == m.shape() &&
-             !epilogue_of(m.draft, product_in(m)).packed && device_takes(m, product_in(m));
-    }};
+// Integers gain nothing. Packed weights are laid out for the epilogue that the product had.
+const Condition taken{"floating; of the product's shape, on a device that has it, weights not packed",
+                      [](const Match& m) {
+                        const Port product = m.draft.node(m.node(1)).first_result;
+                        return m.is_floating() && m.draft.shape(product) == m.shape() &&
+                               !epilogue_of(m.draft, product_in(m)).packed && device_takes(m, product_in(m));
+                      }};
 const Condition bare{"the product has no epilogue yet", [](const Match& m) {
                        const ProductAttributes& epilogue = epilogue_of(m.draft, product_in(m));
                        return !epilogue.bias && !epilogue.residual && !epilogue.relu;

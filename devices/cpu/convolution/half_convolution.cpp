@@ -1,6 +1,8 @@
-// Convolutions of f16 and bf16 through f32 copies in the workspace: one rounding, at the end.
+// Convolutions of f16 and bf16 through f32 copies in the workspace: sums are rounded once, at the end, and what ends
+// the convolution rounds as operators of their own do.
 #include "devices/cpu/convolution/convolution_routine.hpp"
 #include "devices/cpu/half_copies.hpp"
+#include "devices/cpu/half_endings.hpp"
 
 namespace tyto::cpu {
 
@@ -12,6 +14,7 @@ class HalfConvolution final : public ConvolutionRoutine {
       : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, 40.0)) {
     ConvolutionProblem wide = problem;
     wide.dtype = DType::f32;
+    wide.bias = wide.residual = wide.relu = false;
     inner_ = prepare_own_convolution(wide, choice);
     const bool forward = problem.pass == ConvolutionPass::forward;
     const bool by_input = problem.pass == ConvolutionPass::backward_input;
@@ -22,8 +25,6 @@ class HalfConvolution final : public ConvolutionRoutine {
     result_ = HalfCopy::reserve(space_, forward    ? g_.output_elements()
                                         : by_input ? g_.input_elements()
                                                    : g_.kernel_elements());
-    bias_ = HalfCopy::reserve(space_, problem.bias ? g_.out_channels : 0);
-    residual_ = HalfCopy::reserve(space_, problem.residual ? g_.output_elements() : 0);
     inner_space_ = space_.reserve(inner_->workspace_bytes());
     if (problem.packed_kernel) {
       // The packed form, followed by room for the f32 copy that packing passes through.
@@ -49,30 +50,41 @@ class HalfConvolution final : public ConvolutionRoutine {
       input_.load(problem_.dtype, arguments.input, space, team);
       kernel_.load(problem_.dtype, arguments.kernel, space, team);
       gradient_.load(problem_.dtype, arguments.output_gradient, space, team);
-      bias_.load(problem_.dtype, arguments.bias, space, team);
-      residual_.load(problem_.dtype, arguments.residual, space, team);
     });
     ConvolutionArguments wide;
     wide.input = input_.in(space);
     wide.kernel = problem_.packed_kernel ? arguments.kernel : kernel_.in(space);
     wide.output_gradient = gradient_.in(space);
     wide.result = result_.in(space);
-    wide.bias = bias_.in(space);
-    wide.residual = residual_.in(space);
     wide.workspace = at<std::byte>(space, inner_space_);
     inner_->run(wide);
-    run_team(threads_, [&](Team team) { result_.store(problem_.dtype, space, arguments.result, team); });
+    run_team(threads_, [&](Team team) {
+      if (problem_.bias || problem_.residual || problem_.relu) end(arguments, team);
+      else result_.store(problem_.dtype, space, arguments.result, team);
+    });
   }
 
   const char* name() const noexcept override { return "own through f32"; }
 
  private:
+  void end(const ConvolutionArguments& arguments, Team team) const noexcept {
+    const std::int64_t channels = g_.out_channels;
+    const Range pixels = share(channels == 0 ? 0 : result_.elements / channels, team.member, team.size);
+    HalfEnding ending{problem_.dtype, problem_.bias ? arguments.bias : nullptr, nullptr, 1, problem_.relu};
+    for (std::int64_t pixel = pixels.begin; pixel < pixels.end; ++pixel) {
+      const std::int64_t first = pixel * channels;
+      if (problem_.residual) ending.residual = static_cast<const std::uint16_t*>(arguments.residual) + first;
+      end_half_row(ending, result_.in(arguments.workspace) + first,
+                   static_cast<std::uint16_t*>(arguments.result) + first, 1, channels);
+    }
+  }
+
   ConvolutionProblem problem_;
   Geometry g_;
   int threads_;
   std::unique_ptr<ConvolutionRoutine> inner_;
   WorkspaceLayout space_;
-  HalfCopy input_, kernel_, gradient_, result_, bias_, residual_;
+  HalfCopy input_, kernel_, gradient_, result_;
   std::size_t inner_space_ = 0, packing_copy_ = 0, packed_bytes_ = 0;
 };
 

@@ -1,6 +1,8 @@
-// Matrix products of f16 and bf16 through dense f32 copies in the workspace: one rounding, at the end.
+// Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end, and
+// what ends the product rounds as operators of their own do.
 #include <cstdlib>
 
+#include "devices/cpu/half_endings.hpp"
 #include "devices/cpu/half_precision.hpp"
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "devices/cpu/threads.hpp"
@@ -18,9 +20,12 @@ struct DenseCopy {
   std::int64_t elements = 1;
 };
 
-DenseCopy plan_copy(const MatmulProblem& problem, const MatrixLayout& layout, std::int64_t rows, std::int64_t columns) {
+enum class Runs { as_stored, rows };
+
+DenseCopy plan_copy(const MatmulProblem& problem, const MatrixLayout& layout, std::int64_t rows, std::int64_t columns,
+                    Runs runs = Runs::as_stored) {
   DenseCopy copy;
-  const bool by_columns = layout.row_stride == 1 && layout.column_stride != 1;
+  const bool by_columns = runs == Runs::as_stored && layout.row_stride == 1 && layout.column_stride != 1;
   copy.dense.row_stride = by_columns ? 1 : columns;
   copy.dense.column_stride = by_columns ? rows : 1;
   copy.elements = rows * columns;
@@ -64,13 +69,12 @@ class HalfMatmul final : public MatmulRoutine {
       : problem_(problem),
         a_(plan_copy(problem, problem.a, problem.m, problem.k)),
         b_(plan_copy(problem, problem.b, problem.k, problem.n)),
-        c_(plan_copy(problem, problem.c, problem.m, problem.n)),
+        c_(plan_copy(problem, problem.c, problem.m, problem.n, Runs::rows)),
         threads_(matmul_threads(problem, choice, 40.0)),
         inner_(prepare_panel_matmul(in_f32(), choice)) {
     a_offset_ = space_.reserve(floats(a_.elements));
     b_offset_ = space_.reserve(problem.packed_b ? 0 : floats(b_.elements));
     c_offset_ = space_.reserve(floats(c_.elements));
-    bias_offset_ = space_.reserve(problem.bias ? floats(problem.n) : 0);
     inner_offset_ = space_.reserve(inner_->workspace_bytes());
   }
 
@@ -93,18 +97,19 @@ class HalfMatmul final : public MatmulRoutine {
     float* a = at<float>(arguments.workspace, a_offset_);
     float* b = at<float>(arguments.workspace, b_offset_);
     float* c = at<float>(arguments.workspace, c_offset_);
-    float* bias = at<float>(arguments.workspace, bias_offset_);
     run_team(threads_, [&](Team team) {
       widen_copy(a_, arguments.a, a, team);
       if (!problem_.packed_b) widen_copy(b_, arguments.b, b, team);
-      if (problem_.accumulate) widen_copy(c_, arguments.c, c, team);
-      if (problem_.bias && team.member == 0) widen(problem_.dtype, arguments.bias, 1, bias, problem_.n);
     });
-    inner_->run({a, problem_.packed_b ? arguments.b : b, c, bias, at<std::byte>(arguments.workspace, inner_offset_)});
+    inner_->run(
+        {a, problem_.packed_b ? arguments.b : b, c, nullptr, at<std::byte>(arguments.workspace, inner_offset_)});
     run_team(threads_, [&](Team team) {
       for_each_run(c_, team, [&](std::int64_t stored, std::int64_t dense) {
-        narrow(c + dense, problem_.dtype, static_cast<std::uint16_t*>(arguments.c) + stored, c_.strides.back(),
-               c_.extents.back());
+        std::uint16_t* const row = static_cast<std::uint16_t*>(arguments.c) + stored;
+        const std::int64_t stride = c_.strides.back();
+        const HalfEnding ending{problem_.dtype, problem_.bias ? arguments.bias : nullptr,
+                                problem_.accumulate ? row : nullptr, stride, problem_.relu};
+        end_half_row(ending, c + dense, row, stride, problem_.n);
       });
     });
   }
@@ -120,6 +125,7 @@ class HalfMatmul final : public MatmulRoutine {
     problem.a = a_.dense;
     problem.b = b_.dense;
     problem.c = c_.dense;
+    problem.bias = problem.accumulate = problem.relu = false;
     return problem;
   }
 
@@ -135,7 +141,7 @@ class HalfMatmul final : public MatmulRoutine {
   int threads_;
   std::unique_ptr<MatmulRoutine> inner_;
   WorkspaceLayout space_;
-  std::size_t a_offset_ = 0, b_offset_ = 0, c_offset_ = 0, bias_offset_ = 0, inner_offset_ = 0;
+  std::size_t a_offset_ = 0, b_offset_ = 0, c_offset_ = 0, inner_offset_ = 0;
 };
 
 }  // namespace

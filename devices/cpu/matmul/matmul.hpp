@@ -21,7 +21,8 @@ struct MatrixLayout {
 
 /// c[m x n] = a[m x k] b[k x n] for each point of the batch, all of one type.
 ///
-/// f16 and bf16 accumulate in f32; integers wrap round; for booleans the product is `any(a and b)`.
+/// f16 and bf16 accumulate in f32, and are rounded after the sum and after each thing added to it; integers wrap round;
+/// for booleans the product is `any(a and b)`.
 struct MatmulProblem {
   DType dtype = DType::f32;
   std::int64_t m = 0, n = 0, k = 0;

@@ -37,6 +37,11 @@ std::unique_ptr<MatmulRoutine> prepare_panel_matmul(const MatmulProblem& problem
 std::unique_ptr<MatmulRoutine> prepare_loop_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f16 and bf16 through f32 copies in the workspace.
 std::unique_ptr<MatmulRoutine> prepare_half_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// A half-precision problem without bias, residual and ReLU, with a dense result where one is added to what c holds.
+MatmulProblem without_ending(const MatmulProblem& problem);
+/// The product made for without_ending(problem), followed by what was left out.
+std::unique_ptr<MatmulRoutine> end_half_matmul(const MatmulProblem& problem, const KernelChoice& choice,
+                                               std::unique_ptr<MatmulRoutine> product);
 /// f32 and bf16 by oneDNN; null where it cannot take the problem.
 std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 

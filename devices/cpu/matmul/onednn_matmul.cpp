@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "devices/cpu/half_precision.hpp"
 #include "devices/cpu/onednn/primitive.hpp"
 #include "devices/cpu/threads.hpp"
 #include "devices/cpu/tile/tile.hpp"
@@ -144,25 +145,13 @@ class OnednnMatmul final : public MatmulRoutine {
       for (std::int64_t row = mine.begin; row < mine.end; ++row) {
         const BatchOffsets offsets = batch_offsets(problem_, row / problem_.m);
         const std::int64_t first = offsets.c + row % problem_.m * problem_.c.row_stride;
-        if (problem_.dtype == DType::bf16) {
-          relu_of_bf16(static_cast<std::uint16_t*>(arguments.c) + first);
-        } else {
-          ChannelArguments<float> t;
-          t.channels = problem_.n;
-          t.out = static_cast<float*>(arguments.c) + first;
-          t.accumulate = t.relu = true;
-          tiles<float>(instruction_set()).channels(t);
-        }
+        ChannelArguments<float> t;
+        t.channels = problem_.n;
+        t.out = static_cast<float*>(arguments.c) + first;
+        t.accumulate = t.relu = true;
+        tiles<float>(instruction_set()).channels(t);
       }
     });
-  }
-
-  void relu_of_bf16(std::uint16_t* row) const noexcept {
-    // The sign bit alone is zero, beyond the bits of -infinity lie those of NaN.
-    constexpr std::uint16_t minus_zero = 0x8000, minus_infinity = 0xff80;
-    for (std::int64_t i = 0; i < problem_.n; ++i) {
-      if (row[i] >= minus_zero && row[i] <= minus_infinity) row[i] = 0;
-    }
   }
 
   MatmulProblem problem_;
@@ -177,6 +166,10 @@ class OnednnMatmul final : public MatmulRoutine {
 std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
   if (!takes(problem, choice)) return nullptr;
   try {
+    // oneDNN would round once what operators of their own round one by one.
+    if (is_half(problem.dtype) && (problem.bias || problem.accumulate || problem.relu)) {
+      return end_half_matmul(problem, choice, std::make_unique<OnednnMatmul>(without_ending(problem), choice));
+    }
     return std::make_unique<OnednnMatmul>(problem, choice);
   } catch (const dnnl::error&) {
     return nullptr;  // a layout or type that this version does not know

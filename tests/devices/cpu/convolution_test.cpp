@@ -74,11 +74,13 @@ struct Expected {
   using Sum = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, std::uint64_t, double>;
   std::vector<Sum> sum;
   std::vector<double> magnitude;
+  std::vector<double> stored;  // sizes of the sums before something was added to them
   std::vector<std::int64_t> terms;
 
   explicit Expected(std::int64_t count)
       : sum(static_cast<std::size_t>(count)),
         magnitude(static_cast<std::size_t>(count)),
+        stored(static_cast<std::size_t>(count)),
         terms(static_cast<std::size_t>(count)) {}
 
   void add_product(std::int64_t place, T x, T y) {
@@ -94,7 +96,10 @@ struct Expected {
     }
   }
 
-  void add(std::int64_t place, T value) { add_product(place, value, T(1)); }
+  void add(std::int64_t place, T value) {
+    stored[static_cast<std::size_t>(place)] += std::abs(static_cast<double>(sum[static_cast<std::size_t>(place)]));
+    add_product(place, value, T(1));
+  }
 
   bool matches(std::int64_t place, T got, bool relu) const {
     const auto at = static_cast<std::size_t>(place);
@@ -104,7 +109,7 @@ struct Expected {
       const T want = static_cast<T>(sum[at]);
       return got == (relu && want < T(0) ? T(0) : want);
     } else {
-      return is_sum(got, relu && sum[at] < 0 ? 0.0 : sum[at], magnitude[at], terms[at]);
+      return is_sum(got, relu && sum[at] < 0 ? 0.0 : sum[at], magnitude[at], terms[at], stored[at]);
     }
   }
 };
@@ -235,7 +240,7 @@ TEST_CASE("f32 convolutions and gradients are right for drawn geometries and end
 
 TEST_CASE("f64 convolutions and gradients are right for drawn geometries") { check_drawn_problems<double>(25); }
 
-TEST_CASE("f16 and bf16 convolutions accumulate in f32 and round once") {
+TEST_CASE("f16 and bf16 convolutions accumulate in f32 and round their sums once") {
   check_drawn_problems<Half>(12);
   check_drawn_problems<BFloat16>(12);
 }
@@ -247,6 +252,44 @@ TEST_CASE("integer convolutions wrap round in their own type and booleans take a
   check_drawn_problems<std::int32_t>(6);
   check_drawn_problems<std::int64_t>(6);
   check_drawn_problems<bool>(6);
+}
+
+TEST_CASE("f16 and bf16 convolutions end with the bits that adding and ReLU by themselves would give") {
+  const auto check = [](auto type) {
+    using T = decltype(type);
+    ConvolutionProblem p = image_problem(5, 12, 3, 70);
+    p.dtype = dtype_of<T>;
+    const Sizes sizes(p);
+    Draw draw(8);
+    Fenced<T> input(sizes.input), kernel(sizes.kernel), bias(70), residual(sizes.output), plain(sizes.output),
+        ended(sizes.output);
+    for (Fenced<T>* tensor : {&input, &kernel, &bias, &residual}) tensor->draw(draw);
+    const auto run = [&](Fenced<T>& result) {
+      const Convolution convolution = prepare_convolution(p);
+      Bytes workspace(convolution.workspace_bytes());
+      ConvolutionArguments arguments;
+      arguments.input = input.data();
+      arguments.kernel = kernel.data();
+      arguments.bias = bias.data();
+      arguments.residual = residual.data();
+      arguments.result = result.data();
+      arguments.workspace = workspace.data();
+      convolution.run(arguments);
+    };
+    run(plain);
+    p.bias = p.residual = p.relu = true;
+    run(ended);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < sizes.output; ++i) {
+      const T biased(static_cast<float>(plain[i]) + static_cast<float>(bias[i % 70]));
+      const T sum(static_cast<float>(biased) + static_cast<float>(residual[i]));
+      wrong += static_cast<float>(ended[i]) != std::max(static_cast<float>(sum), 0.0F);
+    }
+    CHECK(wrong == 0);
+    CHECK(ended.fences_intact());
+  };
+  check(Half());
+  check(BFloat16());
 }
 
 TEST_CASE("a convolution deep enough for several blocks is right on every code path") {

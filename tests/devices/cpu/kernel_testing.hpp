@@ -130,12 +130,13 @@ double storage_epsilon() {
 }
 
 /// True when `got` is a sum of `terms` products computed in some order, whose exact value is `want` and whose terms'
-/// magnitudes sum to `magnitude`: the classical bound, which no order of summation exceeds.
+/// magnitudes sum to `magnitude`: the classical bound, which no order of summation exceeds. Of half precision, `stored`
+/// is the sum of the sizes of what was rounded to T on the way to the result.
 template <class T>
-bool is_sum(T got, double want, double magnitude, std::int64_t terms) {
+bool is_sum(T got, double want, double magnitude, std::int64_t terms, double stored = 0) {
   const double error = arithmetic_epsilon<T>() * static_cast<double>(terms + 4) * magnitude +
                        storage_epsilon<T>() * (std::abs(want) + magnitude * 0x1p-8) +
-                       (std::is_same_v<T, Half> ? 0x1p-24 : 0);
+                       (sizeof(T) == 2 ? storage_epsilon<T>() * stored : 0) + (std::is_same_v<T, Half> ? 0x1p-24 : 0);
   return std::abs(as_double(got) - want) <= error;
 }
 
