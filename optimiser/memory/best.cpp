@@ -16,6 +16,14 @@ constexpr std::int64_t most_greedy_work = 600'000'000;
 // What one entry of all neighbour lists costs: to make, and to place every block once.
 constexpr std::int64_t work_to_list = 20;
 constexpr std::int64_t work_to_place = 16;
+// The same where the lists do not fit into caches.
+constexpr std::int64_t work_to_place_far = 64;
+constexpr std::size_t far = std::size_t{1} << 18;
+// What the first sweeps cost a block, and each further one.
+constexpr std::int64_t work_to_sweep = 7000;
+constexpr std::int64_t work_to_scan = 2000;
+// A search in a problem where one dive costs more would not come back.
+constexpr std::int64_t longest_dive = 2'400'000'000;
 // Without a time limit nobody waits for a search that can win less than this share of the bound.
 constexpr Bytes worth_searching = 2000;
 
@@ -72,19 +80,25 @@ Placement best_part(const Problem& p, const Effort& effort) {
   Placement placement = best_sweep(p, effort);
   if (placement.height <= effort.enough || effort.late()) return placement;
   const std::int64_t work = effort.work_or(default_work);
-  // Whoever names the work does not want lists that cost more than that.
-  const std::int64_t most_pairs = effort.work > 0 ? effort.work / (2 * work_to_list) : most_listed_pairs;
-  const Problem listed = with_neighbours(p, std::min(most_listed_pairs, most_pairs));
+  const bool named = effort.work > 0 || effort.deadline;
+  // Whoever names the work does not want lists that cost more than that; nobody waits seconds who names nothing.
+  const std::int64_t left = most_greedy_work - work_to_sweep * static_cast<std::int64_t>(p.size.size());
+  const std::int64_t most_pairs = effort.work > 0   ? effort.work / (2 * work_to_list)
+                                  : effort.deadline ? most_listed_pairs
+                                                    : left / (2 * (work_to_list + work_to_place_far));
+  const Problem listed = with_neighbours(p, std::clamp<std::int64_t>(most_pairs, 0, most_listed_pairs));
   if (!listed.listed) {
     if (placement.offsets.empty()) placement = linear_scan(p, Fit::best);
-    return p.any_fixed ? placement : more_sweeps(p, effort, std::move(placement));
+    const bool affordable = named || left > 2 * work_to_scan * static_cast<std::int64_t>(p.size.size());
+    return p.any_fixed || !affordable ? placement : more_sweeps(p, effort, std::move(placement));
   }
   Effort content = effort;
   if (!effort.deadline) content.enough += effort.enough / worth_searching;
   // Where time is short a search makes more of it than the twentieth greedy order.
   if (effort.deadline) content.deadline = Clock::now() + (*effort.deadline - Clock::now()) / 3;
   placement = best_greedy(listed, content, std::move(placement));
-  if (placement.height <= content.enough || (effort.work > 0 && work / 2 < work_of_one_dive(listed))) return placement;
+  const std::int64_t longest = effort.work > 0 ? work / 2 : named ? INT64_MAX : longest_dive;
+  if (placement.height <= content.enough || work_of_one_dive(listed) > longest) return placement;
 
   // A first look with searches: at the bound and half way up they often answer within milliseconds.
   Effort look = effort;
@@ -116,9 +130,11 @@ Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
   if (best.offsets.empty()) keep_lower(best, linear_scan(p, Fit::best), "linear_scan");
   const std::int64_t most_work = effort.work > 0 ? std::min(effort.work, most_greedy_work) : most_greedy_work;
   std::int64_t spent = 0;
-  const std::int64_t each = work_to_place * static_cast<std::int64_t>(p.neighbour.size() + p.size.size());
+  const std::size_t entries = p.neighbour.size() + p.size.size();
+  const std::int64_t each =
+      (effort.work == 0 && entries > far ? work_to_place_far : work_to_place) * static_cast<std::int64_t>(entries);
   // What the sweeps have left is often a single block too high, and pushing together is enough.
-  if (best.height > effort.enough) {
+  if (best.height > effort.enough && 4 * each <= most_work) {
     const std::string how = best.remark + ", squeezed";
     keep_lower(best, squeeze(p, best), how);
     spent += 4 * each;
@@ -137,6 +153,7 @@ Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
                  std::string(name(order)) + (fit == Fit::best ? ", best fit" : ", first fit"));
     }
   }
+  if (spent + 4 * each > 2 * most_work) return best;
   const std::string how = best.remark + ", squeezed";
   keep_lower(best, squeeze(p, best), how);
   return best;

@@ -24,6 +24,9 @@ struct Side {
   const std::vector<Index>* end;
 };
 
+// Four sweeps over so many blocks take a quarter of a second, and all thirty-two gain one or two per cent.
+constexpr Index many = 50'000;
+
 class MiddleOut {
  public:
   MiddleOut(const Problem& problem, Index middle) : p_(problem), middle_(middle) {
@@ -85,7 +88,7 @@ class MiddleOut {
         if (placement.height >= best.height) break;
       }
       if (placement.height < best.height) best = std::move(placement);
-      if (best.height <= enough) break;
+      if (best.height <= enough || (p_.count() > many && stack == Stack::last_to_die)) break;
     }
     return best;
   }
@@ -167,7 +170,7 @@ Placement middle_out(const Problem& p, const Effort& effort) {
   // Where a sweep does not know who is in the way, the same order is given to a search for gaps.
   if (!p.sweepable()) return place_in_order(with_neighbours(p), MiddleOut(p, middle).order(), Fit::best);
   Placement best = MiddleOut(p, middle).run(effort.enough);
-  if (best.height <= effort.enough) return best;
+  if (best.height <= effort.enough || p.count() > many) return best;
   Placement second = MiddleOut(p, hardest_section(p, best, middle)).run(effort.enough);
   return second.height < best.height ? second : best;
 }
