@@ -168,7 +168,13 @@ Tensor<M> Tensor<M>::linspace(double start, double stop, std::int64_t count, DTy
   if (count < 0) throw ValueError(core::text("linspace: count ", count, " is negative"));
   check_shape("linspace", {count});
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
-  return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, dtype, start, step});
+  const bool whole = is_integer(dtype);
+  if (dtype != DType::f64 && !whole)
+    return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, dtype, start, step});
+  // The end is met exactly, and whole numbers are rounded down, as in NumPy.
+  Tensor numbers = emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, DType::f64, start, step});
+  if (count > 1) numbers = set(numbers, {count - 1}, Tensor(stop));
+  return whole ? floor(numbers).astype(dtype) : numbers;
 }
 template <class M>
 Tensor<M> Tensor<M>::logspace(double start, double stop, std::int64_t count, double base, DType dtype) {

@@ -14,6 +14,7 @@
 #include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
+#include "tyto/statistics.hpp"
 #include "tyto/tensor.hpp"
 #include "tyto/version.hpp"
 #include "tyto/windows.hpp"
