@@ -94,6 +94,13 @@ Port operand(Match& m) { return m.tensor('x'); }
 const Condition widening_first{"the inner type holds every value of x", [](const Match& m) {
                                  return holds_all(m.draft.dtype(m.tensor('x')), cast_type(m.draft, m.node(1)));
                                }};
+// Between whole numbers a cast wraps round, from floating ones it stops at the end of the range.
+const Condition wraps_as_before{"no whole number passes through a floating type into a narrower one",
+                                [](const Match& m) {
+                                  const DType from = m.draft.dtype(m.tensor('x'));
+                                  return !is_integer(from) || !is_floating(cast_type(m.draft, m.node(1))) ||
+                                         !is_integer(m.dtype()) || holds_all(from, m.dtype());
+                                }};
 Port single_cast(Match& m) {
   if (m.draft.dtype(m.tensor('x')) == m.dtype()) return m.tensor('x');
   return m.draft.add(m.root, OpId::cast, core::CastAttributes{m.dtype()}, {m.tensor('x')});
@@ -176,7 +183,7 @@ const Rule rules[] = {
 
     // Element types.
     {"cast_to_own_type",       "cast(x)",                               "x",                     {&type_it_has}, operand},
-    {"cast_of_widening_cast",  "cast(cast(x))",                         "cast(x)",               {&widening_first}, single_cast},
+    {"cast_of_widening_cast",  "cast(cast(x))",                         "cast(x)",               {&widening_first, &wraps_as_before}, single_cast},
 };
 // clang-format on
 

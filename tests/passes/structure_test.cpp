@@ -157,11 +157,18 @@ TEST_CASE("casts to the same type go, casts through a wider type are one cast") 
          [&](Sketch& s) { return cast(s, cast(s, s.input({3}), DType::f64), DType::f32); });
   expect("cast_of_widening_cast", true,
          [&](Sketch& s) { return cast(s, cast(s, s.input({3}, DType::i8), DType::f16), DType::f64); });
+  expect("cast_of_widening_cast", true,
+         [&](Sketch& s) { return cast(s, cast(s, s.input({3}, DType::i8), DType::f32), DType::i16); });
+  expect("cast_of_widening_cast", true,
+         [&](Sketch& s) { return cast(s, cast(s, s.input({3}, DType::i32), DType::i64), DType::u8); });
   for (const auto& [from, through, to] :
        {std::tuple(DType::f32, DType::i32, DType::f32), std::tuple(DType::f64, DType::f32, DType::f64),
         std::tuple(DType::i32, DType::f32, DType::i32), std::tuple(DType::i32, DType::u8, DType::i32),
         std::tuple(DType::f16, DType::bf16, DType::f32), std::tuple(DType::bf16, DType::f16, DType::f32),
-        std::tuple(DType::i32, DType::boolean, DType::i32), std::tuple(DType::i8, DType::u8, DType::i32)}) {
+        std::tuple(DType::i32, DType::boolean, DType::i32), std::tuple(DType::i8, DType::u8, DType::i32),
+        // From floating types whole numbers stop at the end of the range, among themselves they wrap round.
+        std::tuple(DType::u8, DType::f32, DType::i8), std::tuple(DType::i8, DType::f16, DType::u8),
+        std::tuple(DType::i32, DType::f64, DType::i16)}) {
     expect("cast_of_widening_cast", false, [&, from = from, through = through, to = to](Sketch& s) {
       return cast(s, cast(s, s.input({3}, from), through), to);
     });
