@@ -21,7 +21,7 @@ constexpr DType compute_type(DType type) {
 /// (a stride of 0 broadcasts), element i of the outputs depending on elements i of the inputs alone.
 struct TileProgram {
   static constexpr std::size_t most_registers = 256;
-  static constexpr std::size_t most_operands = 64;  ///< inputs and outputs together
+  static constexpr std::size_t most_operands = 64;  ///< inputs, and as many outputs
 
   using Register = std::uint16_t;
 

@@ -127,6 +127,17 @@ TEST_CASE("rows whose values read one value twice are prepared without counting 
   for (const float share : graph.output(0).to_vector<float>()) CHECK(share == doctest::Approx(1.0 / 64));
 }
 
+TEST_CASE("rows are prepared whose values are kept for later and are results, one and all") {
+  Sketch s;
+  Port y = s.input({6, 40});
+  for (int i = 0; i < 40; ++i) s.builder().add_output(y = s.add(OpId::tanh, {y}));
+  const core::Graph plain = s.graph({s.add(OpId::divide, {y, last_axis(s, OpId::sum, y)})});
+  const core::Graph made = fused(plain);
+  CHECK(count(made, OpId::fused) == 1);
+  CHECK(count(made, OpId::tanh) == 0);
+  CHECK(agree(results_of(plain), results_of(made)));
+}
+
 TEST_CASE("rows of one number are normalised as rows of a tensor are") {
   using T = Tensor<Lazy>;
   const T x = zeros_like(T::placeholder({7, 20}));

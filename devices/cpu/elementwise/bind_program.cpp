@@ -271,10 +271,10 @@ class Binding {
 
 BoundProgram bind_program(const TileProgram& program, std::span<const core::Operand> inputs,
                           std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major) {
-  if (program.registers.size() > most_registers || inputs.size() + outputs.size() > most_operands) {
-    throw DeviceError(core::text("cpu: an element-wise program may have ", most_registers, " registers and ",
-                                 most_operands, " operands, this one has ", program.registers.size(), " and ",
-                                 inputs.size() + outputs.size()));
+  if (program.registers.size() > most_registers || std::max(inputs.size(), outputs.size()) > most_operands) {
+    throw DeviceError(core::text("cpu: an element-wise program may have ", most_registers, " registers, ",
+                                 most_operands, " inputs and as many outputs, this one has ", program.registers.size(),
+                                 ", ", inputs.size(), " and ", outputs.size()));
   }
   // One loop passes nothing on to another, so that its tiles may be longer.
   bool one_loop = program.instructions.size() <= 1;

@@ -53,8 +53,8 @@ class TileRunner {
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
   alignas(64) std::byte memory_[tile_memory];
   void* values_[TileProgram::most_registers];
-  std::byte* starts_[TileProgram::most_operands];  // of the operands
-  std::byte* places_[TileProgram::most_operands];  // within the present outer index
+  std::byte* starts_[2 * TileProgram::most_operands];  // of the inputs and outputs
+  std::byte* places_[2 * TileProgram::most_operands];  // within the present outer index
 };
 
 }  // namespace tyto::cpu
