@@ -94,3 +94,11 @@ TEST_CASE("what has a shape that depends on data is refused in lazy mode") {
   CHECK_THROWS_WITH_AS(nonzero(x), "nonzero: the shape depends on the data, so it works in eager mode only",
                        GraphError);
 }
+
+TEST_CASE_TEMPLATE("edges of a histogram that do not ascend are refused when it is computed", M, Eager, Lazy) {
+  const Tensor<M> x = vector_of<M>({1, 2, 3});
+  CHECK_THROWS_WITH_AS(histogram(x, vector_of<M>({1, 3, 2})).to_string(),
+                       "histogram: edges must ascend, but edge 2 is below edge 1", ValueError);
+  CHECK(histogram(x, vector_of<M>({1, 2, 2, 3})).template to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{1, 0, 2});  // numpy.histogram([1, 2, 3], [1, 2, 2, 3])
+}

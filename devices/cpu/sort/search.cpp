@@ -6,6 +6,7 @@
 #include "devices/cpu/sort/sort.hpp"
 #include "devices/cpu/walk.hpp"
 #include "devices/cpu/workspace.hpp"
+#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 
@@ -48,6 +49,15 @@ KernelRef search_kernel(const core::Step& step) {
   });
 }
 
+template <class T>
+void check_ascending(const T* line, std::int64_t stride, std::int64_t length) {
+  for (std::int64_t i = 1; i < length; ++i) {
+    if (OrderKey<T>::of(line[i * stride], false) < OrderKey<T>::of(line[(i - 1) * stride], false)) {
+      throw ValueError(core::text("histogram: edges must ascend, but edge ", i, " is below edge ", i - 1));
+    }
+  }
+}
+
 // Every thread counts for itself; whole numbers add up the same in any order.
 template <class T>
 KernelRef histogram_kernel(const core::Step& step) {
@@ -65,6 +75,7 @@ KernelRef histogram_kernel(const core::Step& step) {
     const T* x = reinterpret_cast<const T*>(inputs[0].pointer());
     const T* line = reinterpret_cast<const T*>(inputs[1].pointer()) + offset;
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer()) + out_offset;
+    check_ascending(line, stride, length);
     run_team(workers, [&](Team team) {
       auto* counts = at<std::int64_t>(workspace.pointer(), static_cast<std::size_t>(team.member) * distance);
       std::fill_n(counts, bins, 0);
