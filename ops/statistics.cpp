@@ -45,9 +45,11 @@ T ordered_part(std::string_view op, const Value& given_value, double q, const Ax
   const double beyond = place - static_cast<double>(low);
   const T below = part_along(sorted, last, low, 1);
   const T above = part_along(sorted, last, std::min(low + 1, length - 1), 1);
-  // From the nearer end, so that both ends are met; equal neighbours, infinite ones too, need no line between them.
+  // From the nearer end, so that both ends are met; as shares of both where their distance is out of range. Equal
+  // neighbours, infinite ones too, need no line between them.
   const T step = above - below;
-  const T between = beyond < 0.5 ? below + step * beyond : above - step * (1 - beyond);
+  const T line = beyond < 0.5 ? below + step * beyond : above - step * (1 - beyond);
+  const T between = where(isfinite(step), line, below * (1 - beyond) + above * beyond);
   const T part = beyond == 0 ? below : where(equal(below, above), below, between);
   // Any NaN is sorted to the end.
   const T largest = part_along(sorted, last, length - 1, 1);

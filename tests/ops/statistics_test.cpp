@@ -43,6 +43,15 @@ BOTH_MODES("NaN makes a quantile NaN, and infinite neighbours do not") {
   CHECK(numbers(quantile(T{INFINITY, 1.0, INFINITY}, 0.75)) == Numbers{INFINITY});
   CHECK(numbers(quantile(T{1.0, INFINITY}, 0.25)) == Numbers{INFINITY});
   CHECK(numbers(quantile(T{1.0, INFINITY}, 0)) == Numbers{1});
+  CHECK(numbers(quantile(T{1.0, 2.0, INFINITY}, 0.75)) == Numbers{INFINITY});
+  CHECK(numbers(quantile(T{-INFINITY, 5.0, 6.0}, 0.125)) == Numbers{-INFINITY});
+}
+
+BOTH_MODES("neighbours whose distance is out of range have a middle") {
+  using T = tyto::Tensor<Mode>;
+  CHECK(numbers(median(T{-40000.0, 40000.0}.astype(DType::f16))) == Numbers{0});
+  CHECK(numbers(median(T{3e38, -3e38})) == Numbers{0});
+  CHECK(numbers(quantile(T{-0x1p127, 0x1p127}, 0.25)) == Numbers{-0x1p126});
 }
 
 BOTH_MODES("a quantile's gradient goes to the neighbours that it lies between") {
