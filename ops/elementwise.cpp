@@ -19,6 +19,11 @@ const Scalar* bare_number(const Value& value) {
   return bare ? &core::get<RangeAttributes>(attributes_of(value)).start : nullptr;
 }
 
+/// A whole number whose value only the run knows: an argument of a compiled function, or what was made of one.
+bool is_unknown_whole(const Value& value) {
+  return is_number(value) && bare_number(value) == nullptr && is_integer(result_of(value).type.dtype);
+}
+
 struct WholeNumbers {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -75,7 +80,7 @@ DType comparable_type(std::span<const Value> operands) {
   const DType type = common_type(operands);
   for (const Value& operand : operands) {
     const Scalar* number = bare_number(operand);
-    if (number != nullptr && !holds(type, *number)) return DType::i64;
+    if (number != nullptr ? !holds(type, *number) : is_integer(type) && is_unknown_whole(operand)) return DType::i64;
   }
   return type;
 }
@@ -142,8 +147,13 @@ DType operand_type(const OpDef& def, std::span<const Value> operands) {
 // A bound that the elements cannot reach is as good as the last number they can.
 Value reachable(const Value& bound, DType type) {
   const Scalar* number = bare_number(bound);
-  if (number == nullptr || holds(type, *number)) return bound;
+  const bool unknown = is_integer(type) && is_unknown_whole(bound);
+  if (!unknown && (number == nullptr || holds(type, *number))) return bound;
   const auto [least, most] = range_of(type);
+  if (unknown) {
+    Value operands[] = {bound, weak_scalar(least), weak_scalar(most)};
+    return emit_elementwise(OpId::clip, operands);
+  }
   return weak_scalar(number->as_int() < least ? least : most);
 }
 

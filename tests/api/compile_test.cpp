@@ -301,6 +301,21 @@ BOTH_MODES("a bare number given to a compiled function yields to the tensors it 
   CHECK(numbers(f(Tensor(3), Tensor(2.5))) == Numbers{7.5});
 }
 
+BOTH_MODES("a bare whole number given to a compiled function is compared as it is, and a limit of clip") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor x = Tensor{1, 200, 255}.astype(DType::u8);
+  auto below = tyto::compile([](const Tensor& v, const Tensor& n) { return v < n; });
+  auto clipped =
+      tyto::compile([](const Tensor& v, const Tensor& least, const Tensor& most) { return clip(v, least, most); });
+  CHECK(numbers(below(x, Tensor(300))) == Numbers{1, 1, 1});
+  CHECK(numbers(below(x, Tensor(-1))) == Numbers{0, 0, 0});
+  CHECK(numbers(below(x, Tensor(201))) == Numbers{1, 1, 0});
+  CHECK(numbers(below(Tensor(200), x)) == Numbers{0, 0, 1});
+  CHECK(numbers(clipped(x, Tensor(-1), Tensor(300))) == Numbers{1, 200, 255});
+  CHECK(numbers(clipped(x, Tensor(100), Tensor(201))) == Numbers{100, 200, 201});
+  CHECK(clipped(x, Tensor(-1), Tensor(300)).dtype() == DType::u8);
+}
+
 BOTH_MODES("a function without arguments is compiled as well") {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor w = Tensor::variable(Tensor{1.0}, "w");
