@@ -140,6 +140,9 @@ class Binding {
     return staging_;
   }
 
+  /// A register of which nobody reads more than one element needs no more.
+  void give_element(TileProgram::Register value) { result_.tiles[value] = reserve(size_of(program_.registers[value])); }
+
   void give_tile(TileProgram::Register value) {
     const std::size_t width = size_of(program_.registers[value]);
     auto& spare = spare_[static_cast<std::size_t>(std::countr_zero(width))];
@@ -154,7 +157,7 @@ class Binding {
   void place_constants() {
     for (const TileProgram::Constant& constant : program_.constants) {
       const DType type = program_.registers[constant.result];
-      Constant placed{constant.result, 0, loops_.gather[width_index(type)]};
+      Constant placed{constant.result, !wide_[constant.result], 0, loops_.gather[width_index(type)]};
       if (constant.value.is_floating()) {
         const double value = constant.value.as_double();
         loops_.convert[index_of(DType::f64)][index_of(type)](&placed.bits, &value, nullptr, nullptr, 1);
@@ -162,7 +165,8 @@ class Binding {
         const std::int64_t value = constant.value.as_int();
         loops_.convert[index_of(DType::i64)][index_of(type)](&placed.bits, &value, nullptr, nullptr, 1);
       }
-      give_tile(constant.result);
+      if (placed.single) give_element(constant.result);
+      else give_tile(constant.result);
       result_.constants.push_back(placed);
     }
   }
@@ -190,8 +194,9 @@ class Binding {
       load.number = load.once && place.row == 0 && place.column == 0;
       load.single = load.form != Load::Form::direct && !wide_[input.result];
       load.per_row = load.form == Load::Form::gather && !load.once && repeats(place);
-      if (!direct_[input.result]) give_tile(input.result);
-      recycled_[input.result] = !direct_[input.result] && !load.once && !load.per_row;
+      if (load.single) give_element(input.result);
+      else if (!direct_[input.result]) give_tile(input.result);
+      recycled_[input.result] = !direct_[input.result] && !load.single && !load.once && !load.per_row;
       result_.loads.push_back(load);
     }
   }

@@ -69,9 +69,10 @@ struct Store {
   StridedLoop scatter = nullptr;
 };
 
-/// A register with a tile of its own, filled before the first tile.
+/// A register with memory of its own, filled before the first tile.
 struct Constant {
   std::uint16_t value;
+  bool single;  // who reads it wants one element only
   std::uint64_t bits;
   StridedLoop fill;
 };

@@ -59,7 +59,7 @@ TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometr
     if (program.tiles[i] != BoundProgram::elsewhere) values_[i] = memory_ + program.tiles[i];
   }
   for (const Constant& constant : program.constants) {
-    constant.fill(values_[constant.value], &constant.bits, 0, whole().count());
+    constant.fill(values_[constant.value], &constant.bits, 0, constant.single ? 1 : whole().count());
   }
 }
 
@@ -77,7 +77,7 @@ void TileRunner::choose_places() {
     const Store& store = program_.stores[i];
     if (store.form != Store::Form::direct) continue;
     bool apart = true;
-    for (std::size_t input = 0; store.read_later >> input != 0 && input < program_.inputs; ++input) {
+    for (std::size_t input = 0; input < program_.inputs && store.read_later >> input != 0; ++input) {
       const bool read = (store.read_later >> input & 1u) != 0;
       apart = apart && !(read && starts_[input] == starts_[program_.inputs + store.operand]);
     }
