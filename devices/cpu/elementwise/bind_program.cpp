@@ -89,7 +89,8 @@ class Binding {
     }
   }
 
-  /// The inputs that are read in memory by calls after that which makes the value; none where no call makes it.
+  /// The inputs that are read in memory after the call that makes the value, to be computed with or copied; none where
+  /// no call makes it.
   std::optional<std::uint64_t> read_after(TileProgram::Register made) const {
     std::optional<std::uint64_t> read;
     for (const LoopCall& call : calls_) {
@@ -98,6 +99,11 @@ class Binding {
         if (read && reads && direct_[input.result]) *read |= std::uint64_t{1} << input.operand;
       }
       if (call.result == made) read = 0;
+    }
+    for (const TileProgram::Input& input : program_.inputs) {
+      const bool copied =
+          std::ranges::find(program_.outputs, input.result, &TileProgram::Output::source) != program_.outputs.end();
+      if (read && copied && direct_[input.result]) *read |= std::uint64_t{1} << input.operand;
     }
     return read;
   }
@@ -240,6 +246,10 @@ class Binding {
       }
       result_.stores.push_back(store);
     }
+    // What is copied from an operand's memory is so before other results may be laid over it.
+    std::stable_partition(result_.stores.begin(), result_.stores.end(), [&](const Store& store) {
+      return std::ranges::any_of(program_.inputs, [&](const auto& input) { return input.result == store.value; });
+    });
   }
 
   void estimate() {

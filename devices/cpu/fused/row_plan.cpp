@@ -19,8 +19,10 @@ using core::FusedStep;
 using core::OpId;
 using Value = std::uint16_t;
 
-/// Elements of a block: with its buffers about what the L1 cache holds.
-constexpr std::int64_t block_elements = 4096;
+/// Elements of a block: with its buffers about what the L1 cache holds. Of groups whose operands lie in slow memory a
+/// block is a quarter of that, so that one row is fetched ahead while another is computed.
+constexpr std::int64_t block_elements = 4096, far_block_elements = 1024;
+constexpr double far_bytes = 16e6;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -50,9 +52,9 @@ class RowPlanner {
     plan_.rows = element_count(reduced_);
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
-    plan_.block_rows =
-        std::clamp<std::int64_t>(block_elements / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
     sort_steps();
+    plan_.block_rows =
+        std::clamp<std::int64_t>(elements_of_block() / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(core::text("cpu: a fused group may have ", RowPlan::most_stages, " stages, this one has ",
@@ -89,6 +91,7 @@ class RowPlanner {
     read_by_whole_.assign(program_.values(), false);
     stored_.assign(program_.values(), false);
     result_.assign(program_.values(), none);
+    lent_.assign(program_.outputs.size(), false);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) result_[program_.outputs[i]] = i;
     for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
@@ -126,12 +129,61 @@ class RowPlanner {
 
   bool available(Value value) const { return stored_[value] || value < program_.inputs; }
 
-  /// Says where the value goes: whole results only at the end to their places, before that to a buffer.
-  void store(Value value, bool whole, bool last) {
+  std::int64_t elements_of_block() const {
+    double bytes = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (reads_dense(static_cast<Value>(i))) bytes += static_cast<double>(size_of(types_[i]));
+    }
+    for (const Value output : program_.outputs) {
+      if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
+    }
+    const bool far = bytes * static_cast<double>(plan_.rows * plan_.length) > far_bytes;
+    return far ? far_block_elements : block_elements;
+  }
+
+  /// Whether what comes after the stage reads elements of an input over which a result may be laid.
+  bool inputs_read_after(std::size_t depth) const {
+    std::vector<bool> seen(program_.values(), false);
+    const auto reaches = [&](const auto& self, Value value) -> bool {
+      if (seen[value]) return false;
+      seen[value] = true;
+      if (value < program_.inputs) return reads_dense(value);
+      if (stored_[value] || step_of(value) == nullptr) return false;
+      return std::ranges::any_of(operands_of(value), [&](Value operand) { return self(self, operand); });
+    };
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      const bool later = depth_[v] > depth || (whole_[v] && result_[v] != none);
+      if (!later || (stored_[v] && depth_[v] <= depth)) continue;
+      for (const Value operand : operands_of(value)) {
+        if (reaches(reaches, operand)) return true;
+      }
+    }
+    return false;
+  }
+
+  /// The whole result in whose place the value may lie until the end, or none: a result its own, another value that of
+  /// any result of its width.
+  std::size_t free_result(Value value) const {
+    if (result_[value] != none) return lent_[result_[value]] ? none : result_[value];
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+      const Value output = program_.outputs[i];
+      if (whole_[output] && !lent_[i] && size_of(types_[output]) == size_of(types_[value])) return i;
+    }
+    return none;
+  }
+
+  /// Says where the value goes: whole results only at the end to their places, before that to a buffer, or, `lending`,
+  /// to the place of a result, which is memory that is written anyway.
+  void store(Value value, bool whole, bool last, bool lending = false) {
     stored_[value] = true;
     const std::size_t width = size_of(types_[value]) * static_cast<std::size_t>(whole ? plan_.length : 1);
+    const std::size_t lent = lending ? free_result(value) : none;
     if (result_[value] != none && (!whole || last)) {
       homes_[value] = {Home::Kind::output, result_[value], width};
+    } else if (lent != none) {
+      lent_[lent] = true;
+      homes_[value] = {Home::Kind::output, lent, width};
     } else {
       homes_[value] = {Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
     }
@@ -201,14 +253,16 @@ class RowPlanner {
     return static_cast<int>(plan_.stages.size()) - 1;
   }
 
-  int add_stage(std::span<const Value> wanted, bool whole, bool last) {
+  int add_stage(std::span<const Value> wanted, bool whole, bool last, std::size_t depth) {
     if (wanted.empty()) return -1;
     const Draft made = draft(wanted);
     const Shape& shape = whole ? group_.shape : reduced_;
     Opened opened = open_stage(made, shape);
     std::vector<core::Operand> outputs;
+    for (const Value value : wanted) stored_[value] = true;
+    const bool lending = whole && !last && !inputs_read_after(depth);
     for (const Value value : wanted) {
-      store(value, whole, last);
+      store(value, whole, last, lending);
       outputs.push_back({types_[value], core::View::dense(shape)});
       opened.stage.outputs.push_back(homes_[value]);
     }
@@ -242,7 +296,7 @@ class RowPlanner {
         if (result_[v] != none || read_by_whole_[v] || last_reader_[v] > depth) rows.push_back(value);
       }
     }
-    level.rows = add_stage(rows, false, last);
+    level.rows = add_stage(rows, false, last, depth);
     const auto want = [&](Value value) {
       if (!stored_[value] && std::ranges::find(elements, value) == elements.end()) elements.push_back(value);
     };
@@ -260,12 +314,14 @@ class RowPlanner {
       if (sums.back() < 0 && (operand >= program_.inputs || !reads_dense(operand))) want(operand);
     }
     if (last) {
-      // Results that an earlier stage kept are copied.
-      for (const Value output : program_.outputs) {
-        if (whole_[output]) elements.push_back(output);
+      // Results that an earlier stage kept elsewhere are copied.
+      for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+        const Value output = program_.outputs[i];
+        const bool there = stored_[output] && homes_[output].kind == Home::Kind::output && homes_[output].at == i;
+        if (whole_[output] && !there) elements.push_back(output);
       }
     }
-    level.elements = add_stage(elements, true, last);
+    level.elements = add_stage(elements, true, last, depth);
     for (std::size_t i = 0; i < folds.size(); ++i) {
       const Value fold = folds[i];
       const FusedStep& step = *step_of(fold);
@@ -309,6 +365,7 @@ class RowPlanner {
   std::vector<std::size_t> result_;  // which result of the node it is, or none
   std::vector<Home> homes_;
   std::vector<bool> stored_;
+  std::vector<bool> lent_;  // by result: whether another value lies in its place until the end
   std::size_t deepest_ = 0;
   WorkspaceLayout layout_;
 };

@@ -78,6 +78,24 @@ TEST_CASE("a result laid over an operand is written after the operand's last use
   }
 }
 
+TEST_CASE("an operand that is copied as well is copied before a result is laid over it") {
+  TileProgram program;
+  const auto f32 = DType::f32;
+  const auto a = program.input(0, f32);
+  program.output(program.apply(OpId::square, f32, {a}), 0);
+  program.output(a, 1);
+  Tensor operand = counted(f32, View::dense({777}), 50), copy = Tensor::dense(f32, {777});
+  const auto before = operand.numbers();
+  run(program, {&operand}, {&operand, &copy});
+  CHECK(copy.numbers() == before);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < 777; ++i) {
+    const auto x = before[static_cast<std::size_t>(i)];
+    wrong += operand.get(i) != x * x;
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("two results may lie over two operands, each read by both") {
   // sum = s + g g and w - sum / g: over s and w as an optimiser has them, over w and s, and apart.
   TileProgram program;
