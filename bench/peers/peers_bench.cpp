@@ -16,6 +16,8 @@
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
+#include "bench/mnist_network.hpp"
+
 namespace {
 
 namespace nn = tyto::nn;
@@ -42,18 +44,6 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-nn::Sequential network() {
-  const nn::Initialiser glorot = nn::glorot_uniform;
-  return {nn::Conv2d({.in = 1, .out = 32, .window = 5, .padding = tyto::same, .initial = glorot}),
-          tyto::relu,
-          nn::MaxPool(2),
-          nn::Dropout(0.1),
-          nn::Flatten(),
-          nn::Linear({.in = 14 * 14 * 32, .out = 1024, .initial = glorot}),
-          tyto::relu,
-          nn::Linear({.in = 1024, .out = 10, .initial = glorot})};
-}
-
 /// Steps a second, processor time of all threads a step, growth of the process, bytes of the plan and of the states,
 /// losses of the first and the last step.
 struct Figures {
@@ -67,7 +57,7 @@ Figures train(const std::string& folder, double seconds) {
   Figures figures;
   const double before = peak_bytes();
   tyto::seed(42);
-  const nn::Sequential model = network();
+  const nn::Sequential model = tyto::bench::mnist_network();
   nn::Descent descent = nn::adagrad({.rate = 0.005});
   auto objective = [&](Tensor x, Tensor t) {
     return cross_entropy(model(x.astype(tyto::DType::f32) / 256.0, nn::training), t);

@@ -76,7 +76,7 @@ std::string listed(const std::vector<DType>& types) {
 std::string result_rule(const std::vector<std::pair<DType, DType>>& pairs) {
   const auto all_of = [&](auto&& holds) { return std::all_of(pairs.begin(), pairs.end(), holds); };
   if (all_of([](auto& p) { return p.second == p.first; })) return "same";
-  for (const DType fixed : {DType::boolean, DType::i64, DType::f32}) {
+  for (const DType fixed : {DType::boolean, DType::u8, DType::i64, DType::f32}) {
     if (all_of([&](auto& p) { return p.second == fixed; })) return name_of(fixed);
   }
   for (const DType other : {DType::f32, DType::i64}) {
@@ -114,11 +114,16 @@ std::string row_of(const OpDef& def, const core::Device& opencl) {
   if (on_host) devices = def.is(Traits::view) ? "view" : "";
   std::string by_attribute = def.id == OpId::cast ? "as asked" : def.max_inputs == 0 ? "as asked" : "";
   if (def.id == OpId::one_hot || def.is(Traits::random)) by_attribute = "as asked";
-  return table_row({code(def.name), std::string(def.doc), inputs_of(def), accepted.empty() ? "" : listed(accepted),
-                    accepted.empty()        ? ""
-                    : !by_attribute.empty() ? by_attribute
-                                            : result_rule(pairs),
-                    devices, def.gradient != nullptr ? "yes" : "none", in_place_of(def)});
+  std::string types = accepted.empty() ? "" : listed(accepted);
+  std::string result = accepted.empty() ? "" : !by_attribute.empty() ? by_attribute : result_rule(pairs);
+  // Both are up to the user's rule for results; a function written in OpenCL C runs there.
+  if (def.id == OpId::custom) {
+    types = "all";
+    result = "by its rule";
+    devices = "CPU, OpenCL (source given)";
+  }
+  return table_row({code(def.name), std::string(def.doc), inputs_of(def), types, result, devices,
+                    def.gradient != nullptr ? "yes" : "none", in_place_of(def)});
 }
 
 }  // namespace

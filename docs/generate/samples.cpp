@@ -130,12 +130,14 @@ const std::unordered_map<OpId, Sample>& samples() {
        }},
       {OpId::matmul_epilogue,
        [](DType t) -> T {
+         if (!is_floating(t)) throw TypeError("matmul_epilogue: the optimiser makes it of floating products only");
          core::ProductAttributes with_bias;
          with_bias.bias = true;
          return core::emit(OpId::matmul_epilogue, with_bias, {T::ones({2, 3}, t), T::ones({3, 4}, t), T::ones({4}, t)});
        }},
       {OpId::convolution_epilogue,
        [](DType t) -> T {
+         if (!is_floating(t)) throw TypeError("convolution_epilogue: the optimiser makes it of floating ones only");
          core::ProductAttributes with_relu;
          with_relu.relu = true;
          with_relu.window = {{3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false, {}};
@@ -143,6 +145,7 @@ const std::unordered_map<OpId, Sample>& samples() {
        }},
       {OpId::pack_weights,
        [](DType t) -> T {
+         if (size_of(t) < 4 || !is_floating(t)) throw TypeError("pack_weights: kernels read packed f32 and f64 only");
          core::ProductAttributes product;
          product.left = {64, 3};
          product.weights = {3, 4};

@@ -191,9 +191,4 @@ const Rule rules[] = {
 
 std::span<const Rule> algebra_rules() { return rules; }
 
-void simplify_algebra(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

@@ -18,11 +18,6 @@ using Index = Draft::Index;
 // Contents small enough to be compared; larger constants are the same when they share their memory.
 constexpr std::int64_t comparable_bytes = 64;
 
-// A user's function may give another result each time it is asked; inputs of the graph are what they are.
-bool may_merge(const core::OpDef& def) {
-  return def.id != OpId::custom && def.id != OpId::read && !def.is(Traits::effect);
-}
-
 std::size_t mix(std::size_t seed, std::size_t value) {
   return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
 }
@@ -67,7 +62,7 @@ class Merger {
   void run() {
     std::size_t merged = 0;
     for (const Index index : draft_.order()) {
-      if (!draft_.is_alive(index) || !may_merge(draft_.definition(index))) continue;
+      if (!draft_.is_alive(index) || !depends_on_operands_only(draft_.definition(index))) continue;
       const Index first = find_or_add(index);
       if (first == index) continue;
       const GraphNode& kept = draft_.node(first);

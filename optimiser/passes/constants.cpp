@@ -16,10 +16,9 @@ using Index = Draft::Index;
 // On the way to a small constant, tensors of this many times the limit may be computed.
 constexpr std::size_t intermediate_factor = 64;
 
-// Random numbers are drawn, and users' functions called, when the graph runs.
+// Random numbers are drawn when the graph runs.
 bool may_fold(const core::OpDef& def) {
-  return def.id != OpId::custom && def.id != OpId::read && def.id != OpId::state && !def.is(Traits::effect) &&
-         !def.is(Traits::random);
+  return depends_on_operands_only(def) && def.id != OpId::state && !def.is(Traits::random);
 }
 
 class Folder {

@@ -25,9 +25,4 @@ const Rule rules[] = {
 
 std::span<const Rule> contraction_rules() { return rules; }
 
-void contract_products(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

@@ -53,17 +53,15 @@ struct Pass {
 /// All passes in the order in which they run.
 std::span<const Pass> pass_table();
 
-// Each stands in the file of its name.
+/// Whether the operator gives the same whenever it is given the same: no user's function, which may have a memory, no
+/// input of the graph, and nothing with an effect.
+inline bool depends_on_operands_only(const core::OpDef& def) {
+  return def.id != core::OpId::custom && def.id != core::OpId::read && !def.is(core::Traits::effect);
+}
+
+// Passes that are no tables of rules; each stands in the file of its name.
 void remove_dead_code(PassContext& context);
 void merge_common_subexpressions(PassContext& context);
-void simplify_algebra(PassContext& context);
-void collapse_views(PassContext& context);
-void simplify_reductions(PassContext& context);
-void cancel_transposes(PassContext& context);
-void sink_reshapes(PassContext& context);
-void fold_scaling(PassContext& context);
-void stabilise(PassContext& context);
-void contract_products(PassContext& context);
 void fold_constants(PassContext& context);
 void absorb_epilogues(PassContext& context);
 void pack_weights(PassContext& context);

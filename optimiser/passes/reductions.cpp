@@ -127,9 +127,4 @@ const Rule rules[] = {
 
 std::span<const Rule> reduction_rules() { return rules; }
 
-void simplify_reductions(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

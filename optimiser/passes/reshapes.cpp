@@ -201,9 +201,4 @@ const Rule rules[] = {
 
 std::span<const Rule> reshape_rules() { return rules; }
 
-void sink_reshapes(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

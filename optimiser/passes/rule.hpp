@@ -131,6 +131,13 @@ class RuleSet {
   std::array<std::vector<Variant>, core::op_count> by_root_;
 };
 
+/// The pass that applies a table of rules.
+template <std::span<const Rule> (*table)()>
+void apply_rules(PassContext& context) {
+  static const RuleSet set(table());
+  set.apply(context);
+}
+
 /// The one number that all elements of a tensor are, when that is known.
 std::optional<Scalar> number_of(Draft& draft, core::Port port);
 

@@ -85,9 +85,4 @@ const Rule rules[] = {
 
 std::span<const Rule> scaling_rules() { return rules; }
 
-void fold_scaling(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

@@ -37,9 +37,4 @@ const Rule rules[] = {
 
 std::span<const Rule> stability_rules() { return rules; }
 
-void stabilise(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

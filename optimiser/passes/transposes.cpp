@@ -142,9 +142,4 @@ const Rule rules[] = {
 
 std::span<const Rule> transpose_rules() { return rules; }
 
-void cancel_transposes(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

@@ -178,9 +178,4 @@ const Rule rules[] = {
 
 std::span<const Rule> view_rules() { return rules; }
 
-void collapse_views(PassContext& context) {
-  static const RuleSet set(rules);
-  set.apply(context);
-}
-
 }  // namespace tyto::optimiser

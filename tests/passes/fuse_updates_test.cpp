@@ -1,0 +1,116 @@
+// Updates of gradient descent as one node each: in place, known by their rule, with the bits of eager mode.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "optimiser/passes/fuse.hpp"
+#include "tests/passes/sketch.hpp"
+#include "tyto/nn.hpp"
+#include "tyto/tyto.hpp"
+
+using namespace tyto;
+using namespace tyto::testing;
+using core::OpId;
+using core::Port;
+
+namespace {
+
+template <class Mode>
+struct Trained {
+  std::vector<float> values;
+  GraphReport report;
+};
+
+template <class Mode>
+Trained<Mode> trained(nn::Descent descent, DType dtype = DType::f32, const char* passes = "fuse") {
+  using T = Tensor<Mode>;
+  std::vector<T> parameters{T::variable(cast(reshape(T::arange(0, 600, 1, DType::f32), {30, 20}) * 0.01, dtype), "w"),
+                            T::variable(cast(T::ones({20}), dtype), "b")};
+  const auto update = [&](T x) {
+    const auto objective = [&](T in) { return mean(square(matmul(in, parameters[0]) + parameters[1])); };
+    auto [loss, gradients] = value_and_grad(objective, parameters)(x);
+    descent.update(parameters, gradients);
+    return loss;
+  };
+  auto step = compile(update, {.passes = passes});
+  const T x = cast(reshape(T::arange(0, 150, 1, DType::f32), {5, 30}) * 0.02 - 1.0, dtype);
+  for (int i = 0; i < 4; ++i) step(x);
+  Trained<Mode> out;
+  for (const T& parameter : parameters) {
+    for (const float value : cast(parameter, DType::f32).template to_vector<float>()) out.values.push_back(value);
+  }
+  if constexpr (std::is_same_v<Mode, Lazy>) out.report = step.report();
+  return out;
+}
+
+struct DescentCase {
+  const char* name;  // of the rule, as statistics give it
+  std::function<nn::Descent()> make;
+};
+
+std::vector<DescentCase> descents() {
+  return {{"adagrad", [] { return nn::adagrad({.rate = 0.05}); }},
+          {"momentum", [] { return nn::sgd({.rate = 0.01, .momentum = 0.9}); }},
+          {"momentum", [] { return nn::sgd({.rate = 0.01, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}); }},
+          {"rmsprop", [] { return nn::rmsprop({.rate = 0.05}); }},
+          {"adam", [] { return nn::adam({.rate = 0.05}); }},
+          {"adam", [] { return nn::adamw({.rate = 0.05}); }}};
+}
+
+}  // namespace
+
+TEST_CASE("updates of descent in one group each, states written in place, give the bits of eager mode") {
+  for (const DescentCase& each : descents()) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      CAPTURE(each.name);
+      CAPTURE(name_of(dtype));
+      const Trained<Lazy> lazy = trained<Lazy>(each.make(), dtype);
+      CHECK(lazy.values == trained<Eager>(each.make(), dtype).values);
+      CHECK(lazy.report.passes.fired(each.name) == 2);
+    }
+  }
+}
+
+TEST_CASE("each update of descent is one node, known by its name, and takes no memory that plain descent does not") {
+  const std::size_t without_memories = trained<Lazy>(nn::sgd({.rate = 0.01}), DType::f32, "").report.arena_bytes;
+  for (const DescentCase& each : descents()) {
+    CAPTURE(each.name);
+    const GraphReport report = trained<Lazy>(each.make(), DType::f32, "").report;
+    CHECK(report.passes.fired(each.name) == 2);
+    for (const char* other : {"adagrad", "momentum", "rmsprop", "adam"}) {
+      if (std::string(other) != each.name) CHECK(report.passes.fired(other) == 0);
+    }
+    // Two products, the first with its bias, loss, slope, two gradients' sums at most, two updates, the count; Adam's
+    // rates.
+    CHECK(report.steps <= 10);
+    CHECK(report.arena_bytes == without_memories);
+  }
+}
+
+TEST_CASE("a group is no update of descent when a state is missing, or its memory is not used as the rule does") {
+  const auto group = [](std::initializer_list<std::string> wanted) {
+    core::GraphBuilder builder;
+    const core::TensorType type{DType::f32, {8}, false};
+    const auto input = [&](const char* name) {
+      return builder.add_input(type, {.port = 0, .name = name, .state = nullptr, .generator = false});
+    };
+    const auto add = [&](OpId op, std::initializer_list<Port> inputs) {
+      return builder.add(op, core::Attributes(), inputs);
+    };
+    const auto has = [&](const char* what) { return std::ranges::find(wanted, what) != wanted.end(); };
+    const Port w = input("w"), s = input("s"), g = input("g");
+    const Port squares = add(OpId::add, {s, has("plain sum") ? g : add(OpId::square, {g})});
+    const Port scale = has("no root") ? squares : add(OpId::sqrt, {squares});
+    const Port next = add(OpId::subtract, {w, add(OpId::divide, {g, scale})});
+    builder.add_update(0, next);
+    if (!has("no memory")) builder.add_update(1, squares);
+    optimiser::FuseCounts counts;
+    (void)optimiser::fuse(builder.finish(), {}, &counts);
+    CHECK(counts.groups == 1);
+    return counts.updates.empty() ? std::string() : counts.updates[0].rule;
+  };
+  CHECK(group({}) == "adagrad");
+  CHECK(group({"plain sum"}).empty());
+  CHECK(group({"no root"}).empty());
+  CHECK(group({"no memory"}).empty());
+}
