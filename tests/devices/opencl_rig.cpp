@@ -10,12 +10,6 @@
 
 #include "devices/opencl/device.hpp"
 
-// PoCL and the compiler inside it keep what they allocate until the process ends.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libpocl\nleak:libLLVM\nleak:libOpenCL\nleak:libclang";
-}
-
 namespace tyto::opencl::test {
 
 namespace {
