@@ -3,29 +3,14 @@
 
 #include <algorithm>
 
+#include "engine/core/cheap_operators.hpp"
+
 namespace tyto::opencl {
 
 namespace {
 
 using core::OpId;
 using Instruction = ElementProgram::Instruction;
-
-bool is_cheap(OpId op) {
-  switch (op) {
-    case OpId::cast:
-    case OpId::negate:
-    case OpId::abs:
-    case OpId::square:
-    case OpId::relu:
-    case OpId::add:
-    case OpId::subtract:
-    case OpId::multiply:
-    case OpId::fma:
-    case OpId::maximum:
-    case OpId::minimum: return true;
-    default: return false;
-  }
-}
 
 class Planner {
  public:
@@ -65,7 +50,7 @@ class Planner {
   /// that read one value twice would double the count, and the time, step by step.
   std::size_t steps_again(std::size_t value, std::size_t enough) const {
     if (!is_step(value) || kept_[value] || !program_.whole[value]) return 0;
-    if (!is_cheap(instruction(value).op)) return enough;
+    if (!core::is_cheap(instruction(value).op)) return enough;
     std::size_t steps = 1;
     for (const std::size_t operand : instruction(value).operands) {
       if (steps >= enough) return enough;

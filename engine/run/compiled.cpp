@@ -96,6 +96,24 @@ Value bare_number(const Value& input, const core::TensorType& type) {
       0);
 }
 
+// While one call lasts, another one would write over its values.
+class OneCall {
+ public:
+  explicit OneCall(std::atomic<bool>& running) : running_(running) {
+    if (running_.exchange(true, std::memory_order_acquire)) {
+      throw GraphError(
+          "compile: the function is called while it runs, by another thread or by a delayed function of its own; "
+          "compile one for each");
+    }
+  }
+  ~OneCall() { running_.store(false, std::memory_order_release); }
+  OneCall(const OneCall&) = delete;
+  OneCall& operator=(const OneCall&) = delete;
+
+ private:
+  std::atomic<bool>& running_;
+};
+
 }  // namespace
 
 bool trace_in_progress() { return tracing_now; }
@@ -105,25 +123,6 @@ struct CompiledTrace {
   std::unique_ptr<BoundSession> session;
   detail::Results results;  // of the last call
   double milliseconds = 0;
-};
-
-// While one call lasts, another one would write over its values.
-class OneCall {
- public:
-  explicit OneCall(std::atomic<bool>& running) : running_(running) {
-    if (running_.exchange(true, std::memory_order_acquire)) {
-      throw GraphError(
-          "compile: the function is called while it runs, by another thread or by a delayed function of its own; "
-          "compile "
-          "one for each");
-    }
-  }
-  ~OneCall() { running_.store(false, std::memory_order_release); }
-  OneCall(const OneCall&) = delete;
-  OneCall& operator=(const OneCall&) = delete;
-
- private:
-  std::atomic<bool>& running_;
 };
 
 class CompiledFunction {

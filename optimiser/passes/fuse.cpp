@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/core/cheap_operators.hpp"
 #include "optimiser/passes/fuser.hpp"
 #include "optimiser/passes/pass.hpp"
 
@@ -93,23 +94,6 @@ void Fuser::classify() {
   for (const core::GraphUpdate& update : graph_.updates()) ++readers_[update.port];
 }
 
-bool Fuser::is_cheap(OpId op) {
-  switch (op) {
-    case OpId::cast:
-    case OpId::negate:
-    case OpId::abs:
-    case OpId::square:
-    case OpId::relu:
-    case OpId::logical_not:
-    case OpId::add:
-    case OpId::subtract:
-    case OpId::multiply:
-    case OpId::maximum:
-    case OpId::minimum: return true;
-    default: return core::definition(op).domain == core::Domain::comparison;
-  }
-}
-
 // A cheap function of one tensor that several element-wise nodes read: instead of its result they all read that
 // tensor, which must be no larger, so that no more bytes are moved nor kept.
 void Fuser::choose_repeated() {
@@ -122,7 +106,8 @@ void Fuser::choose_repeated() {
   }
   for (Index i = 0; i < size(); ++i) {
     const Port result = node(i).first_result;
-    if (!fusible_[i] || !is_cheap(node(i).op) || readers_[result] < 2 || fusing[result] != readers_[result]) continue;
+    if (!fusible_[i] || !core::is_cheap(node(i).op) || readers_[result] < 2 || fusing[result] != readers_[result])
+      continue;
     Port only = core::no_port;
     bool one = true;
     for (const Port input : graph_.inputs_of(node(i))) {

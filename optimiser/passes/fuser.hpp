@@ -98,8 +98,6 @@ class Fuser {
 
   void classify();
 
-  static bool is_cheap(OpId op);
-
   void list_reads();
 
   /// Nodes that read the tensor's memory, in order; size() stands for the end of the run.

@@ -7,6 +7,7 @@
 
 #include "devices/cpu/fused/translation.hpp"
 #include "devices/cpu/workspace.hpp"
+#include "engine/core/cheap_operators.hpp"
 #include "engine/core/fused_rows.hpp"
 #include "engine/core/shape.hpp"
 #include "engine/core/text.hpp"
@@ -25,23 +26,6 @@ constexpr std::int64_t block_elements = 4096, far_block_elements = 1024;
 constexpr double far_bytes = 16e6;
 
 constexpr std::size_t none = SIZE_MAX;
-
-bool is_cheap(OpId op) {
-  switch (op) {
-    case OpId::cast:
-    case OpId::negate:
-    case OpId::abs:
-    case OpId::square:
-    case OpId::relu:
-    case OpId::add:
-    case OpId::subtract:
-    case OpId::multiply:
-    case OpId::fma:
-    case OpId::maximum:
-    case OpId::minimum: return true;
-    default: return false;
-  }
-}
 
 /// Sorts the steps into levels and makes their programs.
 class RowPlanner {
@@ -118,7 +102,7 @@ class RowPlanner {
   std::size_t steps_again(Value value, std::size_t enough) const {
     const FusedStep* step = step_of(value);
     if (step == nullptr || available(value)) return 0;
-    if (!is_cheap(step->op)) return enough;
+    if (!core::is_cheap(step->op)) return enough;
     std::size_t steps = 1;
     for (const Value operand : operands_of(value)) {
       if (steps >= enough) return enough;
