@@ -31,18 +31,14 @@ struct Step {
   }
 };
 
-// The update edges written out: Adagrad as in nn::adagrad, on states of this graph. All states are there before
-// anything is recorded: what is evaluated in the midst of it is a constant to the graph.
+// The update edges written out: Adagrad as in nn::adagrad, on states of this graph.
 Step record() {
   const nn::Sequential model = tyto::bench::mnist_network();
   Step step;
   std::vector<Tensor> parameters;
   std::vector<Tensor> sums;
   for (const tyto::Value& parameter : model.parameters()) {
-    // Layers make their parameters eagerly, and what is computed eagerly of them is a constant to an explicit graph.
-    Tensor lazy(parameter);
-    assign(lazy, lazy * Tensor::ones({}));
-    parameters.push_back(lazy);
+    parameters.emplace_back(parameter);
     sums.push_back(Tensor::persistent(Tensor::zeros(parameters.back().shape())));
   }
   auto objective = [&](Tensor x, Tensor t) { return cross_entropy(model(x, nn::training), t); };

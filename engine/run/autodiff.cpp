@@ -71,11 +71,22 @@ void apply_rule(Walk& walk, Node& node, core::TapeId tape) {
   }
 }
 
+// Has its contents at once like every eager node, but goes on knowing of which state they are.
+Value alias_of_state(core::Mode mode, const Value& version) {
+  const core::Result& known = core::result_of(version);
+  Value input = version;
+  auto* node = new Node(OpId::alias, mode, nullptr, {&input, 1}, {&known.type, 1});
+  node->result(0).array = known.array;
+  return Value(node, 0);
+}
+
 }  // namespace
 
 Tape::Tape() : id_(core::open_tape()) {}
 
-Value Tape::track(const Value& value) {
+Value Tape::track(const Value& value) { return track_beside(value, {}); }
+
+Value Tape::track_beside(const Value& value, const std::vector<Value>& beside) {
   core::require("grad", value);
   const Value current = core::resolve(value);
   if (!is_floating(current.dtype())) {
@@ -87,20 +98,24 @@ Value Tape::track(const Value& value) {
     targets_.push_back(current);
     return current;
   }
-  Value alias = core::emit(OpId::alias, core::NoAttributes{}, {core::cast_to(current, current.dtype())});
+  const core::Mode mode = std::max(core::mode_of(beside), current.node()->mode());
+  const bool of_state = current.node()->op() == OpId::read && current.node()->evaluated() && mode != core::Mode::lazy;
+  Value alias = of_state
+                    ? alias_of_state(mode, current)
+                    : core::emit(mode, OpId::alias, core::NoAttributes{}, {core::cast_to(current, current.dtype())});
   if (alias.node()->tape() == 0) alias.node()->set_tape(id_);
   targets_.push_back(alias);
   return alias;
 }
 
-void Tape::track_state(const Value& handle) {
+void Tape::track_state(const Value& handle, const std::vector<Value>& beside) {
   core::require("value_and_grad", handle);
   if (handle.node()->op() != OpId::state) {
     throw GraphError("value_and_grad: the parameters must be variables (Tensor::variable)");
   }
   const auto& state = std::get<core::StateAttributes>(core::attributes_of(handle)).state;
   const Value before = core::resolve(handle);
-  state->set_current(track(before));
+  state->set_current(track_beside(before, beside));
   states_.emplace_back(handle, before);
 }
 
@@ -124,6 +139,8 @@ Tape::~Tape() {
     stack.pop_back();
     Node* node = value.node();
     if (node->tape() == 0 || node->tracked() || !node->evaluated()) continue;
+    // A graph recorded from it later wants to know of which state it is the value.
+    if (node->op() == OpId::alias && !node->inputs().empty() && node->inputs()[0].node()->op() == OpId::read) continue;
     stack.insert(stack.end(), node->inputs().begin(), node->inputs().end());
     node->drop_inputs();
   }

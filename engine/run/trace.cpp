@@ -46,9 +46,15 @@ class Tracer {
   }
 
  private:
+  // A node whose contents are there. What gradients track of a bound state is the state, not its contents.
+  bool has_contents(const Node& node) const {
+    if (node.op() == OpId::alias && !node.inputs().empty() && is_bound_state(*node.inputs()[0].node())) return false;
+    return node.evaluated();
+  }
+
   // A node whose contents are taken, not computed.
   bool is_leaf(const Node& node) const {
-    return node.evaluated() || (node.op() == OpId::read && (node.inputs().empty() || is_bound_state(node)));
+    return has_contents(node) || (node.op() == OpId::read && (node.inputs().empty() || is_bound_state(node)));
   }
 
   // A version that stands for "the state as it is when the graph runs": the symbol of a placeholder or of a state read
@@ -158,7 +164,7 @@ class Tracer {
   Port add(Node& node, std::vector<Port>& inputs, std::vector<core::TensorType>& types) {
     if (is_draw_key(node)) return input_port(generator_state());
     if (is_bound_state(node)) return input_port(state_of(node));
-    if (node.evaluated()) {
+    if (has_contents(node)) {
       // Several results: each is captured; they get consecutive ports since nothing is added between.
       const Port first = capture(node.result(0).array);
       for (std::size_t i = 1; i < node.results().size(); ++i) capture(node.result(i).array);

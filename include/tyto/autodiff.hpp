@@ -25,8 +25,9 @@ class Tape {
 
   /// The value under an identity of its own, tracked.
   Value track(const Value& value);
-  /// Tracks what reads of a variable yield while the tape lives.
-  void track_state(const Value& state);
+  /// Tracks what reads of a variable yield while the tape lives. They are as lazy as the values `beside` which the
+  /// variable is used: a layer's parameters belong to neither mode.
+  void track_state(const Value& state, const std::vector<Value>& beside);
 
   /// Gradients of `results` (weighted by `cotangents`; ones when empty) with respect to everything tracked, in order.
   /// Zeros where a result does not depend on it.
@@ -36,6 +37,8 @@ class Tape {
   std::vector<Value> push_forward(const std::vector<Value>& results, const std::vector<Value>& tangents);
 
  private:
+  Value track_beside(const Value& value, const std::vector<Value>& beside);
+
   std::uint32_t id_;
   std::vector<Value> targets_;
   std::vector<Value> roots_;                     // what gradients were taken of
@@ -43,6 +46,17 @@ class Tape {
 };
 
 void check_scalar(const char* function, const Value& loss);
+
+template <class... T>
+std::vector<Value> values_among(const T&... arguments) {
+  std::vector<Value> values;
+  const auto add = [&values]<class A>(const A& argument) {
+    if constexpr (std::is_convertible_v<const A&, Value>) values.push_back(argument);
+  };
+  (add(arguments), ...);
+  static_cast<void>(add);  // there may be no arguments
+  return values;
+}
 
 template <class M>
 const Tensor<M>& loss_of(const Tensor<M>& result) {
@@ -93,7 +107,7 @@ template <class F, class M>
 auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
   return [f = std::move(f), parameters = std::move(parameters)](const auto&... inputs) mutable {
     detail::Tape tape;
-    for (const Tensor<M>& parameter : parameters) tape.track_state(parameter);
+    for (const Tensor<M>& parameter : parameters) tape.track_state(parameter, detail::values_among(inputs...));
     auto value = f(inputs...);
     detail::check_scalar("value_and_grad", detail::loss_of(value));
     std::vector<Tensor<M>> gradients;
