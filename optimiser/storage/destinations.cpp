@@ -17,6 +17,33 @@ using core::View;
 
 namespace {
 
+const IntList* reduced_axes(const core::Attributes& attributes) {
+  if (const auto* axes = std::get_if<core::AxesAttributes>(&attributes)) return &axes->axes;
+  if (const auto* variance = std::get_if<core::VarianceAttributes>(&attributes)) return &variance->axes;
+  if (const auto* group = std::get_if<core::FusedAttributes>(&attributes)) return &group->axes;
+  return nullptr;
+}
+
+/// Reductions take neighbouring axes as one where they lie without gaps. With a gap between two of them they would add
+/// in another order, and graphs give eager mode's sums to the bit.
+bool adds_alike(const core::Attributes& attributes, const View& view) {
+  const IntList* axes = reduced_axes(attributes);
+  if (axes == nullptr || view.shape.size() < 2) return true;
+  std::vector<bool> reduced(view.shape.size(), false);
+  for (const std::int64_t axis : *axes) {
+    if (axis < view.shape.rank()) reduced[static_cast<std::size_t>(axis)] = true;
+  }
+  std::optional<std::size_t> inner;  // the last axis before, of those of more than one element
+  for (std::size_t i = view.shape.size(); i-- > 0;) {
+    if (view.shape[i] == 1) continue;
+    if (inner && reduced[i] && reduced[*inner] && view.strides[i] != view.strides[*inner] * view.shape[*inner]) {
+      return false;
+    }
+    inner = i;
+  }
+  return true;
+}
+
 class Chooser {
  public:
   Chooser(const core::Graph& graph, std::span<const std::uint32_t> order, const DestinationQuestions& questions)
@@ -178,7 +205,7 @@ class Chooser {
         if (reader.input != 0) continue;
         const std::optional<View> seen = def.view(graph_.attributes(node), view);
         if (!seen || depth == deepest || !all_read(node.first_result, *seen, joint, depth + 1)) return false;
-      } else if (!questions_.reads(reader.node, reader.input, view)) {
+      } else if (!adds_alike(graph_.attributes(node), view) || !questions_.reads(reader.node, reader.input, view)) {
         return false;
       }
     }

@@ -11,7 +11,8 @@ Tensor<M> journey(Drawing<M>& d, const Tensor<M>& x, std::uint64_t seed, std::in
   Drawing<M> inner(seed, {d.any(), x, x}, {d.noise().places, d.noise().seed + 1}, d.depth() + 1);
   for (std::int64_t i = 0; i < moves; ++i) inner.step();
   const Tensor<M> last = inner.tensors().back();
-  return sum(is_floating(last.dtype()) ? last : cast(last, DType::f32));
+  // Moved once more, so that the ones that the gradient starts from are as uncertain as what it meets on its way.
+  return sum(inner.perturbed(is_floating(last.dtype()) ? last : cast(last, DType::f32)));
 }
 
 template <class M>

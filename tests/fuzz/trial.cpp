@@ -305,10 +305,11 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count) {
     const History lazily = line_by_line<Lazy>(trial, material, 2, {});
     if (std::string text = judge.verdict(Faith::layout, lazily, count); !text.empty()) return fault(text);
     way_name = "saved";
-    if (const std::optional<History> saved = Recorded(trial, material).saved(2)) {
-      History outputs_only(expected.begin(), expected.begin() + 2);
-      for (Snapshot& now : outputs_only) now.states.clear();
-      if (std::string text = difference(outputs_only, *saved); !text.empty()) return fault(text);
+    if (std::optional<History> saved = Recorded(trial, material).saved(2)) {
+      for (std::size_t run = 0; run < saved->size(); ++run)
+        (*saved)[run].states = expected[run].states;  // not given out
+      // A file holds constants densely, whatever views of which arrays they were.
+      if (std::string text = judge.verdict(Faith::layout, *saved, count); !text.empty()) return fault(text);
     }
     for (const Way& way : ways(trial, runs)) {
       way_name = way.name;

@@ -23,7 +23,7 @@ T Recording::state(const Shape& shape) {
 
 T Recording::weight(const Shape& shape) {
   weights_.push_back(state(shape));
-  if (tape_) tape_->track_state(weights_.back());
+  if (tape_) tape_->track_state(weights_.back(), {});
   return weights_.back();
 }
 
