@@ -5,6 +5,7 @@
 
 #include "engine/core/shape.hpp"
 #include "optimiser/passes/families.hpp"
+#include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"
 
 namespace tyto::optimiser {
@@ -18,11 +19,6 @@ using core::Port;
 using core::Traits;
 using Index = Draft::Index;
 
-// Operators that a reshape sinks through at once, one behind the other, and in all.
-constexpr int longest_path = 16;
-constexpr int most_visits = 64;
-
-bool works_on_elements(const OpDef& def) { return def.is(Traits::elementwise) || def.id == OpId::cast; }
 bool has_second_operand(const OpDef& def) { return works_on_elements(def) && def.max_inputs > 1; }
 bool has_third_operand(const OpDef& def) { return works_on_elements(def) && def.max_inputs > 2; }
 
@@ -62,7 +58,7 @@ class Sinker {
   Sinker(const Match& match, Index computation)
       : match_(match), draft_(match.draft), computation_(computation), to_(draft_.shape(result_of(computation))) {
     find_source(computation, 0);
-    visits_ = 0;
+    reach_ = Reach();
   }
 
   /// Whether all operands can be had in the other shape without moving elements.
@@ -85,14 +81,13 @@ class Sinker {
     return is_reshape(producer) ? draft_.input(producer, 0) : port;
   }
 
-  bool may_visit(int depth) { return depth <= longest_path && ++visits_ <= most_visits; }
   bool is_part(Port port) {
     return works_on_elements(draft_.definition(draft_.producer(port))) && is_whole(port) && draft_.readers(port) == 1;
   }
 
   // The shape that the first reshape on the way comes from.
   void find_source(Index index, int depth) {
-    if (!may_visit(depth)) return;
+    if (!reach_.allows(depth)) return;
     for (const Port port : draft_.inputs(index)) {
       if (from_) return;
       const Port source = seen_through_reshape(port);
@@ -103,7 +98,7 @@ class Sinker {
   }
 
   bool operands_follow(Index index, int depth) {
-    return may_visit(depth) &&
+    return reach_.allows(depth) &&
            std::ranges::all_of(draft_.inputs(index), [&](Port port) { return follows(port, depth); });
   }
 
@@ -150,7 +145,7 @@ class Sinker {
   Index computation_;
   Shape to_;
   std::optional<Shape> from_;
-  int visits_ = 0;
+  Reach reach_;
   int found_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "optimiser/passes/families.hpp"
+#include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"
 
 namespace tyto::optimiser {
@@ -18,10 +19,7 @@ using core::Port;
 using core::Traits;
 using Index = Draft::Index;
 
-// Operators that a transpose is looked through, one behind the other, and in all.
-constexpr int longest_path = 16;
-constexpr int most_visits = 64;
-
+/// Takes a transpose back to the operands that undo it.
 class Mover {
  public:
   explicit Mover(Match& match) : match_(match), draft_(match.draft) {
@@ -30,7 +28,7 @@ class Mover {
 
   /// Whether `port` permuted can be had without permuting anything of full size: it is another such permuted tensor,
   /// or computed element by element from such.
-  bool undoes(Port port, int depth = 0) {
+  bool undoes(Port port, int depth = 1) {
     const Index producer = draft_.producer(port);
     if (draft_.node(producer).op == OpId::transpose) {
       const IntList& inner = draft_.attributes_as<ListAttributes>(producer).list;
@@ -39,7 +37,7 @@ class Mover {
       }
       return true;
     }
-    if (depth == longest_path || ++visits_ > most_visits || !passes_through(producer)) return false;
+    if (!reach_.allows(depth) || !works_on_elements(draft_.definition(producer))) return false;
     bool some = false;
     for (const Port operand : draft_.inputs(producer)) {
       if (!is_full(operand)) continue;
@@ -69,10 +67,6 @@ class Mover {
   }
 
  private:
-  bool passes_through(Index index) const {
-    const core::OpDef& def = draft_.definition(index);
-    return def.is(Traits::elementwise) || def.id == OpId::cast;
-  }
   bool is_full(Port port) const {
     return draft_.shape(port).size() == order_.size() && element_count(draft_.shape(port)) == full_size();
   }
@@ -90,7 +84,7 @@ class Mover {
   Match& match_;
   Draft& draft_;
   IntList order_;
-  int visits_ = 0;
+  Reach reach_;
 };
 
 const Condition undone_above{"every full-size operand above is transposed the other way", [](const Match& m) {

@@ -3,6 +3,7 @@
 
 #include "engine/core/shape.hpp"
 #include "optimiser/passes/families.hpp"
+#include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"
 
 namespace tyto::optimiser {
@@ -128,7 +129,6 @@ Port stretched_fill(Match& m) {
 }
 
 // Element-wise operators stretch their operands themselves; where all operands were stretched, so is the result.
-bool stretches_operands(const OpDef& def) { return def.is(Traits::elementwise) || def.id == OpId::cast; }
 const Condition some_stretched{"some operand was stretched", [](const Match& m) {
                                  return std::ranges::any_of(m.draft.inputs(m.root), [&](Port port) {
                                    return m.draft.node(m.draft.producer(port)).op == OpId::broadcast_to;
@@ -170,7 +170,7 @@ const Rule rules[] = {
 
     {"fill_of_number",         "fill()",                    "broadcast_to(number)", {&several}, stretched_fill},
     {"view_of_number",         "op(x)",                     "broadcast_to(number)", {&one_number}, stretched_number, looks_at_elements},
-    {"stretched_operands",     "op(...)",                   "op on what was stretched, stretched if need be", {&some_stretched}, on_sources, stretches_operands},
+    {"stretched_operands",     "op(...)",                   "op on what was stretched, stretched if need be", {&some_stretched}, on_sources, works_on_elements},
 };
 // clang-format on
 
