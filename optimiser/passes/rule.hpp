@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "optimiser/passes/known_number.hpp"
 #include "optimiser/passes/pass.hpp"
+#include "optimiser/passes/term.hpp"
 
 namespace tyto::optimiser {
 
@@ -15,7 +17,6 @@ namespace tyto::optimiser {
 class Match {
  public:
   static constexpr std::size_t letters = 26;
-  static constexpr char first_number = 'C', last_number = 'D';
 
   Match(PassContext& of, Draft::Index at) : context(of), draft(of.draft), root(at) {}
 
@@ -26,10 +27,10 @@ class Match {
   /// The tensor that a small letter stands for.
   core::Port tensor(char letter) const { return tensors_[static_cast<std::size_t>(letter - 'a')]; }
   /// The number that a capital letter stands for.
-  const Scalar& number(char letter) const { return *numbers_[static_cast<std::size_t>(letter - first_number)]; }
+  const Scalar& number(char letter) const { return *numbers_[static_cast<std::size_t>(letter - Term::first_number)]; }
   /// The tensor whose elements are all that number.
   core::Port tensor_of_number(char letter) const {
-    return number_tensors_[static_cast<std::size_t>(letter - first_number)];
+    return number_tensors_[static_cast<std::size_t>(letter - Term::first_number)];
   }
   /// Nodes that the pattern's operators stand for, in the order in which the pattern names them; 0 is the root.
   Draft::Index node(std::size_t i) const { return nodes_[i]; }
@@ -42,7 +43,7 @@ class Match {
  private:
   friend class Matcher;
 
-  static constexpr std::size_t numbers = last_number - first_number + 1;
+  static constexpr std::size_t numbers = Term::last_number - Term::first_number + 1;
 
   std::array<core::Port, letters> tensors_;
   std::array<std::optional<Scalar>, numbers> numbers_;
@@ -88,16 +89,6 @@ class RuleSet {
  private:
   friend class Matcher;
 
-  struct Term {
-    enum class Kind : std::uint8_t { tensor, number, literal, application };
-    Kind kind = Kind::tensor;
-    char letter = 'x';
-    Scalar value;
-    core::OpId op = core::OpId::count;
-    bool sole = false;
-    bool open = false;  // any further operands may follow
-    std::vector<Term> operands;
-  };
   /// What a node's first operands are, or have to be, so that most patterns are out of the question at a glance.
   struct Glance {
     std::array<core::OpId, 2> op{core::OpId::count, core::OpId::count};  // of the producers; count: any
@@ -119,10 +110,8 @@ class RuleSet {
     std::vector<const Variant*> variants;
   };
 
-  class Reader;
   void add(const Rule& rule, const core::OpDef* each);
   void describe(Variant& variant) const;
-  static void orderings(const Term& term, std::vector<Term>& out);
   core::Port build(Match& match, const Term& term, DType dtype, const Shape& shape) const;
   core::Port rewritten(Match& match, const Variant& variant) const;
   Choice choice_for(const Draft& draft) const;
@@ -137,9 +126,6 @@ void apply_rules(PassContext& context) {
   static const RuleSet set(table());
   set.apply(context);
 }
-
-/// The one number that all elements of a tensor are, when that is known.
-std::optional<Scalar> number_of(Draft& draft, core::Port port);
 
 /// The tensor as another of `shape`, which it broadcasts to.
 core::Port stretched(Draft& draft, Draft::Index at, core::Port port, const Shape& shape);
