@@ -60,8 +60,10 @@ bool explained(double expected, double found, double place, double nothing, std:
 
 using Pick = std::vector<Data> Snapshot::*;
 
+/// `excused(run, pick, r, i)` says whether element i of a result may differ.
+template <class Excused>
 std::string difference_in(Pick pick, const char* what, const History& expected, const History& found,
-                          const std::vector<History>& noisy) {
+                          const Excused& excused) {
   for (std::size_t run = 0; run < found.size(); ++run) {
     for (std::size_t r = 0; r < (expected[run].*pick).size(); ++r) {
       const Data& a = (expected[run].*pick)[r];
@@ -72,11 +74,7 @@ std::string difference_in(Pick pick, const char* what, const History& expected, 
       }
       if (a.bytes == b.bytes) continue;
       for (std::size_t i = 0; i < a.size(); ++i) {
-        if (same_element(a, b, i)) continue;
-        const auto noisy_at = [&](std::size_t k) { return (noisy[k][run].*pick)[r].at(i); };
-        if (!noisy.empty() &&
-            explained(a.at(i), b.at(i), last_place(a), next_to_nothing(a.dtype), noisy.size(), noisy_at))
-          continue;
+        if (same_element(a, b, i) || excused(run, pick, r, i)) continue;
         std::string text = core::text(where, ", element ", i, " of ", a.dtype, " ", a.shape, ": ");
         char numbers[80];
         std::snprintf(numbers, sizeof numbers, "%.17g instead of %.17g", b.at(i), a.at(i));
@@ -87,13 +85,34 @@ std::string difference_in(Pick pick, const char* what, const History& expected, 
   return {};
 }
 
-}  // namespace
-
-std::string difference(const History& expected, const History& found, const std::vector<History>& noisy) {
-  std::string text = difference_in(&Snapshot::outputs, "output", expected, found, noisy);
-  return text.empty() ? difference_in(&Snapshot::states, "state", expected, found, noisy) : text;
+template <class Excused>
+std::string difference_unless(const History& expected, const History& found, const Excused& excused) {
+  std::string text = difference_in(&Snapshot::outputs, "output", expected, found, excused);
+  return text.empty() ? difference_in(&Snapshot::states, "state", expected, found, excused) : text;
 }
 
-std::string difference(const History& expected, const History& found) { return difference(expected, found, {}); }
+}  // namespace
+
+std::string difference(const History& expected, const History& found) {
+  return difference_unless(expected, found, [](std::size_t, Pick, std::size_t, std::size_t) { return false; });
+}
+
+std::string difference(const History& expected, const History& found, const std::vector<History>& noisy) {
+  return difference_unless(expected, found, [&](std::size_t run, Pick pick, std::size_t r, std::size_t i) {
+    const Data& a = (expected[run].*pick)[r];
+    const auto noisy_at = [&](std::size_t k) { return (noisy[k][run].*pick)[r].at(i); };
+    return explained(a.at(i), (found[run].*pick)[r].at(i), last_place(a), next_to_nothing(a.dtype), noisy.size(),
+                     noisy_at);
+  });
+}
+
+std::string difference_beyond_nan_signs(const History& expected, const History& found,
+                                        const std::vector<History>& resigned) {
+  return difference_unless(expected, found, [&](std::size_t run, Pick pick, std::size_t r, std::size_t i) {
+    return std::ranges::any_of(resigned, [&](const History& history) {
+      return !same_element((expected[run].*pick)[r], (history[run].*pick)[r], i);
+    });
+  });
+}
 
 }  // namespace tyto::fuzz

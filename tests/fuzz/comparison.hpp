@@ -1,7 +1,6 @@
 // When results count as equal: to the bit, or as near as rounding can have brought them.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,5 +22,10 @@ std::string difference(const History& expected, const History& found);
 /// The same, except for elements that chance rounding moves as far as that: `noisy` holds the histories of programs
 /// whose operands were moved by a few last places.
 std::string difference(const History& expected, const History& found, const std::vector<History>& noisy);
+
+/// The same, except for elements that hang on the sign of a NaN: those that are another number in one of `resigned`,
+/// histories of programs in which each NaN got a sign by chance and nothing else was moved.
+std::string difference_beyond_nan_signs(const History& expected, const History& found,
+                                        const std::vector<History>& resigned);
 
 }  // namespace tyto::fuzz

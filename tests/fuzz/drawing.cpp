@@ -86,16 +86,20 @@ const Tensor<M>& Drawing<M>::pick() {
 template <class M>
 Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
   if constexpr (std::is_same_v<M, Eager>) {
-    if (finite_ && noise_.places == 0 && is_floating(x.dtype())) finite_ = all(isfinite(x)).template item<bool>();
+    const bool noisy = noise_.places != 0 || noise_.nan_signs;
+    if (finite_ && !noisy && is_floating(x.dtype())) finite_ = all(isfinite(x)).template item<bool>();
+    // A lone number stays as it is: moved, it would have a type of its own.
+    const bool weak = x.value().node()->results()[x.value().output()].type.weak;
+    if (!noisy || weak || !is_floating(x.dtype())) return x;
+    const Key key{noise_.seed, ++perturbations_};
+    const Tensor<M> chance = Tensor<M>::uniform(x.shape(), {.low = -1, .high = 1, .dtype = DType::f64, .key = key});
+    const double reach = noise_.places * last_place(x.dtype());
+    const Tensor<M> moved = reach == 0 ? x : cast(cast(x, DType::f64) * (chance * reach + 1.0), x.dtype());
+    const Tensor<M> unordered = isnan(x);
+    if (!noise_.nan_signs || !tyto::any(unordered).template item<bool>()) return moved;
+    return where(unordered, copysign(moved, cast(chance, x.dtype())), moved);
   }
-  // A lone number stays as it is: moved, it would have a type of its own.
-  const bool weak = x.value().node()->results()[x.value().output()].type.weak;
-  if (noise_.places == 0 || weak || !is_floating(x.dtype())) return x;
-  const double reach = noise_.places * last_place(x.dtype());
-  const Key key{noise_.seed, ++perturbations_};
-  const Tensor<M> factor =
-      Tensor<M>::uniform(x.shape(), {.low = -reach, .high = reach, .dtype = DType::f64, .key = key}) + 1.0;
-  return cast(cast(x, DType::f64) * factor, x.dtype());
+  return x;
 }
 
 template <class M>

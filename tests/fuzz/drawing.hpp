@@ -22,9 +22,11 @@ struct Move {
   Tensor<M> (*make)(Drawing<M>&);
 };
 
-/// Floating operands moved by chance: what a program makes of that tells how far rounding may take its results.
+/// Floating operands moved by chance: what a program makes of that tells how far rounding may take its results, and
+/// which of them hang on the signs of NaN.
 struct Noise {
-  double places = 0;  ///< how far, in last places of the type; 0: not at all
+  double places = 0;       ///< how far, in last places of the type; 0: not at all
+  bool nan_signs = false;  ///< whether each NaN gets a sign by chance
   std::uint64_t seed = 0;
 };
 

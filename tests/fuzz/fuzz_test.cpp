@@ -1,13 +1,26 @@
 // Random programs over all operators, in both modes, through every pass and every planner, with changing inputs.
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/core/operator.hpp"
+#include "tests/fuzz/comparison.hpp"
+#include "tests/fuzz/program.hpp"
 #include "tests/fuzz/trial.hpp"
 
 using namespace tyto;
+
+namespace {
+
+fuzz::History one_output(const std::vector<float>& numbers) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  return {{.outputs = {fuzz::Data::of(Tensor<Eager>::from(numbers, {count}))}, .states = {}}};
+}
+
+}  // namespace
 
 TEST_CASE("500 random programs compute in every way what eager mode computes") {
   fuzz::TrialCount count;
@@ -26,4 +39,27 @@ TEST_CASE("500 random programs compute in every way what eager mode computes") {
     CAPTURE(def.name);
     if (!elsewhere.contains(def.name)) CHECK(count.operators[static_cast<std::size_t>(def.id)] > 0);
   }
+}
+
+TEST_CASE("the signs of NaN excuse the elements that hang on them and no others") {
+  const fuzz::History expected = one_output({1, 5});
+  const std::vector<fuzz::History> resigned{one_output({1, 5}), one_output({-1, 5})};
+  CHECK(fuzz::difference_beyond_nan_signs(expected, one_output({-1, 5}), resigned).empty());
+  CHECK_FALSE(fuzz::difference_beyond_nan_signs(expected, one_output({1, 6}), resigned).empty());
+  CHECK_FALSE(fuzz::difference_beyond_nan_signs(expected, one_output({-1, 5.000001f}), resigned).empty());
+}
+
+TEST_CASE("noise that draws the signs of NaN anew moves nothing else") {
+  const auto x = Tensor<Eager>{1.5f, -2.0f, -0.0f, std::numeric_limits<float>::quiet_NaN()};
+  std::set<float> signs;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    fuzz::Drawing<Eager> drawing(1, {x}, {.nan_signs = true, .seed = seed});
+    const std::vector<float> moved = copysign(1.0f, drawing.perturbed(x)).to_vector<float>();
+    CHECK(moved[0] == 1);
+    CHECK(moved[1] == -1);
+    CHECK(moved[2] == -1);
+    signs.insert(moved[3]);
+    CHECK(drawing.perturbed(x).to_vector<float>()[1] == -2.0f);
+  }
+  CHECK(signs == std::set<float>{-1, 1});
 }

@@ -8,7 +8,9 @@ namespace {
 // Some moves from x on, summed: a loss that may or may not depend on x.
 template <class M>
 Tensor<M> journey(Drawing<M>& d, const Tensor<M>& x, std::uint64_t seed, std::int64_t moves) {
-  Drawing<M> inner(seed, {d.any(), x, x}, {d.noise().places, d.noise().seed + 1}, d.depth() + 1);
+  Noise noise = d.noise();
+  ++noise.seed;
+  Drawing<M> inner(seed, {d.any(), x, x}, noise, d.depth() + 1);
   for (std::int64_t i = 0; i < moves; ++i) inner.step();
   const Tensor<M> last = inner.tensors().back();
   // Moved once more, so that the ones that the gradient starts from are as uncertain as what it meets on its way.
