@@ -204,7 +204,9 @@ void measure_executor(const Yardsticks& yardsticks) {
          yardsticks);
 }
 
+// The limit is of the library with the CPU device alone: with another device it is larger, which is said, not judged.
 void measure_size() {
+  constexpr double limit = 10;
   std::string stripped = (std::filesystem::temp_directory_path() / "tyto-stripped-XXXXXX").string();
   if (const int file = mkstemp(stripped.data()); file >= 0) close(file);
   const std::string command = "strip -o " + stripped + " " TYTO_LIBRARY " 2>/dev/null";
@@ -215,8 +217,13 @@ void measure_size() {
   }
   std::remove(stripped.c_str());
   const double megabytes = static_cast<double>(facts.st_size) / 1e6;
-  std::printf("%-52s %7.2f MB  limit %5.0f  %s\n", "library, stripped", megabytes, 10.0,
-              megabytes <= 10 ? "holds" : "MISSED");
+  if (TYTO_LIBRARY_HAS_OPENCL) {
+    std::printf("%-52s %7.2f MB  the limit is of one built with -DTYTO_OPENCL=OFF\n", "library with OpenCL, stripped",
+                megabytes);
+    return;
+  }
+  std::printf("%-52s %7.2f MB  limit %5.0f  %s\n", "library with the CPU alone, stripped", megabytes, limit,
+              megabytes <= limit ? "holds" : "MISSED");
 }
 
 }  // namespace
