@@ -1,5 +1,5 @@
-// Reductions: axes are sorted into those kept and those folded, and run through the inner loops in the shape that reads
-// memory in order. The order of additions depends on shapes and strides only, never on the number of threads.
+// Reductions: sorted axes are run through the inner loops in the shape that reads memory in order. The order of
+// additions depends on shapes and strides only, never on the number of threads.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -7,7 +7,7 @@
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
-#include "devices/cpu/walk.hpp"
+#include "devices/cpu/reduce/sorted_axes.hpp"
 #include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
@@ -15,83 +15,6 @@ namespace tyto::cpu {
 namespace {
 
 using core::OpId;
-
-struct Axis {
-  std::int64_t length;
-  std::int64_t in;
-  std::int64_t out;
-};
-
-IntList reduced_axes(const core::Step& step) {
-  if (const auto* axis = std::get_if<core::AxisAttributes>(step.attributes)) return {axis->axis};
-  if (const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes)) return variance->axes;
-  return std::get<core::AxesAttributes>(*step.attributes).axes;
-}
-
-/// The input's axes as they are walked, split into kept and folded.
-struct Axes {
-  std::vector<Axis> kept;
-  std::vector<Axis> folded;
-  std::int64_t in = 0;  ///< offsets of the first element
-  std::int64_t out = 0;
-};
-
-/// Merges neighbours that one stride can express.
-void merge(std::vector<Axis>& axes) {
-  std::vector<Axis> merged;
-  for (const Axis& axis : axes) {
-    if (axis.length == 1) continue;
-    if (!merged.empty() && merged.back().in == axis.length * axis.in && merged.back().out == axis.length * axis.out) {
-      merged.back() = {merged.back().length * axis.length, axis.in, axis.out};
-    } else {
-      merged.push_back(axis);
-    }
-  }
-  axes = std::move(merged);
-}
-
-Axes sorted_axes(const core::View& in, const core::View& out, const IntList& reduced, bool ordered) {
-  Axes axes;
-  axes.in = in.offset;
-  axes.out = out.offset;
-  // Strides of a dense result over the kept axes; whether reduced ones stay as ones makes no difference to them.
-  std::int64_t stride = 1;
-  for (std::size_t i = in.shape.size(); i-- > 0;) {
-    const bool folded = std::find(reduced.begin(), reduced.end(), static_cast<std::int64_t>(i)) != reduced.end();
-    Axis axis{in.shape[i], in.strides[i], folded ? 0 : stride};
-    // Downward axes are walked upward from their other end, except where the order of elements matters.
-    if (axis.in < 0 && axis.length > 0 && !(folded && ordered)) {
-      axes.in += (axis.length - 1) * axis.in;
-      axes.out += (axis.length - 1) * axis.out;
-      axis.in = -axis.in;
-      axis.out = -axis.out;
-    }
-    if (!folded) stride *= axis.length;
-    (folded ? axes.folded : axes.kept).insert((folded ? axes.folded : axes.kept).begin(), axis);
-  }
-  if (!ordered) {
-    // A repeated axis (stride 0) goes outermost, the densest innermost.
-    std::stable_sort(axes.folded.begin(), axes.folded.end(), [](const Axis& a, const Axis& b) {
-      return (a.in == 0 ? INT64_MAX : a.in) > (b.in == 0 ? INT64_MAX : b.in);
-    });
-  }
-  merge(axes.folded);
-  merge(axes.kept);
-  return axes;
-}
-
-Walk<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out) {
-  std::array<core::View, 2> views;
-  for (const Axis& axis : axes) {
-    views[0].shape.push_back(axis.length);
-    views[0].strides.push_back(axis.in);
-    views[1].strides.push_back(axis.out);
-  }
-  views[1].shape = views[0].shape;
-  views[0].offset = in;
-  views[1].offset = out;
-  return Walk<2>(std::move(views));
-}
 
 class ReduceKernel final : public core::Kernel {
  public:
@@ -108,7 +31,7 @@ class ReduceKernel final : public core::Kernel {
     results_ = y.view.count();
     if (const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes)) extent_.ddof = variance->ddof;
 
-    Axes axes = sorted_axes(x.view, y.view, reduced_axes(step), ordered);
+    SortedAxes axes = sorted_axes(step, ordered);
     extent_.count = 1;
     for (const Axis& axis : axes.folded) extent_.count *= axis.length;
     index_from_start_ = ordered;
@@ -176,7 +99,7 @@ class ReduceKernel final : public core::Kernel {
   };
 
   // Columns are kept elements side by side that are folded together, row by row.
-  void choose_columns(Axes& axes) {
+  void choose_columns(SortedAxes& axes) {
     if (axes.kept.empty() || axes.folded.empty()) return;
     std::size_t densest = 0;
     for (std::size_t i = 0; i < axes.kept.size(); ++i) {
@@ -197,7 +120,7 @@ class ReduceKernel final : public core::Kernel {
     axes.kept.erase(axes.kept.begin() + static_cast<std::ptrdiff_t>(densest));
   }
 
-  void choose_line(Axes& axes) {
+  void choose_line(SortedAxes& axes) {
     if (axes.folded.empty()) return;
     line_ = axes.folded.back().length;
     line_stride_ = axes.folded.back().in;
