@@ -12,6 +12,7 @@
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/evaluate.hpp"
+#include "engine/run/literal.hpp"
 #include "engine/run/state.hpp"
 #include "ops/define.hpp"
 #include "tyto/reduce.hpp"
@@ -70,44 +71,6 @@ core::Array host_array(const void* data, const Shape& shape, DType dtype) {
   return run::to_device(array, run::current_device());
 }
 
-void write_number(const Scalar& number, DType dtype, std::byte* target) {
-  const auto put = [&](auto value) { std::memcpy(target, &value, sizeof value); };
-  switch (dtype) {
-    case DType::boolean: return put(static_cast<std::uint8_t>(number.as_double() != 0));
-    case DType::i64: return put(number.as_int());
-    case DType::f64: return put(number.as_double());
-    default: return put(static_cast<float>(number.as_double()));
-  }
-}
-
-// Walks nested braces once for the shape and the kind, once for the numbers.
-struct Literal {
-  Shape shape;
-  DType dtype = DType::boolean;
-  std::vector<Scalar> numbers;
-
-  void read(std::span<const Nested> rows, std::size_t depth) {
-    if (depth == shape.size()) shape.push_back(static_cast<std::int64_t>(rows.size()));
-    if (shape[depth] != static_cast<std::int64_t>(rows.size())) {
-      throw ShapeError(core::text("Tensor{...}: ragged rows: axis ", depth, " has rows of ", shape[depth], " and of ",
-                                  rows.size(), " elements"));
-    }
-    for (const Nested& row : rows) {
-      const bool deepest = shape.size() == depth + 1 && closed;
-      if (row.is_number()) {
-        if (shape.size() != depth + 1) throw ShapeError("Tensor{...}: ragged rows: a number stands beside a row");
-        closed = true;
-        dtype = promote(dtype, row.number().default_dtype());
-        numbers.push_back(row.number());
-      } else {
-        if (deepest) throw ShapeError("Tensor{...}: ragged rows: a row stands beside a number");
-        read(row.rows(), depth + 1);
-      }
-    }
-  }
-  bool closed = false;  // the innermost axis is known
-};
-
 Value draw(core::Mode mode, OpId op, const Shape& shape, DType dtype, const std::optional<Key>& key, double first,
            double second) {
   check_shape(core::definition(op).name, shape);
@@ -123,15 +86,8 @@ Tensor<M>::Tensor(const Scalar& number) : value_(core::weak_scalar(number)) {}
 
 template <class M>
 Tensor<M>::Tensor(std::initializer_list<Nested> data) {
-  Literal literal;
-  literal.read({data.begin(), data.size()}, 0);
-  if (literal.numbers.empty()) literal.dtype = DType::f32;
-  const std::size_t width = size_of(literal.dtype);
-  std::vector<std::byte> bytes(literal.numbers.size() * width);
-  for (std::size_t i = 0; i < literal.numbers.size(); ++i) {
-    write_number(literal.numbers[i], literal.dtype, bytes.data() + i * width);
-  }
-  value_ = core::constant(mode_tag<M>, host_array(bytes.data(), literal.shape, literal.dtype));
+  const run::Literal literal = run::read_literal({data.begin(), data.size()});
+  value_ = core::constant(mode_tag<M>, host_array(literal.bytes.data(), literal.shape, literal.dtype));
 }
 
 template <class M>
