@@ -53,40 +53,35 @@ TEST_CASE("each way a zip archive can be wrong is told") {
   refused(good.text.substr(0, good.text.size() - 1), "is no zip archive");
   refused("PK\5\6", "is no zip archive");
 
+  // Each field that is written over: where it lies in its record, what it becomes, how many bytes it has.
+  struct Damage {
+    std::size_t Archive::*record;
+    std::size_t at;
+    std::uint64_t value;
+    std::size_t width;
+    const char* message;
+  };
+  const Damage damages[] = {
+      {&Archive::end, 4, 1, 2, "several parts"},
+      {&Archive::end, 16, 0xfffffffe, 4, "states a directory of 1 members"},
+      {&Archive::entry, 0, 0, 4, "has a damaged directory at member 0"},
+      {&Archive::entry, 28, 0xffff, 2, "has a directory that ends within member 0"},
+      {&Archive::entry, 8, 1, 2, "has the encrypted member 'a.npy'"},
+      {&Archive::entry, 10, 12, 2, "packs member 'a.npy' by method 12; stored (0) and deflated (8) are read"},
+      {&Archive::entry, 16, 1, 4, "x.npz: a.npy: has a wrong checksum: the file is damaged"},
+      {&Archive::entry, 20, 0x7fffffff, 4, "ends within member 'a.npy' of 2147483647 bytes"},
+      {&Archive::entry, 24, 1, 4, "states two sizes for the stored member 'a.npy'"},
+      {&Archive::entry, 42, 5, 4, "has no local header at byte 5"},
+  };
+  for (const Damage& damage : damages) {
+    std::string text = good.text;
+    put(text, good.*damage.record + damage.at, damage.value, damage.width);
+    refused(text, damage.message);
+  }
   Archive bad = good;
-  put(bad.text, bad.end + 4, 1, 2);
-  refused(bad.text, "several parts");
-  bad = good;
   put(bad.text, bad.end + 8, 9, 2);
   put(bad.text, bad.end + 10, 9, 2);
   refused(bad.text, "states a directory of 9 members in");
-  bad = good;
-  put(bad.text, bad.end + 16, 0xfffffffe, 4);
-  refused(bad.text, "states a directory of 1 members");
-  bad = good;
-  put(bad.text, bad.entry, 0, 4);
-  refused(bad.text, "has a damaged directory at member 0");
-  bad = good;
-  put(bad.text, bad.entry + 28, 0xffff, 2);
-  refused(bad.text, "has a directory that ends within member 0");
-  bad = good;
-  put(bad.text, bad.entry + 8, 1, 2);
-  refused(bad.text, "has the encrypted member 'a.npy'");
-  bad = good;
-  put(bad.text, bad.entry + 10, 12, 2);
-  refused(bad.text, "packs member 'a.npy' by method 12; stored (0) and deflated (8) are read");
-  bad = good;
-  put(bad.text, bad.entry + 16, 1, 4);
-  refused(bad.text, "x.npz: a.npy: has a wrong checksum: the file is damaged");
-  bad = good;
-  put(bad.text, bad.entry + 20, 0x7fffffff, 4);
-  refused(bad.text, "ends within member 'a.npy' of 2147483647 bytes");
-  bad = good;
-  put(bad.text, bad.entry + 24, 1, 4);
-  refused(bad.text, "states two sizes for the stored member 'a.npy'");
-  bad = good;
-  put(bad.text, bad.entry + 42, 5, 4);
-  refused(bad.text, "has no local header at byte 5");
   bad = good;
   bad.text[bad.entry + 46 + 1] = '_';
   refused(bad.text, "holds member 'a_npy', expected only arrays");
