@@ -3,9 +3,7 @@
 
 #include <random>
 
-#include "optimiser/passes/fuse.hpp"
 #include "tests/passes/fused_program.hpp"
-#include "tests/passes/sketch.hpp"
 #include "tyto/tyto.hpp"
 
 using namespace tyto;

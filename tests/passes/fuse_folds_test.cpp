@@ -1,9 +1,7 @@
 // Groups that end in a reduction: which do, and that they add as the reduction of a tensor does.
 #include <doctest/doctest.h>
 
-#include "optimiser/passes/fuse.hpp"
 #include "tests/passes/fused_program.hpp"
-#include "tests/passes/sketch.hpp"
 #include "tyto/tyto.hpp"
 
 using namespace tyto;

@@ -6,20 +6,16 @@
 #include <vector>
 
 #include "devices/cpu/device.hpp"
-#include "optimiser/passes/fuse.hpp"
-#include "tests/passes/sketch.hpp"
+#include "tests/passes/fused_program.hpp"
 
 using namespace tyto;
 using namespace tyto::testing;
-using core::AxesAttributes;
 using core::OpId;
 using core::Port;
 
 namespace {
 
 constexpr std::int64_t rows = 37, length = 53;
-
-Port over_rows(Sketch& s, OpId op, Port x) { return s.add(op, {x}, AxesAttributes{{1}, true}); }
 
 /// Two launches of the graph's only group: the first result apart, then over the first input.
 void check_in_place(const core::Graph& graph) {

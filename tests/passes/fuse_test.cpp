@@ -1,9 +1,7 @@
 // Which nodes fusion puts together, and which it must not.
 #include <doctest/doctest.h>
 
-#include "optimiser/passes/fuse.hpp"
 #include "tests/passes/fused_program.hpp"
-#include "tests/passes/sketch.hpp"
 #include "tyto/tyto.hpp"
 
 using namespace tyto;
