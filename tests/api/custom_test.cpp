@@ -6,15 +6,14 @@
 #include <stdexcept>
 #include <tyto/tyto.hpp>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
 
 using namespace tyto;
 using tyto_test::doubles;
 using tyto_test::finite_differences;
 using tyto_test::Numbers;
 using tyto_test::numbers;
-
-#define BOTH_MODES(name) TEST_CASE_TEMPLATE(name, Mode, tyto::Eager, tyto::Lazy)
 
 namespace {
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <tyto/tyto.hpp>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
 
 using tyto::all;
 using tyto::DType;
@@ -15,8 +16,6 @@ using tyto::slice;
 using tyto::value_and_grad;
 using tyto_test::Numbers;
 using tyto_test::numbers;
-
-#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <tyto/tyto.hpp>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/numbers.hpp"
 
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using tyto::all;

@@ -6,7 +6,7 @@
 #include <random>
 #include <tyto/tyto.hpp>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/numbers.hpp"
 
 using tyto::all;
 using tyto::DType;

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <tyto/tyto.hpp>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
 
 using tyto::all;
 using tyto::DType;
@@ -14,8 +15,6 @@ using tyto::newaxis;
 using tyto::slice;
 using tyto_test::Numbers;
 using tyto_test::numbers;
-
-#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
 
 BOTH_MODES("views of views read the elements they name") {
   using Tensor = tyto::Tensor<Mode>;

@@ -4,13 +4,12 @@
 #include <cstdint>
 #include <tyto/tyto.hpp>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
 
 using tyto::DType;
 using tyto_test::Numbers;
 using tyto_test::numbers;
-
-#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <tyto/tyto.hpp>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/numbers.hpp"
 
 using tyto::IntList;
 using tyto::Shape;

@@ -11,15 +11,6 @@
 using namespace tyto;
 using namespace tyto::testing;
 
-namespace {
-
-template <class M>
-Numbers numbers(const Tensor<M>& x) {
-  return x.template to_vector<double>();
-}
-
-}  // namespace
-
 TEST_CASE_TEMPLATE("take puts the indices' axes where the axis was", M, Eager, Lazy) {
   const Tensor<M> x = counted<M>({2, 3});
   const Tensor<M> rows{1, -2, 1}, square{{0, 2}, {2, 2}};

@@ -10,15 +10,6 @@
 using namespace tyto;
 using namespace tyto::testing;
 
-namespace {
-
-template <class M>
-Numbers numbers(const Tensor<M>& x) {
-  return x.template to_vector<double>();
-}
-
-}  // namespace
-
 TEST_CASE_TEMPLATE("concat joins along an axis in the common type, stack along a new one", M, Eager, Lazy) {
   const Tensor<M> a = counted<M>({2, 1}), b = 10.0 * counted<M>({2, 2});
   CHECK(numbers(concat<M>({a, b}, 1)) == Numbers{1, 10, 20, 2, 30, 40});

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <vector>
 
-#include "tests/api/numbers.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
 
 using tyto::DType;
 using tyto_test::Numbers;
 using tyto_test::numbers;
-
-#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
 
 BOTH_MODES("quantiles lie in a straight line between neighbours") {
   using T = tyto::Tensor<Mode>;

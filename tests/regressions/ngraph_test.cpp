@@ -9,22 +9,19 @@
 #include <tyto/nn/checkpoint.hpp>
 #include <tyto/tyto.hpp>
 
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
 namespace {
 
 using tyto::all;
 using tyto::DType;
 using tyto::slice;
 using Lazy = tyto::Tensor<tyto::Lazy>;
-using Numbers = std::vector<double>;
-
-template <class M>
-Numbers numbers(const tyto::Tensor<M>& x) {
-  return x.astype(DType::f64).template to_vector<double>();
-}
+using tyto_test::numbers;
+using tyto_test::Numbers;
 
 }  // namespace
-
-#define BOTH_MODES(sentence) TEST_CASE_TEMPLATE(sentence, Mode, tyto::Eager, tyto::Lazy)
 
 BOTH_MODES("ngraph: state is read, written, used and modified in the order of the lines") {
   using T = tyto::Tensor<Mode>;

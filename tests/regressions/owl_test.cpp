@@ -8,6 +8,8 @@
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
+#include "tests/support/numbers.hpp"
+
 namespace {
 
 using Tensor = tyto::Tensor<tyto::Lazy>;
@@ -16,12 +18,8 @@ using tyto::all;
 using tyto::DType;
 using tyto::Graph;
 using tyto::slice;
-using Numbers = std::vector<double>;
-
-template <class M>
-Numbers numbers(const tyto::Tensor<M>& x) {
-  return x.astype(DType::f64).template to_vector<double>();
-}
+using tyto_test::numbers;
+using tyto_test::Numbers;
 
 Tensor number_grid(std::int64_t rows, std::int64_t columns, double first = 1) {
   return (Tensor::arange(rows * columns).reshape({rows, columns}) + first).astype(DType::f32);

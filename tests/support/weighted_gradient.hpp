@@ -14,6 +14,12 @@ namespace tyto::testing {
 
 using Numbers = std::vector<double>;
 
+/// The elements of an f64 tensor.
+template <class M>
+Numbers numbers(const Tensor<M>& x) {
+  return x.template to_vector<double>();
+}
+
 template <class M>
 Tensor<M> vector_of(const Numbers& numbers) {
   return Tensor<M>::from(numbers, {static_cast<std::int64_t>(numbers.size())});
@@ -33,7 +39,7 @@ Numbers weighted_gradient(const Tensor<M>& x, F f) {
     return sum(y * counted<M>(y.shape()));
   })(x);
   CHECK(gradient.shape() == x.shape());
-  return gradient.template to_vector<double>();
+  return numbers(gradient);
 }
 
 }  // namespace tyto::testing
