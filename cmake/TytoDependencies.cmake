@@ -7,8 +7,6 @@ function(tyto_require package debian)
   endif()
 endfunction()
 
-find_package(Eigen3 3.4 QUIET NO_MODULE)
-tyto_require(Eigen3 libeigen3-dev)
 find_package(OpenMP QUIET COMPONENTS CXX)
 if(NOT OpenMP_CXX_FOUND)
   message(FATAL_ERROR "Tyto's threads are OpenMP, which ${CMAKE_CXX_COMPILER_ID} lacks here. "
@@ -21,6 +19,11 @@ tyto_require(nlohmann_json nlohmann-json3-dev)
 if(TYTO_TESTS)
   find_package(doctest QUIET)
   tyto_require(doctest doctest-dev)
+endif()
+# A yardstick of the benchmarks; the library does not use it (docs/adr/0004).
+if(TYTO_BENCH)
+  find_package(Eigen3 3.4 QUIET NO_MODULE)
+  tyto_require(Eigen3 libeigen3-dev)
 endif()
 
 set(TYTO_HAVE_ONEDNN FALSE)

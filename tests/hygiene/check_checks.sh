@@ -43,10 +43,10 @@ includes devices/cpu/gemm.cpp '#include "devices/opencl/queue.hpp"'
 expect refused check_includes.sh "one device including the other"
 includes devices/cpu/gemm.cpp '#include "devices/device.hpp"'
 expect ok check_includes.sh "a device including what devices share"
-includes devices/cpu/gemm.cpp '#include <Eigen/Core>'
-expect ok check_includes.sh "Eigen in the CPU device"
-includes ops/mul.cpp '#include <Eigen/Core>'
-expect refused check_includes.sh "Eigen outside the CPU device"
+includes devices/cpu/gemm.cpp '#include <oneapi/dnnl/dnnl.hpp>'
+expect ok check_includes.sh "oneDNN in the CPU device"
+includes ops/mul.cpp '#include <oneapi/dnnl/dnnl.hpp>'
+expect refused check_includes.sh "oneDNN outside the CPU device"
 includes devices/opencl/queue.cpp '  #  include <CL/cl.h>'
 expect ok check_includes.sh "OpenCL in its device"
 includes devices/cpu/gemm.cpp '  #  include <CL/cl.h>'
