@@ -6,6 +6,7 @@
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/narrow_float.hpp"
 #include "devices/cpu/strided_copy.hpp"
+#include "engine/core/stored_number.hpp"
 
 namespace tyto::cpu {
 
@@ -132,7 +133,8 @@ KernelRef prepare_roll(const core::Step& step) {
 }
 
 template <class U>
-U bits_of_scalar(const Scalar& value, DType dtype) {
+U bits_of_scalar(const Scalar& number, DType dtype) {
+  const Scalar value = core::as_stored(number, dtype);
   U bits{};
   with_element(dtype, [&]<class T>(std::type_identity<T>) {
     T element;

@@ -3,6 +3,7 @@
 
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/expressions.hpp"
+#include "engine/core/stored_number.hpp"
 #include "engine/core/text.hpp"
 
 namespace tyto::opencl {
@@ -27,7 +28,7 @@ void real_constants(KernelText& kernel, std::size_t k, bool wide, double first, 
 }
 
 void fill_constant(KernelText& kernel, const Instruction& instruction, std::size_t k) {
-  const Scalar value = instruction.constants[0];
+  const Scalar value = core::as_stored(instruction.constants[0], instruction.dtype);
   const Compute type = compute_of(instruction.dtype);
   Argument argument;
   if (instruction.dtype == DType::boolean) {

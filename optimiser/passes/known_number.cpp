@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/core/device.hpp"
+#include "engine/core/stored_number.hpp"
 
 namespace tyto::optimiser {
 
@@ -53,28 +54,6 @@ std::optional<Scalar> number_in(const core::Array& array) {
   return element(copy.data(), array.dtype);
 }
 
-// A fill holds its number as it was written; what its elements hold is that number in their type.
-std::optional<Scalar> number_in(const core::RangeAttributes& fill) {
-  if (is_floating(fill.dtype)) {
-    const double value = fill.start.as_double();
-    switch (fill.dtype) {
-      case DType::f16: return Scalar(static_cast<float>(Half(static_cast<float>(value))));
-      case DType::bf16: return Scalar(static_cast<float>(BFloat16(static_cast<float>(value))));
-      case DType::f32: return Scalar(static_cast<float>(value));
-      default: return Scalar(value);
-    }
-  }
-  if (fill.dtype == DType::boolean) return Scalar(fill.start.as_double() != 0);
-  const std::int64_t value = fill.start.as_int();
-  switch (fill.dtype) {
-    case DType::u8: return Scalar(static_cast<std::uint8_t>(value));
-    case DType::i8: return Scalar(static_cast<std::int8_t>(value));
-    case DType::i16: return Scalar(static_cast<std::int16_t>(value));
-    case DType::i32: return Scalar(static_cast<std::int32_t>(value));
-    default: return Scalar(value);
-  }
-}
-
 }  // namespace
 
 bool may_be_number(OpId op) {
@@ -87,7 +66,10 @@ std::optional<Scalar> number_of(Draft& draft, Port port) {
     const Draft::Index producer = draft.producer(port);
     const OpId op = draft.node(producer).op;
     if (op == OpId::constant) return number_in(draft.attributes_as<core::ConstantAttributes>(producer).array);
-    if (op == OpId::fill) return number_in(draft.attributes_as<core::RangeAttributes>(producer));
+    if (op == OpId::fill) {
+      const auto& fill = draft.attributes_as<core::RangeAttributes>(producer);
+      return core::as_stored(fill.start, fill.dtype);
+    }
     if (!may_be_number(op)) return {};
     port = draft.input(producer, 0);
   }

@@ -1,7 +1,9 @@
 // The type in which operands meet, held against tables written down from PyTorch (torch.result_type) and NumPy 2.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <tyto/tyto.hpp>
 
 #include "tests/support/both_modes.hpp"
@@ -190,4 +192,37 @@ BOTH_MODES("norms and deviations leave the range of whole numbers and of halves 
   CHECK(l2_norm(T{3.0}.astype(DType::f16)).dtype() == DType::f16);
   CHECK(numbers(stddev(T{-1000.0, 1000.0}.astype(DType::f16))) == Numbers{1000});
   CHECK(numbers(mean_squared_error(T{200}.astype(DType::u8), T{100}.astype(DType::u8))) == Numbers{10000});
+}
+
+// What NumPy gives for np.clip(number, least, most).astype(type), and np.float16(1 + 2**-11 + 2**-40) is 1 + 2**-10:
+// one rounding, where a detour through float32 would meet a tie and fall back to 1.
+BOTH_MODES(
+    "floating numbers that fill tensors stop at the end of the range and round once, in compiled functions too") {
+  using T = tyto::Tensor<Mode>;
+  const double above_tie = 1 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40);
+  const auto check = [&](const std::vector<T>& made) {
+    CHECK(numbers(made[0]) == Numbers{255, 255});
+    CHECK(numbers(made[1]) == Numbers{-128, -128});
+    CHECK(numbers(made[2]) == Numbers{32767, 32767});
+    CHECK(numbers(made[3]) == Numbers{-2147483648.0, -2147483648.0});
+    CHECK(numbers(made[4]) == Numbers{0, 0});
+    CHECK(numbers(made[5]) == Numbers{44, 255});
+    CHECK(numbers(made[6]) == Numbers{0, 0});
+    CHECK(numbers(made[7]) == Numbers{1 + std::ldexp(1.0, -10), 1 + std::ldexp(1.0, -10)});
+    CHECK(numbers(made[8]) == Numbers{1 + std::ldexp(1.0, -7), 1 + std::ldexp(1.0, -7)});
+  };
+  const auto make = [&](const T& x) {
+    return std::vector<T>{T::full({2}, 300.0, DType::u8),
+                          T::full({2}, -1e10, DType::i8),
+                          T::full({2}, std::numeric_limits<double>::infinity(), DType::i16),
+                          T::full({2}, -1e300, DType::i32),
+                          T::full({2}, std::nan(""), DType::i8),
+                          pad(x, {0}, {1}, tyto::Padding::constant, 256.0),
+                          full_like(T::zeros({2}, DType::u8), -1.0),
+                          T::full({2}, above_tie, DType::f16),
+                          T::full({2}, 1 + std::ldexp(1.0, -8) + std::ldexp(1.0, -40), DType::bf16)};
+  };
+  const T x = T{44}.astype(DType::u8);
+  check(make(x));
+  check(tyto::compile(make)(x));
 }
