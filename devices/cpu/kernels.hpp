@@ -65,4 +65,13 @@ std::shared_ptr<const core::Kernel> make_kernel(F function, std::size_t workspac
   return std::make_shared<const FunctionKernel<F>>(std::move(function), workspace);
 }
 
+/// Whether the first result has no elements. Its other extents may then be anything, so what a kernel keeps for each
+/// row or block of them must not be made.
+inline bool result_is_empty(const core::Step& step) { return step.outputs[0].view.count() == 0; }
+
+/// The kernel of a step whose result is empty.
+inline std::shared_ptr<const core::Kernel> no_work() {
+  return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
+}
+
 }  // namespace tyto::cpu

@@ -7,6 +7,7 @@ namespace tyto::cpu {
 namespace {
 
 std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
   const core::View& c = step.outputs[0].view;
   const std::size_t rank = c.shape.size();
   MatmulProblem problem;

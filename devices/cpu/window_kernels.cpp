@@ -65,6 +65,7 @@ bool pixels_apart(const core::Step& step) {
 }
 
 std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
   PoolingProblem problem;
   problem.kind =
       step.op == OpId::max_pool || step.op == OpId::max_pool_gradient ? PoolingKind::maximum : PoolingKind::average;
@@ -114,6 +115,7 @@ std::shared_ptr<const core::Kernel> prepare_pick(const core::Step& step) {
 }
 
 std::shared_ptr<const core::Kernel> prepare_upsampling_step(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
   UpsamplingProblem problem;
   const bool nearest = step.op == OpId::upsample_nearest || step.op == OpId::upsample_nearest_gradient;
   problem.kind = nearest ? UpsamplingKind::nearest : UpsamplingKind::bilinear;

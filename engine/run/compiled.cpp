@@ -221,12 +221,23 @@ class CompiledFunction {
       const core::TensorType& type = type_of(arguments[i]);
       session.bind(i, contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]));
     }
+    bind_captured_placeholders(session, static_cast<std::uint32_t>(arguments.size()));
     trace.session->run();
     for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
     for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
       values.push_back(core::constant(core::Mode::lazy, session.output(i)));
     }
     return trace.results;
+  }
+
+  // Those that the function captured have the values that they have outside at the time of the call.
+  static void bind_captured_placeholders(Session& session, std::uint32_t arguments) {
+    const std::span<const core::GraphInput> inputs = session.executable().graph().inputs();
+    for (std::uint32_t i = arguments; i < inputs.size(); ++i) {
+      const core::State* state = inputs[i].state.get();
+      if (state == nullptr || inputs[i].generator || state->kind() != core::State::Kind::placeholder) continue;
+      if (state->assigned()) session.bind(i, state->assigned());
+    }
   }
 
   std::atomic<bool> running_ = false;

@@ -257,6 +257,18 @@ TEST_CASE("a traced function that throws after its assignments has made none") {
   CHECK(numbers(a + 1.0) == Numbers{2});
 }
 
+BOTH_MODES("a compiled function reads a captured placeholder as it was assigned last") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor scale = Tensor::placeholder({2}, DType::f32, "scale");
+  auto f = tyto::compile([&](Tensor x) { return x * scale; });
+  CHECK_THROWS_WITH_AS(f(Tensor{1.0, 2.0}), doctest::Contains("'scale'"), tyto::GraphError);
+  assign(scale, Tensor{3.0, 5.0});
+  CHECK(numbers(f(Tensor{1.0, 2.0})) == Numbers{3, 10});
+  assign(scale, Tensor{-1.0, 1.0});
+  CHECK(numbers(f(Tensor{1.0, 2.0})) == Numbers{-1, 2});
+  CHECK(numbers(f(Tensor{4.0, 4.0})) == Numbers{-4, 4});
+}
+
 TEST_CASE("reading an argument while the function is traced is an error that says so") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   auto f = tyto::compile([](Tensor x) { return x.sum().item<float>() > 0 ? x : -x; });

@@ -170,6 +170,29 @@ TEST_CASE("a graph used against its rules says so") {
   CHECK(numbers(g[y]) == Numbers{1, 2});
 }
 
+TEST_CASE("a graph that was moved from says so, and may be given another") {
+  const Tensor x = Tensor::placeholder({1}, DType::f32, "x");
+  Graph first{{.inputs = {x}, .outputs = {x + 1}}};
+  Graph second = std::move(first);
+  const auto is_told = [](const auto& use) {
+    CHECK_THROWS_WITH_AS(use(), "Graph: a graph that was moved from is used", tyto::GraphError);
+  };
+  is_told([&] { first.run(); });
+  is_told([&] { first.set(x, Tensor{1.0}); });
+  is_told([&] { first.output(0); });
+  is_told([&] { first[x]; });
+  is_told([&] { first.inputs(); });
+  is_told([&] { first.variables(); });
+  is_told([&] { first.text(); });
+  is_told([&] { first.to_bytes(); });
+  is_told([&] { first.plan(); });
+  is_told([&] { first.html(); });
+  first = std::move(second);
+  first.set(x, Tensor{1.0});
+  first.run();
+  CHECK(numbers(first.output(0)) == Numbers{2});
+}
+
 TEST_CASE("an input that nothing needs may be set or not") {
   const Tensor x = Tensor::placeholder({2}, DType::f32, "x");
   const Tensor y = Tensor::ones({2}) * 2;

@@ -254,3 +254,17 @@ BOTH_MODES("what a delayed function throws arrives at the reader, and the rest s
   CHECK_THROWS_WITH_AS(read(), "'delay': no weather today", tyto::GraphError);
   CHECK(numbers(x + 1.0) == Numbers{2, 3});
 }
+
+// NumPy and PyTorch give the empty result at once; tables a row would take terabytes here.
+BOTH_MODES("empty results cost nothing, however long their other axes are") {
+  using Tensor = tyto::Tensor<Mode>;
+  const std::int64_t far = std::int64_t{1} << 40;
+  const Tensor images = Tensor::zeros({1, 2, far, 0});
+  CHECK(upsample(images, 2).shape() == tyto::Shape{1, 4, 2 * far, 0});
+  CHECK(numbers(upsample(images, 2)).empty());
+  CHECK(numbers(upsample(images, 2, tyto::Resampling::bilinear)).empty());
+  CHECK(numbers(max_pool(images, 2)).empty());
+  CHECK(numbers(average_pool(images, 2)).empty());
+  CHECK(numbers(max_pool(Tensor::zeros({0, 2, far, 1}), 2)).empty());
+  CHECK(numbers(matmul(Tensor::zeros({0, far}), Tensor::zeros({far, 0}))).empty());
+}
