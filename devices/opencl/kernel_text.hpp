@@ -1,6 +1,7 @@
 // Builds the text of one kernel together with the list of arguments that it will be launched with.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,19 @@ class KernelText {
   }
 
   void line(std::string_view text) { body_.append(text).append("\n"); }
+
+  /// Opens a loop over `task`, which a `}` closes: every item takes a run of so many of the `tasks` tasks that no more
+  /// than `items` items are needed. Needs wide indices.
+  void deal_out(std::int64_t tasks, std::int64_t items) {
+    const std::int64_t most = std::clamp<std::int64_t>(items, 1, tasks);
+    const std::int64_t share = (tasks + most - 1) / most;
+    number("tasks", tasks);
+    number("share", share);
+    line("  const long first = (long)get_global_id(0) * share;");
+    line("  const long past = min(first + share, tasks);");
+    line("  for (long task = first; task < past; ++task) {");
+    launch_.global[0] = static_cast<std::size_t>((tasks + share - 1) / share);
+  }
 
   /// The whole kernel. `attributes` stand before it. A product and the sum that it goes into are rounded separately, as
   /// they are when they are kernels of their own; what is to be rounded once says fma.

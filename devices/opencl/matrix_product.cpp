@@ -103,14 +103,8 @@ class PackText : ProductText {
     strides(1);
     const std::int64_t panels = divided_up(product_.n, width_);
     const std::int64_t tasks = product_.batch[1].count() * panels;
-    const std::int64_t used = std::clamp<std::int64_t>(items, 1, tasks);
-    const std::int64_t share = divided_up(tasks, used);
     kernel_.number("panels", panels);
-    kernel_.number("tasks", tasks);
-    kernel_.number("share", share);
-    kernel_.line("  const long first = (long)get_global_id(0) * share;");
-    kernel_.line("  const long past = min(first + share, tasks);");
-    kernel_.line("  for (long task = first; task < past; ++task) {");
+    kernel_.deal_out(tasks, items);
     kernel_.line("  const long panel = task % panels;");
     kernel_.line(text("  ", batch_[0].split("batch", "task / panels", "long")));
     start(1);
@@ -127,9 +121,7 @@ class PackText : ProductText {
     kernel_.line("    }");
     kernel_.line("  }");
     kernel_.line("  }");
-    KernelLaunch launch = kernel_.finish();
-    launch.global[0] = static_cast<std::size_t>(divided_up(tasks, share));
-    return launch;
+    return kernel_.finish();
   }
 
  private:
@@ -158,15 +150,10 @@ class TileText : ProductText {
     const std::int64_t rows = divided_up(row_tiles, std::clamp<std::int64_t>(wanted, 1, row_tiles)) * tile_rows;
     const std::int64_t row_blocks = divided_up(product_.m, rows);
     const std::int64_t tasks = batches * panels * row_blocks;
-    const std::int64_t share = divided_up(tasks, std::clamp<std::int64_t>(items, 1, tasks));
     kernel_.number("panels", panels);
     kernel_.number("rows", rows);
     kernel_.number("row_blocks", row_blocks);
-    kernel_.number("tasks", tasks);
-    kernel_.number("share", share);
-    kernel_.line("  const long first = (long)get_global_id(0) * share;");
-    kernel_.line("  const long past = min(first + share, tasks);");
-    kernel_.line("  for (long task = first; task < past; ++task) {");
+    kernel_.deal_out(tasks, items);
     kernel_.line("  const long panel = task / row_blocks % panels;");
     kernel_.line(text("  ", batch_[0].split("batch", "task / (row_blocks * panels)", "long")));
     start(0);
@@ -186,9 +173,7 @@ class TileText : ProductText {
     kernel_.line("  depth = until;");
     kernel_.line("  } while (depth < k);");
     kernel_.line("  }");
-    KernelLaunch launch = kernel_.finish();
-    launch.global[0] = static_cast<std::size_t>(divided_up(tasks, share));
-    return launch;
+    return kernel_.finish();
   }
 
  private:

@@ -130,18 +130,18 @@ class ReductionText {
     }
   }
 
+  // A few items for each unit, and none for little work.
+  void deal_out(std::int64_t tasks) {
+    const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
+    kernel_.deal_out(tasks, std::clamp<std::int64_t>(results_ * length_ / 4096, 1, most));
+  }
+
   // CPU: one result (or part of one) after the other, with as many accumulators as fill the vector registers. They are
   // emptied into totals every 256 rounds, which keeps the error of long sums small.
   KernelLaunch rows() {
     const std::int64_t tasks = results_ * parts_;
-    const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
-    const std::int64_t items = std::clamp<std::int64_t>(std::min(tasks, results_ * length_ / 4096), 1, most);
-    const std::int64_t share = (tasks + items - 1) / items;
-    kernel_.number("share", share);
     kernel_.number("parts", parts_);
-    kernel_.line("  const long first = (long)get_global_id(0) * share;");
-    kernel_.line("  const long past = min(first + share, results * parts);");
-    kernel_.line("  for (long task = first; task < past; ++task) {");
+    deal_out(tasks);
     kernel_.line("    const long result = task / parts;");
     bounds_of_part("(task % parts)");
     kernel_.line(text("    ", kept_.split("k", "result", "long")));
@@ -170,9 +170,7 @@ class ReductionText {
     kernel_.line(text("    const long at = ", written_place("task % parts"), ";"));
     kernel_.line(text("    ", finish("at", "single")));
     kernel_.line("  }");
-    KernelLaunch launch = kernel_.finish();
-    launch.global[0] = static_cast<std::size_t>((tasks + share - 1) / share);
-    return launch;
+    return kernel_.finish();
   }
 
   // Coordinates of the result are those of the kept axes.
@@ -228,16 +226,9 @@ class ReductionText {
     const std::int64_t columns = kept_.length(inner);
     const std::int64_t strips_a_row = (columns + strip - 1) / strip;
     const std::int64_t tasks = results_ / columns * strips_a_row * parts_;
-    const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
-    const std::int64_t items = std::clamp<std::int64_t>(std::min(tasks, results_ * length_ / 4096), 1, most);
-    const std::int64_t share = (tasks + items - 1) / items;
-    kernel_.number("share", share);
     kernel_.number("parts", parts_);
-    kernel_.number("tasks", tasks);
     kernel_.number("strips_a_row", strips_a_row);
-    kernel_.line("  const long first = (long)get_global_id(0) * share;");
-    kernel_.line("  const long past = min(first + share, tasks);");
-    kernel_.line("  for (long task = first; task < past; ++task) {");
+    deal_out(tasks);
     bounds_of_part("(task % parts)");
     kernel_.line("    const long row_strip = task / parts;");
     kernel_.line(text("    const long column = row_strip % strips_a_row * ", strip, ";"));
@@ -266,9 +257,7 @@ class ReductionText {
     kernel_.line(text("      ", finish("at", "total[l]")));
     kernel_.line("    }");
     kernel_.line("  }");
-    KernelLaunch launch = kernel_.finish();
-    launch.global[0] = static_cast<std::size_t>((tasks + share - 1) / share);
-    return launch;
+    return kernel_.finish();
   }
 
   // A full strip has a length the compiler knows, and stays in registers.

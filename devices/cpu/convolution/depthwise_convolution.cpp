@@ -1,7 +1,7 @@
 // Convolutions with one channel a group in f32 and f64, all passes: sums of products along the channels.
 #include <algorithm>
 
-#include "devices/cpu/convolution/convolution_routine.hpp"
+#include "devices/cpu/convolution/direct_convolution.hpp"
 #include "devices/cpu/threads.hpp"
 #include "devices/cpu/tile/tile.hpp"
 #include "devices/cpu/workspace.hpp"
@@ -14,28 +14,14 @@ constexpr std::int64_t most_addresses = 256;    // of a run of the channel kerne
 constexpr std::int64_t channels_of_a_job = 64;  // of the kernel's gradient
 
 template <class T>
-class DepthwiseConvolution final : public ConvolutionRoutine {
+class DepthwiseConvolution final : public DirectConvolution {
  public:
   DepthwiseConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : problem_(problem),
-        g_(problem),
-        set_(choice.set()),
-        threads_(convolution_threads(problem, choice, 5.0)),
-        meetings_(meetings_of(g_.axes, problem.pass == ConvolutionPass::forward          ? Meetings::of_output
-                                       : problem.pass == ConvolutionPass::backward_input ? Meetings::of_input
-                                                                                         : Meetings::of_tap)) {
+      : DirectConvolution(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, 5.0)) {
     tables_ = space_.reserve_each(static_cast<std::size_t>(threads_), 2 * most_addresses * sizeof(T*), tables_stride_);
   }
 
   std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-
-  // The dense kernel is already what the channel kernel reads.
-  std::size_t packed_bytes() const noexcept override {
-    return problem_.packed_kernel ? static_cast<std::size_t>(g_.kernel_elements()) * sizeof(T) : 0;
-  }
-  void pack(const void* kernel, void* packed) const override {
-    std::copy_n(static_cast<const T*>(kernel), g_.kernel_elements(), static_cast<T*>(packed));
-  }
 
   void run(const ConvolutionArguments& arguments) const override {
     run_team(threads_, [&](Team team) {
@@ -138,11 +124,8 @@ class DepthwiseConvolution final : public ConvolutionRoutine {
     t.count = 0;
   }
 
-  ConvolutionProblem problem_;
-  Geometry g_;
   InstructionSet set_;
   int threads_;
-  AxisMeetings meetings_;
   WorkspaceLayout space_;
   std::size_t tables_ = 0, tables_stride_ = 0;
 };

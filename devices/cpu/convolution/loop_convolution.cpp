@@ -1,7 +1,7 @@
 // Convolutions of integers and booleans, all passes, by plain loops with channels innermost.
 #include <algorithm>
 
-#include "devices/cpu/convolution/convolution_routine.hpp"
+#include "devices/cpu/convolution/direct_convolution.hpp"
 #include "devices/cpu/threads.hpp"
 #include "devices/cpu/wrapping_arithmetic.hpp"
 
@@ -10,25 +10,14 @@ namespace tyto::cpu {
 namespace {
 
 template <class T>
-class LoopConvolution final : public ConvolutionRoutine {
+class LoopConvolution final : public DirectConvolution {
  public:
   using Arithmetic = WrappingArithmetic<T>;
 
   LoopConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : problem_(problem),
-        g_(problem),
-        threads_(convolution_threads(problem, choice, 1.0)),
-        meetings_(meetings_of(g_.axes, problem.pass == ConvolutionPass::forward          ? Meetings::of_output
-                                       : problem.pass == ConvolutionPass::backward_input ? Meetings::of_input
-                                                                                         : Meetings::of_tap)) {}
+      : DirectConvolution(problem), threads_(convolution_threads(problem, choice, 1.0)) {}
 
   std::size_t workspace_bytes() const noexcept override { return 0; }
-  std::size_t packed_bytes() const noexcept override {
-    return problem_.packed_kernel ? static_cast<std::size_t>(g_.kernel_elements()) * sizeof(T) : 0;
-  }
-  void pack(const void* kernel, void* packed) const override {
-    std::copy_n(static_cast<const T*>(kernel), g_.kernel_elements(), static_cast<T*>(packed));
-  }
 
   void run(const ConvolutionArguments& arguments) const override {
     run_team(threads_, [&](Team team) {
@@ -139,10 +128,7 @@ class LoopConvolution final : public ConvolutionRoutine {
     }
   }
 
-  ConvolutionProblem problem_;
-  Geometry g_;
   int threads_;
-  AxisMeetings meetings_;
 };
 
 }  // namespace

@@ -1,0 +1,38 @@
+// What convolutions share that read the kernel as it stands: which elements meet, and packing that only copies.
+#pragma once
+
+#include <cstring>
+
+#include "devices/cpu/convolution/convolution_routine.hpp"
+#include "devices/cpu/window.hpp"
+
+namespace tyto::cpu {
+
+class DirectConvolution : public ConvolutionRoutine {
+ public:
+  std::size_t packed_bytes() const noexcept override { return problem_.packed_kernel ? kernel_bytes() : 0; }
+  void pack(const void* kernel, void* packed) const override { std::memcpy(packed, kernel, kernel_bytes()); }
+
+ protected:
+  explicit DirectConvolution(const ConvolutionProblem& problem)
+      : problem_(problem), g_(problem), meetings_(meetings_of(g_.axes, met_by(problem.pass))) {}
+
+  ConvolutionProblem problem_;
+  Geometry g_;
+  AxisMeetings meetings_;  // of each place that the pass writes
+
+ private:
+  static auto met_by(ConvolutionPass pass) -> Meetings (*)(const WindowAxis&) {
+    switch (pass) {
+      case ConvolutionPass::forward: return Meetings::of_output;
+      case ConvolutionPass::backward_input: return Meetings::of_input;
+      case ConvolutionPass::backward_kernel: break;
+    }
+    return Meetings::of_tap;
+  }
+  std::size_t kernel_bytes() const noexcept {
+    return static_cast<std::size_t>(g_.kernel_elements()) * size_of(problem_.dtype);
+  }
+};
+
+}  // namespace tyto::cpu
