@@ -2,8 +2,11 @@
 // running statistics leaves them behind it. The weights are few, the results many.
 //
 // The products are rounded one step earlier, so results differ in the last places; the sums stay as they were.
+#include <optional>
+
 #include "engine/core/shape.hpp"
 #include "optimiser/passes/families.hpp"
+#include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"
 
 namespace tyto::optimiser {
@@ -28,19 +31,22 @@ const Condition channel_factor{"s is one number or one a channel, and the weight
                                         m.draft.shape(m.tensor('w')).size() >= m.draft.shape(m.tensor('s')).size() &&
                                         element_count(m.draft.shape(m.tensor('w'))) < element_count(m.shape());
                                }};
-// With weights that change between runs the factor would be multiplied in on each.
-bool is_constant(Draft& draft, Port port) {
-  Draft::Index producer = draft.producer(port);
-  while (draft.definition(producer).is(core::Traits::view) && draft.node(producer).input_count != 0) {
-    producer = draft.producer(draft.input(producer, 0));
-  }
-  const OpId op = draft.node(producer).op;
-  return op == OpId::constant || op == OpId::fill;
+// With weights that change between runs the factor would be multiplied in on each. A weight that the factor makes
+// infinite or takes digits from would do so whatever its operand is, where the factor of the sum may do no harm.
+bool stay_normal(const Match& m) {
+  const std::optional<Magnitude> w = magnitude_of(m.draft, m.tensor('w'));
+  const std::optional<Magnitude> s = magnitude_of(m.draft, m.tensor('s'));
+  if (!w || !s || !w->finite || !s->finite || s->has_subnormal) return false;
+  const bool divides = m.draft.node(m.root).op == OpId::divide;
+  if (divides && s->has_zero) return false;
+  const double most = divides ? w->most / s->least : w->most * s->most;
+  const double least = divides ? w->least / s->most : w->least * s->least;
+  return !(most > most_finite(m.dtype())) && !(least < least_normal(m.dtype()));
 }
-const Condition constants_or_fast{"w and s are constants, or fast_math", [](const Match& m) {
-                                    return m.context.fast_math ||
-                                           (is_constant(m.draft, m.tensor('w')) && is_constant(m.draft, m.tensor('s')));
-                                  }};
+const Condition constants_or_fast{
+    "w and s are constants whose products are neither infinite nor below the normal numbers, "
+    "or fast_math",
+    [](const Match& m) { return m.context.fast_math || stay_normal(m); }};
 const Condition channel_shift{"b is one number or one a channel", [](const Match& m) {
                                 return by_channel(m.draft.shape(m.tensor('b')), m.shape().back());
                               }};
@@ -72,12 +78,12 @@ Port shifted(Match& m) {
 
 // clang-format off
 const Rule rules[] = {
-    {"scaled_product",      "multiply(op(x, w)!, s)",              "op(x, multiply(w, s))", {&constants_or_fast, &channel_factor}, scaled, has_weights},
-    {"divided_product",     "divide(op(x, w)!, s)",                "op(x, divide(w, s))",   {&constants_or_fast, &channel_factor}, divided, has_weights},
-    {"shifted_and_scaled",  "multiply(add(op(x, w)!, b)!, s)",      "add(op(x, multiply(w, s)), multiply(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::add, scaled, OpId::multiply>, has_weights},
-    {"shifted_and_divided", "divide(add(op(x, w)!, b)!, s)",        "add(op(x, divide(w, s)), divide(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::add, divided, OpId::divide>, has_weights},
-    {"centred_and_scaled",  "multiply(subtract(op(x, w)!, b)!, s)", "subtract(op(x, multiply(w, s)), multiply(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::subtract, scaled, OpId::multiply>, has_weights},
-    {"centred_and_divided", "divide(subtract(op(x, w)!, b)!, s)",   "subtract(op(x, divide(w, s)), divide(b, s))", {&constants_or_fast, &channel_factor, &channel_shift}, shifted<OpId::subtract, divided, OpId::divide>, has_weights},
+    {"scaled_product",      "multiply(op(x, w)!, s)",              "op(x, multiply(w, s))", {&channel_factor, &constants_or_fast}, scaled, has_weights},
+    {"divided_product",     "divide(op(x, w)!, s)",                "op(x, divide(w, s))",   {&channel_factor, &constants_or_fast}, divided, has_weights},
+    {"shifted_and_scaled",  "multiply(add(op(x, w)!, b)!, s)",      "add(op(x, multiply(w, s)), multiply(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::add, scaled, OpId::multiply>, has_weights},
+    {"shifted_and_divided", "divide(add(op(x, w)!, b)!, s)",        "add(op(x, divide(w, s)), divide(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::add, divided, OpId::divide>, has_weights},
+    {"centred_and_scaled",  "multiply(subtract(op(x, w)!, b)!, s)", "subtract(op(x, multiply(w, s)), multiply(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::subtract, scaled, OpId::multiply>, has_weights},
+    {"centred_and_divided", "divide(subtract(op(x, w)!, b)!, s)",   "subtract(op(x, divide(w, s)), divide(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::subtract, divided, OpId::divide>, has_weights},
 };
 // clang-format on
 

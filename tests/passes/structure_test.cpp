@@ -1,6 +1,9 @@
 // Rules on views, reductions, element types and constants: matches, near misses, and the numbers.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 
@@ -342,6 +345,26 @@ TEST_CASE("factors and shifts of channels move into constant weights") {
         return s.add(OpId::multiply, {convolution(s, true), s.constant({1, 2, 3, 4}, {4, 1})});
       },
       1e-5, passes);
+  // Weights that the factor makes infinite or takes digits from, where the factor of the sum may not.
+  const auto by_numbers = [&](OpId scale, double weight, std::vector<double> factors) {
+    return [=, &weights](Sketch& s) {
+      std::vector<double> scaled = weights;
+      for (double& each : scaled) each *= weight;
+      const Port image = s.add(OpId::multiply, {s.input({1, 5, 5, 1}), s.number(1 / weight)});
+      const Port y = s.add(OpId::convolution, {image, s.constant(scaled, {2, 2, 1, 2})}, window);
+      return s.add(scale, {y, s.constant(factors, {2})});
+    };
+  };
+  const double infinite = std::numeric_limits<double>::infinity();
+  expect("scaled_product", true, by_numbers(OpId::multiply, 1e30, {1e-30, 0}), 1e-5, passes);
+  expect("scaled_product", false, by_numbers(OpId::multiply, 1, {1, infinite}), 1e-5, passes);
+  expect("scaled_product", false, by_numbers(OpId::multiply, 1, {1, std::nan("")}), 1e-5, passes);
+  expect("scaled_product", false, by_numbers(OpId::multiply, 1e30, {1, 1e30}), 1e-5, passes);
+  expect("scaled_product", false, by_numbers(OpId::multiply, 1e-30, {1, 1e-30}), 1e-5, passes);
+  expect("divided_product", true, by_numbers(OpId::divide, 1e30, {1e30, 1}), 1e-5, passes);
+  expect("divided_product", false, by_numbers(OpId::divide, 1, {1, 0}), 1e-5, passes);
+  expect("divided_product", false, by_numbers(OpId::divide, 1e30, {1, 1e-30}), 1e-5, passes);
+  expect("divided_product", false, by_numbers(OpId::divide, 1e-30, {1, 1e30}), 1e-5, passes);
   expect(
       "divided_product", false,
       [](Sketch& s) {

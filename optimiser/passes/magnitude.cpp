@@ -1,0 +1,105 @@
+// How large and how small the elements of a constant are, by looking at all of them.
+#include "optimiser/passes/magnitude.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "engine/core/device.hpp"
+#include "engine/core/stored_number.hpp"
+#include "engine/core/view.hpp"
+
+namespace tyto::optimiser {
+namespace {
+
+using core::OpId;
+
+class Bounds {
+ public:
+  explicit Bounds(DType dtype) : normal_(least_normal(dtype)) {
+    bounds_.least = std::numeric_limits<double>::infinity();
+  }
+  void add(double element) {
+    const double size = std::abs(element);
+    if (!(size <= std::numeric_limits<double>::max())) {
+      bounds_.finite = false;
+    } else if (size == 0) {
+      bounds_.has_zero = true;
+    } else {
+      bounds_.most = std::max(bounds_.most, size);
+      if (size < normal_) bounds_.has_subnormal = true;
+      else bounds_.least = std::min(bounds_.least, size);
+    }
+  }
+  const Magnitude& found() const { return bounds_; }
+
+ private:
+  double normal_;
+  Magnitude bounds_;
+};
+
+template <class T, class Wide>
+Magnitude scan(const std::byte* start, std::int64_t count, DType dtype) {
+  Bounds bounds(dtype);
+  const T* elements = reinterpret_cast<const T*>(start);
+  for (std::int64_t i = 0; i < count; ++i) bounds.add(static_cast<double>(static_cast<Wide>(elements[i])));
+  return bounds.found();
+}
+
+std::optional<Magnitude> magnitude_in(const core::Array& array) {
+  const core::ElementRange range = core::touched(array.view);
+  const std::size_t width = size_of(array.dtype);
+  const std::size_t offset = static_cast<std::size_t>(range.first) * width;
+  const std::int64_t count = range.past - range.first;
+  core::Device& device = *array.buffer->device();
+  std::vector<std::byte> copy;
+  const std::byte* start = nullptr;
+  if (device.properties().host_memory) {
+    start = static_cast<const std::byte*>(array.buffer->memory()) + offset;
+  } else if (count != 0) {
+    copy.resize(static_cast<std::size_t>(count) * width);
+    device.copy_out(copy.data(), *array.buffer, offset, copy.size());
+    start = copy.data();
+  }
+  switch (array.dtype) {
+    case DType::f16: return scan<Half, float>(start, count, array.dtype);
+    case DType::bf16: return scan<BFloat16, float>(start, count, array.dtype);
+    case DType::f32: return scan<float, float>(start, count, array.dtype);
+    case DType::f64: return scan<double, double>(start, count, array.dtype);
+    default: return {};
+  }
+}
+
+}  // namespace
+
+double least_normal(DType dtype) {
+  if (dtype == DType::f64) return std::numeric_limits<double>::min();
+  if (dtype == DType::f16) return 0x1p-14;
+  return static_cast<double>(std::numeric_limits<float>::min());
+}
+
+double most_finite(DType dtype) {
+  if (dtype == DType::f64) return std::numeric_limits<double>::max();
+  if (dtype == DType::f16) return 65504;
+  if (dtype == DType::bf16) return 0x1.fep127;
+  return static_cast<double>(std::numeric_limits<float>::max());
+}
+
+std::optional<Magnitude> magnitude_of(Draft& draft, core::Port port) {
+  Draft::Index producer = draft.producer(port);
+  while (draft.definition(producer).is(core::Traits::view) && draft.node(producer).input_count != 0) {
+    producer = draft.producer(draft.input(producer, 0));
+  }
+  const OpId op = draft.node(producer).op;
+  if (op == OpId::constant) return magnitude_in(draft.attributes_as<core::ConstantAttributes>(producer).array);
+  if (op != OpId::fill) return {};
+  const auto& fill = draft.attributes_as<core::RangeAttributes>(producer);
+  if (!is_floating(fill.dtype)) return {};
+  Bounds bounds(fill.dtype);
+  bounds.add(core::as_stored(fill.start, fill.dtype).as_double());
+  return bounds.found();
+}
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,26 @@
+// How large and how small the elements of a constant are.
+#pragma once
+
+#include <optional>
+
+#include "optimiser/passes/draft.hpp"
+
+namespace tyto::optimiser {
+
+/// Bounds of the absolute values of elements.
+struct Magnitude {
+  double least = 0;  ///< of those that are normal numbers; infinity when there are none
+  double most = 0;
+  bool has_zero = false;
+  bool has_subnormal = false;
+  bool finite = true;  ///< neither infinity nor NaN among them
+};
+
+/// Bounds for a floating constant, a fill or a view of one; of what a view leaves out too. None for anything else.
+std::optional<Magnitude> magnitude_of(Draft& draft, core::Port port);
+
+/// The least normal number of a floating type, and the largest finite one.
+double least_normal(DType dtype);
+double most_finite(DType dtype);
+
+}  // namespace tyto::optimiser
