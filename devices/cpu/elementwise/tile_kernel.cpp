@@ -50,7 +50,7 @@ class TileRanges final : public RangeProgram {
       void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) override {
         tiles_.move(inputs, outputs);
       }
-      void run(Range elements) override { tiles_.run_elements(elements); }
+      void run(Range elements, std::span<const Stream> ahead) override { tiles_.run_elements(elements, ahead); }
       void sum(Range elements, void* sum) override { tiles_.sum_elements(elements, sum); }
 
      private:

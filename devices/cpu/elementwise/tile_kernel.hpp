@@ -5,6 +5,7 @@
 #include <span>
 
 #include "devices/cpu/element_source.hpp"
+#include "devices/cpu/elementwise/stream.hpp"
 #include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/tile_program.hpp"
 #include "engine/core/device.hpp"
@@ -29,8 +30,8 @@ std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, 
 class RangeRunner {
  public:
   virtual void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
-  /// Computes the elements with these numbers, in row-major order.
-  virtual void run(Range elements) = 0;
+  /// Computes the elements with these numbers, in row-major order, and brings streams into the cache on the way.
+  virtual void run(Range elements, std::span<const Stream> ahead) = 0;
   /// Adds them up instead, for programs of prepare_sums: to a double, as Fold::sum adds a line in memory.
   virtual void sum(Range elements, void* sum) = 0;
 

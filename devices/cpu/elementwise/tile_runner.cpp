@@ -3,6 +3,23 @@
 
 namespace tyto::cpu {
 
+namespace {
+
+/// The processor waits for few lines at a time, and what else misses the cache has to queue behind them: between two
+/// loops no more are asked for than it fetches while the second runs.
+constexpr std::int64_t fetched_at_once = 256;
+
+void fetch_ahead(const Stream& stream, std::int64_t first, std::size_t count) {
+  constexpr std::size_t line = 64;
+  // As a number: the stream may reach beyond the end of its tensor, where asking for a line does nothing.
+  const auto from = reinterpret_cast<std::uintptr_t>(stream.from) + static_cast<std::size_t>(first) * stream.width;
+  for (std::size_t at = 0; at < count * stream.width; at += line) {
+    __builtin_prefetch(reinterpret_cast<const void*>(from + at));
+  }
+}
+
+}  // namespace
+
 void TileRunner::fetch(const Load& load, const Place& place, const std::byte* from, void* tile, std::byte* memory,
                        Extent extent) {
   const std::size_t count = extent.count();
@@ -124,6 +141,7 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
       fetch(load, place, from, values_[load.value], memory_, wanted);
     }
   }
+  for (const Stream& stream : ahead_) fetch_ahead(stream, passed_, extent.count());
   for (const Instruction& instruction : program_.instructions) {
     if (instruction.chain != nullptr) {
       const void* leaves[LoopCall::most_operands];
@@ -170,8 +188,9 @@ void TileRunner::run_tiles(Range tiles) {
   }
 }
 
-void TileRunner::run_elements(Range elements) {
+void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   kept_whole_ = false;
+  ahead_ = ahead;
   const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
   std::int64_t column = elements.begin % columns;
   std::int64_t row = elements.begin / columns % rows;
@@ -179,7 +198,9 @@ void TileRunner::run_elements(Range elements) {
   enter(outer);
   std::int64_t widest = 0;
   for (std::int64_t at = elements.begin; at < elements.end;) {
-    const std::int64_t left = elements.end - at;
+    std::int64_t left = elements.end - at;
+    if (!ahead_.empty()) left = std::min(left, fetched_at_once);
+    passed_ = at - elements.begin;
     Extent extent{std::min({geometry_.tile_columns, columns - column, left}), 1};
     if (extent.columns == columns) extent.rows = std::min({geometry_.tile_rows, rows - row, left / columns});
     const bool same_row = column != 0 && extent.columns <= widest;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "devices/cpu/elementwise/bound_program.hpp"
+#include "devices/cpu/elementwise/stream.hpp"
 #include "devices/cpu/threads.hpp"
 
 namespace tyto::cpu {
@@ -17,8 +18,8 @@ class TileRunner {
 
   /// A share of the tiles as the geometry numbers them.
   void run_tiles(Range tiles);
-  /// Any elements by their numbers in row-major order.
-  void run_elements(Range elements);
+  /// Any elements by their numbers in row-major order. Streams are brought into the cache on the way.
+  void run_elements(Range elements, std::span<const Stream> ahead = {});
   /// Adds their sum to a double, where the program has a loop for that.
   void sum_elements(Range elements, void* sum);
 
@@ -50,6 +51,8 @@ class TileRunner {
   const TileGeometry& geometry_;
   bool kept_whole_ = true;
   void* sum_ = nullptr;
+  std::span<const Stream> ahead_;
+  std::int64_t passed_ = 0;     // elements, of the streams
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
   alignas(64) std::byte memory_[tile_memory];
   void* values_[TileProgram::most_registers];

@@ -21,7 +21,7 @@ using core::OpId;
 using Value = std::uint16_t;
 
 /// Elements of a block: with its buffers about what the L1 cache holds. Of groups whose operands lie in slow memory a
-/// block is a quarter of that, so that one row is fetched ahead while another is computed.
+/// block is a quarter of that, so that the next one's rows lie there too, fetched while this one's are computed.
 constexpr std::int64_t block_elements = 4096, far_block_elements = 1024;
 constexpr double far_bytes = 16e6;
 
@@ -37,14 +37,16 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     sort_steps();
-    plan_.block_rows =
-        std::clamp<std::int64_t>(elements_of_block() / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
+    const bool far = operands_lie_far();
+    plan_.block_rows = std::clamp<std::int64_t>(
+        (far ? far_block_elements : block_elements) / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(core::text("cpu: a fused group may have ", RowPlan::most_stages, " stages, this one has ",
                                    plan_.stages.size()));
     }
     plan_.buffers = layout_.bytes();
+    if (far) look_ahead();
   }
 
   RowPlan& plan() { return plan_; }
@@ -113,7 +115,7 @@ class RowPlanner {
 
   bool available(Value value) const { return stored_[value] || value < program_.inputs; }
 
-  std::int64_t elements_of_block() const {
+  bool operands_lie_far() const {
     double bytes = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (reads_dense(static_cast<Value>(i))) bytes += static_cast<double>(size_of(types_[i]));
@@ -121,8 +123,28 @@ class RowPlanner {
     for (const Value output : program_.outputs) {
       if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
     }
-    const bool far = bytes * static_cast<double>(plan_.rows * plan_.length) > far_bytes;
-    return far ? far_block_elements : block_elements;
+    return bytes * static_cast<double>(plan_.rows * plan_.length) > far_bytes;
+  }
+
+  /// Inputs are fetched by the first program that reads them, results by the last that writes them: most groups read
+  /// first and write last, so that the traffic is spread over their stages.
+  void look_ahead() {
+    std::vector<bool> seen(program_.inputs, false);
+    Stage* last = nullptr;
+    for (const Level& level : plan_.levels) {
+      if (level.elements < 0) continue;
+      last = &plan_.stages[static_cast<std::size_t>(level.elements)];
+      for (const Home& home : last->inputs) {
+        if (home.kind != Home::Kind::input || seen[home.at] || !reads_dense(static_cast<Value>(home.at))) continue;
+        seen[home.at] = true;
+        const std::size_t width = size_of(types_[home.at]);
+        last->ahead.push_back({home, inputs_[home.at].view.offset * static_cast<std::int64_t>(width), width});
+      }
+    }
+    for (std::size_t i = 0; i < program_.outputs.size() && last != nullptr; ++i) {
+      const Value output = program_.outputs[i];
+      if (whole_[output]) last->ahead.push_back({{Home::Kind::output, i, 0}, 0, size_of(types_[output])});
+    }
   }
 
   /// Whether what comes after the stage reads elements of an input over which a result may be laid.

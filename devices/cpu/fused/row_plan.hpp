@@ -16,10 +16,18 @@ struct Home {
   std::size_t width = 0;  // of a buffer: bytes of one row
 };
 
+/// An input or output whose next rows are brought into the cache while a stage computes this block's.
+struct Ahead {
+  Home home;
+  std::int64_t offset;  // bytes before the first element
+  std::size_t width;    // bytes of an element
+};
+
 /// A program over rows or over whole elements, and where its operands lie.
 struct Stage {
   std::shared_ptr<const RangeProgram> program;
   std::vector<Home> inputs, outputs;
+  std::vector<Ahead> ahead;
 };
 
 /// A reduction of each row of a block.

@@ -86,7 +86,17 @@ class RowKernel final : public core::Kernel {
   }
 
   void run_stage(const Frame& frame, int which, Range rows, std::int64_t length) const {
-    if (which >= 0) runner(frame, which, rows).run({rows.begin * length, rows.end * length});
+    if (which < 0) return;
+    const std::vector<Ahead>& wanted = plan_.stages[static_cast<std::size_t>(which)].ahead;
+    std::array<Stream, 2 * most_operands> streams;
+    std::size_t count = 0;
+    if (rows.end < frame.rows.end) {
+      for (const Ahead& each : wanted) {
+        const auto passed = rows.end * length * static_cast<std::int64_t>(each.width);
+        streams[count++] = {address(frame, each.home, 0) + each.offset + passed, each.width};
+      }
+    }
+    runner(frame, which, rows).run({rows.begin * length, rows.end * length}, {streams.data(), count});
   }
 
   void run_block(const Frame& frame, Range rows) const {
