@@ -1,5 +1,6 @@
 // Pooling and resizing over the spatial axes, with their gradients as operators.
 #include "ops/window.hpp"
+#include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -159,6 +160,48 @@ T pool(OpId id, const Value& input, const PerAxis& window, const PoolOptions& op
   return options.layout == Layout::nchw ? transpose(y, channels_first(y.ndim())) : y;
 }
 
+// Means over `size` windows along one axis: what each window covers is picked side by side, padded where it is shorter
+// than the longest, and added up.
+T adaptive_means(const T& x, std::int64_t axis, std::int64_t size) {
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+  const auto first = [&](std::int64_t i) { return i * length / size; };
+  const auto end = [&](std::int64_t i) { return ((i + 1) * length + size - 1) / size; };
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < size; ++i) longest = std::max(longest, end(i) - first(i));
+
+  const Mode mode = mode_beside(x);
+  const auto counting = [&](std::int64_t count) {
+    return T(emit(mode, OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)}));
+  };
+  const T i = counting(size), place = counting(longest);
+  const T begin = floor_divide(i * length, size);
+  const T count = floor_divide((i + 1) * length + (size - 1), size) - begin;
+  const T covered = less(place, expand_dims(count, -1));
+  const T picked = take(x, minimum(expand_dims(begin, -1) + place, length - 1), axis);
+
+  const std::size_t after = static_cast<std::size_t>(x.ndim() - axis - 1);
+  Shape one_each{size}, two_each{size, longest};
+  one_each.resize(1 + after, 1);
+  two_each.resize(2 + after, 1);
+  return sum(where(reshape(covered, two_each), picked, 0), axis + 1) / cast_to(reshape(count, one_each), x.dtype());
+}
+
+T adaptive_pool(const Value& input, const PerAxis& wanted, Layout layout) {
+  constexpr std::string_view op = "adaptive_average_pool";
+  check_image(op, input.shape());
+  const std::size_t axes = input.shape().size() - 2, first = layout == Layout::nhwc ? 1 : 2;
+  const IntList size = per_axis(op, "size", wanted, axes, 1);
+  const T floating = as_floating(input);
+  // One rounding to 16 bits, at the end.
+  T x = size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t length = input.shape()[first + i];
+    if (length == 0) throw ShapeError(text(op, ": no elements along axis ", first + i, " of shape ", input.shape()));
+    if (length != size[i]) x = adaptive_means(x, static_cast<std::int64_t>(first + i), size[i]);
+  }
+  return cast_to(x, floating.dtype());
+}
+
 }  // namespace
 
 }  // namespace tyto::core
@@ -185,11 +228,20 @@ Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims, Layout layout) 
   return mean(x, axes, keepdims);
 }
 template <class M>
-Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how) {
+Tensor<M> adaptive_average_pool(const Tensor<M>& x, const PerAxis& size, Layout layout) {
+  core::require("adaptive_average_pool", x);
+  return Value(core::adaptive_pool(core::resolve(x), size, layout));
+}
+template <class M>
+Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how, Layout layout) {
   core::require("upsample", x);
   if (x.ndim() < 3 || (how == Resampling::bilinear && x.ndim() != 4)) {
     throw ShapeError(core::text("upsample: the input must be (batch, spatial..., channels)",
                                 how == Resampling::bilinear ? " with 2 spatial axes, not " : ", not ", x.shape()));
+  }
+  if (layout == Layout::nchw) {
+    const Tensor<M> y = upsample(transpose(x, core::channels_last(x.ndim())), scale, how);
+    return transpose(y, core::channels_first(y.ndim()));
   }
   const IntList factors = core::per_axis("upsample", "scale", scale, x.shape().size() - 2, 1);
   if (x.ndim() != 4) {
@@ -206,6 +258,7 @@ Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how) {
 TYTO_INSTANTIATE(max_pool)
 TYTO_INSTANTIATE(average_pool)
 TYTO_INSTANTIATE(global_average_pool)
+TYTO_INSTANTIATE(adaptive_average_pool)
 TYTO_INSTANTIATE(upsample)
 
 }  // namespace TYTO_API

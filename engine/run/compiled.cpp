@@ -77,6 +77,22 @@ class TraceScope {
   std::uint64_t since_;
 };
 
+// While alive, sets `seen` when a lazy state is read or assigned to.
+class LazyStateObserver {
+ public:
+  explicit LazyStateObserver(bool& seen) {
+    core::observe_states(
+        [](void* context, const std::shared_ptr<core::State>& state) {
+          if (state->current() && state->current().node()->mode() == core::Mode::lazy)
+            *static_cast<bool*>(context) = true;
+        },
+        &seen);
+  }
+  ~LazyStateObserver() { core::observe_states(nullptr, nullptr); }
+  LazyStateObserver(const LazyStateObserver&) = delete;
+  LazyStateObserver& operator=(const LazyStateObserver&) = delete;
+};
+
 struct Signature {
   std::vector<core::TensorType> arguments;
   core::Device* device;
@@ -258,6 +274,11 @@ CompiledCore::CompiledCore(CompileOptions options)
 Results& CompiledCore::call(std::span<const Value> arguments,
                             const std::function<Results(const std::vector<Value>&)>& function) {
   return function_->call(arguments, function);
+}
+
+void CompiledCore::observe(const std::function<void()>& function) {
+  const run::LazyStateObserver observer(works_lazily_);
+  function();
 }
 
 const MemoryPlan& CompiledCore::plan() const { return function_->last().session->session().executable().plan(); }

@@ -232,8 +232,14 @@ class CompiledCore {
   const MemoryPlan& plan() const;
   GraphReport report() const;
 
+  /// A function with neither arguments nor results says nothing of its mode: its calls are plain ones, and observed,
+  /// until it has touched a lazy state.
+  void observe(const std::function<void()>& function);
+  bool works_lazily() const { return works_lazily_; }
+
  private:
   std::shared_ptr<run::CompiledFunction> function_;
+  bool works_lazily_ = false;
 };
 
 }  // namespace detail
@@ -247,8 +253,11 @@ class Compiled {
   template <class... M>
   auto operator()(const Tensor<M>&... arguments) {
     if constexpr (sizeof...(M) == 0) {
-      if constexpr (detail::gives_lazy<std::decay_t<std::invoke_result_t<F&>>>) {
+      using Result = std::decay_t<std::invoke_result_t<F&>>;
+      if constexpr (detail::gives_lazy<Result>) {
         if (!detail::inlined()) return call();
+      } else if constexpr (std::is_void_v<Result>) {
+        if (!detail::inlined()) return core_.works_lazily() ? call() : core_.observe([&] { function_(); });
       }
     } else if constexpr ((std::is_same_v<M, Lazy> && ...)) {
       if (!detail::inlined()) return call(arguments...);

@@ -48,6 +48,7 @@ class Index {
  public:
   template <std::integral T>
   Index(T position) : entry_(static_cast<std::int64_t>(position)) {}
+  Index(bool) = delete;  // a mask of no axes in NumPy, never position 1
   Index(Slice range) : entry_(range) {}
   Index(All) : entry_(all) {}
   Index(NewAxis) : entry_(newaxis) {}

@@ -92,9 +92,15 @@ Tensor<M> average_pool(const Tensor<M>& x, const PerAxis& window, const PoolOpti
 template <class M>
 Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims = false, Layout layout = nhwc);
 
-enum class Resampling : std::uint8_t { nearest, bilinear };
-/// Spatial axes made `scale` times longer.
+/// Mean over windows that share each spatial axis out between `size` results, overlapping where they do not divide it:
+/// result i covers [floor(i n / size), ceil((i + 1) n / size)).
 template <class M>
-Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how = Resampling::nearest);
+Tensor<M> adaptive_average_pool(const Tensor<M>& x, const PerAxis& size, Layout layout = nhwc);
+
+enum class Resampling : std::uint8_t { nearest, bilinear };
+/// Spatial axes made `scale` times longer; `bilinear` (2 spatial axes) takes centres of elements to centres.
+template <class M>
+Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how = Resampling::nearest,
+                   Layout layout = nhwc);
 
 }  // namespace TYTO_API

@@ -245,6 +245,29 @@ BOTH_MODES("what a traced function throws leaves states and the random sequence 
   CHECK(numbers(b) == Numbers{4});
 }
 
+BOTH_MODES("a compiled function with neither arguments nor results updates its states") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor a = Tensor::variable(Tensor{1.0}), b = Tensor::variable(Tensor{0.0});
+  int calls = 0;
+  auto f = tyto::compile([&] {
+    ++calls;
+    assign(b, b + a);
+    assign(a, a * 2.0);
+  });
+  for (int i = 0; i < 10; ++i) f();
+  CHECK(numbers(a) == Numbers{1024});
+  CHECK(numbers(b) == Numbers{1023});
+  // Eagerly each call runs the code. In lazy mode the first shows that the states are lazy, the second is traced.
+  CHECK(calls == (std::is_same_v<Mode, tyto::Lazy> ? 2 : 10));
+}
+
+TEST_CASE("a compiled function without arguments, results and states is called as it is") {
+  int calls = 0;
+  auto f = tyto::compile([&] { ++calls; });
+  for (int i = 0; i < 3; ++i) f();
+  CHECK(calls == 3);
+}
+
 TEST_CASE("a traced function that throws after its assignments has made none") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   const Tensor a = Tensor::variable(Tensor{1.0});

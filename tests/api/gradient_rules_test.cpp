@@ -150,6 +150,13 @@ BOTH_MODES("corners have the slope that users of PyTorch expect") {
   CHECK(numbers(grad([](T v) { return clip(v, 0.0, 2.0).sum(); })(x)) == Numbers{0, 1, 1});
   CHECK(numbers(grad([](T v) { return power(v, 2.0).sum(); })(x)) == Numbers{-2, 0, 4});
   CHECK(numbers(grad([](T v) { return power(v, 0.0).sum(); })(x)) == Numbers{0, 0, 0});
+  const auto slope_of_power = [](T exponent) {
+    return [=](T v) { return grad([=](T u) { return power(u, exponent).sum(); })(v).sum(); };
+  };
+  const T exponents = tyto_test::doubles<T>({0, 0, 3}, {3});
+  CHECK(numbers(grad(slope_of_power(exponents))(x)) == Numbers{0, 0, 12});
+  const auto slope_by_exponent = [=](T b) { return grad([=](T c) { return power(T{0.0}, c).sum(); })(b).sum(); };
+  CHECK(numbers(grad(slope_by_exponent)(tyto_test::doubles<T>({1, 2, 3}, {3}))) == Numbers{0, 0, 0});
 }
 
 // As in PyTorch and JAX: the branch that is not chosen gets a gradient of zero, and zero times an infinite or undefined

@@ -334,6 +334,9 @@ TEST_CASE_TEMPLATE("an index outside its axis is an error and not a read elsewhe
   CHECK(numbers(x(T{-3, 2})) == Numbers{10, 30});
 }
 
+// In NumPy, x[True] adds an axis; here a bool among the indices is a mistake that does not compile.
+static_assert(!std::is_constructible_v<Index, bool> && std::is_constructible_v<Index, int>);
+
 TEST_CASE("a mask of another shape is refused, and a mask reads in eager mode only") {
   using Eager = tyto::Tensor<tyto::Eager>;
   using Lazy = tyto::Tensor<tyto::Lazy>;

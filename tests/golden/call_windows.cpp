@@ -65,9 +65,14 @@ void add_window_calls(Calls<M>& calls) {
   calls["global_average_pool"] = [](A a, Inputs in) {
     return Tensors<M>{global_average_pool(in.at(0), a.at("keepdims"), layout(a))};
   };
-  calls["upsample_nearest"] = [](A a, Inputs in) { return Tensors<M>{upsample(in.at(0), integers(a.at("scale")))}; };
+  calls["adaptive_average_pool"] = [](A a, Inputs in) {
+    return Tensors<M>{adaptive_average_pool(in.at(0), integers(a.at("size")), layout(a))};
+  };
+  calls["upsample_nearest"] = [](A a, Inputs in) {
+    return Tensors<M>{upsample(in.at(0), integers(a.at("scale")), Resampling::nearest, layout(a))};
+  };
   calls["upsample_bilinear"] = [](A a, Inputs in) {
-    return Tensors<M>{upsample(in.at(0), integers(a.at("scale")), Resampling::bilinear)};
+    return Tensors<M>{upsample(in.at(0), integers(a.at("scale")), Resampling::bilinear, layout(a))};
   };
 }
 template void add_window_calls(Calls<Eager>&);

@@ -175,6 +175,11 @@ def fill_channels_first(book):
             lambda x, k: nnf.conv_transpose2d(x, k, None, 2, 1),
             {"stride": [2, 2], "dilation": [1, 1], "groups": 1, "padding": [[1, 1], [1, 1]], "output_padding": [0, 0],
              "layout": "nchw"}, tag, second=True)
+    for op, mode in (("upsample_nearest", "nearest"), ("upsample_bilinear", "bilinear")):
+        more = {"align_corners": False} if mode == "bilinear" else {}
+        book.case(op, "2d_channels_first", [operand(book, "up_channels_first", (2, 3, 2, 4), "f32")],
+                  args={"scale": [2, 3], "layout": "nchw"}, tolerance="composed", gradient=True,
+                  torch_fn=lambda v: nnf.interpolate(v, scale_factor=[2.0, 3.0], mode=mode, **more))
 
 
 def fill(book):

@@ -8,6 +8,7 @@ from recipes.book import WIDE_FLOATS, tensor
 from recipes.convolution import channels_first, channels_last, pad_space, widths_of
 
 MAXIMUM = {1: nnf.max_pool1d, 2: nnf.max_pool2d, 3: nnf.max_pool3d}
+ADAPTIVE = {1: nnf.adaptive_avg_pool1d, 2: nnf.adaptive_avg_pool2d, 3: nnf.adaptive_avg_pool3d}
 AVERAGE = {1: nnf.avg_pool1d, 2: nnf.avg_pool2d, 3: nnf.avg_pool3d}
 
 # label, image, window, stride, padding
@@ -81,6 +82,22 @@ def fill(book):
                 book.case("global_average_pool", label + "_keep" * keepdims, [x], args={"keepdims": keepdims},
                           tolerance="composed", gradient=tag in WIDE_FLOATS, second=tag == "f64",
                           torch_fn=lambda v: v.mean(space, keepdim=keepdims))
+    shapes = (("1d", (2, 5, 3), [3]), ("2d", (2, 7, 4, 2), [3, 2]), ("wider", (1, 2, 3, 1), [5, 3]),
+              ("3d", (1, 2, 5, 3, 2), [1, 2, 2]))
+    for label, shape, size in shapes:
+        for tag in ("f32", "f64", "bf16"):
+            x = tensor(np.round(book.random(f"adaptive{tag}").normal(size=shape), 2), tag)
+            pool = ADAPTIVE[len(size)]
+            book.case("adaptive_average_pool", label, [x], args={"size": size}, tolerance="composed",
+                      gradient=tag in WIDE_FLOATS, second=tag == "f64",
+                      torch_fn=lambda v: channels_last(pool(channels_first(v), size)))
+            if tag == "bf16":
+                continue
+            x = tensor(np.round(book.random(f"adaptive{tag}").normal(size=(shape[0], shape[-1], *shape[1:-1])), 2), tag)
+            book.case("adaptive_average_pool", label + "_channels_first", [x], args={"size": size, "layout": "nchw"},
+                      tolerance="composed", gradient=True, torch_fn=lambda v: pool(v, size))
     x = tensor([[[1.0], [np.nan], [2.0], [3.0], [-np.inf], [-np.inf]]], "f32")
+    book.case("adaptive_average_pool", "special", [x], args={"size": [4]},
+              torch_fn=lambda v: channels_last(ADAPTIVE[1](channels_first(v), [4])))
     args = {"window": [2], "stride": [2], "padding": "valid"}
     book.case("max_pool", "special", [x], args=args, torch_fn=lambda v: pool_maximum(v, [2], [2], "valid"))
