@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
+#include <utility>
 
 namespace tyto::schedule {
 
@@ -42,8 +43,39 @@ struct Way {
   Mask done = 0;
   std::int64_t peak = 0;
   std::int64_t live = 0;
-  std::uint32_t from = 0;  // the way before, on the level before
-  std::uint32_t task = 0;  // position in the window of the task run last
+  std::uint32_t from = 0;           // the way before, on the level before
+  std::uint32_t task = 0;           // position in the window of the task run last
+  std::uint32_t sibling = nothing;  // the next way on this level to have done the same
+};
+
+/// The ways of a level by what they have done: the first of each set, its siblings behind it. Sets come by the hundred
+/// thousand, so none has memory of its own.
+class WaysBySet {
+ public:
+  void clear() { slots_.assign(64, nothing); }
+
+  /// Where the number of the set's first way is, or goes.
+  std::uint32_t& first(Mask done, const std::vector<Way>& ways) {
+    if (2 * ways.size() >= slots_.size()) grow(ways);
+    return slot(done, ways);
+  }
+
+ private:
+  std::uint32_t& slot(Mask done, const std::vector<Way>& ways) {
+    const std::size_t last = slots_.size() - 1;
+    std::size_t at = (done * 0x9e3779b97f4a7c15u >> 32) & last;
+    while (slots_[at] != nothing && ways[slots_[at]].done != done) at = (at + 1) & last;
+    return slots_[at];
+  }
+  void grow(const std::vector<Way>& ways) {
+    const std::vector<std::uint32_t> before =
+        std::exchange(slots_, std::vector<std::uint32_t>(4 * slots_.size(), nothing));
+    for (const std::uint32_t number : before) {
+      if (number != nothing) slot(ways[number].done, ways) = number;
+    }
+  }
+
+  std::vector<std::uint32_t> slots_;
 };
 
 class Search {
@@ -90,13 +122,13 @@ class Search {
     std::size_t kept = 1;
     while (levels.size() <= window_.size()) {
       std::vector<Way> next;
-      std::unordered_map<Mask, std::vector<std::uint32_t>> by_set;
+      by_set_.clear();
       const std::vector<Way>& level = levels.back();
       for (std::uint32_t from = 0; from < level.size(); ++from) {
         candidates(level[from], effort);
         for (Way& way : ways_) {
           way.from = from;
-          if (way.peak < incumbent) keep(way, next, by_set[way.done]);
+          if (way.peak < incumbent) keep(way, next);
         }
         if (kept + next.size() > effort.states) return std::nullopt;
       }
@@ -144,15 +176,20 @@ class Search {
   }
 
   // Ways of one set of which none is better in both respects.
-  static void keep(const Way& way, std::vector<Way>& next, std::vector<std::uint32_t>& same) {
-    for (const std::uint32_t other : same) {
-      if (next[other].peak <= way.peak && next[other].live <= way.live) return;
-      if (way.peak <= next[other].peak && way.live <= next[other].live) {
-        next[other] = way;
+  void keep(const Way& way, std::vector<Way>& next) {
+    std::uint32_t* place = &by_set_.first(way.done, next);
+    while (*place != nothing) {
+      Way& other = next[*place];
+      if (other.peak <= way.peak && other.live <= way.live) return;
+      if (way.peak <= other.peak && way.live <= other.live) {
+        const std::uint32_t sibling = other.sibling;
+        other = way;
+        other.sibling = sibling;
         return;
       }
+      place = &other.sibling;
     }
-    same.push_back(static_cast<std::uint32_t>(next.size()));
+    *place = static_cast<std::uint32_t>(next.size());
     next.push_back(way);
   }
 
@@ -208,6 +245,7 @@ class Search {
   std::vector<Life> lives_;
   std::unordered_map<std::uint32_t, std::uint32_t> number_of_;  // of storages among lives
   std::vector<Way> ways_;
+  WaysBySet by_set_;
 };
 
 }  // namespace
