@@ -31,9 +31,9 @@ int main(int count, char** arguments) {
     }
   }
   std::printf(
-      "%zu programs of %zu operators, %zu runs, %zu results within rounding, %zu by signs of NaN, %zu moves refused: "
+      "%zu programs of %zu operators, %zu runs, %zu results within rounding, %zu by open signs, %zu moves refused: "
       "%llu faults\n",
-      tried.graphs, tried.nodes, tried.runs, tried.within_rounding, tried.by_nan_signs, tried.refused,
+      tried.graphs, tried.nodes, tried.runs, tried.within_rounding, tried.by_open_signs, tried.refused,
       static_cast<unsigned long long>(faults));
   for (const tyto::core::OpDef& def : tyto::core::op_table()) {
     const auto id = static_cast<std::size_t>(def.id);

@@ -23,9 +23,9 @@ std::string difference(const History& expected, const History& found);
 /// whose operands were moved by a few last places.
 std::string difference(const History& expected, const History& found, const std::vector<History>& noisy);
 
-/// The same, except for elements that hang on the sign of a NaN: those that are another number in one of `resigned`,
-/// histories of programs in which each NaN got a sign by chance and nothing else was moved.
-std::string difference_beyond_nan_signs(const History& expected, const History& found,
-                                        const std::vector<History>& resigned);
+/// The same, except for elements that hang on a sign that is open: those that are another number in one of `resigned`,
+/// histories of programs in which such signs were drawn by chance and nothing else was moved.
+std::string difference_beyond_open_signs(const History& expected, const History& found,
+                                         const std::vector<History>& resigned);
 
 }  // namespace tyto::fuzz

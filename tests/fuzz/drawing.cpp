@@ -15,8 +15,9 @@ template <class M>
 const std::vector<Move<M>>& moves() {
   static const std::vector<Move<M>> list = [] {
     std::vector<Move<M>> all;
-    for (const auto& family : {elementwise_moves<M>(), shaping_moves<M>(), indexing_moves<M>(), reduction_moves<M>(),
-                               product_moves<M>(), creation_moves<M>(), gradient_moves<M>()}) {
+    for (const auto& family :
+         {elementwise_moves<M>(), shaping_moves<M>(), indexing_moves<M>(), reduction_moves<M>(), product_moves<M>(),
+          creation_moves<M>(), gradient_moves<M>(), rule_moves<M>(), pattern_moves<M>()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;
@@ -34,6 +35,21 @@ double last_place(DType dtype) {
 }
 
 }  // namespace
+
+bool is_extreme(core::OpId op) {
+  using enum core::OpId;
+  switch (op) {
+    case maximum:
+    case minimum:
+    case fmax:
+    case fmin:
+    case relu:
+    case clip:
+    case max:
+    case min: return true;
+    default: return false;
+  }
+}
 
 template <class M>
 Tensor<M> resized(const Tensor<M>& x, const Shape& shape) {
@@ -86,7 +102,7 @@ const Tensor<M>& Drawing<M>::pick() {
 template <class M>
 Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
   if constexpr (std::is_same_v<M, Eager>) {
-    const bool noisy = noise_.places != 0 || noise_.nan_signs;
+    const bool noisy = noise_.places != 0 || noise_.open_signs;
     if (finite_ && !noisy && is_floating(x.dtype())) finite_ = all(isfinite(x)).template item<bool>();
     // A lone number stays as it is: moved, it would have a type of its own.
     const bool weak = x.value().node()->results()[x.value().output()].type.weak;
@@ -95,9 +111,10 @@ Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
     const Tensor<M> chance = Tensor<M>::uniform(x.shape(), {.low = -1, .high = 1, .dtype = DType::f64, .key = key});
     const double reach = noise_.places * last_place(x.dtype());
     const Tensor<M> moved = reach == 0 ? x : cast(cast(x, DType::f64) * (chance * reach + 1.0), x.dtype());
-    const Tensor<M> unordered = isnan(x);
-    if (!noise_.nan_signs || !tyto::any(unordered).template item<bool>()) return moved;
-    return where(unordered, copysign(moved, cast(chance, x.dtype())), moved);
+    if (!noise_.open_signs) return moved;
+    const Tensor<M> open = is_extreme(x.value().node()->op()) ? isnan(x) || x == 0.0 : isnan(x);
+    if (!tyto::any(open).template item<bool>()) return moved;
+    return where(open, copysign(moved, cast(chance, x.dtype())), moved);
   }
   return x;
 }

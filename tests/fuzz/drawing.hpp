@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/operator.hpp"
 #include "tests/fuzz/dice.hpp"
 #include "tyto/tyto.hpp"
 
@@ -23,12 +24,16 @@ struct Move {
 };
 
 /// Floating operands moved by chance: what a program makes of that tells how far rounding may take its results, and
-/// which of them hang on the signs of NaN.
+/// which of them hang on a sign that IEEE 754 leaves open: that of a NaN, or of a zero that is the larger or smaller of
+/// two numbers.
 struct Noise {
-  double places = 0;       ///< how far, in last places of the type; 0: not at all
-  bool nan_signs = false;  ///< whether each NaN gets a sign by chance
+  double places = 0;        ///< how far, in last places of the type; 0: not at all
+  bool open_signs = false;  ///< whether each such NaN and zero gets a sign by chance
   std::uint64_t seed = 0;
 };
+
+/// Whether an operator gives the larger or smaller of its operands, whose sign is open where that is zero.
+bool is_extreme(core::OpId op);
 
 /// No tensor grows beyond this.
 inline constexpr std::int64_t most_elements = 3000;
@@ -102,6 +107,10 @@ template <class M>
 std::span<const Move<M>> creation_moves();
 template <class M>
 std::span<const Move<M>> gradient_moves();
+template <class M>
+std::span<const Move<M>> rule_moves();
+template <class M>
+std::span<const Move<M>> pattern_moves();
 
 extern template class Drawing<Eager>;
 extern template class Drawing<Lazy>;

@@ -41,19 +41,19 @@ TEST_CASE("500 random programs compute in every way what eager mode computes") {
   }
 }
 
-TEST_CASE("the signs of NaN excuse the elements that hang on them and no others") {
+TEST_CASE("open signs excuse the elements that hang on them and no others") {
   const fuzz::History expected = one_output({1, 5});
   const std::vector<fuzz::History> resigned{one_output({1, 5}), one_output({-1, 5})};
-  CHECK(fuzz::difference_beyond_nan_signs(expected, one_output({-1, 5}), resigned).empty());
-  CHECK_FALSE(fuzz::difference_beyond_nan_signs(expected, one_output({1, 6}), resigned).empty());
-  CHECK_FALSE(fuzz::difference_beyond_nan_signs(expected, one_output({-1, 5.000001f}), resigned).empty());
+  CHECK(fuzz::difference_beyond_open_signs(expected, one_output({-1, 5}), resigned).empty());
+  CHECK_FALSE(fuzz::difference_beyond_open_signs(expected, one_output({1, 6}), resigned).empty());
+  CHECK_FALSE(fuzz::difference_beyond_open_signs(expected, one_output({-1, 5.000001f}), resigned).empty());
 }
 
-TEST_CASE("noise that draws the signs of NaN anew moves nothing else") {
+TEST_CASE("noise that draws open signs anew moves nothing else") {
   const auto x = Tensor<Eager>{1.5f, -2.0f, -0.0f, std::numeric_limits<float>::quiet_NaN()};
   std::set<float> signs;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    fuzz::Drawing<Eager> drawing(1, {x}, {.nan_signs = true, .seed = seed});
+    fuzz::Drawing<Eager> drawing(1, {x}, {.open_signs = true, .seed = seed});
     const std::vector<float> moved = copysign(1.0f, drawing.perturbed(x)).to_vector<float>();
     CHECK(moved[0] == 1);
     CHECK(moved[1] == -1);
@@ -62,4 +62,18 @@ TEST_CASE("noise that draws the signs of NaN anew moves nothing else") {
     CHECK(drawing.perturbed(x).to_vector<float>()[1] == -2.0f);
   }
   CHECK(signs == std::set<float>{-1, 1});
+}
+
+TEST_CASE("the sign of a zero is open where it is the larger or smaller of two, and only there") {
+  const auto x = Tensor<Eager>{0.0f, -0.0f, 3.0f};
+  std::set<float> largest;
+  std::set<float> added;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    fuzz::Drawing<Eager> drawing(1, {x}, {.open_signs = true, .seed = seed});
+    largest.insert(copysign(1.0f, drawing.perturbed(maximum(x, -x))).get({0}).item<float>());
+    added.insert(copysign(1.0f, drawing.perturbed(x + x)).get({1}).item<float>());
+    CHECK(drawing.perturbed(maximum(x, -x)).get({2}).item<float>() == 3);
+  }
+  CHECK(largest == std::set<float>{-1, 1});
+  CHECK(added == std::set<float>{-1});
 }

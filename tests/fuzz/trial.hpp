@@ -22,7 +22,7 @@ struct TrialCount {
   std::size_t nodes = 0;            ///< recorded
   std::size_t refused = 0;          ///< moves that the library refused, in both modes alike
   std::size_t within_rounding = 0;  ///< results that differed from eager mode's, by no more than rounding explains
-  std::size_t by_nan_signs = 0;     ///< results that differed where `copysign` had read the sign of a NaN
+  std::size_t by_open_signs = 0;    ///< results to be equal that differed where a sign that is open was seen
   std::vector<std::size_t> operators = {};        ///< times recorded, by OpId
   std::map<std::string, std::size_t> rules = {};  ///< rewrite rules, and how often they fired
 };
