@@ -134,8 +134,8 @@ const ExecutableBuilder::Place& ExecutableBuilder::place_of(Port port, bool on_h
 
 ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place, bool on_host, std::uint32_t node) {
   if (core::is_dense(place.view) && place.view.offset == 0) return place;
-  const Place copy{new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(port), node),
-                   View::dense(graph_.type(port).shape)};
+  Place copy{new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(port), node),
+             View::dense(graph_.type(port).shape)};
   const DType type = graph_.type(port).dtype;
   add_step(OpId::copy, no_attributes, on_host, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
   return copy;
@@ -184,11 +184,11 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     bind(result, outputs.back().storage, outputs.back().view, on_host);
   }
   if (custom && (on_host || !split_)) {
-    std::vector<std::uint32_t> from;
-    std::vector<std::uint32_t> to;
+    std::vector<std::uint32_t> from(inputs.size());
+    std::vector<std::uint32_t> to(outputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) operands[i].view = inputs[i].view;
-    for (const Place& place : inputs) from.push_back(place.storage);
-    for (const Place& place : outputs) to.push_back(place.storage);
+    std::ranges::transform(inputs, from.begin(), &Place::storage);
+    std::ranges::transform(outputs, to.begin(), &Place::storage);
     add_raw_step(custom_kernel({node.op, &graph_.attributes(node), operands, results}), from, to, index, "custom");
     return;
   }

@@ -48,12 +48,11 @@ void RuleSet::describe(Variant& variant) const {
   }
   variant.first.equal = operands.size() > 1 && operands[0].kind == Term::Kind::tensor &&
                         operands[1].kind == Term::Kind::tensor && operands[0].letter == operands[1].letter;
-  std::vector<const Term*> open;
-  for (const Term& operand : operands) open.push_back(&operand);
+  std::vector<const Term*> open{&variant.pattern};
   while (!open.empty()) {
     const Term& term = *open.back();
     open.pop_back();
-    if (term.kind == Term::Kind::application) variant.parts.push_back(term.op);
+    if (term.kind == Term::Kind::application && &term != &variant.pattern) variant.parts.push_back(term.op);
     for (const Term& operand : term.operands) open.push_back(&operand);
   }
 }
