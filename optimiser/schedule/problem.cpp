@@ -47,6 +47,7 @@ class Maker {
     problem_.into.assign(count, nothing);
     counted_.assign(count, false);
     listed_.assign(count, nothing);
+    refused_.assign(count, nothing);
     for (std::uint32_t s = 0; s < count; ++s) {
       if (storages.home(s) != Home::planned || is_part(s)) continue;
       const auto bytes = static_cast<std::int64_t>(storages.bytes(s));
@@ -157,11 +158,10 @@ class Maker {
     }
     // Storages are numbered in the order in which nodes make them.
     while (problem_.over.owners() < own) problem_.over.close();
+    find_refused(node, result, inputs);
     for (const Port input : inputs) {
       const std::uint32_t storage = storage_of(input);
-      if (storages_.home(storage) == Home::planned && may_take(node, result, inputs, storage)) {
-        problem_.over.add(storage);
-      }
+      if (storages_.home(storage) == Home::planned && refused_[storage] != result) problem_.over.add(storage);
     }
     problem_.over.close();
   }
@@ -174,9 +174,10 @@ class Maker {
   }
 
   void list_places_of_whole(const GraphNode& node, Port result, std::span<const Port> inputs, std::uint32_t own) {
+    find_refused(node, result, inputs);
     for (const Port input : inputs) {
       const std::uint32_t storage = storage_of(input);
-      if (storage != own && storages_.home(storage) == Home::planned && may_take(node, result, inputs, storage)) {
+      if (storage != own && storages_.home(storage) == Home::planned && refused_[storage] != result) {
         over_whole_.emplace_back(own, storage);
       }
     }
@@ -192,6 +193,17 @@ class Maker {
       all.close();
     }
     problem_.over = std::move(all);
+  }
+
+  // Marks the storages of operands that the result may not be written over: one walk, as operands may be thousands.
+  void find_refused(const GraphNode& node, Port result, std::span<const Port> inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::uint32_t storage = storage_of(inputs[i]);
+      if (refused_[storage] == result) continue;
+      if (!optimiser::may_write_over(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage))) {
+        refused_[storage] = result;
+      }
+    }
   }
 
   bool may_take(const GraphNode& node, Port result, std::span<const Port> inputs, std::uint32_t storage) const {
@@ -211,6 +223,7 @@ class Maker {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> over_whole_;  // a whole, what it may be written over
   std::vector<bool> counted_;                                        // by storage
   std::vector<std::uint32_t> listed_;        // by storage: last task that lists it among its reads
+  std::vector<std::uint32_t> refused_;       // by storage: last result that may not be written over it
   std::vector<std::uint32_t> last_listing_;  // by task: last task that lists it as needed
   std::vector<std::uint32_t> made_by_;       // by node: the task behind its result, or nothing
   std::uint32_t last_effect_ = nothing;
