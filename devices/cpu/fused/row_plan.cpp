@@ -23,7 +23,7 @@ using Value = std::uint16_t;
 /// Elements of a block: with its buffers about what the L1 cache holds. Of groups whose operands lie in slow memory a
 /// block is a quarter of that, so that the next one's rows lie there too, fetched while this one's are computed.
 constexpr std::int64_t block_elements = 4096, far_block_elements = 1024;
-constexpr double far_bytes = 16e6;
+constexpr double far_bytes = 24e6;
 
 constexpr std::size_t none = SIZE_MAX;
 
