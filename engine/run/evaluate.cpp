@@ -213,7 +213,10 @@ void evaluate(std::span<const Value> values) {
     traced.arguments[i] = inputs[i].state->assigned();
     if (!traced.arguments[i]) {
       throw GraphError(core::text("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
-                                  " is read before a value was assigned to it"));
+                                  trace_in_progress()
+                                      ? " is read while a compiled function is recorded, which happens once for all "
+                                        "calls and before it has a value; choose by where() instead"
+                                      : " is read before a value was assigned to it"));
     }
   }
   const std::vector<core::Array> results = run_cached(std::move(traced), current_device());

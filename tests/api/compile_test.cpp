@@ -295,10 +295,14 @@ BOTH_MODES("a compiled function reads a captured placeholder as it was assigned 
 TEST_CASE("reading an argument while the function is traced is an error that says so") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   auto f = tyto::compile([](Tensor x) { return x.sum().item<float>() > 0 ? x : -x; });
-  CHECK_THROWS_AS(f(Tensor{1.0}), tyto::GraphError);
-  const Tensor state = Tensor::variable(Tensor{1.0});
+  CHECK_THROWS_WITH_AS(f(Tensor{1.0}),
+                       "input 'argument 1' of shape (1,) is read while a compiled function is recorded, which happens "
+                       "once for all calls and before it has a value; choose by where() instead",
+                       tyto::GraphError);
+  const Tensor state = Tensor::variable(Tensor{1.0}, "gate");
   auto g = tyto::compile([&](Tensor x) { return state.item<float>() > 0 ? x : -x; });
-  CHECK_THROWS_AS(g(Tensor{1.0}), tyto::GraphError);
+  CHECK_THROWS_WITH_AS(g(Tensor{1.0}), doctest::Contains("'gate' of shape (1,) is read while a compiled function"),
+                       tyto::GraphError);
 }
 
 TEST_CASE("an empty result of a compiled function is an error") {
