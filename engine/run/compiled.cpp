@@ -130,6 +130,12 @@ class OneCall {
   std::atomic<bool>& running_;
 };
 
+// What was moved from has no traces; only another compiled function may be moved to it.
+CompiledFunction& held(const std::shared_ptr<CompiledFunction>& function) {
+  if (function == nullptr) throw GraphError("compile: a compiled function that was moved from is used");
+  return *function;
+}
+
 }  // namespace
 
 bool trace_in_progress() { return tracing_now; }
@@ -273,7 +279,7 @@ CompiledCore::CompiledCore(CompileOptions options)
 
 Results& CompiledCore::call(std::span<const Value> arguments,
                             const std::function<Results(const std::vector<Value>&)>& function) {
-  return function_->call(arguments, function);
+  return run::held(function_).call(arguments, function);
 }
 
 void CompiledCore::observe(const std::function<void()>& function) {
@@ -281,10 +287,12 @@ void CompiledCore::observe(const std::function<void()>& function) {
   function();
 }
 
-const MemoryPlan& CompiledCore::plan() const { return function_->last().session->session().executable().plan(); }
+const MemoryPlan& CompiledCore::plan() const {
+  return run::held(function_).last().session->session().executable().plan();
+}
 
 GraphReport CompiledCore::report() const {
-  const run::CompiledTrace& trace = function_->last();
+  const run::CompiledTrace& trace = run::held(function_).last();
   return run::report_of(trace.session->session(), trace.milliseconds);
 }
 

@@ -305,6 +305,25 @@ TEST_CASE("reading an argument while the function is traced is an error that say
                        tyto::GraphError);
 }
 
+TEST_CASE("a compiled function that was moved from says so, and a copy shares its traces") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor total = Tensor::variable(Tensor{0.0});
+  auto first = tyto::compile([&](Tensor x) {
+    assign(total, total + x);
+    return total + 0.0;
+  });
+  auto copy = first;
+  CHECK(numbers(first(Tensor{1.0})) == Numbers{1});
+  CHECK(numbers(copy(Tensor{2.0})) == Numbers{3});
+  auto second = std::move(first);
+  CHECK(numbers(second(Tensor{4.0})) == Numbers{7});
+  const char* told = "compile: a compiled function that was moved from is used";
+  CHECK_THROWS_WITH_AS(first(Tensor{1.0}), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(first.plan(), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(first.report(), told, tyto::GraphError);
+  CHECK(numbers(total) == Numbers{7});
+}
+
 TEST_CASE("an empty result of a compiled function is an error") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   auto f = tyto::compile([](Tensor x) { return std::pair(x, Tensor()); });
