@@ -9,12 +9,39 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "io/refuse.hpp"
 
 namespace tyto::io {
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), partial_(path_ + ".partial") { open_partial(); }
+namespace {
+
+// Follows symbolic links by hand, since the last may lead to a file that does not exist yet.
+std::string behind_links(const std::string& path) {
+  constexpr int most_links = 40;  // as many as Linux follows
+  std::filesystem::path place = path;
+  for (int i = 0; i < most_links; ++i) {
+    std::error_code error;
+    if (!std::filesystem::is_symlink(place, error) || error) return place;
+    const std::filesystem::path next = std::filesystem::read_symlink(place, error);
+    if (error) return place;
+    place = next.is_absolute() ? next : place.parent_path() / next;
+  }
+  refuse(path, "cannot be written: too many symbolic links");
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path)
+    : path_(std::move(path)), target_(behind_links(path_)), partial_(target_ + ".partial") {
+  struct stat old {};
+  if (::stat(target_.c_str(), &old) == 0 && !S_ISREG(old.st_mode)) {
+    refuse(path_, "cannot be written: it is no regular file");
+  }
+  open_partial();
+}
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
@@ -59,13 +86,18 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
+  struct stat old {};
+  constexpr mode_t permissions = 0777;
+  if (::stat(target_.c_str(), &old) == 0 && ::fchmod(descriptor_, old.st_mode & permissions) != 0) {
+    fail("cannot be given the permissions of the file that it replaces");
+  }
   if (::fsync(descriptor_) != 0) fail("cannot be flushed to the disk");
-  if (::rename(partial_.c_str(), path_.c_str()) != 0) fail("cannot be renamed into place");
+  if (::rename(partial_.c_str(), target_.c_str()) != 0) fail("cannot be renamed into place");
   ::close(descriptor_);
   descriptor_ = -1;
   // The rename itself is durable once the directory is; a system that cannot flush directories has done its best.
-  const std::size_t slash = path_.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
+  const std::size_t slash = target_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : target_.substr(0, slash);
   const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;
   (void)::fsync(directory);

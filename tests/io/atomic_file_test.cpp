@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,48 @@ TEST_CASE("a second writer of one file is refused while the first is at work, an
   file.write(bytes_of("whole"));
   file.commit();
   CHECK(text_of_file(path) == "whole");
+}
+
+TEST_CASE("a symbolic link stays one and leads to the new file, whether or not there was an old one") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "elsewhere");
+  std::filesystem::create_symlink("elsewhere/x", folder / "link");
+  std::filesystem::create_symlink("link", folder / "outer");
+  for (const char* content : {"first", "second"}) {
+    io::AtomicFile file(folder / "outer");
+    file.write(bytes_of(content));
+    file.commit();
+    CHECK(std::filesystem::is_symlink(folder / "outer"));
+    CHECK(std::filesystem::is_symlink(folder / "link"));
+    CHECK(text_of_file(folder / "elsewhere/x") == content);
+  }
+  std::filesystem::create_symlink("round", folder / "round");
+  CHECK_THROWS_WITH_AS(io::AtomicFile file(folder / "round"), doctest::Contains("round: cannot be written: too many"),
+                       IoError);
+}
+
+TEST_CASE("what is there and is no regular file is refused and stays") {
+  const Folder folder;
+  const std::string pipe_path = folder / "pipe";
+  REQUIRE(mkfifo(pipe_path.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(io::AtomicFile file(pipe_path), doctest::Contains("pipe: cannot be written: it is no regular"),
+                       IoError);
+  CHECK(std::filesystem::is_fifo(pipe_path));
+  CHECK_THROWS_WITH_AS(io::AtomicFile file("/dev/full"), doctest::Contains("it is no regular file"), IoError);
+  std::filesystem::create_directory(folder / "inner");
+  CHECK_THROWS_WITH_AS(io::AtomicFile file(folder / "inner"), doctest::Contains("it is no regular file"), IoError);
+}
+
+TEST_CASE("a new file has the permissions of the one that it replaces") {
+  const Folder folder;
+  const std::string path = folder / "x";
+  write_file(path, "secret");
+  using std::filesystem::perms;
+  std::filesystem::permissions(path, perms::owner_read | perms::owner_write);
+  io::AtomicFile file(path);
+  file.write(bytes_of("new"));
+  file.commit();
+  CHECK(std::filesystem::status(path).permissions() == (perms::owner_read | perms::owner_write));
 }
 
 TEST_CASE("a file in a folder that does not exist is refused by name") {
