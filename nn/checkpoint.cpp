@@ -99,7 +99,17 @@ void Checkpoint::load(const std::string& path) {
     for (const Numbers& numbers : all) found.erase(numbers.name);
     throw IoError(text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
   }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].set(values[i]);
+  std::vector<std::vector<std::int64_t>> before;
+  for (const Numbers& numbers : all) before.push_back(numbers.get());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    try {
+      all[i].set(values[i]);
+    } catch (const Error& error) {
+      // A position of another data set, which only the batches themselves know not to have.
+      for (std::size_t k = 0; k < i; ++k) all[k].set(before[k]);
+      throw IoError(text(path, ": '", all[i].name, "' does not fit this run: ", error.what()));
+    }
+  }
   for (std::size_t i = 0; i < contents.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(*contents[i]));
 }
 

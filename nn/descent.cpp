@@ -1,6 +1,8 @@
 // Memories as states, one update of all parameters, and gradients kept within limits.
 #include "tyto/nn/descent.hpp"
 
+#include <algorithm>
+
 #include "nn/complain.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
@@ -13,6 +15,13 @@ namespace {
 
 // Sums of many small changes are lost in 16 bits, so half-precision parameters are updated in f32.
 DType working_type(DType dtype) { return size_of(dtype) == 2 ? DType::f32 : dtype; }
+
+// Schedules are computed as exactly as the most exact parameter is held.
+DType rate_type(const std::vector<Tensor<Any>>& parameters) {
+  const bool wide = std::any_of(parameters.begin(), parameters.end(),
+                                [](const Tensor<Any>& parameter) { return parameter.dtype() == DType::f64; });
+  return wide ? DType::f64 : DType::f32;
+}
 
 }  // namespace
 
@@ -65,7 +74,7 @@ void Descent::apply(const std::vector<Tensor<Any>>& parameters, const std::vecto
     throw ValueError(text(rule_.name, ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
   }
   prepare(parameters);
-  const Tensor<Any> before = cast(count_, DType::f32);
+  const Tensor<Any> before = cast(count_, rate_type(parameters));
   const Tensor<Any> rate = rule_.rate.at(before);
   const Tensor<Any> count = before + 1.0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {

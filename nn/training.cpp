@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 
 #include "nn/complain.hpp"
 #include "tyto/shaping.hpp"
@@ -32,7 +33,10 @@ std::int64_t steps_left(const BatchPosition& position, std::int64_t batches_per_
                         const TrainingOptions& options) {
   if (position.epoch >= options.epochs) return 0;
   const std::int64_t done = position.sample * batches_per_epoch / samples;
-  return std::min(options.steps, (options.epochs - position.epoch) * batches_per_epoch - done);
+  const std::int64_t epochs = options.epochs - position.epoch;
+  // As many epochs as there are numbers means no end, which only the steps may set.
+  if (epochs > std::numeric_limits<std::int64_t>::max() / batches_per_epoch) return options.steps;
+  return std::min(options.steps, epochs * batches_per_epoch - done);
 }
 
 }  // namespace detail

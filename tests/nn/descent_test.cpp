@@ -97,6 +97,16 @@ TEST_CASE("a learning rate follows the count of updates, in a compiled step too"
   check_path(with(warm_up(2, inverse_decay(1, 1))), ones, {1, 1.25, 1.5833333333, 1.8333333333});
 }
 
+TEST_CASE("schedules are as exact as parameters of f64") {
+  // Sums of the rates in full precision: 0.3, 0.3 / 1.1, 0.3 / 1.2; 0.3, 0.3 / e^0.1, 0.3 / e^0.2; 0.1, 0.3.
+  const auto with = [](const Rate& rate) { return sgd({.rate = rate}); };
+  const std::vector<double> ones{-1, -1, -1};
+  check_near(path<Eager>(with(inverse_decay(0.3, 0.1)), ones), {1.3, 1.5727272727272728, 1.8227272727272728}, 1e-14);
+  check_near(path<Lazy>(with(inverse_decay(0.3, 0.1)), ones), {1.3, 1.5727272727272728, 1.8227272727272728}, 1e-14);
+  check_near(path<Lazy>(with(exponential_decay(0.3, 0.1)), ones), {1.3, 1.571451225410788, 1.8170704513341824}, 1e-14);
+  check_near(path<Lazy>(with(piecewise({{0, 0.1}, {1, 0.3}})), ones), {1.1, 1.4, 1.7}, 1e-14);
+}
+
 TEST_CASE("half-precision parameters remember in f32 and stay half-precision") {
   const auto w = Tensor<Eager>::variable(Tensor<Eager>::ones({2}, DType::f16), "w");
   Descent descent = adagrad({.rate = 0.5, .epsilon = 0});

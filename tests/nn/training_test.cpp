@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <tyto/autodiff.hpp>
 #include <tyto/elementwise.hpp>
 #include <tyto/graph.hpp>
@@ -127,6 +128,38 @@ TEST_CASE("a checkpoint of something else is refused and changes nothing") {
   refused(other.checkpoint, "holds 'more', which is not part of this run");
   CHECK(!run.checkpoint.load_if_present(folder / "none.npz"));
   CHECK_THROWS_WITH_AS(run.checkpoint.load(folder / "none.npz"), doctest::Contains("cannot be opened"), IoError);
+}
+
+TEST_CASE("a checkpoint whose position is not in the data set is refused and changes nothing") {
+  const testing::TemporaryFolder folder;
+  const Host few = Host::zeros({5, 1}), many = Host::zeros({50, 1});
+  std::int64_t number = 7;
+  Batches<Host> long_batches(many, many, {.size = 10});
+  (void)long_batches.next();
+  Checkpoint written;
+  written.add("number", number).add("batches", long_batches).save(folder / "long.npz");
+
+  std::int64_t own_number = 1;
+  Batches<Host> short_batches(few, few, {.size = 2});
+  (void)short_batches.next();
+  Checkpoint checkpoint;
+  checkpoint.add("number", own_number).add("batches", short_batches);
+  seed(5);
+  (void)Host::uniform({1});
+  CHECK_THROWS_WITH_AS(checkpoint.load(folder / "long.npz"),
+                       doctest::Contains("long.npz: 'batches' does not fit this run: Batches: there is no sample 10"),
+                       IoError);
+  CHECK(own_number == 1);
+  CHECK(short_batches.position().sample == 2);
+  CHECK(random_position().seed == 5);
+  CHECK(random_position().draws == 1);
+}
+
+TEST_CASE("epochs without end leave the end to the steps") {
+  const auto most = std::numeric_limits<std::int64_t>::max();
+  CHECK(detail::steps_left({0, 0}, 100, 1000, {.epochs = most, .steps = 7}) == 7);
+  CHECK(detail::steps_left({3, 500}, 100, 1000, {.epochs = most}) == most);
+  CHECK(detail::steps_left({1, 500}, 100, 1000, {.epochs = 3}) == 150);
 }
 
 TEST_CASE("training ends with its epochs, its steps, or when it is told to") {
