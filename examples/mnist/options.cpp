@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <iostream>
+#include <limits>
 #include <stdexcept>
 
 namespace {
@@ -30,7 +31,8 @@ template <class T>
 T number(const char* name, const std::string& text, T least) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least) {
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least) ||
+      value > std::numeric_limits<T>::max()) {
     throw std::invalid_argument(std::string(name) + ": '" + text + "' is no number from " + std::to_string(least) +
                                 " on");
   }
