@@ -182,8 +182,16 @@ Port reshaped_result(Match& m, Index computation) {
 Port behind_root(Match& m) { return reshaped_result(m, m.root); }
 Port behind_operand(Match& m) { return reshaped_result(m, m.node(1)); }
 
+// As in `views`, which sweeps before: without it, what sinks through a chain step by step, each step read through a
+// reshape besides, would come one step further a round.
+Port reshaped_once(Match& m) {
+  if (m.draft.shape(m.tensor('x')) == m.shape()) return m.tensor('x');
+  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {m.tensor('x')});
+}
+
 // clang-format off
 const Rule rules[] = {
+    {"reshape_after_reshape", "reshape(reshape(x))",      "reshape(x)",             {}, reshaped_once},
     {"reshape_sinks",        "op(reshape(x)!, ...)",       "reshape(op(x, ...))",    {&computed_alone, &operands_follow}, behind_root, works_on_elements},
     {"reshape_sinks_second", "op(y, reshape(x)!, ...)",    "reshape(op(y, x, ...))", {&computed_alone, &operands_follow}, behind_root, has_second_operand},
     {"reshape_sinks_third",  "op(y, z, reshape(x)!, ...)", "reshape(op(y, z, x, ...))", {&computed_alone, &operands_follow}, behind_root, has_third_operand},

@@ -291,6 +291,27 @@ TEST_CASE("reshapes before and behind element-wise operators meet") {
   });
 }
 
+TEST_CASE("a chain whose steps are all read through a reshape is sunk through in one round") {
+  // What scan() records, as multiply-adds: each step is read by the next and, through a reshape, by what joins them.
+  const auto running = [](Sketch& s) {
+    constexpr std::int64_t steps = 100;
+    const Port x = s.input({steps});
+    const auto element = [&](std::int64_t i) {
+      return reshape(s, s.add(OpId::slice, {x}, core::SliceAttributes{{i}, {1}, {1}}), {});
+    };
+    Port sum = element(0);
+    Port joined = reshape(s, sum, {1});
+    for (std::int64_t i = 1; i < steps; ++i) {
+      sum = s.add(OpId::fma, {sum, s.number(0.5), element(i)});
+      joined = s.add(OpId::concat, {joined, reshape(s, sum, {1})}, core::AxisAttributes{0});
+    }
+    return joined;
+  };
+  const Outcome sunk = expect("reshape_after_reshape", true, running, rounded);
+  CHECK(sunk.report.rounds < 10);
+  CHECK(shape_of(sunk.graph, OpId::fma) == Shape{1});
+}
+
 TEST_CASE("what a reshape parted is one group, and the product behind one has its epilogue") {
   Sketch s;
   const Port x = s.add(OpId::tanh, {s.input({2, 3, 4})});
