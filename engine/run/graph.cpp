@@ -85,10 +85,12 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     if (state->kind() == core::State::Kind::placeholder) {
       throw GraphError(core::text("Graph: update of '", state->name(), "', which is a placeholder, not a state"));
     }
-    if (update.value.shape() != state->type().shape || update.value.dtype() != state->type().dtype) {
-      throw ShapeError(core::text("Graph: update of '", state->name(), "', ", state->type().dtype, state->type().shape,
-                                  ", with a value of ", update.value.dtype(), update.value.shape()));
-    }
+    const auto mismatch = [&] {
+      return core::text("Graph: update of '", state->name(), "', ", state->type().dtype, state->type().shape,
+                        ", with a value of ", update.value.dtype(), update.value.shape());
+    };
+    if (update.value.shape() != state->type().shape) throw ShapeError(mismatch());
+    if (update.value.dtype() != state->type().dtype) throw TypeError(mismatch());
     for (const run::StateUpdate& other : updates) {
       if (other.first == state) throw GraphError(core::text("Graph: '", state->name(), "' is updated twice"));
     }

@@ -274,6 +274,8 @@ TEST_CASE("what lazy mode cannot do, and graphs used against their rules") {
   CHECK_THROWS_WITH_AS(tyto::Graph({.updates = {{w, y}, {w, y}}}), "Graph: 'w' is updated twice", tyto::GraphError);
   CHECK_THROWS_WITH_AS(tyto::Graph({.updates = {{w, sum(y)}}}), "Graph: update of 'w', f32(2,3), with a value of f32()",
                        ShapeError);
+  CHECK_THROWS_WITH_AS(tyto::Graph({.updates = {{w, w.astype(DType::f64)}}}),
+                       "Graph: update of 'w', f32(2,3), with a value of f64(2,3)", tyto::TypeError);
 }
 
 TEST_CASE("a compiled function raises what its lines raise, and works afterwards") {
