@@ -36,6 +36,10 @@ function(tyto_kernel_flags folder)
   target_compile_options(${target} PRIVATE ${TYTO_KERNEL_FLAGS})
   get_target_property(sources ${target} SOURCES)
   tyto_instruction_set_flags("${sources}")
+  # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere.
+  set(random_sources ${sources})
+  list(FILTER random_sources INCLUDE REGEX "/random_loops\\.")
+  tyto_instruction_set_flags("${random_sources}" -ffp-contract=off)
   # The operators' expressions are written for every type; on integers they wrap around.
   list(FILTER sources INCLUDE REGEX "/elementwise/")
   tyto_instruction_set_flags("${sources}" -fwrapv)

@@ -15,8 +15,9 @@ namespace {
 
 int read_initial_threads() noexcept {
   if (const char* wish = std::getenv("TYTO_THREADS")) {
-    const long count = std::strtol(wish, nullptr, 10);
-    if (count >= 1 && count <= 1024) return static_cast<int>(count);
+    char* end = nullptr;
+    const long count = std::strtol(wish, &end, 10);
+    if (*end == '\0' && count >= 1 && count <= 1024) return static_cast<int>(count);
   }
 #if defined(_OPENMP)
   return std::max(1, omp_get_max_threads());

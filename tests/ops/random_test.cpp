@@ -31,8 +31,8 @@ template <class M>
 Tensor<M> every_distribution(const Key& key) {
   const Shape shape{40'000};
   const std::vector<Tensor<M>> draws = {
-      Tensor<M>::uniform(shape, {.low = -1, .high = 3, .key = key}),
-      Tensor<M>::uniform(shape, {.dtype = DType::f64, .key = key}),
+      Tensor<M>::uniform(shape, {.low = -0.1, .high = 0.2, .key = key}),
+      Tensor<M>::uniform(shape, {.low = -0.1, .high = 0.2, .dtype = DType::f64, .key = key}),
       Tensor<M>::bernoulli(shape, {.probability = 0.3, .key = key}),
       Tensor<M>::integers(shape, {.low = -5, .high = 70, .key = key}),
       Tensor<M>::truncated_normal(shape, {.mean = 1, .key = key}),
@@ -93,6 +93,20 @@ TEST_CASE("every distribution draws the same on every device") {
       for (std::size_t i = 0; i < there.size(); ++i) distance = std::max(distance, std::abs(there[i] - normal[i]));
       CHECK(distance < 1e-5f);
     }
+  }
+}
+
+TEST_CASE("between limits, the product and the sum are rounded one after the other on every processor") {
+  const Key key{3, 4};
+  const double low = -0.1, high = 0.2;
+  const std::vector<double> unit =
+      Tensor<Eager>::uniform({5'000}, {.dtype = DType::f64, .key = key}).to_vector<double>();
+  const std::vector<double> drawn =
+      Tensor<Eager>::uniform({5'000}, {.low = low, .high = high, .dtype = DType::f64, .key = key}).to_vector<double>();
+  const volatile double range = high - low;
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    const volatile double product = range * unit[i];
+    CHECK(drawn[i] == low + product);
   }
 }
 
