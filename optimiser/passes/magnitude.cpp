@@ -18,9 +18,7 @@ using core::OpId;
 
 class Bounds {
  public:
-  explicit Bounds(DType dtype) : normal_(least_normal(dtype)) {
-    bounds_.least = std::numeric_limits<double>::infinity();
-  }
+  Bounds() { bounds_.least = std::numeric_limits<double>::infinity(); }
   void add(double element) {
     const double size = std::abs(element);
     if (!(size <= std::numeric_limits<double>::max())) {
@@ -29,20 +27,18 @@ class Bounds {
       bounds_.has_zero = true;
     } else {
       bounds_.most = std::max(bounds_.most, size);
-      if (size < normal_) bounds_.has_subnormal = true;
-      else bounds_.least = std::min(bounds_.least, size);
+      bounds_.least = std::min(bounds_.least, size);
     }
   }
   const Magnitude& found() const { return bounds_; }
 
  private:
-  double normal_;
   Magnitude bounds_;
 };
 
 template <class T, class Wide>
-Magnitude scan(const std::byte* start, std::int64_t count, DType dtype) {
-  Bounds bounds(dtype);
+Magnitude scan(const std::byte* start, std::int64_t count) {
+  Bounds bounds;
   const T* elements = reinterpret_cast<const T*>(start);
   for (std::int64_t i = 0; i < count; ++i) bounds.add(static_cast<double>(static_cast<Wide>(elements[i])));
   return bounds.found();
@@ -64,10 +60,10 @@ std::optional<Magnitude> magnitude_in(const core::Array& array) {
     start = copy.data();
   }
   switch (array.dtype) {
-    case DType::f16: return scan<Half, float>(start, count, array.dtype);
-    case DType::bf16: return scan<BFloat16, float>(start, count, array.dtype);
-    case DType::f32: return scan<float, float>(start, count, array.dtype);
-    case DType::f64: return scan<double, double>(start, count, array.dtype);
+    case DType::f16: return scan<Half, float>(start, count);
+    case DType::bf16: return scan<BFloat16, float>(start, count);
+    case DType::f32: return scan<float, float>(start, count);
+    case DType::f64: return scan<double, double>(start, count);
     default: return {};
   }
 }
@@ -97,7 +93,7 @@ std::optional<Magnitude> magnitude_of(Draft& draft, core::Port port) {
   if (op != OpId::fill) return {};
   const auto& fill = draft.attributes_as<core::RangeAttributes>(producer);
   if (!is_floating(fill.dtype)) return {};
-  Bounds bounds(fill.dtype);
+  Bounds bounds;
   bounds.add(core::as_stored(fill.start, fill.dtype).as_double());
   return bounds.found();
 }

@@ -9,10 +9,9 @@ namespace tyto::optimiser {
 
 /// Bounds of the absolute values of elements.
 struct Magnitude {
-  double least = 0;  ///< of those that are normal numbers; infinity when there are none
+  double least = 0;  ///< of those that are not zero; infinity when there are none
   double most = 0;
   bool has_zero = false;
-  bool has_subnormal = false;
   bool finite = true;  ///< neither infinity nor NaN among them
 };
 

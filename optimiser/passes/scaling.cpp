@@ -36,7 +36,7 @@ const Condition channel_factor{"s is one number or one a channel, and the weight
 bool stay_normal(const Match& m) {
   const std::optional<Magnitude> w = magnitude_of(m.draft, m.tensor('w'));
   const std::optional<Magnitude> s = magnitude_of(m.draft, m.tensor('s'));
-  if (!w || !s || !w->finite || !s->finite || s->has_subnormal) return false;
+  if (!w || !s || !w->finite || !s->finite) return false;
   const bool divides = m.draft.node(m.root).op == OpId::divide;
   if (divides && s->has_zero) return false;
   const double most = divides ? w->most / s->least : w->most * s->most;

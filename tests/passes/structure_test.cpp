@@ -361,6 +361,8 @@ TEST_CASE("factors and shifts of channels move into constant weights") {
   expect("scaled_product", false, by_numbers(OpId::multiply, 1, {1, std::nan("")}), 1e-5, passes);
   expect("scaled_product", false, by_numbers(OpId::multiply, 1e30, {1, 1e30}), 1e-5, passes);
   expect("scaled_product", false, by_numbers(OpId::multiply, 1e-30, {1, 1e-30}), 1e-5, passes);
+  // Of weights below the normal numbers a factor takes digits that they would have kept.
+  expect("scaled_product", false, by_numbers(OpId::multiply, 1e-38, {1, 1e-5}), 1e-5, passes);
   expect("divided_product", true, by_numbers(OpId::divide, 1e30, {1e30, 1}), 1e-5, passes);
   expect("divided_product", false, by_numbers(OpId::divide, 1, {1, 0}), 1e-5, passes);
   expect("divided_product", false, by_numbers(OpId::divide, 1e30, {1, 1e-30}), 1e-5, passes);
