@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/core/device.hpp"
+#include "engine/core/stored_number.hpp"
 
 namespace tyto::optimiser {
 
@@ -40,11 +41,12 @@ bool is_small_and_whole(const Scalar& value) {
   return number >= 0 && number <= 100 && number == static_cast<double>(static_cast<int>(number));
 }
 
-std::optional<FusedConstant> filled_with(const Scalar& value, DType dtype) {
+std::optional<FusedConstant> filled_with(const Scalar& given, DType dtype) {
+  const Scalar value = core::as_stored(given, dtype);
   switch (dtype) {
-    case DType::boolean: return FusedConstant{value.as_double() != 0, dtype};
-    case DType::f32: return FusedConstant{static_cast<float>(value.as_double()), dtype};
-    case DType::f64: return FusedConstant{value.as_double(), dtype};
+    case DType::boolean:
+    case DType::f32:
+    case DType::f64: return FusedConstant{value, dtype};
     default: return is_small_and_whole(value) ? std::optional(FusedConstant{value.as_int(), dtype}) : std::nullopt;
   }
 }

@@ -120,6 +120,17 @@ TEST_CASE("groups of any operators on any types give the bits of the operators o
   }
 }
 
+// np.float32(2**53 + 2**29 + 1): by way of a double, which drops the 1, it would be a tie and fall back to 2**53.
+TEST_CASE("a whole number that fills floats in a group is rounded once") {
+  Sketch s;
+  const Port number = s.number((std::int64_t{1} << 53) + (1 << 29) + 1);
+  const core::Graph plain = s.graph({s.add(OpId::add, {s.add(OpId::tanh, {s.input({3})}), number})});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::fill) == 0);
+  CHECK(results_of(fused)[0] == std::vector<double>(3, 9007200328482816.0));
+  check_same(plain, fused);
+}
+
 TEST_CASE("a chain of a hundred thousand nodes is fused") {
   Sketch s;
   Port x = s.input({2});
