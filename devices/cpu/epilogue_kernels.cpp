@@ -99,6 +99,7 @@ void check_packed(const Routine& routine, const ProductAttributes& product) {
 
 // The residual is added to what the result holds: it is copied there first unless it lies there.
 std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
   const ProductAttributes& product = attributes_of(step);
   const View& c = step.outputs[0].view;
   const DType dtype = step.outputs[0].dtype;
@@ -122,6 +123,7 @@ std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& st
 }
 
 std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
   const ProductAttributes& product = attributes_of(step);
   const Shape& kernel = product.packed ? product.weights : step.inputs[1].view.shape;
   const Convolution convolution = prepare_convolution(convolution_problem(

@@ -18,6 +18,7 @@ const core::WindowAttributes& attributes_of(const core::Step& step) {
 
 /// The steps' three tensors in a convolution's terms: which operand, or the result, plays which part.
 std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
   const core::WindowAttributes& attributes = attributes_of(step);
   ConvolutionProblem problem;
   problem.dtype = step.outputs[0].dtype;

@@ -267,4 +267,10 @@ BOTH_MODES("empty results cost nothing, however long their other axes are") {
   CHECK(numbers(average_pool(images, 2)).empty());
   CHECK(numbers(max_pool(Tensor::zeros({0, 2, far, 1}), 2)).empty());
   CHECK(numbers(matmul(Tensor::zeros({0, far}), Tensor::zeros({far, 0}))).empty());
+  for (const DType type : {DType::f32, DType::i32, DType::f16}) {
+    const Tensor none = Tensor::zeros({0, 2, far, 1}, type);
+    const Tensor kernel = Tensor::ones({1, 2, 1, 4}, type);
+    CHECK(numbers(convolution(none, kernel)).empty());
+    CHECK(numbers(tyto::compile([&](Tensor x) { return relu(convolution(x, kernel)); })(none)).empty());
+  }
 }
