@@ -1,4 +1,4 @@
-// What the tests of the public interface read tensors with: every element as a double, and finite differences.
+// What tests read tensors with: every element as a double, and finite differences.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <vector>
-
+#include "tests/support/numbers.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
@@ -12,13 +11,8 @@
 
 namespace tyto::testing {
 
-using Numbers = std::vector<double>;
-
-/// The elements of an f64 tensor.
-template <class M>
-Numbers numbers(const Tensor<M>& x) {
-  return x.template to_vector<double>();
-}
+using tyto_test::Numbers;
+using tyto_test::numbers;
 
 template <class M>
 Tensor<M> vector_of(const Numbers& numbers) {
