@@ -18,6 +18,8 @@ namespace tyto::io {
 
 namespace {
 
+constexpr mode_t permissions = 0777;
+
 // Follows symbolic links by hand, since the last may lead to a file that does not exist yet.
 std::string behind_links(const std::string& path) {
   constexpr int most_links = 40;  // as many as Linux follows
@@ -71,6 +73,9 @@ void AtomicFile::open_partial() {
     }
     descriptor_ = descriptor;
     if (::ftruncate(descriptor_, 0) != 0) fail("cannot be written");
+    // What was private is so while it is written, too. The owner may write to what a kill leaves behind.
+    struct stat old {};
+    if (::stat(target_.c_str(), &old) == 0) (void)::fchmod(descriptor_, (old.st_mode & permissions) | S_IWUSR);
     return;
   }
 }
@@ -87,7 +92,6 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::commit() {
   struct stat old {};
-  constexpr mode_t permissions = 0777;
   if (::stat(target_.c_str(), &old) == 0 && ::fchmod(descriptor_, old.st_mode & permissions) != 0) {
     fail("cannot be given the permissions of the file that it replaces");
   }

@@ -105,16 +105,19 @@ TEST_CASE("what is there and is no regular file is refused and stays") {
   CHECK_THROWS_WITH_AS(io::AtomicFile file(folder / "inner"), doctest::Contains("it is no regular file"), IoError);
 }
 
-TEST_CASE("a new file has the permissions of the one that it replaces") {
+TEST_CASE("a new file has the permissions of the one that it replaces, and no others meanwhile but to write") {
   const Folder folder;
   const std::string path = folder / "x";
   write_file(path, "secret");
   using std::filesystem::perms;
-  std::filesystem::permissions(path, perms::owner_read | perms::owner_write);
-  io::AtomicFile file(path);
-  file.write(bytes_of("new"));
-  file.commit();
-  CHECK(std::filesystem::status(path).permissions() == (perms::owner_read | perms::owner_write));
+  for (const perms wanted : {perms::owner_read | perms::owner_write, perms::owner_read | perms::group_read}) {
+    std::filesystem::permissions(path, wanted);
+    io::AtomicFile file(path);
+    file.write(bytes_of("new"));
+    CHECK(std::filesystem::status(path + ".partial").permissions() == (wanted | perms::owner_write));
+    file.commit();
+    CHECK(std::filesystem::status(path).permissions() == wanted);
+  }
 }
 
 TEST_CASE("a file in a folder that does not exist is refused by name") {
