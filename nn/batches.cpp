@@ -26,7 +26,7 @@ BatchOrder::BatchOrder(const Tensor<Any>& inputs, const Tensor<Any>& targets, co
 }
 
 std::int64_t BatchOrder::batches_per_epoch() const {
-  return options_.drop_short ? samples_ / options_.size : (samples_ + options_.size - 1) / options_.size;
+  return options_.drop_short ? samples_ / options_.size : 1 + (samples_ - 1) / options_.size;
 }
 
 void BatchOrder::seek(const BatchPosition& position) {

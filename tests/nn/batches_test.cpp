@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <tyto/elementwise.hpp>
 #include <tyto/nn/batches.hpp>
 
@@ -40,6 +41,12 @@ TEST_CASE("a short last batch can be left out") {
   Batches<T> batches = ten({.size = 4, .shuffle = false, .drop_short = true});
   CHECK(batches.batches_per_epoch() == 2);
   CHECK(rest_of_epoch(batches) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+TEST_CASE("a batch without limit is the whole data set") {
+  Batches<T> batches = ten({.size = std::numeric_limits<std::int64_t>::max(), .shuffle = false});
+  CHECK(batches.batches_per_epoch() == 1);
+  CHECK(rest_of_epoch(batches).size() == 10);
 }
 
 TEST_CASE("shuffled, every epoch has every sample once in an order of its own, the same for the same seed") {
