@@ -48,6 +48,8 @@ std::string to_string(const IntList& list) {
   return out + ')';
 }
 
+std::ostream& operator<<(std::ostream& out, const IntList& list) { return out << to_string(list); }
+
 }  // namespace TYTO_API
 
 namespace tyto::core {

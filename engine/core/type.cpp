@@ -1,6 +1,7 @@
 // Names, promotion and half-precision conversions of element types.
 #include <bit>
 #include <cmath>
+#include <ostream>
 
 #include "tyto/dtype.hpp"
 
@@ -10,6 +11,8 @@ const char* name_of(DType type) {
   constexpr const char* names[dtype_count] = {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
   return names[static_cast<int>(type)];
 }
+
+std::ostream& operator<<(std::ostream& out, DType type) { return out << name_of(type); }
 
 DType promote(DType a, DType b) {
   if (a == b) return a;

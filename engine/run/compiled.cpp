@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <list>
+#include <optional>
 
 #include "engine/core/builder.hpp"
 #include "engine/core/text.hpp"
@@ -17,21 +18,47 @@
 
 namespace tyto::run {
 
+class CompiledFunction;
+
 namespace {
 
 thread_local bool tracing_now = false;
+
+// While alive, `observer` is told of every state that is read or assigned to on this thread, and no other one is.
+class StateObservation {
+ public:
+  StateObservation(core::StateObserver observer, void* context) : observer_(observer), context_(context) {
+    core::observe_states(observer_, context_);
+    innermost = this;
+  }
+  ~StateObservation() {
+    innermost = outer_;
+    if (outer_ != nullptr) core::observe_states(outer_->observer_, outer_->context_);
+    else core::observe_states(nullptr, nullptr);
+  }
+  StateObservation(const StateObservation&) = delete;
+  StateObservation& operator=(const StateObservation&) = delete;
+
+ private:
+  static thread_local constinit StateObservation* innermost;
+
+  core::StateObserver observer_;
+  void* context_;
+  StateObservation* outer_ = innermost;
+};
+thread_local constinit StateObservation* StateObservation::innermost = nullptr;
 
 // While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
 class TraceScope {
  public:
   TraceScope() : generator_(generator()), since_(core::next_sequence()) {
     tracing_now = true;
-    core::observe_states(
+    observation_.emplace(
         [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
         this);
   }
   ~TraceScope() {
-    core::observe_states(nullptr, nullptr);
+    observation_.reset();
     tracing_now = false;
     for (auto& [state, saved] : touched_) state->set_current(saved.before);
     set_generator(generator_);
@@ -75,22 +102,7 @@ class TraceScope {
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   Generator generator_;
   std::uint64_t since_;
-};
-
-// While alive, sets `seen` when a lazy state is read or assigned to.
-class LazyStateObserver {
- public:
-  explicit LazyStateObserver(bool& seen) {
-    core::observe_states(
-        [](void* context, const std::shared_ptr<core::State>& state) {
-          if (state->current() && state->current().node()->mode() == core::Mode::lazy)
-            *static_cast<bool*>(context) = true;
-        },
-        &seen);
-  }
-  ~LazyStateObserver() { core::observe_states(nullptr, nullptr); }
-  LazyStateObserver(const LazyStateObserver&) = delete;
-  LazyStateObserver& operator=(const LazyStateObserver&) = delete;
+  std::optional<StateObservation> observation_;
 };
 
 struct Signature {
@@ -131,7 +143,7 @@ class OneCall {
 };
 
 // What was moved from has no traces; only another compiled function may be moved to it.
-CompiledFunction& held(const std::shared_ptr<CompiledFunction>& function) {
+CompiledFunction& held(CompiledFunction* function) {
   if (function == nullptr) throw GraphError("compile: a compiled function that was moved from is used");
   return *function;
 }
@@ -272,27 +284,34 @@ class CompiledFunction {
 namespace tyto TYTO_API {
 namespace detail {
 
+// Public headers name nothing of tyto::run, which functions of users may be called as well.
+class CompiledCore::Function : public run::CompiledFunction {
+  using CompiledFunction::CompiledFunction;
+};
+
 bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
 
-CompiledCore::CompiledCore(CompileOptions options)
-    : function_(std::make_shared<run::CompiledFunction>(std::move(options))) {}
+CompiledCore::CompiledCore(CompileOptions options) : function_(std::make_shared<Function>(std::move(options))) {}
 
 Results& CompiledCore::call(std::span<const Value> arguments,
                             const std::function<Results(const std::vector<Value>&)>& function) {
-  return run::held(function_).call(arguments, function);
+  return run::held(function_.get()).call(arguments, function);
 }
 
 void CompiledCore::observe(const std::function<void()>& function) {
-  const run::LazyStateObserver observer(works_lazily_);
+  const auto note = [](void* seen, const std::shared_ptr<core::State>& state) {
+    if (state->current() && state->current().node()->mode() == core::Mode::lazy) *static_cast<bool*>(seen) = true;
+  };
+  const run::StateObservation observation(note, &works_lazily_);
   function();
 }
 
 const MemoryPlan& CompiledCore::plan() const {
-  return run::held(function_).last().session->session().executable().plan();
+  return run::held(function_.get()).last().session->session().executable().plan();
 }
 
 GraphReport CompiledCore::report() const {
-  const run::CompiledTrace& trace = run::held(function_).last();
+  const run::CompiledTrace& trace = run::held(function_.get()).last();
   return run::report_of(trace.session->session(), trace.milliseconds);
 }
 

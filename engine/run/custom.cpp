@@ -193,6 +193,11 @@ void* HostOperand::elements(DType asked, const char* role) const {
   return data_;
 }
 
+// Public headers name nothing of tyto::run, which functions of users may be called as well.
+class CustomOp::Definition : public run::CustomDefinition {
+  using CustomDefinition::CustomDefinition;
+};
+
 CustomOp::CustomOp(CustomOptions options) {
   if (options.name.empty()) throw ValueError("custom_op: the operator has no name");
   const auto refuse = [&](const char* what) { throw ValueError(core::text("custom_op: '", options.name, "' ", what)); };
@@ -202,7 +207,7 @@ CustomOp::CustomOp(CustomOptions options) {
   if (!options.opencl.source.empty() && options.opencl.source.find(kernel) == std::string::npos) {
     throw ValueError(core::text("custom_op: the OpenCL source of '", options.name, "' has no kernel '", kernel, "'"));
   }
-  definition_ = std::make_shared<run::CustomDefinition>(std::move(options));
+  definition_ = std::make_shared<Definition>(std::move(options));
 }
 
 template <class M>

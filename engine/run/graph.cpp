@@ -56,7 +56,7 @@ void list_states(GraphState& state) {
 }
 
 // What was moved from has no graph; only another graph may be moved to it.
-const std::unique_ptr<GraphState>& held(const std::unique_ptr<GraphState>& state) {
+GraphState* held(GraphState* state) {
   if (state == nullptr) throw GraphError("Graph: a graph that was moved from is used");
   return state;
 }
@@ -67,7 +67,10 @@ const std::unique_ptr<GraphState>& held(const std::unique_ptr<GraphState>& state
 
 namespace tyto TYTO_API {
 
-Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std::make_unique<run::GraphState>()) {
+// Public headers name nothing of tyto::run, which functions of users may be called as well.
+struct Graph::State : run::GraphState {};
+
+Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std::make_unique<State>()) {
   state_->options = options;
   state_->device = &run::current_device();
   std::vector<std::shared_ptr<core::State>> inputs;
@@ -111,13 +114,13 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
   run::list_states(*state_);
 }
 
-Graph::Graph(std::unique_ptr<run::GraphState> state) : state_(std::move(state)) {}
+Graph::Graph(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Graph::~Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 
 void Graph::prepare() {
-  if (run::held(state_)->session) return;
+  if (run::held(state_.get())->session) return;
   const auto start = std::chrono::steady_clock::now();
   auto executable = std::make_shared<const run::Executable>(state_->graph, *state_->device, state_->options);
   state_->session = std::make_unique<run::IncrementalSession>(std::move(executable));
@@ -129,7 +132,7 @@ void Graph::prepare() {
 void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
   core::require("Graph::set", input, value);
   const auto state = run::state_behind(input, "Graph::set");
-  for (std::uint32_t i = 0; i < run::held(state_)->graph.inputs().size(); ++i) {
+  for (std::uint32_t i = 0; i < run::held(state_.get())->graph.inputs().size(); ++i) {
     if (state_->graph.inputs()[i].state != state) continue;
     prepare();
     state_->session->set(i, run::contents(core::cast_to(value, input.dtype())));
@@ -156,18 +159,20 @@ Tensor<Lazy> Graph::output(std::size_t index) const {
 
 Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
   core::require("Graph", output);
-  for (std::size_t i = 0; i < run::held(state_)->outputs.size(); ++i) {
+  for (std::size_t i = 0; i < run::held(state_.get())->outputs.size(); ++i) {
     if (same_value(state_->outputs[i], output.value())) return this->output(i);
   }
   throw GraphError(core::text("Graph: a tensor of shape ", output.shape(), " is read that is no output of this graph"));
 }
 
-std::vector<Tensor<Lazy>> Graph::inputs() const { return {run::held(state_)->inputs.begin(), state_->inputs.end()}; }
+std::vector<Tensor<Lazy>> Graph::inputs() const {
+  return {run::held(state_.get())->inputs.begin(), state_->inputs.end()};
+}
 
-std::size_t Graph::output_count() const { return run::held(state_)->graph.outputs().size(); }
+std::size_t Graph::output_count() const { return run::held(state_.get())->graph.outputs().size(); }
 
 std::vector<Tensor<Lazy>> Graph::variables() const {
-  return {run::held(state_)->variables.begin(), state_->variables.end()};
+  return {run::held(state_.get())->variables.begin(), state_->variables.end()};
 }
 
 const MemoryPlan& Graph::plan() {
@@ -212,12 +217,12 @@ std::string Graph::html() {
   return run::page_of(state_->graph, state_->session->whole().executable(), state_->profile);
 }
 
-std::string Graph::text() const { return run::graph_to_text(run::held(state_)->graph); }
+std::string Graph::text() const { return run::graph_to_text(run::held(state_.get())->graph); }
 
-std::vector<std::byte> Graph::to_bytes() const { return run::graph_to_bytes(run::held(state_)->graph); }
+std::vector<std::byte> Graph::to_bytes() const { return run::graph_to_bytes(run::held(state_.get())->graph); }
 
 Graph Graph::from_bytes(std::span<const std::byte> bytes, const std::string& name, const CompileOptions& options) {
-  auto state = std::make_unique<run::GraphState>();
+  auto state = std::make_unique<State>();
   state->options = options;
   state->device = &run::current_device();
   state->graph = run::graph_from_bytes(name, bytes);

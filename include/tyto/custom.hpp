@@ -13,10 +13,6 @@
 
 namespace tyto TYTO_API {
 
-namespace run {
-class CustomDefinition;
-}
-
 /// Element type and shape of an input or a result.
 struct ArrayType {
   DType dtype = DType::f32;
@@ -123,7 +119,8 @@ class CustomOp {
   template <class M>
   std::vector<Tensor<M>> call(const std::vector<Tensor<M>>& inputs, bool one_result) const;
 
-  std::shared_ptr<run::CustomDefinition> definition_;
+  class Definition;
+  std::shared_ptr<Definition> definition_;
 };
 
 /// An operator of your own:

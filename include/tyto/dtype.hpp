@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <type_traits>
 
@@ -44,6 +45,7 @@ constexpr bool is_integer(DType type) { return type >= DType::u8 && type <= DTyp
 
 /// Short name as printed and saved: "f32", "bool", ...
 TYTO_API const char* name_of(DType type);
+TYTO_API std::ostream& operator<<(std::ostream& out, DType type);
 
 /// The type two tensors meet in: wider of the same kind, floating over integer over bool; f16 with bf16 gives f32.
 TYTO_API DType promote(DType a, DType b);

@@ -20,11 +20,6 @@
 
 namespace tyto TYTO_API {
 
-namespace run {
-class CompiledFunction;
-class GraphState;
-}  // namespace run
-
 /// How graphs are made ready.
 struct CompileOptions {
   /// A name of memory_strategies(); the environment variable TYTO_MEMORY stands in for "best".
@@ -147,9 +142,10 @@ class Graph {
                           const CompileOptions& options = {});
 
  private:
-  explicit Graph(std::unique_ptr<run::GraphState> state);
+  struct State;
+  explicit Graph(std::unique_ptr<State> state);
 
-  std::unique_ptr<run::GraphState> state_;
+  std::unique_ptr<State> state_;
 };
 
 namespace detail {
@@ -238,7 +234,8 @@ class CompiledCore {
   bool works_lazily() const { return works_lazily_; }
 
  private:
-  std::shared_ptr<run::CompiledFunction> function_;
+  class Function;
+  std::shared_ptr<Function> function_;
   bool works_lazily_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -113,6 +114,7 @@ TYTO_API std::int64_t element_count(const Shape& shape);
 
 /// "(2,3)", "(4,)", "()", as NumPy prints shapes.
 TYTO_API std::string to_string(const IntList& list);
+TYTO_API std::ostream& operator<<(std::ostream& out, const IntList& list);
 
 /// Which axes an operator works on: one, several, or (by default) all. Negative axes count from the end.
 class TYTO_API Axes {

@@ -92,7 +92,8 @@ struct DrawOptions {
   std::optional<Key> key = {};
 };
 
-/// Starts the sequence of random numbers anew; the same seed gives the same numbers in both modes and on all devices.
+/// Starts the sequence of random numbers anew; the same seed gives the same numbers in both modes and on all devices
+/// (normal draws on OpenCL to their last digits).
 void seed(std::uint64_t value);
 
 /// Where the sequence of random numbers stands; setting it back repeats what was drawn since.

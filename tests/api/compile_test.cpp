@@ -261,6 +261,22 @@ BOTH_MODES("a compiled function with neither arguments nor results updates its s
   CHECK(calls == (std::is_same_v<Mode, tyto::Lazy> ? 2 : 10));
 }
 
+TEST_CASE("a compiled function without arguments and results sees its states behind those of another one") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor a = Tensor::variable(Tensor{1.0}), b = Tensor::variable(Tensor{1.0});
+  auto inner = tyto::compile([&] { assign(a, a * 2.0); });
+  int calls = 0;
+  auto outer = tyto::compile([&] {
+    ++calls;
+    inner();
+    assign(b, b + a);
+  });
+  for (int i = 0; i < 5; ++i) outer();
+  CHECK(numbers(a) == Numbers{32});
+  CHECK(numbers(b) == Numbers{1 + 2 + 4 + 8 + 16 + 32});
+  CHECK(calls == 2);
+}
+
 TEST_CASE("a compiled function without arguments, results and states is called as it is") {
   int calls = 0;
   auto f = tyto::compile([&] { ++calls; });

@@ -17,6 +17,8 @@ using tyto_test::numbers;
 
 namespace {
 
+int run() { return 7; }
+
 bool has_opencl() {
   for (const DeviceInfo& device : devices()) {
     if (device.name.starts_with("opencl")) return true;
@@ -366,3 +368,5 @@ TEST_CASE("equal expressions of one operator share a compiled graph") {
   CHECK(numbers(counted(Tensor{1, 2, 3})) == Numbers{1, 2, 3});
   CHECK(asked == 2);
 }
+
+TEST_CASE("a program that uses the namespace may have a function of the name run") { CHECK(run() == 7); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <tyto/tyto.hpp>
 
@@ -110,4 +111,11 @@ TEST_CASE("printing a four-dimensional tensor leaves the middle of every long ax
   CHECK(text.starts_with(
       "[[[[   0    1    2    3]\n   [   4    5    6    7]\n   [   8    9   10   11]\n   ...\n   [  28"));
   CHECK(text.ends_with("   [3996 3997 3998 3999]]]] shape=(10,10,10,4)"));
+}
+
+TEST_CASE("shapes and element types print as errors name them") {
+  const tyto::Tensor<tyto::Eager> x = tyto::Tensor<tyto::Eager>::zeros({2, 3});
+  std::ostringstream out;
+  out << x.shape() << ' ' << tyto::Shape{4} << ' ' << tyto::Shape{} << ' ' << x.dtype();
+  CHECK(out.str() == "(2,3) (4,) () f32");
 }
