@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "optimiser/passes/families.hpp"
+#include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"
 
 namespace tyto::optimiser {
@@ -62,6 +63,19 @@ const Condition power_of_two{"C is a power of two with a normal reciprocal", [](
                                const int range = m.dtype() == DType::f64 ? 1000 : m.dtype() == DType::f16 ? 13 : 120;
                                return fraction == 0.5 && std::abs(exponent) < range;
                              }};
+// Without infinities in them, numbers made ahead of the run add none to it, nor NaN as their products with zero.
+bool is_normal(double number, DType dtype) {
+  return std::abs(number) <= most_finite(dtype) && std::abs(number) >= least_normal(dtype);
+}
+const Condition normal_reciprocal{"1 / C is a normal number",
+                                  [](const Match& m) { return is_normal(1.0 / m.number('C').as_double(), m.dtype()); }};
+const Condition normal_product{"integers, or C D is a normal number", [](const Match& m) {
+                                 return !m.is_floating() ||
+                                        is_normal(m.number('C').as_double() * m.number('D').as_double(), m.dtype());
+                               }};
+// Even powers of negative numbers have a logarithm, the numbers themselves have none.
+const Condition no_even_power{"C is no even number",
+                              [](const Match& m) { return std::fmod(m.number('C').as_double(), 2.0) != 0; }};
 Port by_reciprocal(Match& m) {
   const Port factor = m.draft.add_number(m.root, 1.0 / m.number('C').as_double(), m.dtype());
   return m.draft.add(m.root, OpId::multiply, {}, {m.tensor('x'), factor});
@@ -141,7 +155,7 @@ const Rule rules[] = {
     {"multiply_self",          "multiply(x, x)",                        "square(x)",             {}},
     {"one_over",               "divide(1, x)",                          "reciprocal(x)",         {}},
     {"divide_by_power_of_two", "divide(x, C)",                          "multiply(x, 1 / C)",    {&power_of_two}, by_reciprocal},
-    {"divide_by_number",       "divide(x, C)",                          "multiply(x, 1 / C)",    {&fast_math}, by_reciprocal},
+    {"divide_by_number",       "divide(x, C)",                          "multiply(x, 1 / C)",    {&fast_math, &normal_reciprocal}, by_reciprocal},
     {"power_zero",             "power(x, 0)",                           "1",                     {}},
     {"power_minus_zero",       "power(x, -0)",                          "1",                     {&floating}},
     {"power_of_one",           "power(1, x)",                           "1",                     {&floating}},
@@ -158,14 +172,14 @@ const Rule rules[] = {
     {"exp_of_log",             "exp(log(x))",                           "x",                     {&fast_math}},
     {"log_of_exp",             "log(exp(x))",                           "x",                     {&fast_math}},
     {"log_of_scaled_exp",      "log(divide(exp(x), y))",                "subtract(x, log(y))",   {&fast_math}},
-    {"log_of_power",           "log(power(x, C))",                      "multiply(C, log(x))",   {&fast_math}},
+    {"log_of_power",           "log(power(x, C))",                      "multiply(C, log(x))",   {&fast_math, &no_even_power}},
 
     // Chains with numbers; the numbers meet and are folded.
     {"add_add",                "add(add(x, C)!, D)",                    "add(x, add(C, D))",     {&integral_or_fast}},
     {"add_subtract",           "add(subtract(x, C)!, D)",               "add(x, subtract(D, C))", {&integral_or_fast}},
     {"subtract_add",           "subtract(add(x, C)!, D)",               "add(x, subtract(C, D))", {&integral_or_fast}},
     {"subtract_subtract",      "subtract(subtract(x, C)!, D)",          "subtract(x, add(C, D))", {&integral_or_fast}},
-    {"multiply_multiply",      "multiply(multiply(x, C)!, D)",          "multiply(x, multiply(C, D))", {&integral_or_fast}},
+    {"multiply_multiply",      "multiply(multiply(x, C)!, D)",          "multiply(x, multiply(C, D))", {&integral_or_fast, &normal_product}},
 
     // Choices and comparisons.
     {"where_same",             "where(c, x, x)",                        "x",                     {}},
