@@ -30,6 +30,8 @@ const Rule rules[] = {
     {"exp_minus_one",       "subtract(exp(x)!, 1)",                         "expm1(x)",        {}},
     {"sigmoid_spelled_out", "reciprocal(add(exp(negate(x)!)!, 1)!)",        "sigmoid(x)",      {}},
     {"sigmoid_as_quotient", "divide(1, add(exp(negate(x)!)!, 1)!)",         "sigmoid(x)",      {}},
+    {"real_power_two",      "power(x, 2)",                                  "square(x)",       {&floating}},
+    {"power_minus_one",     "power(x, -1)",                                 "reciprocal(x)",   {&floating}},
 };
 // clang-format on
 
