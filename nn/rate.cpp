@@ -9,6 +9,12 @@
 namespace tyto TYTO_API {
 namespace nn {
 
+Rate::Rate(double constant) : constant_(constant) {
+  if (!(constant >= 0 && std::isfinite(constant))) {
+    throw ValueError(text("Rate: a learning rate of ", constant, "; it must be finite and at least 0"));
+  }
+}
+
 Tensor<Any> Rate::at(const Tensor<Any>& count) const { return schedule_ ? schedule_(count) : Tensor<Any>(constant_); }
 
 Rate inverse_decay(double first, double decay) {

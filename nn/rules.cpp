@@ -14,6 +14,12 @@ void check_fraction(const char* rule, const char* name, double value) {
   if (!(value >= 0 && value < 1)) throw ValueError(text(rule, ": ", name, " = ", value, " must be in [0, 1)"));
 }
 
+void check_not_negative(const char* rule, const char* name, double value) {
+  if (!(value >= 0 && std::isfinite(value))) {
+    throw ValueError(text(rule, ": ", name, " = ", value, " must be finite and at least 0"));
+  }
+}
+
 // 1 - decay^count. The power itself is so close to 1 at first that f32 would lose half its digits in the difference.
 Tensor<Any> share_seen(const UpdateStep& step, double decay) { return -expm1(step.count * std::log(decay)); }
 
@@ -31,6 +37,7 @@ Tensor<Any> adam_change(const UpdateStep& step, double beta1, double beta2, doub
 
 Descent sgd(const SgdOptions& o) {
   check_fraction("sgd", "momentum", o.momentum);
+  check_not_negative("sgd", "weight_decay", o.weight_decay);
   const bool moving = o.momentum > 0;
   if (o.nesterov && !moving) throw ValueError("sgd: Nesterov's look ahead needs a momentum above 0");
   const auto change = [o, moving](const UpdateStep& step) {
@@ -44,6 +51,7 @@ Descent sgd(const SgdOptions& o) {
 }
 
 Descent adagrad(const AdagradOptions& o) {
+  check_not_negative("adagrad", "epsilon", o.epsilon);
   const auto change = [o](const UpdateStep& step) {
     Tensor<Any>& squares = step.memories[0];
     squares = squares + square(step.gradient);
@@ -54,6 +62,7 @@ Descent adagrad(const AdagradOptions& o) {
 
 Descent rmsprop(const RmspropOptions& o) {
   check_fraction("rmsprop", "decay", o.decay);
+  check_not_negative("rmsprop", "epsilon", o.epsilon);
   const auto change = [o](const UpdateStep& step) {
     Tensor<Any>& square_mean = step.memories[0];
     square_mean = o.decay * square_mean + (1 - o.decay) * square(step.gradient);
@@ -65,6 +74,7 @@ Descent rmsprop(const RmspropOptions& o) {
 Descent adam(const AdamOptions& o) {
   check_fraction("adam", "beta1", o.beta1);
   check_fraction("adam", "beta2", o.beta2);
+  check_not_negative("adam", "epsilon", o.epsilon);
   const auto change = [o](const UpdateStep& step) { return adam_change(step, o.beta1, o.beta2, o.epsilon); };
   return Descent({"adam", {"mean", "square_mean"}, o.rate, change});
 }
@@ -72,6 +82,8 @@ Descent adam(const AdamOptions& o) {
 Descent adamw(const AdamwOptions& o) {
   check_fraction("adamw", "beta1", o.beta1);
   check_fraction("adamw", "beta2", o.beta2);
+  check_not_negative("adamw", "epsilon", o.epsilon);
+  check_not_negative("adamw", "weight_decay", o.weight_decay);
   const auto change = [o](const UpdateStep& step) {
     return adam_change(step, o.beta1, o.beta2, o.epsilon) + step.rate * o.weight_decay * step.parameter;
   };

@@ -29,10 +29,11 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::int64_t steps_left(const BatchPosition& position, std::int64_t batches_per_epoch, std::int64_t samples,
+std::int64_t steps_left(const BatchPosition& position, std::int64_t batches_per_epoch, std::int64_t batch_size,
                         const TrainingOptions& options) {
   if (position.epoch >= options.epochs) return 0;
-  const std::int64_t done = position.sample * batches_per_epoch / samples;
+  // The last batch of an epoch may be a short one.
+  const std::int64_t done = position.sample / batch_size + (position.sample % batch_size != 0);
   const std::int64_t epochs = options.epochs - position.epoch;
   // As many epochs as there are numbers means no end, which only the steps may set.
   if (epochs > std::numeric_limits<std::int64_t>::max() / batches_per_epoch) return options.steps;

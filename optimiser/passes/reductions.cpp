@@ -10,7 +10,6 @@ namespace tyto::optimiser {
 namespace {
 
 using core::AxesAttributes;
-using core::ListAttributes;
 using core::OpDef;
 using core::OpId;
 using core::Port;
@@ -42,10 +41,6 @@ const Condition over_unit_axes{"over axes of length 1", [](const Match& m) {
                                           return m.draft.shape(m.tensor('x'))[static_cast<std::size_t>(axis)] == 1;
                                         });
                                }};
-Port reshaped(Match& m) {
-  if (m.draft.shape(m.tensor('x')) == m.shape()) return m.tensor('x');
-  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {m.tensor('x')});
-}
 
 // The result of equal elements is that element.
 bool keeps_equal(const OpDef& def) { return keeps_one(def) && def.id != OpId::sum && def.id != OpId::prod; }
@@ -68,8 +63,7 @@ const Condition stretched_along_axes{"all axes were stretched from 1, none is em
 Port without_axes(Match& m) {
   const AxesAttributes& axes = axes_of(m, 0);
   const Shape shape = core::reduced_shape(padded(m), axes.axes, axes.keepdims);
-  if (shape == m.draft.shape(m.tensor('x'))) return m.tensor('x');
-  return m.draft.add(m.root, OpId::reshape, ListAttributes{shape}, {m.tensor('x')});
+  return reshaped(m.draft, m.root, m.tensor('x'), shape);
 }
 
 std::int64_t repetitions(const Match& m) {
@@ -109,13 +103,12 @@ Port single_reduction(Match& m) {
     if (reduced[i]) all.axes.push_back(static_cast<std::int64_t>(i));
   }
   const Port result = m.draft.add(m.root, m.draft.node(m.root).op, std::move(all), {m.tensor('x')});
-  if (m.draft.shape(result) == m.shape()) return result;
-  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {result});
+  return reshaped(m.draft, m.root, result, m.shape());
 }
 
 // clang-format off
 const Rule rules[] = {
-    {"reduction_of_one",       "op(x)",                   "reshape(x)",                  {&over_unit_axes}, reshaped, keeps_one},
+    {"reduction_of_one",       "op(x)",                   "reshape(x)",                  {&over_unit_axes}, reshaped_operand, keeps_one},
     {"reduction_of_equal",     "op(broadcast_to(x))",     "reshape(x)",                  {&stretched_along_axes}, without_axes, keeps_equal},
     {"sum_of_equal",           "sum(broadcast_to(x))",    "multiply(reshape(x), count)", {&stretched_along_axes, &count_is_exact}, times_count},
     {"extreme_of_extremes",    "op(op(x)!)",              "op(x)",                       {}, single_reduction, order_is_free},

@@ -12,7 +12,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::ListAttributes;
 using core::OpDef;
 using core::OpId;
 using core::Port;
@@ -128,17 +127,14 @@ class Sinker {
   Port carried(Port port) {
     const Index producer = draft_.producer(port);
     if (!is_whole(port)) {
-      return reshaped(port, carried_back(draft_.shape(port), *from_, to_).value());
+      return in_shape(port, carried_back(draft_.shape(port), *from_, to_).value());
     }
     const Port source = seen_through_reshape(port);
-    if (is_leaf(producer) || source != port) return reshaped(source, *from_);
+    if (is_leaf(producer) || source != port) return in_shape(source, *from_);
     return sunk(producer);
   }
 
-  Port reshaped(Port port, const Shape& shape) {
-    if (draft_.shape(port) == shape) return port;
-    return draft_.add(match_.root, OpId::reshape, ListAttributes{shape}, {port});
-  }
+  Port in_shape(Port port, const Shape& shape) { return reshaped(draft_, match_.root, port, shape); }
 
   const Match& match_;
   Draft& draft_;
@@ -174,24 +170,17 @@ const Condition reshaped_above{
 Port reshaped_result(Match& m, Index computation) {
   Sinker sinker(m, computation);
   if (!sinker.follow()) return core::no_port;
-  const Shape shape = m.shape();
   const Port sunk = sinker.sunk();
-  if (m.draft.shape(sunk) == shape) return sunk;
-  return m.draft.add(m.root, OpId::reshape, ListAttributes{shape}, {sunk});
+  return reshaped(m.draft, m.root, sunk, m.shape());
 }
 Port behind_root(Match& m) { return reshaped_result(m, m.root); }
 Port behind_operand(Match& m) { return reshaped_result(m, m.node(1)); }
 
-// As in `views`, which sweeps before: without it, what sinks through a chain step by step, each step read through a
-// reshape besides, would come one step further a round.
-Port reshaped_once(Match& m) {
-  if (m.draft.shape(m.tensor('x')) == m.shape()) return m.tensor('x');
-  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {m.tensor('x')});
-}
-
 // clang-format off
 const Rule rules[] = {
-    {"reshape_after_reshape", "reshape(reshape(x))",      "reshape(x)",             {}, reshaped_once},
+    // As in `views`, which sweeps before: without it, what sinks through a chain step by step, each step read through a
+    // reshape besides, would come one step further a round.
+    {"reshape_after_reshape", "reshape(reshape(x))",      "reshape(x)",             {}, reshaped_operand},
     {"reshape_sinks",        "op(reshape(x)!, ...)",       "reshape(op(x, ...))",    {&computed_alone, &operands_follow}, behind_root, works_on_elements},
     {"reshape_sinks_second", "op(y, reshape(x)!, ...)",    "reshape(op(y, x, ...))", {&computed_alone, &operands_follow}, behind_root, has_second_operand},
     {"reshape_sinks_third",  "op(y, z, reshape(x)!, ...)", "reshape(op(y, z, x, ...))", {&computed_alone, &operands_follow}, behind_root, has_third_operand},

@@ -225,4 +225,11 @@ Port stretched(Draft& draft, Index at, Port port, const Shape& shape) {
   return draft.add(at, OpId::broadcast_to, core::ListAttributes{shape}, {port});
 }
 
+Port reshaped(Draft& draft, Draft::Index at, Port port, const Shape& shape) {
+  if (draft.shape(port) == shape) return port;
+  return draft.add(at, OpId::reshape, core::ListAttributes{shape}, {port});
+}
+
+Port reshaped_operand(Match& m) { return reshaped(m.draft, m.root, m.tensor('x'), m.shape()); }
+
 }  // namespace tyto::optimiser

@@ -129,6 +129,10 @@ void apply_rules(PassContext& context) {
 
 /// The tensor as another of `shape`, which it broadcasts to.
 core::Port stretched(Draft& draft, Draft::Index at, core::Port port, const Shape& shape);
+/// The tensor with its elements, in order, in another shape.
+core::Port reshaped(Draft& draft, Draft::Index at, core::Port port, const Shape& shape);
+/// A replacement: x in the root's shape.
+core::Port reshaped_operand(Match& m);
 
 // Conditions that several families use.
 extern const Condition integral;          // the root's elements are integers or bool

@@ -31,10 +31,10 @@ const Condition channel_factor{"s is one number or one a channel, and the weight
                                         m.draft.shape(m.tensor('w')).size() >= m.draft.shape(m.tensor('s')).size() &&
                                         element_count(m.draft.shape(m.tensor('w'))) < element_count(m.shape());
                                }};
-// With weights that change between runs the factor would be multiplied in on each. A weight that the factor makes
+// With numbers that change between runs the factor would be multiplied in on each. A weight that the factor makes
 // infinite or takes digits from would do so whatever its operand is, where the factor of the sum may do no harm.
-bool stay_normal(const Match& m) {
-  const std::optional<Magnitude> w = magnitude_of(m.draft, m.tensor('w'));
+bool stays_normal(const Match& m, char scaled) {
+  const std::optional<Magnitude> w = magnitude_of(m.draft, m.tensor(scaled));
   const std::optional<Magnitude> s = magnitude_of(m.draft, m.tensor('s'));
   if (!w || !s || !w->finite || !s->finite) return false;
   const bool divides = m.draft.node(m.root).op == OpId::divide;
@@ -46,9 +46,10 @@ bool stay_normal(const Match& m) {
 const Condition constants_or_fast{
     "w and s are constants whose products are neither infinite nor below the normal numbers, "
     "or fast_math",
-    [](const Match& m) { return m.context.fast_math || stay_normal(m); }};
-const Condition channel_shift{"b is one number or one a channel", [](const Match& m) {
-                                return by_channel(m.draft.shape(m.tensor('b')), m.shape().back());
+    [](const Match& m) { return m.context.fast_math || stays_normal(m, 'w'); }};
+const Condition channel_shift{"b is one number or one a channel, and its products with s likewise", [](const Match& m) {
+                                return by_channel(m.draft.shape(m.tensor('b')), m.shape().back()) &&
+                                       (m.context.fast_math || stays_normal(m, 'b'));
                               }};
 
 /// The convolution or product, anew with other weights.

@@ -77,8 +77,8 @@ class Mover {
     if (draft_.shape(port).empty()) return port;
     Shape shape = draft_.shape(port);
     while (shape.size() < order_.size()) shape.insert(0, 1);
-    if (shape != draft_.shape(port)) port = draft_.add(match_.root, OpId::reshape, ListAttributes{shape}, {port});
-    return draft_.add(match_.root, OpId::transpose, ListAttributes{order_}, {port});
+    const Port whole = reshaped(draft_, match_.root, port, shape);
+    return draft_.add(match_.root, OpId::transpose, ListAttributes{order_}, {whole});
   }
 
   Match& match_;

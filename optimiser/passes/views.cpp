@@ -29,10 +29,6 @@ Port operand(Match& m) { return m.tensor('x'); }
 
 const Condition same_shape{"the shape stays", [](const Match& m) { return source_shape(m) == m.shape(); }};
 
-Port single_reshape(Match& m) {
-  if (source_shape(m) == m.shape()) return m.tensor('x');
-  return m.draft.add(m.root, OpId::reshape, ListAttributes{m.shape()}, {m.tensor('x')});
-}
 Port single_broadcast(Match& m) { return stretched(m.draft, m.root, m.tensor('x'), Shape(m.shape())); }
 
 const Condition order_kept{"axes stay in order",
@@ -154,9 +150,9 @@ const Rule rules[] = {
     {"with_gradient",          "with_gradient(x, ...)",     "x",               {}},
 
     {"reshape_to_own_shape",   "reshape(x)",                "x",               {&same_shape}, operand},
-    {"reshape_of_reshape",     "reshape(reshape(x))",       "reshape(x)",      {}, single_reshape},
+    {"reshape_of_reshape",     "reshape(reshape(x))",       "reshape(x)",      {}, reshaped_operand},
     {"transpose_of_nothing",   "transpose(x)",              "x",               {&order_kept}, operand},
-    {"transpose_of_unit_axes", "transpose(x)",              "reshape(x)",      {&only_unit_axes_move}, single_reshape},
+    {"transpose_of_unit_axes", "transpose(x)",              "reshape(x)",      {&only_unit_axes_move}, reshaped_operand},
     {"transpose_of_transpose", "transpose(transpose(x))",   "transpose(x)",    {}, single_transpose},
     {"broadcast_to_own_shape", "broadcast_to(x)",           "x",               {&same_shape}, operand},
     {"broadcast_of_broadcast", "broadcast_to(broadcast_to(x))", "broadcast_to(x)", {}, single_broadcast},

@@ -121,6 +121,52 @@ Tensor<M> reduced_twice(Drawing<M>& d) {
   return reduce(d.perturbed(inner), {static_cast<int>(dice.below(inner.ndim()))}, dice.one_in(2));
 }
 
+// Reductions of rows, and what they are for, of tensors made for them alone by operators that join no group: results
+// may come to lie over what is reduced.
+template <class M>
+Tensor<M> worked_rows(Drawing<M>& d) {
+  Dice& dice = d.dice();
+  const Shape shape{dice.between(1, 6), dice.of<std::int64_t>({16, 17, 33, 64, 100})};
+  const DType dtype = dice.of({DType::f32, DType::f32, DType::f32, DType::f64, DType::f16});
+  const auto fresh = [&] {
+    switch (dice.below(3)) {
+      case 0: return d.perturbed(roll(d.shaped(shape, dtype), {dice.between(1, 3)}, {1}));
+      case 1: {
+        const Tensor<M> left = d.shaped({shape[0], 3}, dtype);
+        return d.perturbed(matmul(left, d.shaped({3, shape[1]}, dtype)));
+      }
+      default: return cast(d.perturbed(tile(cast(d.shaped({shape[1]}, dtype), DType::i32), {shape[0], 1})), dtype);
+    }
+  };
+  const auto reduced = [&](const Tensor<M>& x) {
+    switch (dice.below(5)) {
+      case 0: return sum(x, {1}, true);
+      case 1: return mean(x, {1}, true);
+      case 2: return max(x, {1}, true);
+      case 3: return min(x, {1}, true);
+      default: return var(x, {1}, true);
+    }
+  };
+  const auto joined = [&](const Tensor<M>& x, const Tensor<M>& y) {
+    const Tensor<M> left = d.perturbed(x);
+    const Tensor<M> right = d.perturbed(y);
+    switch (dice.below(4)) {
+      case 0: return left + right;
+      case 1: return left - right;
+      case 2: return left * right;
+      default: return left / (square(right) + 0.5);
+    }
+  };
+  Tensor<M> x = fresh();
+  for (std::int64_t step = dice.below(3); step >= 0; --step) {
+    if (dice.one_in(2)) x = joined(x, dice.one_in(2) ? fresh() : d.shaped(shape, dtype));
+    if (dice.one_in(4)) x = tanh(d.perturbed(x));
+    const Tensor<M> about = d.perturbed(x);
+    for (std::int64_t folds = dice.below(3); folds >= 0; --folds) x = joined(x, reduced(dice.one_in(4) ? x : about));
+  }
+  return x;
+}
+
 // Views of views.
 template <class M>
 Tensor<M> viewed_twice(Drawing<M>& d) {
@@ -153,7 +199,7 @@ Tensor<M> parted_by_reshape(Drawing<M>& d) {
 
 TYTO_FUZZ_MOVES(pattern_moves, {"normalised_layer", 3, normalised_layer<M>}, {"finished_layer", 3, finished_layer<M>},
                 {"permuted_products", 2, permuted_products<M>}, {"there_and_back", 2, there_and_back<M>},
-                {"reduced_twice", 2, reduced_twice<M>}, {"viewed_twice", 1, viewed_twice<M>},
-                {"parted_by_reshape", 2, parted_by_reshape<M>})
+                {"reduced_twice", 2, reduced_twice<M>}, {"worked_rows", 4, worked_rows<M>},
+                {"viewed_twice", 1, viewed_twice<M>}, {"parted_by_reshape", 2, parted_by_reshape<M>})
 
 }  // namespace tyto::fuzz

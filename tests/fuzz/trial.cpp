@@ -31,10 +31,10 @@ struct Way {
 
 // What docs/optimiser.md promises of each pass; of others, rounding.
 const std::map<std::string, Faith> promises{
-    {"dead_code", Faith::bits},  {"cse", Faith::bits},          {"fuse", Faith::bits},
-    {"views", Faith::layout},    {"constants", Faith::layout},  {"transposes", Faith::layout},
-    {"reshapes", Faith::bits},   {"stability", Faith::stabler}, {"reductions", Faith::stabler},
-    {"scaling", Faith::stabler}, {"fma", Faith::stabler},
+    {"dead_code", Faith::bits},     {"cse", Faith::bits},          {"algebra", Faith::bits},
+    {"fuse", Faith::bits},          {"reshapes", Faith::bits},     {"views", Faith::layout},
+    {"constants", Faith::layout},   {"transposes", Faith::layout}, {"stability", Faith::stabler},
+    {"reductions", Faith::stabler}, {"scaling", Faith::stabler},   {"fma", Faith::stabler},
 };
 
 std::vector<Way> ways(const Trial& trial, std::size_t runs) {

@@ -1,6 +1,7 @@
 // Rules of descent against values worked by hand, each line computed at once and as one compiled step.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <tyto/elementwise.hpp>
 #include <tyto/graph.hpp>
 #include <tyto/nn/descent.hpp>
@@ -155,6 +156,15 @@ TEST_CASE("updates that do not fit are refused by name") {
                        "sgd: a parameter of i32 cannot be trained", TypeError);
   CHECK_THROWS_WITH_AS(adam({.beta1 = 1}), "adam: beta1 = 1 must be in [0, 1)", ValueError);
   CHECK_THROWS_WITH_AS(sgd({.nesterov = true}), "sgd: Nesterov's look ahead needs a momentum above 0", ValueError);
+  CHECK_THROWS_WITH_AS(sgd({.weight_decay = -1}), "sgd: weight_decay = -1 must be finite and at least 0", ValueError);
+  CHECK_THROWS_WITH_AS(adagrad({.epsilon = -1e-3}), "adagrad: epsilon = -0.001 must be finite and at least 0",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(rmsprop({.epsilon = -1}), "rmsprop: epsilon = -1 must be finite and at least 0", ValueError);
+  CHECK_THROWS_WITH_AS(adam({.epsilon = INFINITY}), "adam: epsilon = inf must be finite and at least 0", ValueError);
+  CHECK_THROWS_WITH_AS(adamw({.weight_decay = NAN}), doctest::Contains("adamw: weight_decay = "), ValueError);
+  CHECK_THROWS_WITH_AS(adam({.rate = -0.1}), "Rate: a learning rate of -0.1; it must be finite and at least 0",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(warm_up(3, NAN), doctest::Contains("Rate: a learning rate of "), ValueError);
   CHECK_THROWS_WITH_AS(piecewise({{1, 0.1}}), "piecewise: the first entry must be for count 0", ValueError);
   CHECK_THROWS_WITH_AS(piecewise({{0, 0.1}, {0, 0.2}}), "piecewise: count 0 follows 0; counts must ascend", ValueError);
   CHECK_THROWS_WITH_AS(cosine_decay(1, 0, 0), "cosine_decay: 0 steps; at least 1 is needed", ValueError);

@@ -1,4 +1,4 @@
-// Training in both modes: hundreds of steps, every loss the same to the bit.
+// Training in both modes: hundreds of steps, every loss the same, to the bit where the same kernels run.
 #include <doctest/doctest.h>
 
 #include <tyto/nn.hpp>
@@ -11,7 +11,7 @@ namespace {
 
 // The example's network in small; what it learns does not matter, that it is chaotic does.
 template <class Mode>
-std::vector<float> losses(int steps) {
+std::vector<float> losses(int steps, const char* passes = "") {
   using T = Tensor<Mode>;
   seed(7);
   const nn::Sequential model{nn::Conv2d({.in = 1, .out = 4, .window = 3, .padding = same}),
@@ -24,11 +24,13 @@ std::vector<float> losses(int steps) {
                              nn::Linear({.in = 24, .out = 5})};
   nn::Descent descent = nn::adagrad({.rate = 0.005});
   const auto objective = [&](T x, T t) { return cross_entropy(model(x, nn::training), t); };
-  auto step = compile([&](T x, T t) {
-    auto [loss, gradients] = value_and_grad(objective, model.parameters())(x, t);
-    descent.update(model.parameters(), gradients);
-    return loss;
-  });
+  auto step = compile(
+      [&](T x, T t) {
+        auto [loss, gradients] = value_and_grad(objective, model.parameters())(x, t);
+        descent.update(model.parameters(), gradients);
+        return loss;
+      },
+      {.passes = passes});
   std::vector<float> list;
   for (int i = 0; i < steps; ++i) {
     const Key key{11, static_cast<std::uint64_t>(2 * (i % 5))};
@@ -43,7 +45,9 @@ std::vector<float> losses(int steps) {
 
 TEST_CASE("200 steps of training give the same losses in both modes") {
   const std::vector<float> eager = losses<Eager>(200);
-  const std::vector<float> lazy = losses<Lazy>(200);
   CHECK(eager.front() != eager.back());
-  CHECK(eager == lazy);
+  CHECK(eager == losses<Lazy>(200, "-epilogues"));
+  // A product that adds its bias may add it first: the sum's last place.
+  const std::vector<float> lazy = losses<Lazy>(200);
+  for (std::size_t i = 0; i < eager.size(); ++i) CHECK(lazy[i] == doctest::Approx(eager[i]).epsilon(1e-5));
 }

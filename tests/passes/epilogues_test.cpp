@@ -17,10 +17,11 @@ using core::WindowAttributes;
 
 namespace {
 
-constexpr double rounded = 1e-5;
+// Some kernels add the bias first, others last.
+const Tolerance rounded{1e-5, 1e-5};
 
 core::Graph absorbed(const std::string& rule, bool fires, const std::function<Port(Sketch&)>& draw,
-                     double tolerance = rounded) {
+                     const Tolerance& tolerance = rounded) {
   return expect(rule, fires, draw, tolerance, "epilogues").graph;
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("a group on OpenCL gives what its operators give there one by one") {
     return;
   }
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
-    CAPTURE(name_of(type));
+    CAPTURE(type);
     CHECK(chain_on_opencl(type, "fuse") == chain_on_opencl(type, "none"));
   }
 }
@@ -69,7 +69,7 @@ TEST_CASE("groups with reductions run on OpenCL, a kernel each, and give what th
     return;
   }
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
-    CAPTURE(name_of(type));
+    CAPTURE(type);
     GraphReport report;
     const auto fused = rows_on_opencl(type, "fuse", &report);
     CHECK(fused == rows_on_opencl(type, "none"));

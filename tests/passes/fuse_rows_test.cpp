@@ -37,6 +37,13 @@ Port rms_norm(Sketch& s, Port x, Port scale, DType type) {
   return s.add(OpId::multiply, {s.add(OpId::multiply, {x, root}), scale});
 }
 
+core::Graph softmax_and_norms(const Shape& shape, DType type) {
+  Sketch s;
+  const Port x = s.input(shape, type);
+  const Port scale = s.input({shape.back()}, type), shift = s.input({shape.back()}, type);
+  return s.graph({softmax(s, x), layer_norm(s, x, scale, shift, type), rms_norm(s, x, scale, type)});
+}
+
 // How many of the graph's groups the CPU runs by rows that it fetches while it computes those before.
 std::ptrdiff_t groups_fetched_ahead(const core::Graph& graph) {
   return std::ranges::count_if(graph.nodes(), [&](const core::GraphNode& node) {
@@ -69,13 +76,9 @@ TEST_CASE("softmax and normalisations over rows give the bits of their operators
   for (const Shape& shape : {Shape{6, 50}, Shape{1, 16}, Shape{300, 33}, Shape{3, 4, 257}, Shape{2, 16384},
                              Shape{70, 1000}, Shape{5, 20000}, Shape{9, 15}, Shape{4, 1}, Shape{0, 40}}) {
     for (const DType type : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
-      CAPTURE(core::to_string(core::ListAttributes{shape}));
-      CAPTURE(name_of(type));
-      Sketch s;
-      const Port x = s.input(shape, type);
-      const Port scale = s.input({shape.back()}, type), shift = s.input({shape.back()}, type);
-      const core::Graph plain =
-          s.graph({softmax(s, x), layer_norm(s, x, scale, shift, type), rms_norm(s, x, scale, type)});
+      CAPTURE(shape);
+      CAPTURE(type);
+      const core::Graph plain = softmax_and_norms(shape, type);
       const core::Graph made = optimiser::fuse(plain);
       const bool rows = shape.back() >= 16 && shape.back() <= 16384 && shape[0] != 0;
       CHECK((count(made, OpId::max) + count(made, OpId::rsqrt) == 0) == rows);
@@ -90,14 +93,10 @@ TEST_CASE("rows that are fetched while those before are computed give the bits o
                                            {{178000, 17}, DType::f32},
                                            {{5050, 301}, DType::f64},
                                            {{20400, 300}, DType::f16}};
-  for (const auto& [shape, type] : large) {
-    CAPTURE(core::to_string(core::ListAttributes{shape}));
-    CAPTURE(name_of(type));
-    Sketch s;
-    const Port x = s.input(shape, type);
-    const Port scale = s.input({shape.back()}, type), shift = s.input({shape.back()}, type);
-    const core::Graph plain =
-        s.graph({softmax(s, x), layer_norm(s, x, scale, shift, type), rms_norm(s, x, scale, type)});
+  for (const auto& each : large) {
+    CAPTURE(each.first);
+    CAPTURE(each.second);
+    const core::Graph plain = softmax_and_norms(each.first, each.second);
     const core::Graph made = optimiser::fuse(plain);
     CHECK(groups_fetched_ahead(made) >= 2);
     check_same(plain, made);

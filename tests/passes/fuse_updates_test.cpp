@@ -62,8 +62,8 @@ std::vector<DescentCase> descents() {
 TEST_CASE("updates of descent in one group each, states written in place, give the bits of eager mode") {
   for (const DescentCase& each : descents()) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      CAPTURE(each.name);
-      CAPTURE(name_of(dtype));
+      CAPTURE(std::string(each.name));
+      CAPTURE(dtype);
       const Trained<Lazy> lazy = trained<Lazy>(each.make(), dtype);
       CHECK(lazy.values == trained<Eager>(each.make(), dtype).values);
       CHECK(lazy.report.passes.fired(each.name) == 2);
@@ -71,19 +71,21 @@ TEST_CASE("updates of descent in one group each, states written in place, give t
   }
 }
 
-TEST_CASE("each update of descent is one node, known by its name, and takes no memory that plain descent does not") {
+TEST_CASE("each update of descent is one node, known by its name, and takes no memory but for Adam's rates") {
   const std::size_t without_memories = trained<Lazy>(nn::sgd({.rate = 0.01}), DType::f32, "").report.arena_bytes;
   for (const DescentCase& each : descents()) {
-    CAPTURE(each.name);
+    CAPTURE(std::string(each.name));
     const GraphReport report = trained<Lazy>(each.make(), DType::f32, "").report;
     CHECK(report.passes.fired(each.name) == 2);
     for (const char* other : {"adagrad", "momentum", "rmsprop", "adam"}) {
       if (std::string(other) != each.name) CHECK(report.passes.fired(other) == 0);
     }
     // Two products, the first with its bias, loss, slope, two gradients' sums at most, two updates, the count; Adam's
-    // rates.
+    // rates, two numbers that both updates read.
     CHECK(report.steps <= 10);
-    CHECK(report.arena_bytes == without_memories);
+    const std::size_t rates = std::string(each.name) == "adam" ? 2 * 64 : 0;
+    CHECK(report.arena_bytes >= without_memories);
+    CHECK(report.arena_bytes <= without_memories + rates);
   }
 }
 

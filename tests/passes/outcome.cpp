@@ -16,8 +16,8 @@ std::set<std::string, std::less<>>& seen(bool fires) {
 
 }  // namespace
 
-Outcome expect(const std::string& rule, bool fires, const std::function<core::Port(Sketch&)>& draw, double tolerance,
-               const std::string& passes) {
+Outcome expect(const std::string& rule, bool fires, const std::function<core::Port(Sketch&)>& draw,
+               const Tolerance& tolerance, const std::string& passes) {
   CAPTURE(rule);
   Sketch sketch;
   const core::Port root = draw(sketch);

@@ -19,7 +19,7 @@ struct Outcome {
 /// Optimises what is drawn; demands that the rule fired or did not, that the numbers stay within the tolerance, and
 /// that a second time changes nothing.
 Outcome expect(const std::string& rule, bool fires, const std::function<core::Port(Sketch&)>& draw,
-               double tolerance = 0, const std::string& passes = passes_on_structure);
+               const Tolerance& tolerance = {}, const std::string& passes = passes_on_structure);
 
 /// Demands that the rule was expected to fire before now and, where it has a condition, not to.
 void check_seen(const optimiser::Rule& rule);

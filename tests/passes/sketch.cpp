@@ -99,7 +99,7 @@ core::Port Sketch::constant(const std::vector<double>& values, const Shape& shap
   return builder_.add_constant(array_of(values, shape, dtype));
 }
 
-core::Graph Sketch::graph(std::initializer_list<core::Port> outputs) {
+core::Graph Sketch::graph(const std::vector<core::Port>& outputs) {
   for (const core::Port output : outputs) builder_.add_output(output);
   return builder_.finish();
 }
@@ -141,7 +141,9 @@ std::size_t count(const core::Graph& graph, core::OpId op) {
       std::ranges::count_if(graph.nodes(), [op](const core::GraphNode& node) { return node.op == op; }));
 }
 
-bool agree(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b, double tolerance) {
+bool agree(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b,
+           const Tolerance& tolerance) {
+  const bool exact = tolerance.relative == 0 && tolerance.absolute == 0;
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].size() != b[i].size()) return false;
@@ -150,10 +152,8 @@ bool agree(const std::vector<std::vector<double>>& a, const std::vector<std::vec
       const double y = b[i][k];
       if (std::isnan(x) != std::isnan(y)) return false;
       if (std::isnan(x)) continue;
-      if (x == y ? std::signbit(x) != std::signbit(y) && tolerance == 0
-                 : !(std::abs(x - y) <= tolerance * std::max(std::abs(x), std::abs(y)))) {
-        return false;
-      }
+      const double most = tolerance.relative * std::max(std::abs(x), std::abs(y)) + tolerance.absolute;
+      if (x == y ? exact && std::signbit(x) != std::signbit(y) : !(std::abs(x - y) <= most)) return false;
     }
   }
   return true;

@@ -23,7 +23,7 @@ class Sketch {
   }
   core::GraphBuilder& builder() { return builder_; }
   /// The finished graph with these outputs.
-  core::Graph graph(std::initializer_list<core::Port> outputs);
+  core::Graph graph(const std::vector<core::Port>& outputs);
 
  private:
   core::GraphBuilder builder_;
@@ -41,8 +41,17 @@ core::Graph optimised(const core::Graph& graph, const std::string& passes, PassR
 /// Nodes of an operator in a graph.
 std::size_t count(const core::Graph& graph, core::OpId op);
 
-/// True when the graphs compute the same numbers: NaN with NaN, zeros of one sign, the rest within `tolerance` of the
-/// larger's size.
-bool agree(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b, double tolerance = 0);
+/// How far numbers may differ: by a part of the larger's size, and, where terms of a sum cancel each other, by what the
+/// terms were rounded.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+  Tolerance(double part = 0, double of_terms = 0) : relative(part), absolute(of_terms) {}
+};
+
+/// True when the graphs compute the same numbers: NaN with NaN, zeros of one sign unless something is tolerated, the
+/// rest as near as it says.
+bool agree(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b,
+           const Tolerance& tolerance = {});
 
 }  // namespace tyto::testing

@@ -326,6 +326,17 @@ TEST_CASE("factors and shifts of channels move into constant weights") {
   for (const char* rule : {"shifted_and_scaled", "shifted_and_divided", "centred_and_scaled", "centred_and_divided"}) {
     expect(rule, false, shifted(OpId::maximum, OpId::multiply), 1e-5, passes);
   }
+  // Shifts that change, and one that the factor makes infinite where the sum is not.
+  const auto shifted_by = [=](const auto& shift) {
+    return [=](Sketch& s) {
+      const Port y = s.add(OpId::add, {convolution(s, true), shift(s)});
+      return s.add(OpId::multiply, {y, s.constant({1.5, 0.75}, {2})});
+    };
+  };
+  const auto changing = shifted_by([](Sketch& s) { return s.input({2}); });
+  expect("shifted_and_scaled", false, changing, 1e-5, passes);
+  expect("shifted_and_scaled", true, changing, 1e-5, passes + ",fast_math");
+  expect("shifted_and_scaled", false, shifted_by([](Sketch& s) { return s.constant({3e38, 1}, {2}); }), 1e-5, passes);
   // Near misses: weights that change, a factor along another axis, a product of few rows.
   expect(
       "scaled_product", false,

@@ -28,12 +28,23 @@ bool every_position_sees_input(const ConvolutionProblem& problem) {
   return true;
 }
 
+// Gradients of kernels of one tap, where strides leave over the end of an axis: unless the channels fill its vectors,
+// oneDNN 2.6's code for AVX2 takes the wrong positions then, and writes beyond its scratchpad.
+bool leaves_ends_over(const ConvolutionProblem& problem) {
+  if (problem.pass != ConvolutionPass::backward_kernel || onednn::has_avx512()) return false;
+  constexpr std::int64_t lanes = 8;
+  if (problem.in_channels / problem.groups % lanes == 0) return false;
+  return std::ranges::all_of(problem.axes, [](const WindowAxis& axis) { return axis.kernel == 1; }) &&
+         std::ranges::any_of(problem.axes, [](const WindowAxis& axis) { return (axis.input - 1) % axis.stride != 0; });
+}
+
 bool takes(const ConvolutionProblem& problem, const KernelChoice& choice) {
   const Geometry g(problem);
   // Its code for processors before AVX2 crashes on some geometries.
   const bool trusted = instruction_set() >= InstructionSet::avx2;
   return trusted && problem.dtype == DType::f32 && !choice.instructions.has_value() && g.input_elements() > 0 &&
-         g.output_elements() > 0 && g.kernel_elements() > 0 && every_position_sees_input(problem);
+         g.output_elements() > 0 && g.kernel_elements() > 0 && every_position_sees_input(problem) &&
+         !leaves_ends_over(problem);
 }
 
 // Descriptions of a problem's tensors and attributes in oneDNN's terms.
@@ -205,6 +216,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
     WorkspaceLayout layout;
     layout.reserve(asked_bytes_);
     reorder_->run({const_cast<void*>(kernel), packed}, at<std::byte>(packed, layout.bytes()));
+    onednn::clear_rest(packed, asked_bytes_, packed_bytes());
   }
 
   void run(const ConvolutionArguments& arguments) const override {

@@ -311,13 +311,22 @@ class RowPlanner {
       if (!whole_[v] || depth_[v] != depth || last_reader_[v] <= depth || last) continue;
       if (steps_again(value, 3) > 2) want(value);
     }
-    std::vector<int> sums;
-    for (const Value fold : folds) {
+    // What is kept for one reduction serves the others, so sums come second.
+    const auto sums_up = [&](Value fold) { return reduction_of(step_of(fold)->op).fold == Fold::sum; };
+    const auto keep_operand = [&](Value fold) {
       const Value operand = step_of(fold)->operands[0];
+      if (operand >= program_.inputs || !reads_dense(operand)) want(operand);
+    };
+    for (const Value fold : folds) {
+      if (!sums_up(fold)) keep_operand(fold);
+    }
+    std::vector<int> sums(folds.size(), -1);
+    for (std::size_t i = 0; i < folds.size(); ++i) {
+      if (!sums_up(folds[i])) continue;
+      const Value operand = step_of(folds[i])->operands[0];
       const bool kept = std::ranges::find(elements, operand) != elements.end();
-      const bool summed = !kept && reduction_of(step_of(fold)->op).fold == Fold::sum;
-      sums.push_back(summed ? add_sums(operand) : -1);
-      if (sums.back() < 0 && (operand >= program_.inputs || !reads_dense(operand))) want(operand);
+      if (!kept) sums[i] = add_sums(operand);
+      if (sums[i] < 0) keep_operand(folds[i]);
     }
     if (last) {
       // Results that an earlier stage kept elsewhere are copied.

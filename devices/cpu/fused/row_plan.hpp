@@ -39,7 +39,8 @@ struct RowFold {
   std::int64_t offset = 0;  // bytes before the first element
 };
 
-/// One level: rows first, then elements, then reductions.
+/// One level: rows first, then sums of what a program computes, then elements, which may come to lie over inputs that
+/// the sums read, then the reductions of what is in memory.
 struct Level {
   int rows = -1, elements = -1;  // numbers of programs
   std::vector<RowFold> folds;

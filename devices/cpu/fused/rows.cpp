@@ -102,23 +102,29 @@ class RowKernel final : public core::Kernel {
   void run_block(const Frame& frame, Range rows) const {
     for (const Level& level : plan_.levels) {
       run_stage(frame, level.rows, rows, 1);
+      for (const RowFold& fold : level.folds) {
+        if (fold.sums >= 0) run_fold(frame, fold, rows);
+      }
       run_stage(frame, level.elements, rows, plan_.length);
       for (const RowFold& fold : level.folds) {
-        RangeRunner* sums = fold.sums < 0 ? nullptr : &runner(frame, fold.sums, rows);
-        const std::byte* from = sums != nullptr ? nullptr : address(frame, fold.from, rows.begin) + fold.offset;
-        std::byte* to = address(frame, fold.to, rows.begin);
-        for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-          alignas(16) std::byte first[16], second[16];
-          fold.rules.start(first, second, 1);
-          if (sums != nullptr) {
-            sums->sum({row * plan_.length, (row + 1) * plan_.length}, first);
-          } else {
-            fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), plan_.length, 1, first, second, 0);
-          }
-          fold.rules.finish(first, second, 1, {plan_.length, 0}, to + row * static_cast<std::int64_t>(fold.to.width),
-                            1);
-        }
+        if (fold.sums < 0) run_fold(frame, fold, rows);
       }
+    }
+  }
+
+  void run_fold(const Frame& frame, const RowFold& fold, Range rows) const {
+    RangeRunner* sums = fold.sums < 0 ? nullptr : &runner(frame, fold.sums, rows);
+    const std::byte* from = sums != nullptr ? nullptr : address(frame, fold.from, rows.begin) + fold.offset;
+    std::byte* to = address(frame, fold.to, rows.begin);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      alignas(16) std::byte first[16], second[16];
+      fold.rules.start(first, second, 1);
+      if (sums != nullptr) {
+        sums->sum({row * plan_.length, (row + 1) * plan_.length}, first);
+      } else {
+        fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), plan_.length, 1, first, second, 0);
+      }
+      fold.rules.finish(first, second, 1, {plan_.length, 0}, to + row * static_cast<std::int64_t>(fold.to.width), 1);
     }
   }
 

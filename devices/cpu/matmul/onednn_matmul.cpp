@@ -121,6 +121,7 @@ class OnednnMatmul final : public MatmulRoutine {
     WorkspaceLayout layout;
     layout.reserve(packed_bytes_);
     pack_->run({const_cast<void*>(b), packed}, at<std::byte>(packed, layout.reserve(0)));
+    onednn::clear_rest(packed, packed_bytes_, packed_bytes());
   }
 
   void run(const MatmulArguments& arguments) const override {

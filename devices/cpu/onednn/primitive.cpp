@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -39,6 +40,12 @@ const dnnl::engine& engine() {
   // Never destroyed: kernels in static objects may outlive any order of destruction we could choose.
   static const dnnl::engine* const only = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *only;
+}
+
+bool has_avx512() {
+  // Its numbers are sets of bits.
+  constexpr auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
 ThreadCount::ThreadCount(int count) noexcept : before_(omp_get_max_threads()) {
@@ -145,6 +152,10 @@ Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::de
   if (threads == layout_threads) return agreed;
   Primitive other = reorder(from, to, threads);
   return other.scratchpad_bytes() == agreed.scratchpad_bytes() ? std::move(other) : std::move(agreed);
+}
+
+void clear_rest(void* packed, std::size_t weights, std::size_t all) {
+  std::memset(static_cast<std::byte*>(packed) + weights, 0, all - weights);
 }
 
 }  // namespace tyto::cpu::onednn

@@ -16,6 +16,9 @@ namespace tyto::cpu::onednn {
 /// The processor as oneDNN sees it; lives as long as the process.
 const dnnl::engine& engine();
 
+/// Whether its code is that for AVX-512.
+bool has_avx512();
+
 /// Forces OpenMP's thread count while oneDNN creates or executes a primitive: it sizes scratchpads by that count.
 class ThreadCount {
  public:
@@ -60,6 +63,9 @@ Primitive reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, 
 /// A reorder that packs weights: its scratchpad is as large as under `layout_threads`, whatever `threads` is.
 Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads,
                           int layout_threads);
+
+/// Makes what lies behind packed weights, up to `all`, the same whenever the same weights are packed.
+void clear_rest(void* packed, std::size_t weights, std::size_t all);
 
 /// True where oneDNN only has its plain reference code, hundreds of times slower, for one of the descriptions.
 template <class Description>

@@ -36,6 +36,7 @@ class TYTO_API BatchOrder {
   static std::vector<std::byte> gather(const Tensor<Any>& array, std::span<const std::int64_t> samples);
 
   std::int64_t samples() const { return samples_; }
+  std::int64_t batch_size() const { return options_.size; }
   std::int64_t batches_per_epoch() const;
   const BatchPosition& position() const { return position_; }
   void seek(const BatchPosition& position);
@@ -87,6 +88,7 @@ class Batches {
   End end() { return {}; }
 
   std::int64_t samples() const { return order_.samples(); }
+  std::int64_t batch_size() const { return order_.batch_size(); }
   std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
   /// Where the next batch begins; seek() goes on from there.
   const BatchPosition& position() const { return order_.position(); }

@@ -18,7 +18,8 @@ namespace nn TYTO_API {
 class TYTO_API Rate {
  public:
   using Schedule = std::function<Tensor<Any>(const Tensor<Any>& count)>;
-  Rate(double constant) : constant_(constant) {}
+  /// Throws ValueError for a number below 0, or none.
+  Rate(double constant);
   Rate(Schedule schedule) : schedule_(std::move(schedule)) {}
 
   /// The rate after `count` updates, as a 0-d tensor or a number.
