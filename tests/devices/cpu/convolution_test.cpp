@@ -196,14 +196,19 @@ ConvolutionProblem drawn_problem(Draw& draw, DType dtype) {
 }
 
 // oneDNN may decline; the automatic choice then takes our own code.
-template <class T>
-void check_where_taken(const ConvolutionProblem& problem, const Path& path, Draw& draw, bool in_place = false) {
+template <class Check>
+void where_taken(const Path& path, const Check& check) {
   CAPTURE(path.name);
   try {
-    check_convolution<T>(problem, path.choice, draw, in_place);
+    check();
   } catch (const DeviceError&) {
     REQUIRE(path.name == "onednn");
   }
+}
+
+template <class T>
+void check_where_taken(const ConvolutionProblem& problem, const Path& path, Draw& draw, bool in_place = false) {
+  where_taken(path, [&] { check_convolution<T>(problem, path.choice, draw, in_place); });
 }
 
 template <class T>
@@ -321,18 +326,14 @@ TEST_CASE("a convolution deep enough for several blocks is right on every code p
   p.bias = p.relu = p.residual = true;
   Draw draw(3);
   for (const Path& path : all_paths(2)) {
-    CAPTURE(path.name);
-    check_convolution<float>(p, path.choice, draw);
-    check_convolution<float>(p, path.choice, draw, true);
+    check_where_taken<float>(p, path, draw);
+    check_where_taken<float>(p, path, draw, true);
   }
   p = image_problem(6, 1100, 1, 70);
   for (const ConvolutionPass pass :
        {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
     p.pass = pass;
-    for (const Path& path : all_paths(3)) {
-      CAPTURE(path.name);
-      check_convolution<float>(p, path.choice, draw);
-    }
+    for (const Path& path : all_paths(3)) check_where_taken<float>(p, path, draw);
   }
 }
 
@@ -346,14 +347,15 @@ TEST_CASE("ReLU at the end of a convolution keeps NaN and makes 0 of -infinity o
     input[0] = std::numeric_limits<float>::quiet_NaN();
     input[16] = -std::numeric_limits<float>::infinity();
     for (const Path& path : all_paths(1)) {
-      CAPTURE(path.name);
-      const Convolution convolution = prepare_convolution(p, path.choice);
-      Bytes workspace(convolution.workspace_bytes());
-      convolution.run(
-          {input.data(), kernel.data(), nullptr, result.data(), nullptr, residual.data(), workspace.data()});
-      CHECK(std::isnan(result[0]));
-      CHECK(result[16] == 0);
-      CHECK(result[32] == (with_residual ? 17 : 16));
+      where_taken(path, [&] {
+        const Convolution convolution = prepare_convolution(p, path.choice);
+        Bytes workspace(convolution.workspace_bytes());
+        convolution.run(
+            {input.data(), kernel.data(), nullptr, result.data(), nullptr, residual.data(), workspace.data()});
+        CHECK(std::isnan(result[0]));
+        CHECK(result[16] == 0);
+        CHECK(result[32] == (with_residual ? 17 : 16));
+      });
     }
   }
 }
