@@ -140,11 +140,11 @@ Tensor<M> worked_rows(Drawing<M>& d) {
   };
   const auto reduced = [&](const Tensor<M>& x) {
     switch (dice.below(5)) {
-      case 0: return sum(x, {1}, true);
-      case 1: return mean(x, {1}, true);
-      case 2: return max(x, {1}, true);
-      case 3: return min(x, {1}, true);
-      default: return var(x, {1}, true);
+      case 0: return sum(x, {-1}, true);
+      case 1: return mean(x, {-1}, true);
+      case 2: return max(x, {-1}, true);
+      case 3: return min(x, {-1}, true);
+      default: return var(x, {-1}, true);
     }
   };
   const auto joined = [&](const Tensor<M>& x, const Tensor<M>& y) {
@@ -158,8 +158,10 @@ Tensor<M> worked_rows(Drawing<M>& d) {
     }
   };
   Tensor<M> x = fresh();
+  // Views leave strides of their own on axes of length 1.
+  if (dice.one_in(3)) x = transpose(expand_dims(x, 2), {0, 2, 1});
   for (std::int64_t step = dice.below(3); step >= 0; --step) {
-    if (dice.one_in(2)) x = joined(x, dice.one_in(2) ? fresh() : d.shaped(shape, dtype));
+    if (dice.one_in(2)) x = joined(x, dice.one_in(2) ? reshape(fresh(), x.shape()) : d.shaped(x.shape(), dtype));
     if (dice.one_in(4)) x = tanh(d.perturbed(x));
     const Tensor<M> about = d.perturbed(x);
     for (std::int64_t folds = dice.below(3); folds >= 0; --folds) x = joined(x, reduced(dice.one_in(4) ? x : about));

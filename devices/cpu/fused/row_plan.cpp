@@ -1,9 +1,11 @@
-// Steps are sorted by how many reductions come before them. Each such level is a program over rows, one over whole
-// elements, and the reductions of what that made. What later levels read is kept in buffers of a block, or computed
-// again where that is cheaper than to store and load it.
+// Steps are sorted by how many reductions come before them. Each such level is a program over rows, sums of what
+// programs compute without writing it, a program over whole elements, and the reductions of what lies in memory then.
+// What later levels read is kept in buffers of a block, or computed again where that is cheaper than to store and load
+// it.
 #include "devices/cpu/fused/row_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "devices/cpu/fused/translation.hpp"
 #include "devices/cpu/workspace.hpp"
@@ -312,21 +314,27 @@ class RowPlanner {
       if (steps_again(value, 3) > 2) want(value);
     }
     // What is kept for one reduction serves the others, so sums come second.
-    const auto sums_up = [&](Value fold) { return reduction_of(step_of(fold)->op).fold == Fold::sum; };
-    const auto keep_operand = [&](Value fold) {
-      const Value operand = step_of(fold)->operands[0];
-      if (operand >= program_.inputs || !reads_dense(operand)) want(operand);
+    const auto operand_of = [&](Value fold) { return step_of(fold)->operands[0]; };
+    const auto is_kept = [&](Value value) { return std::ranges::find(elements, value) != elements.end(); };
+    const auto keep = [&](Value value) {
+      if (value >= program_.inputs || !reads_dense(value)) want(value);
     };
+    std::vector<std::pair<Value, int>> sums;  // the fold, the program that sums its operand
+    std::vector<Value> lines;                 // folds of what is in memory
     for (const Value fold : folds) {
-      if (!sums_up(fold)) keep_operand(fold);
+      if (reduction_of(step_of(fold)->op).fold == Fold::sum) continue;
+      keep(operand_of(fold));
+      lines.push_back(fold);
     }
-    std::vector<int> sums(folds.size(), -1);
-    for (std::size_t i = 0; i < folds.size(); ++i) {
-      if (!sums_up(folds[i])) continue;
-      const Value operand = step_of(folds[i])->operands[0];
-      const bool kept = std::ranges::find(elements, operand) != elements.end();
-      if (!kept) sums[i] = add_sums(operand);
-      if (sums[i] < 0) keep_operand(folds[i]);
+    for (const Value fold : folds) {
+      if (reduction_of(step_of(fold)->op).fold != Fold::sum) continue;
+      const int program = is_kept(operand_of(fold)) ? -1 : add_sums(operand_of(fold));
+      if (program >= 0) {
+        sums.emplace_back(fold, program);
+      } else {
+        keep(operand_of(fold));
+        lines.push_back(fold);
+      }
     }
     if (last) {
       // Results that an earlier stage kept elsewhere are copied.
@@ -337,34 +345,34 @@ class RowPlanner {
       }
     }
     level.elements = add_stage(elements, true, last, depth);
-    for (std::size_t i = 0; i < folds.size(); ++i) {
-      const Value fold = folds[i];
-      const FusedStep& step = *step_of(fold);
-      const Value operand = step.operands[0];
-      const Reduction reduction = reduction_of(step.op);
-      RowFold made;
-      made.sums = sums[i];
-      made.loops = fold_loops(reduction.fold, types_[operand]);
-      made.rules = fold_rules(reduction.fold, reduction.finish, types_[operand], types_[fold]);
+    const auto rules_of = [&](Value fold) {
+      const Reduction reduction = reduction_of(step_of(fold)->op);
+      plan_.nanoseconds += reduction.nanoseconds * static_cast<double>(plan_.rows * plan_.length);
+      return fold_rules(reduction.fold, reduction.finish, types_[operand_of(fold)], types_[fold]);
+    };
+    for (const auto& [fold, program] : sums) {
       store(fold, false, last);
-      made.to = homes_[fold];
-      made.from = homes_[operand];
+      level.sums.push_back({program, rules_of(fold), homes_[fold]});
+    }
+    for (const Value fold : lines) {
+      const Value operand = operand_of(fold);
+      store(fold, false, last);
+      RowFold made{fold_loops(reduction_of(step_of(fold)->op).fold, types_[operand]), rules_of(fold), homes_[operand],
+                   homes_[fold]};
       if (made.from.kind == Home::Kind::input) {
         const std::size_t size = size_of(types_[operand]);
         made.from.width = size * static_cast<std::size_t>(plan_.length);
         made.offset = inputs_[operand].view.offset * static_cast<std::int64_t>(size);
       }
-      plan_.nanoseconds += reduction.nanoseconds * static_cast<double>(plan_.rows * plan_.length);
       level.folds.push_back(made);
     }
     plan_.levels.push_back(std::move(level));
   }
 
-  /// The rows of an input lie one after the other.
+  /// The rows of an input lie one after the other; a result may then come to lie over it.
   bool reads_dense(Value input) const {
-    core::View view = inputs_[input].view;
-    view.offset = 0;
-    return view == core::View::dense(group_.shape);
+    const core::View& view = inputs_[input].view;
+    return view.shape == group_.shape && core::is_dense(view);
   }
 
   const core::FusedAttributes& group_;

@@ -30,19 +30,26 @@ struct Stage {
   std::vector<Ahead> ahead;
 };
 
-/// A reduction of each row of a block.
+/// A sum of what a program computes of each row of a block.
+struct RowSum {
+  int program;
+  FoldRules rules;
+  Home to;
+};
+
+/// A reduction of each row of a block, whose elements are in memory.
 struct RowFold {
-  int sums = -1;  // the program that sums what it computes, or -1 where elements are in memory
   FoldLoops loops;
   FoldRules rules;
   Home from, to;
   std::int64_t offset = 0;  // bytes before the first element
 };
 
-/// One level: rows first, then sums of what a program computes, then elements, which may come to lie over inputs that
-/// the sums read, then the reductions of what is in memory.
+/// One level, run in the order of its parts: elements may come to lie over inputs that the sums read.
 struct Level {
-  int rows = -1, elements = -1;  // numbers of programs
+  int rows = -1;  // number of a program, or -1
+  std::vector<RowSum> sums;
+  int elements = -1;  // number of a program, or -1
   std::vector<RowFold> folds;
 };
 

@@ -102,29 +102,36 @@ class RowKernel final : public core::Kernel {
   void run_block(const Frame& frame, Range rows) const {
     for (const Level& level : plan_.levels) {
       run_stage(frame, level.rows, rows, 1);
-      for (const RowFold& fold : level.folds) {
-        if (fold.sums >= 0) run_fold(frame, fold, rows);
-      }
+      for (const RowSum& sum : level.sums) run_sum(frame, sum, rows);
       run_stage(frame, level.elements, rows, plan_.length);
-      for (const RowFold& fold : level.folds) {
-        if (fold.sums < 0) run_fold(frame, fold, rows);
-      }
+      for (const RowFold& fold : level.folds) run_fold(frame, fold, rows);
     }
   }
 
+  void run_sum(const Frame& frame, const RowSum& sum, Range rows) const {
+    RangeRunner& program = runner(frame, sum.program, rows);
+    each_row(frame, sum, rows, [&](std::int64_t row, std::byte* first, std::byte*) {
+      program.sum({row * plan_.length, (row + 1) * plan_.length}, first);
+    });
+  }
+
   void run_fold(const Frame& frame, const RowFold& fold, Range rows) const {
-    RangeRunner* sums = fold.sums < 0 ? nullptr : &runner(frame, fold.sums, rows);
-    const std::byte* from = sums != nullptr ? nullptr : address(frame, fold.from, rows.begin) + fold.offset;
-    std::byte* to = address(frame, fold.to, rows.begin);
+    const std::byte* from = address(frame, fold.from, rows.begin) + fold.offset;
+    each_row(frame, fold, rows, [&](std::int64_t row, std::byte* first, std::byte* second) {
+      fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), plan_.length, 1, first, second, 0);
+    });
+  }
+
+  /// Starts a reduction of each row, has `reduce(row, first, second)` go over it, and finishes it into its place.
+  template <class Reduction, class Reduce>
+  void each_row(const Frame& frame, const Reduction& reduction, Range rows, const Reduce& reduce) const {
+    std::byte* to = address(frame, reduction.to, rows.begin);
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       alignas(16) std::byte first[16], second[16];
-      fold.rules.start(first, second, 1);
-      if (sums != nullptr) {
-        sums->sum({row * plan_.length, (row + 1) * plan_.length}, first);
-      } else {
-        fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), plan_.length, 1, first, second, 0);
-      }
-      fold.rules.finish(first, second, 1, {plan_.length, 0}, to + row * static_cast<std::int64_t>(fold.to.width), 1);
+      reduction.rules.start(first, second, 1);
+      reduce(row, first, second);
+      std::byte* const result = to + row * static_cast<std::int64_t>(reduction.to.width);
+      reduction.rules.finish(first, second, 1, {plan_.length, 0}, result, 1);
     }
   }
 
