@@ -25,8 +25,9 @@ BatchOrder::BatchOrder(const Tensor<Any>& inputs, const Tensor<Any>& targets, co
   }
 }
 
-std::int64_t BatchOrder::batches_per_epoch() const {
-  return options_.drop_short ? samples_ / options_.size : 1 + (samples_ - 1) / options_.size;
+std::int64_t BatchOrder::batches_in(std::int64_t samples) const {
+  const bool short_one = !options_.drop_short && samples % options_.size != 0;
+  return samples / options_.size + (short_one ? 1 : 0);
 }
 
 void BatchOrder::seek(const BatchPosition& position) {

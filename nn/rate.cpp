@@ -9,23 +9,33 @@
 namespace tyto TYTO_API {
 namespace nn {
 
-Rate::Rate(double constant) : constant_(constant) {
-  if (!(constant >= 0 && std::isfinite(constant))) {
-    throw ValueError(text("Rate: a learning rate of ", constant, "; it must be finite and at least 0"));
+namespace {
+
+void check_rate(const char* what, double rate) {
+  if (!(rate >= 0 && std::isfinite(rate))) {
+    throw ValueError(text(what, ": a learning rate of ", rate, "; it must be finite and at least 0"));
   }
 }
+
+}  // namespace
+
+Rate::Rate(double constant) : constant_(constant) { check_rate("Rate", constant); }
 
 Tensor<Any> Rate::at(const Tensor<Any>& count) const { return schedule_ ? schedule_(count) : Tensor<Any>(constant_); }
 
 Rate inverse_decay(double first, double decay) {
+  check_rate("inverse_decay", first);
   return Rate([=](const Tensor<Any>& count) { return first / (1.0 + decay * count); });
 }
 
 Rate exponential_decay(double first, double decay) {
+  check_rate("exponential_decay", first);
   return Rate([=](const Tensor<Any>& count) { return first * exp(-decay * count); });
 }
 
 Rate cosine_decay(double first, double last, std::int64_t steps) {
+  check_rate("cosine_decay", first);
+  check_rate("cosine_decay", last);
   if (steps < 1) throw ValueError(text("cosine_decay: ", steps, " steps; at least 1 is needed"));
   return Rate([=](const Tensor<Any>& count) {
     const Tensor<Any> part = minimum(count / static_cast<double>(steps), 1.0);
@@ -35,6 +45,7 @@ Rate cosine_decay(double first, double last, std::int64_t steps) {
 
 Rate piecewise(std::vector<std::pair<std::int64_t, double>> entries) {
   if (entries.empty() || entries[0].first != 0) throw ValueError("piecewise: the first entry must be for count 0");
+  for (const auto& entry : entries) check_rate("piecewise", entry.second);
   for (std::size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].first <= entries[i - 1].first) {
       throw ValueError(

@@ -29,15 +29,13 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::int64_t steps_left(const BatchPosition& position, std::int64_t batches_per_epoch, std::int64_t batch_size,
+std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int64_t batches_per_epoch,
                         const TrainingOptions& options) {
-  if (position.epoch >= options.epochs) return 0;
-  // The last batch of an epoch may be a short one.
-  const std::int64_t done = position.sample / batch_size + (position.sample % batch_size != 0);
-  const std::int64_t epochs = options.epochs - position.epoch;
+  if (epoch >= options.epochs) return 0;
+  const std::int64_t epochs = options.epochs - epoch;
   // As many epochs as there are numbers means no end, which only the steps may set.
   if (epochs > std::numeric_limits<std::int64_t>::max() / batches_per_epoch) return options.steps;
-  return std::min(options.steps, epochs * batches_per_epoch - done);
+  return std::min(options.steps, (epochs - 1) * batches_per_epoch + batches_left);
 }
 
 }  // namespace detail

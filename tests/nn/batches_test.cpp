@@ -43,6 +43,19 @@ TEST_CASE("a short last batch can be left out") {
   CHECK(rest_of_epoch(batches) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
+TEST_CASE("batches left are those that come before the epoch ends") {
+  for (const bool drop_short : {false, true}) {
+    for (const std::int64_t start : {0, 3, 4, 8, 10}) {
+      Batches<T> batches(T::zeros({10}), T::zeros({10}), {.size = 4, .drop_short = drop_short});
+      batches.seek({2, start});
+      const std::int64_t left = batches.batches_left();
+      std::int64_t came = 0;
+      while (batches.next()) ++came;
+      CHECK(left == came);
+    }
+  }
+}
+
 TEST_CASE("a batch without limit is the whole data set") {
   Batches<T> batches = ten({.size = std::numeric_limits<std::int64_t>::max(), .shuffle = false});
   CHECK(batches.batches_per_epoch() == 1);

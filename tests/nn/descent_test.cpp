@@ -165,6 +165,13 @@ TEST_CASE("updates that do not fit are refused by name") {
   CHECK_THROWS_WITH_AS(adam({.rate = -0.1}), "Rate: a learning rate of -0.1; it must be finite and at least 0",
                        ValueError);
   CHECK_THROWS_WITH_AS(warm_up(3, NAN), doctest::Contains("Rate: a learning rate of "), ValueError);
+  CHECK_THROWS_WITH_AS(inverse_decay(-0.1, 1), doctest::Contains("inverse_decay: a learning rate of -0.1;"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(exponential_decay(INFINITY, 1), doctest::Contains("exponential_decay: a learning rate of inf"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(cosine_decay(1, -1, 5), doctest::Contains("cosine_decay: a learning rate of -1;"), ValueError);
+  CHECK_THROWS_WITH_AS(piecewise({{0, 0.1}, {5, -1}}), doctest::Contains("piecewise: a learning rate of -1;"),
+                       ValueError);
   CHECK_THROWS_WITH_AS(piecewise({{1, 0.1}}), "piecewise: the first entry must be for count 0", ValueError);
   CHECK_THROWS_WITH_AS(piecewise({{0, 0.1}, {0, 0.2}}), "piecewise: count 0 follows 0; counts must ascend", ValueError);
   CHECK_THROWS_WITH_AS(cosine_decay(1, 0, 0), "cosine_decay: 0 steps; at least 1 is needed", ValueError);

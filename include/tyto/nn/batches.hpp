@@ -36,12 +36,13 @@ class TYTO_API BatchOrder {
   static std::vector<std::byte> gather(const Tensor<Any>& array, std::span<const std::int64_t> samples);
 
   std::int64_t samples() const { return samples_; }
-  std::int64_t batch_size() const { return options_.size; }
-  std::int64_t batches_per_epoch() const;
+  std::int64_t batches_per_epoch() const { return batches_in(samples_); }
+  std::int64_t batches_left() const { return batches_in(samples_ - position_.sample); }
   const BatchPosition& position() const { return position_; }
   void seek(const BatchPosition& position);
 
  private:
+  std::int64_t batches_in(std::int64_t samples) const;
   void arrange();
 
   BatchOptions options_;
@@ -88,8 +89,9 @@ class Batches {
   End end() { return {}; }
 
   std::int64_t samples() const { return order_.samples(); }
-  std::int64_t batch_size() const { return order_.batch_size(); }
   std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
+  /// Of the epoch at hand.
+  std::int64_t batches_left() const { return order_.batches_left(); }
   /// Where the next batch begins; seek() goes on from there.
   const BatchPosition& position() const { return order_.position(); }
   void seek(const BatchPosition& position) { order_.seek(position); }

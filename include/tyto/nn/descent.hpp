@@ -18,7 +18,7 @@ namespace nn TYTO_API {
 class TYTO_API Rate {
  public:
   using Schedule = std::function<Tensor<Any>(const Tensor<Any>& count)>;
-  /// Throws ValueError for a number below 0, or none.
+  /// Throws ValueError unless it is finite and at least 0.
   Rate(double constant);
   Rate(Schedule schedule) : schedule_(std::move(schedule)) {}
 

@@ -54,7 +54,8 @@ namespace detail {
 /// A loss of any floating type as a number.
 double loss_value(const Tensor<Any>& loss);
 double seconds_now();
-std::int64_t steps_left(const BatchPosition& position, std::int64_t batches_per_epoch, std::int64_t batch_size,
+/// `batches_left` in `epoch`, and those of the epochs after it.
+std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int64_t batches_per_epoch,
                         const TrainingOptions& options);
 }  // namespace detail
 
@@ -65,7 +66,7 @@ TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& optio
   TrainingReport report;
   const double start = detail::seconds_now();
   const std::int64_t total =
-      detail::steps_left(batches.position(), batches.batches_per_epoch(), batches.batch_size(), options);
+      detail::steps_left(batches.position().epoch, batches.batches_left(), batches.batches_per_epoch(), options);
   std::unique_ptr<ProgressLine> line;
   if (options.progress) line = std::make_unique<ProgressLine>(0, total);
   while (report.steps < options.steps && batches.position().epoch < options.epochs) {
