@@ -72,7 +72,7 @@ struct Rule {
   std::string_view name;
   std::string_view pattern;
   std::string_view replacement;  ///< for people when `rewrite` is given
-  std::array<const Condition*, 3> when = {};
+  std::array<const Condition*, 4> when = {};
   /// The replacement in code, where attributes are computed. Gives no_port, having added nothing, to decline.
   core::Port (*rewrite)(Match&) = nullptr;
   /// For a rule of many operators: which of them.

@@ -31,26 +31,27 @@ const Condition channel_factor{"s is one number or one a channel, and the weight
                                         m.draft.shape(m.tensor('w')).size() >= m.draft.shape(m.tensor('s')).size() &&
                                         element_count(m.draft.shape(m.tensor('w'))) < element_count(m.shape());
                                }};
-// With numbers that change between runs the factor would be multiplied in on each. A weight that the factor makes
-// infinite or takes digits from would do so whatever its operand is, where the factor of the sum may do no harm.
+// With numbers that change between runs the factor would be multiplied in on each. A weight or shift that the factor
+// makes infinite or takes digits from would do so whatever is added to it, where the factor of the sum may do no harm.
 bool stays_normal(const Match& m, char scaled) {
-  const std::optional<Magnitude> w = magnitude_of(m.draft, m.tensor(scaled));
+  const std::optional<Magnitude> number = magnitude_of(m.draft, m.tensor(scaled));
   const std::optional<Magnitude> s = magnitude_of(m.draft, m.tensor('s'));
-  if (!w || !s || !w->finite || !s->finite) return false;
+  if (!number || !s || !number->finite || !s->finite) return false;
   const bool divides = m.draft.node(m.root).op == OpId::divide;
   if (divides && s->has_zero) return false;
-  const double most = divides ? w->most / s->least : w->most * s->most;
-  const double least = divides ? w->least / s->most : w->least * s->least;
+  const double most = divides ? number->most / s->least : number->most * s->most;
+  const double least = divides ? number->least / s->most : number->least * s->least;
   return !(most > most_finite(m.dtype())) && !(least < least_normal(m.dtype()));
 }
 const Condition constants_or_fast{
     "w and s are constants whose products are neither infinite nor below the normal numbers, "
     "or fast_math",
     [](const Match& m) { return m.context.fast_math || stays_normal(m, 'w'); }};
-const Condition channel_shift{"b is one number or one a channel, and its products with s likewise", [](const Match& m) {
-                                return by_channel(m.draft.shape(m.tensor('b')), m.shape().back()) &&
-                                       (m.context.fast_math || stays_normal(m, 'b'));
+const Condition channel_shift{"b is one number or one a channel", [](const Match& m) {
+                                return by_channel(m.draft.shape(m.tensor('b')), m.shape().back());
                               }};
+const Condition constant_or_fast{"b is a constant that s leaves as normal, or fast_math",
+                                 [](const Match& m) { return m.context.fast_math || stays_normal(m, 'b'); }};
 
 /// The convolution or product, anew with other weights.
 Port with_weights(Match& m, Draft::Index product, Port weights) {
@@ -81,10 +82,10 @@ Port shifted(Match& m) {
 const Rule rules[] = {
     {"scaled_product",      "multiply(op(x, w)!, s)",              "op(x, multiply(w, s))", {&channel_factor, &constants_or_fast}, scaled, has_weights},
     {"divided_product",     "divide(op(x, w)!, s)",                "op(x, divide(w, s))",   {&channel_factor, &constants_or_fast}, divided, has_weights},
-    {"shifted_and_scaled",  "multiply(add(op(x, w)!, b)!, s)",      "add(op(x, multiply(w, s)), multiply(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::add, scaled, OpId::multiply>, has_weights},
-    {"shifted_and_divided", "divide(add(op(x, w)!, b)!, s)",        "add(op(x, divide(w, s)), divide(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::add, divided, OpId::divide>, has_weights},
-    {"centred_and_scaled",  "multiply(subtract(op(x, w)!, b)!, s)", "subtract(op(x, multiply(w, s)), multiply(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::subtract, scaled, OpId::multiply>, has_weights},
-    {"centred_and_divided", "divide(subtract(op(x, w)!, b)!, s)",   "subtract(op(x, divide(w, s)), divide(b, s))", {&channel_factor, &constants_or_fast, &channel_shift}, shifted<OpId::subtract, divided, OpId::divide>, has_weights},
+    {"shifted_and_scaled",  "multiply(add(op(x, w)!, b)!, s)",      "add(op(x, multiply(w, s)), multiply(b, s))", {&channel_factor, &constants_or_fast, &channel_shift, &constant_or_fast}, shifted<OpId::add, scaled, OpId::multiply>, has_weights},
+    {"shifted_and_divided", "divide(add(op(x, w)!, b)!, s)",        "add(op(x, divide(w, s)), divide(b, s))", {&channel_factor, &constants_or_fast, &channel_shift, &constant_or_fast}, shifted<OpId::add, divided, OpId::divide>, has_weights},
+    {"centred_and_scaled",  "multiply(subtract(op(x, w)!, b)!, s)", "subtract(op(x, multiply(w, s)), multiply(b, s))", {&channel_factor, &constants_or_fast, &channel_shift, &constant_or_fast}, shifted<OpId::subtract, scaled, OpId::multiply>, has_weights},
+    {"centred_and_divided", "divide(subtract(op(x, w)!, b)!, s)",   "subtract(op(x, divide(w, s)), divide(b, s))", {&channel_factor, &constants_or_fast, &channel_shift, &constant_or_fast}, shifted<OpId::subtract, divided, OpId::divide>, has_weights},
 };
 // clang-format on
 
