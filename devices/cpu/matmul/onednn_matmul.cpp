@@ -103,12 +103,12 @@ class OnednnMatmul final : public MatmulRoutine {
       // oneDNN's reorder wants a scratchpad of its own; it lies behind the packed form and is used while packing only.
       pack_.emplace(onednn::packing_reorder(b, packed, threads_, layout_threads));
       packed_bytes_ = packed.get_size();
-      packs_plainly_ = packed == b;
+      keeps_layout_ = packed == b;
     }
   }
 
-  /// The layout that oneDNN asks for is the one that the weights have.
-  bool packs_plainly() const noexcept { return packs_plainly_; }
+  /// Whether the layout that oneDNN asks for is the one that b has already.
+  bool keeps_layout() const noexcept { return keeps_layout_; }
 
   std::size_t workspace_bytes() const noexcept override { return product_->scratchpad_bytes(); }
 
@@ -164,7 +164,7 @@ class OnednnMatmul final : public MatmulRoutine {
   std::optional<onednn::Primitive> product_;
   std::optional<onednn::Primitive> pack_;
   std::size_t packed_bytes_ = 0;
-  bool packs_plainly_ = false;
+  bool keeps_layout_ = false;
 };
 
 }  // namespace
@@ -177,8 +177,8 @@ std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& proble
       return end_half_matmul(problem, choice, std::make_unique<OnednnMatmul>(without_ending(problem), choice));
     }
     auto routine = std::make_unique<OnednnMatmul>(problem, choice);
-    // Its code for AVX2 packs within each product; weights that were packed beforehand gain by our tile alone.
-    if (routine->packs_plainly() && choice.implementation == Implementation::automatic) return nullptr;
+    // Its code for AVX2 packs within each product: of weights that were packed beforehand our tile makes more.
+    if (routine->keeps_layout() && choice.implementation == Implementation::automatic) return nullptr;
     return routine;
   } catch (const dnnl::error&) {
     return nullptr;  // a layout or type that this version does not know

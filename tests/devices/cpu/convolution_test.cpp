@@ -196,19 +196,20 @@ ConvolutionProblem drawn_problem(Draw& draw, DType dtype) {
 }
 
 // oneDNN may decline; the automatic choice then takes our own code.
-template <class Check>
-void where_taken(const Path& path, const Check& check) {
-  CAPTURE(path.name);
+bool takes(const ConvolutionProblem& problem, const Path& path) {
   try {
-    check();
+    (void)prepare_convolution(problem, path.choice);
+    return true;
   } catch (const DeviceError&) {
     REQUIRE(path.name == "onednn");
+    return false;
   }
 }
 
 template <class T>
 void check_where_taken(const ConvolutionProblem& problem, const Path& path, Draw& draw, bool in_place = false) {
-  where_taken(path, [&] { check_convolution<T>(problem, path.choice, draw, in_place); });
+  CAPTURE(path.name);
+  if (takes(problem, path)) check_convolution<T>(problem, path.choice, draw, in_place);
 }
 
 template <class T>
@@ -303,20 +304,23 @@ TEST_CASE("f16 and bf16 convolutions end with the bits that adding and ReLU by t
   check(BFloat16());
 }
 
-TEST_CASE("gradients of kernels of one tap are right where strides leave the end of an axis over") {
+TEST_CASE("kernels of one tap are right where strides leave the end of an axis over") {
   Draw draw(5);
-  for (const std::int64_t channels : {1, 2, 3, 5, 8, 17}) {
-    for (const std::int64_t length : {2, 4, 10}) {
-      ConvolutionProblem p;
-      p.batch = 2;
-      p.in_channels = channels;
-      p.out_channels = 3;
-      p.axes = {{.input = length, .kernel = 1, .stride = 2}, {.input = 7, .kernel = 1, .stride = 1}};
-      for (const ConvolutionPass pass :
-           {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
-        p.pass = pass;
-        for (const Path& path : all_paths(2)) check_where_taken<float>(p, path, draw);
-      }
+  for (int number = 0; number < 60; ++number) {
+    CAPTURE(number);
+    ConvolutionProblem p;
+    p.batch = 1 + draw.below(3);
+    p.groups = draw.below(4) == 0 ? 2 : 1;
+    constexpr std::int64_t channels[] = {1, 2, 3, 5, 8, 16, 17, 24};
+    p.in_channels = p.groups * channels[draw.below(std::size(channels))];
+    p.out_channels = p.groups * channels[draw.below(std::size(channels))];
+    for (std::int64_t axis = 1 + draw.below(3); axis > 0; --axis) {
+      p.axes.push_back({.input = 1 + draw.below(11), .kernel = 1, .stride = 1 + draw.below(3)});
+    }
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
+      p.pass = pass;
+      for (const Path& path : all_paths(2)) check_where_taken<float>(p, path, draw);
     }
   }
 }
@@ -347,15 +351,15 @@ TEST_CASE("ReLU at the end of a convolution keeps NaN and makes 0 of -infinity o
     input[0] = std::numeric_limits<float>::quiet_NaN();
     input[16] = -std::numeric_limits<float>::infinity();
     for (const Path& path : all_paths(1)) {
-      where_taken(path, [&] {
-        const Convolution convolution = prepare_convolution(p, path.choice);
-        Bytes workspace(convolution.workspace_bytes());
-        convolution.run(
-            {input.data(), kernel.data(), nullptr, result.data(), nullptr, residual.data(), workspace.data()});
-        CHECK(std::isnan(result[0]));
-        CHECK(result[16] == 0);
-        CHECK(result[32] == (with_residual ? 17 : 16));
-      });
+      CAPTURE(path.name);
+      if (!takes(p, path)) continue;
+      const Convolution convolution = prepare_convolution(p, path.choice);
+      Bytes workspace(convolution.workspace_bytes());
+      convolution.run(
+          {input.data(), kernel.data(), nullptr, result.data(), nullptr, residual.data(), workspace.data()});
+      CHECK(std::isnan(result[0]));
+      CHECK(result[16] == 0);
+      CHECK(result[32] == (with_residual ? 17 : 16));
     }
   }
 }
