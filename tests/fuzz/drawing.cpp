@@ -150,7 +150,9 @@ Tensor<M> Drawing<M>::beside(const Tensor<M>& x) {
 template <class M>
 Tensor<M> Drawing<M>::shaped(const Shape& shape, DType dtype) {
   const Tensor<M> x = any();
-  const Tensor<M> typed = x.dtype() == dtype ? x : cast(x, dtype);
+  // What moved a number of a wider type is lost by the cast.
+  const bool narrowed = is_floating(x.dtype()) && size_of(dtype) < size_of(x.dtype());
+  const Tensor<M> typed = x.dtype() == dtype ? x : narrowed ? perturbed(cast(x, dtype)) : cast(x, dtype);
   return typed.shape() == shape ? typed : resized(typed, shape);
 }
 

@@ -31,7 +31,7 @@ struct Way {
 
 // What docs/optimiser.md promises of each pass; of others, rounding.
 const std::map<std::string, Faith> promises{
-    {"dead_code", Faith::bits},     {"cse", Faith::bits},          {"algebra", Faith::bits},
+    {"dead_code", Faith::bits},     {"cse", Faith::bits},          {"algebra", Faith::layout},
     {"fuse", Faith::bits},          {"reshapes", Faith::bits},     {"views", Faith::layout},
     {"constants", Faith::layout},   {"transposes", Faith::layout}, {"stability", Faith::stabler},
     {"reductions", Faith::stabler}, {"scaling", Faith::stabler},   {"fma", Faith::stabler},
