@@ -150,9 +150,12 @@ Tensor<M> Drawing<M>::beside(const Tensor<M>& x) {
 template <class M>
 Tensor<M> Drawing<M>::shaped(const Shape& shape, DType dtype) {
   const Tensor<M> x = any();
-  // What moved a number of a wider type is lost by the cast.
-  const bool narrowed = is_floating(x.dtype()) && size_of(dtype) < size_of(x.dtype());
-  const Tensor<M> typed = x.dtype() == dtype ? x : narrowed ? perturbed(cast(x, dtype)) : cast(x, dtype);
+  Tensor<M> typed = x;
+  if (x.dtype() != dtype) {
+    typed = cast(x, dtype);
+    // It may have rounded away what moved the number before.
+    if (is_floating(x.dtype())) typed = perturbed(typed);
+  }
   return typed.shape() == shape ? typed : resized(typed, shape);
 }
 

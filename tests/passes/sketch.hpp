@@ -44,9 +44,8 @@ std::size_t count(const core::Graph& graph, core::OpId op);
 /// How far numbers may differ: by a part of the larger's size, and, where terms of a sum cancel each other, by what the
 /// terms were rounded.
 struct Tolerance {
-  double relative = 0;
-  double absolute = 0;
-  Tolerance(double part = 0, double of_terms = 0) : relative(part), absolute(of_terms) {}
+  double relative, absolute;
+  Tolerance(double of_size = 0, double of_terms = 0) : relative(of_size), absolute(of_terms) {}
 };
 
 /// True when the graphs compute the same numbers: NaN with NaN, zeros of one sign unless something is tolerated, the

@@ -326,7 +326,7 @@ TEST_CASE("factors and shifts of channels move into constant weights") {
   for (const char* rule : {"shifted_and_scaled", "shifted_and_divided", "centred_and_scaled", "centred_and_divided"}) {
     expect(rule, false, shifted(OpId::maximum, OpId::multiply), 1e-5, passes);
   }
-  // Shifts that change, and one that the factor makes infinite where the sum is not.
+  // Shifts that change, and one whose product with the factor is infinite.
   const auto shifted_by = [=](const auto& shift) {
     return [=](Sketch& s) {
       const Port y = s.add(OpId::add, {convolution(s, true), shift(s)});
