@@ -81,12 +81,15 @@ class Binding {
   }
   static std::ptrdiff_t width_of(DType type) { return static_cast<std::ptrdiff_t>(size_of(type)); }
 
+  /// Memory is read where it lies if it is the tile, or its first element is all that anybody wants.
+  bool is_read_in_place(const TileProgram::Input& input) const {
+    const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
+    if (stored != program_.registers[input.result]) return false;
+    return !wide_[input.result] || result_.geometry.contiguous(input_place(input.operand), width_of(stored));
+  }
+
   void choose_direct_inputs() {
-    for (const TileProgram::Input& input : program_.inputs) {
-      const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
-      direct_[input.result] = stored == program_.registers[input.result] &&
-                              result_.geometry.contiguous(input_place(input.operand), width_of(stored));
-    }
+    for (const TileProgram::Input& input : program_.inputs) direct_[input.result] = is_read_in_place(input);
   }
 
   /// The inputs that are read in memory after the call that makes the value, to be computed with or copied; none where
@@ -98,7 +101,7 @@ class Binding {
         const bool reads = std::ranges::find(call.operands, input.result) != call.operands.end();
         if (read && reads && direct_[input.result]) *read |= std::uint64_t{1} << input.operand;
       }
-      if (call.result == made) read = 0;
+      if (call.makes(made)) read = 0;
     }
     for (const TileProgram::Input& input : program_.inputs) {
       const bool copied =
@@ -189,12 +192,14 @@ class Binding {
       load.gather = loops_.gather[width_index(stored)];
       load.transpose = loops_.transpose[width_index(stored)];
       if (stored != type) load.convert = loops_.convert[index_of(stored)][index_of(type)];
-      if (!result_.geometry.contiguous(place, width_of(stored))) {
+      if (is_read_in_place(input)) {
+        load.form = Load::Form::direct;
+      } else if (!result_.geometry.contiguous(place, width_of(stored))) {
         const bool turned = result_.geometry.transposed(place, width_of(stored));
         load.form = turned ? Load::Form::turn : Load::Form::gather;
         if (load.convert != nullptr) load.staging = staging();
       } else {
-        load.form = load.convert != nullptr ? Load::Form::convert : Load::Form::direct;
+        load.form = Load::Form::convert;
       }
       load.once = load.form != Load::Form::direct && result_.geometry.same_in_all_tiles(place);
       load.number = load.once && place.row == 0 && place.column == 0;
@@ -215,13 +220,14 @@ class Binding {
         recycled_[operand] = false;
         spare_[width_index(program_.registers[operand])].push_back(result_.tiles[operand]);
       }
-      if (!direct_[call.result] && call.sum == nullptr) {
-        give_tile(call.result);
-        recycled_[call.result] = true;
+      for (const TileProgram::Register result : call.results()) {
+        if (direct_[result] || call.sum != nullptr) continue;
+        give_tile(result);
+        recycled_[result] = true;
       }
       result_.nanoseconds += call.nanoseconds;
       if (call.sum != nullptr) result_.sum = {call.sum, call.operands};
-      else result_.instructions.push_back({call.loop, call.chain, call.result, call.operands});
+      else result_.instructions.push_back({call.loop, call.chain, call.result_list, call.operands});
     }
   }
 

@@ -40,7 +40,7 @@ struct Load {
 struct Instruction {
   TileLoop loop;
   decltype(ChainLoop::run) chain;
-  std::uint16_t result;
+  std::array<std::uint16_t, ChainLoop::most_results> results;
   std::array<std::uint16_t, LoopCall::most_operands> operands;
 };
 

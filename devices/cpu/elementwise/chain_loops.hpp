@@ -10,21 +10,24 @@ namespace tyto::cpu {
 
 /// What a chain computes, as a tree, and its loop over f32. A chain gives the bits of its operators one by one.
 struct ChainLoop {
-  static constexpr int most_steps = 6;
+  static constexpr int most_steps = 13;
+  static constexpr int most_results = 3;
   /// Leaves 0 to 4 are runs of elements; those from here on are one number each.
   static constexpr int first_number = 5;
-  static constexpr int most_leaves = 8;
+  static constexpr int most_leaves = 12;
 
   /// An operator on earlier steps (their numbers) and leaves (~ their numbers).
   struct Step {
     std::uint16_t op = 0;
     std::int8_t operands[3] = {};
   };
-  Step steps[most_steps];  ///< the last is the result
+  Step steps[most_steps];  ///< the last is the first result
   int count = 0;
+  std::int8_t results[most_results] = {};  ///< steps
+  int result_count = 0;
 
-  /// out[i] = the result on the leaves' elements i. `out` may be one of the runs; otherwise it overlaps none.
-  void (*run)(void* out, const void* const* leaves, std::size_t n) = nullptr;
+  /// results[k][i] = that result on the leaves' elements i. Each may be one of the runs; otherwise it overlaps none.
+  void (*run)(void* const* results, const void* const* leaves, std::size_t n) = nullptr;
   /// Adds the sum of the results, in the order in which Fold::sum adds a line, to a double.
   void (*sum)(const void* const* leaves, std::size_t n, void* sum) = nullptr;
 };

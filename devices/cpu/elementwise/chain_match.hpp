@@ -24,13 +24,21 @@ class ChainMatcher {
   /// `numbers` says which registers hold one element repeated.
   ChainMatcher(const TileProgram& program, const std::vector<bool>& numbers);
 
-  /// The longest of the chains that ends in the instruction and whose other results nothing else reads; of equally long
-  /// ones that which reads most numbers.
+  /// The longest of the chains that ends in the instruction and of whose values nothing else is read but its further
+  /// results, which are outputs; of equally long ones that which reads most numbers.
   ChainMatch longest(std::span<const ChainLoop> chains, std::size_t last) const;
 
  private:
-  bool fits(ChainMatch& match, int step, std::size_t instruction) const;
-  bool takes(ChainMatch& match, int part, TileProgram::Register value) const;
+  /// A part of the tree that a register is to be.
+  struct Goal {
+    int part;
+    TileProgram::Register value;
+  };
+  class Goals;
+
+  bool fits(ChainMatch& match, Goals goals) const;
+  bool stays_inside(const ChainLoop& chain, Goal goal) const;
+  bool binds(ChainMatch& match, Goal leaf) const;
 
   const TileProgram& program_;
   const std::vector<bool>& numbers_;

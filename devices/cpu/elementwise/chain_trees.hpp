@@ -33,9 +33,10 @@ struct Leaves {
 template <int leaf>
 struct Run {
   static constexpr unsigned reads = 1u << leaf;
+  static constexpr int results = 0;
   static constexpr std::int8_t write(ChainLoop&) { return ~leaf; }
   template <class T>
-  TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t i) {
+  TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t i, T*) {
     if constexpr (std::is_same_v<T, float>) return leaves.runs[leaf][i];
     else return Lanes<float>::load(leaves.runs[leaf] + i);
   }
@@ -45,9 +46,10 @@ struct Run {
 template <int number>
 struct One {
   static constexpr unsigned reads = 1u << (ChainLoop::first_number + number);
+  static constexpr int results = 0;
   static constexpr std::int8_t write(ChainLoop&) { return ~(ChainLoop::first_number + number); }
   template <class T>
-  TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t) {
+  TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t, T*) {
     if constexpr (std::is_same_v<T, float>) return leaves.numbers[number];
     else return Lanes<float>::all(leaves.numbers[number]);
   }
@@ -56,6 +58,7 @@ struct One {
 template <Element element, class Operator, class... Parts>
 struct Apply {
   static constexpr unsigned reads = (Parts::reads | ...);
+  static constexpr int results = (Parts::results + ...);
   static constexpr std::int8_t write(ChainLoop& chain) {
     const std::int8_t parts[] = {Parts::write(chain)...};
     ChainLoop::Step& step = chain.steps[chain.count];
@@ -64,8 +67,23 @@ struct Apply {
     return static_cast<std::int8_t>(chain.count++);
   }
   template <class T>
-  TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t i) {
-    return Operator::template apply<T>(Parts::template at<T>(leaves, i)...);
+  TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t i, T* results) {
+    return Operator::template apply<T>(Parts::template at<T>(leaves, i, results)...);
+  }
+};
+
+/// A value on the way that is a result too.
+template <int result, class Part>
+struct Also {
+  static constexpr unsigned reads = Part::reads;
+  static constexpr int results = 1 + Part::results;
+  static constexpr std::int8_t write(ChainLoop& chain) {
+    ++chain.result_count;
+    return chain.results[result] = Part::write(chain);
+  }
+  template <class T>
+  TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t i, T* results) {
+    return results[result] = Part::template at<T>(leaves, i, results);
   }
 };
 
@@ -83,12 +101,18 @@ TYTO_VECTOR_INLINE Leaves leaves_of(const void* const volatile* given) {
   return leaves;
 }
 
+// Results may lie over runs: all of an element is read before any of it is written.
 template <class Tree>
-void run_chain(void* out, const void* const* given, size_t n) {
-  float* y = static_cast<float*>(out);
+void run_chain(void* const* results, const void* const* given, size_t n) {
+  float* y[1 + Tree::results];
+  for (int k = 0; k <= Tree::results; ++k) y[k] = static_cast<float*>(results[k]);
   const Leaves leaves = leaves_of<Tree>(given);
   TYTO_INDEPENDENT
-  for (size_t i = 0; i < n; ++i) y[i] = Tree::template at<float>(leaves, static_cast<std::int64_t>(i));
+  for (size_t i = 0; i < n; ++i) {
+    float values[1 + Tree::results];
+    values[0] = Tree::template at<float>(leaves, static_cast<std::int64_t>(i), values);
+    for (int k = 0; k <= Tree::results; ++k) y[k][i] = values[k];
+  }
 }
 
 /// A chain's results as an array to fold.
@@ -97,10 +121,10 @@ struct Results {
   Leaves leaves;
   std::int64_t begin;
   [[gnu::always_inline]] inline Lanes<float>::Vector vector(std::int64_t i) const {
-    return Tree::template at<Lanes<float>::Vector>(leaves, begin + i);
+    return Tree::template at<Lanes<float>::Vector>(leaves, begin + i, nullptr);
   }
   [[gnu::always_inline]] inline float element(std::int64_t i) const {
-    return Tree::template at<float>(leaves, begin + i);
+    return Tree::template at<float>(leaves, begin + i, nullptr);
   }
 };
 
@@ -119,7 +143,8 @@ void sum_chain(const void* const* given, size_t n, void* sum) {
 template <class Tree>
 constexpr ChainLoop chain_of(Tree) {
   ChainLoop chain;
-  Tree::write(chain);
+  chain.result_count = 1;
+  chain.results[0] = Tree::write(chain);
   return chain;
 }
 template <class Tree>
@@ -152,6 +177,10 @@ namespace tree {
 #undef TYTO_UNARY
 #undef TYTO_BINARY
 #undef TYTO_TERNARY
+template <int result, class Part>
+constexpr Also<result, Part> also(Part) {
+  return {};
+}
 constexpr Run<0> a;
 constexpr Run<1> b;
 constexpr Run<2> c;
@@ -160,6 +189,10 @@ constexpr Run<4> e;
 constexpr One<0> p;
 constexpr One<1> q;
 constexpr One<2> r;
+constexpr One<3> s;
+constexpr One<4> t;
+constexpr One<5> u;
+constexpr One<6> v;
 }  // namespace tree
 
 }  // namespace

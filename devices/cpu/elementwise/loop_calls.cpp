@@ -1,8 +1,6 @@
 // Finds each instruction's loop, or that of the chain which it ends.
 #include "devices/cpu/elementwise/loop_calls.hpp"
 
-#include <algorithm>
-
 #include "devices/cpu/elementwise/chain_match.hpp"
 #include "engine/core/text.hpp"
 
@@ -28,28 +26,8 @@ TileLoop find_loop(const TileLoops& loops, OpId op, DType type, DType result) {
   }
 }
 
-/// Rough nanoseconds an element on one thread, in f32; decides only whether threads are worth waking.
-double cost_of(OpId op) {
-  switch (op) {
-    case OpId::lgamma:
-    case OpId::digamma:
-    case OpId::trigamma: return 15;
-    case OpId::erfinv:
-    case OpId::dawsn:
-    case OpId::power: return 2;
-    case OpId::floor_divide:
-    case OpId::remainder:
-    case OpId::fmod:
-    case OpId::divide:
-    case OpId::sqrt:
-    case OpId::rsqrt:
-    case OpId::reciprocal: return 0.3;
-    default: return op >= OpId::cbrt && op <= OpId::dawsn && op != OpId::relu ? 0.5 : 0.03;
-  }
-}
-
 double cost_of(const TileProgram& program, const TileProgram::Instruction& each) {
-  return cost_of(each.op) * (size_of(program.registers[each.operands[2]]) == 8 ? 2 : 1);
+  return nanoseconds_of(each.op) * (size_of(program.registers[each.operands[2]]) == 8 ? 2 : 1);
 }
 
 LoopCall call_of(const TileProgram& program, const TileProgram::Instruction& each, const TileLoops& loops) {
@@ -59,7 +37,7 @@ LoopCall call_of(const TileProgram& program, const TileProgram::Instruction& eac
   if (call.loop == nullptr) {
     throw DeviceError(core::text("cpu: ", core::definition(each.op).name, " has no loop on ", name_of(type)));
   }
-  call.result = each.result;
+  call.result_list.fill(each.result);
   call.operands.fill(each.operands[2]);
   std::copy(each.operands.begin(), each.operands.end(), call.operands.begin());
   call.nanoseconds = cost_of(program, each);
@@ -79,10 +57,14 @@ LoopCall call_of(const TileProgram& program, const ChainMatch& match) {
     call.numbers[k] = leaf >= static_cast<std::size_t>(ChainLoop::first_number);
   }
   for (int step = 0; step < match.chain->count; ++step) {
-    const TileProgram::Instruction& each = program.instructions[match.at[static_cast<std::size_t>(step)]];
-    call.result = each.result;
-    call.nanoseconds += cost_of(program, each);
+    call.nanoseconds += cost_of(program, program.instructions[match.at[static_cast<std::size_t>(step)]]);
   }
+  const auto made = [&](std::size_t result) {
+    return program.instructions[match.at[static_cast<std::size_t>(match.chain->results[result])]].result;
+  };
+  call.result_count = static_cast<std::size_t>(match.chain->result_count);
+  call.result_list.fill(made(0));
+  for (std::size_t k = 1; k < call.result_count; ++k) call.result_list[k] = made(k);
   return call;
 }
 
@@ -104,6 +86,25 @@ std::vector<LoopCall> add_calls(const TileProgram& program, const ChainMatcher& 
 }
 
 }  // namespace
+
+double nanoseconds_of(OpId op) {
+  switch (op) {
+    case OpId::lgamma:
+    case OpId::digamma:
+    case OpId::trigamma: return 15;
+    case OpId::erfinv:
+    case OpId::dawsn:
+    case OpId::power: return 2;
+    case OpId::floor_divide:
+    case OpId::remainder:
+    case OpId::fmod:
+    case OpId::divide:
+    case OpId::sqrt:
+    case OpId::rsqrt:
+    case OpId::reciprocal: return 0.3;
+    default: return op >= OpId::cbrt && op <= OpId::dawsn && op != OpId::relu ? 0.5 : 0.03;
+  }
+}
 
 std::vector<LoopCall> loop_calls(const TileProgram& program, const std::vector<bool>& numbers, const TileLoops& loops) {
   return add_calls(program, ChainMatcher(program, numbers), loops,

@@ -1,13 +1,19 @@
 // The loops that a tile program calls, one after the other, for each tile.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/tile_program.hpp"
 
 namespace tyto::cpu {
+
+/// Rough nanoseconds an element on one thread, in f32: what decides whether threads are worth waking, and memory worth
+/// fetching ahead.
+double nanoseconds_of(core::OpId op);
 
 /// An instruction with its loop, or a chain of several that one loop does. One of the three loops is set.
 struct LoopCall {
@@ -16,10 +22,14 @@ struct LoopCall {
   TileLoop loop = nullptr;
   decltype(ChainLoop::run) chain = nullptr;
   decltype(ChainLoop::sum) sum = nullptr;
-  TileProgram::Register result = 0;
-  std::array<TileProgram::Register, most_operands> operands{};  ///< those that it does not have repeat others
-  std::array<bool, most_operands> numbers{};                    ///< which of them it reads one element of
-  double nanoseconds = 0;                                       ///< an element, roughly, on one thread
+  std::size_t result_count = 1;
+  std::array<TileProgram::Register, ChainLoop::most_results> result_list{};  ///< those that it does not have repeat one
+  std::array<TileProgram::Register, most_operands> operands{};               ///< likewise
+  std::array<bool, most_operands> numbers{};                                 ///< which of them it reads one element of
+  double nanoseconds = 0;                                                    ///< an element, roughly, on one thread
+
+  std::span<const TileProgram::Register> results() const { return {result_list.data(), result_count}; }
+  bool makes(TileProgram::Register value) const { return std::ranges::find(results(), value) != results().end(); }
 };
 
 /// The calls that a program makes. `numbers` says which registers hold one element repeated. Results that only the next

@@ -85,35 +85,39 @@ class TileKernel final : public core::Kernel {
   int threads_;
 };
 
-/// One loop over whole contiguous operands: no tiles, no copies.
+/// One loop over whole contiguous operands, and numbers: no tiles, no copies.
 class LoopKernel final : public core::Kernel {
  public:
   struct Operand {
     std::size_t index = 0;
     std::ptrdiff_t start = 0;
-    std::int64_t width = 0;
+    std::ptrdiff_t stride = 0;  // bytes; 0 for a number
   };
 
   using Operands = std::array<Operand, LoopCall::most_operands>;
+  using Results = std::array<Operand, ChainLoop::most_results>;
 
-  LoopKernel(const Instruction& instruction, const Operands& operands, Operand result, std::int64_t count, int threads)
-      : instruction_(instruction), operands_(operands), result_(result), count_(count), threads_(threads) {}
+  LoopKernel(const Instruction& instruction, const Operands& operands, const Results& results, std::int64_t count,
+             int threads)
+      : instruction_(instruction), operands_(operands), results_(results), count_(count), threads_(threads) {}
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
     const auto run = [&](Range range) {
       const auto at = [&](std::span<const core::Address> addresses, const Operand& operand) {
-        return addresses[operand.index].pointer() + operand.start + range.begin * operand.width;
+        return addresses[operand.index].pointer() + operand.start + range.begin * operand.stride;
       };
       const auto count = static_cast<std::size_t>(range.size());
       if (instruction_.chain == nullptr) {
-        instruction_.loop(at(outputs, result_), at(inputs, operands_[0]), at(inputs, operands_[1]),
+        instruction_.loop(at(outputs, results_[0]), at(inputs, operands_[0]), at(inputs, operands_[1]),
                           at(inputs, operands_[2]), count);
         return;
       }
       const void* leaves[LoopCall::most_operands];
       for (std::size_t k = 0; k < LoopCall::most_operands; ++k) leaves[k] = at(inputs, operands_[k]);
-      instruction_.chain(at(outputs, result_), leaves, count);
+      void* results[ChainLoop::most_results];
+      for (std::size_t k = 0; k < ChainLoop::most_results; ++k) results[k] = at(outputs, results_[k]);
+      instruction_.chain(results, leaves, count);
     };
     if (threads_ == 1) {
       run({0, count_});
@@ -126,31 +130,34 @@ class LoopKernel final : public core::Kernel {
  private:
   Instruction instruction_;
   Operands operands_;
-  Operand result_;
+  Results results_;
   std::int64_t count_;
   int threads_;
 };
 
 /// The loop kernel where the program is one loop over contiguous memory, else null.
-std::shared_ptr<const core::Kernel> as_loop(const BoundProgram& prepared, std::span<const core::Operand> inputs,
-                                            std::span<const core::Operand> outputs, int threads) {
+std::shared_ptr<const core::Kernel> as_loop(const BoundProgram& prepared, int threads) {
   const TileGeometry& geometry = prepared.geometry;
-  if (prepared.instructions.size() != 1 || prepared.stores.size() != 1 || !prepared.constants.empty()) return nullptr;
-  if (prepared.stores[0].form != Store::Form::direct || geometry.rows != 1 || !geometry.outer.empty()) return nullptr;
+  if (prepared.instructions.size() != 1 || !prepared.constants.empty()) return nullptr;
+  if (geometry.rows != 1 || !geometry.outer.empty()) return nullptr;
   const Instruction& instruction = prepared.instructions[0];
   LoopKernel::Operands operands;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     for (const Load& load : prepared.loads) {
       if (load.form != Load::Form::direct) return nullptr;
       if (load.value != instruction.operands[i]) continue;
-      operands[i] = {load.operand, prepared.place(load).start,
-                     static_cast<std::int64_t>(size_of(inputs[load.operand].dtype))};
+      operands[i] = {load.operand, prepared.place(load).start, prepared.place(load).column};
     }
   }
-  const Store& store = prepared.stores[0];
-  const LoopKernel::Operand result{store.operand, prepared.place(store).start,
-                                   static_cast<std::int64_t>(size_of(outputs[store.operand].dtype))};
-  return std::make_shared<const LoopKernel>(instruction, operands, result, geometry.elements, threads);
+  LoopKernel::Results results;
+  for (const Store& store : prepared.stores) {
+    if (store.form != Store::Form::direct) return nullptr;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      if (store.value != instruction.results[k]) continue;
+      results[k] = {store.operand, prepared.place(store).start, prepared.place(store).column};
+    }
+  }
+  return std::make_shared<const LoopKernel>(instruction, operands, results, geometry.elements, threads);
 }
 
 }  // namespace
@@ -164,7 +171,7 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
   }
   BoundProgram prepared = bind_program(program, inputs, outputs, tile_loops(choice.set()), false);
   const int threads = choice.threads > 0 ? choice.threads : threads_for(prepared.nanoseconds);
-  if (auto loop = as_loop(prepared, inputs, outputs, threads)) return loop;
+  if (auto loop = as_loop(prepared, threads)) return loop;
   return std::make_shared<const TileKernel>(std::move(prepared), threads);
 }
 

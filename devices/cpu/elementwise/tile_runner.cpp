@@ -7,14 +7,16 @@ namespace {
 
 /// The processor waits for few lines at a time, and what else misses the cache has to queue behind them: between two
 /// loops no more are asked for than it fetches while the second runs.
-constexpr std::int64_t fetched_at_once = 256;
+constexpr std::int64_t fetched_at_once = 512;
 
 void fetch_ahead(const Stream& stream, std::int64_t first, std::size_t count) {
   constexpr std::size_t line = 64;
   // As a number: the stream may reach beyond the end of its tensor, where asking for a line does nothing.
   const auto from = reinterpret_cast<std::uintptr_t>(stream.from) + static_cast<std::size_t>(first) * stream.width;
   for (std::size_t at = 0; at < count * stream.width; at += line) {
-    __builtin_prefetch(reinterpret_cast<const void*>(from + at));
+    // To the L2 cache: what goes to L1 takes its few places for lines on the way from what is computed meanwhile.
+    constexpr int for_reading = 0, second_level = 2;
+    __builtin_prefetch(reinterpret_cast<const void*>(from + at), for_reading, second_level);
   }
 }
 
@@ -107,8 +109,9 @@ void TileRunner::choose_places() {
 void TileRunner::enter(std::int64_t index) {
   for (std::size_t i = 0; i < operands(); ++i) places_[i] = starts_[i];
   for (std::size_t axis = geometry_.outer.size(); axis-- > 0;) {
-    const std::int64_t position = index % geometry_.outer[axis];
-    index /= geometry_.outer[axis];
+    // Divisions are dear, and most often there is one axis, entered for every row.
+    const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];
+    if (axis != 0) index /= geometry_.outer[axis];
     for (std::size_t i = 0; i < operands(); ++i) places_[i] += position * geometry_.places[i].outer[axis];
   }
 }
@@ -146,10 +149,12 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
     if (instruction.chain != nullptr) {
       const void* leaves[LoopCall::most_operands];
       for (std::size_t k = 0; k < LoopCall::most_operands; ++k) leaves[k] = values_[instruction.operands[k]];
-      instruction.chain(values_[instruction.result], leaves, extent.count());
+      void* results[ChainLoop::most_results];
+      for (std::size_t k = 0; k < ChainLoop::most_results; ++k) results[k] = values_[instruction.results[k]];
+      instruction.chain(results, leaves, extent.count());
     } else {
-      instruction.loop(values_[instruction.result], values_[instruction.operands[0]], values_[instruction.operands[1]],
-                       values_[instruction.operands[2]], extent.count());
+      instruction.loop(values_[instruction.results[0]], values_[instruction.operands[0]],
+                       values_[instruction.operands[1]], values_[instruction.operands[2]], extent.count());
     }
   }
   if (sum_ != nullptr) {
@@ -193,8 +198,11 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   ahead_ = ahead;
   const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
   std::int64_t column = elements.begin % columns;
-  std::int64_t row = elements.begin / columns % rows;
-  std::int64_t outer = elements.begin / (columns * rows);
+  std::int64_t outer = elements.begin / columns, row = 0;
+  if (rows != 1) {
+    row = outer % rows;
+    outer /= rows;
+  }
   enter(outer);
   std::int64_t widest = 0;
   for (std::int64_t at = elements.begin; at < elements.end;) {

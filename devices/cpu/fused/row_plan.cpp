@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "devices/cpu/elementwise/loop_calls.hpp"
 #include "devices/cpu/fused/translation.hpp"
 #include "devices/cpu/workspace.hpp"
 #include "engine/core/cheap_operators.hpp"
@@ -22,10 +23,11 @@ using core::FusedStep;
 using core::OpId;
 using Value = std::uint16_t;
 
-/// Elements of a block: with its buffers about what the L1 cache holds. Of groups whose operands lie in slow memory a
-/// block is a quarter of that, so that the next one's rows lie there too, fetched while this one's are computed.
-constexpr std::int64_t block_elements = 4096, far_block_elements = 1024;
-constexpr double far_bytes = 24e6;
+/// Elements of a block: with its buffers about what the L1 cache holds. Of groups whose operands lie in slow memory it
+/// stays in the L2 cache, and so do the next one's rows, fetched while this one's are computed. Where that takes longer
+/// than memory does, fetching is in the way: short blocks give the processor time to run ahead by itself.
+constexpr std::int64_t block_elements = 4096, far_block_elements = 16384, dear_far_block_elements = 1024;
+constexpr double far_bytes = 24e6, dear_nanoseconds = 0.6;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -39,16 +41,16 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     sort_steps();
-    const bool far = operands_lie_far();
-    plan_.block_rows = std::clamp<std::int64_t>(
-        (far ? far_block_elements : block_elements) / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
+    const bool far = operands_lie_far(), dear = is_dear();
+    const std::int64_t elements = !far ? block_elements : dear ? dear_far_block_elements : far_block_elements;
+    plan_.block_rows = std::clamp<std::int64_t>(elements / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(core::text("cpu: a fused group may have ", RowPlan::most_stages, " stages, this one has ",
                                    plan_.stages.size()));
     }
     plan_.buffers = layout_.bytes();
-    if (far) look_ahead();
+    if (far && !dear) look_ahead();
   }
 
   RowPlan& plan() { return plan_; }
@@ -126,6 +128,16 @@ class RowPlanner {
       if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
     }
     return bytes * static_cast<double>(plan_.rows * plan_.length) > far_bytes;
+  }
+
+  /// An element takes longer to compute than to bring from memory.
+  bool is_dear() const {
+    double nanoseconds = 0;
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      if (whole_[v] && !is_fold(value)) nanoseconds += nanoseconds_of(step_of(value)->op);
+    }
+    return nanoseconds > dear_nanoseconds;
   }
 
   /// Inputs are fetched by the first program that reads them, results by the last that writes them: most groups read
