@@ -49,12 +49,25 @@ struct Minimum {
   [[gnu::always_inline]] static inline V apply(V a, V b) {
     return ((b < a) | (b != b)) ? b : a;
   }
+  /// The same where b is no NaN.
+  struct OfNumbers {
+    template <class V>
+    [[gnu::always_inline]] static inline V apply(V a, V b) {
+      return b < a ? b : a;
+    }
+  };
 };
 struct Maximum {
   template <class V>
   [[gnu::always_inline]] static inline V apply(V a, V b) {
     return ((b > a) | (b != b)) ? b : a;
   }
+  struct OfNumbers {
+    template <class V>
+    [[gnu::always_inline]] static inline V apply(V a, V b) {
+      return b > a ? b : a;
+    }
+  };
 };
 
 /// Floats lose little, and integers of up to 16 bits in 32 cannot overflow, in 32 additions a lane: so many elements
@@ -103,8 +116,40 @@ struct ArrayElements {
   [[gnu::always_inline]] inline C element(std::int64_t i) const { return x[i]; }
 };
 
+/// The same where no element is NaN, of a minimum or maximum: one comparison each is enough then, and NaNs are looked
+/// for aside. Returns whether there was none.
+template <class Op, class C>
+[[gnu::always_inline]] inline bool fold_numbers(const C* x, std::int64_t count, C start, C& result) {
+  using L = Lanes<C>;
+  using Mask = decltype(L::all(start) != L::all(start));
+  struct Numbers {
+    const C* x;
+    Mask* unordered;
+    [[gnu::always_inline]] inline typename L::Vector vector(std::int64_t i) const {
+      const typename L::Vector value = L::load(x + i);
+      *unordered |= value != value;
+      return value;
+    }
+    [[gnu::always_inline]] inline C element(std::int64_t i) const {
+      *unordered |= L::all(x[i]) != L::all(x[i]);
+      return x[i];
+    }
+  };
+  Mask unordered{};
+  result = fold_elements<typename Op::OfNumbers, C>(Numbers{x, &unordered}, count, start);
+  std::uint64_t words[TYTO_VECTOR_BYTES / 8], any = 0;
+  static_assert(sizeof(words) == sizeof(unordered));
+  __builtin_memcpy(words, &unordered, sizeof(words));
+  for (const std::uint64_t word : words) any |= word;
+  return any == 0;
+}
+
 template <class Op, class C>
 C fold_array(const C* x, std::int64_t count, C start) {
+  if constexpr (std::is_floating_point_v<C> && requires { typename Op::OfNumbers; }) {
+    C result;
+    if (fold_numbers<Op>(x, count, start, result)) return result;
+  }
   return fold_elements<Op, C>(ArrayElements<C>{x}, count, start);
 }
 

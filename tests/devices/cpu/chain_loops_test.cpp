@@ -295,8 +295,9 @@ TEST_CASE("the quotient by a number is rounded as a division is, whatever the si
       constexpr std::int64_t count = 1003;
       const bool moderate = round % 3 != 0;
       Tensor a = Tensor::dense(f32, {count}), result = a, divisor(f32, core::broadcast_to(View::dense({}), {count}));
-      const float by =
-          moderate ? std::ldexp(1.0f + std::abs(draw.value<float>()), static_cast<int>(draw.below(60)) - 30) : any();
+      const float by = moderate ? std::ldexp(draw.value<float>() < 0 ? -1.5f : 1.0f + std::abs(draw.value<float>()),
+                                             static_cast<int>(draw.below(60)) - 30)
+                                : any();
       divisor.put_at(0, by);
       for (std::int64_t i = 0; i < count; ++i) {
         a.put(i, moderate && draw.below(200) != 0
