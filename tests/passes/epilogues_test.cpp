@@ -195,16 +195,17 @@ TEST_CASE("no rule takes in what comes too late for the order of bias, residual 
   // Of each pair the first is taken in, and the second stays: bias < residual < ReLU, each at most once.
   constexpr std::pair<int, int> late[] = {{0, 0}, {0, 1}, {1, 1}, {2, 0}, {2, 1}, {2, 2}, {3, 0}, {3, 1},
                                           {3, 2}, {3, 3}, {4, 4}, {5, 4}, {5, 5}, {6, 4}, {6, 5}, {6, 6}};
-  for (const auto& [first, second] : late) {
-    CAPTURE(endings[first].rule);
-    CAPTURE(endings[second].rule);
+  for (const std::pair<int, int>& each : late) {
+    const auto &first = endings[each.first], &second = endings[each.second];
+    CAPTURE(first.rule);
+    CAPTURE(second.rule);
     Sketch s;
-    const Port y = endings[first].apply(s, product_for(endings[first], s, product(s)), DType::f32);
-    const core::Graph graph = s.graph({endings[second].apply(s, y, DType::f32)});
+    const Port y = first.apply(s, product_for(first, s, product(s)), DType::f32);
+    const core::Graph graph = s.graph({second.apply(s, y, DType::f32)});
     PassReport report;
     const core::Graph out = optimised(graph, "epilogues", &report);
     CHECK(report.fired() == 1);
-    CHECK(report.fired(endings[first].rule) == 1);
+    CHECK(report.fired(first.rule) == 1);
     CHECK(agree(results_of(graph), results_of(out), rounded));
   }
 }
