@@ -265,7 +265,8 @@ class Binding {
       if (!geometry.same_in_all_tiles(place)) {
         result_.nanoseconds += nanoseconds_a_byte * static_cast<double>(size_of(operand.dtype));
       }
-      if (!geometry.contiguous(place, width_of(operand.dtype))) result_.nanoseconds += 0.3;
+      // An element that is repeated is not gathered one by one.
+      if (place.column != 0 && !geometry.contiguous(place, width_of(operand.dtype))) result_.nanoseconds += 0.3;
     };
     for (std::size_t i = 0; i < inputs_.size(); ++i) moved(inputs_[i], geometry.places[i]);
     for (std::size_t i = 0; i < outputs_.size(); ++i) moved(outputs_[i], geometry.places[inputs_.size() + i]);

@@ -17,7 +17,7 @@ inline constexpr std::size_t tile_memory = 64 * 1024;
 /// Elements of an input brought into a tile before the instructions run.
 struct Load {
   enum class Form : std::uint8_t {
-    direct,   // the operand's memory is the tile
+    direct,   // the operand's memory is the tile, or begins with all that is wanted of it
     convert,  // contiguous, but of another type
     gather,   // strided; then converted where the type differs
     turn,     // as gather, but memory runs along the tile's columns

@@ -46,7 +46,7 @@ class ChainMatcher::Goals {
   Goal pop() { return goals_[--count_]; }
 
  private:
-  std::array<Goal, 3 * ChainLoop::most_steps> goals_;
+  std::array<Goal, 3 * ChainLoop::most_steps> goals_{};
   std::size_t count_ = 0;
 };
 

@@ -33,7 +33,7 @@ struct Leaves {
 template <int leaf>
 struct Run {
   static constexpr unsigned reads = 1u << leaf;
-  static constexpr int results = 0;
+  static constexpr int further_results = 0;
   static constexpr std::int8_t write(ChainLoop&) { return ~leaf; }
   template <class T>
   TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t i, T*) {
@@ -46,7 +46,7 @@ struct Run {
 template <int number>
 struct One {
   static constexpr unsigned reads = 1u << (ChainLoop::first_number + number);
-  static constexpr int results = 0;
+  static constexpr int further_results = 0;
   static constexpr std::int8_t write(ChainLoop&) { return ~(ChainLoop::first_number + number); }
   template <class T>
   TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t, T*) {
@@ -58,7 +58,7 @@ struct One {
 template <Element element, class Operator, class... Parts>
 struct Apply {
   static constexpr unsigned reads = (Parts::reads | ...);
-  static constexpr int results = (Parts::results + ...);
+  static constexpr int further_results = (Parts::further_results + ...);
   static constexpr std::int8_t write(ChainLoop& chain) {
     const std::int8_t parts[] = {Parts::write(chain)...};
     ChainLoop::Step& step = chain.steps[chain.count];
@@ -76,7 +76,7 @@ struct Apply {
 template <int result, class Part>
 struct Also {
   static constexpr unsigned reads = Part::reads;
-  static constexpr int results = 1 + Part::results;
+  static constexpr int further_results = 1 + Part::further_results;
   static constexpr std::int8_t write(ChainLoop& chain) {
     ++chain.result_count;
     return chain.results[result] = Part::write(chain);
@@ -101,17 +101,23 @@ TYTO_VECTOR_INLINE Leaves leaves_of(const void* const volatile* given) {
   return leaves;
 }
 
+template <int last>
+[[gnu::always_inline]] inline void write_results(float* const* to, size_t i, const float* values) {
+  to[last][i] = values[last];
+  if constexpr (last > 0) write_results<last - 1>(to, i, values);
+}
+
 // Results may lie over runs: all of an element is read before any of it is written.
 template <class Tree>
 void run_chain(void* const* results, const void* const* given, size_t n) {
-  float* y[1 + Tree::results];
-  for (int k = 0; k <= Tree::results; ++k) y[k] = static_cast<float*>(results[k]);
+  float* y[1 + Tree::further_results];
+  for (int k = 0; k <= Tree::further_results; ++k) y[k] = static_cast<float*>(results[k]);
   const Leaves leaves = leaves_of<Tree>(given);
   TYTO_INDEPENDENT
   for (size_t i = 0; i < n; ++i) {
-    float values[1 + Tree::results];
+    float values[1 + Tree::further_results];
     values[0] = Tree::template at<float>(leaves, static_cast<std::int64_t>(i), values);
-    for (int k = 0; k <= Tree::results; ++k) y[k][i] = values[k];
+    write_results<Tree::further_results>(y, i, values);
   }
 }
 
@@ -155,6 +161,7 @@ constexpr ChainLoop loop(Tree tree) {
 }
 template <class Tree>
 constexpr ChainLoop sum(Tree tree) {
+  static_assert(Tree::further_results == 0);
   ChainLoop chain = chain_of(tree);
   chain.sum = sum_chain<Tree>;
   return chain;

@@ -1,6 +1,7 @@
 // Kernels, sources and range programs made of bound tile programs.
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
@@ -150,12 +151,13 @@ std::shared_ptr<const core::Kernel> as_loop(const BoundProgram& prepared, int th
     }
   }
   LoopKernel::Results results;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const auto store = std::ranges::find(prepared.stores, instruction.results[k], &Store::value);
+    if (store == prepared.stores.end()) return nullptr;
+    results[k] = {store->operand, prepared.place(*store).start, prepared.place(*store).column};
+  }
   for (const Store& store : prepared.stores) {
     if (store.form != Store::Form::direct) return nullptr;
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      if (store.value != instruction.results[k]) continue;
-      results[k] = {store.operand, prepared.place(store).start, prepared.place(store).column};
-    }
   }
   return std::make_shared<const LoopKernel>(instruction, operands, results, geometry.elements, threads);
 }

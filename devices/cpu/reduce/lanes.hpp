@@ -116,7 +116,7 @@ struct ArrayElements {
   [[gnu::always_inline]] inline C element(std::int64_t i) const { return x[i]; }
 };
 
-/// The same where no element is NaN, of a minimum or maximum: one comparison each is enough then, and NaNs are looked
+/// fold_array by a minimum or maximum where no element is NaN: one comparison each is enough then, and NaNs are looked
 /// for aside. Returns whether there was none.
 template <class Op, class C>
 [[gnu::always_inline]] inline bool fold_numbers(const C* x, std::int64_t count, C start, C& result) {
