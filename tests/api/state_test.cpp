@@ -11,6 +11,18 @@ using tyto::slice;
 using tyto_test::Numbers;
 using tyto_test::numbers;
 
+BOTH_MODES(
+    "a state holds its elements in order, whatever view was assigned: sums over it have the bits of a tensor's") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor x = tyto::sin(tyto::cast(Tensor::arange(0, 7 * 260, 1, DType::i64), DType::f32)).reshape({7, 260});
+  const auto sums = [](const Tensor& y) { return numbers(sum(y, {0})); };
+  for (const Tensor& view : {x.T(), flip(x.T(), {0}), broadcast_to(x(0, tyto::all), {7, 260}).T()}) {
+    const Tensor w = Tensor::variable(Tensor::zeros({260, 7}));
+    assign(w, view);
+    CHECK(sums(w) == sums(Tensor::from(view.template to_vector<float>(), {260, 7})));
+  }
+}
+
 BOTH_MODES("a read before an update never sees the value after it") {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor w = Tensor::variable(Tensor{1.0, 2.0});
