@@ -29,7 +29,8 @@ extern const ChainLoops chain_loops;
 }
 namespace avx512 {
 extern const ChainLoops chain_loops;
+}
+
 extern const ChainLoops eigen_chains;
-}  // namespace avx512
 
 }  // namespace tyto::bench

@@ -1,10 +1,10 @@
-// The chains as one Eigen expression each, compiled for the avx512 instruction set.
+// The chains as one Eigen expression each, compiled for the machine they run on.
 #include <Eigen/Core>
 #include <cmath>
 
 #include "bench/fused/chain_loops.hpp"
 
-namespace tyto::bench::avx512 {
+namespace tyto::bench {
 
 namespace {
 
@@ -63,4 +63,4 @@ void layer_norm(const float* x, const float* g, const float* b, float* y, float 
 
 const ChainLoops eigen_chains = {multiply_add, tanh_chain, squared_distance, adagrad, softmax, layer_norm};
 
-}  // namespace tyto::bench::avx512
+}  // namespace tyto::bench

@@ -31,13 +31,6 @@ const bench::ChainLoops& chain_loops() {
   return bench::baseline::chain_loops;
 }
 
-const bench::ChainLoops* eigen_chains() {
-#if defined(TYTO_HAVE_X86_ISA)
-  if (cpu::instruction_set() == InstructionSet::avx512) return &bench::avx512::eigen_chains;
-#endif
-  return nullptr;
-}
-
 /// The nodes of a graph, each prepared and bound to memory of its own but for what is given.
 class Runner {
  public:
@@ -133,24 +126,22 @@ void report(const std::string& name, std::int64_t count, int threads, core::Grap
       });
     };
   };
-  std::vector<std::function<void()>> bodies{[fused] { (*fused)(); }, [plain] { (*plain)(); }, dealt(hand)};
-  if (eigen) bodies.push_back(dealt(eigen));
-  const std::vector<double> seconds = bench::compare(threads, bodies, 0.5);
+  const std::vector<double> seconds =
+      bench::compare(threads, {[fused] { (*fused)(); }, [plain] { (*plain)(); }, dealt(hand), dealt(eigen)}, 0.5);
   const double scale = 1e9 / static_cast<double>(count);
   std::printf("%-28s %9lld %7d %9.4f %9.4f %9.4f %9.4f %9.2f %9.2f\n", name.c_str(), static_cast<long long>(count),
-              threads, seconds[0] * scale, seconds[1] * scale, seconds[2] * scale, eigen ? seconds[3] * scale : 0.0,
+              threads, seconds[0] * scale, seconds[1] * scale, seconds[2] * scale, seconds[3] * scale,
               seconds[0] / seconds[2], seconds[1] / seconds[0]);
   std::fflush(stdout);
 }
 
 void run(std::int64_t count, int threads) {
   const bench::ChainLoops& hand = chain_loops();
-  const bench::ChainLoops* eigen = eigen_chains();
   const Floats a(count), b(count), c(count), x(count), y(count);
   float result = 0;
   using Part = std::function<void(std::size_t, std::size_t)>;
-  const auto with = [](const bench::ChainLoops* loops, auto body) {
-    return loops == nullptr ? Part() : Part([loops, body](std::size_t at, std::size_t n) { body(*loops, at, n); });
+  const auto with = [](const bench::ChainLoops& loops, auto body) {
+    return Part([&loops, body](std::size_t at, std::size_t n) { body(loops, at, n); });
   };
   {
     Chain chain{{}, count};
@@ -160,7 +151,7 @@ void run(std::int64_t count, int threads) {
       loops.multiply_add(a.data() + at, b.data() + at, c.data() + at, y.data() + at, n);
     };
     report("a b + c", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {y.data()},
-           with(&hand, body), with(eigen, body));
+           with(hand, body), with(bench::eigen_chains, body));
   }
   {
     Chain chain{{}, count};
@@ -172,7 +163,7 @@ void run(std::int64_t count, int threads) {
       loops.tanh_chain(a.data() + at, b.data() + at, c.data() + at, x.data() + at, y.data() + at, n);
     };
     report("tanh(a x + b) c + exp(-x x)", count, threads, chain.builder.finish(),
-           {a.data(), b.data(), c.data(), x.data()}, {y.data()}, with(&hand, body), with(eigen, body));
+           {a.data(), b.data(), c.data(), x.data()}, {y.data()}, with(hand, body), with(bench::eigen_chains, body));
   }
   {
     Chain chain{{}, count};
@@ -182,8 +173,8 @@ void run(std::int64_t count, int threads) {
     const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
       result += static_cast<float>(loops.squared_distance(x.data() + at, a.data() + at, n));
     };
-    report("sum((x - y)^2)", count, threads, chain.builder.finish(), {x.data(), a.data()}, {&result}, with(&hand, body),
-           with(eigen, body));
+    report("sum((x - y)^2)", count, threads, chain.builder.finish(), {x.data(), a.data()}, {&result}, with(hand, body),
+           with(bench::eigen_chains, body));
   }
   {
     Chain chain{{}, count};
@@ -197,7 +188,7 @@ void run(std::int64_t count, int threads) {
       loops.adagrad(a.data() + at, b.data() + at, c.data() + at, 0.005f, 1e-8f, n);
     };
     report("Adagrad", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {a.data(), b.data()},
-           with(&hand, body), with(eigen, body));
+           with(hand, body), with(bench::eigen_chains, body));
   }
   {
     Chain chain{{}, count};
@@ -207,8 +198,8 @@ void run(std::int64_t count, int threads) {
     const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
       loops.softmax(a.data() + at, y.data() + at, n / row, row);
     };
-    report("softmax, rows of 1000", count, threads, chain.builder.finish(), {a.data()}, {y.data()}, with(&hand, body),
-           with(eigen, body), row);
+    report("softmax, rows of 1000", count, threads, chain.builder.finish(), {a.data()}, {y.data()}, with(hand, body),
+           with(bench::eigen_chains, body), row);
   }
   {
     Chain chain{{}, count};
@@ -222,7 +213,7 @@ void run(std::int64_t count, int threads) {
       loops.layer_norm(a.data() + at, b.data(), c.data(), y.data() + at, 1e-5f, n / row, row);
     };
     report("layer norm, rows of 1000", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()},
-           {y.data()}, with(&hand, body), with(eigen, body), row);
+           {y.data()}, with(hand, body), with(bench::eigen_chains, body), row);
   }
 }
 
