@@ -37,9 +37,8 @@ std::atomic<int>& thread_count() noexcept {
 }
 
 int worth_waking(int most, double nanoseconds) noexcept {
-  constexpr double shortest_region = 20'000, share_per_thread = 10'000;
-  if (nanoseconds < shortest_region) return 1;
-  return static_cast<int>(std::min<double>(most, nanoseconds / share_per_thread));
+  constexpr double shortest_region = 20'000;
+  return nanoseconds < shortest_region ? 1 : most;
 }
 
 }  // namespace
@@ -52,6 +51,13 @@ void set_threads(int count) {
 }
 
 int threads_for(double nanoseconds) noexcept { return worth_waking(threads(), nanoseconds); }
+
+Workers workers_for(double nanoseconds) noexcept {
+  constexpr double shortest_share = 2'000;
+  const int all = threads(), woken = worth_waking(all, nanoseconds);
+  if (woken > 1 || nanoseconds < shortest_share * all) return {woken, false};
+  return {all, true};
+}
 
 int layout_threads_for(double nanoseconds) noexcept { return worth_waking(initial_threads(), nanoseconds); }
 

@@ -6,6 +6,8 @@
 
 #if defined(_OPENMP)
 #include <omp.h>
+
+#include "devices/cpu/helpers.hpp"
 #endif
 
 namespace tyto::cpu {
@@ -16,9 +18,19 @@ int threads() noexcept;
 /// Sets threads() for the whole process; throws ValueError unless count is positive.
 void set_threads(int count);
 
-/// Threads worth waking for work that one thread finishes in so many nanoseconds. Waking a sleeping thread costs
-/// up to 60 us, a spinning one below 1 us: below 20 us of work the calling thread stays alone.
+/// Threads worth waking for work that one thread finishes in so many nanoseconds. Waking sleeping threads costs up to
+/// 60 us: below 20 us of work the calling thread stays alone. Else all threads take part, even where fewer would do:
+/// OpenMP ends the threads that a smaller team leaves out, and the next larger one begins them anew.
 int threads_for(double nanoseconds) noexcept;
+
+/// How many threads run a step.
+struct Workers {
+  int count = 1;
+  bool only_if_awake = false;  ///< the step is too short to wake them
+};
+
+/// As threads_for, and for shorter work the threads that happen to be awake.
+Workers workers_for(double nanoseconds) noexcept;
 
 /// A half-open range of work items.
 struct Range {
@@ -51,18 +63,29 @@ struct Team {
   }
 };
 
-/// Runs body(Team) on at most `wanted` threads in one parallel region. The system may grant fewer, so the body divides
+/// Runs body(Team) on at most so many threads in one parallel region. The system may grant fewer, so the body divides
 /// its work by Team::size. The body must not throw.
 template <class Body>
-void run_team([[maybe_unused]] int wanted, const Body& body) {
+void run_team([[maybe_unused]] Workers workers, const Body& body) {
 #if defined(_OPENMP)
-  if (wanted > 1) {
-#pragma omp parallel num_threads(wanted)
-    body(Team{omp_get_thread_num(), omp_get_num_threads()});
-    return;
+  if (workers.count > 1) {
+    Helpers& own = helpers();
+    Helpers::Clock::time_point began;
+    if (workers.only_if_awake) began = Helpers::Clock::now();
+    if (!workers.only_if_awake || own.take_short_step(began)) {
+#pragma omp parallel num_threads(workers.count)
+      body(Team{omp_get_thread_num(), omp_get_num_threads()});
+      own.step_done(began, Helpers::Clock::now(), workers.only_if_awake);
+      return;
+    }
   }
 #endif
   body(Team{});
+}
+
+template <class Body>
+void run_team(int wanted, const Body& body) {
+  run_team(Workers{wanted, false}, body);
 }
 
 }  // namespace tyto::cpu

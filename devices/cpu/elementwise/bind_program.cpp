@@ -259,18 +259,20 @@ class Binding {
   }
 
   void estimate() {
-    constexpr double nanoseconds_a_byte = 0.04;  // from the L3 cache
     const TileGeometry& geometry = result_.geometry;
+    const auto elements = static_cast<double>(geometry.elements);
+    double bytes = 0;  // moved an element
     const auto moved = [&](const core::Operand& operand, const Place& place) {
-      if (!geometry.same_in_all_tiles(place)) {
-        result_.nanoseconds += nanoseconds_a_byte * static_cast<double>(size_of(operand.dtype));
-      }
+      if (!geometry.same_in_all_tiles(place)) bytes += static_cast<double>(size_of(operand.dtype));
       // An element that is repeated is not gathered one by one.
       if (place.column != 0 && !geometry.contiguous(place, width_of(operand.dtype))) result_.nanoseconds += 0.3;
     };
     for (std::size_t i = 0; i < inputs_.size(); ++i) moved(inputs_[i], geometry.places[i]);
     for (std::size_t i = 0; i < outputs_.size(); ++i) moved(outputs_[i], geometry.places[inputs_.size() + i]);
-    result_.nanoseconds *= static_cast<double>(geometry.elements);
+    // A few hundred kilobytes come from the L2 cache, more from L3.
+    constexpr double near_bytes = 512 * 1024, nanoseconds_a_near_byte = 0.01, nanoseconds_a_byte = 0.04;
+    result_.nanoseconds += bytes * (bytes * elements < near_bytes ? nanoseconds_a_near_byte : nanoseconds_a_byte);
+    result_.nanoseconds *= elements;
   }
 
   const TileProgram& program_;

@@ -66,16 +66,16 @@ class TileRanges final : public RangeProgram {
 
 class TileKernel final : public core::Kernel {
  public:
-  TileKernel(BoundProgram program, int threads) : program_(std::move(program)), threads_(threads) {}
+  TileKernel(BoundProgram program, Workers workers) : program_(std::move(program)), workers_(workers) {}
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
     const std::int64_t tiles = program_.geometry.tiles();
-    if (threads_ == 1) {
+    if (workers_.count == 1) {
       TileRunner(program_, inputs, outputs).run_tiles({0, tiles});
       return;
     }
-    run_team(threads_, [&](Team team) {
+    run_team(workers_, [&](Team team) {
       const Range mine = share(tiles, team.member, team.size);
       if (mine.size() > 0) TileRunner(program_, inputs, outputs).run_tiles(mine);
     });
@@ -83,7 +83,7 @@ class TileKernel final : public core::Kernel {
 
  private:
   BoundProgram program_;
-  int threads_;
+  Workers workers_;
 };
 
 /// One loop over whole contiguous operands, and numbers: no tiles, no copies.
@@ -99,8 +99,8 @@ class LoopKernel final : public core::Kernel {
   using Results = std::array<Operand, ChainLoop::most_results>;
 
   LoopKernel(const Instruction& instruction, const Operands& operands, const Results& results, std::int64_t count,
-             int threads)
-      : instruction_(instruction), operands_(operands), results_(results), count_(count), threads_(threads) {}
+             Workers workers)
+      : instruction_(instruction), operands_(operands), results_(results), count_(count), workers_(workers) {}
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
@@ -120,12 +120,12 @@ class LoopKernel final : public core::Kernel {
       for (std::size_t k = 0; k < ChainLoop::most_results; ++k) results[k] = at(outputs, results_[k]);
       instruction_.chain(results, leaves, count);
     };
-    if (threads_ == 1) {
+    if (workers_.count == 1) {
       run({0, count_});
       return;
     }
     // Shares end on cache lines whatever the element, so that no line is written by two threads.
-    run_team(threads_, [&](Team team) { run(share(count_, team.member, team.size, 64)); });
+    run_team(workers_, [&](Team team) { run(share(count_, team.member, team.size, 64)); });
   }
 
  private:
@@ -133,11 +133,11 @@ class LoopKernel final : public core::Kernel {
   Operands operands_;
   Results results_;
   std::int64_t count_;
-  int threads_;
+  Workers workers_;
 };
 
 /// The loop kernel where the program is one loop over contiguous memory, else null.
-std::shared_ptr<const core::Kernel> as_loop(const BoundProgram& prepared, int threads) {
+std::shared_ptr<const core::Kernel> as_loop(const BoundProgram& prepared, Workers workers) {
   const TileGeometry& geometry = prepared.geometry;
   if (prepared.instructions.size() != 1 || !prepared.constants.empty()) return nullptr;
   if (geometry.rows != 1 || !geometry.outer.empty()) return nullptr;
@@ -159,7 +159,7 @@ std::shared_ptr<const core::Kernel> as_loop(const BoundProgram& prepared, int th
   for (const Store& store : prepared.stores) {
     if (store.form != Store::Form::direct) return nullptr;
   }
-  return std::make_shared<const LoopKernel>(instruction, operands, results, geometry.elements, threads);
+  return std::make_shared<const LoopKernel>(instruction, operands, results, geometry.elements, workers);
 }
 
 }  // namespace
@@ -172,9 +172,9 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
     return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
   }
   BoundProgram prepared = bind_program(program, inputs, outputs, tile_loops(choice.set()), false);
-  const int threads = choice.threads > 0 ? choice.threads : threads_for(prepared.nanoseconds);
-  if (auto loop = as_loop(prepared, threads)) return loop;
-  return std::make_shared<const TileKernel>(std::move(prepared), threads);
+  const Workers workers = choice.threads > 0 ? Workers{choice.threads} : workers_for(prepared.nanoseconds);
+  if (auto loop = as_loop(prepared, workers)) return loop;
+  return std::make_shared<const TileKernel>(std::move(prepared), workers);
 }
 
 std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,

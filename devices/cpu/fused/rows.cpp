@@ -16,17 +16,17 @@ constexpr std::size_t most_operands = TileProgram::most_operands;
 class RowKernel final : public core::Kernel {
  public:
   explicit RowKernel(RowPlan plan) : plan_(std::move(plan)) {
-    const std::int64_t blocks = (plan_.rows + plan_.block_rows - 1) / plan_.block_rows;
-    threads_ = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, threads_for(plan_.nanoseconds)));
+    if (plan_.rows > 1) workers_ = workers_for(plan_.nanoseconds);
+    buffers_ = std::clamp<std::int64_t>(workers_.count, 1, std::max<std::int64_t>(plan_.rows, 1));
   }
 
-  std::size_t workspace() const override { return plan_.buffers * static_cast<std::size_t>(threads_); }
+  std::size_t workspace() const override { return plan_.buffers * static_cast<std::size_t>(buffers_); }
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
     if (plan_.rows == 0) return;
-    run_team(threads_, [&](Team team) {
-      const Range mine = share(plan_.rows, team.member, team.size, plan_.block_rows);
+    run_team(workers_, [&](Team team) {
+      const Range mine = share(plan_.rows, team.member, team.size);
       if (mine.size() <= 0) return;
       std::byte* buffers =
           plan_.buffers == 0 ? nullptr : workspace.pointer() + static_cast<std::size_t>(team.member) * plan_.buffers;
@@ -136,7 +136,8 @@ class RowKernel final : public core::Kernel {
   }
 
   RowPlan plan_;
-  int threads_ = 1;
+  Workers workers_;
+  std::int64_t buffers_ = 1;  // members beyond the rows need none
 };
 
 }  // namespace

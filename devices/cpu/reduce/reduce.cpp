@@ -1,6 +1,7 @@
 // Reductions: sorted axes are run through the inner loops in the shape that reads memory in order. The order of
 // additions depends on shapes and strides only, never on the number of threads.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -44,15 +45,17 @@ class ReduceKernel final : public core::Kernel {
     chunk_ = std::min(width_, in_size_ == 8 ? fold_columns / 2 : fold_columns);
     chunks_ = (width_ + std::max<std::int64_t>(chunk_, 1) - 1) / std::max<std::int64_t>(chunk_, 1);
     choose_groups();
-    choose_pieces(static_cast<double>(extent_.count) * static_cast<double>(results_) * reduction.nanoseconds *
-                  std::max(1.0, static_cast<double>(in_size_) / 4));
+    choose_pieces();
+    const double nanoseconds = static_cast<double>(extent_.count) * static_cast<double>(results_) *
+                               reduction.nanoseconds * std::max(1.0, static_cast<double>(in_size_) / 4);
+    const bool divides = outer_.count() * chunks_ * pieces_ > 1;
+    if (divides) workers_ = workers_for(nanoseconds + (source_ == nullptr ? 0 : source_->nanoseconds()));
     if (source_ == nullptr) return;
-    threads_ = std::max(threads_, threads_for(source_->nanoseconds()));
     // One part of a line, or the rows that are folded together.
     const std::int64_t across = group_ > 1 ? group_ * width_ : chunk_;
     const auto bytes = static_cast<std::size_t>(std::max(source_part, source_rows * across) * in_size_);
     if (bytes <= own_buffer) return;
-    produced_at_ = layout_.reserve_each(static_cast<std::size_t>(threads_), bytes, produced_stride_);
+    produced_at_ = layout_.reserve_each(static_cast<std::size_t>(workers_.count), bytes, produced_stride_);
   }
 
   std::size_t workspace() const override { return layout_.bytes(); }
@@ -63,7 +66,7 @@ class ReduceKernel final : public core::Kernel {
     std::byte* out = outputs[0].pointer();
     std::byte* partials = pieces_ > 1 ? workspace.pointer() : nullptr;
     const std::int64_t blocks = outer_.count() * chunks_;
-    run_team(threads_, [&](Team team) {
+    run_team(workers_, [&](Team team) {
       Elements in{source_ == nullptr ? inputs[0].pointer() : nullptr, inputs, nullptr};
       alignas(64) std::byte buffer[own_buffer];
       in.buffer = buffer;
@@ -76,10 +79,11 @@ class ReduceKernel final : public core::Kernel {
       }
       const Range mine = share(blocks * pieces_, team.member, team.size);
       for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) fold_piece(in, partials, unit);
+      if (joined_apart_) return;
       team.barrier();
-      const Range joined = share(blocks, team.member, team.size);
-      for (std::int64_t block = joined.begin; block < joined.end; ++block) join_pieces(partials, out, block);
+      join_blocks(partials, out, share(blocks, team.member, team.size));
     });
+    if (joined_apart_) join_blocks(partials, out, {0, blocks});
   }
 
  private:
@@ -135,19 +139,27 @@ class ReduceKernel final : public core::Kernel {
     if (adjoin && rules_.second_size == 0 && width_ < wide_enough) group_ = grouped_width / width_;
   }
 
-  // Few results of many elements: the elements are cut into pieces, whose number depends on the shape only.
-  void choose_pieces(double nanoseconds) {
-    threads_ = threads_for(nanoseconds);
+  // Few results of many elements: the elements are cut into pieces, whose number depends on the shape only. What makes
+  // two pieces is longer than any row that a fused group sums in one go.
+  void choose_pieces() {
     const std::int64_t blocks = outer_.count() * chunks_;
-    constexpr std::int64_t enough_blocks = 32, smallest_piece = 65536;
+    constexpr std::int64_t enough_blocks = 32, smallest_piece = 16384;
     if (blocks == 0 || blocks >= enough_blocks || extent_.count == 0) return;
     const std::int64_t wanted = (enough_blocks + blocks - 1) / blocks;
-    pieces_ = std::clamp<std::int64_t>(extent_.count * chunk_ / smallest_piece, 1, std::min(wanted, extent_.count));
+    const std::int64_t most =
+        std::clamp<std::int64_t>(extent_.count * chunk_ / smallest_piece, 1, std::min(wanted, extent_.count));
+    // A power of two, which most numbers of threads divide.
+    pieces_ = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(most)));
     if (pieces_ == 1) return;
     const auto partials = static_cast<std::size_t>(blocks * pieces_ * chunk_);
+    constexpr std::size_t few_partials = 512;  // joined in less time than threads take to meet
+    joined_apart_ = partials <= few_partials;
     first_at_ = layout_.reserve(partials * rules_.first_size);
     second_at_ = layout_.reserve(partials * rules_.second_size);
   }
+
+  // Pieces of lines begin where vectors do.
+  Range piece(std::int64_t number) const { return share(extent_.count, number, pieces_, in_columns_ ? 1 : 64); }
 
   Range columns_of(std::int64_t chunk) const { return {chunk * chunk_, std::min(width_, (chunk + 1) * chunk_)}; }
 
@@ -260,18 +272,22 @@ class ReduceKernel final : public core::Kernel {
     const std::int64_t block = unit / pieces_;
     const Range columns = columns_of(block % chunks_);
     const std::int64_t offset = outer_.at(block / chunks_)[0] + columns.begin * column_stride_;
-    fold_range(in, offset, share(extent_.count, unit % pieces_, pieces_), columns.size(), first, second);
+    fold_range(in, offset, piece(unit % pieces_), columns.size(), first, second);
     std::memcpy(first_of(partials, unit), first, static_cast<std::size_t>(columns.size()) * rules_.first_size);
     std::memcpy(second_of(partials, unit), second, static_cast<std::size_t>(columns.size()) * rules_.second_size);
+  }
+
+  void join_blocks(std::byte* partials, std::byte* out, Range blocks) const {
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) join_pieces(partials, out, block);
   }
 
   void join_pieces(std::byte* partials, std::byte* out, std::int64_t block) const {
     const Range columns = columns_of(block % chunks_);
     const std::int64_t base = block * pieces_;
-    for (std::int64_t piece = 1; piece < pieces_; ++piece) {
-      const Range elements = share(extent_.count, piece, pieces_);
-      rules_.join(first_of(partials, base), second_of(partials, base), elements.begin, first_of(partials, base + piece),
-                  second_of(partials, base + piece), elements.size(), columns.size());
+    for (std::int64_t at = 1; at < pieces_; ++at) {
+      const Range elements = piece(at);
+      rules_.join(first_of(partials, base), second_of(partials, base), elements.begin, first_of(partials, base + at),
+                  second_of(partials, base + at), elements.size(), columns.size());
     }
     const std::int64_t offset = outer_.at(block / chunks_)[1] + columns.begin * column_out_;
     rules_.finish(first_of(partials, base), second_of(partials, base), columns.size(), extent_,
@@ -290,7 +306,8 @@ class ReduceKernel final : public core::Kernel {
   std::int64_t width_ = 1, column_stride_ = 0, column_out_ = 1;
   std::int64_t chunk_ = 1, chunks_ = 1, pieces_ = 1;
   std::int64_t group_ = 1;  // rows that are taken as one
-  int threads_ = 1;
+  bool joined_apart_ = false;
+  Workers workers_;
   WorkspaceLayout layout_;
   std::size_t first_at_ = 0, second_at_ = 0;
   std::shared_ptr<const ElementSource> source_;  // null for elements in memory

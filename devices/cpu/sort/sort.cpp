@@ -51,13 +51,12 @@ KernelRef sort_kernel(const core::Step& step, const Order& order, int values, in
   const std::int64_t out_stride = out.rank() == 0 ? 1 : take_axis(out, axis);
   const Walk<2> lines(std::array<core::View, 2>{in, out});
   const std::int64_t work = count == 0 || order.wanted == 0 ? 0 : lines.count();
-  const int workers = static_cast<int>(
-      std::clamp<std::int64_t>(work, 1, threads_for(static_cast<double>(work) * static_cast<double>(count) * 5)));
+  const int workers = work == 1 ? 1 : threads_for(static_cast<double>(work) * static_cast<double>(count) * 5);
 
   WorkspaceLayout layout;
   std::size_t stride = 0;
   const auto room = static_cast<std::size_t>(count) * sizeof(Entry);
-  layout.reserve_each(2 * static_cast<std::size_t>(workers), work == 0 ? 0 : room, stride);
+  layout.reserve_each(2 * static_cast<std::size_t>(std::min<std::int64_t>(workers, work)), room, stride);
   const auto order_lines = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
     const T* x = reinterpret_cast<const T*>(inputs[0].pointer());
     run_team(workers, [&](Team team) {
