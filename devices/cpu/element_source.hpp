@@ -19,7 +19,10 @@ class ElementSource {
   /// Whether it can sum without writing.
   virtual bool sums() const = 0;
   /// Adds the elements with these numbers, of one line, to a double, as Fold::sum adds a line in memory.
-  virtual void sum(std::span<const core::Address> inputs, Range elements, void* sum) const = 0;
+  virtual void sum(std::span<const core::Address> inputs, Range elements, double* sum) const = 0;
+  /// The same for each of these whole lines of `length` elements.
+  virtual void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length,
+                         double* sums) const = 0;
 };
 
 }  // namespace tyto::cpu

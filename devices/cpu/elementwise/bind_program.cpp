@@ -41,6 +41,7 @@ class Binding {
     place_loads();
     place_instructions();
     if (!summed) place_stores();
+    find_lines();
     estimate();
   }
 
@@ -258,6 +259,33 @@ class Binding {
     });
   }
 
+  void find_lines() {
+    const bool one_call = result_.instructions.size() + (result_.sum.add != nullptr ? 1 : 0) == 1;
+    if (!one_call || !result_.geometry.has_lines()) return;
+    for (const Load& load : result_.loads) {
+      if (load.form != Load::Form::direct) return;
+    }
+    Lines lines;
+    lines.apply = true;
+    const auto& read = result_.sum.add != nullptr ? result_.sum.operands : result_.instructions[0].operands;
+    for (std::size_t k = 0; k < read.size(); ++k) {
+      const auto load = std::ranges::find(result_.loads, read[k], &Load::value);
+      lines.operands[k] = load == result_.loads.end() ? Lines::constant : load->operand;
+    }
+    if (result_.sum.add == nullptr) {
+      const auto& written = result_.instructions[0].results;
+      for (std::size_t k = 0; k < written.size(); ++k) {
+        const auto store = std::ranges::find(result_.stores, written[k], &Store::value);
+        if (store == result_.stores.end()) return;
+        lines.results[k] = static_cast<std::uint16_t>(result_.inputs + store->operand);
+      }
+      for (const Store& store : result_.stores) {
+        if (store.form != Store::Form::direct) return;
+      }
+    }
+    result_.lines = lines;
+  }
+
   void estimate() {
     const TileGeometry& geometry = result_.geometry;
     const auto elements = static_cast<double>(geometry.elements);
@@ -293,6 +321,19 @@ class Binding {
 
 }  // namespace
 
+namespace {
+
+/// Tiles of several rows repeat a number that each row has of its own. Where one loop reads it as a number, and rows
+/// are not too short, they had better be lines.
+bool rows_may_be_lines(const TileGeometry& geometry, std::size_t inputs) {
+  constexpr std::int64_t shortest_line = 20;
+  if (geometry.tile_rows == 1 || geometry.columns < shortest_line) return false;
+  return std::any_of(geometry.places.begin(), geometry.places.begin() + static_cast<std::ptrdiff_t>(inputs),
+                     [](const Place& place) { return place.column == 0 && place.row != 0; });
+}
+
+}  // namespace
+
 BoundProgram bind_program(const TileProgram& program, std::span<const core::Operand> inputs,
                           std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major) {
   if (program.registers.size() > most_registers || std::max(inputs.size(), outputs.size()) > most_operands) {
@@ -304,6 +345,11 @@ BoundProgram bind_program(const TileProgram& program, std::span<const core::Oper
   bool one_loop = program.instructions.size() <= 1;
   for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
     Binding binding(program, inputs, outputs, loops, tile, row_major, false);
+    const TileGeometry& geometry = binding.result().geometry;
+    if (rows_may_be_lines(geometry, inputs.size())) {
+      Binding lines(program, inputs, outputs, loops, geometry.columns, row_major, false);
+      if (lines.result().lines.apply) return lines.result();
+    }
     if (!one_loop && binding.result().instructions.size() <= 1) {
       one_loop = true;
       tile = 2 * longest_tile;

@@ -77,6 +77,16 @@ struct Constant {
   StridedLoop fill;
 };
 
+/// What one call over a line reads and writes: a line is a tile of one row, and all its operands lie where the call
+/// wants them, so that from line to line addresses are moved on and nothing else is done.
+struct Lines {
+  static constexpr std::uint16_t constant = ~std::uint16_t{0};
+
+  bool apply = false;
+  std::array<std::uint16_t, LoopCall::most_operands> operands{};  // places, or a constant's register stays
+  std::array<std::uint16_t, ChainLoop::most_results> results{};   // places
+};
+
 /// A program bound to layouts and loops: all that a launch reads.
 struct BoundProgram {
   static constexpr std::uint32_t elsewhere = ~std::uint32_t{0};
@@ -86,7 +96,8 @@ struct BoundProgram {
   std::vector<Constant> constants;
   std::vector<Instruction> instructions;
   std::vector<Store> stores;
-  Sum sum;                           // instead of stores, for a program whose elements are summed
+  Sum sum;  // instead of stores, for a program whose elements are summed
+  Lines lines;
   std::vector<std::uint32_t> tiles;  // by register: its tile's offset in the thread's memory, or elsewhere
   std::size_t inputs = 0;
   std::size_t memory = 0;

@@ -30,8 +30,11 @@ class TileSource final : public ElementSource {
   }
 
   bool sums() const override { return summed_.sum.add != nullptr; }
-  void sum(std::span<const core::Address> inputs, Range elements, void* sum) const override {
+  void sum(std::span<const core::Address> inputs, Range elements, double* sum) const override {
     TileRunner(summed_, inputs, {}).sum_elements(elements, sum);
+  }
+  void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length, double* sums) const override {
+    TileRunner(summed_, inputs, {}).sum_lines(lines, length, sums);
   }
 
  private:
@@ -52,7 +55,7 @@ class TileRanges final : public RangeProgram {
         tiles_.move(inputs, outputs);
       }
       void run(Range elements, std::span<const Stream> ahead) override { tiles_.run_elements(elements, ahead); }
-      void sum(Range elements, void* sum) override { tiles_.sum_elements(elements, sum); }
+      void sum(Range lines, std::int64_t length, double* sums) override { tiles_.sum_lines(lines, length, sums); }
 
      private:
       TileRunner tiles_;

@@ -32,8 +32,9 @@ class RangeRunner {
   virtual void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
   /// Computes the elements with these numbers, in row-major order, and brings streams into the cache on the way.
   virtual void run(Range elements, std::span<const Stream> ahead) = 0;
-  /// Adds them up instead, for programs of prepare_sums: to a double, as Fold::sum adds a line in memory.
-  virtual void sum(Range elements, void* sum) = 0;
+  /// Adds up each of these lines of `length` elements instead, for programs of prepare_sums: to a double, as Fold::sum
+  /// adds a line in memory.
+  virtual void sum(Range lines, std::int64_t length, double* sums) = 0;
 
  protected:
   ~RangeRunner() = default;

@@ -170,7 +170,61 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
   }
 }
 
+bool TileRunner::by_lines() const {
+  return program_.lines.apply && in_place_ == (std::uint64_t{1} << program_.stores.size()) - 1;
+}
+
+template <class Call>
+void TileRunner::each_line(Range lines, const Call& call) {
+  constexpr std::size_t most_leaves = LoopCall::most_operands, most_results = ChainLoop::most_results;
+  const std::int64_t in_a_row = geometry_.lines_in_a_row();
+  std::ptrdiff_t distances[most_leaves], result_distances[most_results];
+  for (std::size_t k = 0; k < most_leaves; ++k) {
+    const std::uint16_t operand = program_.lines.operands[k];
+    distances[k] = operand == Lines::constant ? 0 : geometry_.line_distance(geometry_.places[operand]);
+  }
+  for (std::size_t k = 0; k < most_results; ++k) {
+    result_distances[k] = geometry_.line_distance(geometry_.places[program_.lines.results[k]]);
+  }
+  const auto& read = program_.sum.add != nullptr ? program_.sum.operands : program_.instructions[0].operands;
+  for (std::int64_t line = lines.begin; line < lines.end;) {
+    const std::int64_t position = in_a_row == geometry_.tiles() ? line : line % in_a_row;
+    const std::int64_t end = std::min(lines.end, line - position + in_a_row);
+    enter(geometry_.column_tiles > 1 ? line / in_a_row : line);
+    const std::int64_t column = geometry_.column_tiles > 1 ? position * geometry_.tile_columns : 0;
+    const void* leaves[most_leaves];
+    for (std::size_t k = 0; k < most_leaves; ++k) {
+      const std::uint16_t operand = program_.lines.operands[k];
+      leaves[k] =
+          operand == Lines::constant ? values_[read[k]] : places_[operand] + column * geometry_.places[operand].column;
+    }
+    void* results[most_results];
+    for (std::size_t k = 0; k < most_results && program_.sum.add == nullptr; ++k) {
+      const std::uint16_t operand = program_.lines.results[k];
+      results[k] = places_[operand] + column * geometry_.places[operand].column;
+    }
+    for (; line < end; ++line) {
+      call(line, results, leaves);
+      for (std::size_t k = 0; k < most_leaves; ++k) leaves[k] = static_cast<const std::byte*>(leaves[k]) + distances[k];
+      for (std::size_t k = 0; k < most_results && program_.sum.add == nullptr; ++k) {
+        results[k] = static_cast<std::byte*>(results[k]) + result_distances[k];
+      }
+    }
+  }
+}
+
+void TileRunner::run_lines(Range lines) {
+  const Instruction& instruction = program_.instructions[0];
+  const auto length = static_cast<std::size_t>(geometry_.tile_columns);
+  each_line(lines, [&](std::int64_t line, void* const* results, const void* const* leaves) {
+    for (const Stream& stream : ahead_) fetch_ahead(stream, (line - lines.begin) * geometry_.tile_columns, length);
+    if (instruction.chain != nullptr) instruction.chain(results, leaves, length);
+    else instruction.loop(results[0], leaves[0], leaves[1], leaves[2], length);
+  });
+}
+
 void TileRunner::run_tiles(Range tiles) {
+  if (by_lines()) return run_lines(tiles);
   kept_whole_ = true;
   const std::int64_t column_tiles = geometry_.column_tiles, row_tiles = geometry_.row_tiles;
   std::int64_t column_tile = tiles.begin % column_tiles;
@@ -196,6 +250,11 @@ void TileRunner::run_tiles(Range tiles) {
 void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   kept_whole_ = false;
   ahead_ = ahead;
+  const std::int64_t line = geometry_.tile_columns;
+  if (sum_ == nullptr && by_lines() && (ahead.empty() || line <= fetched_at_once)) {
+    const Range lines{elements.begin / line, elements.end / line};
+    if (lines.begin * line == elements.begin && lines.end * line == elements.end) return run_lines(lines);
+  }
   const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
   std::int64_t column = elements.begin % columns;
   std::int64_t outer = elements.begin / columns, row = 0;
@@ -225,10 +284,22 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   }
 }
 
-void TileRunner::sum_elements(Range elements, void* sum) {
+void TileRunner::sum_elements(Range elements, double* sum) {
   sum_ = sum;
   run_elements(elements);
   sum_ = nullptr;
+}
+
+void TileRunner::sum_lines(Range lines, std::int64_t length, double* sums) {
+  if (by_lines() && geometry_.tile_columns == length) {
+    each_line(lines, [&](std::int64_t line, void* const*, const void* const* leaves) {
+      program_.sum.add(leaves, static_cast<std::size_t>(length), sums + (line - lines.begin));
+    });
+    return;
+  }
+  for (std::int64_t line = lines.begin; line < lines.end; ++line) {
+    sum_elements({line * length, (line + 1) * length}, sums + (line - lines.begin));
+  }
 }
 
 }  // namespace tyto::cpu

@@ -21,7 +21,9 @@ class TileRunner {
   /// Any elements by their numbers in row-major order. Streams are brought into the cache on the way.
   void run_elements(Range elements, std::span<const Stream> ahead = {});
   /// Adds their sum to a double, where the program has a loop for that.
-  void sum_elements(Range elements, void* sum);
+  void sum_elements(Range elements, double* sum);
+  /// The same for each of these lines of `length` elements.
+  void sum_lines(Range lines, std::int64_t length, double* sums);
 
  private:
   /// The part of a tile that one walk step covers.
@@ -44,13 +46,20 @@ class TileRunner {
   void choose_places();
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
 
+  /// Whether the program is one call a line where its operands lie now.
+  bool by_lines() const;
+  /// Has call(results, leaves) done for each of these lines.
+  template <class Call>
+  void each_line(Range lines, const Call& call);
+  void run_lines(Range lines);
+
   std::size_t operands() const { return program_.sum.add != nullptr ? program_.inputs : geometry_.places.size(); }
   Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
 
   const BoundProgram& program_;
   const TileGeometry& geometry_;
   bool kept_whole_ = true;
-  void* sum_ = nullptr;
+  double* sum_ = nullptr;
   std::span<const Stream> ahead_;
   std::int64_t passed_ = 0;     // elements, of the streams
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves

@@ -110,28 +110,35 @@ class RowKernel final : public core::Kernel {
 
   void run_sum(const Frame& frame, const RowSum& sum, Range rows) const {
     RangeRunner& program = runner(frame, sum.program, rows);
-    each_row(frame, sum, rows, [&](std::int64_t row, std::byte* first, std::byte*) {
-      program.sum({row * plan_.length, (row + 1) * plan_.length}, first);
+    reduce_rows(frame, sum, rows, [&](Range some, std::byte* first, std::byte*) {
+      program.sum(some, plan_.length, reinterpret_cast<double*>(first));
     });
   }
 
   void run_fold(const Frame& frame, const RowFold& fold, Range rows) const {
     const std::byte* from = address(frame, fold.from, rows.begin) + fold.offset;
-    each_row(frame, fold, rows, [&](std::int64_t row, std::byte* first, std::byte* second) {
-      fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), plan_.length, 1, first, second, 0);
+    reduce_rows(frame, fold, rows, [&](Range some, std::byte* first, std::byte* second) {
+      for (std::int64_t row = some.begin; row < some.end; ++row) {
+        fold.loops.line(from + row * static_cast<std::int64_t>(fold.from.width), plan_.length, 1, first, second, 0);
+        first += fold.rules.first_size;
+        second += fold.rules.second_size;
+      }
     });
   }
 
-  /// Starts a reduction of each row, has `reduce(row, first, second)` go over it, and finishes it into its place.
+  /// Starts a reduction of each row, has `reduce(rows, first, second)` go over several, whose partial results lie side
+  /// by side, and finishes them into their places.
   template <class Reduction, class Reduce>
-  void each_row(const Frame& frame, const Reduction& reduction, Range rows, const Reduce& reduce) const {
+  void reduce_rows(const Frame& frame, const Reduction& reduction, Range rows, const Reduce& reduce) const {
+    constexpr std::int64_t at_once = 64;
+    alignas(64) std::byte first[at_once * sizeof(double)], second[at_once * sizeof(double)];
     std::byte* to = address(frame, reduction.to, rows.begin);
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      alignas(16) std::byte first[16], second[16];
-      reduction.rules.start(first, second, 1);
-      reduce(row, first, second);
-      std::byte* const result = to + row * static_cast<std::int64_t>(reduction.to.width);
-      reduction.rules.finish(first, second, 1, {plan_.length, 0}, result, 1);
+    for (std::int64_t row = rows.begin; row < rows.end; row += at_once) {
+      const Range some{row, std::min(row + at_once, rows.end)};
+      reduction.rules.start(first, second, some.size());
+      reduce(some, first, second);
+      std::byte* const results = to + row * static_cast<std::int64_t>(reduction.to.width);
+      reduction.rules.finish(first, second, some.size(), {plan_.length, 0}, results, 1);
     }
   }
 

@@ -38,6 +38,7 @@ class ReduceKernel final : public core::Kernel {
     index_from_start_ = ordered;
     choose_columns(axes);
     choose_line(axes);
+    choose_even_lines(axes);
     outer_ = walk_of(axes.kept, axes.in, axes.out);
     around_ = walk_of(axes.folded, 0, 0);
 
@@ -131,6 +132,14 @@ class ReduceKernel final : public core::Kernel {
     axes.folded.pop_back();
   }
 
+  // Lines at equal distances are folded in one go.
+  void choose_even_lines(const SortedAxes& axes) {
+    if (in_columns_ || axes.kept.size() != 1 || !axes.folded.empty()) return;
+    even_lines_ = source_ == nullptr || (source_->sums() && axes.kept[0].in == line_ && axes.in == 0);
+    line_distance_ = axes.kept[0].in;
+    line_out_ = axes.kept[0].out;
+  }
+
   // Rows of few columns that follow one another are folded as one long row, whose parts are joined in the end. That
   // needs folds that do not count elements.
   void choose_groups() {
@@ -191,7 +200,7 @@ class ReduceKernel final : public core::Kernel {
       source_->produce(in.inputs, {begin, begin + count}, in.buffer + at * in_size_);
     };
     if (!in_columns_ && source_->sums()) {
-      source_->sum(in.inputs, {origin + elements.begin, origin + elements.end}, first);
+      source_->sum(in.inputs, {origin + elements.begin, origin + elements.end}, static_cast<double*>(first));
       return;
     }
     if (!in_columns_) {
@@ -245,7 +254,31 @@ class ReduceKernel final : public core::Kernel {
     }
   }
 
+  void fold_lines(const Elements& in, std::byte* out, Range lines) const {
+    constexpr std::int64_t at_once = 64;
+    alignas(64) double first[at_once], second[at_once];
+    const Walk<2>::Offsets origin = outer_.at(0);
+    for (std::int64_t begin = lines.begin; begin < lines.end; begin += at_once) {
+      const Range some{begin, std::min(begin + at_once, lines.end)};
+      rules_.start(first, second, some.size());
+      if (source_ != nullptr) {
+        source_->sum_lines(in.inputs, some, line_, first);
+      } else {
+        const std::byte* from = in.memory + (origin[0] + begin * line_distance_) * in_size_;
+        auto* one = reinterpret_cast<std::byte*>(first);
+        auto* other = reinterpret_cast<std::byte*>(second);
+        for (std::int64_t line = some.begin; line < some.end; ++line, from += line_distance_ * in_size_) {
+          loops_.line(from, line_, line_stride_, one, other, 0);
+          one += rules_.first_size;
+          other += rules_.second_size;
+        }
+      }
+      rules_.finish(first, second, some.size(), extent_, out + (origin[1] + begin * line_out_) * out_size_, line_out_);
+    }
+  }
+
   void fold_blocks(const Elements& in, std::byte* out, Range blocks) const {
+    if (even_lines_) return fold_lines(in, out, blocks);
     alignas(64) double first[fold_columns], second[fold_columns];
     outer_.each({blocks.begin / chunks_, (blocks.end + chunks_ - 1) / chunks_}, [&](std::int64_t index,
                                                                                     const Walk<2>::Offsets& offsets) {
@@ -307,6 +340,8 @@ class ReduceKernel final : public core::Kernel {
   std::int64_t chunk_ = 1, chunks_ = 1, pieces_ = 1;
   std::int64_t group_ = 1;  // rows that are taken as one
   bool joined_apart_ = false;
+  bool even_lines_ = false;
+  std::int64_t line_distance_ = 0, line_out_ = 0;  // of their elements and of their results
   Workers workers_;
   WorkspaceLayout layout_;
   std::size_t first_at_ = 0, second_at_ = 0;

@@ -72,7 +72,7 @@ TEST_CASE("helpers that come late are left alone for longer and longer, until th
   CHECK(caller.run_short(50));
   caller.run_long();
   CHECK(caller.alone() == 256 + 16);  // by then they sleep
-  CHECK(caller.run_short());  // in time, so that all is forgiven
+  CHECK(caller.run_short());          // in time, so that all is forgiven
   CHECK(caller.run_short(50));
   caller.run_long();
   CHECK_FALSE(caller.run_short());
