@@ -1,0 +1,201 @@
+// Programs of one call a row: rows that lie at distances of their own in every operand, whole, in parts, and summed.
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "tests/devices/cpu/elementwise_rig.hpp"
+
+namespace {
+
+using namespace tyto;
+using namespace tyto::cpu::testing;
+using core::OpId;
+using core::View;
+using cpu::TileProgram;
+
+constexpr DType f32 = DType::f32;
+
+/// The view of a part of a larger dense tensor, or whatever its strides say.
+View laid(const Shape& shape, std::initializer_list<std::int64_t> strides, std::int64_t offset = 0) {
+  View view = View::dense(shape);
+  std::copy(strides.begin(), strides.end(), view.strides.begin());
+  view.offset = offset;
+  return view;
+}
+
+/// Small whole numbers, so that any order of operations is exact.
+Tensor counted(const View& view, int modulus) {
+  Tensor tensor(f32, view);
+  const core::ElementRange range = core::touched(view);
+  for (std::int64_t at = range.first; at < range.past; ++at) tensor.put_at(at, at % modulus - modulus / 2);
+  return tensor;
+}
+
+/// Operands of ((x - m) s) g + b, where m and s are one number for each row or for more.
+struct Case {
+  const char* name;
+  View x, m, s, g, b, result;
+};
+
+std::vector<Case> cases(const Shape& shape) {
+  const std::int64_t n0 = shape[0], n1 = shape[1], n2 = shape[2], pitch = n2 + 8;
+  const View whole = View::dense(shape);
+  const auto spread = [&](const Shape& of) { return core::broadcast_to(View::dense(of), shape); };
+  const View by_row = spread({n0, n1, 1}), by_first = spread({n0, 1, 1}), by_second = spread({1, n1, 1});
+  const View pitched = laid(shape, {n1 * pitch, pitch, 1}, 3);
+  return {
+      {"dense", whole, by_row, by_row, spread({n2}), spread({n2}), whole},
+      {"numbers for the first axis, or the second", whole, by_first, by_second, spread({n1, n2}), whole, whole},
+      {"numbers for all", whole, by_row, spread({}), spread({n0, 1, n2}), spread({n2}), whole},
+      {"rows with room between them", pitched, by_row, by_first, spread({n2}), pitched, pitched},
+      {"rows from the last to the first", laid(shape, {n1 * n2, -n2, 1}, (n1 - 1) * n2), by_row, by_row, whole, whole,
+       whole},
+      {"axes in another order", laid(shape, {n2, n0 * n2, 1}), by_row, by_first, spread({n2}), whole, whole},
+      {"a repeated axis", spread({n1, n2}), by_row, by_second, spread({n0, 1, n2}), spread({n2}), whole},
+  };
+}
+
+TileProgram affine() {
+  TileProgram program;
+  const auto x = program.input(0, f32), m = program.input(1, f32), s = program.input(2, f32);
+  const auto g = program.input(3, f32), b = program.input(4, f32);
+  const auto scaled = program.apply(OpId::multiply, f32, {program.apply(OpId::subtract, f32, {x, m}), s});
+  program.output(program.apply(OpId::add, f32, {program.apply(OpId::multiply, f32, {scaled, g}), b}), 0);
+  return program;
+}
+
+std::vector<Tensor> operands_of(const Case& each) {
+  return {counted(each.x, 13), counted(each.m, 7), counted(each.s, 5), counted(each.g, 3), counted(each.b, 11)};
+}
+
+long double expected(const std::vector<Tensor>& from, std::int64_t i) {
+  return (from[0].get(i) - from[1].get(i)) * from[2].get(i) * from[3].get(i) + from[4].get(i);
+}
+
+std::vector<core::Operand> described(const std::vector<Tensor>& tensors) {
+  std::vector<core::Operand> operands;
+  for (const Tensor& tensor : tensors) operands.push_back(tensor.operand());
+  return operands;
+}
+
+std::vector<std::byte*> memory_of(std::vector<Tensor>& tensors) {
+  std::vector<std::byte*> list;
+  for (Tensor& tensor : tensors) list.push_back(tensor.memory.data());
+  return list;
+}
+
+/// Has use(runner) called with the program's runner.
+template <class Use>
+void with_runner(const cpu::RangeProgram& program, Use use) {
+  program.with_runner([](void* context, cpu::RangeRunner& runner) { (*static_cast<Use*>(context))(runner); }, &use);
+}
+
+const Shape shapes[] = {{4, 3, 40}, {3, 5, 20}, {2, 3, 1000}, {7, 1, 333}, {2, 2, 2500}, {5, 4, 7}};
+
+TEST_CASE("rows are taken from where they lie, by any number of threads") {
+  for (const cpu::InstructionSet set : all_sets()) {
+    for (const Shape& shape : shapes) {
+      for (const Case& each : cases(shape)) {
+        CAPTURE(each.name);
+        for (const int threads : {1, 2, 3}) {
+          std::vector<Tensor> from = operands_of(each);
+          Tensor result(f32, each.result);
+          const core::Operand to = result.operand();
+          const auto kernel =
+              cpu::prepare_tile_program(affine(), described(from), {&to, 1}, {.instructions = set, .threads = threads});
+          std::vector<core::Address> addresses;
+          for (std::byte* memory : memory_of(from)) addresses.push_back({memory, 0});
+          const core::Address target{result.memory.data(), 0};
+          const std::vector<std::byte> before = result.memory;
+          kernel->launch(addresses, {&target, 1}, {});
+          std::int64_t wrong = 0;
+          for (std::int64_t i = 0; i < element_count(shape); ++i) wrong += result.get(i) != expected(from, i);
+          CHECK(wrong == 0);
+          // Nothing is written between the rows.
+          Tensor untouched(f32, each.result);
+          untouched.memory = before;
+          for (std::int64_t i = 0; i < element_count(shape); ++i) untouched.put(i, result.get(i));
+          CHECK(untouched.memory == result.memory);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a result may lie over the rows that it is computed from") {
+  for (const Shape& shape : shapes) {
+    const Case dense = cases(shape)[0];
+    std::vector<Tensor> from = operands_of(dense);
+    const std::vector<Tensor> before = from;
+    const core::Operand to = from[0].operand();
+    const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1});
+    with_runner(*program, [&](cpu::RangeRunner& runner) {
+      std::byte* const target = from[0].memory.data();
+      runner.move(memory_of(from), {&target, 1});
+      runner.run({0, element_count(shape)}, {});
+    });
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) wrong += from[0].get(i) != expected(before, i);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("ranges may begin and end within a row, and bring what comes next into the cache") {
+  for (const Shape& shape : shapes) {
+    const std::int64_t row = shape[2], count = element_count(shape);
+    for (const Case& each : cases(shape)) {
+      if (!core::is_dense(each.result)) continue;
+      CAPTURE(each.name);
+      std::vector<Tensor> from = operands_of(each);
+      Tensor result(f32, each.result);
+      const core::Operand to = result.operand();
+      const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1});
+      with_runner(*program, [&](cpu::RangeRunner& runner) {
+        std::byte* const target = result.memory.data();
+        runner.move(memory_of(from), {&target, 1});
+        const cpu::Stream next{result.memory.data(), sizeof(float)};
+        const std::int64_t ends[] = {0, 2 * row, 2 * row + 3, 3 * row, count};
+        for (std::size_t part = 1; part < std::size(ends); ++part) {
+          runner.run({ends[part - 1], ends[part]}, {&next, part % 2});
+        }
+      });
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < count; ++i) wrong += result.get(i) != expected(from, i);
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("sums of rows are of the rows that were asked for") {
+  TileProgram program;  // (x - m) g
+  const auto x = program.input(0, f32), m = program.input(1, f32), g = program.input(2, f32);
+  program.output(program.apply(OpId::multiply, f32, {program.apply(OpId::subtract, f32, {x, m}), g}), 0);
+  for (const Shape& shape : shapes) {
+    const std::int64_t row = shape[2], rows = shape[0] * shape[1];
+    for (const Case& each : cases(shape)) {
+      CAPTURE(each.name);
+      std::vector<Tensor> from{counted(each.x, 13), counted(each.m, 7), counted(each.g, 3)};
+      const auto sums = cpu::prepare_sums(program, described(from), {f32, View::dense(shape)}, row);
+      if (row < 16) {
+        CHECK(sums == nullptr);
+        continue;
+      }
+      REQUIRE(sums != nullptr);
+      std::vector<double> found(static_cast<std::size_t>(rows), 0.25);
+      with_runner(*sums, [&](cpu::RangeRunner& runner) {
+        runner.move(memory_of(from), {});
+        runner.sum({0, 2}, row, found.data());
+        runner.sum({2, rows}, row, found.data() + 2);
+      });
+      for (std::int64_t line = 0; line < rows; ++line) {
+        long double sum = 0.25;
+        for (std::int64_t i = line * row; i < (line + 1) * row; ++i) {
+          sum += (from[0].get(i) - from[1].get(i)) * from[2].get(i);
+        }
+        CHECK(found[static_cast<std::size_t>(line)] == static_cast<double>(sum));
+      }
+    }
+  }
+}
+
+}  // namespace
