@@ -22,6 +22,14 @@ struct Lanes {
   [[gnu::always_inline]] static inline Vector load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
   [[gnu::always_inline]] static inline void store(T* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
   [[gnu::always_inline]] static inline Vector all(T value) { return value - Vector{}; }
+
+  /// Whether a lane is one of the last `lanes`: in a vector that ends where an array does, those that the whole vectors
+  /// before it have left.
+  [[gnu::always_inline]] static inline auto among_last(int lanes) {
+    Vector number{};
+    for (int k = 0; k < count; ++k) number[k] = static_cast<T>(k);
+    return number >= all(static_cast<T>(count - lanes));
+  }
 };
 
 // Each works on single elements and on vectors of them.
@@ -98,12 +106,16 @@ template <class Op, class C, class Source>
       sum = sums[0];
     }
     for (; i + L::count <= count; i += L::count) sum = Op::apply(sum, source.vector(i));
+    if (i < count) {
+      const auto rest = L::among_last(static_cast<int>(count - i));
+      sum = Op::apply(sum, rest ? source.vector(count - L::count) : L::all(start));
+    }
     C lanes[L::count];
     L::store(lanes, sum);
     for (int half = L::count / 2; half > 0; half /= 2) {
       for (int k = 0; k < half; ++k) lanes[k] = Op::apply(lanes[k], lanes[k + half]);
     }
-    result = Op::apply(result, lanes[0]);
+    return Op::apply(result, lanes[0]);
   }
   for (; i < count; ++i) result = static_cast<C>(Op::apply(result, source.element(i)));
   return result;
