@@ -92,8 +92,6 @@ class Runner {
   std::vector<std::byte> workspace_;
 };
 
-constexpr std::int64_t row = 1000;
-
 struct Chain {
   core::GraphBuilder builder;
   std::int64_t count;
@@ -110,45 +108,96 @@ struct Chain {
 
 std::string wanted;  // chains whose names have it
 
+/// What a thread does with its share of the elements: where it begins, how many they are.
+using Part = std::function<void(std::int64_t, std::int64_t)>;
+
+/// The part that body(loops, begin, count) does by these loops.
+template <class Body>
+Part with(const bench::ChainLoops& loops, const Body& body) {
+  return [&loops, body](std::int64_t begin, std::int64_t count) { body(loops, begin, count); };
+}
+
 void report(const std::string& name, std::int64_t count, int threads, core::Graph graph,
-            const std::vector<float*>& inputs, const std::vector<float*>& outputs,
-            const std::function<void(std::size_t, std::size_t)>& hand,
-            const std::function<void(std::size_t, std::size_t)>& eigen, std::int64_t grain = 64) {
+            const std::vector<float*>& inputs, const std::vector<float*>& outputs, const Part& hand, const Part& eigen,
+            std::int64_t grain = 64) {
   if (name.find(wanted) == std::string::npos) return;
   cpu::set_threads(threads);
   auto plain = std::make_shared<Runner>(graph, inputs, outputs);
   auto fused = std::make_shared<Runner>(optimiser::fuse(std::move(graph)), inputs, outputs);
-  const auto dealt = [count, threads, grain](const std::function<void(std::size_t, std::size_t)>& body) {
+  const auto dealt = [count, threads, grain](const Part& body) {
     return [=] {
       cpu::run_team(threads, [&](cpu::Team team) {
         const cpu::Range mine = cpu::share(count, team.member, team.size, grain);
-        body(static_cast<std::size_t>(mine.begin), static_cast<std::size_t>(mine.size()));
+        body(mine.begin, mine.size());
       });
     };
   };
   const std::vector<double> seconds =
       bench::compare(threads, {[fused] { (*fused)(); }, [plain] { (*plain)(); }, dealt(hand), dealt(eigen)}, 0.5);
   const double scale = 1e9 / static_cast<double>(count);
-  std::printf("%-28s %9lld %7d %9.4f %9.4f %9.4f %9.4f %9.2f %9.2f\n", name.c_str(), static_cast<long long>(count),
+  std::printf("%-34s %9lld %7d %9.4f %9.4f %9.4f %9.4f %9.2f %9.2f\n", name.c_str(), static_cast<long long>(count),
               threads, seconds[0] * scale, seconds[1] * scale, seconds[2] * scale, seconds[3] * scale,
               seconds[0] / seconds[2], seconds[1] / seconds[0]);
   std::fflush(stdout);
+}
+
+/// Chains that reduce rows.
+void run_rows(std::int64_t count, int threads, std::int64_t row) {
+  const bench::ChainLoops& hand = chain_loops();
+  const Floats a(count), b(count), c(count), y(count);
+  const std::string of_rows = ", rows of " + std::to_string(row);
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input({count / row, row}), q = chain.input({count / row, row});
+    const Port distance = chain.apply(OpId::square, {chain.apply(OpId::subtract, {p, q})});
+    chain.builder.add_output(chain.over_rows(OpId::sum, distance));
+    const auto body = [&](const bench::ChainLoops& loops, std::int64_t at, std::int64_t n) {
+      for (std::int64_t i = at; i < at + n; i += row) {
+        y.data()[i / row] =
+            static_cast<float>(loops.squared_distance(a.data() + i, b.data() + i, static_cast<std::size_t>(row)));
+      }
+    };
+    report("(x - y)^2 summed" + of_rows, count, threads, chain.builder.finish(), {a.data(), b.data()}, {y.data()},
+           with(hand, body), with(bench::eigen_chains, body), row);
+  }
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input({count / row, row});
+    const Port terms = chain.apply(OpId::exp, {chain.apply(OpId::subtract, {p, chain.over_rows(OpId::max, p)})});
+    chain.builder.add_output(chain.apply(OpId::divide, {terms, chain.over_rows(OpId::sum, terms)}));
+    const auto body = [&](const bench::ChainLoops& loops, std::int64_t at, std::int64_t n) {
+      loops.softmax(a.data() + at, y.data() + at, static_cast<std::size_t>(n / row), static_cast<std::size_t>(row));
+    };
+    report("softmax" + of_rows, count, threads, chain.builder.finish(), {a.data()}, {y.data()}, with(hand, body),
+           with(bench::eigen_chains, body), row);
+  }
+  {
+    Chain chain{{}, count};
+    const Port p = chain.input({count / row, row}), g = chain.input({row}), s = chain.input({row});
+    const Port centred = chain.apply(OpId::subtract, {p, chain.over_rows(OpId::mean, p)});
+    const Port spread = chain.over_rows(OpId::mean, chain.apply(OpId::square, {centred}));
+    const Port scale = chain.apply(OpId::rsqrt, {chain.apply(OpId::add, {spread, chain.number(1e-5)})});
+    const Port normal = chain.apply(OpId::multiply, {centred, scale});
+    chain.builder.add_output(chain.apply(OpId::add, {chain.apply(OpId::multiply, {normal, g}), s}));
+    const auto body = [&](const bench::ChainLoops& loops, std::int64_t at, std::int64_t n) {
+      loops.layer_norm(a.data() + at, b.data(), c.data(), y.data() + at, 1e-5f, static_cast<std::size_t>(n / row),
+                       static_cast<std::size_t>(row));
+    };
+    report("layer norm" + of_rows, count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {y.data()},
+           with(hand, body), with(bench::eigen_chains, body), row);
+  }
 }
 
 void run(std::int64_t count, int threads) {
   const bench::ChainLoops& hand = chain_loops();
   const Floats a(count), b(count), c(count), x(count), y(count);
   float result = 0;
-  using Part = std::function<void(std::size_t, std::size_t)>;
-  const auto with = [](const bench::ChainLoops& loops, auto body) {
-    return Part([&loops, body](std::size_t at, std::size_t n) { body(loops, at, n); });
-  };
   {
     Chain chain{{}, count};
     const Port p = chain.input(), q = chain.input(), r = chain.input();
     chain.builder.add_output(chain.apply(OpId::add, {chain.apply(OpId::multiply, {p, q}), r}));
-    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
-      loops.multiply_add(a.data() + at, b.data() + at, c.data() + at, y.data() + at, n);
+    const auto body = [&](const bench::ChainLoops& loops, std::int64_t at, std::int64_t n) {
+      loops.multiply_add(a.data() + at, b.data() + at, c.data() + at, y.data() + at, static_cast<std::size_t>(n));
     };
     report("a b + c", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {y.data()},
            with(hand, body), with(bench::eigen_chains, body));
@@ -159,8 +208,9 @@ void run(std::int64_t count, int threads) {
     const Port bent = chain.apply(OpId::tanh, {chain.apply(OpId::add, {chain.apply(OpId::multiply, {p, v}), q})});
     const Port bell = chain.apply(OpId::exp, {chain.apply(OpId::negate, {chain.apply(OpId::square, {v})})});
     chain.builder.add_output(chain.apply(OpId::add, {chain.apply(OpId::multiply, {bent, r}), bell}));
-    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
-      loops.tanh_chain(a.data() + at, b.data() + at, c.data() + at, x.data() + at, y.data() + at, n);
+    const auto body = [&](const bench::ChainLoops& loops, std::int64_t at, std::int64_t n) {
+      loops.tanh_chain(a.data() + at, b.data() + at, c.data() + at, x.data() + at, y.data() + at,
+                       static_cast<std::size_t>(n));
     };
     report("tanh(a x + b) c + exp(-x x)", count, threads, chain.builder.finish(),
            {a.data(), b.data(), c.data(), x.data()}, {y.data()}, with(hand, body), with(bench::eigen_chains, body));
@@ -170,8 +220,8 @@ void run(std::int64_t count, int threads) {
     const Port p = chain.input(), q = chain.input();
     const Port distance = chain.apply(OpId::square, {chain.apply(OpId::subtract, {p, q})});
     chain.builder.add_output(chain.builder.add(OpId::sum, core::AxesAttributes{{0}, false}, {distance}));
-    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
-      result += static_cast<float>(loops.squared_distance(x.data() + at, a.data() + at, n));
+    const auto body = [&](const bench::ChainLoops& loops, std::int64_t at, std::int64_t n) {
+      result += static_cast<float>(loops.squared_distance(x.data() + at, a.data() + at, static_cast<std::size_t>(n)));
     };
     report("sum((x - y)^2)", count, threads, chain.builder.finish(), {x.data(), a.data()}, {&result}, with(hand, body),
            with(bench::eigen_chains, body));
@@ -184,37 +234,13 @@ void run(std::int64_t count, int threads) {
     const Port step = chain.apply(OpId::divide, {chain.apply(OpId::multiply, {chain.number(0.005), g}), root});
     chain.builder.add_output(chain.apply(OpId::subtract, {w, step}));
     chain.builder.add_output(squares);
-    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
-      loops.adagrad(a.data() + at, b.data() + at, c.data() + at, 0.005f, 1e-8f, n);
+    const auto body = [&](const bench::ChainLoops& loops, std::int64_t at, std::int64_t n) {
+      loops.adagrad(a.data() + at, b.data() + at, c.data() + at, 0.005f, 1e-8f, static_cast<std::size_t>(n));
     };
     report("Adagrad", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()}, {a.data(), b.data()},
            with(hand, body), with(bench::eigen_chains, body));
   }
-  {
-    Chain chain{{}, count};
-    const Port p = chain.input({count / row, row});
-    const Port terms = chain.apply(OpId::exp, {chain.apply(OpId::subtract, {p, chain.over_rows(OpId::max, p)})});
-    chain.builder.add_output(chain.apply(OpId::divide, {terms, chain.over_rows(OpId::sum, terms)}));
-    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
-      loops.softmax(a.data() + at, y.data() + at, n / row, row);
-    };
-    report("softmax, rows of 1000", count, threads, chain.builder.finish(), {a.data()}, {y.data()}, with(hand, body),
-           with(bench::eigen_chains, body), row);
-  }
-  {
-    Chain chain{{}, count};
-    const Port p = chain.input({count / row, row}), g = chain.input({row}), s = chain.input({row});
-    const Port centred = chain.apply(OpId::subtract, {p, chain.over_rows(OpId::mean, p)});
-    const Port spread = chain.over_rows(OpId::mean, chain.apply(OpId::square, {centred}));
-    const Port scale = chain.apply(OpId::rsqrt, {chain.apply(OpId::add, {spread, chain.number(1e-5)})});
-    const Port normal = chain.apply(OpId::multiply, {centred, scale});
-    chain.builder.add_output(chain.apply(OpId::add, {chain.apply(OpId::multiply, {normal, g}), s}));
-    const auto body = [&](const bench::ChainLoops& loops, std::size_t at, std::size_t n) {
-      loops.layer_norm(a.data() + at, b.data(), c.data(), y.data() + at, 1e-5f, n / row, row);
-    };
-    report("layer norm, rows of 1000", count, threads, chain.builder.finish(), {a.data(), b.data(), c.data()},
-           {y.data()}, with(hand, body), with(bench::eigen_chains, body), row);
-  }
+  for (const std::int64_t row : {1000, 80}) run_rows(count, threads, row);
 }
 
 }  // namespace
@@ -222,7 +248,7 @@ void run(std::int64_t count, int threads) {
 int main(int count, char** arguments) {
   const std::int64_t largest = count > 1 ? std::atoll(arguments[1]) : 50'000'000;
   if (count > 2) wanted = arguments[2];
-  std::printf("%s, ns an element\n%-28s %9s %7s %9s %9s %9s %9s %9s %9s\n", cpu::name_of(cpu::instruction_set()),
+  std::printf("%s, ns an element\n%-34s %9s %7s %9s %9s %9s %9s %9s %9s\n", cpu::name_of(cpu::instruction_set()),
               "chain", "elements", "threads", "fused", "one by 1", "by hand", "Eigen", "f/hand", "gain");
   for (const std::int64_t n : {10'000, 100'000, 1'000'000, 10'000'000, 50'000'000}) {
     if (n > largest) break;

@@ -18,12 +18,16 @@ def adagrad(w, s, g):
     w.sub_(0.005 * g / (s.sqrt() + 1e-8))
 
 
-def softmax(x):
-    return torch.softmax(x.view(-1, 1000), 1)
+def row_sums(row):
+    return lambda x, y: ((x - y) ** 2).view(-1, row).sum(1)
 
 
-def layer_norm(x, g, b):
-    return torch.nn.functional.layer_norm(x.view(-1, 1000), (1000,), g[:1000], b[:1000])
+def softmax(row):
+    return lambda x: torch.softmax(x.view(-1, row), 1)
+
+
+def layer_norm(row):
+    return lambda x, g, b: torch.nn.functional.layer_norm(x.view(-1, row), (row,), g[:row], b[:row])
 
 
 CHAINS = {
@@ -31,9 +35,11 @@ CHAINS = {
     "tanh(a x + b) c + exp(-x x)": (4, lambda a, b, c, x: torch.tanh(a * x + b) * c + torch.exp(-x * x)),
     "sum((x - y)^2)": (2, lambda x, y: ((x - y) ** 2).sum()),
     "Adagrad": (3, adagrad),
-    "softmax, rows of 1000": (1, softmax),
-    "layer norm, rows of 1000": (3, layer_norm),
 }
+for row in 1000, 80:
+    CHAINS[f"(x - y)^2 summed, rows of {row}"] = 2, row_sums(row)
+    CHAINS[f"softmax, rows of {row}"] = 1, softmax(row)
+    CHAINS[f"layer norm, rows of {row}"] = 3, layer_norm(row)
 
 
 def nanoseconds(function, count):
@@ -81,15 +87,15 @@ def main():
                            preexec_fn=lambda: os.sched_setaffinity(0, cores)).stdout.splitlines()
     rows = []
     for line in lines[2:]:
-        fields = line[28:].split()
-        rows.append((line[:28].strip(), int(fields[0]), int(fields[1]), *map(float, fields[2:])))
+        fields = line[34:].split()
+        rows.append((line[:34].strip(), int(fields[0]), int(fields[1]), *map(float, fields[2:])))
     times = torch_times(rows)
     print(f"{lines[0]}, PyTorch {torch.__version__}")
-    print(f"{'chain':28} {'elements':>9} {'threads':>7} {'fused':>8} {'one by 1':>8} {'by hand':>8} {'Eigen':>8} "
+    print(f"{'chain':34} {'elements':>9} {'threads':>7} {'fused':>8} {'one by 1':>8} {'by hand':>8} {'Eigen':>8} "
           f"{'eager':>8} {'compiled':>8} {'f/hand':>7} {'f/comp.':>7}")
     for name, count, threads, fused, single, hand, eigen, *_ in rows:
         eager, compiled = times[name, count, threads]
-        print(f"{name:28} {count:9} {threads:7} {fused:8.4f} {single:8.4f} {hand:8.4f} {eigen:8.4f} {eager:8.4f} "
+        print(f"{name:34} {count:9} {threads:7} {fused:8.4f} {single:8.4f} {hand:8.4f} {eigen:8.4f} {eager:8.4f} "
               f"{compiled:8.4f} {fused / hand:7.2f} {fused / compiled:7.2f}")
 
 

@@ -260,30 +260,24 @@ class Binding {
   }
 
   void find_lines() {
-    const bool one_call = result_.instructions.size() + (result_.sum.add != nullptr ? 1 : 0) == 1;
-    if (!one_call || !result_.geometry.has_lines()) return;
-    for (const Load& load : result_.loads) {
-      if (load.form != Load::Form::direct) return;
-    }
+    if (calls_.size() != 1 || !result_.geometry.has_lines()) return;
+    const auto is_direct = [](const auto& moved) { return moved.form == std::decay_t<decltype(moved)>::Form::direct; };
+    if (!std::ranges::all_of(result_.loads, is_direct) || !std::ranges::all_of(result_.stores, is_direct)) return;
+    const LoopCall& call = calls_[0];
     Lines lines;
     lines.apply = true;
-    const auto& read = result_.sum.add != nullptr ? result_.sum.operands : result_.instructions[0].operands;
-    for (std::size_t k = 0; k < read.size(); ++k) {
-      const auto load = std::ranges::find(result_.loads, read[k], &Load::value);
-      lines.operands[k] = load == result_.loads.end() ? Lines::constant : load->operand;
+    for (std::size_t k = 0; k < call.operands.size(); ++k) {
+      const auto load = std::ranges::find(result_.loads, call.operands[k], &Load::value);
+      if (!call.used[k] || load == result_.loads.end()) continue;
+      lines.operands.push_back({static_cast<std::uint16_t>(k), load->operand});
     }
-    if (result_.sum.add == nullptr) {
-      const auto& written = result_.instructions[0].results;
-      for (std::size_t k = 0; k < written.size(); ++k) {
-        const auto store = std::ranges::find(result_.stores, written[k], &Store::value);
-        if (store == result_.stores.end()) return;
-        lines.results[k] = static_cast<std::uint16_t>(result_.inputs + store->operand);
-      }
-      for (const Store& store : result_.stores) {
-        if (store.form != Store::Form::direct) return;
-      }
+    for (std::size_t k = 0; k < call.result_count && call.sum == nullptr; ++k) {
+      const auto store = std::ranges::find(result_.stores, call.result_list[k], &Store::value);
+      if (store == result_.stores.end()) return;
+      const std::size_t place = result_.inputs + store->operand;
+      lines.results.push_back({static_cast<std::uint16_t>(k), static_cast<std::uint16_t>(place)});
     }
-    result_.lines = lines;
+    result_.lines = std::move(lines);
   }
 
   void estimate() {
@@ -318,10 +312,6 @@ class Binding {
   std::vector<std::optional<std::uint64_t>> direct_output_;
   std::array<std::vector<std::uint32_t>, element_widths> spare_;
 };
-
-}  // namespace
-
-namespace {
 
 /// Tiles of several rows repeat a number that each row has of its own. Where one loop reads it as a number, and rows
 /// are not too short, they had better be lines.

@@ -80,11 +80,12 @@ struct Constant {
 /// What one call over a line reads and writes: a line is a tile of one row, and all its operands lie where the call
 /// wants them, so that from line to line addresses are moved on and nothing else is done.
 struct Lines {
-  static constexpr std::uint16_t constant = ~std::uint16_t{0};
-
+  struct Moved {
+    std::uint16_t slot;   // which of the call's operands or results
+    std::uint16_t place;  // where it lies
+  };
   bool apply = false;
-  std::array<std::uint16_t, LoopCall::most_operands> operands{};  // places, or a constant's register stays
-  std::array<std::uint16_t, ChainLoop::most_results> results{};   // places
+  std::vector<Moved> operands, results;  // constants are not moved
 };
 
 /// A program bound to layouts and loops: all that a launch reads.

@@ -40,6 +40,7 @@ LoopCall call_of(const TileProgram& program, const TileProgram::Instruction& eac
   call.result_list.fill(each.result);
   call.operands.fill(each.operands[2]);
   std::copy(each.operands.begin(), each.operands.end(), call.operands.begin());
+  std::fill_n(call.used.begin(), each.operands.size(), true);
   call.nanoseconds = cost_of(program, each);
   return call;
 }
@@ -54,6 +55,7 @@ LoopCall call_of(const TileProgram& program, const ChainMatch& match) {
     const std::size_t leaf =
         match.leaves[k] == ChainMatch::unbound ? static_cast<std::size_t>(bound - match.leaves.begin()) : k;
     call.operands[k] = static_cast<TileProgram::Register>(match.leaves[leaf]);
+    call.used[k] = match.leaves[k] != ChainMatch::unbound;
     call.numbers[k] = leaf >= static_cast<std::size_t>(ChainLoop::first_number);
   }
   for (int step = 0; step < match.chain->count; ++step) {

@@ -26,6 +26,7 @@ struct LoopCall {
   std::array<TileProgram::Register, ChainLoop::most_results> result_list{};  ///< those that it does not have repeat one
   std::array<TileProgram::Register, most_operands> operands{};               ///< likewise
   std::array<bool, most_operands> numbers{};                                 ///< which of them it reads one element of
+  std::array<bool, most_operands> used{};                                    ///< which of them it reads at all
   double nanoseconds = 0;                                                    ///< an element, roughly, on one thread
 
   std::span<const TileProgram::Register> results() const { return {result_list.data(), result_count}; }

@@ -1,6 +1,8 @@
 // A launch's inner work: operands are brought into tiles, loops called, results put where they belong.
 #include "devices/cpu/elementwise/tile_runner.hpp"
 
+#include <algorithm>
+
 namespace tyto::cpu {
 
 namespace {
@@ -177,37 +179,40 @@ bool TileRunner::by_lines() const {
 template <class Call>
 void TileRunner::each_line(Range lines, const Call& call) {
   constexpr std::size_t most_leaves = LoopCall::most_operands, most_results = ChainLoop::most_results;
-  const std::int64_t in_a_row = geometry_.lines_in_a_row();
-  std::ptrdiff_t distances[most_leaves], result_distances[most_results];
+  const bool summed = program_.sum.add != nullptr;
+  const auto& read = summed ? program_.sum.operands : program_.instructions[0].operands;
+  const std::vector<Lines::Moved>&operands = program_.lines.operands, &written = program_.lines.results;
+  const void* leaves[most_leaves] = {};
+  void* results[most_results] = {};
   for (std::size_t k = 0; k < most_leaves; ++k) {
-    const std::uint16_t operand = program_.lines.operands[k];
-    distances[k] = operand == Lines::constant ? 0 : geometry_.line_distance(geometry_.places[operand]);
+    if (program_.tiles[read[k]] != BoundProgram::elsewhere) leaves[k] = values_[read[k]];  // a constant
   }
-  for (std::size_t k = 0; k < most_results; ++k) {
-    result_distances[k] = geometry_.line_distance(geometry_.places[program_.lines.results[k]]);
-  }
-  const auto& read = program_.sum.add != nullptr ? program_.sum.operands : program_.instructions[0].operands;
+  std::ptrdiff_t distances[most_leaves], result_distances[most_results];
+  const auto distance = [&](const Lines::Moved& each) { return geometry_.line_distance(geometry_.places[each.place]); };
+  std::ranges::transform(operands, distances, distance);
+  std::ranges::transform(written, result_distances, distance);
+
+  const std::int64_t in_a_row = geometry_.lines_in_a_row();
+  const bool parts_of_rows = geometry_.column_tiles > 1;
   for (std::int64_t line = lines.begin; line < lines.end;) {
     const std::int64_t position = in_a_row == geometry_.tiles() ? line : line % in_a_row;
     const std::int64_t end = std::min(lines.end, line - position + in_a_row);
-    enter(geometry_.column_tiles > 1 ? line / in_a_row : line);
-    const std::int64_t column = geometry_.column_tiles > 1 ? position * geometry_.tile_columns : 0;
-    const void* leaves[most_leaves];
-    for (std::size_t k = 0; k < most_leaves; ++k) {
-      const std::uint16_t operand = program_.lines.operands[k];
-      leaves[k] =
-          operand == Lines::constant ? values_[read[k]] : places_[operand] + column * geometry_.places[operand].column;
-    }
-    void* results[most_results];
-    for (std::size_t k = 0; k < most_results && program_.sum.add == nullptr; ++k) {
-      const std::uint16_t operand = program_.lines.results[k];
-      results[k] = places_[operand] + column * geometry_.places[operand].column;
-    }
+    enter(parts_of_rows ? line / in_a_row : line);
+    const auto first = [&](const Lines::Moved& each) {
+      const std::int64_t column = parts_of_rows ? position * geometry_.tile_columns : 0;
+      return places_[each.place] + column * geometry_.places[each.place].column;
+    };
+    for (const Lines::Moved& each : operands) leaves[each.slot] = first(each);
+    for (const Lines::Moved& each : written) results[each.slot] = first(each);
     for (; line < end; ++line) {
       call(line, results, leaves);
-      for (std::size_t k = 0; k < most_leaves; ++k) leaves[k] = static_cast<const std::byte*>(leaves[k]) + distances[k];
-      for (std::size_t k = 0; k < most_results && program_.sum.add == nullptr; ++k) {
-        results[k] = static_cast<std::byte*>(results[k]) + result_distances[k];
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        const void*& leaf = leaves[operands[i].slot];
+        leaf = static_cast<const std::byte*>(leaf) + distances[i];
+      }
+      for (std::size_t i = 0; i < written.size(); ++i) {
+        void*& result = results[written[i].slot];
+        result = static_cast<std::byte*>(result) + result_distances[i];
       }
     }
   }
