@@ -12,6 +12,15 @@ endif()
 # trapping are given up because they forbid vectorising; results stay IEEE (no -ffast-math).
 set(TYTO_KERNEL_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> -fno-math-errno -fno-trapping-math)
 
+# What kernels are measured against is compiled for the machine that it runs on.
+set(TYTO_YARDSTICK_FLAGS ${TYTO_KERNEL_FLAGS} -march=native)
+if(TYTO_HAVE_X86_ISA)
+  list(APPEND TYTO_YARDSTICK_FLAGS -mprefer-vector-width=512)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # g++ 12 takes AVX-512 intrinsics for uninitialised reads
+  list(APPEND TYTO_YARDSTICK_FLAGS -Wno-maybe-uninitialized -Wno-uninitialized)
+endif()
+
 # Gives the sources named for an instruction set its flags, and those in ARGN besides; without the set they are left out.
 function(tyto_instruction_set_flags sources)
   foreach(source IN LISTS sources)

@@ -9,43 +9,49 @@ namespace {
 
 using std::chrono::microseconds;
 
-// `./dev` has threads spin for about 100 us, libgomp for some milliseconds.
+// `./dev` has threads spin for about 100 us, libgomp for some milliseconds. Short steps that begin this long after one
+// another would keep them awake.
 constexpr auto spinning = microseconds(60);
 
-// Waking helpers costs about as much as so many short steps save. Steps further apart than this are not in a row.
+// Waking helpers costs about as much as so many short steps save.
 constexpr int steps_worth_waking = 16;
-constexpr auto in_a_row = microseconds(200);
 
-// A short step takes longer than this only when it had to wait for a helper that slept, or whose processor something
-// else had taken.
-constexpr auto late = microseconds(35);
-constexpr int first_distrust = 256, longest_distrust = 65536;
+constexpr int longest_distrust = 65536;
 
 }  // namespace
 
-bool Helpers::take_short_step(Clock::time_point now) noexcept {
-  waking_ = false;
+bool Helpers::take_short_step(Time now) noexcept {
   if (trusted_again_in_ > 0) {
     --trusted_again_in_;
     return false;
   }
   if (now - last_region_ < spinning) return true;
-  alone_ = now - last_alone_ < in_a_row ? alone_ + 1 : 1;
+  if (waking_) leave_alone();  // what they were woken for did not come
+  alone_in_a_row_ = now - last_alone_ < spinning ? alone_in_a_row_ + 1 : 1;
   last_alone_ = now;
-  waking_ = alone_ > steps_worth_waking;
-  if (waking_) alone_ = 0;
+  waking_ = trusted_again_in_ == 0 && alone_in_a_row_ > steps_worth_waking;
   return waking_;
 }
 
-void Helpers::step_done(Clock::time_point began, Clock::time_point ended, bool was_short) noexcept {
+void Helpers::short_step_done(Time began, Time ended, Clock::duration alone) noexcept {
+  const bool asleep = began - last_region_ >= spinning;
   last_region_ = ended;
-  if (!was_short || waking_) return;
-  if (ended - began < late) {
-    next_distrust_ = first_distrust;
-    return;
+  if (asleep) return;  // it was to wake them
+  waking_ = false;
+  // Anybody may be late once. Those that are so again sleep, or something else has their processors.
+  if (ended - began < alone + alone / 2) {
+    late_in_a_row_ = 0;
+    next_distrust_ = std::max(next_distrust_ / 2, first_distrust);
+  } else if (++late_in_a_row_ == 2) {
+    leave_alone();
   }
-  trusted_again_in_ = std::max(next_distrust_, first_distrust);
-  next_distrust_ = std::min(2 * trusted_again_in_, longest_distrust);
+}
+
+void Helpers::leave_alone() noexcept {
+  waking_ = false;
+  late_in_a_row_ = alone_in_a_row_ = 0;
+  trusted_again_in_ = next_distrust_;
+  next_distrust_ = std::min(2 * next_distrust_, longest_distrust);
 }
 
 Helpers& helpers() noexcept {

@@ -7,25 +7,34 @@
 namespace tyto::cpu {
 
 /// What one calling thread knows of its helpers. After a region they spin for a while, and one that spins takes up work
-/// within a microsecond; then they sleep, and take 30 to 60 us to wake. OpenMP does not say which, and how long they
+/// within a microsecond; then they sleep, and take 30 to 100 us to wake. OpenMP does not say which, and how long they
 /// spin is the environment's choice.
 class Helpers {
  public:
   using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
 
   /// Whether a short step that begins now is to be shared: while the helpers are awake, or to wake them when short
   /// steps follow one another closely enough for that to pay.
-  bool take_short_step(Clock::time_point now) noexcept;
+  bool take_short_step(Time now) noexcept;
 
-  /// A region, of a short step or of any other, is over.
-  void step_done(Clock::time_point began, Clock::time_point ended, bool was_short) noexcept;
+  /// A short step was shared, which one thread would have finished in about `alone`.
+  void short_step_done(Time began, Time ended, Clock::duration alone) noexcept;
+  /// A region of any other kind is over.
+  void region_done(Time ended) noexcept { last_region_ = ended; }
 
  private:
-  Clock::time_point last_region_{}, last_alone_{};
-  int alone_ = 0;             // short steps in a row that did without helpers
-  bool waking_ = false;       // the step under way is to wake them
+  /// Short steps for which helpers that disappointed are left alone, at first.
+  static constexpr int first_distrust = 16;
+
+  void leave_alone() noexcept;
+
+  Time last_region_{}, last_alone_{};
+  int alone_in_a_row_ = 0;
+  bool waking_ = false;       // the last region was there to wake them
+  int late_in_a_row_ = 0;     // shared steps that took longer than one thread would have
   int trusted_again_in_ = 0;  // short steps from now
-  int next_distrust_ = 0;     // short steps for which a late helper is not trusted the next time
+  int next_distrust_ = first_distrust;
 };
 
 /// The calling thread's.

@@ -36,10 +36,11 @@ std::atomic<int>& thread_count() noexcept {
   return count;
 }
 
-int worth_waking(int most, double nanoseconds) noexcept {
-  constexpr double shortest_region = 20'000;
-  return nanoseconds < shortest_region ? 1 : most;
-}
+// With two threads both are measured; with more, what meeting costs grows with their number.
+double shortest_region(int count) noexcept { return std::max(20'000.0, 2'000.0 * count); }
+double shortest_awake(int count) noexcept { return 2'000.0 + 1'000.0 * count; }
+
+int worth_waking(int most, double nanoseconds) noexcept { return nanoseconds < shortest_region(most) ? 1 : most; }
 
 }  // namespace
 
@@ -53,10 +54,9 @@ void set_threads(int count) {
 int threads_for(double nanoseconds) noexcept { return worth_waking(threads(), nanoseconds); }
 
 Workers workers_for(double nanoseconds) noexcept {
-  constexpr double shortest_share = 2'000;
-  const int all = threads(), woken = worth_waking(all, nanoseconds);
-  if (woken > 1 || nanoseconds < shortest_share * all) return {woken, false};
-  return {all, true};
+  const int all = threads();
+  if (nanoseconds < shortest_awake(all)) return {};
+  return {all, nanoseconds < shortest_region(all), nanoseconds};
 }
 
 int layout_threads_for(double nanoseconds) noexcept { return worth_waking(initial_threads(), nanoseconds); }

@@ -19,14 +19,16 @@ int threads() noexcept;
 void set_threads(int count);
 
 /// Threads worth waking for work that one thread finishes in so many nanoseconds. Waking sleeping threads costs up to
-/// 60 us: below 20 us of work the calling thread stays alone. Else all threads take part, even where fewer would do:
-/// OpenMP ends the threads that a smaller team leaves out, and the next larger one begins them anew.
+/// 100 us: below 20 us of work, and 2 us for each of many threads, the calling thread stays alone. Else all threads
+/// take part, even where fewer would do: OpenMP ends the threads that a smaller team leaves out, and the next larger
+/// one begins them anew.
 int threads_for(double nanoseconds) noexcept;
 
 /// How many threads run a step.
 struct Workers {
   int count = 1;
   bool only_if_awake = false;  ///< the step is too short to wake them
+  double nanoseconds = 0;      ///< that one thread would take, roughly
 };
 
 /// As threads_for, and for shorter work the threads that happen to be awake.
@@ -63,19 +65,24 @@ struct Team {
   }
 };
 
-/// Runs body(Team) on at most so many threads in one parallel region. The system may grant fewer, so the body divides
-/// its work by Team::size. The body must not throw.
+/// Runs body(Team) on at most so many threads in one parallel region, or on the calling thread where a short step finds
+/// the others asleep. The system may grant fewer, so the body divides its work by Team::size. The body must not throw.
 template <class Body>
 void run_team([[maybe_unused]] Workers workers, const Body& body) {
 #if defined(_OPENMP)
   if (workers.count > 1) {
     Helpers& own = helpers();
-    Helpers::Clock::time_point began;
+    Helpers::Time began;
     if (workers.only_if_awake) began = Helpers::Clock::now();
     if (!workers.only_if_awake || own.take_short_step(began)) {
 #pragma omp parallel num_threads(workers.count)
       body(Team{omp_get_thread_num(), omp_get_num_threads()});
-      own.step_done(began, Helpers::Clock::now(), workers.only_if_awake);
+      const Helpers::Time ended = Helpers::Clock::now();
+      if (workers.only_if_awake) {
+        own.short_step_done(began, ended, std::chrono::nanoseconds(static_cast<std::int64_t>(workers.nanoseconds)));
+      } else {
+        own.region_done(ended);
+      }
       return;
     }
   }
@@ -85,7 +92,7 @@ void run_team([[maybe_unused]] Workers workers, const Body& body) {
 
 template <class Body>
 void run_team(int wanted, const Body& body) {
-  run_team(Workers{wanted, false}, body);
+  run_team(Workers{wanted}, body);
 }
 
 }  // namespace tyto::cpu

@@ -55,7 +55,7 @@ class TileRanges final : public RangeProgram {
         tiles_.move(inputs, outputs);
       }
       void run(Range elements, std::span<const Stream> ahead) override { tiles_.run_elements(elements, ahead); }
-      void sum(Range lines, std::int64_t length, double* sums) override { tiles_.sum_lines(lines, length, sums); }
+      void sum_lines(Range lines, std::int64_t length, double* sums) override { tiles_.sum_lines(lines, length, sums); }
 
      private:
       TileRunner tiles_;

@@ -13,7 +13,8 @@
 namespace tyto::cpu {
 
 /// A kernel that runs the program over the operands, all of one shape. Outputs may have any strides but 0, and may be
-/// laid exactly over an input of the same width. Throws DeviceError when an instruction has no loop for its types.
+/// laid exactly over an input of the same width, unless another output is a copy of that input. Throws DeviceError when
+/// an instruction has no loop for its types.
 std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& program,
                                                          std::span<const core::Operand> inputs,
                                                          std::span<const core::Operand> outputs,
@@ -34,7 +35,7 @@ class RangeRunner {
   virtual void run(Range elements, std::span<const Stream> ahead) = 0;
   /// Adds up each of these lines of `length` elements instead, for programs of prepare_sums: to a double, as Fold::sum
   /// adds a line in memory.
-  virtual void sum(Range lines, std::int64_t length, double* sums) = 0;
+  virtual void sum_lines(Range lines, std::int64_t length, double* sums) = 0;
 
  protected:
   ~RangeRunner() = default;

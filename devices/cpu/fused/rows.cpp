@@ -111,7 +111,7 @@ class RowKernel final : public core::Kernel {
   void run_sum(const Frame& frame, const RowSum& sum, Range rows) const {
     RangeRunner& program = runner(frame, sum.program, rows);
     reduce_rows(frame, sum, rows, [&](Range some, std::byte* first, std::byte*) {
-      program.sum(some, plan_.length, reinterpret_cast<double*>(first));
+      program.sum_lines(some, plan_.length, reinterpret_cast<double*>(first));
     });
   }
 

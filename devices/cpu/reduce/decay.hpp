@@ -1,7 +1,6 @@
 // exp of numbers that are not positive: the terms of a sum relative to its largest, at half the price of a whole exp.
 #pragma once
 
-#include "devices/cpu/reduce/lanes.hpp"
 #include "devices/cpu/vector_math/exponential.hpp"
 
 namespace tyto::cpu::TYTO_ISA {
@@ -15,57 +14,6 @@ TYTO_VECTOR_INLINE T decay(T x) {
   const T p = mul_add(a.r * a.r, exp_series(a.r), a.r) + T(1);
   // 2^n may be too small for a normal number, 2^(n + 64) is not: only the last product rounds.
   return p * power_of_two_shifted(a.shifted + T(64)) * T(0x1p-64);
-}
-
-/// The terms of a line of at most this length are summed as they are computed. In a longer one there would be more sums
-/// at a time than registers are left.
-template <class C>
-inline constexpr std::int64_t longest_short_line = 8 * Lanes<C>::count - 1;
-
-/// The terms decay(x[i] - peak) of a short line, by whole vectors: one by one, three would cost as much as 24. With
-/// `keep` they are written to y, which may be x.
-template <bool keep, class C>
-struct ShortDecays {
-  using L = Lanes<C>;
-  const C* x;
-  std::int64_t count;
-  C peak;
-  C* y;
-  typename L::Vector last;  // of x, read before anything is written
-
-  [[gnu::always_inline]] static inline typename L::Vector terms(const C* from, C peak) {
-    C terms[L::count];
-    for (int k = 0; k < L::count; ++k) terms[k] = decay(from[k] - peak);
-    return L::load(terms);
-  }
-
-  [[gnu::always_inline]] inline typename L::Vector vector(std::int64_t i) const {
-    C from[L::count];
-    L::store(from, i == count - L::count ? last : L::load(x + i));
-    const typename L::Vector value = terms(from, peak);
-    if constexpr (keep) L::store(y + i, value);
-    return value;
-  }
-  [[gnu::always_inline]] inline C element(std::int64_t) const { return C(0); }  // there is a whole vector
-};
-
-/// Their sum, in the order in which fold_array would add them.
-template <bool keep, class C>
-[[gnu::always_inline]] inline C sum_short_decays(const C* x, std::int64_t count, C peak, C* y) {
-  using L = Lanes<C>;
-  if (count >= L::count) {
-    return fold_elements<Add, C>(ShortDecays<keep, C>{x, count, peak, y, L::load(x + count - L::count)}, count, C(0));
-  }
-  C terms[L::count];
-  for (int k = 0; k < L::count; ++k) terms[k] = -Format<C>::infinity;
-  for (std::int64_t i = 0; i < count; ++i) terms[i] = x[i];
-  L::store(terms, ShortDecays<keep, C>::terms(terms, peak));
-  C sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if constexpr (keep) y[i] = terms[i];
-    sum += terms[i];
-  }
-  return sum;
 }
 
 }  // namespace tyto::cpu::TYTO_ISA

@@ -263,7 +263,7 @@ class ReduceKernel final : public core::Kernel {
       rules_.start(first, second, some.size());
       if (source_ != nullptr) {
         source_->sum_lines(in.inputs, some, line_, first);
-      } else {
+      } else if (line_ != 0) {
         const std::byte* from = in.memory + (origin[0] + begin * line_distance_) * in_size_;
         auto* one = reinterpret_cast<std::byte*>(first);
         auto* other = reinterpret_cast<std::byte*>(second);

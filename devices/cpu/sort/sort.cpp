@@ -60,9 +60,11 @@ KernelRef sort_kernel(const core::Step& step, const Order& order, int values, in
   const auto order_lines = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
     const T* x = reinterpret_cast<const T*>(inputs[0].pointer());
     run_team(workers, [&](Team team) {
+      const Range mine = share(work, team.member, team.size);
+      if (mine.size() == 0) return;
       auto* entries = at<Entry>(workspace.pointer(), 2 * static_cast<std::size_t>(team.member) * stride);
       auto* other = at<Entry>(workspace.pointer(), (2 * static_cast<std::size_t>(team.member) + 1) * stride);
-      lines.each(share(work, team.member, team.size), [&](std::int64_t, const Walk<2>::Offsets& offsets) {
+      lines.each(mine, [&](std::int64_t, const Walk<2>::Offsets& offsets) {
         const T* line = x + offsets[0];
         for (std::int64_t i = 0; i < count; ++i) {
           entries[i] = {Key::of(line[i * in_stride], order.descending), static_cast<Index>(i)};

@@ -377,8 +377,8 @@ TEST_CASE("a chain summed as it is computed gives the bits of its elements summe
         std::vector<double> found(static_cast<std::size_t>(shape[0]), 0.5);
         auto fold = [&](cpu::RangeRunner& runner) {
           runner.move(memory, {});
-          runner.sum({0, 1}, shape[1], found.data());
-          runner.sum({1, shape[0]}, shape[1], found.data() + 1);
+          runner.sum_lines({0, 1}, shape[1], found.data());
+          runner.sum_lines({1, shape[0]}, shape[1], found.data() + 1);
         };
         using Call = decltype(fold);
         program->with_runner([](void* context, cpu::RangeRunner& runner) { (*static_cast<Call*>(context))(runner); },

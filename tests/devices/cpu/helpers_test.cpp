@@ -1,9 +1,13 @@
-// When short steps are shared with the threads that help, on a clock of the test's own.
+// When short steps are shared with the threads that help, on a clock of the test's own, and that it leaves no trace.
 #include "devices/cpu/helpers.hpp"
+
+#include <tuple>
 
 #include <doctest/doctest.h>
 
+#include "devices/cpu/device.hpp"
 #include "devices/cpu/threads.hpp"
+#include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu {
 
@@ -14,27 +18,35 @@ using std::chrono::microseconds;
 /// Helpers and the time, of which a test says how it passes.
 struct Caller {
   Helpers helpers;
-  Helpers::Clock::time_point now{std::chrono::hours(1)};
+  Helpers::Time now{std::chrono::hours(1)};
 
   void pass(int time) { now += microseconds(time); }
 
-  /// A step that takes so many microseconds. Whether it was shared.
-  bool run_short(int duration = 5) {
-    const auto began = now;
+  /// A step of 10 us alone that takes so many when it is shared. Whether it was.
+  bool run_short(int shared_time = 6) {
+    const Helpers::Time began = now;
     const bool shared = helpers.take_short_step(now);
-    pass(duration);
-    if (shared) helpers.step_done(began, now, true);
+    pass(shared ? shared_time : 10);
+    if (shared) helpers.short_step_done(began, now, microseconds(10));
     return shared;
   }
   void run_long() {
-    const auto began = now;
     pass(100);
-    helpers.step_done(began, now, false);
+    helpers.region_done(now);
   }
   /// Short steps, one after the other, until one is shared.
   int alone() {
     int count = 0;
     while (!run_short()) ++count;
+    return count;
+  }
+  /// How many of a thousand short steps are shared, with so many microseconds between them.
+  int shared_of_thousand(int between, int shared_time = 6) {
+    int count = 0;
+    for (int step = 0; step < 1000; ++step) {
+      count += run_short(shared_time) ? 1 : 0;
+      pass(between);
+    }
     return count;
   }
 };
@@ -55,33 +67,7 @@ TEST_CASE("a short step is shared right after a region, and not when the helpers
 TEST_CASE("short steps in a row wake the helpers, and keep them awake") {
   Caller caller;
   CHECK(caller.alone() == 16);
-  for (int step = 0; step < 100; ++step) CHECK(caller.run_short());
-}
-
-TEST_CASE("short steps far apart never wake the helpers") {
-  Caller caller;
-  for (int step = 0; step < 1000; ++step) {
-    CHECK_FALSE(caller.run_short());
-    caller.pass(1000);
-  }
-}
-
-TEST_CASE("helpers that come late are left alone for longer and longer, until they come in time") {
-  Caller caller;
-  caller.run_long();
-  CHECK(caller.run_short(50));
-  caller.run_long();
-  CHECK(caller.alone() == 256 + 16);  // by then they sleep
-  CHECK(caller.run_short());          // in time, so that all is forgiven
-  CHECK(caller.run_short(50));
-  caller.run_long();
-  CHECK_FALSE(caller.run_short());
-  for (int step = 1; step < 256; ++step) CHECK_FALSE(caller.run_short());
-  caller.run_long();
-  CHECK(caller.run_short(50));
-  for (int step = 0; step < 512; ++step) CHECK_FALSE(caller.run_short());
-  caller.run_long();
-  CHECK(caller.run_short());
+  CHECK(caller.shared_of_thousand(40) == 1000);
 }
 
 TEST_CASE("a step that wakes the helpers may take as long as that takes") {
@@ -89,21 +75,89 @@ TEST_CASE("a step that wakes the helpers may take as long as that takes") {
   for (int step = 0; step < 16; ++step) CHECK_FALSE(caller.run_short());
   CHECK(caller.run_short(80));
   CHECK(caller.run_short());
+  CHECK(caller.run_short());
+}
+
+TEST_CASE("steps between which helpers fall asleep wake them never") {
+  for (const int between : {60, 100, 190, 1000}) CHECK(Caller().shared_of_thousand(between) == 0);
+}
+
+TEST_CASE("helpers that were woken for nothing are left alone for longer and longer") {
+  Caller caller;
+  int wakings = 0;
+  for (int burst = 0; burst < 1000; ++burst) {
+    for (int step = 0; step < 17; ++step) wakings += caller.run_short() ? 1 : 0;
+    caller.pass(1000);
+  }
+  CHECK(wakings < 12);
+}
+
+TEST_CASE("helpers may come late once, but not twice") {
+  Caller caller;
+  caller.run_long();
+  for (int step = 0; step < 100; ++step) {
+    CHECK(caller.run_short(20));
+    CHECK(caller.run_short());
+  }
+  CHECK(caller.run_short(20));
+  CHECK(caller.run_short(20));
+  CHECK_FALSE(caller.run_short());
+}
+
+TEST_CASE("helpers that always come late cost next to nothing") {
+  Caller caller;
+  CHECK(caller.shared_of_thousand(0, 60) < 20);
+  CHECK(caller.shared_of_thousand(0, 60) < 4);
 }
 
 TEST_CASE("work is shared by all threads or none, and short work only while they are awake") {
   const int before = threads();
   set_threads(2);
-  CHECK(workers_for(1'000).count == 1);
+  CHECK(workers_for(3'000).count == 1);
   CHECK(workers_for(5'000).count == 2);
   CHECK(workers_for(5'000).only_if_awake);
   CHECK(workers_for(50'000).count == 2);
   CHECK_FALSE(workers_for(50'000).only_if_awake);
-  set_threads(16);
-  CHECK(workers_for(19'000).count == 1);
-  CHECK(workers_for(21'000).count == 16);
   CHECK(threads_for(19'000) == 1);
-  CHECK(threads_for(21'000) == 16);
+  CHECK(threads_for(21'000) == 2);
+  set_threads(16);
+  CHECK(workers_for(17'000).count == 1);
+  CHECK(workers_for(31'000).count == 16);
+  CHECK(workers_for(31'000).only_if_awake);
+  CHECK(threads_for(31'000) == 1);
+  CHECK(threads_for(33'000) == 16);
+  set_threads(before);
+}
+
+TEST_CASE("a short step gives the same bits on one thread and on all") {
+  using testing::Tensor;
+  const int before = threads();
+  const auto bits_of = [](core::OpId op, const core::Attributes& attributes, std::int64_t count, const Shape& shape) {
+    Tensor x = Tensor::dense(DType::f32, {count}), y = Tensor::dense(DType::f32, shape);
+    for (std::int64_t i = 0; i < count; ++i) x.put(i, 0.37L * static_cast<long double>(i % 101) - 9);
+    const core::Operand from = x.operand(), to = y.operand();
+    const auto kernel = device().prepare(core::Step{op, &attributes, {&from, 1}, {&to, 1}});
+    std::vector<std::byte> workspace(kernel->workspace());
+    const core::Address input{x.memory.data(), 0}, output{y.memory.data(), 0};
+    kernel->launch({&input, 1}, {&output, 1}, {workspace.data(), 0});
+    return y.memory;
+  };
+  const core::Attributes none, all_axes = core::AxesAttributes{{0}, false};
+  for (const auto& [op, attributes, count, shape] :
+       {std::tuple(core::OpId::tanh, &none, std::int64_t{10'007}, Shape{10'007}),
+        std::tuple(core::OpId::sum, &all_axes, std::int64_t{70'001}, Shape{})}) {
+    set_threads(1);
+    const auto expected = bits_of(op, *attributes, count, shape);
+    for (const int threads : {2, 3}) {
+      set_threads(threads);
+      helpers() = Helpers();
+      CHECK(bits_of(op, *attributes, count, shape) == expected);
+      // In the future, so that nothing before the step's beginning lets the helpers fall asleep.
+      helpers().region_done(Helpers::Clock::now() + std::chrono::hours(1));
+      CHECK(bits_of(op, *attributes, count, shape) == expected);
+    }
+  }
+  helpers() = Helpers();
   set_threads(before);
 }
 

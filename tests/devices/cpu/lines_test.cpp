@@ -184,8 +184,8 @@ TEST_CASE("sums of rows are of the rows that were asked for") {
       std::vector<double> found(static_cast<std::size_t>(rows), 0.25);
       with_runner(*sums, [&](cpu::RangeRunner& runner) {
         runner.move(memory_of(from), {});
-        runner.sum({0, 2}, row, found.data());
-        runner.sum({2, rows}, row, found.data() + 2);
+        runner.sum_lines({0, 2}, row, found.data());
+        runner.sum_lines({2, rows}, row, found.data() + 2);
       });
       for (std::int64_t line = 0; line < rows; ++line) {
         long double sum = 0.25;
