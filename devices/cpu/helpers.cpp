@@ -9,9 +9,9 @@ namespace {
 
 using std::chrono::microseconds;
 
-// `./dev` has threads spin for about 100 us, libgomp for some milliseconds. Short steps that begin this long after one
-// another would keep them awake.
-constexpr auto spinning = microseconds(60);
+// So long after a region its threads can be counted on. `./dev` has them spin for about 100 us, libgomp for some
+// milliseconds, but the longer they do, the more often a hypervisor has taken their processor meanwhile.
+constexpr auto spinning = microseconds(25);
 
 // Waking helpers costs about as much as so many short steps save.
 constexpr int steps_worth_waking = 16;

@@ -58,7 +58,7 @@ TEST_CASE("a short step is shared right after a region, and not when the helpers
   CHECK_FALSE(caller.run_short());
   caller.run_long();
   CHECK(caller.run_short());
-  caller.pass(50);
+  caller.pass(15);
   CHECK(caller.run_short());
   caller.pass(1000);
   CHECK_FALSE(caller.run_short());
@@ -67,7 +67,7 @@ TEST_CASE("a short step is shared right after a region, and not when the helpers
 TEST_CASE("short steps in a row wake the helpers, and keep them awake") {
   Caller caller;
   CHECK(caller.alone() == 16);
-  CHECK(caller.shared_of_thousand(40) == 1000);
+  CHECK(caller.shared_of_thousand(15) == 1000);
 }
 
 TEST_CASE("a step that wakes the helpers may take as long as that takes") {
@@ -79,7 +79,7 @@ TEST_CASE("a step that wakes the helpers may take as long as that takes") {
 }
 
 TEST_CASE("steps between which helpers fall asleep wake them never") {
-  for (const int between : {60, 100, 190, 1000}) CHECK(Caller().shared_of_thousand(between) == 0);
+  for (const int between : {25, 60, 100, 1000}) CHECK(Caller().shared_of_thousand(between) == 0);
 }
 
 TEST_CASE("helpers that were woken for nothing are left alone for longer and longer") {
