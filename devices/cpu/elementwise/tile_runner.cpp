@@ -258,7 +258,8 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   const std::int64_t line = geometry_.tile_columns;
   if (sum_ == nullptr && by_lines() && (ahead.empty() || line <= fetched_at_once)) {
     const Range lines{elements.begin / line, elements.end / line};
-    if (lines.begin * line == elements.begin && lines.end * line == elements.end) return run_lines(lines);
+    const bool whole = lines.begin * line == elements.begin && lines.end * line == elements.end;
+    if (whole && lines.size() > 1) return run_lines(lines);
   }
   const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
   std::int64_t column = elements.begin % columns;
