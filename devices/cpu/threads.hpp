@@ -7,7 +7,7 @@
 #if defined(_OPENMP)
 #include <omp.h>
 
-#include "devices/cpu/helpers.hpp"
+#include "devices/cpu/awake_threads.hpp"
 #endif
 
 namespace tyto::cpu {
@@ -71,13 +71,13 @@ template <class Body>
 void run_team([[maybe_unused]] Workers workers, const Body& body) {
 #if defined(_OPENMP)
   if (workers.count > 1) {
-    Helpers& own = helpers();
-    Helpers::Time began;
-    if (workers.only_if_awake) began = Helpers::Clock::now();
+    AwakeThreads& own = awake_threads();
+    AwakeThreads::Time began;
+    if (workers.only_if_awake) began = AwakeThreads::Clock::now();
     if (!workers.only_if_awake || own.take_short_step(began)) {
 #pragma omp parallel num_threads(workers.count)
       body(Team{omp_get_thread_num(), omp_get_num_threads()});
-      const Helpers::Time ended = Helpers::Clock::now();
+      const AwakeThreads::Time ended = AwakeThreads::Clock::now();
       if (workers.only_if_awake) {
         own.short_step_done(began, ended, std::chrono::nanoseconds(static_cast<std::int64_t>(workers.nanoseconds)));
       } else {

@@ -14,7 +14,7 @@
 
 #include <tyto/error.hpp>
 
-#include "devices/cpu/helpers.hpp"
+#include "devices/cpu/awake_threads.hpp"
 
 namespace tyto::cpu::onednn {
 
@@ -137,7 +137,7 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
   if (status == dnnl_success) {
     status = dnnl_primitive_execute(state.primitive.get(), stream(), state.count, caller.arguments.data());
   }
-  if (state.threads > 1) helpers().region_done(Helpers::Clock::now());
+  if (state.threads > 1) awake_threads().region_done(AwakeThreads::Clock::now());
   caller.busy.clear(std::memory_order_release);
   check(status, "executing a primitive");
 }

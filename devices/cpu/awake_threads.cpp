@@ -1,5 +1,5 @@
 // Whether helpers are awake.
-#include "devices/cpu/helpers.hpp"
+#include "devices/cpu/awake_threads.hpp"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ constexpr int longest_distrust = 65536;
 
 }  // namespace
 
-bool Helpers::take_short_step(Time now) noexcept {
+bool AwakeThreads::take_short_step(Time now) noexcept {
   if (trusted_again_in_ > 0) {
     --trusted_again_in_;
     return false;
@@ -33,7 +33,7 @@ bool Helpers::take_short_step(Time now) noexcept {
   return waking_;
 }
 
-void Helpers::short_step_done(Time began, Time ended, Clock::duration alone) noexcept {
+void AwakeThreads::short_step_done(Time began, Time ended, Clock::duration alone) noexcept {
   const bool asleep = began - last_region_ >= spinning;
   last_region_ = ended;
   if (asleep) return;  // it was to wake them
@@ -47,15 +47,15 @@ void Helpers::short_step_done(Time began, Time ended, Clock::duration alone) noe
   }
 }
 
-void Helpers::leave_alone() noexcept {
+void AwakeThreads::leave_alone() noexcept {
   waking_ = false;
   late_in_a_row_ = alone_in_a_row_ = 0;
   trusted_again_in_ = next_distrust_;
   next_distrust_ = std::min(2 * next_distrust_, longest_distrust);
 }
 
-Helpers& helpers() noexcept {
-  thread_local Helpers own;
+AwakeThreads& awake_threads() noexcept {
+  thread_local AwakeThreads own;
   return own;
 }
 

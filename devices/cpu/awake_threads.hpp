@@ -9,7 +9,7 @@ namespace tyto::cpu {
 /// What one calling thread knows of its helpers. After a region they spin for a while, and one that spins takes up work
 /// within a microsecond; then they sleep, and take 30 to 100 us to wake. OpenMP does not say which, and how long they
 /// spin is the environment's choice.
-class Helpers {
+class AwakeThreads {
  public:
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
@@ -38,6 +38,6 @@ class Helpers {
 };
 
 /// The calling thread's.
-Helpers& helpers() noexcept;
+AwakeThreads& awake_threads() noexcept;
 
 }  // namespace tyto::cpu

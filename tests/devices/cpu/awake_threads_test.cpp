@@ -1,5 +1,5 @@
 // When short steps are shared with the threads that help, on a clock of the test's own, and that it leaves no trace.
-#include "devices/cpu/helpers.hpp"
+#include "devices/cpu/awake_threads.hpp"
 
 #include <tuple>
 
@@ -15,16 +15,16 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Helpers and the time, of which a test says how it passes.
+/// A calling thread, and the time, of which a test says how it passes.
 struct Caller {
-  Helpers helpers;
-  Helpers::Time now{std::chrono::hours(1)};
+  AwakeThreads helpers;
+  AwakeThreads::Time now{std::chrono::hours(1)};
 
   void pass(int time) { now += microseconds(time); }
 
   /// A step of 10 us alone that takes so many when it is shared. Whether it was.
   bool run_short(int shared_time = 6) {
-    const Helpers::Time began = now;
+    const AwakeThreads::Time began = now;
     const bool shared = helpers.take_short_step(now);
     pass(shared ? shared_time : 10);
     if (shared) helpers.short_step_done(began, now, microseconds(10));
@@ -150,14 +150,14 @@ TEST_CASE("a short step gives the same bits on one thread and on all") {
     const auto expected = bits_of(op, *attributes, count, shape);
     for (const int threads : {2, 3}) {
       set_threads(threads);
-      helpers() = Helpers();
+      awake_threads() = AwakeThreads();
       CHECK(bits_of(op, *attributes, count, shape) == expected);
       // In the future, so that nothing before the step's beginning lets the helpers fall asleep.
-      helpers().region_done(Helpers::Clock::now() + std::chrono::hours(1));
+      awake_threads().region_done(AwakeThreads::Clock::now() + std::chrono::hours(1));
       CHECK(bits_of(op, *attributes, count, shape) == expected);
     }
   }
-  helpers() = Helpers();
+  awake_threads() = AwakeThreads();
   set_threads(before);
 }
 
