@@ -266,16 +266,21 @@ class Binding {
     const LoopCall& call = calls_[0];
     Lines lines;
     lines.apply = true;
+    lines.in_a_row = result_.geometry.lines_in_a_row();
+    lines.all_in_a_row = lines.in_a_row == result_.geometry.tiles();
+    const auto moved = [&](std::size_t slot, std::size_t place) {
+      return Lines::Moved{static_cast<std::uint16_t>(slot), static_cast<std::uint16_t>(place),
+                          result_.geometry.line_distance(result_.geometry.places[place])};
+    };
     for (std::size_t k = 0; k < call.operands.size(); ++k) {
       const auto load = std::ranges::find(result_.loads, call.operands[k], &Load::value);
       if (!call.used[k] || load == result_.loads.end()) continue;
-      lines.operands.push_back({static_cast<std::uint16_t>(k), load->operand});
+      lines.operands.push_back(moved(k, load->operand));
     }
     for (std::size_t k = 0; k < call.result_count && call.sum == nullptr; ++k) {
       const auto store = std::ranges::find(result_.stores, call.result_list[k], &Store::value);
       if (store == result_.stores.end()) return;
-      const std::size_t place = result_.inputs + store->operand;
-      lines.results.push_back({static_cast<std::uint16_t>(k), static_cast<std::uint16_t>(place)});
+      lines.results.push_back(moved(k, result_.inputs + store->operand));
     }
     result_.lines = std::move(lines);
   }

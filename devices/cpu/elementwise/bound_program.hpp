@@ -81,11 +81,14 @@ struct Constant {
 /// wants them, so that from line to line addresses are moved on and nothing else is done.
 struct Lines {
   struct Moved {
-    std::uint16_t slot;   // which of the call's operands or results
-    std::uint16_t place;  // where it lies
+    std::uint16_t slot;       // which of the call's operands or results
+    std::uint16_t place;      // where it lies
+    std::ptrdiff_t distance;  // from line to line
   };
   bool apply = false;
   std::vector<Moved> operands, results;  // constants are not moved
+  std::int64_t in_a_row = 0;             // so many lines have these distances,
+  bool all_in_a_row = false;             // which may be all that there are
 };
 
 /// A program bound to layouts and loops: all that a launch reads.

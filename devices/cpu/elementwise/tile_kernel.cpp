@@ -51,10 +51,13 @@ class TileRanges final : public RangeProgram {
     class Runner final : public RangeRunner {
      public:
       explicit Runner(const BoundProgram& program) : tiles_(program) {}
-      void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) override {
-        tiles_.move(inputs, outputs);
+      void place(std::span<const Placed> inputs, std::span<const Placed> outputs) override {
+        tiles_.place(inputs, outputs);
       }
-      void run(Range elements, std::span<const Stream> ahead) override { tiles_.run_elements(elements, ahead); }
+      void turn_to(std::int64_t row) override { tiles_.turn_to(row); }
+      void run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead) override {
+        tiles_.run_lines(lines, length, ahead);
+      }
       void sum_lines(Range lines, std::int64_t length, double* sums) override { tiles_.sum_lines(lines, length, sums); }
 
      private:

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "devices/cpu/element_source.hpp"
+#include "devices/cpu/elementwise/placed.hpp"
 #include "devices/cpu/elementwise/stream.hpp"
 #include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/tile_program.hpp"
@@ -26,15 +27,16 @@ std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, 
                                                     const core::Operand& output, std::int64_t summed = 0,
                                                     const KernelChoice& choice = {});
 
-/// A program on one thread, ready for one range of elements after another. Operands may move between ranges, so that a
-/// buffer of a few elements can stand for a whole tensor: its address is that which element 0 would have.
+/// A program on one thread, ready for one range of rows after another once its operands have been placed.
 class RangeRunner {
  public:
-  virtual void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
-  /// Computes the elements with these numbers, in row-major order, and brings streams into the cache on the way.
-  virtual void run(Range elements, std::span<const Stream> ahead) = 0;
-  /// Adds up each of these lines of `length` elements instead, for programs of prepare_sums: to a double, as Fold::sum
-  /// adds a line in memory.
+  virtual void place(std::span<const Placed> inputs, std::span<const Placed> outputs) = 0;
+  /// Says with which row buffers begin from now on.
+  virtual void turn_to(std::int64_t row) = 0;
+  /// Computes these lines of `length` elements, as row-major order numbers them, and brings streams into the cache on
+  /// the way.
+  virtual void run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead) = 0;
+  /// Adds up each of the lines instead, for programs of prepare_sums: to a double, as Fold::sum adds a line in memory.
   virtual void sum_lines(Range lines, std::int64_t length, double* sums) = 0;
 
  protected:

@@ -84,11 +84,23 @@ TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometr
   }
 }
 
-void TileRunner::move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) {
+void TileRunner::place(std::span<const Placed> inputs, std::span<const Placed> outputs) {
+  buffer_count_ = 0;
   for (std::size_t i = 0; i < operands(); ++i) {
-    starts_[i] = (i < program_.inputs ? inputs[i] : outputs[i - program_.inputs]) + geometry_.places[i].start;
+    const Placed& placed = i < program_.inputs ? inputs[i] : outputs[i - program_.inputs];
+    starts_[i] = placed.start + geometry_.places[i].start;
+    if (placed.row_bytes != 0) buffers_[buffer_count_++] = {i, placed.row_bytes, starts_[i]};
   }
   choose_places();
+}
+
+void TileRunner::turn_to(std::int64_t row) {
+  for (std::size_t i = 0; i < buffer_count_; ++i) {
+    const Buffer& buffer = buffers_[i];
+    // As a number: where row 0 would lie there may be nothing.
+    const auto start = reinterpret_cast<std::uintptr_t>(buffer.start);
+    starts_[buffer.operand] = reinterpret_cast<std::byte*>(start - static_cast<std::uintptr_t>(row) * buffer.row_bytes);
+  }
 }
 
 /// Outputs lie exactly over an input or apart from all of them: where they start tells which.
@@ -187,38 +199,32 @@ void TileRunner::each_line(Range lines, const Call& call) {
   for (std::size_t k = 0; k < most_leaves; ++k) {
     if (program_.tiles[read[k]] != BoundProgram::elsewhere) leaves[k] = values_[read[k]];  // a constant
   }
-  std::ptrdiff_t distances[most_leaves], result_distances[most_results];
-  const auto distance = [&](const Lines::Moved& each) { return geometry_.line_distance(geometry_.places[each.place]); };
-  std::ranges::transform(operands, distances, distance);
-  std::ranges::transform(written, result_distances, distance);
-
-  const std::int64_t in_a_row = geometry_.lines_in_a_row();
-  const bool parts_of_rows = geometry_.column_tiles > 1;
+  // One block of rows is often one row, so that what precedes the calls counts as much as what lies between them.
+  const std::int64_t in_a_row = program_.lines.in_a_row;
+  const bool all_in_a_row = program_.lines.all_in_a_row;
   for (std::int64_t line = lines.begin; line < lines.end;) {
-    const std::int64_t position = in_a_row == geometry_.tiles() ? line : line % in_a_row;
+    const std::int64_t position = all_in_a_row ? line : line % in_a_row;
     const std::int64_t end = std::min(lines.end, line - position + in_a_row);
-    enter(parts_of_rows ? line / in_a_row : line);
-    const auto first = [&](const Lines::Moved& each) {
-      const std::int64_t column = parts_of_rows ? position * geometry_.tile_columns : 0;
-      return places_[each.place] + column * geometry_.places[each.place].column;
-    };
-    for (const Lines::Moved& each : operands) leaves[each.slot] = first(each);
-    for (const Lines::Moved& each : written) results[each.slot] = first(each);
-    for (; line < end; ++line) {
+    if (!all_in_a_row) enter(geometry_.column_tiles > 1 ? line / in_a_row : line - position);
+    std::byte* const* const places = all_in_a_row ? starts_ : places_;
+    for (const Lines::Moved& each : operands) leaves[each.slot] = places[each.place] + position * each.distance;
+    for (const Lines::Moved& each : written) results[each.slot] = places[each.place] + position * each.distance;
+    while (true) {
       call(line, results, leaves);
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        const void*& leaf = leaves[operands[i].slot];
-        leaf = static_cast<const std::byte*>(leaf) + distances[i];
+      if (++line == end) break;
+      for (const Lines::Moved& each : operands) {
+        const void*& leaf = leaves[each.slot];
+        leaf = static_cast<const std::byte*>(leaf) + each.distance;
       }
-      for (std::size_t i = 0; i < written.size(); ++i) {
-        void*& result = results[written[i].slot];
-        result = static_cast<std::byte*>(result) + result_distances[i];
+      for (const Lines::Moved& each : written) {
+        void*& result = results[each.slot];
+        result = static_cast<std::byte*>(result) + each.distance;
       }
     }
   }
 }
 
-void TileRunner::run_lines(Range lines) {
+void TileRunner::call_lines(Range lines) {
   const Instruction& instruction = program_.instructions[0];
   const auto length = static_cast<std::size_t>(geometry_.tile_columns);
   each_line(lines, [&](std::int64_t line, void* const* results, const void* const* leaves) {
@@ -229,7 +235,7 @@ void TileRunner::run_lines(Range lines) {
 }
 
 void TileRunner::run_tiles(Range tiles) {
-  if (by_lines()) return run_lines(tiles);
+  if (by_lines()) return call_lines(tiles);
   kept_whole_ = true;
   const std::int64_t column_tiles = geometry_.column_tiles, row_tiles = geometry_.row_tiles;
   std::int64_t column_tile = tiles.begin % column_tiles;
@@ -258,8 +264,7 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   const std::int64_t line = geometry_.tile_columns;
   if (sum_ == nullptr && by_lines() && (ahead.empty() || line <= fetched_at_once)) {
     const Range lines{elements.begin / line, elements.end / line};
-    const bool whole = lines.begin * line == elements.begin && lines.end * line == elements.end;
-    if (whole && lines.size() > 1) return run_lines(lines);
+    if (lines.begin * line == elements.begin && lines.end * line == elements.end) return call_lines(lines);
   }
   const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
   std::int64_t column = elements.begin % columns;
@@ -288,6 +293,15 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
     row = 0;
     if (at < elements.end) enter(++outer);
   }
+}
+
+void TileRunner::run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead) {
+  // Short blocks are over before a division is.
+  if (length == geometry_.tile_columns && by_lines() && (ahead.empty() || length <= fetched_at_once)) {
+    ahead_ = ahead;
+    return call_lines(lines);
+  }
+  run_elements({lines.begin * length, lines.end * length}, ahead);
 }
 
 void TileRunner::sum_elements(Range elements, double* sum) {

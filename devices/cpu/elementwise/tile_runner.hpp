@@ -2,6 +2,7 @@
 #pragma once
 
 #include "devices/cpu/elementwise/bound_program.hpp"
+#include "devices/cpu/elementwise/placed.hpp"
 #include "devices/cpu/elementwise/stream.hpp"
 #include "devices/cpu/threads.hpp"
 
@@ -11,18 +12,22 @@ class TileRunner {
  public:
   TileRunner(const BoundProgram& program, std::span<const core::Address> inputs,
              std::span<const core::Address> outputs);
-  /// The operands' addresses are still to come.
+  /// The operands are still to be placed.
   explicit TileRunner(const BoundProgram& program);
 
-  void move(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs);
+  void place(std::span<const Placed> inputs, std::span<const Placed> outputs);
+  /// Buffers begin with this row from now on.
+  void turn_to(std::int64_t row);
 
   /// A share of the tiles as the geometry numbers them.
   void run_tiles(Range tiles);
   /// Any elements by their numbers in row-major order. Streams are brought into the cache on the way.
   void run_elements(Range elements, std::span<const Stream> ahead = {});
+  /// The same for lines of `length` elements, whichever axes they are of.
+  void run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead = {});
   /// Adds their sum to a double, where the program has a loop for that.
   void sum_elements(Range elements, double* sum);
-  /// The same for each of these lines of `length` elements.
+  /// Adds the sum of each of these lines of `length` elements to a double of its own.
   void sum_lines(Range lines, std::int64_t length, double* sums);
 
  private:
@@ -30,6 +35,11 @@ class TileRunner {
   struct Extent {
     std::int64_t columns, rows;
     std::size_t count() const { return static_cast<std::size_t>(columns * rows); }
+  };
+
+  struct Buffer {
+    std::size_t operand, row_bytes;
+    std::byte* start;  // when it begins with row 0
   };
 
   /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
@@ -48,10 +58,10 @@ class TileRunner {
 
   /// Whether the program is one call a line where its operands lie now.
   bool by_lines() const;
-  /// Has call(results, leaves) done for each of these lines.
+  /// Has call(line, results, leaves) done for each of these lines.
   template <class Call>
   void each_line(Range lines, const Call& call);
-  void run_lines(Range lines);
+  void call_lines(Range lines);
 
   std::size_t operands() const { return program_.sum.add != nullptr ? program_.inputs : geometry_.places.size(); }
   Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
@@ -66,6 +76,8 @@ class TileRunner {
   alignas(64) std::byte memory_[tile_memory];
   void* values_[TileProgram::most_registers];
   std::byte* starts_[2 * TileProgram::most_operands];  // of the inputs and outputs
+  Buffer buffers_[2 * TileProgram::most_operands];
+  std::size_t buffer_count_ = 0;
   std::byte* places_[2 * TileProgram::most_operands];  // within the present outer index
 };
 

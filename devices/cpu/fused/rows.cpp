@@ -56,10 +56,21 @@ class RowKernel final : public core::Kernel {
     }
     const auto then = [](void* context, RangeRunner& runner) {
       Frame& own = *static_cast<Frame*>(context);
+      place(own, own.kernel->plan_.stages[own.opened], runner);
       own.runners[own.opened++] = &runner;
       open_next(own);
     };
     kernel.plan_.stages[frame.opened].program->with_runner(then, &frame);
+  }
+
+  static void place(const Frame& frame, const Stage& stage, RangeRunner& runner) {
+    const auto placed = [&](const Home& home) {
+      return Placed{address(frame, home, 0), home.kind == Home::Kind::buffer ? home.width : 0};
+    };
+    std::array<Placed, most_operands> inputs, outputs;
+    std::ranges::transform(stage.inputs, inputs.begin(), placed);
+    std::ranges::transform(stage.outputs, outputs.begin(), placed);
+    runner.place({inputs.data(), stage.inputs.size()}, {outputs.data(), stage.outputs.size()});
   }
 
   /// The address that the first row of all would have.
@@ -74,14 +85,10 @@ class RowKernel final : public core::Kernel {
     }
   }
 
-  /// The runner of a program, its operands those of these rows.
-  RangeRunner& runner(const Frame& frame, int which, Range rows) const {
-    const Stage& stage = plan_.stages[static_cast<std::size_t>(which)];
-    std::array<std::byte*, most_operands> inputs, outputs;
-    for (std::size_t i = 0; i < stage.inputs.size(); ++i) inputs[i] = address(frame, stage.inputs[i], rows.begin);
-    for (std::size_t i = 0; i < stage.outputs.size(); ++i) outputs[i] = address(frame, stage.outputs[i], rows.begin);
+  /// The runner of a program for these rows.
+  static RangeRunner& runner(const Frame& frame, int which, Range rows) {
     RangeRunner& runner = *frame.runners[static_cast<std::size_t>(which)];
-    runner.move({inputs.data(), stage.inputs.size()}, {outputs.data(), stage.outputs.size()});
+    runner.turn_to(rows.begin);
     return runner;
   }
 
@@ -96,7 +103,7 @@ class RowKernel final : public core::Kernel {
         streams[count++] = {address(frame, each.home, 0) + each.offset + passed, each.width};
       }
     }
-    runner(frame, which, rows).run({rows.begin * length, rows.end * length}, {streams.data(), count});
+    runner(frame, which, rows).run_lines(rows, length, {streams.data(), count});
   }
 
   void run_block(const Frame& frame, Range rows) const {

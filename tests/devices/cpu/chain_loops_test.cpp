@@ -367,16 +367,16 @@ TEST_CASE("a chain summed as it is computed gives the bits of its elements summe
         const std::vector<float> elements = one_by_one(chain, leaves, shape, set)[0];
         const core::Operand whole{f32, View::dense(shape)};
         std::vector<core::Operand> operands;
-        std::vector<std::byte*> memory;
+        std::vector<cpu::Placed> memory;
         for (const Tensor& leaf : leaves) {
           operands.push_back(leaf.operand());
-          memory.push_back(const_cast<std::byte*>(leaf.memory.data()));
+          memory.push_back({const_cast<std::byte*>(leaf.memory.data())});
         }
         const auto program = cpu::prepare_sums(program_of(chain), operands, whole, shape[1], {.instructions = set});
         REQUIRE(program != nullptr);
         std::vector<double> found(static_cast<std::size_t>(shape[0]), 0.5);
         auto fold = [&](cpu::RangeRunner& runner) {
-          runner.move(memory, {});
+          runner.place(memory, {});
           runner.sum_lines({0, 1}, shape[1], found.data());
           runner.sum_lines({1, shape[0]}, shape[1], found.data() + 1);
         };

@@ -84,6 +84,12 @@ std::vector<std::byte*> memory_of(std::vector<Tensor>& tensors) {
   return list;
 }
 
+std::vector<cpu::Placed> placed(std::vector<Tensor>& tensors) {
+  std::vector<cpu::Placed> list;
+  for (std::byte* memory : memory_of(tensors)) list.push_back({memory});
+  return list;
+}
+
 /// Has use(runner) called with the program's runner.
 template <class Use>
 void with_runner(const cpu::RangeProgram& program, Use use) {
@@ -130,9 +136,9 @@ TEST_CASE("a result may lie over the rows that it is computed from") {
     const core::Operand to = from[0].operand();
     const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1});
     with_runner(*program, [&](cpu::RangeRunner& runner) {
-      std::byte* const target = from[0].memory.data();
-      runner.move(memory_of(from), {&target, 1});
-      runner.run({0, element_count(shape)}, {});
+      const cpu::Placed target{from[0].memory.data()};
+      runner.place(placed(from), {&target, 1});
+      runner.run_lines({0, element_count(shape)}, 1, {});
     });
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < element_count(shape); ++i) wrong += from[0].get(i) != expected(before, i);
@@ -151,17 +157,48 @@ TEST_CASE("ranges may begin and end within a row, and bring what comes next into
       const core::Operand to = result.operand();
       const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1});
       with_runner(*program, [&](cpu::RangeRunner& runner) {
-        std::byte* const target = result.memory.data();
-        runner.move(memory_of(from), {&target, 1});
+        const cpu::Placed target{result.memory.data()};
+        runner.place(placed(from), {&target, 1});
         const cpu::Stream next{result.memory.data(), sizeof(float)};
         const std::int64_t ends[] = {0, 2 * row, 2 * row + 3, 3 * row, count};
         for (std::size_t part = 1; part < std::size(ends); ++part) {
-          runner.run({ends[part - 1], ends[part]}, {&next, part % 2});
+          runner.run_lines({ends[part - 1], ends[part]}, 1, {&next, part % 2});
         }
       });
       std::int64_t wrong = 0;
       for (std::int64_t i = 0; i < count; ++i) wrong += result.get(i) != expected(from, i);
       CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("buffers hold the rows that are computed together") {
+  for (const Shape& shape : shapes) {
+    const std::int64_t row = shape[2], rows = shape[0] * shape[1];
+    const std::size_t row_bytes = static_cast<std::size_t>(row) * sizeof(float);
+    for (const Case& each : cases(shape)) {
+      if (!core::is_dense(each.result)) continue;
+      CAPTURE(each.name);
+      std::vector<Tensor> from = operands_of(each);
+      const core::Operand to{f32, View::dense(shape)};
+      const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1});
+      for (const std::int64_t together : {1, 2, 5}) {
+        std::vector<float> buffer(static_cast<std::size_t>(together * row));
+        std::int64_t wrong = 0;
+        with_runner(*program, [&](cpu::RangeRunner& runner) {
+          const cpu::Placed target{reinterpret_cast<std::byte*>(buffer.data()), row_bytes};
+          runner.place(placed(from), {&target, 1});
+          for (std::int64_t begin = 0; begin < rows; begin += together) {
+            const std::int64_t end = std::min(begin + together, rows);
+            runner.turn_to(begin);
+            runner.run_lines({begin, end}, row, {});
+            for (std::int64_t i = begin * row; i < end * row; ++i) {
+              wrong += buffer[static_cast<std::size_t>(i - begin * row)] != expected(from, i);
+            }
+          }
+        });
+        CHECK(wrong == 0);
+      }
     }
   }
 }
@@ -183,7 +220,7 @@ TEST_CASE("sums of rows are of the rows that were asked for") {
       REQUIRE(sums != nullptr);
       std::vector<double> found(static_cast<std::size_t>(rows), 0.25);
       with_runner(*sums, [&](cpu::RangeRunner& runner) {
-        runner.move(memory_of(from), {});
+        runner.place(placed(from), {});
         runner.sum_lines({0, 2}, row, found.data());
         runner.sum_lines({2, rows}, row, found.data() + 2);
       });
