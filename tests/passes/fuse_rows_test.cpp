@@ -44,10 +44,12 @@ core::Graph softmax_and_norms(const Shape& shape, DType type) {
   return s.graph({softmax(s, x), layer_norm(s, x, scale, shift, type), rms_norm(s, x, scale, type)});
 }
 
-/// Of a graph's groups over rows: how many compute exponentials and how many do not, and of how many the CPU fetches
-/// rows while it computes those before.
+/// Of a graph's groups over rows: how many compute exponentials and how many do not, of how many the CPU fetches inputs
+/// and results while it computes the rows before, and how many write past the caches.
 struct Groups {
-  std::size_t dear = 0, cheap = 0, dear_fetched = 0, cheap_fetched = 0;
+  struct Kind {
+    std::size_t count = 0, inputs_fetched = 0, results_fetched = 0, uncached = 0;
+  } dear, cheap;
 };
 Groups groups_over_rows(const core::Graph& graph) {
   Groups groups;
@@ -62,11 +64,18 @@ Groups groups_over_rows(const core::Graph& graph) {
     for (const Port port : graph.inputs_of(node)) inputs.push_back(operand(port));
     for (std::uint32_t i = 0; i < node.result_count; ++i) outputs.push_back(operand(node.first_result + i));
     const cpu::RowPlan plan = cpu::plan_rows({OpId::fused, &graph.attributes(node), inputs, outputs});
-    const bool fetched = std::ranges::any_of(plan.stages, [](const cpu::Stage& stage) { return !stage.ahead.empty(); });
+    const auto fetches = [&](cpu::Home::Kind kind) {
+      return std::ranges::any_of(plan.stages, [&](const cpu::Stage& stage) {
+        return std::ranges::any_of(stage.ahead, [&](const cpu::Ahead& ahead) { return ahead.home.kind == kind; });
+      });
+    };
     const bool dear =
         std::ranges::find(attributes.program.steps, OpId::exp, &core::FusedStep::op) != attributes.program.steps.end();
-    ++(dear ? groups.dear : groups.cheap);
-    if (fetched) ++(dear ? groups.dear_fetched : groups.cheap_fetched);
+    Groups::Kind& kind = dear ? groups.dear : groups.cheap;
+    ++kind.count;
+    if (fetches(cpu::Home::Kind::input)) ++kind.inputs_fetched;
+    if (fetches(cpu::Home::Kind::output)) ++kind.results_fetched;
+    if (plan.stages.back().program->passes_caches()) ++kind.uncached;
   }
   return groups;
 }
@@ -99,23 +108,32 @@ TEST_CASE("softmax and normalisations over rows give the bits of their operators
   }
 }
 
-TEST_CASE("rows that lie far give the bits of their operators; those of cheap groups are fetched") {
-  const std::pair<Shape, DType> large[] = {{{10100, 300}, DType::f32},
-                                           {{186, 16384}, DType::f32},
-                                           {{178000, 17}, DType::f32},
-                                           {{5050, 301}, DType::f64},
-                                           {{20400, 300}, DType::f16}};
-  for (const auto& each : large) {
-    CAPTURE(each.first);
-    CAPTURE(each.second);
-    const core::Graph plain = softmax_and_norms(each.first, each.second);
+TEST_CASE("rows that lie far give the bits of their operators, fetched ahead or written past the caches") {
+  struct Case {
+    Shape shape;
+    DType type;
+    bool uncached;  // results of 16 MB in f32
+  };
+  const Case cases[] = {{{10100, 300}, DType::f32, false}, {{14000, 300}, DType::f32, true},
+                        {{186, 16384}, DType::f32, false}, {{250, 16384}, DType::f32, true},
+                        {{3101, 1001}, DType::f32, false}, {{4101, 1001}, DType::f32, true},
+                        {{178000, 17}, DType::f32, false}, {{250000, 17}, DType::f32, true},
+                        {{7050, 301}, DType::f64, false},  {{28000, 300}, DType::f16, false}};
+  for (const Case& each : cases) {
+    CAPTURE(each.shape);
+    CAPTURE(each.type);
+    const core::Graph plain = softmax_and_norms(each.shape, each.type);
     const core::Graph made = optimiser::fuse(plain);
     const Groups groups = groups_over_rows(made);
-    CHECK(groups.dear == 1);
-    CHECK(groups.dear_fetched == 0);
-    CHECK(groups.cheap >= 1);
-    // The roundings of a layer norm in f16 make it dear.
-    CHECK(groups.cheap_fetched == (each.second == DType::f16 ? 1 : groups.cheap));
+    CHECK(groups.dear.count == 1);
+    CHECK(groups.dear.inputs_fetched == 1);
+    CHECK(groups.dear.results_fetched == (each.shape.back() <= 301 ? 1 : 0));
+    CHECK(groups.dear.uncached == 0);  // the exponentials lie where the result goes
+    CHECK(groups.cheap.count >= 1);
+    CHECK(groups.cheap.uncached == (each.uncached ? groups.cheap.count : 0));
+    // In f16 the mean square of a row is a group of its own, which writes nothing large.
+    CHECK(groups.cheap.inputs_fetched == (each.type == DType::f16 ? 1 : groups.cheap.count - groups.cheap.uncached));
+    CHECK(groups.cheap.results_fetched == groups.cheap.inputs_fetched);
     check_same(plain, made);
   }
 }

@@ -23,8 +23,8 @@ std::size_t width_index(DType type) { return static_cast<std::size_t>(std::count
 class Binding {
  public:
   Binding(const TileProgram& program, std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
-          const TileLoops& loops, std::int64_t tile, bool row_major, bool summed)
-      : program_(program), inputs_(inputs), outputs_(outputs), loops_(loops) {
+          const TileLoops& loops, std::int64_t tile, bool row_major, bool uncached, bool summed)
+      : program_(program), inputs_(inputs), outputs_(outputs), loops_(loops), uncached_(uncached) {
     result_.geometry = cut_into_tiles(inputs, outputs, tile, row_major);
     calls_ = summed ? summing_calls(program, numbers(), loops) : loop_calls(program, numbers(), loops);
     if (summed && calls_.empty()) return;
@@ -228,7 +228,9 @@ class Binding {
       }
       result_.nanoseconds += call.nanoseconds;
       if (call.sum != nullptr) result_.sum = {call.sum, call.operands};
-      else result_.instructions.push_back({call.loop, call.chain, call.result_list, call.operands});
+      else
+        result_.instructions.push_back(
+            {call.loop, call.chain, uncached_ ? call.uncached : nullptr, call.result_list, call.operands});
     }
   }
 
@@ -306,6 +308,7 @@ class Binding {
   std::vector<LoopCall> calls_;
   std::span<const core::Operand> inputs_, outputs_;
   const TileLoops& loops_;
+  bool uncached_;
   BoundProgram result_;
   std::size_t tile_elements_ = 0;
   std::uint32_t staging_ = BoundProgram::elsewhere;
@@ -330,7 +333,8 @@ bool rows_may_be_lines(const TileGeometry& geometry, std::size_t inputs) {
 }  // namespace
 
 BoundProgram bind_program(const TileProgram& program, std::span<const core::Operand> inputs,
-                          std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major) {
+                          std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major,
+                          bool uncached) {
   if (program.registers.size() > most_registers || std::max(inputs.size(), outputs.size()) > most_operands) {
     throw DeviceError(core::text("cpu: an element-wise program may have ", most_registers, " registers, ",
                                  most_operands, " inputs and as many outputs, this one has ", program.registers.size(),
@@ -339,10 +343,10 @@ BoundProgram bind_program(const TileProgram& program, std::span<const core::Oper
   // One loop passes nothing on to another, so that its tiles may be longer.
   bool one_loop = program.instructions.size() <= 1;
   for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
-    Binding binding(program, inputs, outputs, loops, tile, row_major, false);
+    Binding binding(program, inputs, outputs, loops, tile, row_major, uncached, false);
     const TileGeometry& geometry = binding.result().geometry;
     if (rows_may_be_lines(geometry, inputs.size())) {
-      Binding lines(program, inputs, outputs, loops, geometry.columns, row_major, false);
+      Binding lines(program, inputs, outputs, loops, geometry.columns, row_major, uncached, false);
       if (lines.result().lines.apply) return lines.result();
     }
     if (!one_loop && binding.result().instructions.size() <= 1) {
@@ -358,7 +362,7 @@ BoundProgram bind_sum(const TileProgram& program, std::span<const core::Operand>
                       const TileLoops& loops, std::int64_t length) {
   // Tiles end where a line ends or where sums of its parts are joined, whatever the instruction set.
   constexpr std::int64_t part = 4096;
-  Binding binding(program, inputs, {&output, 1}, loops, std::clamp(length, shortest_tile, part), true, true);
+  Binding binding(program, inputs, {&output, 1}, loops, std::clamp(length, shortest_tile, part), true, false, true);
   BoundProgram& result = binding.result();
   if (length < shortest_tile || result.geometry.columns % length != 0 || result.memory > tile_memory_wanted)
     result.sum = {};

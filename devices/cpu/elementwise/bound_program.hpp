@@ -40,8 +40,15 @@ struct Load {
 struct Instruction {
   TileLoop loop;
   decltype(ChainLoop::run) chain;
+  decltype(ChainLoop::run) uncached;  // instead of either, for a result that overlaps no operand
   std::array<std::uint16_t, ChainLoop::most_results> results;
   std::array<std::uint16_t, LoopCall::most_operands> operands;
+
+  void call(void* const* to, const void* const* from, std::size_t count, bool past_caches) const {
+    if (past_caches) uncached(to, from, count);
+    else if (chain != nullptr) chain(to, from, count);
+    else loop(to[0], from[0], from[1], from[2], count);
+  }
 };
 
 /// The last call of a program whose elements are summed.
@@ -108,14 +115,21 @@ struct BoundProgram {
   std::size_t output_width = 0;  // bytes of an element of the first output
   double nanoseconds = 0;        // of the whole step on one thread
 
+  /// A launch that lays the result over no operand may write it past the caches.
+  bool may_pass_caches() const {
+    return instructions.size() == 1 && instructions[0].uncached != nullptr && stores.size() == 1 &&
+           stores[0].form == Store::Form::direct;
+  }
   const Place& place(const Load& load) const { return geometry.places[load.operand]; }
   const Place& place(const Store& store) const { return geometry.places[inputs + store.operand]; }
 };
 
 /// With tiles as long as the L1 cache lets them be. `row_major`: elements keep their order, the first output being
-/// dense. Throws DeviceError when an instruction has no loop for its types.
+/// dense. `uncached`: where one loop is all, it writes past the caches. Throws DeviceError when an instruction has no
+/// loop for its types.
 BoundProgram bind_program(const TileProgram& program, std::span<const core::Operand> inputs,
-                          std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major);
+                          std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major,
+                          bool uncached);
 
 /// The program, whose only output is dense and nowhere, with its elements summed instead, as one line after another of
 /// `length` elements; without a sum where no loop does that in the order in which a line in memory is added.

@@ -28,16 +28,22 @@ struct ChainLoop {
 
   /// results[k][i] = that result on the leaves' elements i. Each may be one of the runs; otherwise it overlaps none.
   void (*run)(void* const* results, const void* const* leaves, std::size_t n) = nullptr;
+  /// The same past the caches, for a chain of one result that overlaps none of the runs; null where that is no faster,
+  /// or impossible. Ends before other threads are sure to see the result.
+  void (*run_uncached)(void* const* results, const void* const* leaves, std::size_t n) = nullptr;
   /// Adds the sum of the results, in the order in which Fold::sum adds a line, to a double.
   void (*sum)(const void* const* leaves, std::size_t n, void* sum) = nullptr;
 };
 
-/// The chains that an instruction set has loops for, and those of which it sums the results.
+/// The chains that an instruction set has loops for, those of which it sums the results, and single operators, which
+/// are chains for the sake of run_uncached only.
 struct ChainLoops {
   const ChainLoop* chains;
   std::size_t chain_count;
   const ChainLoop* sums;
   std::size_t sum_count;
+  const ChainLoop* singles;
+  std::size_t single_count;
 };
 
 namespace baseline {

@@ -23,6 +23,20 @@ enum class Element : uint16_t {
 #undef TYTO_TERNARY
 };
 
+/// Operators that are written for vectors as for elements: memory takes longer over them than they do.
+template <class Operator>
+constexpr bool takes_vectors = false;
+#define TYTO_TAKES_VECTORS(name) \
+  template <>                    \
+  constexpr bool takes_vectors<name##_operator> = true;
+TYTO_TAKES_VECTORS(negate)
+TYTO_TAKES_VECTORS(square)
+TYTO_TAKES_VECTORS(add)
+TYTO_TAKES_VECTORS(subtract)
+TYTO_TAKES_VECTORS(multiply)
+TYTO_TAKES_VECTORS(divide)
+#undef TYTO_TAKES_VECTORS
+
 /// The leaves' memory as a loop reads it: numbers are read once.
 struct Leaves {
   const float* runs[ChainLoop::first_number];
@@ -34,6 +48,7 @@ template <int leaf>
 struct Run {
   static constexpr unsigned reads = 1u << leaf;
   static constexpr int further_results = 0;
+  static constexpr bool of_vectors = true;
   static constexpr std::int8_t write(ChainLoop&) { return ~leaf; }
   template <class T>
   TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t i, T*) {
@@ -47,6 +62,7 @@ template <int number>
 struct One {
   static constexpr unsigned reads = 1u << (ChainLoop::first_number + number);
   static constexpr int further_results = 0;
+  static constexpr bool of_vectors = true;
   static constexpr std::int8_t write(ChainLoop&) { return ~(ChainLoop::first_number + number); }
   template <class T>
   TYTO_VECTOR_INLINE T at(const Leaves& leaves, std::int64_t, T*) {
@@ -59,6 +75,7 @@ template <Element element, class Operator, class... Parts>
 struct Apply {
   static constexpr unsigned reads = (Parts::reads | ...);
   static constexpr int further_results = (Parts::further_results + ...);
+  static constexpr bool of_vectors = takes_vectors<Operator> && (Parts::of_vectors && ...);
   static constexpr std::int8_t write(ChainLoop& chain) {
     const std::int8_t parts[] = {Parts::write(chain)...};
     ChainLoop::Step& step = chain.steps[chain.count];
@@ -77,6 +94,7 @@ template <int result, class Part>
 struct Also {
   static constexpr unsigned reads = Part::reads;
   static constexpr int further_results = 1 + Part::further_results;
+  static constexpr bool of_vectors = Part::of_vectors;
   static constexpr std::int8_t write(ChainLoop& chain) {
     ++chain.result_count;
     return chain.results[result] = Part::write(chain);
@@ -121,6 +139,32 @@ void run_chain(void* const* results, const void* const* given, size_t n) {
   }
 }
 
+// Lines that are not written whole stay with the caches: those of two kinds of writing would be read after all.
+template <class Tree>
+void run_chain_uncached(void* const* results, const void* const* given, size_t n) {
+  using L = Lanes<float>;
+  constexpr size_t line = 64 / sizeof(float);
+  static_assert(line % L::count == 0);
+  float* y = static_cast<float*>(results[0]);
+  const Leaves leaves = leaves_of<Tree>(given);
+  size_t i = 0;
+  const auto run_to = [&](size_t end) {
+    TYTO_INDEPENDENT
+    for (size_t k = i; k < end; ++k) y[k] = Tree::template at<float>(leaves, static_cast<std::int64_t>(k), nullptr);
+    i = end;
+  };
+  const size_t past = reinterpret_cast<std::uintptr_t>(y) % 64;
+  const size_t before = past == 0 ? 0 : past % sizeof(float) == 0 ? (64 - past) / sizeof(float) : n;
+  run_to(before < n ? before : n);
+  for (; i + line <= n; i += line) {
+    for (size_t k = i; k < i + line; k += L::count) {
+      const auto at = static_cast<std::int64_t>(k);
+      L::store_uncached(y + k, Tree::template at<typename L::Vector>(leaves, at, nullptr));
+    }
+  }
+  run_to(n);
+}
+
 /// A chain's results as an array to fold.
 template <class Tree>
 struct Results {
@@ -157,6 +201,9 @@ template <class Tree>
 constexpr ChainLoop loop(Tree tree) {
   ChainLoop chain = chain_of(tree);
   chain.run = run_chain<Tree>;
+  if constexpr (Lanes<float>::passes_caches && Tree::of_vectors && Tree::further_results == 0) {
+    chain.run_uncached = run_chain_uncached<Tree>;
+  }
   return chain;
 }
 template <class Tree>

@@ -42,12 +42,17 @@ LoopCall call_of(const TileProgram& program, const TileProgram::Instruction& eac
   std::copy(each.operands.begin(), each.operands.end(), call.operands.begin());
   std::fill_n(call.used.begin(), each.operands.size(), true);
   call.nanoseconds = cost_of(program, each);
+  const std::span singles(loops.chains->singles, loops.chains->single_count);
+  const auto single = std::ranges::find(singles, static_cast<std::uint16_t>(each.op),
+                                        [](const ChainLoop& chain) { return chain.steps[0].op; });
+  if (type == DType::f32 && single != singles.end()) call.uncached = single->run_uncached;
   return call;
 }
 
 LoopCall call_of(const TileProgram& program, const ChainMatch& match) {
   LoopCall call;
   call.chain = match.chain->run;
+  call.uncached = match.chain->run_uncached;
   call.sum = match.chain->sum;
   const auto bound =
       std::find_if(match.leaves.begin(), match.leaves.end(), [](int leaf) { return leaf != ChainMatch::unbound; });

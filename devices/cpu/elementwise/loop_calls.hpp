@@ -21,6 +21,7 @@ struct LoopCall {
 
   TileLoop loop = nullptr;
   decltype(ChainLoop::run) chain = nullptr;
+  decltype(ChainLoop::run) uncached = nullptr;  ///< the same past the caches, of the same operands; may be missing
   decltype(ChainLoop::sum) sum = nullptr;
   std::size_t result_count = 1;
   std::array<TileProgram::Register, ChainLoop::most_results> result_list{};  ///< those that it does not have repeat one

@@ -6,6 +6,7 @@
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/elementwise/tile_runner.hpp"
+#include "devices/cpu/elementwise/uncached.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/threads.hpp"
 
@@ -46,6 +47,7 @@ class TileRanges final : public RangeProgram {
   explicit TileRanges(BoundProgram program) : program_(std::move(program)) {}
 
   double nanoseconds() const override { return program_.nanoseconds; }
+  bool passes_caches() const override { return program_.may_pass_caches(); }
 
   void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
     class Runner final : public RangeRunner {
@@ -115,7 +117,7 @@ class LoopKernel final : public core::Kernel {
         return addresses[operand.index].pointer() + operand.start + range.begin * operand.stride;
       };
       const auto count = static_cast<std::size_t>(range.size());
-      if (instruction_.chain == nullptr) {
+      if (instruction_.chain == nullptr && instruction_.uncached == nullptr) {
         instruction_.loop(at(outputs, results_[0]), at(inputs, operands_[0]), at(inputs, operands_[1]),
                           at(inputs, operands_[2]), count);
         return;
@@ -124,7 +126,10 @@ class LoopKernel final : public core::Kernel {
       for (std::size_t k = 0; k < LoopCall::most_operands; ++k) leaves[k] = at(inputs, operands_[k]);
       void* results[ChainLoop::most_results];
       for (std::size_t k = 0; k < ChainLoop::most_results; ++k) results[k] = at(outputs, results_[k]);
-      instruction_.chain(results, leaves, count);
+      const bool apart = std::ranges::find(leaves, results[0]) == std::end(leaves);
+      const bool past_caches = instruction_.uncached != nullptr && apart;
+      instruction_.call(results, leaves, count, past_caches);
+      if (past_caches) publish_uncached();
     };
     if (workers_.count == 1) {
       run({0, count_});
@@ -177,7 +182,8 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
   if (outputs[0].view.count() == 0) {
     return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
   }
-  BoundProgram prepared = bind_program(program, inputs, outputs, tile_loops(choice.set()), false);
+  const TileLoops& loops = tile_loops(choice.set());
+  BoundProgram prepared = bind_program(program, inputs, outputs, loops, false, outgrows_caches(outputs[0]));
   const Workers workers = choice.threads > 0 ? Workers{choice.threads} : workers_for(prepared.nanoseconds);
   if (auto loop = as_loop(prepared, workers)) return loop;
   return std::make_shared<const TileKernel>(std::move(prepared), workers);
@@ -189,12 +195,15 @@ std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, 
   const TileLoops& loops = tile_loops(choice.set());
   BoundProgram sum;
   if (summed > 0) sum = bind_sum(program, inputs, output, loops, summed);
-  return std::make_shared<const TileSource>(bind_program(program, inputs, {&output, 1}, loops, true), std::move(sum));
+  return std::make_shared<const TileSource>(bind_program(program, inputs, {&output, 1}, loops, true, false),
+                                            std::move(sum));
 }
 
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                   std::span<const core::Operand> outputs, const KernelChoice& choice) {
-  return std::make_shared<const TileRanges>(bind_program(program, inputs, outputs, tile_loops(choice.set()), true));
+                                                   std::span<const core::Operand> outputs, bool uncached,
+                                                   const KernelChoice& choice) {
+  return std::make_shared<const TileRanges>(
+      bind_program(program, inputs, outputs, tile_loops(choice.set()), true, uncached));
 }
 
 std::shared_ptr<const RangeProgram> prepare_sums(const TileProgram& program, std::span<const core::Operand> inputs,

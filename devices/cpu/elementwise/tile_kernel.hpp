@@ -48,13 +48,15 @@ class RangeProgram {
   virtual ~RangeProgram() = default;
   /// Rough cost of all elements on one thread.
   virtual double nanoseconds() const = 0;
+  /// Whether it writes past the caches, unless the result lies over an operand.
+  virtual bool passes_caches() const = 0;
   /// Calls then(context, runner); the runner lives on the stack until that returns.
   virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
 };
 
-/// The first output is dense.
+/// The first output is dense. `uncached`: the results are too large for the caches, and are not in them.
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                   std::span<const core::Operand> outputs,
+                                                   std::span<const core::Operand> outputs, bool uncached = false,
                                                    const KernelChoice& choice = {});
 
 /// The program, whose only output is dense and nowhere, for the sums of its lines of `length` elements or of parts of

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
+#include "devices/cpu/elementwise/uncached.hpp"
+
 namespace tyto::cpu {
 
 namespace {
-
-/// The processor waits for few lines at a time, and what else misses the cache has to queue behind them: between two
-/// loops no more are asked for than it fetches while the second runs.
-constexpr std::int64_t fetched_at_once = 512;
 
 void fetch_ahead(const Stream& stream, std::int64_t first, std::size_t count) {
   constexpr std::size_t line = 64;
@@ -84,6 +82,10 @@ TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometr
   }
 }
 
+TileRunner::~TileRunner() {
+  if (uncached_) publish_uncached();
+}
+
 void TileRunner::place(std::span<const Placed> inputs, std::span<const Placed> outputs) {
   buffer_count_ = 0;
   for (std::size_t i = 0; i < operands(); ++i) {
@@ -117,6 +119,13 @@ void TileRunner::choose_places() {
     if (apart) in_place_ |= std::uint64_t{1} << i;
     else values_[store.value] = memory_ + program_.tiles[store.value];
   }
+  uncached_ = may_pass_caches();
+}
+
+bool TileRunner::may_pass_caches() const {
+  if (!program_.may_pass_caches() || in_place_ == 0) return false;
+  const std::byte* const result = starts_[program_.inputs + program_.stores[0].operand];
+  return std::find(starts_, starts_ + program_.inputs, result) == starts_ + program_.inputs;
 }
 
 /// Turns to an index of the outer axes.
@@ -160,12 +169,12 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
   }
   for (const Stream& stream : ahead_) fetch_ahead(stream, passed_, extent.count());
   for (const Instruction& instruction : program_.instructions) {
-    if (instruction.chain != nullptr) {
+    if (instruction.chain != nullptr || uncached_) {
       const void* leaves[LoopCall::most_operands];
       for (std::size_t k = 0; k < LoopCall::most_operands; ++k) leaves[k] = values_[instruction.operands[k]];
       void* results[ChainLoop::most_results];
       for (std::size_t k = 0; k < ChainLoop::most_results; ++k) results[k] = values_[instruction.results[k]];
-      instruction.chain(results, leaves, extent.count());
+      instruction.call(results, leaves, extent.count(), uncached_);
     } else {
       instruction.loop(values_[instruction.results[0]], values_[instruction.operands[0]],
                        values_[instruction.operands[1]], values_[instruction.operands[2]], extent.count());
@@ -229,8 +238,7 @@ void TileRunner::call_lines(Range lines) {
   const auto length = static_cast<std::size_t>(geometry_.tile_columns);
   each_line(lines, [&](std::int64_t line, void* const* results, const void* const* leaves) {
     for (const Stream& stream : ahead_) fetch_ahead(stream, (line - lines.begin) * geometry_.tile_columns, length);
-    if (instruction.chain != nullptr) instruction.chain(results, leaves, length);
-    else instruction.loop(results[0], leaves[0], leaves[1], leaves[2], length);
+    instruction.call(results, leaves, length, uncached_);
   });
 }
 
@@ -262,7 +270,7 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   kept_whole_ = false;
   ahead_ = ahead;
   const std::int64_t line = geometry_.tile_columns;
-  if (sum_ == nullptr && by_lines() && (ahead.empty() || line <= fetched_at_once)) {
+  if (sum_ == nullptr && by_lines()) {
     const Range lines{elements.begin / line, elements.end / line};
     if (lines.begin * line == elements.begin && lines.end * line == elements.end) return call_lines(lines);
   }
@@ -276,8 +284,7 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
   enter(outer);
   std::int64_t widest = 0;
   for (std::int64_t at = elements.begin; at < elements.end;) {
-    std::int64_t left = elements.end - at;
-    if (!ahead_.empty()) left = std::min(left, fetched_at_once);
+    const std::int64_t left = elements.end - at;
     passed_ = at - elements.begin;
     Extent extent{std::min({geometry_.tile_columns, columns - column, left}), 1};
     if (extent.columns == columns) extent.rows = std::min({geometry_.tile_rows, rows - row, left / columns});
@@ -297,7 +304,7 @@ void TileRunner::run_elements(Range elements, std::span<const Stream> ahead) {
 
 void TileRunner::run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead) {
   // Short blocks are over before a division is.
-  if (length == geometry_.tile_columns && by_lines() && (ahead.empty() || length <= fetched_at_once)) {
+  if (length == geometry_.tile_columns && by_lines()) {
     ahead_ = ahead;
     return call_lines(lines);
   }

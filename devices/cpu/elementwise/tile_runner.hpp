@@ -14,6 +14,9 @@ class TileRunner {
              std::span<const core::Address> outputs);
   /// The operands are still to be placed.
   explicit TileRunner(const BoundProgram& program);
+  ~TileRunner();
+  TileRunner(const TileRunner&) = delete;
+  TileRunner& operator=(const TileRunner&) = delete;
 
   void place(std::span<const Placed> inputs, std::span<const Placed> outputs);
   /// Buffers begin with this row from now on.
@@ -54,6 +57,7 @@ class TileRunner {
 
   void enter(std::int64_t index);
   void choose_places();
+  bool may_pass_caches() const;
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
 
   /// Whether the program is one call a line where its operands lie now.
@@ -73,6 +77,7 @@ class TileRunner {
   std::span<const Stream> ahead_;
   std::int64_t passed_ = 0;     // elements, of the streams
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
+  bool uncached_ = false;       // the only instruction writes the only output past the caches
   alignas(64) std::byte memory_[tile_memory];
   void* values_[TileProgram::most_registers];
   std::byte* starts_[2 * TileProgram::most_operands];  // of the inputs and outputs

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "devices/cpu/elementwise/loop_calls.hpp"
+#include "devices/cpu/elementwise/uncached.hpp"
 #include "devices/cpu/fused/translation.hpp"
 #include "devices/cpu/workspace.hpp"
 #include "engine/core/cheap_operators.hpp"
@@ -24,9 +25,9 @@ using core::OpId;
 using Value = std::uint16_t;
 
 /// Elements of a block: with its buffers about what the L1 cache holds. Of groups whose operands lie in slow memory it
-/// stays in the L2 cache, and so do the next one's rows, fetched while this one's are computed. Where that takes longer
-/// than memory does, fetching is in the way: short blocks give the processor time to run ahead by itself.
-constexpr std::int64_t block_elements = 4096, far_block_elements = 16384, dear_far_block_elements = 1024;
+/// stays in the L2 cache, and so do the next one's rows, fetched while this one's are computed. Long rows that take
+/// longer to compute than to bring go one by one: what they write need not be fetched then.
+constexpr std::int64_t block_elements = 4096, far_block_elements = 16384, long_dear_row = 640;
 constexpr double far_bytes = 24e6, dear_nanoseconds = 0.6;
 
 constexpr std::size_t none = SIZE_MAX;
@@ -41,8 +42,8 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     sort_steps();
-    const bool far = operands_lie_far(), dear = is_dear();
-    const std::int64_t elements = !far ? block_elements : dear ? dear_far_block_elements : far_block_elements;
+    const bool far = operands_lie_far(), row_by_row = far && plan_.length > long_dear_row && is_dear();
+    const std::int64_t elements = row_by_row ? 1 : far ? far_block_elements : block_elements;
     plan_.block_rows = std::clamp<std::int64_t>(elements / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
@@ -50,7 +51,7 @@ class RowPlanner {
                                    plan_.stages.size()));
     }
     plan_.buffers = layout_.bytes();
-    if (far && !dear) look_ahead();
+    if (far) look_ahead(!row_by_row);
   }
 
   RowPlan& plan() { return plan_; }
@@ -141,21 +142,26 @@ class RowPlanner {
   }
 
   /// Inputs are fetched by the first program that reads them, results by the last that writes them: most groups read
-  /// first and write last, so that the traffic is spread over their stages.
-  void look_ahead() {
+  /// first and write last, so that the traffic is spread over their stages. Nothing is where results pass the caches:
+  /// the processor brings what is read by itself then.
+  void look_ahead(bool results) {
     std::vector<bool> seen(program_.inputs, false);
     Stage* last = nullptr;
     for (const Level& level : plan_.levels) {
+      if (level.elements >= 0) last = &plan_.stages[static_cast<std::size_t>(level.elements)];
+    }
+    if (last == nullptr || last->program->passes_caches()) return;
+    for (const Level& level : plan_.levels) {
       if (level.elements < 0) continue;
-      last = &plan_.stages[static_cast<std::size_t>(level.elements)];
-      for (const Home& home : last->inputs) {
+      Stage& stage = plan_.stages[static_cast<std::size_t>(level.elements)];
+      for (const Home& home : stage.inputs) {
         if (home.kind != Home::Kind::input || seen[home.at] || !reads_dense(static_cast<Value>(home.at))) continue;
         seen[home.at] = true;
         const std::size_t width = size_of(types_[home.at]);
-        last->ahead.push_back({home, inputs_[home.at].view.offset * static_cast<std::int64_t>(width), width});
+        stage.ahead.push_back({home, inputs_[home.at].view.offset * static_cast<std::int64_t>(width), width});
       }
     }
-    for (std::size_t i = 0; i < program_.outputs.size() && last != nullptr; ++i) {
+    for (std::size_t i = 0; results && i < program_.outputs.size(); ++i) {
       const Value output = program_.outputs[i];
       if (whole_[output]) last->ahead.push_back({{Home::Kind::output, i, 0}, 0, size_of(types_[output])});
     }
@@ -267,6 +273,9 @@ class RowPlanner {
     return opened;
   }
 
+  /// The last stage is the first to touch the result's place.
+  bool is_untouched(Value output) const { return !lent_[result_[output]]; }
+
   int add(Stage stage) {
     plan_.nanoseconds += stage.program->nanoseconds();
     plan_.stages.push_back(std::move(stage));
@@ -286,7 +295,9 @@ class RowPlanner {
       outputs.push_back({types_[value], core::View::dense(shape)});
       opened.stage.outputs.push_back(homes_[value]);
     }
-    opened.stage.program = prepare_ranges(Translation(made.program, opened.types).tiles(), opened.inputs, outputs);
+    const bool uncached = whole && last && is_untouched(wanted[0]) && outgrows_caches(outputs[0]);
+    opened.stage.program =
+        prepare_ranges(Translation(made.program, opened.types).tiles(), opened.inputs, outputs, uncached);
     return add(std::move(opened.stage));
   }
 

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include "devices/cpu/narrow_float.hpp"
 
 #if !defined(TYTO_ISA) || !defined(TYTO_VECTOR_BYTES)
@@ -21,6 +25,23 @@ struct Lanes {
 
   [[gnu::always_inline]] static inline Vector load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
   [[gnu::always_inline]] static inline void store(T* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
+  /// A store past the caches, to an address that is a multiple of the vector's size.
+#if defined(__SSE2__)
+  static constexpr bool passes_caches = true;
+#else
+  static constexpr bool passes_caches = false;
+#endif
+  [[gnu::always_inline]] static inline void store_uncached(T* to, Vector value) {
+#if TYTO_VECTOR_BYTES == 64
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(value));
+#elif TYTO_VECTOR_BYTES == 32
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(value));
+#elif defined(__SSE2__)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(value));
+#else
+    store(to, value);
+#endif
+  }
   [[gnu::always_inline]] static inline Vector all(T value) { return value - Vector{}; }
 
   /// Whether a lane is one of the last `lanes`: in a vector that ends where an array does, those that the whole vectors

@@ -223,6 +223,72 @@ TEST_CASE("a chain may write each of its results over any run that it reads") {
   }
 }
 
+TEST_CASE("a chain past the caches gives the same bits wherever its result begins and ends, and writes nothing else") {
+  constexpr std::int64_t most = 203, room = 24;
+  for (const InstructionSet set : all_sets()) {
+    CAPTURE(cpu::name_of(set));
+    std::size_t seen = 0;
+    const auto check = [&](const ChainLoop& chain) {
+      if (chain.run_uncached == nullptr) return;
+      CAPTURE(name_of(chain));
+      ++seen;
+      REQUIRE(chain.result_count == 1);
+      const std::vector<Tensor> leaves = draw_leaves(chain, {most}, false);
+      const std::vector<float> expected = one_by_one(chain, leaves, {most}, set)[0];
+      const void* from[ChainLoop::most_leaves] = {};
+      for (std::size_t i = 0; i < leaves.size(); ++i) {
+        from[leaves_of(chain)[i]] = leaves[i].memory.data();
+      }
+      std::int64_t wrong = 0;
+      for (const std::int64_t count : {0, 1, 15, 16, 17, 64, 100, 203}) {
+        for (std::int64_t begin = 0; begin < room; ++begin) {
+          alignas(64) float memory[room + most + room];
+          std::ranges::fill(memory, 7.5f);
+          void* const to[] = {memory + begin};
+          chain.run_uncached(to, from, static_cast<std::size_t>(count));
+          for (std::int64_t i = 0; i < std::ssize(memory); ++i) {
+            const bool inside = i >= begin && i < begin + count;
+            wrong += !same(memory[i], inside ? expected[static_cast<std::size_t>(i - begin)] : 7.5f);
+          }
+        }
+      }
+      CHECK(wrong == 0);
+    };
+    for (const ChainLoop& chain : chains(set)) check(chain);
+    const cpu::ChainLoops& loops = *cpu::tile_loops(set).chains;
+    for (const ChainLoop& chain : std::span(loops.singles, loops.single_count)) check(chain);
+    CHECK(seen >= 40);
+  }
+}
+
+TEST_CASE("results that outgrow the caches are right, apart from their operands and over one of them") {
+  constexpr std::int64_t rows = 4001, columns = 1003;
+  TileProgram chain, single, scaled;
+  chain.output(
+      chain.apply(OpId::add, f32,
+                  {chain.apply(OpId::multiply, f32, {chain.input(0, f32), chain.input(1, f32)}), chain.input(2, f32)}),
+      0);
+  single.output(single.apply(OpId::multiply, f32, {single.input(0, f32), single.input(1, f32)}), 0);
+  scaled.output(scaled.apply(OpId::multiply, f32, {scaled.input(0, f32), scaled.input(2, f32)}), 0);
+  Tensor a = drawn(View::dense({rows, columns}), 1), b = drawn(View::dense({rows, columns}), 2);
+  Tensor by_row = drawn(core::broadcast_to(View::dense({rows, 1}), {rows, columns}), 3);
+  const auto element = [&](const Tensor& tensor, std::int64_t i) { return static_cast<float>(tensor.get(i)); };
+  for (const TileProgram* program : {&chain, &single, &scaled}) {
+    std::vector<float> expected;
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      const float product = element(a, i) * element(program == &scaled ? by_row : b, i);
+      expected.push_back(program == &chain ? product + element(by_row, i) : product);
+    }
+    for (const int threads : {1, 2}) {
+      Tensor apart = Tensor::dense(f32, {rows, columns}), over = a;
+      launch(*program, {&a, &b, &by_row}, {&apart}, cpu::instruction_set(), threads);
+      CHECK(differences(apart, expected) == 0);
+      launch(*program, {&over, &b, &by_row}, {&over}, cpu::instruction_set(), threads);
+      CHECK(differences(over, expected) == 0);
+    }
+  }
+}
+
 TEST_CASE("every chain is found in the program that it stands for, whichever way round products and sums are written") {
   for (const InstructionSet set : all_sets()) {
     for (const ChainLoop& chain : chains(set)) {
