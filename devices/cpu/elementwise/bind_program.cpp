@@ -13,7 +13,11 @@ namespace {
 constexpr std::size_t most_registers = TileProgram::most_registers, most_operands = TileProgram::most_operands;
 
 constexpr std::size_t tile_memory_wanted = 24 * 1024;
-constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16;
+constexpr std::int64_t longest_tile = 1024, shortest_tile = 16;
+/// Of programs of several loops. While the last loops of a short tile run, the processor brings the operands of the
+/// next one; where loops take longer than memory does, fewer calls are worth more.
+constexpr std::int64_t usual_tile = 256, dear_tile = 512;
+constexpr double dear_nanoseconds = 1;
 
 std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
 std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
@@ -321,6 +325,12 @@ class Binding {
   std::array<std::vector<std::uint32_t>, element_widths> spare_;
 };
 
+std::int64_t tile_of_several(const TileProgram& program) {
+  double nanoseconds = 0;
+  for (const TileProgram::Instruction& each : program.instructions) nanoseconds += nanoseconds_of(each.op);
+  return nanoseconds < dear_nanoseconds ? usual_tile : dear_tile;
+}
+
 /// Tiles of several rows repeat a number that each row has of its own. Where one loop reads it as a number, and rows
 /// are not too short, they had better be lines.
 bool rows_may_be_lines(const TileGeometry& geometry, std::size_t inputs) {
@@ -342,7 +352,7 @@ BoundProgram bind_program(const TileProgram& program, std::span<const core::Oper
   }
   // One loop passes nothing on to another, so that its tiles may be longer.
   bool one_loop = program.instructions.size() <= 1;
-  for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
+  for (std::int64_t tile = one_loop ? longest_tile : tile_of_several(program);; tile /= 2) {
     Binding binding(program, inputs, outputs, loops, tile, row_major, uncached, false);
     const TileGeometry& geometry = binding.result().geometry;
     if (rows_may_be_lines(geometry, inputs.size())) {
