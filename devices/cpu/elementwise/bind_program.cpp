@@ -16,8 +16,8 @@ constexpr std::size_t tile_memory_wanted = 24 * 1024;
 constexpr std::int64_t longest_tile = 1024, shortest_tile = 16;
 /// Of programs of several loops. While the last loops of a short tile run, the processor brings the operands of the
 /// next one; where loops take longer than memory does, fewer calls are worth more.
-constexpr std::int64_t usual_tile = 256, dear_tile = 512;
-constexpr double dear_nanoseconds = 1;
+constexpr std::int64_t usual_tile = 256, long_running_tile = 512;
+constexpr double long_running_nanoseconds = 1;
 
 std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
 std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
@@ -217,6 +217,12 @@ class Binding {
     }
   }
 
+  /// Calls write whole cache lines for the most part. Those of short rows that begin and end within lines would not.
+  bool fills_lines() const {
+    constexpr std::size_t many = 512, half_a_line = 8;
+    return uncached_ && (tile_elements_ >= many || tile_elements_ % half_a_line == 0);
+  }
+
   void place_instructions() {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       const LoopCall& call = calls_[i];
@@ -234,7 +240,7 @@ class Binding {
       if (call.sum != nullptr) result_.sum = {call.sum, call.operands};
       else
         result_.instructions.push_back(
-            {call.loop, call.chain, uncached_ ? call.uncached : nullptr, call.result_list, call.operands});
+            {call.loop, call.chain, fills_lines() ? call.uncached : nullptr, call.result_list, call.operands});
     }
   }
 
@@ -326,9 +332,7 @@ class Binding {
 };
 
 std::int64_t tile_of_several(const TileProgram& program) {
-  double nanoseconds = 0;
-  for (const TileProgram::Instruction& each : program.instructions) nanoseconds += nanoseconds_of(each.op);
-  return nanoseconds < dear_nanoseconds ? usual_tile : dear_tile;
+  return nanoseconds_of(program) < long_running_nanoseconds ? usual_tile : long_running_tile;
 }
 
 /// Tiles of several rows repeat a number that each row has of its own. Where one loop reads it as a number, and rows

@@ -94,8 +94,8 @@ struct Lines {
   };
   bool apply = false;
   std::vector<Moved> operands, results;  // constants are not moved
-  std::int64_t in_a_row = 0;             // so many lines have these distances,
-  bool all_in_a_row = false;             // which may be all that there are
+  std::int64_t in_a_row = 0;             // so many neighbouring lines have these distances
+  bool all_in_a_row = false;             // no other lines follow
 };
 
 /// A program bound to layouts and loops: all that a launch reads.
@@ -115,8 +115,8 @@ struct BoundProgram {
   std::size_t output_width = 0;  // bytes of an element of the first output
   double nanoseconds = 0;        // of the whole step on one thread
 
-  /// A launch that lays the result over no operand may write it past the caches.
-  bool may_pass_caches() const {
+  /// A launch that lays the result over no operand writes it past the caches.
+  bool has_uncached() const {
     return instructions.size() == 1 && instructions[0].uncached != nullptr && stores.size() == 1 &&
            stores[0].form == Store::Form::direct;
   }

@@ -198,12 +198,17 @@ constexpr ChainLoop chain_of(Tree) {
   return chain;
 }
 template <class Tree>
-constexpr ChainLoop loop(Tree tree) {
+constexpr ChainLoop uncached(Tree tree) {
   ChainLoop chain = chain_of(tree);
-  chain.run = run_chain<Tree>;
   if constexpr (Lanes<float>::passes_caches && Tree::of_vectors && Tree::further_results == 0) {
     chain.run_uncached = run_chain_uncached<Tree>;
   }
+  return chain;
+}
+template <class Tree>
+constexpr ChainLoop loop(Tree tree) {
+  ChainLoop chain = uncached(tree);
+  chain.run = run_chain<Tree>;
   return chain;
 }
 template <class Tree>

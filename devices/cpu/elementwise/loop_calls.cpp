@@ -113,6 +113,12 @@ double nanoseconds_of(OpId op) {
   }
 }
 
+double nanoseconds_of(const TileProgram& program) {
+  double nanoseconds = 0;
+  for (const TileProgram::Instruction& each : program.instructions) nanoseconds += cost_of(program, each);
+  return nanoseconds;
+}
+
 std::vector<LoopCall> loop_calls(const TileProgram& program, const std::vector<bool>& numbers, const TileLoops& loops) {
   return add_calls(program, ChainMatcher(program, numbers), loops,
                    std::vector<bool>(program.instructions.size(), false), {});

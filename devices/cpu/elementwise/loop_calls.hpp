@@ -14,6 +14,8 @@ namespace tyto::cpu {
 /// Rough nanoseconds an element on one thread, in f32: what decides whether threads are worth waking, and memory worth
 /// fetching ahead.
 double nanoseconds_of(core::OpId op);
+/// The same for all of a program's instructions, in their types.
+double nanoseconds_of(const TileProgram& program);
 
 /// An instruction with its loop, or a chain of several that one loop does. One of the three loops is set.
 struct LoopCall {

@@ -47,7 +47,7 @@ class TileRanges final : public RangeProgram {
   explicit TileRanges(BoundProgram program) : program_(std::move(program)) {}
 
   double nanoseconds() const override { return program_.nanoseconds; }
-  bool passes_caches() const override { return program_.may_pass_caches(); }
+  bool passes_caches() const override { return program_.has_uncached(); }
 
   void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
     class Runner final : public RangeRunner {

@@ -119,11 +119,12 @@ void TileRunner::choose_places() {
     if (apart) in_place_ |= std::uint64_t{1} << i;
     else values_[store.value] = memory_ + program_.tiles[store.value];
   }
-  uncached_ = may_pass_caches();
+  if (uncached_) publish_uncached();
+  uncached_ = passes_caches();
 }
 
-bool TileRunner::may_pass_caches() const {
-  if (!program_.may_pass_caches() || in_place_ == 0) return false;
+bool TileRunner::passes_caches() const {
+  if (!program_.has_uncached() || in_place_ == 0) return false;
   const std::byte* const result = starts_[program_.inputs + program_.stores[0].operand];
   return std::find(starts_, starts_ + program_.inputs, result) == starts_ + program_.inputs;
 }

@@ -14,7 +14,7 @@ class TileRunner {
              std::span<const core::Address> outputs);
   /// The operands are still to be placed.
   explicit TileRunner(const BoundProgram& program);
-  ~TileRunner();
+  ~TileRunner();  // what it has written is there for all threads then
   TileRunner(const TileRunner&) = delete;
   TileRunner& operator=(const TileRunner&) = delete;
 
@@ -57,7 +57,7 @@ class TileRunner {
 
   void enter(std::int64_t index);
   void choose_places();
-  bool may_pass_caches() const;
+  bool passes_caches() const;
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
 
   /// Whether the program is one call a line where its operands lie now.
