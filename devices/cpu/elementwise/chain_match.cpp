@@ -52,7 +52,10 @@ class ChainMatcher::Goals {
 
 ChainMatch ChainMatcher::longest(std::span<const ChainLoop> chains, std::size_t last) const {
   ChainMatch best;
+  const OpId op = program_.instructions[last].op;
   for (const ChainLoop& chain : chains) {
+    // Nearly all chains end here, before anything is made ready for a search.
+    if (static_cast<OpId>(chain.steps[chain.count - 1].op) != op) continue;
     if (best.chain != nullptr && chain.count < best.chain->count) continue;
     ChainMatch match{&chain, {}, {}};
     match.leaves.fill(ChainMatch::unbound);
