@@ -6,6 +6,7 @@
 #include <random>
 
 #include "devices/cpu/fused/row_plan.hpp"
+#include "devices/cpu/instruction_set.hpp"
 #include "engine/core/fused_rows.hpp"
 #include "tests/passes/fused_program.hpp"
 #include "tyto/tyto.hpp"
@@ -131,7 +132,8 @@ TEST_CASE("rows that lie far give the bits of their operators, fetched ahead or 
     CHECK(groups.dear.results_fetched == (each.shape.back() <= 304 ? 1 : 0));
     CHECK(groups.dear.uncached == 0);  // the exponentials lie where the result goes
     CHECK(groups.cheap.count >= 1);
-    CHECK(groups.cheap.uncached == (each.uncached ? groups.cheap.count : 0));
+    const bool uncached = each.uncached && cpu::instruction_set() != cpu::InstructionSet::baseline;
+    CHECK(groups.cheap.uncached == (uncached ? groups.cheap.count : 0));
     // In f16 the mean square of a row is a group of its own, which writes nothing large.
     CHECK(groups.cheap.inputs_fetched == (each.type == DType::f16 ? 1 : groups.cheap.count - groups.cheap.uncached));
     CHECK(groups.cheap.results_fetched == groups.cheap.inputs_fetched);

@@ -148,19 +148,21 @@ void run_chain_uncached(void* const* results, const void* const* given, size_t n
   float* y = static_cast<float*>(results[0]);
   const Leaves leaves = leaves_of<Tree>(given);
   size_t i = 0;
+  const auto vector = [&](size_t k) {
+    return Tree::template at<typename L::Vector>(leaves, static_cast<std::int64_t>(k), nullptr);
+  };
   const auto run_to = [&](size_t end) {
-    TYTO_INDEPENDENT
-    for (size_t k = i; k < end; ++k) y[k] = Tree::template at<float>(leaves, static_cast<std::int64_t>(k), nullptr);
-    i = end;
+    for (; i + L::count <= end; i += L::count) L::store(y + i, vector(i));
+    for (; i < end; ++i) {
+      y[i] = Tree::template at<float>(leaves, static_cast<std::int64_t>(i), nullptr);
+      asm volatile("");  // few elements: not worth the room that a loop takes in vectors
+    }
   };
   const size_t past = reinterpret_cast<std::uintptr_t>(y) % 64;
   const size_t before = past == 0 ? 0 : past % sizeof(float) == 0 ? (64 - past) / sizeof(float) : n;
   run_to(before < n ? before : n);
   for (; i + line <= n; i += line) {
-    for (size_t k = i; k < i + line; k += L::count) {
-      const auto at = static_cast<std::int64_t>(k);
-      L::store_uncached(y + k, Tree::template at<typename L::Vector>(leaves, at, nullptr));
-    }
+    for (size_t k = i; k < i + line; k += L::count) L::store_uncached(y + k, vector(k));
   }
   run_to(n);
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#if defined(__SSE2__)
+#if TYTO_VECTOR_BYTES > 16
 #include <immintrin.h>
 #endif
 
@@ -26,18 +26,12 @@ struct Lanes {
   [[gnu::always_inline]] static inline Vector load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
   [[gnu::always_inline]] static inline void store(T* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
   /// A store past the caches, to an address that is a multiple of the vector's size.
-#if defined(__SSE2__)
-  static constexpr bool passes_caches = true;
-#else
-  static constexpr bool passes_caches = false;
-#endif
+  static constexpr bool passes_caches = TYTO_VECTOR_BYTES > 16;
   [[gnu::always_inline]] static inline void store_uncached(T* to, Vector value) {
 #if TYTO_VECTOR_BYTES == 64
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(value));
 #elif TYTO_VECTOR_BYTES == 32
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(value));
-#elif defined(__SSE2__)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(value));
 #else
     store(to, value);
 #endif
