@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tyto::cpu {
 
@@ -10,6 +11,12 @@ namespace tyto::cpu {
 struct Placed {
   std::byte* start = nullptr;
   std::size_t row_bytes = 0;  // of a buffer: its bytes a row; otherwise 0
+
+  /// Where row 0 would lie if the buffer began with this row: a number rather than a place, for there may be nothing.
+  std::byte* beginning_with(std::int64_t row) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(start);
+    return reinterpret_cast<std::byte*>(first - static_cast<std::uintptr_t>(row) * row_bytes);
+  }
 };
 
 }  // namespace tyto::cpu

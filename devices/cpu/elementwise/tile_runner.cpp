@@ -91,17 +91,14 @@ void TileRunner::place(std::span<const Placed> inputs, std::span<const Placed> o
   for (std::size_t i = 0; i < operands(); ++i) {
     const Placed& placed = i < program_.inputs ? inputs[i] : outputs[i - program_.inputs];
     starts_[i] = placed.start + geometry_.places[i].start;
-    if (placed.row_bytes != 0) buffers_[buffer_count_++] = {i, placed.row_bytes, starts_[i]};
+    if (placed.row_bytes != 0) buffers_[buffer_count_++] = {i, {starts_[i], placed.row_bytes}};
   }
   choose_places();
 }
 
 void TileRunner::turn_to(std::int64_t row) {
   for (std::size_t i = 0; i < buffer_count_; ++i) {
-    const Buffer& buffer = buffers_[i];
-    // As a number: where row 0 would lie there may be nothing.
-    const auto start = reinterpret_cast<std::uintptr_t>(buffer.start);
-    starts_[buffer.operand] = reinterpret_cast<std::byte*>(start - static_cast<std::uintptr_t>(row) * buffer.row_bytes);
+    starts_[buffers_[i].operand] = buffers_[i].placed.beginning_with(row);
   }
 }
 

@@ -41,8 +41,8 @@ class TileRunner {
   };
 
   struct Buffer {
-    std::size_t operand, row_bytes;
-    std::byte* start;  // when it begins with row 0
+    std::size_t operand;
+    Placed placed;
   };
 
   /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along

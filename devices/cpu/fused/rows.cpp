@@ -78,10 +78,7 @@ class RowKernel final : public core::Kernel {
     switch (home.kind) {
       case Home::Kind::input: return frame.inputs[home.at].pointer();
       case Home::Kind::output: return frame.outputs[home.at].pointer();
-      default: {
-        const auto buffer = reinterpret_cast<std::uintptr_t>(frame.buffers + home.at);
-        return reinterpret_cast<std::byte*>(buffer - static_cast<std::uintptr_t>(first_row) * home.width);
-      }
+      default: return Placed{frame.buffers + home.at, home.width}.beginning_with(first_row);
     }
   }
 
