@@ -87,19 +87,35 @@ else()
   list(APPEND TYTO_LEFT_OUT "Cbc (TYTO_CBC is off): no memory planning strategy `mip`")
 endif()
 
+set(TYTO_HAVE_XBYAK FALSE)
+if(NOT TYTO_JIT)
+  list(APPEND TYTO_LEFT_OUT "Xbyak (TYTO_JIT is off): loops over elements are interpreted")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  find_path(TYTO_XBYAK_INCLUDE xbyak/xbyak.h)
+  mark_as_advanced(TYTO_XBYAK_INCLUDE)
+  if(TYTO_XBYAK_INCLUDE)
+    set(TYTO_HAVE_XBYAK TRUE)
+  elseif(NOT TYTO_JIT STREQUAL "AUTO")
+    message(FATAL_ERROR "Tyto needs Xbyak. On Debian and Ubuntu: apt-get install libxbyak-dev (or run ./dev build).")
+  else()
+    list(APPEND TYTO_LEFT_OUT "Xbyak (libxbyak-dev): loops over elements are interpreted")
+  endif()
+endif()
+
 # What every internal folder may ask by #if; the macros stay undefined where the answer is no.
 add_library(tyto_build_facts INTERFACE)
 target_compile_definitions(tyto_build_facts INTERFACE
   $<$<BOOL:${TYTO_HAVE_ONEDNN}>:TYTO_HAVE_ONEDNN=1>
   $<$<BOOL:${TYTO_HAVE_OPENCL}>:TYTO_HAVE_OPENCL=1>
   $<$<BOOL:${TYTO_HAVE_CLBLAST}>:TYTO_HAVE_CLBLAST=1>
-  $<$<BOOL:${TYTO_HAVE_CBC}>:TYTO_HAVE_CBC=1>)
+  $<$<BOOL:${TYTO_HAVE_CBC}>:TYTO_HAVE_CBC=1>
+  $<$<BOOL:${TYTO_HAVE_XBYAK}>:TYTO_HAVE_XBYAK=1>)
 
 function(tyto_say_what_is_built)
   if(NOT PROJECT_IS_TOP_LEVEL)
     return()
   endif()
-  message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}")
+  message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}, JIT ${TYTO_HAVE_XBYAK}")
   foreach(line IN LISTS TYTO_LEFT_OUT)
     message(STATUS "Tyto leaves out ${line}")
   endforeach()

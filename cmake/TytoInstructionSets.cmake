@@ -54,10 +54,8 @@ function(tyto_kernel_flags folder)
   set(random_sources ${sources})
   list(FILTER random_sources INCLUDE REGEX "/random_loops\\.")
   tyto_instruction_set_flags("${random_sources}" -ffp-contract=off)
-  # The operators' expressions are written for every type; on integers they wrap around.
+  # The operators' expressions are written for every type; on integers they wrap around. Products and sums are rounded
+  # one by one, as in the code that is recorded from the same expressions.
   list(FILTER sources INCLUDE REGEX "/elementwise/")
-  tyto_instruction_set_flags("${sources}" -fwrapv)
-  # Chains give the bits of their operators one by one.
-  list(FILTER sources INCLUDE REGEX "/chain_loops\\.")
   tyto_instruction_set_flags("${sources}" -fwrapv -ffp-contract=off)
 endfunction()

@@ -7,7 +7,7 @@ option(TYTO_NATIVE "Compile everything for this very processor (the result may n
 option(TYTO_WERROR "Treat warnings as errors" OFF)
 set(TYTO_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize= (address,undefined or thread)")
 
-foreach(device IN ITEMS OPENCL ONEDNN CBC)
+foreach(device IN ITEMS OPENCL ONEDNN CBC JIT)
   set(TYTO_${device} "AUTO" CACHE STRING "ON, OFF, or AUTO: used where it is found")
   set_property(CACHE TYTO_${device} PROPERTY STRINGS AUTO ON OFF)
 endforeach()

@@ -10,10 +10,14 @@ namespace tyto::cpu {
 /// Who does the work. `automatic` takes oneDNN where it is present and fits, else our own code.
 enum class Implementation { automatic, own, onednn };
 
+/// How loops over elements run. `automatic` takes machine code where it is to be had and no instruction set is asked for.
+enum class LoopBackend { automatic, interpreter, jit };
+
 struct KernelChoice {
   Implementation implementation = Implementation::automatic;
   std::optional<InstructionSet> instructions;  ///< instruction_set() when unset
   int threads = 0;                             ///< exactly so many; 0: as many as the work is worth
+  LoopBackend loops = LoopBackend::automatic;
 
   InstructionSet set() const noexcept { return instructions.value_or(instruction_set()); }
 };

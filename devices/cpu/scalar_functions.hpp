@@ -6,6 +6,14 @@
 
 namespace tyto::cpu::TYTO_ISA {
 
+#if defined(TYTO_RECORDED_LANES)
+using Boolean = mask;
+template <class T>
+TYTO_VECTOR_INLINE T sel(const Boolean& condition, const T& yes, const T& no) {
+  return select(condition, yes, no);
+}
+TYTO_VECTOR_INLINE Boolean bit_not(Boolean x) { return !x; }
+#else
 using std::int16_t;
 using std::int8_t;
 using std::ptrdiff_t;
@@ -19,58 +27,70 @@ template <class T>
 TYTO_VECTOR_INLINE T sel(Boolean condition, T yes, T no) {
   return condition != 0 ? yes : no;
 }
+TYTO_VECTOR_INLINE Boolean bit_not(Boolean x) { return x ^ 1u; }
+#endif
 
-TYTO_VECTOR_INLINE Boolean is_infinite(float x) { return abs(x) == Format<float>::infinity; }
-TYTO_VECTOR_INLINE Boolean is_infinite(double x) { return abs(x) == Format<double>::infinity; }
-TYTO_VECTOR_INLINE Boolean is_infinite(int32_t) { return 0; }
-TYTO_VECTOR_INLINE Boolean is_infinite(int64_t) { return 0; }
-TYTO_VECTOR_INLINE Boolean is_finite(float x) { return abs(x) < Format<float>::infinity; }
-TYTO_VECTOR_INLINE Boolean is_finite(double x) { return abs(x) < Format<double>::infinity; }
-TYTO_VECTOR_INLINE Boolean is_finite(int32_t) { return 1; }
-TYTO_VECTOR_INLINE Boolean is_finite(int64_t) { return 1; }
+TYTO_VECTOR_INLINE Boolean is_infinite(f32 x) { return abs(x) == Format<f32>::infinity; }
+TYTO_VECTOR_INLINE Boolean is_infinite(f64 x) { return abs(x) == Format<f64>::infinity; }
+TYTO_VECTOR_INLINE Boolean is_infinite(i32) { return false; }
+TYTO_VECTOR_INLINE Boolean is_infinite(i64) { return false; }
+TYTO_VECTOR_INLINE Boolean is_finite(f32 x) { return abs(x) < Format<f32>::infinity; }
+TYTO_VECTOR_INLINE Boolean is_finite(f64 x) { return abs(x) < Format<f64>::infinity; }
+TYTO_VECTOR_INLINE Boolean is_finite(i32) { return true; }
+TYTO_VECTOR_INLINE Boolean is_finite(i64) { return true; }
 
-TYTO_VECTOR_INLINE float round_even(float x) { return rint(x); }
-TYTO_VECTOR_INLINE double round_even(double x) { return rint(x); }
+TYTO_VECTOR_INLINE f32 round_even(f32 x) { return rint(x); }
+TYTO_VECTOR_INLINE f64 round_even(f64 x) { return rint(x); }
 
 // Whole numbers have no fraction and are never NaN.
-#define TYTO_INTEGER_FUNCTIONS(T)                                      \
-  TYTO_VECTOR_INLINE T floor(T x) { return x; }                        \
-  TYTO_VECTOR_INLINE T ceil(T x) { return x; }                         \
-  TYTO_VECTOR_INLINE T trunc(T x) { return x; }                        \
-  TYTO_VECTOR_INLINE T round_even(T x) { return x; }                   \
-  TYTO_VECTOR_INLINE T fmax(T a, T b) { return a > b ? a : b; }        \
-  TYTO_VECTOR_INLINE T fmin(T a, T b) { return a < b ? a : b; }        \
-  TYTO_VECTOR_INLINE T bit_not(T x) { return ~x; }                     \
-  TYTO_VECTOR_INLINE T left_shift(T a, T count) {                      \
-    using Unsigned = u##T;                                             \
-    constexpr Unsigned width = 8 * sizeof(T);                          \
-    const Unsigned by = static_cast<Unsigned>(count);                  \
-    const Unsigned shifted = static_cast<Unsigned>(a) << (by % width); \
-    return by < width ? static_cast<T>(shifted) : T(0);                \
-  }                                                                    \
-  /* A count beyond the width, or a negative one, leaves the sign. */  \
-  TYTO_VECTOR_INLINE T right_shift(T a, T count) {                     \
-    using Unsigned = u##T;                                             \
-    constexpr Unsigned width = 8 * sizeof(T);                          \
-    const Unsigned by = static_cast<Unsigned>(count);                  \
-    return a >> static_cast<T>(by < width ? by : width - 1);           \
-  }
-TYTO_INTEGER_FUNCTIONS(int32_t)
-TYTO_INTEGER_FUNCTIONS(int64_t)
+#define TYTO_INTEGER_FUNCTIONS(T)                                           \
+  TYTO_VECTOR_INLINE T floor(T x) { return x; }                             \
+  TYTO_VECTOR_INLINE T ceil(T x) { return x; }                              \
+  TYTO_VECTOR_INLINE T trunc(T x) { return x; }                             \
+  TYTO_VECTOR_INLINE T round_even(T x) { return x; }                        \
+  TYTO_VECTOR_INLINE T fmax(T a, T b) { return select(a > b, a, b); }       \
+  TYTO_VECTOR_INLINE T fmin(T a, T b) { return select(a < b, a, b); }       \
+  TYTO_VECTOR_INLINE T bit_not(T x) { return ~x; }
+TYTO_INTEGER_FUNCTIONS(i32)
+TYTO_INTEGER_FUNCTIONS(i64)
 #undef TYTO_INTEGER_FUNCTIONS
 
-TYTO_VECTOR_INLINE Boolean bit_not(Boolean x) { return x ^ 1u; }
+// A count of the width or more, or a negative one, shifts every bit out; to the right it leaves the sign.
+#if defined(TYTO_RECORDED_LANES)
+TYTO_VECTOR_INLINE i32 left_shift(i32 a, i32 count) { return i32::apply(jit::Op::shift_left_by, a, count); }
+TYTO_VECTOR_INLINE i64 left_shift(i64 a, i64 count) { return i64::apply(jit::Op::shift_left_by, a, count); }
+TYTO_VECTOR_INLINE i32 right_shift(i32 a, i32 count) { return i32::apply(jit::Op::shift_right_signed_by, a, count); }
+TYTO_VECTOR_INLINE i64 right_shift(i64 a, i64) { return unrecordable(a); }
+#else
+template <class T, class Unsigned>
+TYTO_VECTOR_INLINE T left_shifted(T a, T count) {
+  constexpr Unsigned width = 8 * sizeof(T);
+  const Unsigned by = static_cast<Unsigned>(count);
+  const Unsigned shifted = static_cast<Unsigned>(a) << (by % width);
+  return by < width ? static_cast<T>(shifted) : T(0);
+}
+template <class T, class Unsigned>
+TYTO_VECTOR_INLINE T right_shifted(T a, T count) {
+  constexpr Unsigned width = 8 * sizeof(T);
+  const Unsigned by = static_cast<Unsigned>(count);
+  return a >> static_cast<T>(by < width ? by : width - 1);
+}
+TYTO_VECTOR_INLINE i32 left_shift(i32 a, i32 count) { return left_shifted<i32, u32>(a, count); }
+TYTO_VECTOR_INLINE i64 left_shift(i64 a, i64 count) { return left_shifted<i64, u64>(a, count); }
+TYTO_VECTOR_INLINE i32 right_shift(i32 a, i32 count) { return right_shifted<i32, u32>(a, count); }
+TYTO_VECTOR_INLINE i64 right_shift(i64 a, i64 count) { return right_shifted<i64, u64>(a, count); }
+#endif
 
 /// log10(2) in two parts, the first short enough for n times it to be exact, and the reciprocal.
 template <class T>
 struct Log2Of10;
 template <>
-struct Log2Of10<float> {
-  static constexpr float high = 0x1.344p-2f, low = 0x1.3509f8p-18f, reciprocal = 0x1.a934fp+1f, ln = 0x1.26bb1cp+1f;
+struct Log2Of10<f32> {
+  static constexpr f32 high = 0x1.344p-2f, low = 0x1.3509f8p-18f, reciprocal = 0x1.a934fp+1f, ln = 0x1.26bb1cp+1f;
 };
 template <>
-struct Log2Of10<double> {
-  static constexpr double high = 0x1.34413509f8p-2, low = -0x1.80433b83b532ap-44, reciprocal = 0x1.a934f0979a371p+1,
+struct Log2Of10<f64> {
+  static constexpr f64 high = 0x1.34413509f8p-2, low = -0x1.80433b83b532ap-44, reciprocal = 0x1.a934f0979a371p+1,
                           ln = 0x1.26bb1bbb55516p+1;
 };
 
@@ -78,7 +98,7 @@ struct Log2Of10<double> {
 template <class T>
 TYTO_VECTOR_INLINE T exp10(T x) {
   using C = Log2Of10<T>;
-  constexpr T low = sizeof(T) == 4 ? T(-46) : T(-325), high = sizeof(T) == 4 ? T(39) : T(309.5);
+  constexpr T low = is_single<T> ? T(-46) : T(-325), high = is_single<T> ? T(39) : T(309.5);
   const T c = clamp(x, low, high);
   const T n = mul_add(c, C::reciprocal, Format<T>::shifter) - Format<T>::shifter;
   const T r = mul_add(n, -C::low, mul_add(n, -C::high, c)) * C::ln;
@@ -92,23 +112,39 @@ TYTO_VECTOR_INLINE T logaddexp(T a, T b) {
   return maximum(a, b) + log1p(exp(-distance));
 }
 
+#if defined(TYTO_RECORDED_LANES)
+template <class T>
+TYTO_VECTOR_INLINE T lgamma(T x) {
+  return unrecordable(x);
+}
+template <class T>
+TYTO_VECTOR_INLINE T digamma(T x) {
+  return unrecordable(x);
+}
+template <class T>
+TYTO_VECTOR_INLINE T trigamma(T x) {
+  return unrecordable(x);
+}
+#else
 /// The second derivative of log(Gamma(x)) for x > 0: recurrence up to 10, then the asymptotic series.
-static inline double trigamma_positive(double x) {
-  double sum = 0.0;
+static inline f64 trigamma_positive(f64 x) {
+  f64 sum = 0.0;
   for (; x < 10.0; x += 1.0) sum += 1.0 / (x * x);
-  const double inverse = 1.0 / x, z = inverse * inverse;
-  const double series =
+  const f64 inverse = 1.0 / x, z = inverse * inverse;
+  const f64 series =
       polynomial(z, 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510);
   return sum + (inverse + 0.5 * z + inverse * z * series);
 }
 
 /// The derivative of digamma: +inf at its poles 0, -1, -2, ...
-static inline double trigamma(double x) {
+static inline f64 trigamma(f64 x) {
   if (!(x <= 0.0)) return trigamma_positive(x);
-  if (x == floor(x)) return Format<double>::infinity;
-  const double s = sin_near((x - rint(x)) * 3.14159265358979324);
+  if (x == floor(x)) return Format<f64>::infinity;
+  const f64 s = sin_near((x - rint(x)) * 3.14159265358979324);
   return 9.8696044010893586 / (s * s) - trigamma_positive(1.0 - x);
 }
-static inline float trigamma(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
+static inline f32 trigamma(f32 x) { return static_cast<f32>(trigamma(static_cast<f64>(x))); }
+
+#endif
 
 }  // namespace tyto::cpu::TYTO_ISA

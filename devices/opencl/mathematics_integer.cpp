@@ -39,6 +39,7 @@ const char* const integer_section = R"CLC(
 static whole sel@(int c, whole a, whole b) { return c ? a : b; }
 static whole abs@(whole x) { return x < 0 ? (whole)(0 - (natural)x) : x; }
 static whole sign@(whole x) { return (x > 0) - (x < 0); }
+static whole mul_add@(whole a, whole b, whole c) { return a * b + c; }
 static whole floor@(whole x) { return x; }
 static whole ceil@(whole x) { return x; }
 static whole trunc@(whole x) { return x; }

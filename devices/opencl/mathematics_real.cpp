@@ -46,6 +46,7 @@ static real fmax@(real a, real b) { return ((a >= b) | (b != b)) ? a : b; }
 static real fmin@(real a, real b) { return ((a <= b) | (b != b)) ? a : b; }
 static int is_infinite@(real x) { return fabs(x) == INFINITY; }
 static int is_finite@(real x) { return fabs(x) < INFINITY; }
+static real mul_add@(real a, real b, real c) { return a * b + c; }
 static real floor@(real x) { return floor(x); }
 static real ceil@(real x) { return ceil(x); }
 static real trunc@(real x) { return trunc(x); }

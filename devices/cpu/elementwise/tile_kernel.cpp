@@ -7,6 +7,8 @@
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/elementwise/tile_runner.hpp"
 #include "devices/cpu/elementwise/uncached.hpp"
+#include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/loop_kernel.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/threads.hpp"
 
@@ -181,6 +183,10 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
                                                          const KernelChoice& choice) {
   if (outputs[0].view.count() == 0) {
     return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
+  }
+  const bool asked = choice.loops == LoopBackend::jit;
+  if ((asked || (choice.loops == LoopBackend::automatic && !choice.instructions)) && jit::is_available()) {
+    if (auto kernel = jit::prepare_loop(program, inputs, outputs, choice)) return kernel;
   }
   const TileLoops& loops = tile_loops(choice.set());
   BoundProgram prepared = bind_program(program, inputs, outputs, loops, false, outgrows_caches(outputs[0]));

@@ -33,31 +33,37 @@ TYTO_VECTOR_INLINE T fmin(T a, T b) {
 }
 
 /// Whether fmod_near takes a and b: a quotient small enough for one exact step.
-TYTO_VECTOR_INLINE bool fmod_is_near(float a, float b) {
-  return abs(a) < abs(b) * 0x1p24f && abs(b) < Format<float>::infinity;
+TYTO_VECTOR_INLINE mask fmod_is_near(f32 a, f32 b) {
+  return abs(a) < abs(b) * 0x1p24f && abs(b) < Format<f32>::infinity;
 }
-TYTO_VECTOR_INLINE bool fmod_is_near(double a, double b) {
+TYTO_VECTOR_INLINE mask fmod_is_near(f64 a, f64 b) {
   return abs(a) < abs(b) * 0x1p50 && abs(b) < 0x1p900 && abs(b) > 0x1p-900;
 }
 
 /// fmod by one division; for finite a, b whose quotient is small (fmod_is_near). Vectorises; fmod does not.
-TYTO_VECTOR_INLINE float fmod_near(float a, float b) {
-  const double x = static_cast<double>(abs(a)), y = static_cast<double>(abs(b));
-  const double r =
+TYTO_VECTOR_INLINE f32 fmod_near(f32 a, f32 b) {
+  const f64 x = static_cast<f64>(abs(a)), y = static_cast<f64>(abs(b));
+  const f64 r =
       x - trunc(x / y) * y;  // exact: at most 24 + 24 bits; the quotient may have been rounded up to the next integer
-  return copysign(static_cast<float>(select(r < 0.0, r + y, r)), a);
+  return copysign(static_cast<f32>(select(r < f64(0), r + y, r)), a);
 }
-TYTO_VECTOR_INLINE double fmod_near(double a, double b) {
-  const double x = abs(a), y = abs(b);
+TYTO_VECTOR_INLINE f64 fmod_near(f64 a, f64 b) {
+  const f64 x = abs(a), y = abs(b);
   const Pair p = exact_product(trunc(x / y), y);
-  const double r = (x - p.high) - p.low;
-  return copysign(select(r < 0.0, r + y, r), a);
+  const f64 r = (x - p.high) - p.low;
+  return copysign(select(r < f64(0), r + y, r), a);
 }
 
-TYTO_VECTOR_INLINE float fmod(float a, float b) { return fmod_is_near(a, b) ? fmod_near(a, b) : __builtin_fmodf(a, b); }
-TYTO_VECTOR_INLINE double fmod(double a, double b) {
-  return fmod_is_near(a, b) ? fmod_near(a, b) : __builtin_fmod(a, b);
+#if defined(TYTO_RECORDED_LANES)
+template <class T>
+TYTO_VECTOR_INLINE T fmod(T a, T b) {
+  require(fmod_is_near(a, b));
+  return fmod_near(a, b);
 }
+#else
+TYTO_VECTOR_INLINE f32 fmod(f32 a, f32 b) { return fmod_is_near(a, b) ? fmod_near(a, b) : __builtin_fmodf(a, b); }
+TYTO_VECTOR_INLINE f64 fmod(f64 a, f64 b) { return fmod_is_near(a, b) ? fmod_near(a, b) : __builtin_fmod(a, b); }
+#endif
 
 /// The remainder with the sign of b, from m = fmod(a, b).
 template <class T>
@@ -85,57 +91,57 @@ TYTO_VECTOR_INLINE T floor_divide(T a, T b) {
   return floor_divide_from(fmod(a, b), a, b);
 }
 
-TYTO_VECTOR_INLINE int32_t abs(int32_t x) {
-  return static_cast<int32_t>(x < 0 ? 0u - static_cast<uint32_t>(x) : static_cast<uint32_t>(x));
-}
-TYTO_VECTOR_INLINE int64_t abs(int64_t x) {
-  return static_cast<int64_t>(x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x));
-}
-TYTO_VECTOR_INLINE int32_t sign(int32_t x) { return (x > 0) - (x < 0); }
-TYTO_VECTOR_INLINE int64_t sign(int64_t x) { return (x > 0) - (x < 0); }
-TYTO_VECTOR_INLINE int32_t maximum(int32_t a, int32_t b) { return a > b ? a : b; }
-TYTO_VECTOR_INLINE int64_t maximum(int64_t a, int64_t b) { return a > b ? a : b; }
-TYTO_VECTOR_INLINE int32_t minimum(int32_t a, int32_t b) { return a < b ? a : b; }
-TYTO_VECTOR_INLINE int64_t minimum(int64_t a, int64_t b) { return a < b ? a : b; }
+TYTO_VECTOR_INLINE i32 abs(i32 x) { return select(x < 0, i32(0) - x, x); }
+TYTO_VECTOR_INLINE i64 abs(i64 x) { return select(x < 0, i64(0) - x, x); }
+TYTO_VECTOR_INLINE i32 sign(i32 x) { return select(x > 0, i32(1), select(x < 0, i32(-1), i32(0))); }
+TYTO_VECTOR_INLINE i64 sign(i64 x) { return select(x > 0, i64(1), select(x < 0, i64(-1), i64(0))); }
+TYTO_VECTOR_INLINE i32 maximum(i32 a, i32 b) { return select(a > b, a, b); }
+TYTO_VECTOR_INLINE i64 maximum(i64 a, i64 b) { return select(a > b, a, b); }
+TYTO_VECTOR_INLINE i32 minimum(i32 a, i32 b) { return select(a < b, a, b); }
+TYTO_VECTOR_INLINE i64 minimum(i64 a, i64 b) { return select(a < b, a, b); }
 
-/// The quotient towards zero, through double where that is exact: processors have no vector division of integers.
+/// The quotient towards zero, through f64 where that is exact: processors have no vector division of integers.
 /// Division by zero gives 0, and the one quotient that overflows wraps; neither traps.
-TYTO_VECTOR_INLINE int32_t truncated_quotient(int32_t a, int32_t b) {
-  const bool overflow = a == INT32_MIN && b == -1;
-  const double divisor = static_cast<double>(b == 0 || overflow ? 1 : b);
-  const int32_t q = static_cast<int32_t>(static_cast<double>(a) / divisor);
+TYTO_VECTOR_INLINE i32 truncated_quotient(i32 a, i32 b) {
+  const mask overflow = a == INT32_MIN && b == -1;
+  const f64 divisor = static_cast<f64>(select(b == 0 || overflow, i32(1), b));
+  const i32 q = static_cast<i32>(static_cast<f64>(a) / divisor);
+  return select(b == 0, i32(0), q);
+}
+#if defined(TYTO_RECORDED_LANES)
+TYTO_VECTOR_INLINE i64 truncated_quotient(i64 a, i64) { return unrecordable(a); }
+#else
+TYTO_VECTOR_INLINE i64 truncated_quotient(i64 a, i64 b) {
+  const mask overflow = a == INT64_MIN && b == -1;
+  const i64 q = a / (b == 0 || overflow ? 1 : b);
   return b == 0 ? 0 : q;
 }
-TYTO_VECTOR_INLINE int64_t truncated_quotient(int64_t a, int64_t b) {
-  const bool overflow = a == INT64_MIN && b == -1;
-  const int64_t q = a / (b == 0 || overflow ? 1 : b);
-  return b == 0 ? 0 : q;
-}
+#endif
 
 /// a - q b in wrapping arithmetic; 0 for b == 0.
-TYTO_VECTOR_INLINE int32_t fmod(int32_t a, int32_t b) {
-  const uint32_t q = static_cast<uint32_t>(truncated_quotient(a, b));
-  return b == 0 ? 0 : static_cast<int32_t>(static_cast<uint32_t>(a) - q * static_cast<uint32_t>(b));
+template <class T>
+TYTO_VECTOR_INLINE T integer_fmod(T a, T b) {
+  return select(b == T(0), T(0), a - truncated_quotient(a, b) * b);
 }
-TYTO_VECTOR_INLINE int64_t fmod(int64_t a, int64_t b) {
-  const uint64_t q = static_cast<uint64_t>(truncated_quotient(a, b));
-  return b == 0 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) - q * static_cast<uint64_t>(b));
+/// Whether the remainder towards zero has to be moved by b to have b's sign.
+template <class T>
+TYTO_VECTOR_INLINE mask is_across_zero(T m, T b) {
+  return (m != T(0)) & ((m ^ b) < T(0));
 }
-TYTO_VECTOR_INLINE int32_t remainder(int32_t a, int32_t b) {
-  const int32_t m = fmod(a, b);
-  return m + (((m != 0) & ((m ^ b) < 0)) ? b : 0);
+template <class T>
+TYTO_VECTOR_INLINE T integer_remainder(T a, T b) {
+  const T m = integer_fmod(a, b);
+  return m + select(is_across_zero(m, b), b, T(0));
 }
-TYTO_VECTOR_INLINE int64_t remainder(int64_t a, int64_t b) {
-  const int64_t m = fmod(a, b);
-  return m + (((m != 0) & ((m ^ b) < 0)) ? b : 0);
+template <class T>
+TYTO_VECTOR_INLINE T integer_floor_divide(T a, T b) {
+  return truncated_quotient(a, b) - select(is_across_zero(integer_fmod(a, b), b), T(1), T(0));
 }
-TYTO_VECTOR_INLINE int32_t floor_divide(int32_t a, int32_t b) {
-  const int32_t m = fmod(a, b);
-  return truncated_quotient(a, b) - static_cast<int32_t>((m != 0) & ((m ^ b) < 0));
-}
-TYTO_VECTOR_INLINE int64_t floor_divide(int64_t a, int64_t b) {
-  const int64_t m = fmod(a, b);
-  return truncated_quotient(a, b) - static_cast<int64_t>((m != 0) & ((m ^ b) < 0));
-}
+TYTO_VECTOR_INLINE i32 fmod(i32 a, i32 b) { return integer_fmod(a, b); }
+TYTO_VECTOR_INLINE i64 fmod(i64 a, i64 b) { return integer_fmod(a, b); }
+TYTO_VECTOR_INLINE i32 remainder(i32 a, i32 b) { return integer_remainder(a, b); }
+TYTO_VECTOR_INLINE i64 remainder(i64 a, i64 b) { return integer_remainder(a, b); }
+TYTO_VECTOR_INLINE i32 floor_divide(i32 a, i32 b) { return integer_floor_divide(a, b); }
+TYTO_VECTOR_INLINE i64 floor_divide(i64 a, i64 b) { return integer_floor_divide(a, b); }
 
 }  // namespace tyto::cpu::TYTO_ISA

@@ -6,11 +6,11 @@
 namespace tyto::cpu::TYTO_ISA {
 
 /// erf(x) / x - 1 of z = x^2 <= 1.
-TYTO_VECTOR_INLINE float erf_series(float z) {
+TYTO_VECTOR_INLINE f32 erf_series(f32 z) {
   return polynomial(z, 1.283791658e-1f, -3.761262667e-1f, 1.128359472e-1f, -2.685421201e-2f, 5.189087423e-3f,
                     -8.016864287e-4f, 7.875875063e-5f);
 }
-TYTO_VECTOR_INLINE double erf_series(double z) {
+TYTO_VECTOR_INLINE f64 erf_series(f64 z) {
   return polynomial(z, 1.28379167095512574e-1, -3.76126389031837481e-1, 1.12837916709548787e-1, -2.68661706450767932e-2,
                     5.22397762481801447e-3, -8.54832698083378991e-4, 1.20553311116427109e-4, -1.49255952668311816e-5,
                     1.6461000484121368e-6, -1.6350312701054695e-7, 1.46597752740474358e-8, -1.13728488567916737e-9,
@@ -18,7 +18,7 @@ TYTO_VECTOR_INLINE double erf_series(double z) {
 }
 
 /// (1 + 2a) e^(a^2) erfc(a), smooth and between 1 and 1.3, of t = (a - 4) / (a + 4) for a >= 0.
-TYTO_VECTOR_INLINE double scaled_erfc_series(double t) {
+TYTO_VECTOR_INLINE f64 scaled_erfc_series(f64 t) {
   return polynomial(t, 1.23299511862555251, -1.3962111684056252e-1, 1.53796521026195814e-2, 6.8097054254693533e-2,
                     -1.01039066036295894e-1, 9.37328349983191568e-2, -6.63303658123827061e-2, 3.71675155379617036e-2,
                     -1.61977340562509891e-2, 5.03196997391465499e-3, -7.57773296197955729e-4, -1.99256673664383844e-4,
@@ -28,72 +28,78 @@ TYTO_VECTOR_INLINE double scaled_erfc_series(double t) {
 }
 
 /// erfc(a) for a >= 0; 0 beyond 28.
-TYTO_VECTOR_INLINE double erfc_tail(double x) {
-  const double a = select(x > 28.0, 28.0, x);
+TYTO_VECTOR_INLINE f64 erfc_tail(f64 x) {
+  const f64 a = select(x > 28.0, 28.0, x);
   const Pair square = exact_product(a, a);
-  const double h = scaled_erfc_series((a - 4.0) / (a + 4.0)) / mul_add(2.0, a, 1.0);
+  const f64 h = scaled_erfc_series((a - 4.0) / (a + 4.0)) / mul_add(2.0, a, 1.0);
   return exp(-square.high) * mul_add(h, -square.low, h);
 }
 
-TYTO_VECTOR_INLINE float erf(float x) {
-  const float a = abs(x);
-  const float near = mul_add(a, erf_series(a * a), a);
+TYTO_VECTOR_INLINE f32 erf(f32 x) {
+  const f32 a = abs(x);
+  const f32 near = mul_add(a, erf_series(a * a), a);
   // 1 - e^(a q(a)); from 3.95 on the answer is 1.
-  const float c = select(a > 3.95f, 3.95f, a);
-  const float q = polynomial(c, -1.128780617f, -6.346672424e-1f, -1.069358841e-1f, 2.424934041e-2f, -3.787436177e-3f,
+  const f32 c = select(a > 3.95f, 3.95f, a);
+  const f32 q = polynomial(c, -1.128780617f, -6.346672424e-1f, -1.069358841e-1f, 2.424934041e-2f, -3.787436177e-3f,
                              3.143998136e-4f, 5.356946446e-6f, -3.694529267e-6f, 2.403075102e-7f);
-  const ExpArgument<float> e = split_exponent(c * q);
-  const float p = mul_add(e.r * e.r, exp_series(e.r), e.r) + 1.0f;
-  const float far = mul_add(p, -power_of_two_shifted(e.n + Format<float>::shifter), 1.0f);
+  const ExpArgument<f32> e = split_exponent(c * q);
+  const f32 p = mul_add(e.r * e.r, exp_series(e.r), e.r) + 1.0f;
+  const f32 far = mul_add(p, -power_of_two_shifted(e.n + Format<f32>::shifter), 1.0f);
   return copysign(select(a < 1.0f, near, far), x);
 }
 
-TYTO_VECTOR_INLINE double erf(double x) {
-  const double a = abs(x);
-  const double near = mul_add(a, erf_series(a * a), a);
+TYTO_VECTOR_INLINE f64 erf(f64 x) {
+  const f64 a = abs(x);
+  const f64 near = mul_add(a, erf_series(a * a), a);
   return copysign(select(a < 1.0, near, 1.0 - erfc_tail(a)), x);
 }
 
-TYTO_VECTOR_INLINE float erfc(float x) {
-  const double a = select(abs(x) > 10.5f, 10.5, static_cast<double>(abs(x)));
-  const double h =
+TYTO_VECTOR_INLINE f32 erfc(f32 x) {
+  const f64 a = select(abs(x) > 10.5f, 10.5, static_cast<f64>(abs(x)));
+  const f64 h =
       polynomial((a - 4.0) / (a + 4.0), 1.23299513463346844, -1.3962099842665754e-1, 1.53775144342492444e-2,
                  6.80907451711837566e-2, -1.00997036322868216e-1, 9.38438022699636977e-2, -6.65623095535745204e-2,
                  3.64006606459277366e-2, -1.61310509534516249e-2, 6.76596404179122123e-3, 7.97902023663797335e-4);
-  const double tail = exp2_wide(a * a * -0x1.71547652b82fep+0) * h / (1.0 + 2.0 * a);
-  return static_cast<float>(select(x < 0.0f, 2.0 - tail, tail));
+  const f64 tail = exp2_wide(a * a * -0x1.71547652b82fep+0) * h / (1.0 + 2.0 * a);
+  return static_cast<f32>(select(x < 0.0f, 2.0 - tail, tail));
 }
 
-TYTO_VECTOR_INLINE double erfc(double x) {
-  const double a = abs(x), tail = erfc_tail(a);
-  const double near = 1.0 - mul_add(x, erf_series(x * x), x);
+TYTO_VECTOR_INLINE f64 erfc(f64 x) {
+  const f64 a = abs(x), tail = erfc_tail(a);
+  const f64 near = 1.0 - mul_add(x, erf_series(x * x), x);
   return select(a < 0.5, near, select(x < 0.0, 2.0 - tail, tail));
 }
 
 /// A step of Halley towards erf(y) = a; above 1/2 on erfc, whose target 1 - a is exact there.
-TYTO_VECTOR_INLINE double erfinv_step(double y, double a) {
-  const double miss = select(a < 0.5, erf(y) - a, (1.0 - a) - erfc_tail(y));
-  const double u = miss * 0.886226925452758014 * exp(y * y);
+TYTO_VECTOR_INLINE f64 erfinv_step(f64 y, f64 a) {
+  const f64 miss = select(a < 0.5, erf(y) - a, (1.0 - a) - erfc_tail(y));
+  const f64 u = miss * 0.886226925452758014 * exp(y * y);
   return y - u / mul_add(y, u, 1.0);
 }
 
-TYTO_VECTOR_INLINE double erfinv(double x) {
-  const double a = abs(x);
+TYTO_VECTOR_INLINE f64 erfinv(f64 x) {
+  const f64 a = abs(x);
   // Winitzki's closed form is right to 0.4 %; near 0, where it cancels, the series.
-  const double l = log((1.0 - a) * (1.0 + a));
-  const double b = mul_add(l, 0.5, 2.0 / (3.14159265358979324 * 0.147));
-  const double closed = sqrt(sqrt(mul_add(b, b, -l / 0.147)) - b);
-  const double z = a * a;
-  const double series = a * polynomial(z, 0.886226925452758014, 0.232013666534654493, 0.127556175305597958);
-  const double y = erfinv_step(erfinv_step(select(a < 0.5, series, closed), a), a);
-  const double ends = select(a == 1.0, Format<double>::infinity, select(a == 0.0, 0.0, y));
-  return copysign(select(a <= 1.0, ends, Format<double>::nan + a), x);
+  const f64 l = log((1.0 - a) * (1.0 + a));
+  const f64 b = mul_add(l, 0.5, 2.0 / (3.14159265358979324 * 0.147));
+  const f64 closed = sqrt(sqrt(mul_add(b, b, -l / 0.147)) - b);
+  const f64 z = a * a;
+  const f64 series = a * polynomial(z, 0.886226925452758014, 0.232013666534654493, 0.127556175305597958);
+  const f64 y = erfinv_step(erfinv_step(select(a < 0.5, series, closed), a), a);
+  const f64 ends = select(a == 1.0, Format<f64>::infinity, select(a == 0.0, 0.0, y));
+  return copysign(select(a <= 1.0, ends, Format<f64>::nan + a), x);
 }
-TYTO_VECTOR_INLINE float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
+TYTO_VECTOR_INLINE f32 erfinv(f32 x) { return static_cast<f32>(erfinv(static_cast<f64>(x))); }
 
+#if defined(TYTO_RECORDED_LANES)
+template <class T>
+TYTO_VECTOR_INLINE T dawsn(T x) {
+  return unrecordable(x);
+}
+#else
 /// Dawson's integral: F(x) / x of x^2 in column 0, F(x) of the distance from the middle of
 /// [k, k + 1] in columns 1 to 4, 2x F(x) of 1 / x^2 in column 5; lowest power first.
-static constexpr double dawson_columns[19][6] = {
+static constexpr f64 dawson_columns[19][6] = {
     {1.0, 4.28249071085398625e-1, 2.23083722167435481e-1, 1.49621593080756485e-1, 1.1408861022682498e-1,
      9.99999999999999996e-1},
     {-6.66666666666666667e-1, -2.84747213256195813e-1, -1.15418610837177398e-1, -4.73511515652953932e-2,
@@ -133,20 +139,21 @@ static constexpr double dawson_columns[19][6] = {
     {1.96997284675224508e-17, -3.13729707706956813e-7, -8.85744264345757312e-8, -5.03023158371469507e-9,
      6.92957213845415003e-11, 6.15657854570089004e+18}};
 
-TYTO_VECTOR_INLINE double dawsn(double x) {
-  const double a = abs(x);
+TYTO_VECTOR_INLINE f64 dawsn(f64 x) {
+  const f64 a = abs(x);
   // The integer in the low bits; SSE2 and AVX2 do not convert doubles to 64-bit integers.
-  const double whole = select(a < 5.0, trunc(a), 5.0);
-  const uint64_t k = bits_of(whole + 0x1p52) & 7u;
-  const double inverse = 1.0 / select(a < 1.0, 1.0, a);
-  const double u = select(a < 1.0, a * a, select(a < 5.0, (a - 0.5) - whole, inverse * inverse));
-  const double p = polynomial(
+  const f64 whole = select(a < 5.0, trunc(a), 5.0);
+  const u64 k = bits_of(whole + 0x1p52) & 7u;
+  const f64 inverse = 1.0 / select(a < 1.0, 1.0, a);
+  const f64 u = select(a < 1.0, a * a, select(a < 5.0, (a - 0.5) - whole, inverse * inverse));
+  const f64 p = polynomial(
       u, dawson_columns[0][k], dawson_columns[1][k], dawson_columns[2][k], dawson_columns[3][k], dawson_columns[4][k],
       dawson_columns[5][k], dawson_columns[6][k], dawson_columns[7][k], dawson_columns[8][k], dawson_columns[9][k],
       dawson_columns[10][k], dawson_columns[11][k], dawson_columns[12][k], dawson_columns[13][k], dawson_columns[14][k],
       dawson_columns[15][k], dawson_columns[16][k], dawson_columns[17][k], dawson_columns[18][k]);
   return copysign(select(a < 1.0, a * p, select(a < 5.0, p, 0.5 * inverse * p)), x);
 }
-TYTO_VECTOR_INLINE float dawsn(float x) { return static_cast<float>(dawsn(static_cast<double>(x))); }
+TYTO_VECTOR_INLINE f32 dawsn(f32 x) { return static_cast<f32>(dawsn(static_cast<f64>(x))); }
+#endif
 
 }  // namespace tyto::cpu::TYTO_ISA

@@ -6,10 +6,10 @@
 namespace tyto::cpu::TYTO_ISA {
 
 /// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
-TYTO_VECTOR_INLINE float exp_series(float r) {
+TYTO_VECTOR_INLINE f32 exp_series(f32 r) {
   return polynomial(r, 0.5f, 1.666657694e-1f, 4.166655455e-2f, 8.363187671e-3f, 1.392619435e-3f);
 }
-TYTO_VECTOR_INLINE double exp_series(double r) {
+TYTO_VECTOR_INLINE f64 exp_series(f64 r) {
   return polynomial(r, 5.00000000000000102e-1, 1.66666666666666675e-1, 4.16666666666240788e-2, 8.33333333333005806e-3,
                     1.38888889172382326e-3, 1.98412698630724699e-4, 2.4801521257866648e-5, 2.75572684307070998e-6,
                     2.76201065595141668e-7, 2.51003994254519854e-8);
@@ -27,12 +27,12 @@ struct ExpArgument {
 template <class T>
 struct Ln2;
 template <>
-struct Ln2<float> {
-  static constexpr float high = 0x1.62e4p-1f, low = 0x1.7f7d1cp-20f, reciprocal = 0x1.715476p+0f;
+struct Ln2<f32> {
+  static constexpr f32 high = 0x1.62e4p-1f, low = 0x1.7f7d1cp-20f, reciprocal = 0x1.715476p+0f;
 };
 template <>
-struct Ln2<double> {
-  static constexpr double high = 0x1.62e42fefa38p-1, low = 0x1.ef35793c7673p-45, reciprocal = 0x1.71547652b82fep+0;
+struct Ln2<f64> {
+  static constexpr f64 high = 0x1.62e42fefa38p-1, low = 0x1.ef35793c7673p-45, reciprocal = 0x1.71547652b82fep+0;
 };
 
 template <class T>
@@ -44,9 +44,9 @@ TYTO_VECTOR_INLINE ExpArgument<T> split_exponent(T x) {
 
 /// Below the first of these exp is 0, above the second infinity.
 template <class T>
-inline constexpr T exp_lowest = sizeof(T) == 4 ? T(-104) : T(-746);
+inline constexpr T exp_lowest = is_single<T> ? T(-104) : T(-746);
 template <class T>
-inline constexpr T exp_highest = sizeof(T) == 4 ? T(89.5) : T(710.5);
+inline constexpr T exp_highest = is_single<T> ? T(89.5) : T(710.5);
 
 /// e^x * 2^k for small k <= 0, with one rounding at the end even where e^x alone would overflow or lose bits. What is
 /// computed of far arguments is of no use, and replaced: that is cheaper than to bring them near first.
@@ -73,7 +73,7 @@ TYTO_VECTOR_INLINE T exp(T x) {
 
 template <class T>
 TYTO_VECTOR_INLINE T exp2(T x) {
-  constexpr T low = sizeof(T) == 4 ? T(-151) : T(-1076), high = sizeof(T) == 4 ? T(128) : T(1024);
+  constexpr T low = is_single<T> ? T(-151) : T(-1076), high = is_single<T> ? T(128) : T(1024);
   const T c = clamp(x, low, high);
   const T n = (c + Format<T>::shifter) - Format<T>::shifter;
   const T r = (c - n) * T(0x1.62e42fefa39efp-1);
@@ -95,7 +95,7 @@ TYTO_VECTOR_INLINE T expm1_near(T x) {
 template <class T>
 TYTO_VECTOR_INLINE T expm1(T x) {
   // Below -40 the answer is -1 in either format; above the upper end it is infinity.
-  const T y = expm1_near(clamp(x, T(-40), sizeof(T) == 4 ? T(89) : T(710)));
+  const T y = expm1_near(clamp(x, T(-40), is_single<T> ? T(89) : T(710)));
   return select(x == T(0), x, y);  // with zero's sign
 }
 
@@ -120,10 +120,10 @@ TYTO_VECTOR_INLINE T cosh(T x) {
 }
 
 /// (sinh(x) - x) / x^3 of z = x^2 <= 1.
-TYTO_VECTOR_INLINE float sinh_series(float z) {
+TYTO_VECTOR_INLINE f32 sinh_series(f32 z) {
   return polynomial(z, 1.666666665e-1f, 8.333339678e-3f, 1.983810133e-4f, 2.806285358e-6f);
 }
-TYTO_VECTOR_INLINE double sinh_series(double z) {
+TYTO_VECTOR_INLINE f64 sinh_series(f64 z) {
   return polynomial(z, 1.66666666666666667e-1, 8.33333333333329933e-3, 1.98412698413242252e-4, 2.75573191913687416e-6,
                     2.5052117698709823e-8, 1.60576793498202312e-10, 7.74618855614232637e-13);
 }

@@ -7,8 +7,8 @@ namespace tyto::cpu::TYTO_ISA {
 
 /// log(Gamma(2 + z)) for |z| <= 1/2; its zeros at z = 0 and z = -1 are factors, so that results near them keep their
 /// relative error.
-static inline double lgamma_around_two(double z) {
-  const double g =
+static inline f64 lgamma_around_two(f64 z) {
+  const f64 g =
       polynomial(z, 4.22784335098467143e-1, -1.00317301674353923e-1, 3.296500062115359e-2, -1.23841921933702107e-2,
                  4.99864116493537551e-3, -2.10813083406944381e-3, 9.15376912508690226e-4, -4.05707392856877755e-4,
                  1.82552838392318037e-4, -8.30952214582670177e-5, 3.81666059186287716e-5, -1.76605863194616239e-5,
@@ -17,40 +17,40 @@ static inline double lgamma_around_two(double z) {
   return z * (1.0 + z) * g;
 }
 
-static inline double lgamma_positive(double x) {
+static inline f64 lgamma_positive(f64 x) {
   if (x < 0.5) return lgamma_around_two(x) - log(x * (1.0 + x));
   if (x < 1.5) return lgamma_around_two(x - 1.0) - log(x);
   if (x < 8.0) {
-    double product = 1.0;
+    f64 product = 1.0;
     while (x > 2.5) product *= x -= 1.0;
     return log(product) + lgamma_around_two(x - 2.0);
   }
-  const double inverse = 1.0 / x, z = inverse * inverse;
-  const double series = inverse * polynomial(z, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188,
+  const f64 inverse = 1.0 / x, z = inverse * inverse;
+  const f64 series = inverse * polynomial(z, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188,
                                              -691.0 / 360360, 1.0 / 156, -3617.0 / 122400);
   return (x - 0.5) * (log(x) - 1.0) + (0.418938533204672742 + series);
 }
 
 /// log |Gamma(x)|. Below 0 the error is relative to the larger of the result and 1: the function has a zero between any
 /// two poles.
-static inline double lgamma(double x) {
+static inline f64 lgamma(f64 x) {
   if (!(x <= 0.0)) return lgamma_positive(x);
-  if (x == floor(x)) return Format<double>::infinity;
+  if (x == floor(x)) return Format<f64>::infinity;
   if (x > -1e-17) return -log(-x);
-  const double r = x - rint(x);
+  const f64 r = x - rint(x);
   return 1.14472988584940017 - log(abs(x * sin_near(r * 3.14159265358979324))) - lgamma_positive(-x);
 }
-static inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
+static inline f32 lgamma(f32 x) { return static_cast<f32>(lgamma(static_cast<f64>(x))); }
 
-static inline double digamma_positive(double x) {
-  double sum = 0.0;
+static inline f64 digamma_positive(f64 x) {
+  f64 sum = 0.0;
   if (x < 1.0) {
     sum = -1.0 / x;
     x += 1.0;
   }
   if (x < 10.0) {
     while (x > 2.0) sum += 1.0 / (x -= 1.0);
-    const double g =
+    const f64 g =
         polynomial(x - 1.5, 9.51055876031832893e-1, -4.23627421281460505e-1, 2.40542484240774218e-1,
                    -1.48404923053908861e-1, 9.49887244549412394e-2, -6.19221332730641687e-2, 4.07608338124192822e-2,
                    -2.69757967561535113e-2, 1.79072524394920366e-2, -1.19082180012171297e-2, 7.92694464574858638e-3,
@@ -60,20 +60,20 @@ static inline double digamma_positive(double x) {
     // The root 1.4616... as two parts, so that results near it keep their relative error.
     return sum + ((x - 0x1.762d86356be3fp+0) - 0x1.b86a722197829p-54) * g;
   }
-  const double inverse = 1.0 / x, z = inverse * inverse;
-  const double series =
+  const f64 inverse = 1.0 / x, z = inverse * inverse;
+  const f64 series =
       z * polynomial(z, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
   return log(x) - (0.5 * inverse + series);
 }
 
 /// The derivative of log(Gamma(x)): -inf at 0, +inf at -0, NaN at the poles below.
-static inline double digamma(double x) {
-  if (x == 0.0) return -copysign(Format<double>::infinity, x);
+static inline f64 digamma(f64 x) {
+  if (x == 0.0) return -copysign(Format<f64>::infinity, x);
   if (!(x < 0.0)) return digamma_positive(x);
-  const double r = x - rint(x);
-  if (!(r != 0.0)) return Format<double>::nan;
+  const f64 r = x - rint(x);
+  if (!(r != 0.0)) return Format<f64>::nan;
   return digamma_positive(1.0 - x) - 3.14159265358979324 / tan_near(r * 3.14159265358979324);
 }
-static inline float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
+static inline f32 digamma(f32 x) { return static_cast<f32>(digamma(static_cast<f64>(x))); }
 
 }  // namespace tyto::cpu::TYTO_ISA

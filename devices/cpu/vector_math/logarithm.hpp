@@ -13,37 +13,37 @@ struct LogArgument {
 };
 
 /// For a normal x > 0.
-TYTO_VECTOR_INLINE LogArgument<float> split_logarithm(float x) {
-  constexpr uint32_t root_half = 0x3f3504f3u;
-  const uint32_t offset = bits_of(x) - root_half;
-  const float m = from_bits((offset & Format<float>::mantissa) + root_half);
-  return {static_cast<float>(static_cast<int32_t>(offset) >> 23), m - 1.0f};
+TYTO_VECTOR_INLINE LogArgument<f32> split_logarithm(f32 x) {
+  constexpr u32 root_half = 0x3f3504f3u;
+  const u32 offset = bits_of(x) - root_half;
+  const f32 m = from_bits((offset & Format<f32>::mantissa) + root_half);
+  return {static_cast<f32>(static_cast<i32>(offset) >> 23), m - 1.0f};
 }
-TYTO_VECTOR_INLINE LogArgument<double> split_logarithm(double x) {
-  constexpr uint64_t root_half = 0x3fe6a09e667f3bcdu, one = 0x3ff0000000000000u;
+TYTO_VECTOR_INLINE LogArgument<f64> split_logarithm(f64 x) {
+  constexpr u64 root_half = 0x3fe6a09e667f3bcdu, one = 0x3ff0000000000000u;
   // The exponent stays biased, and so positive: SSE2 and AVX2 cannot shift signed 64-bit integers nor convert them.
-  const uint64_t offset = bits_of(x) + (one - root_half);
-  const double m = from_bits((offset & Format<double>::mantissa) + root_half);
-  const double exponent = from_bits((offset >> 52) | bits_of(0x1p52)) - (0x1p52 + 1023.0);
+  const u64 offset = bits_of(x) + (one - root_half);
+  const f64 m = from_bits((offset & Format<f64>::mantissa) + root_half);
+  const f64 exponent = from_bits((offset >> 52) | bits_of(0x1p52)) - (0x1p52 + 1023.0);
   return {exponent, m - 1.0};
 }
 
 /// log(1 + f) in two parts whose sum it is: f, and the rest of the series.
-TYTO_VECTOR_INLINE float log_rest(float f) {
-  const float p = polynomial(f, 3.333333118e-1f, -2.499999695e-1f, 2.00007159e-1f, -1.66678028e-1f, 1.424905261e-1f,
+TYTO_VECTOR_INLINE f32 log_rest(f32 f) {
+  const f32 p = polynomial(f, 3.333333118e-1f, -2.499999695e-1f, 2.00007159e-1f, -1.66678028e-1f, 1.424905261e-1f,
                              -1.242567094e-1f, 1.16854564e-1f, -1.147988164e-1f, 6.971702169e-2f);
-  const float square = f * f;
+  const f32 square = f * f;
   return mul_add(square * f, p, -0.5f * square);
 }
 /// (log((1 + s) / (1 - s)) - 2s) / s^3 of z = s^2, |s| <= (sqrt(2) - 1) / (sqrt(2) + 1).
-TYTO_VECTOR_INLINE double log_series(double z) {
+TYTO_VECTOR_INLINE f64 log_series(f64 z) {
   return polynomial(z, 6.66666666666666665e-1, 4.00000000000008772e-1, 2.85714285708034591e-1, 2.22222223917485341e-1,
                     1.81817956364339704e-1, 1.53862399040025194e-1, 1.32687677507692731e-1, 1.30866824927947131e-1);
 }
-TYTO_VECTOR_INLINE double log_rest(double f) {
-  const double s = f / (2.0 + f);
-  const double z = s * s;
-  const double half_square = 0.5 * f * f;
+TYTO_VECTOR_INLINE f64 log_rest(f64 f) {
+  const f64 s = f / (2.0 + f);
+  const f64 z = s * s;
+  const f64 half_square = 0.5 * f * f;
   return s * mul_add(z, log_series(z), half_square) - half_square;
 }
 
@@ -57,8 +57,8 @@ TYTO_VECTOR_INLINE T log_ends(T x, T result) {
 /// As split_logarithm, denormal numbers included.
 template <class T>
 TYTO_VECTOR_INLINE LogArgument<T> split_any_logarithm(T x) {
-  constexpr T up = sizeof(T) == 4 ? T(0x1p23) : T(0x1p54), down = sizeof(T) == 4 ? T(23) : T(54);
-  const bool small = x < Format<T>::smallest_normal;
+  constexpr T up = is_single<T> ? T(0x1p23) : T(0x1p54), down = is_single<T> ? T(23) : T(54);
+  const mask small = x < Format<T>::smallest_normal;
   LogArgument<T> a = split_logarithm(select(small, x * up, x));
   a.exponent -= select(small, down, T(0));
   return a;
@@ -84,8 +84,8 @@ TYTO_VECTOR_INLINE T log2(T x) {
 
 template <class T>
 TYTO_VECTOR_INLINE T log10(T x) {
-  constexpr T high = sizeof(T) == 4 ? T(0x1.344p-2) : T(0x1.34413509f78p-2),
-              low = sizeof(T) == 4 ? T(0x1.3509f8p-18) : T(0x1.fef311f12b358p-46);
+  constexpr T high = is_single<T> ? T(0x1.344p-2) : T(0x1.34413509f78p-2),
+              low = is_single<T> ? T(0x1.3509f8p-18) : T(0x1.fef311f12b358p-46);
   const LogArgument<T> a = split_any_logarithm(x);
   const T y = a.fraction + log_rest(a.fraction);
   return log_ends(x, mul_add(a.exponent, high, mul_add(y, T(0x1.bcb7b1526e50ep-2), a.exponent * low)));
@@ -124,13 +124,13 @@ TYTO_VECTOR_INLINE T log_sigmoid(T x) {
 /// Above this log(2x) stands for log(x + sqrt(x^2 +- 1)), and x^2 is not yet too large.
 template <class T>
 TYTO_VECTOR_INLINE T far_of_inverse_hyperbolic() {
-  return sizeof(T) == 4 ? T(0x1p30) : T(0x1p60);
+  return is_single<T> ? T(0x1p30) : T(0x1p60);
 }
 
 template <class T>
 TYTO_VECTOR_INLINE T asinh(T x) {
   const T a = abs(x);
-  const bool far = a > far_of_inverse_hyperbolic<T>();
+  const mask far = a > far_of_inverse_hyperbolic<T>();
   const T z = a * a;
   const T near = a + z / (T(1) + sqrt(T(1) + z));
   return copysign(log1p(select(far, a, near)) + select(far, T(0x1.62e42fefa39efp-1), T(0)), x);
@@ -139,7 +139,7 @@ TYTO_VECTOR_INLINE T asinh(T x) {
 template <class T>
 TYTO_VECTOR_INLINE T acosh(T x) {
   const T t = x - T(1);
-  const bool far = t > far_of_inverse_hyperbolic<T>();
+  const mask far = t > far_of_inverse_hyperbolic<T>();
   const T near = t + sqrt(mul_add(t, t, T(2) * t));
   const T result = log1p(select(far, t, near)) + select(far, T(0x1.62e42fefa39efp-1), T(0));
   return select(x < T(1), Format<T>::nan, result);

@@ -8,14 +8,14 @@
 namespace tyto::cpu::TYTO_ISA {
 
 template <class T>
-TYTO_VECTOR_INLINE bool all_near(const T* x, size_t n) {
+TYTO_VECTOR_INLINE mask all_near(const T* x, size_t n) {
   typename Format<T>::Bits far = 0;
   for (size_t i = 0; i < n; ++i) far |= abs(x[i]) <= near_limit<T>() ? 0u : 1u;
   return far == 0;
 }
 
 template <class T>
-TYTO_VECTOR_INLINE bool fmod_all_near(const T* a, const T* b, size_t n) {
+TYTO_VECTOR_INLINE mask fmod_all_near(const T* a, const T* b, size_t n) {
   typename Format<T>::Bits far = 0;
   for (size_t i = 0; i < n; ++i) far |= fmod_is_near(a[i], b[i]) ? 0u : 1u;
   return far == 0;

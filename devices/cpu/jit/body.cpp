@@ -1,0 +1,58 @@
+// Finds out what is needed, and when.
+#include "devices/cpu/jit/body.hpp"
+
+#include <algorithm>
+
+namespace tyto::cpu::jit {
+
+Body::Body(const KernelForm& form) : code(form.code) {
+  const std::size_t count = code.nodes.size();
+  root.resize(count);
+  same_in_row.assign(count, false);
+  std::vector<bool> wanted(count, false);
+  for (const Code::Store& store : code.stores) wanted[static_cast<std::size_t>(store.value)] = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Node& node = code.nodes[i];
+    const auto value = static_cast<Value>(i);
+    root[i] = node.op == Op::reinterpret ? root[static_cast<std::size_t>(node.operands[0])] : value;
+    bool same = node.op != Op::load;
+    operands(value, [&](Value operand) { same = same && same_in_row[static_cast<std::size_t>(operand)]; });
+    same_in_row[i] = same;
+  }
+  for (std::size_t i = count; i-- > 0;) {
+    const auto value = static_cast<Value>(i);
+    if (root[i] != value) {
+      wanted[static_cast<std::size_t>(root[i])] = wanted[static_cast<std::size_t>(root[i])] || wanted[i];
+    } else if (wanted[i]) {
+      operands(value, [&](Value operand) { wanted[static_cast<std::size_t>(operand)] = true; });
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<Value>(i);
+    if (!wanted[i] || root[i] != value || code.nodes[i].op == Op::constant) continue;
+    (same_in_row[i] ? row : element).push_back(value);
+  }
+  readers.resize(count);
+  int position = 0;
+  for (const Value value : element) {
+    operands(value, [&](Value operand) {
+      std::vector<int>& list = readers[static_cast<std::size_t>(operand)];
+      if (list.empty() || list.back() != position) list.push_back(position);
+    });
+    ++position;
+  }
+  for (const Code::Store& store : code.stores) {
+    readers[static_cast<std::size_t>(root[static_cast<std::size_t>(store.value)])].push_back(position++);
+  }
+  int alive = 0;
+  for (std::size_t at = 0; at < element.size(); ++at) {
+    pressure = std::max(pressure, ++alive);
+    operands(element[at], [&](Value operand) {
+      const bool last = readers[static_cast<std::size_t>(operand)].back() == static_cast<int>(at);
+      if (last && !same_in_row[static_cast<std::size_t>(operand)]) --alive;
+    });
+    if (readers[static_cast<std::size_t>(element[at])].empty()) --alive;
+  }
+}
+
+}  // namespace tyto::cpu::jit

@@ -1,0 +1,37 @@
+// A kernel's body made ready for registers: what is the same in a whole row, who reads which value when.
+#pragma once
+
+#include <vector>
+
+#include "devices/cpu/jit/kernel_form.hpp"
+
+namespace tyto::cpu::jit {
+
+struct Body {
+  explicit Body(const KernelForm& form);
+
+  const Code& code;
+  std::vector<Value> root;     ///< by value: the one whose register it shares (reinterpreted values share their origin's)
+  std::vector<Value> row;      ///< computed once a row, in order; no constants
+  std::vector<Value> element;  ///< computed for each vector, in order
+  std::vector<bool> same_in_row;
+  /// By root: positions in `element` of its readers, ascending; stores stand at the end of them all.
+  std::vector<std::vector<int>> readers;
+  int pressure = 0;  ///< most values of `element` alive at once
+
+  bool is_constant(Value value) const { return code[root[static_cast<std::size_t>(value)]].op == Op::constant; }
+  /// What the value reads, each once.
+  template <class Visit>
+  void operands(Value value, const Visit& visit) const {
+    const Node& node = code[value];
+    for (const Value operand : node.operands) {
+      if (operand != no_value) visit(root[static_cast<std::size_t>(operand)]);
+    }
+    if (node.op != Op::call && node.op != Op::call_unless) return;
+    for (const Value operand : code.calls[node.immediate].operands) {
+      if (operand != no_value) visit(root[static_cast<std::size_t>(operand)]);
+    }
+  }
+};
+
+}  // namespace tyto::cpu::jit

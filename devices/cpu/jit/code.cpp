@@ -1,0 +1,219 @@
+// Builds code: looks each value up before it is made, and computes what constants alone decide.
+#include "devices/cpu/jit/code.hpp"
+
+#include <bit>
+#include <cmath>
+#include <optional>
+
+namespace tyto::cpu::jit {
+
+namespace {
+
+std::size_t hash_of(const Node& node) {
+  std::uint64_t seed = node.immediate * 0x9e3779b97f4a7c15u;
+  const auto mix = [&](std::uint64_t value) { seed = (seed ^ value) * 0xff51afd7ed558ccdu; };
+  mix(static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.lane));
+  for (const Value operand : node.operands) mix(static_cast<std::uint16_t>(operand));
+  return static_cast<std::size_t>(seed ^ seed >> 29);
+}
+
+bool same(const Node& a, const Node& b) {
+  return a.op == b.op && a.lane == b.lane && a.operands == b.operands && a.immediate == b.immediate;
+}
+
+constexpr std::uint64_t sign_of(Lane lane) { return is_wide(lane) ? std::uint64_t{1} << 63 : std::uint64_t{1} << 31; }
+constexpr std::uint64_t all_of(Lane lane) { return is_wide(lane) ? ~std::uint64_t{0} : 0xffffffffu; }
+
+double number(Lane lane, std::uint64_t bits) {
+  if (lane == Lane::f32) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  return std::bit_cast<double>(bits);
+}
+std::int64_t whole(Lane lane, std::uint64_t bits) {
+  return is_wide(lane) ? static_cast<std::int64_t>(bits) : static_cast<std::int32_t>(bits);
+}
+
+/// The result of arithmetic in the lane's own precision.
+std::optional<std::uint64_t> calculated(Op op, Lane lane, std::uint64_t a, std::uint64_t b) {
+  if (is_float(lane)) {
+    const auto compute = [&]<class T>(T x, T y) -> std::optional<T> {
+      switch (op) {
+        case Op::add: return x + y;
+        case Op::subtract: return x - y;
+        case Op::multiply: return x * y;
+        case Op::divide: return x / y;
+        case Op::square_root: return std::sqrt(x);
+        default: return {};
+      }
+    };
+    if (lane == Lane::f32) {
+      const auto result = compute(std::bit_cast<float>(static_cast<std::uint32_t>(a)),
+                                  std::bit_cast<float>(static_cast<std::uint32_t>(b)));
+      if (result) return std::bit_cast<std::uint32_t>(*result);
+    } else if (const auto result = compute(std::bit_cast<double>(a), std::bit_cast<double>(b))) {
+      return std::bit_cast<std::uint64_t>(*result);
+    }
+    if (op != Op::bit_and && op != Op::bit_or && op != Op::bit_xor) return {};
+  }
+  switch (op) {
+    case Op::add: return a + b;
+    case Op::subtract: return a - b;
+    case Op::multiply: return a * b;
+    case Op::bit_and: return a & b;
+    case Op::bit_or: return a | b;
+    case Op::bit_xor: return a ^ b;
+    default: return {};
+  }
+}
+
+std::optional<bool> compared(Op op, Lane lane, std::uint64_t a, std::uint64_t b) {
+  const auto decide = [&](auto x, auto y) -> std::optional<bool> {
+    switch (op) {
+      case Op::equal: return x == y;
+      case Op::not_equal: return x != y;
+      case Op::less: return x < y;
+      case Op::less_equal: return x <= y;
+      default: return {};
+    }
+  };
+  return is_float(lane) ? decide(number(lane, a), number(lane, b)) : decide(whole(lane, a), whole(lane, b));
+}
+
+std::optional<std::uint64_t> converted(Lane from, Lane to, std::uint64_t bits) {
+  if (is_mask(from) || is_mask(to)) return {};
+  if (!is_float(to)) {
+    if (is_float(from)) return {};
+    return static_cast<std::uint64_t>(whole(from, bits)) & all_of(to);
+  }
+  if (to == Lane::f64) {
+    return std::bit_cast<std::uint64_t>(is_float(from) ? number(from, bits) : static_cast<double>(whole(from, bits)));
+  }
+  const float value = is_float(from) ? static_cast<float>(number(from, bits)) : static_cast<float>(whole(from, bits));
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+Value CodeBuilder::constant(Lane lane, std::uint64_t bits) {
+  return add({Op::constant, lane, {no_value, no_value, no_value}, bits & all_of(lane)});
+}
+
+Value CodeBuilder::load(int operand, Lane lane, bool broadcast) {
+  return add({broadcast ? Op::broadcast : Op::load, lane, {no_value, no_value, no_value},
+              static_cast<std::uint64_t>(operand)});
+}
+
+Value CodeBuilder::apply(Op op, Lane lane, Value a, Value b, Value c, std::uint64_t immediate) {
+  const Node node{op, lane, {a, b, c}, immediate};
+  const Value known = folded(node);
+  return known != no_value ? known : add(node);
+}
+
+Value CodeBuilder::mask(Value value, bool wide) {
+  const Lane lane = wide ? Lane::mask64 : Lane::mask32;
+  if (code_[value].lane == lane) return value;
+  if (is_constant(value)) return constant(lane, bits(value) != 0 ? ~std::uint64_t{0} : 0);
+  return apply(Op::resize, lane, value);
+}
+
+Value CodeBuilder::call(const Call& call, Lane lane, Value unless, Value value) {
+  std::size_t number = 0;
+  while (number < code_.calls.size() && !(code_.calls[number] == call)) ++number;
+  if (number == code_.calls.size()) code_.calls.push_back(call);
+  const Op op = unless == no_value ? Op::call : Op::call_unless;
+  return add({op, lane, {value, unless, no_value}, static_cast<std::uint64_t>(number)});
+}
+
+/// The value that a node stands for without being made, or none.
+Value CodeBuilder::folded(const Node& node) {
+  const auto [a, b, c] = node.operands;
+  const auto known = [&](Value value) { return value != no_value && is_constant(value); };
+  const auto is_zero = [&](Value value) { return known(value) && bits(value) == 0; };
+  const auto is_full = [&](Value value) { return known(value) && bits(value) == all_of(code_[value].lane); };
+  const Lane from = a == no_value ? node.lane : code_[a].lane;
+  const auto is_negated = [&](Value value) {
+    return value != no_value && code_[value].op == Op::bit_xor && is_float(code_[value].lane) &&
+           known(code_[value].operands[1]) && bits(code_[value].operands[1]) == sign_of(code_[value].lane);
+  };
+  switch (node.op) {
+    case Op::reinterpret:
+      if (known(a)) return constant(node.lane, bits(a));
+      if (code_[a].op == Op::reinterpret) {
+        const Value origin = code_[a].operands[0];
+        if (code_[origin].lane == node.lane) return origin;
+        return add({Op::reinterpret, node.lane, {origin, no_value, no_value}, 0});
+      }
+      return no_value;
+    case Op::convert:
+      if (from == node.lane) return a;
+      if (known(a)) {
+        if (const auto value = converted(from, node.lane, bits(a))) return constant(node.lane, *value);
+      }
+      return no_value;
+    case Op::equal:
+    case Op::not_equal:
+    case Op::less:
+    case Op::less_equal:
+      if (known(a) && known(b)) {
+        if (const auto value = compared(node.op, from, bits(a), bits(b))) {
+          return constant(node.lane, *value ? ~std::uint64_t{0} : 0);
+        }
+      }
+      return no_value;
+    case Op::select:
+      if (is_zero(a)) return c;
+      if (known(a)) return b;
+      return b == c ? b : no_value;
+    case Op::multiply_add:
+      if (is_negated(c)) return apply(Op::multiply_subtract, node.lane, a, b, code_[c].operands[0]);
+      if (is_negated(a)) return apply(Op::multiply_add_negated, node.lane, code_[a].operands[0], b, c);
+      if (is_negated(b)) return apply(Op::multiply_add_negated, node.lane, a, code_[b].operands[0], c);
+      return no_value;
+    case Op::bit_and:
+      if (is_zero(a) || is_full(b)) return a;
+      if (is_zero(b) || is_full(a)) return b;
+      if (a == b) return a;
+      break;
+    case Op::bit_or:
+      if (is_zero(a) || is_full(b)) return b;
+      if (is_zero(b) || is_full(a)) return a;
+      if (a == b) return a;
+      break;
+    case Op::bit_xor:
+      if (is_zero(a)) return b;
+      if (is_zero(b)) return a;
+      break;
+    case Op::shift_left:
+      if (known(a)) return constant(node.lane, bits(a) << node.immediate);
+      return no_value;
+    case Op::shift_right:
+      if (known(a)) return constant(node.lane, bits(a) >> node.immediate);
+      return no_value;
+    default: break;
+  }
+  if (known(a) && (known(b) || node.op == Op::square_root)) {
+    const auto value = calculated(node.op, node.lane, bits(a), b == no_value ? 0 : bits(b));
+    if (value) return constant(node.lane, *value);
+  }
+  return no_value;
+}
+
+Value CodeBuilder::add(const Node& node) {
+  if (table_.size() < 2 * (code_.nodes.size() + 1)) {
+    table_.assign(std::max<std::size_t>(64, 4 * code_.nodes.size()), no_value);
+    for (std::size_t i = 0; i < code_.nodes.size(); ++i) {
+      std::size_t at = hash_of(code_.nodes[i]) % table_.size();
+      while (table_[at] != no_value) at = (at + 1) % table_.size();
+      table_[at] = static_cast<Value>(i);
+    }
+  }
+  std::size_t at = hash_of(node) % table_.size();
+  for (; table_[at] != no_value; at = (at + 1) % table_.size()) {
+    if (same(code_[table_[at]], node)) return table_[at];
+  }
+  table_[at] = static_cast<Value>(code_.nodes.size());
+  code_.nodes.push_back(node);
+  if (is_wide(node.lane)) code_.wide = true;
+  return table_[at];
+}
+
+}  // namespace tyto::cpu::jit

@@ -1,0 +1,113 @@
+// A cache of machine code by program and forms, and what code costs.
+#include "devices/cpu/jit/compile.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/jit/x86_emitter.hpp"
+
+namespace tyto::cpu::jit {
+
+namespace {
+
+/// Cycles that a processor of our day takes for one vector, where it overlaps what it can.
+double cycles_of(const Code& code) {
+  double cycles = 0;
+  for (const Node& node : code.nodes) {
+    switch (node.op) {
+      case Op::constant:
+      case Op::broadcast:
+      case Op::reinterpret: break;
+      case Op::divide: cycles += is_wide(node.lane) ? 8 : 5; break;
+      case Op::square_root: cycles += is_wide(node.lane) ? 12 : 6; break;
+      case Op::call: cycles += 300; break;
+      default: cycles += 0.5; break;
+    }
+  }
+  return cycles + static_cast<double>(code.stores.size());
+}
+
+/// All that machine code depends on, as bytes.
+class Key {
+ public:
+  Key(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
+      bool non_temporal) {
+    put(non_temporal);
+    for (const auto forms : {inputs, outputs}) {
+      put(forms.size());
+      for (const OperandForm& form : forms) put(form.stored), put(form.access);
+    }
+    put(program.registers.size());
+    for (const DType type : program.registers) put(type);
+    put(program.inputs.size());
+    for (const TileProgram::Input& input : program.inputs) put(input.result), put(input.operand);
+    put(program.constants.size());
+    for (const TileProgram::Constant& constant : program.constants) {
+      put(constant.result), put(constant.value.kind()), put(constant.value.as_int()), put(constant.value.as_double());
+    }
+    put(program.instructions.size());
+    for (const TileProgram::Instruction& each : program.instructions) {
+      put(each.op), put(each.result), put(each.operands);
+    }
+    for (const TileProgram::Output& output : program.outputs) put(output.source), put(output.operand);
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  template <class T>
+  void put(const T& value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  std::string bytes_;
+};
+
+/// Kernels hold their code themselves: what the cache lets go of lives on with them.
+constexpr std::size_t most_kept = 4096;
+
+}  // namespace
+
+bool is_available() {
+#if !defined(TYTO_HAVE_XBYAK)
+  return false;
+#endif
+  static const bool available = [] {
+    const char* const wish = std::getenv("TYTO_JIT");
+    if (wish != nullptr && std::strcmp(wish, "0") == 0) return false;
+    if (instruction_set() < InstructionSet::avx2) return false;
+    const std::byte nothing[] = {std::byte{0xc3}};
+    return static_cast<bool>(MachineCode(nothing));
+  }();
+  return available;
+}
+
+Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
+                 bool non_temporal) {
+  static std::mutex mutex;
+  static std::unordered_map<std::string, Compiled> made;
+  const Key key(program, inputs, outputs, non_temporal);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = made.find(key.bytes()); found != made.end()) return found->second;
+  }
+  std::vector<InputForm> forms;
+  for (const OperandForm& input : inputs) forms.push_back({input.stored, input.access == Access::broadcast});
+  std::vector<DType> stored;
+  for (const OperandForm& output : outputs) stored.push_back(output.stored);
+  KernelForm form{record(program, forms, stored, tile_loops(InstructionSet::avx2)),
+                  {inputs.begin(), inputs.end()},
+                  {outputs.begin(), outputs.end()},
+                  non_temporal};
+  constexpr double gigahertz = 3;
+  const Compiled compiled{emit_x86(form), cycles_of(form.code) / (form.code.wide ? 4 : 8) / gigahertz};
+  const std::lock_guard lock(mutex);
+  if (made.size() >= most_kept) made.clear();
+  return made.try_emplace(key.bytes(), compiled).first->second;
+}
+
+}  // namespace tyto::cpu::jit

@@ -1,0 +1,45 @@
+// What machine code is made for: a body, and how its operands lie. Shapes and addresses are given at each call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "devices/cpu/jit/code.hpp"
+
+namespace tyto::cpu::jit {
+
+/// How the elements of a row follow one another.
+enum class Access : std::uint8_t { broadcast, contiguous, strided };
+
+struct OperandForm {
+  DType stored = DType::f32;
+  Access access = Access::contiguous;
+  friend bool operator==(const OperandForm&, const OperandForm&) = default;
+};
+
+struct KernelForm {
+  Code code;
+  std::vector<OperandForm> inputs, outputs;
+  /// Results are written past the caches; their rows begin where vectors do.
+  bool non_temporal = false;
+};
+
+/// Where an operand lies; strides in bytes. `start` moves from row to row as the code runs, and `cursor` along a row.
+struct OperandPlace {
+  std::byte* start = nullptr;
+  std::ptrdiff_t row = 0;
+  std::ptrdiff_t column = 0;
+  std::byte* cursor = nullptr;
+};
+
+/// What a call is given: a rectangle of elements, then the places of all operands, inputs first.
+struct Frame {
+  std::int64_t rows = 1;
+  std::int64_t columns = 0;
+  OperandPlace places[2 * TileProgram::most_operands];  // inputs, then outputs
+};
+
+using Function = void (*)(Frame* frame);
+
+}  // namespace tyto::cpu::jit

@@ -1,0 +1,23 @@
+// From a tile program to code: every operator's expression, evaluated on lanes that record.
+#pragma once
+
+#include <span>
+
+#include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/jit/code.hpp"
+#include "devices/cpu/tile_program.hpp"
+
+namespace tyto::cpu::jit {
+
+/// How an input lies in memory.
+struct InputForm {
+  DType stored = DType::f32;
+  bool same_along_row = false;  ///< one element stands for a whole row
+};
+
+/// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. Throws DeviceError when an instruction has no loop for its
+/// types.
+Code record(const TileProgram& program, std::span<const InputForm> inputs, std::span<const DType> outputs,
+            const TileLoops& loops);
+
+}  // namespace tyto::cpu::jit

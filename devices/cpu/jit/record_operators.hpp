@@ -1,0 +1,21 @@
+// The code of single operators.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "devices/cpu/jit/code.hpp"
+#include "engine/core/operator.hpp"
+
+namespace tyto::cpu::jit {
+
+/// What the expression of an operator comes to on operands of its working type.
+struct RecordedOperator {
+  Value value = no_value;  ///< none where there is no code of lanes
+  Value near = no_value;   ///< a mask: where it is not set the operator's loop is to be called; none where it always is
+};
+
+RecordedOperator record_operator(CodeBuilder& code, core::OpId op, DType working_type,
+                                 const std::array<Value, 3>& operands);
+
+}  // namespace tyto::cpu::jit
