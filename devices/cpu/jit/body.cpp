@@ -5,7 +5,7 @@
 
 namespace tyto::cpu::jit {
 
-Body::Body(const KernelForm& form) : code(form.code) {
+Body::Body(const KernelForm& form, bool one_mask) : code(form.code) {
   const std::size_t count = code.nodes.size();
   root.resize(count);
   same_in_row.assign(count, false);
@@ -14,7 +14,8 @@ Body::Body(const KernelForm& form) : code(form.code) {
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = code.nodes[i];
     const auto value = static_cast<Value>(i);
-    root[i] = node.op == Op::reinterpret ? root[static_cast<std::size_t>(node.operands[0])] : value;
+    const bool alias = node.op == Op::reinterpret || (one_mask && node.op == Op::resize);
+    root[i] = alias ? root[static_cast<std::size_t>(node.operands[0])] : value;
     bool same = node.op != Op::load;
     operands(value, [&](Value operand) { same = same && same_in_row[static_cast<std::size_t>(operand)]; });
     same_in_row[i] = same;

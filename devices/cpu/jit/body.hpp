@@ -8,7 +8,8 @@
 namespace tyto::cpu::jit {
 
 struct Body {
-  explicit Body(const KernelForm& form);
+  /// `one_mask`: masks of 32-bit and of 64-bit lanes are the same.
+  Body(const KernelForm& form, bool one_mask);
 
   const Code& code;
   std::vector<Value> root;     ///< by value: the one whose register it shares (reinterpreted values share their origin's)

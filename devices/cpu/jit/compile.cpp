@@ -104,7 +104,8 @@ Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs
                   {outputs.begin(), outputs.end()},
                   non_temporal};
   constexpr double gigahertz = 3;
-  const Compiled compiled{emit_x86(form), cycles_of(form.code) / (form.code.wide ? 4 : 8) / gigahertz};
+  const VectorSet set = instruction_set() == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
+  const Compiled compiled{emit_x86(form, set), cycles_of(form.code) / (form.code.wide ? 4 : 8) / gigahertz};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
 /// What rows begin with where results are written past the caches.
-constexpr std::uintptr_t vector_alignment = 32;
+constexpr std::uintptr_t vector_alignment = 64;
 /// Bytes that memory gives or takes in a nanosecond.
 constexpr double memory_bytes = 10;
 

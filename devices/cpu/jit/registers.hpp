@@ -1,8 +1,7 @@
-// Which vector register holds which value while a body is emitted; what there is no room for goes to the stack.
+// Which register holds which value while a body is emitted; what there is no room for goes to the stack.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -10,30 +9,24 @@
 
 namespace tyto::cpu::jit {
 
-/// The allocator's state at one point of the code. Registers that are pinned hold one value for the whole kernel; of the
+/// One file of registers, of vectors or of masks. Registers that are pinned hold one value for the whole kernel; of the
 /// others, where one is wanted and none is free, the value is moved that is read again last.
-class Registers {
+class RegisterFile {
  public:
-  static constexpr int count = 16;
+  static constexpr int never = 1 << 30;
 
-  struct Home {
-    int register_ = -1;
-    int slot = -1;  // of the stack
-  };
+  /// Registers from `first` on.
+  RegisterFile(const Body& body, int first, int count)
+      : body_(body),
+        first_(first),
+        owners_(static_cast<std::size_t>(first + count), no_value),
+        registers_(body.root.size(), -1) {}
 
-  explicit Registers(const Body& body) : body_(body), homes_(body.root.size()) { owners_.fill(no_value); }
-
-  Home& home(Value value) { return homes_[static_cast<std::size_t>(value)]; }
+  int end() const { return static_cast<int>(owners_.size()); }
   Value owner(int which) const { return owners_[static_cast<std::size_t>(which)]; }
+  /// The value's register, or -1.
+  int find(Value value) const { return registers_[static_cast<std::size_t>(value)]; }
   bool is_pinned(int which) const { return (pinned_ >> which & 1u) != 0; }
-  /// Stack slots: so many at most, the next one, and taking one.
-  int slots() const { return slots_; }
-  int next_slot() const { return next_slot_; }
-  int new_slot() {
-    slots_ = std::max(slots_, next_slot_ + 1);
-    return next_slot_++;
-  }
-  void reuse_slots_from(int slot) { next_slot_ = slot; }
 
   void pin(Value value, int which) {
     assign(value, which);
@@ -41,44 +34,50 @@ class Registers {
   }
   void assign(Value value, int which) {
     owners_[static_cast<std::size_t>(which)] = value;
-    home(value).register_ = which;
+    registers_[static_cast<std::size_t>(value)] = static_cast<std::int8_t>(which);
   }
   void release(int which) {
     const Value value = owner(which);
-    if (value != no_value) home(value).register_ = -1;
+    if (value != no_value) registers_[static_cast<std::size_t>(value)] = -1;
     owners_[static_cast<std::size_t>(which)] = no_value;
+  }
+  void release_all() {
+    locked_ = 0;
+    for (int i = first_; i < end(); ++i) {
+      if (!is_pinned(i)) release(i);
+    }
   }
   /// A register without a value that is not locked, or -1.
   int find_free() const {
-    for (int i = 0; i < count; ++i) {
-      if (owner(i) == no_value && (locked_ >> i & 1u) == 0) return i;
+    for (int i = first_; i < end(); ++i) {
+      if (owner(i) == no_value && !is_locked(i)) return i;
     }
     return -1;
   }
-  /// The register whose value is read last of all after `position`: the one to empty.
+  /// The register whose value is read last of all from `position` on: the one to empty. -1 where all are in use.
   int farthest(int position) const {
     int best = -1, best_use = -1;
-    for (int i = 0; i < count; ++i) {
-      if (is_pinned(i) || (locked_ >> i & 1u) != 0) continue;
+    for (int i = first_; i < end(); ++i) {
+      if (is_pinned(i) || is_locked(i)) continue;
       const int use = next_use(owner(i), position);
       if (use > best_use) best = i, best_use = use;
     }
     return best;
   }
-  /// The first position from `position` on that reads the value.
+  /// The first position from `position` on that reads the value, or never.
   int next_use(Value value, int position) const {
-    for (const int at : body_.readers[static_cast<std::size_t>(value)]) {
-      if (at >= position) return at;
-    }
-    return 1 << 30;
+    const std::vector<int>& readers = body_.readers[static_cast<std::size_t>(value)];
+    const auto found = std::lower_bound(readers.begin(), readers.end(), position);
+    return found == readers.end() ? never : *found;
   }
 
+  /// What the instruction at hand uses stays where it is.
   void lock(int which) { locked_ |= 1u << which; }
   void unlock_all() { locked_ = 0; }
   bool is_locked(int which) const { return (locked_ >> which & 1u) != 0; }
   std::uint32_t used() const {
     std::uint32_t used = locked_;
-    for (int i = 0; i < count; ++i) {
+    for (int i = first_; i < end(); ++i) {
       if (owner(i) != no_value) used |= 1u << i;
     }
     return used;
@@ -86,10 +85,10 @@ class Registers {
 
  private:
   const Body& body_;
-  std::vector<Home> homes_;
-  std::array<Value, count> owners_{};
+  int first_;
+  std::vector<Value> owners_;
+  std::vector<std::int8_t> registers_;  // by value
   std::uint32_t pinned_ = 0, locked_ = 0;
-  int slots_ = 0, next_slot_ = 0;
 };
 
 }  // namespace tyto::cpu::jit
