@@ -17,12 +17,11 @@ class ElementSource {
   /// Writes the elements with these numbers (in row-major order) to `to`, without gaps.
   virtual void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const = 0;
   /// Whether it can sum without writing.
-  virtual bool sums() const = 0;
+  virtual bool sums() const { return false; }
   /// Adds the elements with these numbers, of one line, to a double, as Fold::sum adds a line in memory.
-  virtual void sum(std::span<const core::Address> inputs, Range elements, double* sum) const = 0;
-  /// The same for each of these whole lines of `length` elements.
-  virtual void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length,
-                         double* sums) const = 0;
+  virtual void sum(std::span<const core::Address>, Range, double*) const {}
+  /// The same for each of these whole lines of `length` elements, to doubles that are 0.
+  virtual void sum_lines(std::span<const core::Address>, Range, std::int64_t, double*) const {}
 };
 
 }  // namespace tyto::cpu

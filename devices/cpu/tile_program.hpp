@@ -48,11 +48,20 @@ struct TileProgram {
     int operand;
   };
 
+  /// What the elements of a row come to, as `partial` says, written to the operand, which has one a row. Only machine
+  /// code does this.
+  struct Reduction {
+    core::OpId op;
+    Register source;
+    int operand;
+  };
+
   std::vector<DType> registers;  ///< their types
   std::vector<Input> inputs;
   std::vector<Constant> constants;
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;
+  std::vector<Reduction> reductions;
 
   Register input(int operand, DType type) {
     inputs.push_back({add(type), operand});
@@ -71,6 +80,7 @@ struct TileProgram {
     return instruction.result;
   }
   void output(Register source, int operand) { outputs.push_back({source, operand}); }
+  void reduce(core::OpId op, Register source, int operand) { reductions.push_back({op, source, operand}); }
 
  private:
   Register add(DType type) {

@@ -33,15 +33,6 @@ struct TileGeometry {
 
   std::int64_t tiles() const { return column_tiles * row_tiles * outer_count; }
 
-  /// Tiles are parts of equal length of single rows.
-  bool has_lines() const { return rows == 1 && columns == column_tiles * tile_columns; }
-  /// So many lines follow one another at equal distances,
-  std::int64_t lines_in_a_row() const { return column_tiles > 1 ? column_tiles : outer.empty() ? 1 : outer.back(); }
-  /// which are these.
-  std::ptrdiff_t line_distance(const Place& place) const {
-    return column_tiles > 1 ? tile_columns * place.column : outer.empty() ? 0 : place.outer.back();
-  }
-
   /// The tile covers the operand's memory without gaps.
   bool contiguous(const Place& place, std::ptrdiff_t width) const {
     return (tile_columns == 1 || place.column == width) && (tile_rows == 1 || place.row == tile_columns * width);

@@ -2,24 +2,24 @@
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/elementwise/tile_runner.hpp"
-#include "devices/cpu/elementwise/uncached.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/loop_kernel.hpp"
+#include "devices/cpu/jit/loop_ranges.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/threads.hpp"
+#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 
 namespace {
 
-/// The only output of a program, computed, and where there is a loop for it summed, range by range.
+/// The only output of a program, computed range by range.
 class TileSource final : public ElementSource {
  public:
-  TileSource(BoundProgram program, BoundProgram summed) : program_(std::move(program)), summed_(std::move(summed)) {}
+  explicit TileSource(BoundProgram program) : program_(std::move(program)) {}
 
   double nanoseconds() const override { return program_.nanoseconds; }
 
@@ -32,16 +32,8 @@ class TileSource final : public ElementSource {
     TileRunner(program_, inputs, {&output, 1}).run_elements(elements);
   }
 
-  bool sums() const override { return summed_.sum.add != nullptr; }
-  void sum(std::span<const core::Address> inputs, Range elements, double* sum) const override {
-    TileRunner(summed_, inputs, {}).sum_elements(elements, sum);
-  }
-  void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length, double* sums) const override {
-    TileRunner(summed_, inputs, {}).sum_lines(lines, length, sums);
-  }
-
  private:
-  BoundProgram program_, summed_;
+  BoundProgram program_;
 };
 
 class TileRanges final : public RangeProgram {
@@ -49,7 +41,6 @@ class TileRanges final : public RangeProgram {
   explicit TileRanges(BoundProgram program) : program_(std::move(program)) {}
 
   double nanoseconds() const override { return program_.nanoseconds; }
-  bool passes_caches() const override { return program_.has_uncached(); }
 
   void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
     class Runner final : public RangeRunner {
@@ -59,10 +50,9 @@ class TileRanges final : public RangeProgram {
         tiles_.place(inputs, outputs);
       }
       void turn_to(std::int64_t row) override { tiles_.turn_to(row); }
-      void run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead) override {
-        tiles_.run_lines(lines, length, ahead);
+      void run_lines(Range lines, std::int64_t length) override {
+        tiles_.run_elements({lines.begin * length, lines.end * length});
       }
-      void sum_lines(Range lines, std::int64_t length, double* sums) override { tiles_.sum_lines(lines, length, sums); }
 
      private:
       TileRunner tiles_;
@@ -96,83 +86,18 @@ class TileKernel final : public core::Kernel {
   Workers workers_;
 };
 
-/// One loop over whole contiguous operands, and numbers: no tiles, no copies.
-class LoopKernel final : public core::Kernel {
- public:
-  struct Operand {
-    std::size_t index = 0;
-    std::ptrdiff_t start = 0;
-    std::ptrdiff_t stride = 0;  // bytes; 0 for a number
-  };
+/// Programs are run from machine code where it is to be had, unless an instruction set or the interpreter is asked for.
+bool wants_machine_code(const KernelChoice& choice) {
+  if (choice.loops == LoopBackend::interpreter || !jit::is_available()) return false;
+  return choice.loops == LoopBackend::jit || !choice.instructions;
+}
 
-  using Operands = std::array<Operand, LoopCall::most_operands>;
-  using Results = std::array<Operand, ChainLoop::most_results>;
-
-  LoopKernel(const Instruction& instruction, const Operands& operands, const Results& results, std::int64_t count,
-             Workers workers)
-      : instruction_(instruction), operands_(operands), results_(results), count_(count), workers_(workers) {}
-
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address) const override {
-    const auto run = [&](Range range) {
-      const auto at = [&](std::span<const core::Address> addresses, const Operand& operand) {
-        return addresses[operand.index].pointer() + operand.start + range.begin * operand.stride;
-      };
-      const auto count = static_cast<std::size_t>(range.size());
-      if (instruction_.chain == nullptr && instruction_.uncached == nullptr) {
-        instruction_.loop(at(outputs, results_[0]), at(inputs, operands_[0]), at(inputs, operands_[1]),
-                          at(inputs, operands_[2]), count);
-        return;
-      }
-      const void* leaves[LoopCall::most_operands];
-      for (std::size_t k = 0; k < LoopCall::most_operands; ++k) leaves[k] = at(inputs, operands_[k]);
-      void* results[ChainLoop::most_results];
-      for (std::size_t k = 0; k < ChainLoop::most_results; ++k) results[k] = at(outputs, results_[k]);
-      const bool apart = std::ranges::find(leaves, results[0]) == std::end(leaves);
-      const bool past_caches = instruction_.uncached != nullptr && apart;
-      instruction_.call(results, leaves, count, past_caches);
-      if (past_caches) publish_uncached();
-    };
-    if (workers_.count == 1) {
-      run({0, count_});
-      return;
-    }
-    // Shares end on cache lines whatever the element, so that no line is written by two threads.
-    run_team(workers_, [&](Team team) { run(share(count_, team.member, team.size, 64)); });
-  }
-
- private:
-  Instruction instruction_;
-  Operands operands_;
-  Results results_;
-  std::int64_t count_;
-  Workers workers_;
-};
-
-/// The loop kernel where the program is one loop over contiguous memory, else null.
-std::shared_ptr<const core::Kernel> as_loop(const BoundProgram& prepared, Workers workers) {
-  const TileGeometry& geometry = prepared.geometry;
-  if (prepared.instructions.size() != 1 || !prepared.constants.empty()) return nullptr;
-  if (geometry.rows != 1 || !geometry.outer.empty()) return nullptr;
-  const Instruction& instruction = prepared.instructions[0];
-  LoopKernel::Operands operands;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    for (const Load& load : prepared.loads) {
-      if (load.form != Load::Form::direct) return nullptr;
-      if (load.value != instruction.operands[i]) continue;
-      operands[i] = {load.operand, prepared.place(load).start, prepared.place(load).column};
-    }
-  }
-  LoopKernel::Results results;
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const auto store = std::ranges::find(prepared.stores, instruction.results[k], &Store::value);
-    if (store == prepared.stores.end()) return nullptr;
-    results[k] = {store->operand, prepared.place(*store).start, prepared.place(*store).column};
-  }
-  for (const Store& store : prepared.stores) {
-    if (store.form != Store::Form::direct) return nullptr;
-  }
-  return std::make_shared<const LoopKernel>(instruction, operands, results, geometry.elements, workers);
+void check_size(const TileProgram& program, std::size_t inputs, std::size_t outputs) {
+  constexpr std::size_t most_registers = TileProgram::most_registers, most_operands = TileProgram::most_operands;
+  if (program.registers.size() <= most_registers && std::max(inputs, outputs) <= most_operands) return;
+  throw DeviceError(core::text("cpu: an element-wise program may have ", most_registers, " registers, ", most_operands,
+                               " inputs and as many outputs, this one has ", program.registers.size(), ", ", inputs,
+                               " and ", outputs));
 }
 
 }  // namespace
@@ -184,39 +109,34 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
   if (outputs[0].view.count() == 0) {
     return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
   }
-  const bool asked = choice.loops == LoopBackend::jit;
-  if ((asked || (choice.loops == LoopBackend::automatic && !choice.instructions)) && jit::is_available()) {
+  check_size(program, inputs.size(), outputs.size());
+  if (wants_machine_code(choice)) {
     if (auto kernel = jit::prepare_loop(program, inputs, outputs, choice)) return kernel;
   }
-  const TileLoops& loops = tile_loops(choice.set());
-  BoundProgram prepared = bind_program(program, inputs, outputs, loops, false, outgrows_caches(outputs[0]));
+  BoundProgram prepared = bind_program(program, inputs, outputs, tile_loops(choice.set()), false);
   const Workers workers = choice.threads > 0 ? Workers{choice.threads} : workers_for(prepared.nanoseconds);
-  if (auto loop = as_loop(prepared, workers)) return loop;
   return std::make_shared<const TileKernel>(std::move(prepared), workers);
 }
 
 std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
                                                     const core::Operand& output, std::int64_t summed,
                                                     const KernelChoice& choice) {
-  const TileLoops& loops = tile_loops(choice.set());
-  BoundProgram sum;
-  if (summed > 0) sum = bind_sum(program, inputs, output, loops, summed);
-  return std::make_shared<const TileSource>(bind_program(program, inputs, {&output, 1}, loops, true, false),
-                                            std::move(sum));
+  check_size(program, inputs.size(), 1);
+  if (wants_machine_code(choice)) {
+    if (auto source = jit::prepare_loop_source(program, inputs, output, summed)) return source;
+  }
+  return std::make_shared<const TileSource>(bind_program(program, inputs, {&output, 1}, tile_loops(choice.set()), true));
 }
 
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                   std::span<const core::Operand> outputs, bool uncached,
+                                                   std::span<const core::Operand> outputs, std::int64_t length,
                                                    const KernelChoice& choice) {
-  return std::make_shared<const TileRanges>(
-      bind_program(program, inputs, outputs, tile_loops(choice.set()), true, uncached));
-}
-
-std::shared_ptr<const RangeProgram> prepare_sums(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                 const core::Operand& output, std::int64_t length,
-                                                 const KernelChoice& choice) {
-  BoundProgram sum = bind_sum(program, inputs, output, tile_loops(choice.set()), length);
-  return sum.sum.add == nullptr ? nullptr : std::make_shared<const TileRanges>(std::move(sum));
+  check_size(program, inputs.size(), outputs.size());
+  if (wants_machine_code(choice)) {
+    if (auto ranges = jit::prepare_loop_ranges(program, inputs, outputs, length)) return ranges;
+  }
+  if (!program.reductions.empty()) return nullptr;
+  return std::make_shared<const TileRanges>(bind_program(program, inputs, outputs, tile_loops(choice.set()), true));
 }
 
 }  // namespace tyto::cpu

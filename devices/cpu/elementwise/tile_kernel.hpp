@@ -6,7 +6,6 @@
 
 #include "devices/cpu/element_source.hpp"
 #include "devices/cpu/elementwise/placed.hpp"
-#include "devices/cpu/elementwise/stream.hpp"
 #include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/tile_program.hpp"
 #include "engine/core/device.hpp"
@@ -33,11 +32,8 @@ class RangeRunner {
   virtual void place(std::span<const Placed> inputs, std::span<const Placed> outputs) = 0;
   /// Says with which row buffers begin from now on.
   virtual void turn_to(std::int64_t row) = 0;
-  /// Computes these lines of `length` elements, as row-major order numbers them, and brings streams into the cache on
-  /// the way.
-  virtual void run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead) = 0;
-  /// Adds up each of the lines instead, for programs of prepare_sums: to a double, as Fold::sum adds a line in memory.
-  virtual void sum_lines(Range lines, std::int64_t length, double* sums) = 0;
+  /// Computes these lines of `length` elements, as row-major order numbers them.
+  virtual void run_lines(Range lines, std::int64_t length) = 0;
 
  protected:
   ~RangeRunner() = default;
@@ -48,22 +44,15 @@ class RangeProgram {
   virtual ~RangeProgram() = default;
   /// Rough cost of all elements on one thread.
   virtual double nanoseconds() const = 0;
-  /// Whether it writes past the caches, unless the result lies over an operand.
-  virtual bool passes_caches() const = 0;
   /// Calls then(context, runner); the runner lives on the stack until that returns.
   virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
 };
 
-/// The first output is dense. `uncached`: the results are too large for the caches, and are not in them.
+/// Lines of `length` elements; the first output is dense. Null where the program has reductions and there is no machine
+/// code for it.
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                   std::span<const core::Operand> outputs, bool uncached = false,
+                                                   std::span<const core::Operand> outputs, std::int64_t length,
                                                    const KernelChoice& choice = {});
-
-/// The program, whose only output is dense and nowhere, for the sums of its lines of `length` elements or of parts of
-/// them from their beginnings. Null where no loop sums as it computes.
-std::shared_ptr<const RangeProgram> prepare_sums(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                 const core::Operand& output, std::int64_t length,
-                                                 const KernelChoice& choice = {});
 
 /// The kernel of one element-wise operator, of `cast` or of `copy`: a program of at most one instruction.
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});

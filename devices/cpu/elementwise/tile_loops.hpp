@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "devices/cpu/elementwise/chain_loops.hpp"
 
 namespace tyto::cpu {
 
@@ -50,7 +49,6 @@ struct TileLoops {
   const StridedLoop* gather;                 ///< by width; a stride of 0 repeats one element
   const StridedLoop* scatter;
   const TransposeLoop* transpose;  ///< by width
-  const ChainLoops* chains;        ///< of f32
 };
 
 #define TYTO_TILE_LOOP_TABLES(isa)                                 \

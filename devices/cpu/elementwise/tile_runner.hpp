@@ -3,7 +3,6 @@
 
 #include "devices/cpu/elementwise/bound_program.hpp"
 #include "devices/cpu/elementwise/placed.hpp"
-#include "devices/cpu/elementwise/stream.hpp"
 #include "devices/cpu/threads.hpp"
 
 namespace tyto::cpu {
@@ -14,7 +13,6 @@ class TileRunner {
              std::span<const core::Address> outputs);
   /// The operands are still to be placed.
   explicit TileRunner(const BoundProgram& program);
-  ~TileRunner();  // what it has written is there for all threads then
   TileRunner(const TileRunner&) = delete;
   TileRunner& operator=(const TileRunner&) = delete;
 
@@ -24,14 +22,8 @@ class TileRunner {
 
   /// A share of the tiles as the geometry numbers them.
   void run_tiles(Range tiles);
-  /// Any elements by their numbers in row-major order. Streams are brought into the cache on the way.
-  void run_elements(Range elements, std::span<const Stream> ahead = {});
-  /// The same for lines of `length` elements, whichever axes they are of.
-  void run_lines(Range lines, std::int64_t length, std::span<const Stream> ahead = {});
-  /// Adds their sum to a double, where the program has a loop for that.
-  void sum_elements(Range elements, double* sum);
-  /// Adds the sum of each of these lines of `length` elements to a double of its own.
-  void sum_lines(Range lines, std::int64_t length, double* sums);
+  /// Any elements by their numbers in row-major order.
+  void run_elements(Range elements);
 
  private:
   /// The part of a tile that one walk step covers.
@@ -57,27 +49,15 @@ class TileRunner {
 
   void enter(std::int64_t index);
   void choose_places();
-  bool passes_caches() const;
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
 
-  /// Whether the program is one call a line where its operands lie now.
-  bool by_lines() const;
-  /// Has call(line, results, leaves) done for each of these lines.
-  template <class Call>
-  void each_line(Range lines, const Call& call);
-  void call_lines(Range lines);
-
-  std::size_t operands() const { return program_.sum.add != nullptr ? program_.inputs : geometry_.places.size(); }
+  std::size_t operands() const { return geometry_.places.size(); }
   Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
 
   const BoundProgram& program_;
   const TileGeometry& geometry_;
   bool kept_whole_ = true;
-  double* sum_ = nullptr;
-  std::span<const Stream> ahead_;
-  std::int64_t passed_ = 0;     // elements, of the streams
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
-  bool uncached_ = false;       // the only instruction writes the only output past the caches
   alignas(64) std::byte memory_[tile_memory];
   void* values_[TileProgram::most_registers];
   std::byte* starts_[2 * TileProgram::most_operands];  // of the inputs and outputs

@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "devices/cpu/elementwise/loop_calls.hpp"
-#include "devices/cpu/elementwise/uncached.hpp"
 #include "devices/cpu/fused/translation.hpp"
+#include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/workspace.hpp"
 #include "engine/core/cheap_operators.hpp"
 #include "engine/core/fused_rows.hpp"
@@ -24,11 +23,8 @@ using core::FusedStep;
 using core::OpId;
 using Value = std::uint16_t;
 
-/// Elements of a block: with its buffers about what the L1 cache holds. Of groups whose operands lie in slow memory it
-/// stays in the L2 cache, and so do the next one's rows, fetched while this one's are computed. Long rows that take
-/// longer to compute than to bring go one by one: what they write need not be fetched then.
-constexpr std::int64_t block_elements = 4096, far_block_elements = 16384, long_dear_row = 640;
-constexpr double far_bytes = 24e6, dear_nanoseconds = 0.6;
+/// Elements of a block: with its buffers about what the L1 cache holds.
+constexpr std::int64_t block_elements = 4096;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -42,16 +38,14 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     sort_steps();
-    const bool far = operands_lie_far(), row_by_row = far && plan_.length > long_dear_row && is_dear();
-    const std::int64_t elements = row_by_row ? 1 : far ? far_block_elements : block_elements;
-    plan_.block_rows = std::clamp<std::int64_t>(elements / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
+    plan_.block_rows =
+        std::clamp<std::int64_t>(block_elements / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(core::text("cpu: a fused group may have ", RowPlan::most_stages, " stages, this one has ",
                                    plan_.stages.size()));
     }
     plan_.buffers = layout_.bytes();
-    if (far) look_ahead(!row_by_row);
   }
 
   RowPlan& plan() { return plan_; }
@@ -119,53 +113,6 @@ class RowPlanner {
   }
 
   bool available(Value value) const { return stored_[value] || value < program_.inputs; }
-
-  bool operands_lie_far() const {
-    double bytes = 0;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (reads_dense(static_cast<Value>(i))) bytes += static_cast<double>(size_of(types_[i]));
-    }
-    for (const Value output : program_.outputs) {
-      if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
-    }
-    return bytes * static_cast<double>(plan_.rows * plan_.length) > far_bytes;
-  }
-
-  /// An element takes longer to compute than to bring from memory.
-  bool is_dear() const {
-    double nanoseconds = 0;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      if (whole_[v] && !is_fold(value)) nanoseconds += nanoseconds_of(step_of(value)->op);
-    }
-    return nanoseconds > dear_nanoseconds;
-  }
-
-  /// Inputs are fetched by the first program that reads them, results by the last that writes them: most groups read
-  /// first and write last, so that the traffic is spread over their stages. Nothing is where results pass the caches:
-  /// the processor brings what is read by itself then.
-  void look_ahead(bool results) {
-    std::vector<bool> seen(program_.inputs, false);
-    Stage* last = nullptr;
-    for (const Level& level : plan_.levels) {
-      if (level.elements >= 0) last = &plan_.stages[static_cast<std::size_t>(level.elements)];
-    }
-    if (last == nullptr || last->program->passes_caches()) return;
-    for (const Level& level : plan_.levels) {
-      if (level.elements < 0) continue;
-      Stage& stage = plan_.stages[static_cast<std::size_t>(level.elements)];
-      for (const Home& home : stage.inputs) {
-        if (home.kind != Home::Kind::input || seen[home.at] || !reads_dense(static_cast<Value>(home.at))) continue;
-        seen[home.at] = true;
-        const std::size_t width = size_of(types_[home.at]);
-        stage.ahead.push_back({home, inputs_[home.at].view.offset * static_cast<std::int64_t>(width), width});
-      }
-    }
-    for (std::size_t i = 0; results && i < program_.outputs.size(); ++i) {
-      const Value output = program_.outputs[i];
-      if (whole_[output]) last->ahead.push_back({{Home::Kind::output, i, 0}, 0, size_of(types_[output])});
-    }
-  }
 
   /// Whether what comes after the stage reads elements of an input over which a result may be laid.
   bool inputs_read_after(std::size_t depth) const {
@@ -273,46 +220,52 @@ class RowPlanner {
     return opened;
   }
 
-  /// The last stage is the first to touch the result's place.
-  bool is_untouched(Value output) const { return !lent_[result_[output]]; }
-
-  int add(Stage stage) {
-    plan_.nanoseconds += stage.program->nanoseconds();
-    plan_.stages.push_back(std::move(stage));
-    return static_cast<int>(plan_.stages.size()) - 1;
-  }
-
-  int add_stage(std::span<const Value> wanted, bool whole, bool last, std::size_t depth) {
-    if (wanted.empty()) return -1;
-    const Draft made = draft(wanted);
+  /// A program that makes these values and reduces the operands of these folds; -1 where there is nothing to do.
+  /// Nothing is added, and `partials` left empty, where it would have reductions and there is no machine code for it.
+  int add_stage(std::span<const Value> wanted, std::span<const Value> folds, bool whole, bool last, std::size_t depth,
+                std::vector<RowPartial>& partials) {
+    if (wanted.empty() && folds.empty()) return -1;
+    std::vector<Value> made(wanted.begin(), wanted.end());
+    for (const Value fold : folds) made.push_back(operands_of(fold)[0]);
+    const Draft drawn = draft(made);
     const Shape& shape = whole ? group_.shape : reduced_;
-    Opened opened = open_stage(made, shape);
-    std::vector<core::Operand> outputs;
+    Opened opened = open_stage(drawn, shape);
+    TileProgram program = Translation(drawn.program, opened.types).tiles();
+    std::vector<TileProgram::Output> outputs(program.outputs.begin(),
+                                             program.outputs.begin() + static_cast<std::ptrdiff_t>(wanted.size()));
+    std::vector<core::Operand> results;
+    for (const Value value : wanted) results.push_back({types_[value], core::View::dense(shape)});
+    for (std::size_t i = 0; i < folds.size(); ++i) {
+      const TileProgram::Output& operand = program.outputs[wanted.size() + i];
+      const OpId op = step_of(folds[i])->op;
+      program.reduce(op, operand.source, operand.operand);
+      const DType partial = *jit::partial_type(op, types_[operands_of(folds[i])[0]]);
+      results.push_back({partial, core::broadcast_to(core::View::dense(reduced_), shape)});
+    }
+    program.outputs = std::move(outputs);
+    opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1);
+    if (opened.stage.program == nullptr) return -1;
     for (const Value value : wanted) stored_[value] = true;
     const bool lending = whole && !last && !inputs_read_after(depth);
     for (const Value value : wanted) {
       store(value, whole, last, lending);
-      outputs.push_back({types_[value], core::View::dense(shape)});
       opened.stage.outputs.push_back(homes_[value]);
     }
-    const bool uncached = whole && last && is_untouched(wanted[0]) && outgrows_caches(outputs[0]);
-    opened.stage.program =
-        prepare_ranges(Translation(made.program, opened.types).tiles(), opened.inputs, outputs, uncached);
-    return add(std::move(opened.stage));
+    for (std::size_t i = 0; i < folds.size(); ++i) {
+      const std::size_t width = size_of(results[wanted.size() + i].dtype);
+      const Home partial{Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
+      opened.stage.outputs.push_back(partial);
+      store(folds[i], false, last);
+      partials.push_back({rules_of(folds[i]), partial, homes_[folds[i]]});
+    }
+    plan_.nanoseconds += opened.stage.program->nanoseconds();
+    plan_.stages.push_back(std::move(opened.stage));
+    return static_cast<int>(plan_.stages.size()) - 1;
   }
 
-  /// A program that sums the value of each row without writing it, or -1: where it is to be kept, or dear, or no loop
-  /// sums it.
-  int add_sums(Value value) {
-    constexpr std::size_t dear = 4;
-    if (available(value) || types_[value] != DType::f32 || steps_again(value, dear) >= dear) return -1;
-    // Each level that is still to come may take two.
-    if (plan_.stages.size() + 2 * (deepest_ + 1 - plan_.levels.size()) >= RowPlan::most_stages) return -1;
-    const Draft made = draft({&value, 1});
-    Opened opened = open_stage(made, group_.shape);
-    opened.stage.program = prepare_sums(Translation(made.program, opened.types).tiles(), opened.inputs,
-                                        {DType::f32, core::View::dense(group_.shape)}, plan_.length);
-    return opened.stage.program == nullptr ? -1 : add(std::move(opened.stage));
+  FoldRules rules_of(Value fold) {
+    const Reduction reduction = reduction_of(step_of(fold)->op);
+    return fold_rules(reduction.fold, reduction.finish, types_[operands_of(fold)[0]], types_[fold]);
   }
 
   void add_level(std::size_t depth) {
@@ -327,37 +280,14 @@ class RowPlanner {
         if (result_[v] != none || read_by_whole_[v] || last_reader_[v] > depth) rows.push_back(value);
       }
     }
-    level.rows = add_stage(rows, false, last, depth);
-    const auto want = [&](Value value) {
-      if (!stored_[value] && std::ranges::find(elements, value) == elements.end()) elements.push_back(value);
+    level.rows = add_stage(rows, {}, false, last, depth, level.partials);
+    const auto want = [&](std::vector<Value>& list, Value value) {
+      if (!stored_[value] && std::ranges::find(list, value) == list.end()) list.push_back(value);
     };
     for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
       if (!whole_[v] || depth_[v] != depth || last_reader_[v] <= depth || last) continue;
-      if (steps_again(value, 3) > 2) want(value);
-    }
-    // What is kept for one reduction serves the others, so sums come second.
-    const auto operand_of = [&](Value fold) { return step_of(fold)->operands[0]; };
-    const auto is_kept = [&](Value value) { return std::ranges::find(elements, value) != elements.end(); };
-    const auto keep = [&](Value value) {
-      if (value >= program_.inputs || !reads_dense(value)) want(value);
-    };
-    std::vector<std::pair<Value, int>> sums;  // the fold, the program that sums its operand
-    std::vector<Value> lines;                 // folds of what is in memory
-    for (const Value fold : folds) {
-      if (reduction_of(step_of(fold)->op).fold == Fold::sum) continue;
-      keep(operand_of(fold));
-      lines.push_back(fold);
-    }
-    for (const Value fold : folds) {
-      if (reduction_of(step_of(fold)->op).fold != Fold::sum) continue;
-      const int program = is_kept(operand_of(fold)) ? -1 : add_sums(operand_of(fold));
-      if (program >= 0) {
-        sums.emplace_back(fold, program);
-      } else {
-        keep(operand_of(fold));
-        lines.push_back(fold);
-      }
+      if (steps_again(value, 3) > 2) want(elements, value);
     }
     if (last) {
       // Results that an earlier stage kept elsewhere are copied.
@@ -367,21 +297,31 @@ class RowPlanner {
         if (whole_[output] && !there) elements.push_back(output);
       }
     }
-    level.elements = add_stage(elements, true, last, depth);
-    const auto rules_of = [&](Value fold) {
-      const Reduction reduction = reduction_of(step_of(fold)->op);
-      plan_.nanoseconds += reduction.nanoseconds * static_cast<double>(plan_.rows * plan_.length);
-      return fold_rules(reduction.fold, reduction.finish, types_[operand_of(fold)], types_[fold]);
+    // Machine code reduces what it computes; what it cannot reduce is reduced in memory.
+    std::vector<Value> together, lines;
+    for (const Value fold : folds) {
+      const FusedStep& step = *step_of(fold);
+      (jit::partial_type(step.op, types_[step.operands[0]]) ? together : lines).push_back(fold);
+    }
+    const auto keep_operands = [&] {
+      for (const Value fold : lines) {
+        const Value operand = operands_of(fold)[0];
+        if (operand >= program_.inputs || !reads_dense(operand)) want(elements, operand);
+      }
     };
-    for (const auto& [fold, program] : sums) {
-      store(fold, false, last);
-      level.sums.push_back({program, rules_of(fold), homes_[fold]});
+    keep_operands();
+    level.elements = add_stage(elements, together, true, last, depth, level.partials);
+    if (level.elements < 0 && !together.empty()) {
+      lines = folds;
+      keep_operands();
+      level.elements = add_stage(elements, {}, true, last, depth, level.partials);
     }
     for (const Value fold : lines) {
-      const Value operand = operand_of(fold);
+      const Value operand = operands_of(fold)[0];
+      const Reduction reduction = reduction_of(step_of(fold)->op);
+      plan_.nanoseconds += reduction.nanoseconds * static_cast<double>(plan_.rows * plan_.length);
       store(fold, false, last);
-      RowFold made{fold_loops(reduction_of(step_of(fold)->op).fold, types_[operand]), rules_of(fold), homes_[operand],
-                   homes_[fold]};
+      RowFold made{fold_loops(reduction.fold, types_[operand]), rules_of(fold), homes_[operand], homes_[fold]};
       if (made.from.kind == Home::Kind::input) {
         const std::size_t size = size_of(types_[operand]);
         made.from.width = size * static_cast<std::size_t>(plan_.length);

@@ -16,25 +16,16 @@ struct Home {
   std::size_t width = 0;  // of a buffer: bytes of one row
 };
 
-/// An input or output whose next rows are brought into the cache while a stage computes this block's.
-struct Ahead {
-  Home home;
-  std::int64_t offset;  // bytes before the first element
-  std::size_t width;    // bytes of an element
-};
-
 /// A program over rows or over whole elements, and where its operands lie.
 struct Stage {
   std::shared_ptr<const RangeProgram> program;
   std::vector<Home> inputs, outputs;
-  std::vector<Ahead> ahead;
 };
 
-/// A sum of what a program computes of each row of a block.
-struct RowSum {
-  int program;
+/// A reduction that the program over elements makes of each row of a block: where its partial results lie.
+struct RowPartial {
   FoldRules rules;
-  Home to;
+  Home from, to;
 };
 
 /// A reduction of each row of a block, whose elements are in memory.
@@ -45,11 +36,11 @@ struct RowFold {
   std::int64_t offset = 0;  // bytes before the first element
 };
 
-/// One level, run in the order of its parts: elements may come to lie over inputs that the sums read.
+/// One level, run in the order of its parts.
 struct Level {
-  int rows = -1;  // number of a program, or -1
-  std::vector<RowSum> sums;
+  int rows = -1;      // number of a program, or -1
   int elements = -1;  // number of a program, or -1
+  std::vector<RowPartial> partials;
   std::vector<RowFold> folds;
 };
 

@@ -90,33 +90,23 @@ class RowKernel final : public core::Kernel {
   }
 
   void run_stage(const Frame& frame, int which, Range rows, std::int64_t length) const {
-    if (which < 0) return;
-    const std::vector<Ahead>& wanted = plan_.stages[static_cast<std::size_t>(which)].ahead;
-    std::array<Stream, 2 * most_operands> streams;
-    std::size_t count = 0;
-    if (rows.end < frame.rows.end) {
-      for (const Ahead& each : wanted) {
-        const auto passed = rows.end * length * static_cast<std::int64_t>(each.width);
-        streams[count++] = {address(frame, each.home, 0) + each.offset + passed, each.width};
-      }
-    }
-    runner(frame, which, rows).run_lines(rows, length, {streams.data(), count});
+    if (which >= 0) runner(frame, which, rows).run_lines(rows, length);
   }
 
   void run_block(const Frame& frame, Range rows) const {
     for (const Level& level : plan_.levels) {
       run_stage(frame, level.rows, rows, 1);
-      for (const RowSum& sum : level.sums) run_sum(frame, sum, rows);
       run_stage(frame, level.elements, rows, plan_.length);
+      for (const RowPartial& partial : level.partials) finish(frame, partial, rows);
       for (const RowFold& fold : level.folds) run_fold(frame, fold, rows);
     }
   }
 
-  void run_sum(const Frame& frame, const RowSum& sum, Range rows) const {
-    RangeRunner& program = runner(frame, sum.program, rows);
-    reduce_rows(frame, sum, rows, [&](Range some, std::byte* first, std::byte*) {
-      program.sum_lines(some, plan_.length, reinterpret_cast<double*>(first));
-    });
+  void finish(const Frame& frame, const RowPartial& partial, Range rows) const {
+    const auto row = static_cast<std::ptrdiff_t>(rows.begin);
+    const std::byte* from = address(frame, partial.from, rows.begin) + row * static_cast<std::ptrdiff_t>(partial.from.width);
+    std::byte* to = address(frame, partial.to, rows.begin) + row * static_cast<std::ptrdiff_t>(partial.to.width);
+    partial.rules.finish(from, nullptr, rows.size(), {plan_.length, 0}, to, 1);
   }
 
   void run_fold(const Frame& frame, const RowFold& fold, Range rows) const {

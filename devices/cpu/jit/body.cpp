@@ -11,6 +11,7 @@ Body::Body(const KernelForm& form, bool one_mask) : code(form.code) {
   same_in_row.assign(count, false);
   std::vector<bool> wanted(count, false);
   for (const Code::Store& store : code.stores) wanted[static_cast<std::size_t>(store.value)] = true;
+  for (const Code::Reduction& each : code.reductions) wanted[static_cast<std::size_t>(each.value)] = true;
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = code.nodes[i];
     const auto value = static_cast<Value>(i);
@@ -41,6 +42,9 @@ Body::Body(const KernelForm& form, bool one_mask) : code(form.code) {
       if (list.empty() || list.back() != position) list.push_back(position);
     });
     ++position;
+  }
+  for (const Code::Reduction& each : code.reductions) {
+    readers[static_cast<std::size_t>(root[static_cast<std::size_t>(each.value)])].push_back(position++);
   }
   for (const Code::Store& store : code.stores) {
     readers[static_cast<std::size_t>(root[static_cast<std::size_t>(store.value)])].push_back(position++);

@@ -198,6 +198,11 @@ Value CodeBuilder::folded(const Node& node) {
 }
 
 Value CodeBuilder::add(const Node& node) {
+  constexpr std::size_t most_values = 1 << 14;
+  if (code_.nodes.size() == most_values) {
+    code_.complete = false;
+    return static_cast<Value>(most_values - 1);
+  }
   if (table_.size() < 2 * (code_.nodes.size() + 1)) {
     table_.assign(std::max<std::size_t>(64, 4 * code_.nodes.size()), no_value);
     for (std::size_t i = 0; i < code_.nodes.size(); ++i) {

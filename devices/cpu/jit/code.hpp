@@ -100,6 +100,9 @@ struct Call {
 using Value = std::int16_t;
 inline constexpr Value no_value = -1;
 
+/// What a row's elements come to.
+enum class Fold : std::uint8_t { sum, product, minimum, maximum };
+
 /// A body: values in the order in which they are computed, and what is stored at the end.
 struct Code {
   struct Store {
@@ -110,7 +113,15 @@ struct Code {
   std::vector<Node> nodes;
   std::vector<Call> calls;
   std::vector<Store> stores;
-  bool wide = false;  // some lanes have 64 bits
+  /// One number a row: sums and products of f32 as f64, what else as its lane.
+  struct Reduction {
+    Fold fold;
+    Value value;
+    int operand;  // which output
+  };
+  std::vector<Reduction> reductions;
+  bool wide = false;      // some lanes have 64 bits
+  bool complete = true;  // false where there would be too many values
 
   const Node& operator[](Value value) const { return nodes[static_cast<std::size_t>(value)]; }
 };
@@ -123,6 +134,7 @@ class CodeBuilder {
   Value apply(Op op, Lane lane, Value a, Value b = no_value, Value c = no_value, std::uint64_t immediate = 0);
   Value call(const Call& call, Lane lane, Value unless = no_value, Value value = no_value);
   void store(Value value, int output) { code_.stores.push_back({value, output}); }
+  void reduce(Fold fold, Value value, int output) { code_.reductions.push_back({fold, value, output}); }
 
   /// `value` as a mask for lanes of 64 bits, or of 32.
   Value mask(Value value, bool wide);

@@ -30,7 +30,7 @@ double cycles_of(const Code& code) {
       default: cycles += 0.5; break;
     }
   }
-  return cycles + static_cast<double>(code.stores.size());
+  return cycles + static_cast<double>(code.stores.size() + code.reductions.size());
 }
 
 /// All that machine code depends on, as bytes.
@@ -55,7 +55,9 @@ class Key {
     for (const TileProgram::Instruction& each : program.instructions) {
       put(each.op), put(each.result), put(each.operands);
     }
+    put(program.outputs.size());
     for (const TileProgram::Output& output : program.outputs) put(output.source), put(output.operand);
+    for (const TileProgram::Reduction& each : program.reductions) put(each.op), put(each.source), put(each.operand);
   }
   const std::string& bytes() const { return bytes_; }
 
@@ -104,6 +106,7 @@ Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs
                   {outputs.begin(), outputs.end()},
                   non_temporal};
   constexpr double gigahertz = 3;
+  if (!form.code.complete) return {};
   const VectorSet set = instruction_set() == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
   const Compiled compiled{emit_x86(form, set), cycles_of(form.code) / (form.code.wide ? 4 : 8) / gigahertz};
   const std::lock_guard lock(mutex);

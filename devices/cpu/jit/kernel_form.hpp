@@ -9,8 +9,13 @@
 
 namespace tyto::cpu::jit {
 
-/// How the elements of a row follow one another.
-enum class Access : std::uint8_t { broadcast, contiguous, strided };
+/// How the elements of a row follow one another; of results of reductions there is one a row.
+enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
+
+/// How many partial results a reduction has side by side, and how many elements it takes before it joins them. The
+/// interpreter folds rows in the same order.
+constexpr int fold_lanes(bool wide) { return wide ? 16 : 32; }
+inline constexpr int block_elements = 1024;
 
 struct OperandForm {
   DType stored = DType::f32;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "devices/cpu/elementwise/uncached.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/loop_geometry.hpp"
 #include "devices/cpu/kernels.hpp"
@@ -132,6 +131,12 @@ class LoopKernel final : public core::Kernel {
   std::int64_t block_columns_ = 1, block_rows_ = 1, column_blocks_ = 1, row_blocks_ = 1;
   Workers workers_;
 };
+
+/// Most of the result has left the caches before somebody reads it.
+bool outgrows_caches(const core::Operand& result) {
+  constexpr double bytes = 16e6;  // half of what many processors share
+  return static_cast<double>(result.view.count()) * static_cast<double>(size_of(result.dtype)) >= bytes;
+}
 
 Access access_of(const LoopGeometry& geometry, const LoopGeometry::Place& place, DType type) {
   const auto width = static_cast<std::ptrdiff_t>(size_of(type));

@@ -29,6 +29,7 @@ class ProgramRecorder {
       const DType stored = outputs[static_cast<std::size_t>(output.operand)];
       code_.store(convert(read(output.source), type_of(output.source), stored), output.operand);
     }
+    for (const TileProgram::Reduction& each : program.reductions) reduce(each);
   }
 
   Code take() { return code_.take(); }
@@ -91,6 +92,17 @@ class ProgramRecorder {
       case DType::f32: return loops_.f32;
       case DType::f64: return loops_.f64;
       default: return nullptr;
+    }
+  }
+
+  void reduce(const TileProgram::Reduction& each) {
+    const Value value = read(each.source);
+    const DType type = type_of(each.source);
+    switch (each.op) {
+      case OpId::min: return code_.reduce(Fold::minimum, value, each.operand);
+      case OpId::max: return code_.reduce(Fold::maximum, value, each.operand);
+      case OpId::prod: return code_.reduce(Fold::product, convert(value, type, is_floating(type) ? DType::f64 : DType::i64), each.operand);
+      default: return code_.reduce(Fold::sum, is_floating(type) ? value : convert(value, type, DType::i64), each.operand);
     }
   }
 
@@ -179,6 +191,14 @@ class ProgramRecorder {
 };
 
 }  // namespace
+
+std::optional<DType> partial_type(OpId op, DType type) {
+  const bool extreme = op == OpId::min || op == OpId::max;
+  if (!extreme && op != OpId::sum && op != OpId::mean && op != OpId::prod) return {};
+  if (!extreme) return is_floating(type) ? DType::f64 : DType::i64;
+  if (type == DType::boolean || is_narrow(type)) return {};
+  return type == DType::f16 || type == DType::bf16 ? DType::f32 : type;
+}
 
 Code record(const TileProgram& program, std::span<const InputForm> inputs, std::span<const DType> outputs,
             const TileLoops& loops) {

@@ -1,6 +1,7 @@
 // From a tile program to code: every operator's expression, evaluated on lanes that record.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
@@ -19,5 +20,8 @@ struct InputForm {
 /// types.
 Code record(const TileProgram& program, std::span<const InputForm> inputs, std::span<const DType> outputs,
             const TileLoops& loops);
+
+/// The type of a reduction's partial result, as fold_rules knows it; none where there is no code for it.
+std::optional<DType> partial_type(core::OpId op, DType type);
 
 }  // namespace tyto::cpu::jit

@@ -32,6 +32,8 @@ class RegisterFile {
     assign(value, which);
     pinned_ |= 1u << which;
   }
+  /// Keeps a register for what is no value.
+  void reserve(int which) { pinned_ |= 1u << which; }
   void assign(Value value, int which) {
     owners_[static_cast<std::size_t>(which)] = value;
     registers_[static_cast<std::size_t>(value)] = static_cast<std::int8_t>(which);
@@ -50,7 +52,7 @@ class RegisterFile {
   /// A register without a value that is not locked, or -1.
   int find_free() const {
     for (int i = first_; i < end(); ++i) {
-      if (owner(i) == no_value && !is_locked(i)) return i;
+      if (owner(i) == no_value && !is_locked(i) && !is_pinned(i)) return i;
     }
     return -1;
   }
@@ -76,7 +78,7 @@ class RegisterFile {
   void unlock_all() { locked_ = 0; }
   bool is_locked(int which) const { return (locked_ >> which & 1u) != 0; }
   std::uint32_t used() const {
-    std::uint32_t used = locked_;
+    std::uint32_t used = locked_ | pinned_;
     for (int i = first_; i < end(); ++i) {
       if (owner(i) != no_value) used |= 1u << i;
     }

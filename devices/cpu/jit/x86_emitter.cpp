@@ -25,6 +25,9 @@ using Xbyak::Label;
 
 constexpr int most_pointers = 8;
 
+/// The set has not registers enough, or not the instructions: the loop is interpreted.
+struct NotEmitted {};
+
 class Emitter : public X86Encoder {
  public:
   Emitter(const KernelForm& form, VectorSet set, std::span<std::byte> buffer)
@@ -36,6 +39,7 @@ class Emitter : public X86Encoder {
         slots_of_(form.code.nodes.size(), -1),
         folded_(form.code.nodes.size(), false),
         constants_(form.code.nodes.size()) {
+    place_accumulators();
     choose_pins();
     emit_function();
   }
@@ -50,7 +54,8 @@ class Emitter : public X86Encoder {
   int tail_count() const { return pointer_area() + 64; }
   int tail_mask_32() const { return tail_count() + 64; }
   int tail_mask_64() const { return tail_mask_32() + 64; }
-  int slot_area() const { return tail_mask_64() + 64; }
+  int totals_area() const { return tail_mask_64() + 64; }
+  int slot_area() const { return totals_area() + 64 * (1 + static_cast<int>(accumulators_.size()) / 4); }
   Address slot(int which) { return ptr[rsp + slot_area() + which * vector_bytes]; }
   int new_slot() {
     most_slots_ = std::max(most_slots_, next_slot_ + 1);
@@ -243,10 +248,11 @@ class Emitter : public X86Encoder {
     }
     std::stable_sort(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     constexpr int temporaries = 3;
-    int left = registers - std::min(body_.pressure, registers / 2) - temporaries;
+    const int free = registers - accumulator_count_;
+    int left = free - std::min(body_.pressure, free / 2) - temporaries;
     for (const auto& [uses, value] : wanted) {
       if (left-- <= 0) break;
-      const int which = registers - 1 - static_cast<int>(pins_.size());
+      const int which = registers - 1 - accumulator_count_ - static_cast<int>(pins_.size());
       pins_.emplace(value, which);
       vectors_.pin(value, which);
     }
@@ -264,6 +270,7 @@ class Emitter : public X86Encoder {
 
   /// How many vectors go through the body in one turn of the loop: short bodies would wait for the loop.
   int unroll() const {
+    if (!accumulators_.empty()) return copies_;
     const std::size_t work = body_.element.size() + form_.code.stores.size();
     return work <= 8 ? 4 : work <= 24 ? 2 : 1;
   }
@@ -279,18 +286,29 @@ class Emitter : public X86Encoder {
     for (const auto& [value, which] : pins_) {
       if (body_.is_constant(value)) load_constant(value, which);
     }
-    mov(r13, qword[rbx + static_cast<int>(offsetof(Frame, columns))]);
-    const int unrolled = unroll();
-    Label row, end_of_row;
+    const Address columns = qword[rbx + static_cast<int>(offsetof(Frame, columns))];
+    mov(r13, columns);
+    Label row;
     L(row);
     emit_row_start();
-    emit_vectors(unrolled);
-    if (unrolled > 1) emit_vectors(1);
-    mov(rax, r13);
-    sub(rax, r12);
-    jz(end_of_row, T_NEAR);
-    emit_tail();
-    L(end_of_row);
+    if (accumulators_.empty()) {
+      emit_columns();
+    } else {
+      Label block;
+      start_totals();
+      L(block);
+      lea(r13, ptr[r12 + block_elements]);
+      cmp(r13, columns);
+      cmovg(r13, columns);
+      start_accumulators();
+      emit_columns();
+      add_to_totals();
+      // The rest of the tail's vector belongs to no block.
+      mov(r12, r13);
+      cmp(r12, columns);
+      jl(block, T_NEAR);
+      store_totals();
+    }
     for (int each = 0; each < operand_count(); ++each) {
       mov(rax, row_of(each));
       add(start_of(each), rax);
@@ -329,6 +347,20 @@ class Emitter : public X86Encoder {
     }
   }
 
+  /// The elements from r12 to r13.
+  void emit_columns() {
+    const int unrolled = unroll();
+    Label end;
+    emit_vectors(unrolled);
+    if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
+    if (unrolled > 1) emit_vectors(1);
+    mov(rax, r13);
+    sub(rax, r12);
+    jz(end, T_NEAR);
+    emit_tail();
+    L(end);
+  }
+
   void emit_vectors(int unrolled) {
     Label end, next;
     mov(r14, r13);
@@ -339,6 +371,7 @@ class Emitter : public X86Encoder {
     L(next);
     for (step_ = 0; step_ < unrolled; ++step_) emit_body(false);
     step_ = 0;
+    if (unrolled == 1) turn_accumulators();
     add(r12, lanes * unrolled);
     cmp(r12, r14);
     jle(next, T_NEAR);
@@ -374,6 +407,12 @@ class Emitter : public X86Encoder {
       emit(value);
       body_.operands(value, [&](Value read) { let_go_of(read); });
     }
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+      unlock_all();
+      accumulate(i);
+      let_go_of(body_.root[static_cast<std::size_t>(form_.code.reductions[i].value)]);
+      ++position_;
+    }
     for (const Code::Store& store : form_.code.stores) {
       unlock_all();
       const Value value = body_.root[static_cast<std::size_t>(store.value)];
@@ -391,6 +430,230 @@ class Emitter : public X86Encoder {
       add(cursor_of(each), rax);
     }
     partial_ = false;
+  }
+
+  // --- Reductions -----------------------------------------------------------------------------------------------------
+  //
+  // Whatever the vectors' length, element i of a row goes to accumulator i modulo fold_lanes (a fixed number of them
+  // stands side by side in registers), the accumulators of a block are added in pairs, each with the one half of them
+  // all further on, and the blocks one after the other. Vectors of the rest of a block take turns: instead of the
+  // accumulators' numbers, the accumulators themselves are turned.
+
+  struct Accumulator {
+    std::vector<int> vectors;
+    int unordered = -1;  // of extremes: a mask of lanes that have met a NaN
+  };
+  const Code::Reduction& reduction(std::size_t i) const { return form_.code.reductions[i]; }
+  Lane lane_of_reduction(std::size_t i) const { return form_.code[reduction(i).value].lane; }
+  bool is_extreme(std::size_t i) const {
+    return reduction(i).fold == Fold::minimum || reduction(i).fold == Fold::maximum;
+  }
+
+  void place_accumulators() {
+    for (std::size_t i = 0; i < form_.code.reductions.size(); ++i) {
+      if (!has_masks && lane_of_reduction(i) == Lane::i64 && reduction(i).fold != Fold::sum) throw NotEmitted();
+      Accumulator made;
+      const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i))) / lanes);
+      const auto reserve = [&] {
+        const int which = registers - 1 - accumulator_count_++;
+        if (which < registers / 2) throw NotEmitted();
+        vectors_.reserve(which);
+        return which;
+      };
+      for (int k = 0; k < vectors; ++k) made.vectors.push_back(reserve());
+      if (is_extreme(i) && is_float(lane_of_reduction(i))) {
+        if (has_masks) {
+          made.unordered = tail_mask - 1 - mask_count_++;
+          if (mask_count_ > 3) throw NotEmitted();
+          masks_.reserve(made.unordered);
+        } else {
+          made.unordered = reserve();
+        }
+      }
+      copies_ = std::max(copies_, vectors);
+      accumulators_.push_back(made);
+    }
+  }
+
+  std::uint64_t identity(std::size_t i) const {
+    const Lane lane = lane_of_reduction(i);
+    const bool wide = is_wide(lane);
+    switch (reduction(i).fold) {
+      case Fold::sum: return 0;
+      case Fold::product: return lane == Lane::f64 ? 0x3ff0000000000000u : lane == Lane::f32 ? 0x3f800000u : 1u;
+      case Fold::minimum:
+        if (is_float(lane)) return wide ? 0x7ff0000000000000u : 0x7f800000u;
+        return wide ? 0x7fffffffffffffffu : 0x7fffffffu;
+      default:
+        if (is_float(lane)) return wide ? 0xfff0000000000000u : 0xff800000u;
+        return wide ? 0x8000000000000000u : 0x80000000u;
+    }
+  }
+  Address total(std::size_t i) { return ptr[rsp + totals_area() + static_cast<int>(i) * 16]; }
+  int rest_from() const { return tail_count() + 16; }
+  static bool adds_wider(Fold fold, Lane lane) { return lane == Lane::f32 && (fold == Fold::sum || fold == Fold::product); }
+
+  void start_totals() {
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+      const bool one = reduction(i).fold == Fold::product && adds_wider(Fold::product, lane_of_reduction(i));
+      mov(rax, one ? 0x3ff0000000000000u : identity(i));
+      mov(qword[rsp + totals_area() + static_cast<int>(i) * 16], rax);
+      const int unordered = accumulators_[i].unordered;
+      if (unordered >= 0) has_masks ? kxorw(Opmask(unordered), Opmask(unordered), Opmask(unordered)) : zero(unordered);
+    }
+  }
+  void start_accumulators() {
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+      const std::uint64_t start = identity(i);
+      for (const int which : accumulators_[i].vectors) {
+        if (start == 0) zero(which);
+        else repeat(start, lane_of_reduction(i), which);
+      }
+    }
+  }
+  /// A number in all lanes of a register.
+  void repeat(std::uint64_t bits, Lane lane, int which) {
+    mov(rax, bits);
+    vmovq(Xmm(which), rax);
+    if (!is_wide(lane)) vbroadcastss(vector(which, lane), Xmm(which));
+    else if (has_masks) vbroadcastsd(Xbyak::Zmm(which), Xmm(which));
+    else vbroadcastsd(Ymm(which), Xmm(which));
+  }
+
+  void fold_into(std::size_t i, const Xmm& to, const Xmm& a, const Operand& b) {
+    const Lane lane = lane_of_reduction(i);
+    switch (reduction(i).fold) {
+      case Fold::sum: binary(Op::add, lane, to, a, b); return;
+      case Fold::product: binary(Op::multiply, lane, to, a, b); return;
+      // The value at hand first: of equal ones the accumulator stays, as it does where the value is NaN.
+      case Fold::minimum: extreme(lane, false, to, static_cast<const Xmm&>(b), a); return;
+      default: extreme(lane, true, to, static_cast<const Xmm&>(b), a); return;
+    }
+  }
+  void extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b) {
+    switch (lane) {
+      case Lane::f32: largest ? vmaxps(to, a, b) : vminps(to, a, b); return;
+      case Lane::f64: largest ? vmaxpd(to, a, b) : vminpd(to, a, b); return;
+      case Lane::i64:
+        largest ? vpmaxsq(to, a, b) : vpminsq(to, a, b);
+        return;
+      default: largest ? vpmaxsd(to, a, b) : vpminsd(to, a, b); return;
+    }
+  }
+
+  void accumulate(std::size_t i) {
+    const Accumulator& accumulator = accumulators_[i];
+    const Lane lane = lane_of_reduction(i);
+    const int which = accumulator.vectors[static_cast<std::size_t>(step_) % accumulator.vectors.size()];
+    const int from = in_register(body_.root[static_cast<std::size_t>(reduction(i).value)]);
+    const Xmm sum = vector(which, lane);
+    Xmm x = vector(from, lane);
+    if (partial_ && !has_masks) {
+      const int t = take_vector();
+      repeat(identity(i), lane, t);
+      const Xmm blended = vector(t, lane);
+      const int at = is_wide(lane) ? tail_mask_64() : tail_mask_32();
+      const int m = take_vector();
+      vmovups(vector(m, lane), ptr[rsp + at]);
+      is_wide(lane) ? vblendvpd(blended, blended, x, vector(m, lane)) : vblendvps(blended, blended, x, vector(m, lane));
+      x = blended;
+    }
+    const Xmm some = partial_ && has_masks ? sum | Opmask(tail_mask) : sum;
+    fold_into(i, some, sum, x);
+    if (accumulator.unordered < 0) return;
+    constexpr std::uint8_t unordered = 3;
+    if (has_masks) {
+      const Opmask seen(accumulator.unordered), now(take(masks_));
+      const Opmask made = partial_ ? now | Opmask(tail_mask) : now;
+      is_wide(lane) ? vcmppd(made, x, x, unordered) : vcmpps(made, x, x, unordered);
+      korw(seen, seen, now);
+    } else {
+      const Xmm now = vector(take_vector(), lane), seen = vector(accumulator.unordered, lane);
+      is_wide(lane) ? vcmppd(now, x, x, unordered) : vcmpps(now, x, x, unordered);
+      vorps(seen, seen, now);
+    }
+  }
+
+  /// The first accumulator becomes the last.
+  void turn_accumulators() {
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) turn(i);
+  }
+  void turn(std::size_t i) {
+    const std::vector<int>& vectors = accumulators_[i].vectors;
+    if (vectors.size() == 1) return;
+    const int t = vectors_.find_free();
+    vmovaps(whole(t), whole(vectors[0]));
+    for (std::size_t k = 0; k + 1 < vectors.size(); ++k) vmovaps(whole(vectors[k]), whole(vectors[k + 1]));
+    vmovaps(whole(vectors.back()), whole(t));
+  }
+  /// Turns on until each accumulator has its place again: where of equals the first is taken, places matter.
+  void turn_back(std::size_t i) {
+    Label next, done;
+    const int count = static_cast<int>(accumulators_[i].vectors.size());
+    mov(rax, r12);
+    sub(rax, qword[rsp + rest_from()]);
+    shr(rax, std::countr_zero(static_cast<unsigned>(lanes)));
+    L(next);
+    test(eax, count - 1);
+    jz(done, T_NEAR);
+    turn(i);
+    inc(rax);
+    jmp(next, T_NEAR);
+    L(done);
+  }
+
+  void add_to_totals() {
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+      unlock_all();
+      const Accumulator& accumulator = accumulators_[i];
+      const Lane lane = lane_of_reduction(i);
+      if (is_extreme(i)) turn_back(i);
+      std::size_t count = accumulator.vectors.size();
+      while (count > 1) {
+        count /= 2;
+        for (std::size_t k = 0; k < count; ++k) {
+          const Xmm low = vector(accumulator.vectors[k], lane), high = vector(accumulator.vectors[k + count], lane);
+          fold_into(i, low, low, high);
+        }
+      }
+      const int first = accumulator.vectors[0], t = take_vector();
+      const int width = is_wide(lane) ? 8 : 4;
+      for (int half = lanes / 2; half > 0; half /= 2) {
+        const int bytes = half * width;
+        if (bytes == 32) vextracti64x4(Ymm(t), Xbyak::Zmm(first), 1);
+        else if (bytes == 16) has_masks ? vextracti32x4(Xmm(t), Ymm(first), 1) : vextracti128(Xmm(t), Ymm(first), 1);
+        else vpshufd(Xmm(t), Xmm(first), bytes == 8 ? 0x0e : 0x01);
+        fold_into(i, sized(first, bytes), sized(first, bytes), sized(t, bytes));
+      }
+      const Xmm sum(first), before(t);
+      vmovq(before, total(i));
+      if (adds_wider(reduction(i).fold, lane)) {
+        vcvtss2sd(sum, sum, sum);
+        reduction(i).fold == Fold::sum ? vaddsd(before, before, sum) : vmulsd(before, before, sum);
+      } else {
+        fold_into(i, before, before, sum);
+      }
+      vmovq(total(i), before);
+    }
+  }
+
+  void store_totals() {
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+      const int to = inputs() + reduction(i).operand;
+      const Lane lane = lane_of_reduction(i);
+      const bool wide = is_wide(lane) || adds_wider(reduction(i).fold, lane);
+      mov(rax, qword[rsp + totals_area() + static_cast<int>(i) * 16]);
+      if (const int unordered = accumulators_[i].unordered; unordered >= 0) {
+        Label numbers;
+        if (has_masks) kortestw(Opmask(unordered), Opmask(unordered));
+        else vtestps(vector(unordered, lane), vector(unordered, lane));
+        jz(numbers);
+        mov(rax, wide ? 0x7ff8000000000000u : 0x7fc00000u);
+        L(numbers);
+      }
+      mov(rcx, start_of(to));
+      wide ? mov(qword[rcx], rax) : mov(dword[rcx], eax);
+    }
   }
 
   void emit_constants() {
@@ -914,6 +1177,8 @@ class Emitter : public X86Encoder {
   std::vector<int> slots_of_;
   int next_slot_ = 0, most_slots_ = 0;
   std::vector<bool> folded_;  // loads that are done by what reads them
+  std::vector<Accumulator> accumulators_;
+  int accumulator_count_ = 0, mask_count_ = 0, copies_ = 1;
   std::map<Value, int> pins_;
   std::vector<int> pointers_;
   std::vector<std::unique_ptr<Label>> constants_;
@@ -933,6 +1198,8 @@ std::shared_ptr<const MachineCode> emit_x86(const KernelForm& form, VectorSet se
       Emitter emitter(form, set, {buffer.get(), bytes});
       auto made = std::make_shared<const MachineCode>(std::span<const std::byte>(buffer.get(), emitter.getSize()));
       return *made ? made : nullptr;
+    } catch (const NotEmitted&) {
+      return nullptr;
     } catch (const Xbyak::Error& error) {
       if (static_cast<int>(error) != Xbyak::ERR_CODE_IS_TOO_BIG) throw;
     }

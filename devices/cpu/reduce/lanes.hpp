@@ -93,54 +93,53 @@ struct Maximum {
   };
 };
 
-/// Floats lose little, and integers of up to 16 bits in 32 cannot overflow, in 32 additions a lane: so many elements
-/// are added before they join a wider sum.
+/// So many partial results stand side by side whatever the vectors' length: element i of a block goes to number i modulo
+/// their count. In the end each joins the one half of them all further on.
 template <class C>
-inline constexpr std::int64_t summed_at_once = 32 * 8 * Lanes<C>::count;
+inline constexpr int fold_lanes = sizeof(C) == 8 ? 16 : 32;
+
+/// So many elements are folded before they join a wider sum: floats lose little in 32 additions, and integers of up to
+/// 16 bits cannot overflow in 32 bits.
+inline constexpr std::int64_t block_elements = 1024;
 
 /// Op over start and source's elements, in an order that their number alone decides. `start` enters many times: it must
-/// be Op's identity, or Op idempotent. source.vector(i) holds the elements from i on, source.element(i) is one.
+/// be Op's identity, or Op idempotent. source.vector(i) holds the elements from i on; source.rest(i, count, start) the
+/// last ones from i on, and `start` in the lanes that are left over.
 template <class Op, class C, class Source>
 [[gnu::always_inline]] inline C fold_elements(const Source& source, std::int64_t count, C start) {
   using L = Lanes<C>;
-  constexpr int accumulators = 8;
-  C result = start;
+  constexpr int accumulators = fold_lanes<C> < L::count ? 1 : fold_lanes<C> / L::count;
+  typename L::Vector sums[accumulators];
+  for (int k = 0; k < accumulators; ++k) sums[k] = L::all(start);
   std::int64_t i = 0;
-  if (count >= L::count) {
-    auto sum = L::all(start);
-    if (count >= accumulators * L::count) {
-      typename L::Vector sums[accumulators];
-      for (int k = 0; k < accumulators; ++k) sums[k] = sum;
-      for (; i + accumulators * L::count <= count; i += accumulators * L::count) {
+  for (; i + accumulators * L::count <= count; i += accumulators * L::count) {
 #pragma GCC unroll 8
-        for (int k = 0; k < accumulators; ++k) sums[k] = Op::apply(sums[k], source.vector(i + k * L::count));
-      }
-      for (int half = accumulators / 2; half > 0; half /= 2) {
-        for (int k = 0; k < half; ++k) sums[k] = Op::apply(sums[k], sums[k + half]);
-      }
-      sum = sums[0];
-    }
-    for (; i + L::count <= count; i += L::count) sum = Op::apply(sum, source.vector(i));
-    if (i < count) {
-      const auto rest = L::among_last(static_cast<int>(count - i));
-      sum = Op::apply(sum, rest ? source.vector(count - L::count) : L::all(start));
-    }
-    C lanes[L::count];
-    L::store(lanes, sum);
-    for (int half = L::count / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) lanes[k] = Op::apply(lanes[k], lanes[k + half]);
-    }
-    return Op::apply(result, lanes[0]);
+    for (int k = 0; k < accumulators; ++k) sums[k] = Op::apply(sums[k], source.vector(i + k * L::count));
   }
-  for (; i < count; ++i) result = static_cast<C>(Op::apply(result, source.element(i)));
-  return result;
+  int last = 0;
+  for (; i + L::count <= count; i += L::count, ++last) sums[last] = Op::apply(sums[last], source.vector(i));
+  if (i < count) sums[last % accumulators] = Op::apply(sums[last % accumulators], source.rest(i, count, start));
+  for (int half = accumulators / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) sums[k] = Op::apply(sums[k], sums[k + half]);
+  }
+  C lanes[L::count];
+  L::store(lanes, sums[0]);
+  for (int half = L::count / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) lanes[k] = static_cast<C>(Op::apply(lanes[k], lanes[k + half]));
+  }
+  return static_cast<C>(Op::apply(start, lanes[0]));
 }
 
 template <class C>
 struct ArrayElements {
   const C* x;
   [[gnu::always_inline]] inline typename Lanes<C>::Vector vector(std::int64_t i) const { return Lanes<C>::load(x + i); }
-  [[gnu::always_inline]] inline C element(std::int64_t i) const { return x[i]; }
+  [[gnu::always_inline]] inline typename Lanes<C>::Vector rest(std::int64_t i, std::int64_t count, C start) const {
+    C part[Lanes<C>::count];
+    for (int k = 0; k < Lanes<C>::count; ++k) part[k] = start;
+    __builtin_memcpy(part, x + i, static_cast<std::size_t>(count - i) * sizeof(C));
+    return Lanes<C>::load(part);
+  }
 };
 
 /// fold_array by a minimum or maximum where no element is NaN: one comparison each is enough then, and NaNs are looked
@@ -157,9 +156,10 @@ template <class Op, class C>
       *unordered |= value != value;
       return value;
     }
-    [[gnu::always_inline]] inline C element(std::int64_t i) const {
-      *unordered |= L::all(x[i]) != L::all(x[i]);
-      return x[i];
+    [[gnu::always_inline]] inline typename L::Vector rest(std::int64_t i, std::int64_t length, C filling) const {
+      const typename L::Vector value = ArrayElements<C>{x}.rest(i, length, filling);
+      *unordered |= value != value;
+      return value;
     }
   };
   Mask unordered{};
@@ -181,7 +181,7 @@ C fold_array(const C* x, std::int64_t count, C start) {
 }
 
 /// Elements of C that a line is converted to at a time; what follows reads them from L1.
-inline constexpr std::int64_t line_block = 1024;
+inline constexpr std::int64_t line_block = block_elements;
 
 /// `count` elements, `stride` apart, as an array of C: the elements themselves where they already are one.
 template <class C, class T>

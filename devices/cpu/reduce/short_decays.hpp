@@ -20,7 +20,6 @@ struct ShortDecays {
   std::int64_t count;
   C peak;
   C* y;
-  typename L::Vector last;  // of x, read before anything is written
 
   [[gnu::always_inline]] static inline typename L::Vector terms(const C* from, C peak) {
     C terms[L::count];
@@ -30,31 +29,28 @@ struct ShortDecays {
 
   [[gnu::always_inline]] inline typename L::Vector vector(std::int64_t i) const {
     C from[L::count];
-    L::store(from, i == count - L::count ? last : L::load(x + i));
+    L::store(from, L::load(x + i));
     const typename L::Vector value = terms(from, peak);
     if constexpr (keep) L::store(y + i, value);
     return value;
   }
-  [[gnu::always_inline]] inline C element(std::int64_t) const { return C(0); }  // there is a whole vector
+  [[gnu::always_inline]] inline typename L::Vector rest(std::int64_t i, std::int64_t length, C) const {
+    C from[L::count];
+    for (int k = 0; k < L::count; ++k) from[k] = -Format<C>::infinity;
+    for (std::int64_t k = i; k < length; ++k) from[k - i] = x[k];
+    const typename L::Vector value = terms(from, peak);
+    if constexpr (keep) {
+      L::store(from, value);
+      for (std::int64_t k = i; k < length; ++k) y[k] = from[k - i];
+    }
+    return value;
+  }
 };
 
 /// Their sum, in the order in which fold_array would add them.
 template <bool keep, class C>
 [[gnu::always_inline]] inline C sum_short_decays(const C* x, std::int64_t count, C peak, C* y) {
-  using L = Lanes<C>;
-  if (count >= L::count) {
-    return fold_elements<Add, C>(ShortDecays<keep, C>{x, count, peak, y, L::load(x + count - L::count)}, count, C(0));
-  }
-  C terms[L::count];
-  for (int k = 0; k < L::count; ++k) terms[k] = -Format<C>::infinity;
-  for (std::int64_t i = 0; i < count; ++i) terms[i] = x[i];
-  L::store(terms, ShortDecays<keep, C>::terms(terms, peak));
-  C sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if constexpr (keep) y[i] = terms[i];
-    sum += terms[i];
-  }
-  return sum;
+  return fold_elements<Add, C>(ShortDecays<keep, C>{x, count, peak, y}, count, C(0));
 }
 
 }  // namespace tyto::cpu::TYTO_ISA

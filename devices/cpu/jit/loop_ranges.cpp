@@ -1,0 +1,192 @@
+// Places the operands of rows and calls the code on rectangles of them.
+#include "devices/cpu/jit/loop_ranges.hpp"
+
+#include <array>
+
+#include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/jit/row_places.hpp"
+
+namespace tyto::cpu::jit {
+
+namespace {
+
+constexpr std::size_t most_places = 2 * TileProgram::most_operands;
+
+Compiled compile_rows(const TileProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
+                      const RowPlaces& places) {
+  std::vector<OperandForm> from, to;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    (i < inputs ? from : to).push_back({operands[i].dtype, places.access(i)});
+  }
+  for (const TileProgram::Reduction& each : program.reductions) {
+    to[static_cast<std::size_t>(each.operand)].access = Access::reduced;
+  }
+  return compile(program, from, to, false);
+}
+
+double nanoseconds_of(const Compiled& compiled, const core::View& view) {
+  return compiled.nanoseconds * static_cast<double>(view.count());
+}
+
+class LoopRanges final : public RangeProgram {
+ public:
+  LoopRanges(RowPlaces places, std::size_t inputs, Compiled compiled, double nanoseconds)
+      : places_(std::move(places)), inputs_(inputs), code_(std::move(compiled.code)), nanoseconds_(nanoseconds) {}
+
+  double nanoseconds() const override { return nanoseconds_; }
+
+  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
+    Runner runner(*this);
+    then(context, runner);
+  }
+
+ private:
+  class Runner final : public RangeRunner {
+   public:
+    explicit Runner(const LoopRanges& program) : program_(program) {}
+
+    void place(std::span<const Placed> inputs, std::span<const Placed> outputs) override {
+      for (std::size_t i = 0; i < program_.places_.count(); ++i) {
+        placed_[i] = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
+        starts_[i] = placed_[i].start;
+      }
+    }
+    void turn_to(std::int64_t row) override {
+      for (std::size_t i = 0; i < program_.places_.count(); ++i) {
+        if (placed_[i].row_bytes != 0) starts_[i] = placed_[i].beginning_with(row);
+      }
+    }
+    void run_lines(Range lines, std::int64_t length) override {
+      const Function function = program_.code_->entry();
+      program_.places_.rectangles(frame_, {starts_.data(), program_.places_.count()}, lines, {0, length},
+                                  [&](Frame& frame) { function(&frame); });
+    }
+
+   private:
+    const LoopRanges& program_;
+    std::array<Placed, most_places> placed_;
+    std::array<std::byte*, most_places> starts_;
+    Frame frame_;
+  };
+
+  RowPlaces places_;
+  std::size_t inputs_;
+  std::shared_ptr<const MachineCode> code_;
+  double nanoseconds_;
+};
+
+class LoopSource final : public ElementSource {
+ public:
+  struct Part {
+    RowPlaces places;
+    std::shared_ptr<const MachineCode> code;
+  };
+
+  LoopSource(Part elements, std::optional<Part> sums, std::size_t width, double nanoseconds)
+      : elements_(std::move(elements)), sums_(std::move(sums)), width_(width), nanoseconds_(nanoseconds) {}
+
+  double nanoseconds() const override { return nanoseconds_; }
+  bool sums() const override { return sums_.has_value(); }
+
+  void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const override {
+    if (elements.size() <= 0) return;
+    // Element 0 would lie where the range's first lies if the tensor were there as a whole.
+    const auto passed = static_cast<std::uintptr_t>(elements.begin) * width_;
+    const auto origin = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(to) - passed);
+    const std::int64_t length = elements_.places.length();
+    if (length == 1) return run(elements_, inputs, origin, elements, {0, 1});
+    std::int64_t at = elements.begin;
+    if (const std::int64_t column = at % length; column != 0 || elements.end - at < length) {
+      const std::int64_t end = std::min(length, column + elements.end - at);
+      run(elements_, inputs, origin, {at / length, at / length + 1}, {column, end});
+      at += end - column;
+    }
+    const Range whole{at / length, elements.end / length};
+    if (whole.size() > 0) run(elements_, inputs, origin, whole, {0, length});
+    at = std::max(at, whole.end * length);
+    if (at < elements.end) run(elements_, inputs, origin, {at / length, at / length + 1}, {0, elements.end - at});
+  }
+
+  void sum(std::span<const core::Address> inputs, Range elements, double* sum) const override {
+    const std::int64_t length = sums_->places.length(), row = elements.begin / length;
+    double total = 0;
+    run(*sums_, inputs, before(&total, row), {row, row + 1}, {elements.begin - row * length, elements.end - row * length});
+    *sum += total;
+  }
+  void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length, double* sums) const override {
+    run(*sums_, inputs, before(sums, lines.begin), lines, {0, length});
+  }
+
+ private:
+  /// Where the first row's result would lie.
+  static std::byte* before(double* sums, std::int64_t row) {
+    const auto passed = static_cast<std::uintptr_t>(row) * sizeof(double);
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(sums) - passed);
+  }
+
+  static void run(const Part& part, std::span<const core::Address> inputs, std::byte* output, Range rows,
+                  Range columns) {
+    std::array<std::byte*, most_places> starts;
+    for (std::size_t i = 0; i < inputs.size(); ++i) starts[i] = inputs[i].pointer();
+    starts[inputs.size()] = output;
+    Frame frame;
+    const Function function = part.code->entry();
+    part.places.rectangles(frame, {starts.data(), inputs.size() + 1}, rows, columns,
+                           [&](Frame& rectangle) { function(&rectangle); });
+  }
+
+  Part elements_;
+  std::optional<Part> sums_;
+  std::size_t width_;
+  double nanoseconds_;
+};
+
+}  // namespace
+
+std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
+                                                        std::span<const core::Operand> inputs,
+                                                        std::span<const core::Operand> outputs, std::int64_t length) {
+  std::vector<core::Operand> operands(inputs.begin(), inputs.end());
+  operands.insert(operands.end(), outputs.begin(), outputs.end());
+  const auto places = RowPlaces::of(operands, length);
+  if (!places || (length == 1 && !program.reductions.empty())) return nullptr;
+  const Compiled compiled = compile_rows(program, operands, inputs.size(), *places);
+  if (compiled.code == nullptr) return nullptr;
+  return std::make_shared<const LoopRanges>(*places, inputs.size(), compiled,
+                                            nanoseconds_of(compiled, operands[0].view));
+}
+
+std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,
+                                                         std::span<const core::Operand> inputs,
+                                                         const core::Operand& output, std::int64_t summed) {
+  std::vector<core::Operand> operands(inputs.begin(), inputs.end());
+  operands.push_back(output);
+  LoopSource::Part elements{RowPlaces::longest(operands), nullptr};
+  const Compiled plain = compile_rows(program, operands, inputs.size(), elements.places);
+  if (plain.code == nullptr) return nullptr;
+  elements.code = plain.code;
+  std::optional<LoopSource::Part> sums;
+  if (summed > 1) {
+    const Shape& shape = output.view.shape;
+    TileProgram folded = program;
+    folded.outputs.clear();
+    folded.reduce(core::OpId::sum, program.outputs[0].source, 0);
+    // One result a row: any element of a row lies where it does.
+    core::View rows = core::View::dense(shape);
+    std::int64_t inside = 1;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      rows.strides[axis] = inside < summed ? 0 : rows.strides[axis] / summed;
+      inside *= shape[axis];
+    }
+    operands.back() = {DType::f64, rows};
+    if (auto places = RowPlaces::of(operands, summed)) {
+      const Compiled compiled = compile_rows(folded, operands, inputs.size(), *places);
+      if (compiled.code != nullptr) sums = LoopSource::Part{std::move(*places), compiled.code};
+    }
+  }
+  return std::make_shared<const LoopSource>(std::move(elements), std::move(sums), size_of(output.dtype),
+                                            nanoseconds_of(plain, output.view));
+}
+
+}  // namespace tyto::cpu::jit
