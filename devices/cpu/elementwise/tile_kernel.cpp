@@ -130,10 +130,10 @@ std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, 
 
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
                                                    std::span<const core::Operand> outputs, std::int64_t length,
-                                                   const KernelChoice& choice) {
+                                                   const RangePolicy& policy, const KernelChoice& choice) {
   check_size(program, inputs.size(), outputs.size());
   if (wants_machine_code(choice)) {
-    if (auto ranges = jit::prepare_loop_ranges(program, inputs, outputs, length)) return ranges;
+    if (auto ranges = jit::prepare_loop_ranges(program, inputs, outputs, length, policy)) return ranges;
   }
   if (!program.reductions.empty()) return nullptr;
   return std::make_shared<const TileRanges>(bind_program(program, inputs, outputs, tile_loops(choice.set()), true));

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "devices/cpu/element_source.hpp"
 #include "devices/cpu/elementwise/placed.hpp"
@@ -48,11 +49,17 @@ class RangeProgram {
   virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
 };
 
+/// What may be said of operands that lie beyond the caches.
+struct RangePolicy {
+  bool non_temporal = false;     ///< results are stored past the caches, unless they lie over operands
+  std::vector<bool> prefetched;  ///< by input: its elements further on are brought into the cache; empty: none
+};
+
 /// Lines of `length` elements; the first output is dense. Null where the program has reductions and there is no machine
 /// code for it.
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
                                                    std::span<const core::Operand> outputs, std::int64_t length,
-                                                   const KernelChoice& choice = {});
+                                                   const RangePolicy& policy = {}, const KernelChoice& choice = {});
 
 /// The kernel of one element-wise operator, of `cast` or of `copy`: a program of at most one instruction.
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});

@@ -25,6 +25,8 @@ using Value = std::uint16_t;
 
 /// Elements of a block: with its buffers about what the L1 cache holds.
 constexpr std::int64_t block_elements = 4096;
+/// Operands of more bytes come from memory: what is read next is prefetched, and results are stored past the caches.
+constexpr double far_bytes = 24e6;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -40,6 +42,7 @@ class RowPlanner {
     sort_steps();
     plan_.block_rows =
         std::clamp<std::int64_t>(block_elements / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
+    far_ = operands_lie_far();
     for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(core::text("cpu: a fused group may have ", RowPlan::most_stages, " stages, this one has ",
@@ -113,6 +116,35 @@ class RowPlanner {
   }
 
   bool available(Value value) const { return stored_[value] || value < program_.inputs; }
+
+  bool operands_lie_far() const {
+    double bytes = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (reads_dense(static_cast<Value>(i))) bytes += static_cast<double>(size_of(types_[i]));
+    }
+    for (const Value output : program_.outputs) {
+      if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
+    }
+    return bytes * static_cast<double>(plan_.rows * plan_.length) > far_bytes;
+  }
+
+  /// How much there is to compute of whole elements after so many reductions: operators, those that take long counted
+  /// as many.
+  int work_at(std::size_t depth) const {
+    int work = 0;
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      if (whole_[v] && !is_fold(value) && depth_[v] == depth) work += core::is_cheap(step_of(value)->op) ? 1 : 20;
+    }
+    return work;
+  }
+  /// Inputs are prefetched where there is most to do meanwhile.
+  bool prefetches(std::size_t depth) const {
+    for (std::size_t other = 0; other <= deepest_; ++other) {
+      if (work_at(other) > work_at(depth)) return false;
+    }
+    return far_;
+  }
 
   /// Whether what comes after the stage reads elements of an input over which a result may be laid.
   bool inputs_read_after(std::size_t depth) const {
@@ -243,10 +275,16 @@ class RowPlanner {
       results.push_back({partial, core::broadcast_to(core::View::dense(reduced_), shape)});
     }
     program.outputs = std::move(outputs);
-    opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1);
+    RangePolicy policy;
+    policy.non_temporal = far_ && whole && last;
+    for (std::size_t i = 0; i < drawn.inputs.size() && whole && prefetches(depth); ++i) {
+      const Value input = drawn.inputs[i];
+      policy.prefetched.push_back(input < program_.inputs && reads_dense(input));
+    }
+    opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1, policy);
     if (opened.stage.program == nullptr) return -1;
     for (const Value value : wanted) stored_[value] = true;
-    const bool lending = whole && !last && !inputs_read_after(depth);
+    const bool lending = whole && !last && !far_ && !inputs_read_after(depth);
     for (const Value value : wanted) {
       store(value, whole, last, lending);
       opened.stage.outputs.push_back(homes_[value]);
@@ -353,6 +391,7 @@ class RowPlanner {
   std::vector<bool> stored_;
   std::vector<bool> lent_;  // by result: whether another value lies in its place until the end
   std::size_t deepest_ = 0;
+  bool far_ = false;
   WorkspaceLayout layout_;
 };
 

@@ -41,7 +41,7 @@ class Key {
     put(non_temporal);
     for (const auto forms : {inputs, outputs}) {
       put(forms.size());
-      for (const OperandForm& form : forms) put(form.stored), put(form.access);
+      for (const OperandForm& form : forms) put(form.stored), put(form.access), put(form.prefetched);
     }
     put(program.registers.size());
     for (const DType type : program.registers) put(type);

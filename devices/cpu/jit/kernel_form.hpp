@@ -17,16 +17,21 @@ enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
 constexpr int fold_lanes(bool wide) { return wide ? 16 : 32; }
 inline constexpr int block_elements = 1024;
 
+/// Bytes: about what a group over rows works on at a time.
+inline constexpr int prefetch_distance = 32 * 1024;
+
 struct OperandForm {
   DType stored = DType::f32;
   Access access = Access::contiguous;
+  /// What lies prefetch_distance further on is brought into the L2 cache on the way.
+  bool prefetched = false;
   friend bool operator==(const OperandForm&, const OperandForm&) = default;
 };
 
 struct KernelForm {
   Code code;
   std::vector<OperandForm> inputs, outputs;
-  /// Results are written past the caches; their rows begin where vectors do.
+  /// Results are stored past the caches, from the first one's next multiple of a vector on: all must lie alike there.
   bool non_temporal = false;
 };
 

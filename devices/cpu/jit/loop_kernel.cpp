@@ -6,6 +6,7 @@
 
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/loop_geometry.hpp"
+#include "devices/cpu/jit/non_temporal.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/threads.hpp"
 
@@ -16,8 +17,6 @@ namespace {
 /// Elements of a rectangle that threads share out: long enough that a call counts for nothing.
 constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
-/// What rows begin with where results are written past the caches.
-constexpr std::uintptr_t vector_alignment = 64;
 /// Bytes that memory gives or takes in a nanosecond.
 constexpr double memory_bytes = 10;
 
@@ -112,17 +111,8 @@ class LoopKernel final : public core::Kernel {
     }
   }
 
-  /// Results that lie over no operand, and begin where vectors do.
   bool passes_caches(std::span<std::byte* const> starts) const {
-    if (non_temporal_ == nullptr) return false;
-    for (std::size_t i = inputs_; i < starts.size(); ++i) {
-      if (reinterpret_cast<std::uintptr_t>(starts[i]) % vector_alignment != 0) return false;
-      if (std::find(starts.begin(), starts.begin() + static_cast<std::ptrdiff_t>(inputs_), starts[i]) !=
-          starts.begin() + static_cast<std::ptrdiff_t>(inputs_)) {
-        return false;
-      }
-    }
-    return true;
+    return non_temporal_ != nullptr && may_store_past_caches(starts, inputs_);
   }
 
   LoopGeometry geometry_;
@@ -132,30 +122,23 @@ class LoopKernel final : public core::Kernel {
   Workers workers_;
 };
 
-/// Most of the result has left the caches before somebody reads it.
-bool outgrows_caches(const core::Operand& result) {
-  constexpr double bytes = 16e6;  // half of what many processors share
-  return static_cast<double>(result.view.count()) * static_cast<double>(size_of(result.dtype)) >= bytes;
-}
-
 Access access_of(const LoopGeometry& geometry, const LoopGeometry::Place& place, DType type) {
   const auto width = static_cast<std::ptrdiff_t>(size_of(type));
   if (geometry.columns == 1 || place.column == width) return Access::contiguous;
   return place.column == 0 ? Access::broadcast : Access::strided;
 }
 
-/// Whether results are better written past the caches: they outgrow them, and their rows begin where vectors do.
+/// Whether results are better stored past the caches: they outgrow them, and all rows of all results lie alike.
 bool may_pass_caches(const LoopGeometry& geometry, std::span<const core::Operand> outputs,
                      std::span<const OperandForm> forms) {
+  const std::size_t first = geometry.places.size() - outputs.size();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const LoopGeometry::Place& place = geometry.places[geometry.places.size() - outputs.size() + i];
-    if (!outgrows_caches(outputs[i]) || forms[i].access != Access::contiguous || size_of(forms[i].stored) < 4) return false;
-    if (geometry.rows > 1 && place.row % static_cast<std::ptrdiff_t>(vector_alignment) != 0) return false;
-    for (const std::int64_t stride : place.outer) {
-      if (stride % static_cast<std::int64_t>(vector_alignment) != 0) return false;
-    }
+    const LoopGeometry::Place &place = geometry.places[first + i], &leader = geometry.places[first];
+    if (!outgrows_caches(outputs[i]) || forms[i].access != Access::contiguous) return false;
+    if (size_of(forms[i].stored) < 4 || size_of(forms[i].stored) != size_of(forms[0].stored)) return false;
+    if (place.row != leader.row || place.outer != leader.outer) return false;
   }
-  return true;
+  return geometry.columns >= shortest_non_temporal_row;
 }
 
 }  // namespace

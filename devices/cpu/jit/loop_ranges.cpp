@@ -4,6 +4,7 @@
 #include <array>
 
 #include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/non_temporal.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/jit/row_places.hpp"
 
@@ -14,15 +15,15 @@ namespace {
 constexpr std::size_t most_places = 2 * TileProgram::most_operands;
 
 Compiled compile_rows(const TileProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
-                      const RowPlaces& places) {
+                      const RowPlaces& places, bool non_temporal = false, const std::vector<bool>& prefetched = {}) {
   std::vector<OperandForm> from, to;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    (i < inputs ? from : to).push_back({operands[i].dtype, places.access(i)});
+    (i < inputs ? from : to).push_back({operands[i].dtype, places.access(i), i < prefetched.size() && prefetched[i]});
   }
   for (const TileProgram::Reduction& each : program.reductions) {
     to[static_cast<std::size_t>(each.operand)].access = Access::reduced;
   }
-  return compile(program, from, to, false);
+  return compile(program, from, to, non_temporal);
 }
 
 double nanoseconds_of(const Compiled& compiled, const core::View& view) {
@@ -31,8 +32,12 @@ double nanoseconds_of(const Compiled& compiled, const core::View& view) {
 
 class LoopRanges final : public RangeProgram {
  public:
-  LoopRanges(RowPlaces places, std::size_t inputs, Compiled compiled, double nanoseconds)
-      : places_(std::move(places)), inputs_(inputs), code_(std::move(compiled.code)), nanoseconds_(nanoseconds) {}
+  LoopRanges(RowPlaces places, std::size_t inputs, Compiled plain, Compiled non_temporal, double nanoseconds)
+      : places_(std::move(places)),
+        inputs_(inputs),
+        code_(std::move(plain.code)),
+        non_temporal_(std::move(non_temporal.code)),
+        nanoseconds_(nanoseconds) {}
 
   double nanoseconds() const override { return nanoseconds_; }
 
@@ -51,6 +56,9 @@ class LoopRanges final : public RangeProgram {
         placed_[i] = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
         starts_[i] = placed_[i].start;
       }
+      const bool past = program_.non_temporal_ != nullptr &&
+                        may_store_past_caches({starts_.data(), program_.places_.count()}, program_.inputs_);
+      function_ = (past ? program_.non_temporal_ : program_.code_)->entry();
     }
     void turn_to(std::int64_t row) override {
       for (std::size_t i = 0; i < program_.places_.count(); ++i) {
@@ -58,21 +66,21 @@ class LoopRanges final : public RangeProgram {
       }
     }
     void run_lines(Range lines, std::int64_t length) override {
-      const Function function = program_.code_->entry();
       program_.places_.rectangles(frame_, {starts_.data(), program_.places_.count()}, lines, {0, length},
-                                  [&](Frame& frame) { function(&frame); });
+                                  [&](Frame& frame) { function_(&frame); });
     }
 
    private:
     const LoopRanges& program_;
     std::array<Placed, most_places> placed_;
     std::array<std::byte*, most_places> starts_;
+    Function function_ = nullptr;
     Frame frame_;
   };
 
   RowPlaces places_;
   std::size_t inputs_;
-  std::shared_ptr<const MachineCode> code_;
+  std::shared_ptr<const MachineCode> code_, non_temporal_;
   double nanoseconds_;
 };
 
@@ -146,15 +154,24 @@ class LoopSource final : public ElementSource {
 
 std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
                                                         std::span<const core::Operand> inputs,
-                                                        std::span<const core::Operand> outputs, std::int64_t length) {
+                                                        std::span<const core::Operand> outputs, std::int64_t length,
+                                                        const RangePolicy& policy) {
   std::vector<core::Operand> operands(inputs.begin(), inputs.end());
   operands.insert(operands.end(), outputs.begin(), outputs.end());
   const auto places = RowPlaces::of(operands, length);
   if (!places || (length == 1 && !program.reductions.empty())) return nullptr;
-  const Compiled compiled = compile_rows(program, operands, inputs.size(), *places);
-  if (compiled.code == nullptr) return nullptr;
-  return std::make_shared<const LoopRanges>(*places, inputs.size(), compiled,
-                                            nanoseconds_of(compiled, operands[0].view));
+  const Compiled plain = compile_rows(program, operands, inputs.size(), *places, false, policy.prefetched);
+  if (plain.code == nullptr) return nullptr;
+  Compiled non_temporal;
+  bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
+  for (const core::Operand& output : outputs) {
+    whole_vectors = whole_vectors && size_of(output.dtype) >= 4 && size_of(output.dtype) == size_of(outputs[0].dtype);
+  }
+  if (policy.non_temporal && whole_vectors) {
+    non_temporal = compile_rows(program, operands, inputs.size(), *places, true, policy.prefetched);
+  }
+  return std::make_shared<const LoopRanges>(*places, inputs.size(), plain, non_temporal,
+                                            nanoseconds_of(plain, operands[0].view));
 }
 
 std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,

@@ -12,7 +12,8 @@ namespace tyto::cpu::jit {
 /// code to be had.
 std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
                                                         std::span<const core::Operand> inputs,
-                                                        std::span<const core::Operand> outputs, std::int64_t length);
+                                                        std::span<const core::Operand> outputs, std::int64_t length,
+                                                        const RangePolicy& policy);
 
 /// See prepare_source.
 std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,

@@ -351,6 +351,7 @@ class Emitter : public X86Encoder {
   void emit_columns() {
     const int unrolled = unroll();
     Label end;
+    if (form_.non_temporal) emit_head();
     emit_vectors(unrolled);
     if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
     if (unrolled > 1) emit_vectors(1);
@@ -359,6 +360,23 @@ class Emitter : public X86Encoder {
     jz(end, T_NEAR);
     emit_tail();
     L(end);
+  }
+
+  /// The elements before the first output's next multiple of a vector.
+  void emit_head() {
+    Label aligned;
+    const int width = width_of(inputs());
+    mov(rax, start_of(inputs()));
+    neg(rax);
+    and_(rax, lanes * width - 1);
+    jz(aligned, T_NEAR);
+    shr(rax, std::countr_zero(static_cast<unsigned>(width)));
+    cmp(rax, r13);
+    cmovg(rax, r13);
+    emit_tail();
+    mov(eax, dword[rsp + tail_count()]);
+    add(r12, rax);
+    L(aligned);
   }
 
   void emit_vectors(int unrolled) {
@@ -401,6 +419,14 @@ class Emitter : public X86Encoder {
     in_element_ = true;
     partial_ = partial;
     const int slots = next_slot_;
+    for (int each = 0; each < inputs() && !partial; ++each) {
+      if (!form_of(each).prefetched || form_of(each).access != Access::contiguous) continue;
+      const int width = width_of(each);
+      for (int line = 0; line < lanes * width; line += 64) {
+        if (lanes * width < 64 && (step_ * lanes * width) % 64 != 0) continue;
+        prefetcht1(ptr[pointer(each) + r12 * width + step_ * lanes * width + line + prefetch_distance]);
+      }
+    }
     for (position_ = 0; position_ < static_cast<int>(body_.element.size()); ++position_) {
       unlock_all();
       const Value value = body_.element[static_cast<std::size_t>(position_)];

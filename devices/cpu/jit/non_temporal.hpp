@@ -1,0 +1,33 @@
+// When results are stored past the caches: memory that is written whole need not be read first, and what lies in the
+// caches stays there.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "engine/core/device.hpp"
+
+namespace tyto::cpu::jit {
+
+/// Most of the result has left the caches before somebody reads it.
+inline bool outgrows_caches(const core::Operand& result) {
+  constexpr double bytes = 16e6;  // half of what many processors share
+  return static_cast<double>(result.view.count()) * static_cast<double>(size_of(result.dtype)) >= bytes;
+}
+
+/// Rows begin and end within vectors, whose stores go to the caches: of shorter rows too many do.
+inline constexpr std::int64_t shortest_non_temporal_row = 256;
+
+/// By where operands start, inputs first: results lie over no input, and alike within vectors.
+inline bool may_store_past_caches(std::span<std::byte* const> starts, std::size_t inputs) {
+  constexpr std::uintptr_t most_vector_bytes = 64;
+  const auto past = starts.begin() + static_cast<std::ptrdiff_t>(inputs);
+  for (std::size_t i = inputs; i < starts.size(); ++i) {
+    const auto difference = reinterpret_cast<std::uintptr_t>(starts[i]) - reinterpret_cast<std::uintptr_t>(*past);
+    if (difference % most_vector_bytes != 0 || std::find(starts.begin(), past, starts[i]) != past) return false;
+  }
+  return true;
+}
+
+}  // namespace tyto::cpu::jit
