@@ -60,8 +60,9 @@ class TYTO_API IntList {
   const std::int64_t* end() const { return data() + size_; }
   std::int64_t& operator[](std::size_t i) { return data()[i]; }
   std::int64_t operator[](std::size_t i) const { return data()[i]; }
-  std::int64_t front() const { return data()[0]; }
-  std::int64_t back() const { return data()[size_ - 1]; }
+  /// The first and the last number; of an empty list an IndexError in debug builds.
+  std::int64_t front() const { return data()[first_of_some()]; }
+  std::int64_t back() const { return data()[first_of_some() + size_ - 1]; }
 
   void resize(std::size_t count, std::int64_t fill = 0);
   void push_back(std::int64_t value) {
@@ -96,6 +97,12 @@ class TYTO_API IntList {
     std::memcpy(local_, other.local_, sizeof local_);
   }
   std::int64_t& back_ref() { return data()[size_ - 1]; }
+  std::size_t first_of_some() const {
+#ifndef NDEBUG
+    if (size_ == 0) throw IndexError("an empty list has neither a first nor a last number");
+#endif
+    return 0;
+  }
 
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = inline_capacity;

@@ -61,8 +61,10 @@ const Condition bare{"the product has no epilogue yet", [](const Match& m) {
 const Condition by_channel{"b is one number a channel of the product", [](const Match& m) {
                              const Shape& shape = m.draft.shape(m.tensor('b'));
                              const Shape& product = m.draft.shape(m.draft.node(product_in(m)).first_result);
+                             // An inner product, reshaped to a single number, has no axis of channels.
+                             if (m.shape().empty() || shape.empty()) return false;
                              const std::int64_t channels = m.shape().back();
-                             return !shape.empty() && shape.back() == channels && element_count(shape) == channels &&
+                             return shape.back() == channels && element_count(shape) == channels &&
                                     product.back() == channels;
                            }};
 // What only this sum reads of an element-wise operator costs nothing when it is computed along with the sum.

@@ -423,3 +423,15 @@ TEST_CASE("a compiled function that is called by what it runs itself says so") {
   inner = [](auto& in) { return in[0] * 3; };
   CHECK(numbers(f(Tensor{1.0})) == Numbers{4});
 }
+
+BOTH_MODES("a number is added to the inner product of two vectors") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w{1.0, 2.0, 3.0}, x{4.0, 5.0, 6.0}, b(0.5);
+  auto dense = tyto::compile([](Tensor a, Tensor c, Tensor shift) { return dot(a, c) + shift; });
+  CHECK(numbers(dense(w, x, b)) == Numbers{32.5});
+  CHECK(numbers(dense(w, x, Tensor::full({}, 0.5))) == Numbers{32.5});
+  CHECK(numbers(dense(w, x, Tensor{0.5})) == Numbers{32.5});
+  auto shifted = tyto::compile([](Tensor a, Tensor c, Tensor shift) { return relu(dot(a, c) - shift); });
+  CHECK(numbers(shifted(w, x, b)) == Numbers{31.5});
+  CHECK(numbers(shifted(w, -x, b)) == Numbers{0});
+}

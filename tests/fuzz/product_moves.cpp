@@ -24,9 +24,16 @@ Tensor<M> multiply_matrices(Drawing<M>& d) {
   // Operands that lie transposed, and vectors.
   if (dice.one_in(3)) a = matrix_transpose(d.shaped(Shape{inner, rows}, dtype));
   if (dice.one_in(3)) b = matrix_transpose(d.shaped(Shape{columns, inner}, dtype));
-  if (dice.one_in(8)) b = d.shaped({inner}, dtype);
+  if (dice.one_in(8)) {
+    b = d.shaped({inner}, dtype);
+    if (dice.one_in(2)) a = d.shaped({inner}, dtype);
+  }
   Tensor<M> made = matmul(a, b);
-  if (dice.one_in(2)) made = d.perturbed(made) + d.shaped({made.shape().empty() ? 1 : made.shape().back()}, dtype);
+  if (dice.one_in(2)) {
+    const Shape channels = made.shape().empty() ? Shape{} : Shape{made.shape().back()};
+    made = d.perturbed(made) +
+           d.shaped(dice.one_in(6) ? Shape(static_cast<std::size_t>(dice.below(2)), 1) : channels, dtype);
+  }
   if (dice.one_in(3)) made = relu(made);
   return made;
 }

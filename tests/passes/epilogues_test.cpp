@@ -61,6 +61,18 @@ TEST_CASE("a bias of one number a channel is added by the product") {
   CHECK(count(graph, OpId::add) == 0);
 }
 
+TEST_CASE("an inner product, reshaped to a single number, has no channels for a bias") {
+  const auto inner = [](Sketch& s) {
+    const Port product = s.add(OpId::matmul, {s.input({1, 5}), s.input({5, 1})});
+    return s.add(OpId::reshape, {product}, ListAttributes{Shape{}});
+  };
+  absorbed("bias_of_reshaped", false, [&](Sketch& s) { return s.add(OpId::add, {inner(s), s.input({})}); });
+  const core::Graph graph = absorbed("residual_of_reshaped", true, [&](Sketch& s) {
+    return s.add(OpId::add, {inner(s), s.input({})});
+  });
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).residual);
+}
+
 TEST_CASE("in 16 bits a product with its epilogue gives the bits of the operators one by one") {
   for (const DType dtype : {DType::f16, DType::bf16}) {
     for (const bool image : {false, true}) {
