@@ -1,4 +1,5 @@
-// Cost per node as graphs grow: long chains, one node with many readers, many states, and the recurrent training step.
+// Cost per node as graphs grow: long chains, one node with many readers, many states, a vector written element by
+// element, and the recurrent training step.
 //
 //   scale_bench [NAME]    NAME picks the lines whose names contain it
 //
@@ -136,6 +137,13 @@ GraphSpec state_pairs(std::int64_t count) {
   return spec;
 }
 
+GraphSpec element_writes(std::int64_t count) {
+  const T from = T::placeholder({count});
+  T x = from * 1.0;
+  for (std::int64_t i = 0; i < count; ++i) x(i) = from(count - 1 - i) * 2.0;
+  return {.inputs = {from}, .outputs = {x}};
+}
+
 // The stages one by one, without kernels: the network is never run.
 void show_recurrent() {
   double best[5];
@@ -188,6 +196,7 @@ int main(int count, char** arguments) {
       {"readers of one node, joined", joined_readers, {4'000, 40'000}},
       {"readers of one node, summed", summed_readers, {4'000, 40'000}},
       {"state pairs", state_pairs, {80, 800, 8'000}},
+      {"element writes", element_writes, {8'000, 16'000, 64'000}},
   };
   std::printf(
       "| graph | nodes | steps | record ms | prepare ms | record ns/node | prepare ns/node | run "

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "optimiser/storage/lives.hpp"
+#include "optimiser/storage/overwritten.hpp"
 #include "optimiser/storage/storages.hpp"
 
 namespace tyto::optimiser {
@@ -78,7 +79,8 @@ class Chooser {
 
   std::vector<Destination> choose() {
     chosen_.assign(graph_.port_count(), {});
-    overwritten_.assign(graph_.port_count(), {});
+    overwritten_ = {};
+    limits_.assign(graph_.port_count(), {});
     for (auto whole = wholes_.rbegin(); whole != wholes_.rend(); ++whole) place_parts(*whole);
     return chosen_;
   }
@@ -87,13 +89,14 @@ class Chooser {
   struct Reader {
     std::uint32_t node, input;
   };
-  /// A part of a whole that is written over at a place of the order: nobody may read there from then on.
-  struct Overwriting {
-    View view;
-    std::uint32_t place;
+  /// When a part may lie in its whole. Its parts keep to the same.
+  struct Limits {
+    Overwritten::Map overwritten = Overwritten::nothing;  // nobody may read there from then on
+    std::uint32_t from = 0;                               // until then an operand of set_slice is being written
   };
 
   std::uint32_t place_of(Port port) const { return places_[graph_.producer(port)]; }
+  std::int64_t count_of(Port port) const { return element_count(graph_.type(port).shape); }
 
   bool is_whole(std::uint32_t index) const {
     const GraphNode& node = graph_.nodes()[index];
@@ -117,14 +120,14 @@ class Chooser {
       const IntList ones(place.shape.size(), 1);
       for (const Port input : inputs) {
         const Shape& shape = graph_.type(input).shape;
-        (void)offer(input, whole, core::slice(place, start, shape, ones), index, overwritten_[result], false);
+        (void)offer(input, whole, core::slice(place, start, shape, ones), index, limits_[result], false);
         start[axis] += shape[axis];
       }
     } else if (node.op == OpId::pad) {
       const auto& padding = std::get<core::PadAttributes>(graph_.attributes(node));
       const Shape& shape = graph_.type(inputs[0]).shape;
       const View inner = core::slice(place, padding.before, shape, IntList(shape.size(), 1));
-      (void)offer(inputs[0], whole, inner, index, overwritten_[result], false);
+      (void)offer(inputs[0], whole, inner, index, limits_[result], false);
     } else {
       place_replacement(node, index, whole, place);
     }
@@ -135,18 +138,21 @@ class Chooser {
   void place_replacement(const GraphNode& node, std::uint32_t index, Port whole, const View& place) {
     const auto& part = std::get<core::SliceAttributes>(graph_.attributes(node));
     const std::span<const Port> inputs = graph_.inputs_of(node);
-    const std::vector<Overwriting> limits = overwritten_[node.first_result];
+    Limits limits = limits_[node.first_result];
     const std::optional<Port> base = offer(inputs[0], whole, place, index, limits, true);
     if (!base) return;
     const View view = core::slice(place, part.start, part.count, part.step);
-    const std::optional<Port> value = offer(inputs[1], whole, view, index, limits, false, place_of(*base));
-    overwritten_[*base] = limits;
-    overwritten_[*base].push_back({view, value ? place_of(*value) : places_[index]});
+    const std::uint32_t after_base = place_of(*base) + 1;
+    const std::optional<Port> value = offer(inputs[1], whole, view, index, {limits.overwritten, after_base}, false);
+    // Parts of the replacement may be written before it is put together.
+    const std::uint32_t first = !value                              ? places_[index]
+                                : is_whole(graph_.producer(*value)) ? after_base
+                                                                    : place_of(*value);
+    limits_[*base].overwritten = overwritten_.with(limits.overwritten, count_of(whole), core::touched(view), first);
   }
 
   /// Gives `port` (or what it is a view of) the place, if all agree. Returns the port that got it.
-  std::optional<Port> offer(Port port, Port whole, View view, std::uint32_t joint, std::span<const Overwriting> limits,
-                            bool alone, std::optional<std::uint32_t> after = {}) {
+  std::optional<Port> offer(Port port, Port whole, View view, std::uint32_t joint, const Limits& limits, bool alone) {
     if (view.count() == 0) return {};
     while (true) {
       if (pinned_[port] || refused_[port] || chosen_[port]) return {};
@@ -162,14 +168,14 @@ class Chooser {
       port = input;
     }
     const std::uint32_t producer = graph_.producer(port);
-    if (after && places_[producer] <= *after) return {};
-    for (const Overwriting& limit : limits) {
-      if (last_[port] >= limit.place && core::may_overlap(view, limit.view)) return {};
-    }
+    if (places_[producer] < limits.from) return {};
+    const std::uint32_t end = overwritten_.first_in(limits.overwritten, count_of(whole), core::touched(view));
+    if (end != Overwritten::never && last_[port] >= end) return {};
     const GraphNode& node = graph_.nodes()[producer];
     if (!questions_.writes(producer, port - node.first_result, view)) return {};
     if (!core::is_dense(view) && !all_read(port, view, joint, 0)) return {};
     chosen_[port] = {whole, view};
+    limits_[port] = limits;
     return port;
   }
 
@@ -219,7 +225,8 @@ class Chooser {
   std::vector<std::uint32_t> wholes_, last_, first_reader_;
   std::vector<Reader> readers_;
   std::vector<Destination> chosen_;
-  std::vector<std::vector<Overwriting>> overwritten_;
+  Overwritten overwritten_;
+  std::vector<Limits> limits_;
 };
 
 /// Of the wholes that are there at the peak only because old parts lie in them, the one that costs most: its old parts.

@@ -84,4 +84,40 @@ TEST_CASE("eight hundred pairs of states are updated in place, each by its own r
   CHECK(graph.plan().height <= 16 * 64);
 }
 
+TEST_CASE("a vector written element by element takes twenty thousand writes in its own memory") {
+  constexpr std::int64_t length = 20'000;
+  // Each value is computed, so that it could be put into its place or written over it.
+  const auto written = [](const L& from) {
+    L x = from * 1.0;
+    for (std::int64_t i = 0; i < length; ++i) x(i) = from(length - 1 - i) * 2.0;
+    return x;
+  };
+  std::vector<float> expected;
+  for (std::int64_t i = 0; i < length; ++i) expected.push_back(2.0F * static_cast<float>(length - 1 - i));
+  const L numbers = L::arange(length).astype(DType::f32);
+  CHECK(values(written(numbers)) == expected);
+  auto compiled = compile(written);
+  CHECK(values(compiled(numbers)) == expected);
+  CHECK(compiled.plan().height <= 4 * length * 4);
+}
+
+TEST_CASE("parts that are read again when all writes are done are not written over") {
+  constexpr std::int64_t length = 5'000;
+  auto compiled = compile([](const L& from) {
+    L x = from * 1.0;
+    L total = from(0) * 0.0;
+    std::vector<L> parts;
+    for (std::int64_t i = 0; i < length; ++i) {
+      parts.push_back(from(i) + 1.0);
+      x(i) = parts.back();
+    }
+    x(0) = 0.0;
+    for (const L& part : parts) total = total + part;
+    return std::pair(x.sum(), total);
+  });
+  const auto [sum, total] = compiled(L::zeros({length}));
+  CHECK(sum.item<float>() == static_cast<float>(length - 1));
+  CHECK(total.item<float>() == static_cast<float>(length));
+}
+
 }  // namespace tyto

@@ -1,0 +1,43 @@
+// When the elements of a whole are overwritten while it grows together, for every one of its earlier forms.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/view.hpp"
+
+namespace tyto::optimiser {
+
+/// Persistent maps from elements to the place of the order at which they are overwritten first. A map that differs from
+/// another in one range shares all but a few nodes with it, so that a chain of n writes takes n log n.
+class Overwritten {
+ public:
+  using Map = std::uint32_t;
+  static constexpr Map nothing = 0;
+  static constexpr std::uint32_t never = UINT32_MAX;
+
+  Overwritten() : nodes_{{never, nothing, nothing}} {}
+
+  /// `map`, and in addition `range` of a whole of `count` elements, at a place before all those in the map.
+  Map with(Map map, std::int64_t count, core::ElementRange range, std::uint32_t place) {
+    return with(map, {0, count}, range, place);
+  }
+  /// The first place at which an element of the range is overwritten.
+  std::uint32_t first_in(Map map, std::int64_t count, core::ElementRange range) const {
+    return first_in(map, {0, count}, range);
+  }
+
+ private:
+  /// What is known of a range of elements and of its halves. Overwritten as a whole it is its own halves.
+  struct Node {
+    std::uint32_t place;  // the first one
+    Map low, high;
+  };
+
+  Map with(Map map, core::ElementRange all, core::ElementRange range, std::uint32_t place);
+  std::uint32_t first_in(Map map, core::ElementRange all, core::ElementRange range) const;
+
+  std::vector<Node> nodes_;
+};
+
+}  // namespace tyto::optimiser
