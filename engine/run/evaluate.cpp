@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/core/builder.hpp"
 #include "engine/core/device.hpp"
@@ -155,6 +156,25 @@ void apply(Node& node) {
 
 namespace {
 
+// Of each view among the nodes that repeats elements, as broadcasting does, the tensor that it repeats. The view itself
+// is left to be taken anew, which costs nothing, where a dense copy of it may not even fit into memory.
+std::unordered_map<const Node*, Value> repeated_tensors(std::span<Node* const> nodes) {
+  std::vector<Node*> views;
+  for (Node* node : nodes) {
+    // A version of a state has contents of its own.
+    if (core::definition(*node).is(core::Traits::view) && node->op() != OpId::read) views.push_back(node);
+  }
+  // Inputs first: they are older.
+  std::sort(views.begin(), views.end(), [](const Node* a, const Node* b) { return a->sequence() < b->sequence(); });
+  std::unordered_map<const Node*, Value> repeated;
+  for (const Node* view : views) {
+    const auto behind = repeated.find(view->inputs()[0].node());
+    const Value& source = behind == repeated.end() ? view->inputs()[0] : behind->second;
+    if (element_count(source.shape()) < element_count(view->results()[0].type.shape)) repeated.emplace(view, source);
+  }
+  return repeated;
+}
+
 // Values on the way to `roots` that are held from outside: by the user, or by nodes that the roots do not need.
 // They get their contents too, so that nothing is computed twice.
 std::vector<Value> with_held_values(std::span<const Value> roots) {
@@ -175,16 +195,23 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
       if (inner[input.node()]++ == 0) stack.push_back(input.node());
     }
   }
-  std::unordered_map<Node*, bool> is_root;
-  for (const Value& root : roots) is_root[root.node()] = true;
+  std::unordered_set<const Node*> chosen;
+  const auto want = [&](Node* node) {
+    if (node->evaluated() || !chosen.insert(node).second) return;
+    for (std::uint32_t i = 0; i < node->results().size(); ++i) wanted.emplace_back(node, i);
+  };
+  std::unordered_set<const Node*> is_root;
+  for (const Value& root : roots) is_root.insert(root.node());
+  const std::unordered_map<const Node*, Value> repeated = repeated_tensors(order);
   for (Node* node : order) {
     if (is_root.contains(node)) {
-      for (std::uint32_t i = 0; i < node->results().size(); ++i) wanted.emplace_back(node, i);
+      want(node);
       continue;
     }
     if ((node->op() == OpId::read && node->inputs().empty()) || node->symbolic() || node->references() <= inner[node])
       continue;
-    for (std::uint32_t i = 0; i < node->results().size(); ++i) wanted.emplace_back(node, i);
+    const auto source = repeated.find(node);
+    want(source == repeated.end() ? node : source->second.node());
   }
   return wanted;
 }

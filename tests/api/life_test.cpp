@@ -135,3 +135,33 @@ BOTH_MODES("statistics kept while a gradient is taken hold their last value only
         }) <= 6 * one_tensor);
   CHECK(numbers(mean)[0] == doctest::Approx(2));
 }
+
+BOTH_MODES("reading what is derived from a held broadcast does not make the broadcast dense") {
+  using Tensor = tyto::Tensor<Mode>;
+  constexpr std::int64_t count = std::int64_t{1} << 28;
+  const Tensor one{7.0};
+  const Tensor wide = broadcast_to(one, {count});
+  const Tensor turned = wide.reshape({2, count / 2}).T();
+  const std::size_t before = held_bytes();
+  CHECK(std::as_const(wide)(5).to_string() == "7.0");
+  CHECK(numbers(std::as_const(turned)(3)) == Numbers{7, 7});
+  CHECK(numbers(std::as_const(wide)(tyto::slice(2, 4)) * 2.0) == Numbers{14, 14});
+  CHECK(held_bytes() < before + one_tensor);
+  CHECK(wide.shape() == tyto::Shape{count});
+}
+
+BOTH_MODES("what a held broadcast repeats is computed once and kept") {
+  using Tensor = tyto::Tensor<Mode>;
+  int calls = 0;
+  const Tensor counted = tyto::delay<Mode>({1}, DType::f32,
+                                           [&](const std::vector<tyto::Tensor<tyto::Eager>>& in) {
+                                             ++calls;
+                                             return in[0] + 1.0;
+                                           },
+                                           {Tensor{2.0}});
+  const Tensor wide = broadcast_to(counted, {1000});
+  CHECK(numbers(std::as_const(wide)(5)) == Numbers{3});
+  CHECK(numbers(std::as_const(wide)(6)) == Numbers{3});
+  CHECK(numbers(wide.sum()) == Numbers{3000});
+  CHECK(calls == 1);
+}
