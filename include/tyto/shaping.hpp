@@ -54,9 +54,14 @@ Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);
 /// `parts` pieces of equal length along `axis`.
 template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_t axis = 0);
-/// Pieces between the given positions along `axis`.
+/// Pieces between the given positions along `axis`. In braces one number is a position as well: `split(x, {2})` gives
+/// the first two and the rest, `split(x, 2)` two halves.
 template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, const IntList& positions, std::int64_t axis = 0);
+template <class M>
+std::vector<Tensor<M>> split(const Tensor<M>& x, std::initializer_list<std::int64_t> positions, std::int64_t axis = 0) {
+  return split(x, IntList(positions), axis);
+}
 /// The whole repeated `counts[i]` times along axis i.
 template <class M>
 Tensor<M> tile(const Tensor<M>& x, const IntList& counts);

@@ -346,3 +346,20 @@ TEST_CASE("a mask of another shape is refused, and a mask reads in eager mode on
   x(Lazy{true, false, true}) = 9;
   CHECK(numbers(x) == Numbers{9, 2, 9});
 }
+
+TEST_CASE_TEMPLATE("one number in braces is a position to split at, as in NumPy, and a bare one a count", Mode,
+                   tyto::Eager, tyto::Lazy) {
+  using T = tyto::Tensor<Mode>;
+  const T x = T::arange(6);
+  const auto lengths = [](const std::vector<T>& parts) {
+    List out;
+    for (const T& part : parts) out.push_back(part.size());
+    return out;
+  };
+  CHECK(lengths(split(x, 2)) == List{3, 3});
+  CHECK(lengths(split(x, {2})) == List{2, 4});
+  CHECK(lengths(split(x, {2, 4})) == List{2, 2, 2});
+  CHECK(lengths(split(x, {})) == List{6});
+  CHECK(lengths(split(x.reshape({1, 6}), {5}, 1)) == List{5, 1});
+  CHECK(numbers(split(x, {2})[1]) == Numbers{2, 3, 4, 5});
+}
