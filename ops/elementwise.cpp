@@ -173,7 +173,7 @@ bool alike(std::span<const Value> operands) {
 Value emit_elementwise(OpId op, std::span<Value> operands) {
   const OpDef& def = definition(op);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is an empty tensor"));
+    if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is ", empty_tensor));
   }
   // The usual case needs no rule: these domains take floating operands as they are.
   if (def.domain <= Domain::comparison && alike(operands)) return emit_resolved(op, operands);

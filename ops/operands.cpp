@@ -4,7 +4,7 @@
 namespace tyto::core {
 
 void require(std::string_view function, const Value& operand) {
-  if (!operand) throw GraphError(text(function, ": an operand is an empty tensor"));
+  if (!operand) throw GraphError(text(function, ": an operand is ", empty_tensor));
 }
 
 const Value& given(std::string_view op, const Value& operand) {

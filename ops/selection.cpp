@@ -31,6 +31,12 @@ void require_tensors(const std::vector<Index>& entries) {
   }
 }
 
+[[noreturn]] void refuse_mask() {
+  throw GraphError(
+      "index: the shape of what a mask picks depends on the data, so only eager mode reads it or gives each element a "
+      "value of its own; choose by where(mask, v, x), or assign a single number: x(mask) = 0");
+}
+
 std::int64_t axes_used(const Index& index) {
   if (const Value* tensor = std::get_if<Value>(&index.entry())) {
     return tensor->dtype() == DType::boolean ? std::max(tensor->ndim(), 1) : 1;
@@ -71,6 +77,7 @@ void add_mask(Selected& out, const Value& mask, const Shape& shape, std::size_t 
       throw IndexError(text("index: mask ", mask.shape(), " does not match axes from ", axis, " of shape ", shape));
     }
   }
+  if (core::mode_beside(mask) == core::Mode::lazy) refuse_mask();
   const T places = nonzero(T(mask));
   for (int i = 0; i < mask.ndim(); ++i) {
     add_slice(out, 0, shape[axis + static_cast<std::size_t>(i)], 1);
@@ -299,10 +306,22 @@ bool readable(const Value& owner, const std::vector<Index>& entries) {
 }  // namespace
 
 template <class M>
+Tensor<M>::Tensor(const Selection<M>& part) : Tensor(part.read()) {}
+template Tensor<Eager>::Tensor(const Selection<Eager>&);
+template Tensor<Lazy>::Tensor(const Selection<Lazy>&);
+template Tensor<Any>::Tensor(const Selection<Any>&);
+
+template <class M>
 Selection<M>::Selection(Tensor<M>& owner, std::vector<Index> entries)
     : Tensor<M>(readable(owner.value(), entries) ? std::as_const(owner).get(entries) : Tensor<M>()),
       owner_(&owner),
       entries_(std::move(entries)) {}
+
+template <class M>
+const Tensor<M>& Selection<M>::read() const {
+  if (this->empty_handle()) refuse_mask();
+  return *this;
+}
 
 template <class M>
 void Selection<M>::operator=(const Tensor<M>& replacement) && {

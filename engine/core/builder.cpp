@@ -62,7 +62,7 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
 }
 
 const Value& resolve(const Value& value) {
-  if (!value) throw GraphError("an empty tensor (default-constructed or moved from) is used");
+  if (!value) throw GraphError(text(empty_tensor, " is used"));
   if (value.node()->op() != OpId::state) return value;
   const auto& state = std::get<StateAttributes>(attributes_of(value)).state;
   touch(state);

@@ -61,6 +61,10 @@ Value constant(Mode mode, Array array);
 /// engine/run, which keeps the sequence.
 Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<Key>& key);
 
+/// What an empty handle can have come from, for the errors that name one.
+inline constexpr std::string_view empty_tensor =
+    "an empty tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
+
 /// `value` itself, or the version that a read sees now when it stands for a state.
 const Value& resolve(const Value& value);
 

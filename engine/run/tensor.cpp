@@ -296,7 +296,7 @@ Tensor<M> Tensor<M>::constant(const Tensor& value) {
 
 template <class M>
 const Value& Tensor<M>::checked() const {
-  if (!value_) throw GraphError("an empty tensor (default-constructed or moved from) is used");
+  if (!value_) throw GraphError(core::text(core::empty_tensor, " is used"));
   return value_;
 }
 

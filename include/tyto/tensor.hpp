@@ -129,10 +129,13 @@ class Tensor {
   Tensor(Value value) : value_(std::move(value)) {}
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
+  /// The part that `x(index)` names. Throws GraphError where it was not read: through a mask in lazy mode.
+  Tensor(const Selection<Mode>& part);
   ~Tensor() = default;
   // Only to what has a name: `x(0)(1) = v` would write into something that nobody sees, so it does not compile.
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & noexcept = default;
+  Tensor& operator=(const Selection<Mode>& part) & { return *this = Tensor(part); }
 
   // Creation, shapes by name: Tensor::zeros({2, 3}).
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
@@ -299,13 +302,17 @@ class Selection : public Tensor<Mode> {
   Selection(Tensor<Mode>& owner, std::vector<Index> entries);
   /// `x(index) = v`: rebinds x. Only on the spot, so that a part kept in a variable is just a tensor.
   void operator=(const Tensor<Mode>& replacement) &&;
-  void operator=(const Selection& replacement) && { std::move(*this) = static_cast<const Tensor<Mode>&>(replacement); }
-  void operator+=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) + b; }
-  void operator-=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) - b; }
-  void operator*=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) * b; }
-  void operator/=(const Tensor<Mode>& b) && { std::move(*this) = static_cast<const Tensor<Mode>&>(*this) / b; }
+  void operator=(const Selection& replacement) && { std::move(*this) = replacement.read(); }
+  void operator+=(const Tensor<Mode>& b) && { std::move(*this) = read() + b; }
+  void operator-=(const Tensor<Mode>& b) && { std::move(*this) = read() - b; }
+  void operator*=(const Tensor<Mode>& b) && { std::move(*this) = read() * b; }
+  void operator/=(const Tensor<Mode>& b) && { std::move(*this) = read() / b; }
 
  private:
+  friend class Tensor<Mode>;
+  /// The part, which a mask does not read in lazy mode.
+  const Tensor<Mode>& read() const;
+
   Tensor<Mode>* owner_;
   std::vector<Index> entries_;
 };

@@ -258,8 +258,12 @@ TEST_CASE("what lazy mode cannot do, and graphs used against their rules") {
   const Tensor y = x * w;
   CHECK_THROWS_WITH_AS(unique(y), "unique: the shape depends on the data, so it works in eager mode only",
                        tyto::GraphError);
-  CHECK_THROWS_WITH_AS(Tensor(y(y > 0)), "nonzero: the shape depends on the data, so it works in eager mode only",
-                       tyto::GraphError);
+  CHECK_THROWS_WITH_AS(
+      Tensor(y(y > 0)),
+      "index: the shape of what a mask picks depends on the data, so only eager mode reads it or gives "
+      "each element a value of its own; choose by where(mask, v, x), or assign a single number: "
+      "x(mask) = 0",
+      tyto::GraphError);
   tyto::Graph graph{{.inputs = {x}, .outputs = {y}}};
   CHECK_THROWS_WITH_AS(graph.set(x, Tensor::ones({3, 2})), "input 'x' takes shape (2,3), given (3,2)", ShapeError);
   CHECK_THROWS_WITH_AS(graph.set(y, y), "Graph::set: the tensor is no variable, persistent tensor or placeholder",

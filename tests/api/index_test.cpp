@@ -341,9 +341,26 @@ TEST_CASE("a mask of another shape is refused, and a mask reads in eager mode on
   using Eager = tyto::Tensor<tyto::Eager>;
   using Lazy = tyto::Tensor<tyto::Lazy>;
   CHECK_THROWS_AS((Eager{1, 2, 3}(Eager{true, false})), tyto::IndexError);
-  CHECK_THROWS_AS((std::as_const(static_cast<const Lazy&>(Lazy{1, 2, 3}))(Lazy{true, false, true})), tyto::GraphError);
   Lazy x{1, 2, 3};
-  x(Lazy{true, false, true}) = 9;
+  const Lazy mask{true, false, true};
+  const char* told =
+      "index: the shape of what a mask picks depends on the data, so only eager mode reads it or gives each element a "
+      "value of its own; choose by where(mask, v, x), or assign a single number: x(mask) = 0";
+  CHECK_THROWS_WITH_AS(std::as_const(x)(mask), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(x.get({mask}), told, tyto::GraphError);
+  // Of an x that can be assigned to as well, whatever becomes of the part.
+  CHECK_THROWS_WITH_AS(Lazy(x(mask)), told, tyto::GraphError);
+  Lazy y;
+  CHECK_THROWS_WITH_AS(y = x(mask), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(([](Lazy part) { return part; })(x(mask)), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(x(mask) += 1, told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS((x(mask) = Lazy{4, 5}), told, tyto::GraphError);
+  // A function that takes the part as it is finds no tensor.
+  const char* none =
+      "sum: an operand is an empty tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
+  CHECK_THROWS_WITH_AS(sum(x(mask)), none, tyto::GraphError);
+  CHECK_THROWS_AS((void)x(mask).shape(), tyto::GraphError);
+  x(mask) = 9;
   CHECK(numbers(x) == Numbers{9, 2, 9});
 }
 
