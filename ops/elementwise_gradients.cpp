@@ -18,6 +18,17 @@ constexpr bool differentiable = !std::is_same_v<Expression, Nondifferentiable>;
 
 using T = AnyTensor;
 
+// Without the difference of x and y = x sigmoid(x), which is lost where they are large.
+T silu_slope(const T& x) {
+  const T s = sigmoid(x);
+  return s * (1.0 + x * (1.0 - s));
+}
+
+// A leg over the hypotenuse, and over its square, which may overflow or vanish where the quotient does not. A point
+// has no direction at the origin, where the slopes of hypot and atan2 are 0.
+T over(const T& leg, const T& hypotenuse) { return leg / where(equal(hypotenuse, 0), 1, hypotenuse); }
+T over_square(const T& leg, const T& hypotenuse) { return over(over(leg, hypotenuse), hypotenuse); }
+
 // The derivative of trigamma, of operators that have derivatives of any order: up from at least 1/2 by recurrence to
 // where the asymptotic series has converged, reflected below.
 T tetragamma(const T& x) {

@@ -124,7 +124,9 @@ std::vector<Value> extreme_gradient(const GradientContext& c) {
 std::vector<Value> logsumexp_gradient(const GradientContext& c) {
   const T x = c.inputs[0];
   const IntList& axes = axes_of(c.attributes).axes;
-  return {with_axes(c.gradients[0], x.shape(), axes) * exp(x - with_axes(c.results[0], x.shape(), axes))};
+  // Among large numbers the result has lost the logarithm of their count, so the shares are made to add up to 1.
+  const T share = exp(x - with_axes(c.results[0], x.shape(), axes));
+  return {with_axes(c.gradients[0], x.shape(), axes) * share / sum(share, axes, true)};
 }
 
 OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient,

@@ -202,3 +202,42 @@ BOTH_MODES("the norm of nothing and the deviation of equals have a slope of zero
   CHECK(std::isnan(l2_norm(T{NAN, 1.0}).template item<float>()));
   CHECK(std::isinf(l2_norm(T{INFINITY, 1.0}).template item<float>()));
 }
+
+// What PyTorch 2.13 gives, but for hypot at the origin and logsumexp of large numbers (NaN and 2 there).
+BOTH_MODES("slopes hold for numbers so large that their difference, or their square, is lost") {
+  using T = tyto::Tensor<Mode>;
+  const auto slopes = [](auto f, const T& at) { return numbers(grad([&](T v) { return f(v).sum(); })(at)); };
+  // The two slopes of one operand add up to 1.
+  CHECK(slopes([](T v) { return logaddexp(v, v); }, T{1e8f, -1e8f, 1e30f, 0.0f}) == Numbers{1, 1, 1, 1});
+  CHECK(slopes([](T v) { return logaddexp(v, v - 64.0f); }, T{1e8f}) == Numbers{1});
+  CHECK(slopes([](T v) { return logaddexp(v, T(0.0f)); }, T{1e8f, -1e8f, 0.0f}) == Numbers{1, 0, 0.5});
+  CHECK(slopes([](T v) { return logsumexp(v); }, T{1e8f, 1e8f, -1e8f, 1e8f, 1e8f}) ==
+        Numbers{0.25, 0.25, 0, 0.25, 0.25});
+  CHECK(slopes([](T v) { return logsumexp(v, 1); }, T{{1e30f, 1e30f}, {2.0f, 2.0f}}) == Numbers{0.5, 0.5, 0.5, 0.5});
+  CHECK(slopes([](T v) { return silu(v); }, T{100.0f, 1e8f, 1e30f, 0.0f, -1e30f}) == Numbers{1, 1, 1, 0.5, 0});
+}
+
+BOTH_MODES("the direction of a point has a slope however near or far the point is, and slope 0 at the origin") {
+  using T = tyto::Tensor<Mode>;
+  const auto slopes = [](auto f, double a, double b) {
+    const auto [y, found] = tyto::value_and_grad([&](T u, T v) { return f(u, v); }, {0, 1})(T::full({}, a, DType::f64),
+                                                                                            T::full({}, b, DType::f64));
+    return Numbers{numbers(found[0])[0], numbers(found[1])[0]};
+  };
+  const auto angle = [](const T& a, const T& b) { return atan2(a, b); };
+  const auto length = [](const T& a, const T& b) { return hypot(a, b); };
+  const auto near = [](const Numbers& found, const Numbers& expected) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-14));
+    }
+  };
+  CHECK(slopes(angle, 0, 0) == Numbers{0, 0});
+  CHECK(slopes(length, 0, 0) == Numbers{0, 0});
+  near(slopes(angle, 3, 4), {4 / 25.0, -3 / 25.0});
+  near(slopes(length, 3, 4), {3 / 5.0, 4 / 5.0});
+  // The square of the distance is infinite, or zero.
+  near(slopes(angle, 3e200, 4e200), {4e-200 / 25, -3e-200 / 25});
+  near(slopes(angle, -3e-200, 4e-200), {4e200 / 25, 3e200 / 25});
+  near(slopes(length, 3e200, 4e200), {3 / 5.0, 4 / 5.0});
+  near(slopes(angle, 0, -2), {-0.5, 0});
+}
