@@ -29,12 +29,14 @@ std::pair<HostArray, HostArray> read_cifar10(const Source& source) {
       refuse(source.name(), "gives image ", number, " the label ", std::to_integer<int>(record[0]),
              "; labels are below ", classes);
     }
-    labels.bytes.push_back(record[0]);
-    for (std::size_t pixel = 0; pixel < plane; ++pixel) {
-      for (std::size_t channel = 0; channel < channels; ++channel) {
-        images.bytes.push_back(record[1 + channel * plane + pixel]);
+    within_memory(source.name(), "the list of images", images.bytes.size() + record_size, [&] {
+      labels.bytes.push_back(record[0]);
+      for (std::size_t pixel = 0; pixel < plane; ++pixel) {
+        for (std::size_t channel = 0; channel < channels; ++channel) {
+          images.bytes.push_back(record[1 + channel * plane + pixel]);
+        }
       }
-    }
+    });
   }
   labels.shape[0] = static_cast<std::int64_t>(labels.bytes.size());
   images.shape[0] = labels.shape[0];

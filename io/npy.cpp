@@ -49,7 +49,10 @@ HostArray read_npy(Stream& stream) {
   array.bytes = stream.read_new(size, ("the array of shape " + to_string(header.shape)).c_str());
   const std::size_t width = size_of(header.dtype);
   if (header.big_endian) swap_bytes(array.bytes, width);
-  if (header.column_major && header.shape.size() > 1) array.bytes = row_major(array.bytes, header.shape, width);
+  if (header.column_major && header.shape.size() > 1) {
+    array.bytes = within_memory(stream.name(), "a row-major copy of the array", size,
+                                [&] { return row_major(array.bytes, header.shape, width); });
+  }
   if (header.dtype == DType::boolean) normalise_booleans(array.bytes);
   return array;
 }

@@ -1,6 +1,8 @@
 // The one way to turn a file down: IoError naming the file, what was found and what was expected.
 #pragma once
 
+#include <cstdint>
+#include <new>
 #include <sstream>
 #include <string>
 
@@ -14,6 +16,16 @@ template <class... Parts>
   out << file << ": ";
   (out << ... << parts);
   throw IoError(out.str());
+}
+
+/// What `make` gives of a file's contents; when there is no memory for it, the file is turned down.
+template <class Make>
+auto within_memory(const std::string& file, const char* what, std::uint64_t bytes, const Make& make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    refuse(file, what, " needs ", bytes, " bytes, more than there is memory for");
+  }
 }
 
 }  // namespace tyto::io

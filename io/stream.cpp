@@ -21,7 +21,8 @@ std::vector<std::byte> Stream::read_new(std::uint64_t size, const char* what) {
   if (size > at_most()) {
     refuse(name_, "ends too early: ", what, " needs ", size, " bytes, there are no more than ", at_most());
   }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  std::vector<std::byte> bytes =
+      within_memory(name_, what, size, [&] { return std::vector<std::byte>(static_cast<std::size_t>(size)); });
   read(bytes, what);
   return bytes;
 }

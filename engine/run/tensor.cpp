@@ -153,13 +153,14 @@ Tensor<M> Tensor<M>::from_function(const Shape& shape, const std::function<doubl
                                    DType dtype) {
   check_shape("from_function", shape);
   if (!f) throw ValueError("from_function: the function is empty");
-  std::vector<double> data(static_cast<std::size_t>(element_count(shape)));
+  const core::Array array = run::new_array(run::cpu_device(), DType::f64, shape);
+  auto* const data = static_cast<double*>(array.buffer->memory());
   IntList index(shape.size(), 0);
-  for (double& element : data) {
+  for (double& element : std::span(data, static_cast<std::size_t>(element_count(shape)))) {
     element = f(index);
     for (std::size_t axis = shape.size(); axis-- > 0 && ++index[axis] == shape[axis];) index[axis] = 0;
   }
-  return from(data, shape).astype(dtype);
+  return Tensor(core::constant(mode_tag<M>, run::to_device(array, run::current_device()))).astype(dtype);
 }
 
 template <class M>

@@ -364,3 +364,15 @@ TEST_CASE("weights that mean nothing are told from one another where they are kn
                        "choice: 2 elements cannot be drawn without putting back, as 1 have a weight above 0",
                        ValueError);
 }
+
+TEST_CASE_TEMPLATE("a shape that memory cannot hold is refused, whatever fills it", Mode, tyto::Eager, tyto::Lazy) {
+  using T = tyto::Tensor<Mode>;
+  const tyto::Shape huge{std::int64_t{1} << 46};
+  CHECK_THROWS_AS(T::from_function(huge, [](auto) { return 0.0; }), tyto::DeviceError);
+  const T table = T::from_function({2, 2}, [](auto at) { return 10.0 * double(at[0]) + double(at[1]); });
+  CHECK(table.template to_vector<float>() == std::vector<float>{0, 1, 10, 11});
+  CHECK(T::from_function(
+            {0}, [](auto) { return 1.0; }, DType::i32)
+            .dtype() == DType::i32);
+  CHECK(T::from_function({}, [](auto) { return 4.0; }).template item<float>() == 4);
+}

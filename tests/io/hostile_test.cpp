@@ -1,8 +1,11 @@
 // Damaged archives, pictures and tensors: refused with a reason, whatever was done to them.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>
+#include <fstream>
 #include <random>
 
 #include "io/images.hpp"
@@ -249,5 +252,45 @@ TEST_CASE("ten thousand random mutations of every kind of file yield an array or
     CHECK(refusals < 10000);
   }
 }
+
+// Sanitizers take terabytes of addresses for themselves.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace {
+
+/// While alive, this process has no more addresses than now and `more` bytes.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(rlim_t more) {
+    getrlimit(RLIMIT_AS, &before_);
+    std::ifstream pages("/proc/self/statm");
+    rlim_t used = 0;
+    pages >> used;
+    const rlimit tight{used * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more, before_.rlim_max};
+    setrlimit(RLIMIT_AS, &tight);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_AS, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("an archive that inflates to more than there is memory for is refused by name") {
+  const Folder folder;
+  const std::int64_t size = std::int64_t{1} << 28;
+  {
+    const Bytes zeros(static_cast<std::size_t>(size));
+    detail::write_npz_file(folder / "bomb.npz", {{"a", {DType::u8, {size}, zeros}}}, Packing::deflated);
+  }
+  const MemoryLimit limit(rlim_t{1} << 26);
+  CHECK_THROWS_WITH_AS(detail::read_npz_file(folder / "bomb.npz"),
+                       doctest::Contains("bomb.npz: a.npy: the array of shape (268435456,) needs 268435456 bytes, more "
+                                         "than there is memory for"),
+                       IoError);
+}
+#endif
 
 }  // namespace tyto::io_tests
