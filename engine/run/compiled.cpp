@@ -291,6 +291,22 @@ class CompiledCore::Function : public run::CompiledFunction {
 
 bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
 
+namespace {
+thread_local int plain_calls = 0;
+}
+
+PlainCall::PlainCall() {
+  constexpr int deepest = 1000;  // a tenth of the usual stack, if each call takes a kilobyte
+  if (plain_calls == deepest) {
+    throw GraphError(core::text("compile: compiled functions call one another ", deepest,
+                                " deep; what calls itself must come to an end by what is known while it is recorded, "
+                                "such as a shape or a counter"));
+  }
+  ++plain_calls;
+}
+
+PlainCall::~PlainCall() { --plain_calls; }
+
 CompiledCore::CompiledCore(CompileOptions options) : function_(std::make_shared<Function>(std::move(options))) {}
 
 Results& CompiledCore::call(std::span<const Value> arguments,

@@ -218,6 +218,16 @@ struct Results {
 /// traced, or of what a gradient is being taken of.
 bool inlined();
 
+/// A plain call of a compiled function's code, which may call compiled functions again. Throws GraphError where they
+/// call one another without an end, before the stack overflows.
+class PlainCall {
+ public:
+  PlainCall();
+  ~PlainCall();
+  PlainCall(const PlainCall&) = delete;
+  PlainCall& operator=(const PlainCall&) = delete;
+};
+
 /// Traces of one function, by input signature.
 class CompiledCore {
  public:
@@ -259,6 +269,7 @@ class Compiled {
     } else if constexpr ((std::is_same_v<M, Lazy> && ...)) {
       if (!detail::inlined()) return call(arguments...);
     }
+    const detail::PlainCall plain;
     return function_(arguments...);
   }
 

@@ -435,3 +435,27 @@ BOTH_MODES("a number is added to the inner product of two vectors") {
   CHECK(numbers(shifted(w, x, b)) == Numbers{31.5});
   CHECK(numbers(shifted(w, -x, b)) == Numbers{0});
 }
+
+BOTH_MODES("a compiled function that calls itself without an end is told so before the stack overflows") {
+  using Tensor = tyto::Tensor<Mode>;
+  std::function<Tensor(Tensor)> endless;
+  endless = tyto::compile([&](Tensor x) { return endless(x + 1.0); });
+  CHECK_THROWS_WITH_AS(endless(Tensor{1.0}),
+                       "compile: compiled functions call one another 1000 deep; what calls itself must come to an end "
+                       "by what is known while it is recorded, such as a shape or a counter",
+                       tyto::GraphError);
+  // By way of another one, and again after the error.
+  std::function<Tensor(Tensor)> there, back;
+  there = tyto::compile([&](Tensor x) { return back(x) * 2.0; });
+  back = tyto::compile([&](Tensor x) { return there(x) + 1.0; });
+  CHECK_THROWS_AS(there(Tensor{1.0}), tyto::GraphError);
+  CHECK_THROWS_AS(back(Tensor{1.0}), tyto::GraphError);
+  // One that comes to an end by its shape is recorded.
+  std::function<Tensor(Tensor)> halved;
+  halved = tyto::compile([&](Tensor x) {
+    if (x.size() == 1) return x;
+    const std::vector<Tensor> halves = split(x, 2);
+    return halved(halves[0]) + 10.0 * halved(halves[1]);
+  });
+  CHECK(numbers(halved(Tensor{1.0, 2.0, 3.0, 4.0})) == Numbers{1 + 20 + 30 + 400});
+}
