@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/device.hpp"
 #include "devices/cpu/fused/row_plan.hpp"
 #include "engine/core/fused_rows.hpp"
@@ -163,8 +164,8 @@ TEST_CASE("a value is kept for a reduction in memory, and summed as it is comput
     const Port spread = over_rows(s, OpId::var, sums);
     const Seen seen = check_in_place(s.graph({s.add(OpId::divide, {s.add(OpId::subtract, {sums, mean}), spread})}));
     CHECK(seen.groups == 1);
-    CHECK(seen.lent == (one_value ? 1 : 0));
-    CHECK(seen.sums == 1);
+    CHECK(seen.lent == (one_value || !cpu::jit::is_available() ? 1 : 0));
+    CHECK(seen.sums == (cpu::jit::is_available() ? 1 : 0));
   }
 }
 
@@ -214,5 +215,5 @@ TEST_CASE("groups over rows at random give the bits of their operators, wherever
   }
   CHECK(all.groups > 200);
   CHECK(all.lent > 50);
-  CHECK(all.sums > 30);
+  CHECK((all.sums > 30 || !cpu::jit::is_available()));
 }

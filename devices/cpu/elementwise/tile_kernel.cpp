@@ -123,7 +123,7 @@ std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, 
                                                     const KernelChoice& choice) {
   check_size(program, inputs.size(), 1);
   if (wants_machine_code(choice)) {
-    if (auto source = jit::prepare_loop_source(program, inputs, output, summed)) return source;
+    if (auto source = jit::prepare_loop_source(program, inputs, output, summed, choice.set())) return source;
   }
   return std::make_shared<const TileSource>(bind_program(program, inputs, {&output, 1}, tile_loops(choice.set()), true));
 }
@@ -133,7 +133,7 @@ std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, s
                                                    const RangePolicy& policy, const KernelChoice& choice) {
   check_size(program, inputs.size(), outputs.size());
   if (wants_machine_code(choice)) {
-    if (auto ranges = jit::prepare_loop_ranges(program, inputs, outputs, length, policy)) return ranges;
+    if (auto ranges = jit::prepare_loop_ranges(program, inputs, outputs, length, policy, choice.set())) return ranges;
   }
   if (!program.reductions.empty()) return nullptr;
   return std::make_shared<const TileRanges>(bind_program(program, inputs, outputs, tile_loops(choice.set()), true));

@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
-#include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/jit/x86_emitter.hpp"
 
@@ -37,8 +36,8 @@ double cycles_of(const Code& code) {
 class Key {
  public:
   Key(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
-      bool non_temporal) {
-    put(non_temporal);
+      bool non_temporal, InstructionSet set) {
+    put(non_temporal), put(set);
     for (const auto forms : {inputs, outputs}) {
       put(forms.size());
       for (const OperandForm& form : forms) put(form.stored), put(form.access), put(form.prefetched);
@@ -89,10 +88,10 @@ bool is_available() {
 }
 
 Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
-                 bool non_temporal) {
+                 bool non_temporal, InstructionSet set) {
   static std::mutex mutex;
   static std::unordered_map<std::string, Compiled> made;
-  const Key key(program, inputs, outputs, non_temporal);
+  const Key key(program, inputs, outputs, non_temporal, set);
   {
     const std::lock_guard lock(mutex);
     if (const auto found = made.find(key.bytes()); found != made.end()) return found->second;
@@ -107,8 +106,8 @@ Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs
                   non_temporal};
   constexpr double gigahertz = 3;
   if (!form.code.complete) return {};
-  const VectorSet set = instruction_set() == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
-  const Compiled compiled{emit_x86(form, set), cycles_of(form.code) / (form.code.wide ? 4 : 8) / gigahertz};
+  const VectorSet vectors = set == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
+  const Compiled compiled{emit_x86(form, vectors), cycles_of(form.code) / (form.code.wide ? 4 : 8) / gigahertz};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

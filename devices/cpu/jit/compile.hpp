@@ -4,13 +4,14 @@
 #include <memory>
 #include <span>
 
+#include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/jit/kernel_form.hpp"
 #include "devices/cpu/jit/machine_code.hpp"
 #include "devices/cpu/tile_program.hpp"
 
 namespace tyto::cpu::jit {
 
-/// Whether this processor and system run code made here, and nobody has switched it off (TYTO_JIT=0).
+/// Whether the system runs code made here for the instruction set in use, and nobody has switched it off (TYTO_JIT=0).
 bool is_available();
 
 struct Compiled {
@@ -18,8 +19,9 @@ struct Compiled {
   double nanoseconds = 0;  ///< of an element, roughly, with operands in the caches
 };
 
-/// Empty where memory may not be executed after all. Throws DeviceError when an instruction has no loop for its types.
+/// For an instruction set that has AVX2. Empty where memory may not be executed after all, or the set lacks registers or
+/// instructions for the program. Throws DeviceError when an instruction has no loop for its types.
 Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
-                 bool non_temporal);
+                 bool non_temporal, InstructionSet set);
 
 }  // namespace tyto::cpu::jit

@@ -155,10 +155,10 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     (i < inputs.size() ? from : to).push_back({type, access});
     if (access != Access::broadcast) bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);
   }
-  const Compiled plain = compile(program, from, to, false);
+  const Compiled plain = compile(program, from, to, false, choice.set());
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
-  if (may_pass_caches(geometry, outputs, to)) non_temporal = compile(program, from, to, true);
+  if (may_pass_caches(geometry, outputs, to)) non_temporal = compile(program, from, to, true, choice.set());
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
                                             choice.threads);
 }

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t most_places = 2 * TileProgram::most_operands;
 
 Compiled compile_rows(const TileProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
-                      const RowPlaces& places, bool non_temporal = false, const std::vector<bool>& prefetched = {}) {
+                      const RowPlaces& places, InstructionSet set, bool non_temporal = false,
+                      const std::vector<bool>& prefetched = {}) {
   std::vector<OperandForm> from, to;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     (i < inputs ? from : to).push_back({operands[i].dtype, places.access(i), i < prefetched.size() && prefetched[i]});
@@ -23,7 +24,7 @@ Compiled compile_rows(const TileProgram& program, std::span<const core::Operand>
   for (const TileProgram::Reduction& each : program.reductions) {
     to[static_cast<std::size_t>(each.operand)].access = Access::reduced;
   }
-  return compile(program, from, to, non_temporal);
+  return compile(program, from, to, non_temporal, set);
 }
 
 double nanoseconds_of(const Compiled& compiled, const core::View& view) {
@@ -155,12 +156,12 @@ class LoopSource final : public ElementSource {
 std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
                                                         std::span<const core::Operand> inputs,
                                                         std::span<const core::Operand> outputs, std::int64_t length,
-                                                        const RangePolicy& policy) {
+                                                        const RangePolicy& policy, InstructionSet set) {
   std::vector<core::Operand> operands(inputs.begin(), inputs.end());
   operands.insert(operands.end(), outputs.begin(), outputs.end());
   const auto places = RowPlaces::of(operands, length);
   if (!places || (length == 1 && !program.reductions.empty())) return nullptr;
-  const Compiled plain = compile_rows(program, operands, inputs.size(), *places, false, policy.prefetched);
+  const Compiled plain = compile_rows(program, operands, inputs.size(), *places, set, false, policy.prefetched);
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
   bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
@@ -168,7 +169,7 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
     whole_vectors = whole_vectors && size_of(output.dtype) >= 4 && size_of(output.dtype) == size_of(outputs[0].dtype);
   }
   if (policy.non_temporal && whole_vectors) {
-    non_temporal = compile_rows(program, operands, inputs.size(), *places, true, policy.prefetched);
+    non_temporal = compile_rows(program, operands, inputs.size(), *places, set, true, policy.prefetched);
   }
   return std::make_shared<const LoopRanges>(*places, inputs.size(), plain, non_temporal,
                                             nanoseconds_of(plain, operands[0].view));
@@ -176,11 +177,12 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
 
 std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,
                                                          std::span<const core::Operand> inputs,
-                                                         const core::Operand& output, std::int64_t summed) {
+                                                         const core::Operand& output, std::int64_t summed,
+                                                         InstructionSet set) {
   std::vector<core::Operand> operands(inputs.begin(), inputs.end());
   operands.push_back(output);
   LoopSource::Part elements{RowPlaces::longest(operands), nullptr};
-  const Compiled plain = compile_rows(program, operands, inputs.size(), elements.places);
+  const Compiled plain = compile_rows(program, operands, inputs.size(), elements.places, set);
   if (plain.code == nullptr) return nullptr;
   elements.code = plain.code;
   std::optional<LoopSource::Part> sums;
@@ -198,7 +200,7 @@ std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& prog
     }
     operands.back() = {DType::f64, rows};
     if (auto places = RowPlaces::of(operands, summed)) {
-      const Compiled compiled = compile_rows(folded, operands, inputs.size(), *places);
+      const Compiled compiled = compile_rows(folded, operands, inputs.size(), *places, set);
       if (compiled.code != nullptr) sums = LoopSource::Part{std::move(*places), compiled.code};
     }
   }

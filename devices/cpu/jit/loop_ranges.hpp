@@ -13,11 +13,12 @@ namespace tyto::cpu::jit {
 std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
                                                         std::span<const core::Operand> inputs,
                                                         std::span<const core::Operand> outputs, std::int64_t length,
-                                                        const RangePolicy& policy);
+                                                        const RangePolicy& policy, InstructionSet set);
 
 /// See prepare_source.
 std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,
                                                          std::span<const core::Operand> inputs,
-                                                         const core::Operand& output, std::int64_t summed);
+                                                         const core::Operand& output, std::int64_t summed,
+                                                         InstructionSet set);
 
 }  // namespace tyto::cpu::jit

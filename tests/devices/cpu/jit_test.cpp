@@ -1,12 +1,15 @@
 // Machine code against the interpreter, whose bits it must give: every operator, type, layout and length.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/reduce/reduce.hpp"
 #include "engine/core/text.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
@@ -18,7 +21,18 @@ using core::OpId;
 
 const KernelChoice by_interpreter{
     .implementation = Implementation::automatic, .instructions = InstructionSet::avx2, .threads = 0, .loops = LoopBackend::interpreter};
-const KernelChoice by_jit{.implementation = Implementation::automatic, .instructions = {}, .threads = 0, .loops = LoopBackend::jit};
+KernelChoice by_jit(InstructionSet set) {
+  return {.implementation = Implementation::automatic, .instructions = set, .threads = 0, .loops = LoopBackend::jit};
+}
+
+/// The sets of this machine that there is machine code for.
+std::vector<InstructionSet> jit_sets() {
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet set : all_sets()) {
+    if (set != InstructionSet::baseline && jit::is_available()) sets.push_back(set);
+  }
+  return sets;
+}
 
 /// Numbers of an operator's range, and what functions have special cases for.
 void fill(Tensor& tensor, const core::OpDef& def, std::mt19937& random) {
@@ -67,7 +81,6 @@ std::vector<core::View> layouts(std::int64_t rows, std::int64_t columns) {
 }  // namespace
 
 TEST_CASE("machine code gives the bits of the interpreter for every operator and type") {
-  if (!jit::is_available()) return;
   std::mt19937 random(7);
   for (int number = 0; number < elementwise_count; ++number) {
     const auto op = static_cast<OpId>(number);
@@ -91,7 +104,7 @@ TEST_CASE("machine code gives the bits of the interpreter for every operator and
           inputs.push_back(Tensor::dense(each, {length}));
           fill(inputs.back(), def, random);
         }
-        Tensor expected = Tensor::dense(made, {length}), found = Tensor::dense(made, {length});
+        Tensor expected = Tensor::dense(made, {length});
         const auto run = [&](Tensor& out, const KernelChoice& choice) {
           switch (inputs.size()) {
             case 1: run_elementwise(op, {&inputs[0]}, out, choice); break;
@@ -100,18 +113,20 @@ TEST_CASE("machine code gives the bits of the interpreter for every operator and
           }
         };
         run(expected, by_interpreter);
-        run(found, by_jit);
-        CHECK(differences(expected, found) == 0);
-        // Nothing beyond the last element is written.
-        CHECK(std::memcmp(expected.memory.data() + static_cast<std::size_t>(length) * size_of(made),
-                          found.memory.data() + static_cast<std::size_t>(length) * size_of(made), 16) == 0);
+        for (const InstructionSet set : jit_sets()) {
+          Tensor found = Tensor::dense(made, {length});
+          run(found, by_jit(set));
+          CHECK(differences(expected, found) == 0);
+          // Nothing beyond the last element is written.
+          CHECK(std::memcmp(expected.memory.data() + static_cast<std::size_t>(length) * size_of(made),
+                            found.memory.data() + static_cast<std::size_t>(length) * size_of(made), 16) == 0);
+        }
       }
     }
   }
 }
 
 TEST_CASE("machine code converts between all element types as the interpreter does") {
-  if (!jit::is_available()) return;
   std::mt19937 random(8);
   for (const DType from : all_types) {
     for (const DType to : all_types) {
@@ -120,17 +135,19 @@ TEST_CASE("machine code converts between all element types as the interpreter do
       for (const std::int64_t length : {1, 5, 8, 50}) {
         Tensor input = Tensor::dense(from, {length});
         fill(input, core::definition(OpId::add), random);
-        Tensor expected = Tensor::dense(to, {length}), found = Tensor::dense(to, {length});
+        Tensor expected = Tensor::dense(to, {length});
         run_elementwise(OpId::cast, {&input}, expected, by_interpreter);
-        run_elementwise(OpId::cast, {&input}, found, by_jit);
-        CHECK(differences(expected, found) == 0);
+        for (const InstructionSet set : jit_sets()) {
+          Tensor found = Tensor::dense(to, {length});
+          run_elementwise(OpId::cast, {&input}, found, by_jit(set));
+          CHECK(differences(expected, found) == 0);
+        }
       }
     }
   }
 }
 
 TEST_CASE("machine code reads and writes operands of any layout") {
-  if (!jit::is_available()) return;
   std::mt19937 random(9);
   for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::i16, DType::i32, DType::i64}) {
     for (const auto& [rows, columns] : {std::pair{1, 9}, {3, 5}, {20, 17}, {9, 70}}) {
@@ -146,12 +163,177 @@ TEST_CASE("machine code reads and writes operands of any layout") {
             Tensor x(type, places[a]), y(type, places[b]);
             fill(x, core::definition(OpId::add), random);
             fill(y, core::definition(OpId::add), random);
-            Tensor expected(type, places[c]), found(type, places[c]);
+            Tensor expected(type, places[c]);
             run_elementwise(OpId::subtract, {&x, &y}, expected, by_interpreter);
-            run_elementwise(OpId::subtract, {&x, &y}, found, by_jit);
-            CHECK(differences(expected, found) == 0);
-            // Elements between those of the result are left alone.
-            if (type < DType::f16) CHECK(expected.memory == found.memory);
+            for (const InstructionSet set : jit_sets()) {
+              Tensor found(type, places[c]);
+              run_elementwise(OpId::subtract, {&x, &y}, found, by_jit(set));
+              CHECK(differences(expected, found) == 0);
+              // Elements between those of the result are left alone.
+              if (type < DType::f16) CHECK(expected.memory == found.memory);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+/// A program of so many steps on floating types, in which values are read by steps far on.
+struct RandomProgram {
+  TileProgram program;
+  std::vector<Tensor> inputs;
+  std::vector<DType> results;
+
+  RandomProgram(std::mt19937& random, int steps, std::int64_t rows, std::int64_t columns) {
+    const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+    const bool mixed = random() % 3 == 0;
+    std::vector<TileProgram::Register> values;
+    const auto places = layouts(rows, columns);
+    const auto any = [&](DType type) {
+      for (int tries = 0; tries < 50; ++tries) {
+        const TileProgram::Register value = values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 12))];
+        if (program.registers[value] == type) return value;
+      }
+      return program.constant(Scalar(0.75), type);
+    };
+    for (int i = 0; i < 2 + static_cast<int>(below(9)); ++i) {
+      const DType stored[] = {DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32};
+      const DType type = mixed ? stored[below(std::size(stored))] : DType::f32;
+      inputs.emplace_back(type, places[below(places.size())]);
+      fill(inputs.back(), core::definition(OpId::add), random);
+      values.push_back(program.input(i, type == DType::f64 ? DType::f64 : type == DType::i32 ? DType::i32 : DType::f32));
+    }
+    const OpId ops[] = {OpId::add,    OpId::subtract, OpId::multiply, OpId::divide, OpId::exp,     OpId::tanh, OpId::sigmoid,
+                        OpId::maximum, OpId::minimum, OpId::fma,      OpId::square, OpId::log1p,   OpId::erf,  OpId::sin,
+                        OpId::abs,     OpId::clip,     OpId::negate,   OpId::relu,   OpId::lgamma};
+    for (int i = 0; i < steps; ++i) {
+      const DType type = mixed && random() % 3 == 0 ? DType::f64 : DType::f32;
+      if (mixed && random() % 5 == 0) {
+        const DType from = program.registers[values[below(values.size())]];
+        values.push_back(program.apply(OpId::cast, type, {any(from)}));
+        continue;
+      }
+      if (random() % 8 == 0) {
+        const auto condition = program.apply(OpId::less, DType::boolean, {any(type), any(type)});
+        values.push_back(program.apply(OpId::where, type, {condition, any(type), any(type)}));
+        continue;
+      }
+      const OpId op = ops[below(std::size(ops))];
+      switch (core::definition(op).max_inputs) {
+        case 1: values.push_back(program.apply(op, type, {any(type)})); break;
+        case 2: values.push_back(program.apply(op, type, {any(type), any(type)})); break;
+        default: values.push_back(program.apply(op, type, {any(type), any(type), any(type)})); break;
+      }
+    }
+    for (int i = 0; i < 1 + static_cast<int>(below(4)); ++i) {
+      const TileProgram::Register value = values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 6))];
+      const DType type = program.registers[value];
+      results.push_back(type == DType::f32 && random() % 6 == 0 ? DType::f16 : type);
+      program.output(value, i);
+    }
+  }
+
+  std::vector<Tensor> run(const KernelChoice& choice, const core::View& view) const {
+    std::vector<Tensor> outputs;
+    std::vector<core::Operand> from, to;
+    std::vector<core::Address> read, written;
+    for (const DType type : results) outputs.emplace_back(type, view);
+    for (const Tensor& input : inputs) {
+      from.push_back(input.operand());
+      read.push_back({const_cast<std::byte*>(input.memory.data()), 0});
+    }
+    for (Tensor& output : outputs) {
+      to.push_back(output.operand());
+      written.push_back({output.memory.data(), 0});
+    }
+    prepare_tile_program(program, from, to, choice)->launch(read, written, {});
+    return outputs;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("machine code of programs at random gives the bits of the interpreter") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const std::int64_t rows = 1 + random() % 7, columns = 1 + random() % 90;
+    const RandomProgram made(random, 1 + static_cast<int>(random() % 40), rows, columns);
+    const core::View view = layouts(rows, columns)[random() % 3];
+    const std::vector<Tensor> expected = made.run(by_interpreter, view);
+    for (const InstructionSet set : jit_sets()) {
+      const std::vector<Tensor> found = made.run(by_jit(set), view);
+      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(differences(expected[i], found[i]) == 0);
+    }
+  }
+}
+
+TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
+  std::mt19937 random(11);
+  for (const OpId op : {OpId::sum, OpId::prod, OpId::min, OpId::max}) {
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64}) {
+      const auto partial = jit::partial_type(op, type);
+      REQUIRE(partial);
+      const Reduction reduction = reduction_of(op);
+      const FoldLoops loops = fold_loops(reduction.fold, type);
+      const FoldRules rules = fold_rules(reduction.fold, reduction.finish, type, type);
+      CHECK(rules.first_size == size_of(*partial));
+      for (const std::int64_t length : {2, 15, 16, 17, 31, 33, 100, 1023, 1024, 1025, 1056, 1100, 5000}) {
+        for (const bool with_nan : {false, true}) {
+          constexpr std::int64_t rows = 3;
+          Tensor x = Tensor::dense(type, {rows, length});
+          for (std::int64_t i = 0; i < rows * length; ++i) {
+            const double number = std::uniform_real_distribution<double>(-2, 2)(random);
+            x.put(i, type < DType::f16 ? std::trunc(number * 50) : random() % 9 == 0 ? std::copysign(0.0, number) : number);
+          }
+          if (with_nan && type >= DType::f16) x.put(length + length / 2, std::nan(""));
+          std::vector<std::uint64_t> expected(rows, 0);
+          auto* const first = reinterpret_cast<std::byte*>(expected.data());
+          for (std::int64_t row = 0; row < rows; ++row) {
+            std::byte* const at = first + row * 8;
+            rules.start(at, nullptr, 1);
+            loops.line(x.memory.data() + static_cast<std::size_t>(row * length) * size_of(type), length, 1, at, nullptr, 0);
+          }
+          TileProgram program;
+          program.reduce(op, program.input(0, compute_type(type)), 0);
+          for (const InstructionSet set : jit_sets()) {
+            CAPTURE(core::definition(op).name);
+            CAPTURE(type);
+            CAPTURE(length);
+            CAPTURE(name_of(set));
+            const core::Operand from = x.operand();
+            const core::Operand to{*partial, core::broadcast_to(core::View::dense({rows, 1}), {rows, length})};
+            const auto ranges = prepare_ranges(program, {&from, 1}, {&to, 1}, length, {}, by_jit(set));
+            if (ranges == nullptr) {
+              CHECK((set == InstructionSet::avx2 && type < DType::f16));  // AVX2 has no 64-bit extremes and products
+              continue;
+            }
+            std::vector<std::byte> found(rows * size_of(*partial));
+            struct Use {
+              std::byte *from, *to;
+              std::int64_t length;
+            } use{x.memory.data(), found.data(), length};
+            ranges->with_runner(
+                [](void* context, RangeRunner& runner) {
+                  const Use& own = *static_cast<Use*>(context);
+                  const Placed input{own.from}, output{own.to};
+                  runner.place({&input, 1}, {&output, 1});
+                  runner.run_lines({0, rows}, own.length);
+                },
+                &use);
+            for (std::int64_t row = 0; row < rows; ++row) {
+              const std::size_t width = size_of(*partial);
+              std::uint64_t value = 0;
+              std::memcpy(&value, found.data() + static_cast<std::size_t>(row) * width, width);
+              const std::uint64_t mask = width == 8 ? ~std::uint64_t{0} : 0xffffffffu;
+              const bool nan = with_nan && type >= DType::f16 && row == 1;
+              if (!nan) CHECK(value == (expected[static_cast<std::size_t>(row)] & mask));
+              else if (width == 8) CHECK(std::isnan(std::bit_cast<double>(value)));
+              else CHECK(std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(value))));
+            }
           }
         }
       }
