@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include "devices/cpu/awake_threads.hpp"
+#include "devices/cpu/forked_process.hpp"
 #endif
 
 namespace tyto::cpu {
@@ -70,7 +71,9 @@ struct Team {
 template <class Body>
 void run_team([[maybe_unused]] Workers workers, const Body& body) {
 #if defined(_OPENMP)
+  if (workers.count > 1 && has_lost_threads()) return with_threads([&] { run_team(workers, body); });
   if (workers.count > 1) {
+    watch_for_forks();
     AwakeThreads& own = awake_threads();
     AwakeThreads::Time began;
     if (workers.only_if_awake) began = AwakeThreads::Clock::now();

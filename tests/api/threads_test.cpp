@@ -2,6 +2,13 @@
 // computed may be read by all. A graph or a compiled function is one thread's at a time, and so is a state.
 #include <doctest/doctest.h>
 
+#if defined(__unix__)
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#include <chrono>
 #include <string>
 #include <thread>
 #include <tyto/tyto.hpp>
@@ -110,6 +117,36 @@ BOTH_MODES("threads draw from one sequence without drawing anything twice") {
   CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
   CHECK(tyto::random_position().draws == 200);
 }
+
+#if defined(__unix__)
+TEST_CASE("a forked child computes on, on threads of its own") {
+  using Tensor = tyto::Tensor<tyto::Eager>;
+  const int before = tyto::threads();
+  tyto::threads(2);
+  const Tensor x = Tensor::full({1 << 20}, 3.0, DType::f32), a = Tensor::full({300, 300}, 0.5, DType::f32);
+  const auto compute = [&] { return (x * 2.0 + 1.0).sum().item<float>() + dot(a, a).sum().item<float>(); };
+  const float expected = 7.0f * (1 << 20) + 300 * 300 * 75.0f;
+  REQUIRE(compute() == expected);  // the parent has used two threads
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(compute() == expected && compute() == expected ? 7 : 1);
+  int status = 0;
+  pid_t ended = 0;
+  for (int tenths = 0; tenths < 300 && ended == 0; ++tenths) {
+    ended = waitpid(child, &status, WNOHANG);
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  if (ended == 0) {
+    kill(child, SIGKILL);
+    (void)waitpid(child, &status, 0);
+  }
+  CHECK(ended == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+  CHECK(compute() == expected);
+  tyto::threads(before);
+}
+#endif
 
 TEST_CASE("threads compile new functions at once, each with a graph of another shape") {
   using Tensor = tyto::Tensor<tyto::Lazy>;

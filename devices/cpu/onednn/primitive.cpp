@@ -15,6 +15,7 @@
 #include <tyto/error.hpp>
 
 #include "devices/cpu/awake_threads.hpp"
+#include "devices/cpu/forked_process.hpp"
 
 namespace tyto::cpu::onednn {
 
@@ -127,16 +128,18 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
     caller.addresses[place] = address;
     return dnnl_memory_set_data_handle_v2(caller.arguments[place].memory, address, stream());
   };
-  const ThreadCount guard(state.threads);
-  std::size_t place = 0;
   dnnl_status_t status = dnnl_success;
-  for (void* address : addresses) {
-    if (status == dnnl_success) status = bind(place++, address);
-  }
-  if (status == dnnl_success) status = bind(place, scratchpad);
-  if (status == dnnl_success) {
-    status = dnnl_primitive_execute(state.primitive.get(), stream(), state.count, caller.arguments.data());
-  }
+  with_threads([&] {
+    const ThreadCount guard(state.threads);
+    std::size_t place = 0;
+    for (void* address : addresses) {
+      if (status == dnnl_success) status = bind(place++, address);
+    }
+    if (status == dnnl_success) status = bind(place, scratchpad);
+    if (status == dnnl_success) {
+      status = dnnl_primitive_execute(state.primitive.get(), stream(), state.count, caller.arguments.data());
+    }
+  });
   if (state.threads > 1) awake_threads().region_done(AwakeThreads::Clock::now());
   caller.busy.clear(std::memory_order_release);
   check(status, "executing a primitive");

@@ -1,0 +1,24 @@
+// Threads in a process that was forked: OpenMP goes on counting on those of the parent, which the child does not have.
+#pragma once
+
+namespace tyto::cpu {
+
+/// Has forks noticed from now on; called before the first threads are used.
+void watch_for_forks() noexcept;
+
+/// Whether the calling thread used threads in the parent of this process. It must not use OpenMP itself: it would wait
+/// for ever.
+bool has_lost_threads() noexcept;
+
+/// Calls run(context) on a thread that the child has for this, whose threads are new, and waits for it.
+void run_with_new_threads(void (*run)(void* context), void* context);
+
+/// body(), which may use OpenMP.
+template <class Body>
+void with_threads(const Body& body) {
+  watch_for_forks();
+  if (!has_lost_threads()) return body();
+  run_with_new_threads([](void* context) { (*static_cast<const Body*>(context))(); }, const_cast<Body*>(&body));
+}
+
+}  // namespace tyto::cpu
