@@ -22,7 +22,6 @@ namespace {
 constexpr TileLoops baseline_loops = TYTO_TILE_LOOPS(baseline);
 #if defined(TYTO_HAVE_X86_ISA)
 constexpr TileLoops avx2_loops = TYTO_TILE_LOOPS(avx2);
-constexpr TileLoops avx512_loops = TYTO_TILE_LOOPS(avx512);
 #endif
 #undef TYTO_TILE_LOOPS
 
@@ -30,8 +29,7 @@ constexpr TileLoops avx512_loops = TYTO_TILE_LOOPS(avx512);
 
 const TileLoops& tile_loops(InstructionSet set) noexcept {
 #if defined(TYTO_HAVE_X86_ISA)
-  if (set == InstructionSet::avx512) return avx512_loops;
-  if (set == InstructionSet::avx2) return avx2_loops;
+  if (set != InstructionSet::baseline) return avx2_loops;
 #endif
   static_cast<void>(set);
   return baseline_loops;

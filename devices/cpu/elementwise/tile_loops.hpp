@@ -65,12 +65,12 @@ struct TileLoops {
   }
 TYTO_TILE_LOOP_TABLES(baseline)
 TYTO_TILE_LOOP_TABLES(avx2)
-TYTO_TILE_LOOP_TABLES(avx512)
 #undef TYTO_TILE_LOOP_TABLES
 
 enum class InstructionSet;
 
-/// The loops of an instruction set; those of a narrower one where the build lacks it.
+/// The loops of an instruction set, or of the widest narrower one that there are loops for: wider vectors are the
+/// business of machine code.
 const TileLoops& tile_loops(InstructionSet set) noexcept;
 
 }  // namespace tyto::cpu
