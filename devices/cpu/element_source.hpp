@@ -16,7 +16,7 @@ class ElementSource {
   virtual double nanoseconds() const = 0;
   /// Writes the elements with these numbers (in row-major order) to `to`, without gaps.
   virtual void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const = 0;
-  /// Whether it can sum without writing.
+  /// Whether it can sum without writing, as machine code does.
   virtual bool sums() const { return false; }
   /// Adds the elements with these numbers, of one line, to a double, as Fold::sum adds a line in memory.
   virtual void sum(std::span<const core::Address>, Range, double*) const {}

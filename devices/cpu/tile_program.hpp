@@ -48,8 +48,8 @@ struct TileProgram {
     int operand;
   };
 
-  /// What the elements of a row come to, as `partial` says, written to the operand, which has one a row. Only machine
-  /// code does this.
+  /// A reduction of each row's elements: its partial result (jit::partial_type) is written to the operand, which has
+  /// one a row. Only machine code does this; prepare_ranges gives null where there is none.
   struct Reduction {
     core::OpId op;
     Register source;

@@ -1,4 +1,5 @@
-// Mathematical functions of one element, written so that loops over them vectorise; one copy for each instruction set.
+// Mathematical functions of one element, written so that loops over them vectorise; one copy for each instruction set,
+// and one that records its code for the JIT (vector_math/bits.hpp).
 //
 // Include it in a translation unit that defines TYTO_ISA and is compiled with that set's flags, -O3 -fno-math-errno
 // -fno-trapping-math; the functions are then tyto::cpu::TYTO_ISA::exp and so on, for float and double, with the special

@@ -1,4 +1,5 @@
-// A tile program bound to layouts and loops: where each register lives, and what a launch does for each tile.
+// A tile program bound to layouts and loops for the interpreter: where each register lives, and what a launch does for
+// each tile.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Every element-wise operator's expression as a function of lanes, for sources that define TYTO_ISA.
+// Every element-wise operator's expression as a function of lanes, for sources that define TYTO_ISA: the loops of an
+// instruction set evaluate it on scalars, the JIT on lanes that record their code.
 //
 // Everything has internal linkage, so that instruction sets share no symbol.
 #pragma once

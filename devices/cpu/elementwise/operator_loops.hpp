@@ -1,4 +1,5 @@
-// The loop of every element-wise operator, generic in its operands' type, for sources that define TYTO_ISA.
+// The interpreter's loop for every element-wise operator, generic in its operands' type, for sources that define
+// TYTO_ISA.
 //
 // Everything has internal linkage or lies in the instruction set's namespace, so that sets share no symbol.
 #pragma once
@@ -58,7 +59,8 @@ void ternary_loop(void* out, const void* a, const void* b, const void* c, size_t
   for (size_t i = 0; i < n; ++i) y[i] = static_cast<T>(Operator::template apply<First, T>(p[i], q[i], r[i]));
 }
 
-/// Operators with a cheaper form for runs of moderate operands: blocks small enough for one far element to cost little.
+/// Operators with a cheaper form for moderate operands take it where it holds for a whole run; no element's bits change
+/// by that. Runs are short enough for one far element to cost little.
 constexpr size_t run_length = 256;
 
 #define TYTO_UNARY_RUN(name)                                                       \

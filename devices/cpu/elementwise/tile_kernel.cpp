@@ -1,4 +1,4 @@
-// Kernels, sources and range programs made of bound tile programs.
+// Chooses between machine code and the interpreter, and makes the interpreter's kernels, sources and range programs.
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class TileKernel final : public core::Kernel {
   Workers workers_;
 };
 
-/// Programs are run from machine code where it is to be had, unless an instruction set or the interpreter is asked for.
+/// Programs become machine code where there is a JIT, unless an instruction set or the interpreter is asked for.
 bool wants_machine_code(const KernelChoice& choice) {
   if (choice.loops == LoopBackend::interpreter || !jit::is_available()) return false;
   return choice.loops == LoopBackend::jit || !choice.instructions;

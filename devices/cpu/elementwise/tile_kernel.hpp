@@ -1,4 +1,5 @@
-// Runs tile programs: a program, the layouts of its operands and the compiled loops become a kernel.
+// Runs tile programs: a program and the layouts of its operands become a kernel, of machine code where there is a JIT
+// (devices/cpu/jit), of the interpreter's compiled loops elsewhere. Both give the same bits.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,8 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
                                                          const KernelChoice& choice = {});
 
 /// What a program computes, range by range: its only output is dense and nowhere as a whole. Nothing may be empty.
-/// `summed`: how many neighbouring elements make one sum, 0 where they are not summed.
+/// `summed`: how many neighbouring elements make one sum, 0 where they are not summed. Only machine code sums what it
+/// computes without writing it (ElementSource::sums).
 std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
                                                     const core::Operand& output, std::int64_t summed = 0,
                                                     const KernelChoice& choice = {});
@@ -49,10 +51,10 @@ class RangeProgram {
   virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
 };
 
-/// What may be said of operands that lie beyond the caches.
+/// How operands larger than the caches are accessed. The interpreter ignores it.
 struct RangePolicy {
-  bool non_temporal = false;     ///< results are stored past the caches, unless they lie over operands
-  std::vector<bool> prefetched;  ///< by input: its elements further on are brought into the cache; empty: none
+  bool non_temporal = false;     ///< results are written with non-temporal stores, unless they lie over inputs
+  std::vector<bool> prefetched;  ///< by input: its elements further on are prefetched; empty: none
 };
 
 /// Lines of `length` elements; the first output is dense. Null where the program has reductions and there is no machine

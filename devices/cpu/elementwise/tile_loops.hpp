@@ -1,4 +1,5 @@
-// The compiled loops that tile programs are made of: one per operator, compute type and instruction set.
+// The compiled loops that the interpreter calls: one per operator, compute type and instruction set. Machine code calls
+// them too, a vector at a time, for what it has no code for.
 //
 // Nothing but headers of types is included: the sources that define the tables are compiled for one instruction set
 // each and must not emit inline functions that the linker could share with the others.

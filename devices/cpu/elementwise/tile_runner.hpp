@@ -1,4 +1,4 @@
-// Runs a bound tile program on one thread. Whatever it writes besides the outputs lies in its own frame.
+// The interpreter: runs a bound tile program on one thread. What it writes besides the outputs lies in its own frame.
 #pragma once
 
 #include "devices/cpu/elementwise/bound_program.hpp"

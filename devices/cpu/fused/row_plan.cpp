@@ -1,5 +1,5 @@
-// Steps are sorted by how many reductions come before them. Each such level is a program over rows, sums of what
-// programs compute without writing it, a program over whole elements, and the reductions of what lies in memory then.
+// Steps are sorted by how many reductions come before them. Each such level is a program over rows, a program over
+// whole elements, which as machine code also reduces what it computes, and the reductions of what lies in memory then.
 // What later levels read is kept in buffers of a block, or computed again where that is cheaper than to store and load
 // it.
 #include "devices/cpu/fused/row_plan.hpp"
@@ -25,7 +25,7 @@ using Value = std::uint16_t;
 
 /// Elements of a block: with its buffers about what the L1 cache holds.
 constexpr std::int64_t block_elements = 4096;
-/// Operands of more bytes come from memory: what is read next is prefetched, and results are stored past the caches.
+/// Operands of more bytes come from memory: what is read next is prefetched, and stores are non-temporal.
 constexpr double far_bytes = 24e6;
 
 constexpr std::size_t none = SIZE_MAX;

@@ -22,7 +22,8 @@ struct Stage {
   std::vector<Home> inputs, outputs;
 };
 
-/// A reduction that the program over elements makes of each row of a block: where its partial results lie.
+/// A reduction of each row of a block that the program over elements makes as machine code: where its partial results
+/// lie.
 struct RowPartial {
   FoldRules rules;
   Home from, to;
@@ -36,7 +37,7 @@ struct RowFold {
   std::int64_t offset = 0;  // bytes before the first element
 };
 
-/// One level, run in the order of its parts.
+/// One level: the programs run in this order, then partial results are finished and folds run.
 struct Level {
   int rows = -1;      // number of a program, or -1
   int elements = -1;  // number of a program, or -1

@@ -93,8 +93,9 @@ struct Maximum {
   };
 };
 
-/// So many partial results stand side by side whatever the vectors' length: element i of a block goes to number i modulo
-/// their count. In the end each joins the one half of them all further on.
+/// So many partial results stand side by side whatever the vectors' length: element i of a block goes to number i
+/// modulo their count. In the end each joins the one half of them all further on. Machine code folds rows in the same
+/// order (jit/kernel_form.hpp).
 template <class C>
 inline constexpr int fold_lanes = sizeof(C) == 8 ? 16 : 32;
 

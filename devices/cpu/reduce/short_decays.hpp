@@ -6,8 +6,8 @@
 
 namespace tyto::cpu::TYTO_ISA {
 
-/// The terms of a line of at most this length are summed as they are computed. In a longer one there would be more sums
-/// at a time than registers are left.
+/// The terms of a line of at most this length are summed as they are computed; those of a longer one are written to
+/// memory and then summed, in the same order.
 template <class C>
 inline constexpr std::int64_t longest_short_line = 8 * Lanes<C>::count - 1;
 

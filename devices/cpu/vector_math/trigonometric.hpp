@@ -1,9 +1,10 @@
 // sin, cos, tan over the full range and their inverses.
 //
 // Two reductions of the argument to |r| <= pi / 4: a cheap one for arguments near zero (Cody and Waite), and one that
-// is right for every argument, several times dearer. sin_near and its kind take the first and are valid where |x| <=
-// near_limit<T>(); sin and its kind take the second. sin_run and its kind (runs.hpp) choose for a whole run of
-// elements.
+// is right for every argument and takes several times as long. sin_near and its kind take the first and are valid where
+// |x| <= near_limit<T>(); sin and its kind choose by each element, whatever stands beside it. sin_run and its kind
+// (runs.hpp) give the same bits and skip the second where no element of a run needs it. The JIT records the first and
+// calls the interpreter's loop for vectors that need the second.
 #pragma once
 
 #if defined(TYTO_RECORDED_LANES)
