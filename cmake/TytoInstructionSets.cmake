@@ -50,6 +50,10 @@ function(tyto_kernel_flags folder)
     devices/cpu/reduce/fold_rules.cpp
     PROPERTIES COMPILE_OPTIONS
                "$<$<NOT:$<CONFIG:Debug>>:-O2>;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>")
+  # What makes machine code is no loop itself.
+  set(jit_sources ${sources})
+  list(FILTER jit_sources INCLUDE REGEX "/jit/")
+  set_source_files_properties(${jit_sources} PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
   # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere.
   set(random_sources ${sources})
   list(FILTER random_sources INCLUDE REGEX "/random_loops\\.")

@@ -10,7 +10,8 @@ namespace tyto::cpu {
 /// Who does the work. `automatic` takes oneDNN where it is present and fits, else our own code.
 enum class Implementation { automatic, own, onednn };
 
-/// How loops over elements run. `automatic` takes machine code where it is to be had and no instruction set is asked for.
+/// How loops over elements run. `automatic` takes machine code where it is to be had and no instruction set is asked
+/// for.
 enum class LoopBackend { automatic, interpreter, jit };
 
 struct KernelChoice {

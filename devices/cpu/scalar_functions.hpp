@@ -43,13 +43,13 @@ TYTO_VECTOR_INLINE f32 round_even(f32 x) { return rint(x); }
 TYTO_VECTOR_INLINE f64 round_even(f64 x) { return rint(x); }
 
 // Whole numbers have no fraction and are never NaN.
-#define TYTO_INTEGER_FUNCTIONS(T)                                           \
-  TYTO_VECTOR_INLINE T floor(T x) { return x; }                             \
-  TYTO_VECTOR_INLINE T ceil(T x) { return x; }                              \
-  TYTO_VECTOR_INLINE T trunc(T x) { return x; }                             \
-  TYTO_VECTOR_INLINE T round_even(T x) { return x; }                        \
-  TYTO_VECTOR_INLINE T fmax(T a, T b) { return select(a > b, a, b); }       \
-  TYTO_VECTOR_INLINE T fmin(T a, T b) { return select(a < b, a, b); }       \
+#define TYTO_INTEGER_FUNCTIONS(T)                                     \
+  TYTO_VECTOR_INLINE T floor(T x) { return x; }                       \
+  TYTO_VECTOR_INLINE T ceil(T x) { return x; }                        \
+  TYTO_VECTOR_INLINE T trunc(T x) { return x; }                       \
+  TYTO_VECTOR_INLINE T round_even(T x) { return x; }                  \
+  TYTO_VECTOR_INLINE T fmax(T a, T b) { return select(a > b, a, b); } \
+  TYTO_VECTOR_INLINE T fmin(T a, T b) { return select(a < b, a, b); } \
   TYTO_VECTOR_INLINE T bit_not(T x) { return ~x; }
 TYTO_INTEGER_FUNCTIONS(i32)
 TYTO_INTEGER_FUNCTIONS(i64)
@@ -91,7 +91,7 @@ struct Log2Of10<f32> {
 template <>
 struct Log2Of10<f64> {
   static constexpr f64 high = 0x1.34413509f8p-2, low = -0x1.80433b83b532ap-44, reciprocal = 0x1.a934f0979a371p+1,
-                          ln = 0x1.26bb1bbb55516p+1;
+                       ln = 0x1.26bb1bbb55516p+1;
 };
 
 /// 10^x. At most 2 ulp.

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/device.hpp"
 #include "devices/cpu/fused/row_plan.hpp"
+#include "devices/cpu/jit/compile.hpp"
 #include "engine/core/fused_rows.hpp"
 #include "engine/core/shape.hpp"
 #include "tests/passes/fused_program.hpp"

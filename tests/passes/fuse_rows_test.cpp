@@ -78,10 +78,10 @@ TEST_CASE("rows that lie far give the bits of their operators, prefetched and st
     Shape shape;
     DType type;
   };
-  const Case cases[] = {{{10100, 300}, DType::f32},  {{14000, 304}, DType::f32},  {{186, 16384}, DType::f32},
-                        {{250, 16384}, DType::f32},  {{3101, 1001}, DType::f32},  {{4101, 1001}, DType::f32},
-                        {{178000, 17}, DType::f32},  {{170000, 24}, DType::f32},  {{50000, 101}, DType::f32},
-                        {{7050, 301}, DType::f64},   {{28000, 300}, DType::f16}};
+  const Case cases[] = {{{10100, 300}, DType::f32}, {{14000, 304}, DType::f32}, {{186, 16384}, DType::f32},
+                        {{250, 16384}, DType::f32}, {{3101, 1001}, DType::f32}, {{4101, 1001}, DType::f32},
+                        {{178000, 17}, DType::f32}, {{170000, 24}, DType::f32}, {{50000, 101}, DType::f32},
+                        {{7050, 301}, DType::f64},  {{28000, 300}, DType::f16}};
   for (const Case& each : cases) {
     CAPTURE(each.shape);
     CAPTURE(each.type);

@@ -4,8 +4,8 @@
 // Everything has internal linkage or lies in the instruction set's namespace, so that sets share no symbol.
 #pragma once
 
-#include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/elementwise/operator_expressions.hpp"
+#include "devices/cpu/elementwise/tile_loops.hpp"
 
 // No element of a loop depends on an earlier one: the output is an operand itself or apart from all of them.
 #if defined(__clang__)

@@ -125,7 +125,8 @@ std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, 
   if (wants_machine_code(choice)) {
     if (auto source = jit::prepare_loop_source(program, inputs, output, summed, choice.set())) return source;
   }
-  return std::make_shared<const TileSource>(bind_program(program, inputs, {&output, 1}, tile_loops(choice.set()), true));
+  return std::make_shared<const TileSource>(
+      bind_program(program, inputs, {&output, 1}, tile_loops(choice.set()), true));
 }
 
 std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-
 namespace tyto::cpu {
 
 /// out[i] = f(a[i], b[i], c[i]) for n elements. Operands that the function does not have are ignored. `out` may be one

@@ -291,7 +291,8 @@ class RowPlanner {
     }
     for (std::size_t i = 0; i < folds.size(); ++i) {
       const std::size_t width = size_of(results[wanted.size() + i].dtype);
-      const Home partial{Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
+      const Home partial{Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)),
+                         width};
       opened.stage.outputs.push_back(partial);
       store(folds[i], false, last);
       partials.push_back({rules_of(folds[i]), partial, homes_[folds[i]]});

@@ -104,7 +104,8 @@ class RowKernel final : public core::Kernel {
 
   void finish(const Frame& frame, const RowPartial& partial, Range rows) const {
     const auto row = static_cast<std::ptrdiff_t>(rows.begin);
-    const std::byte* from = address(frame, partial.from, rows.begin) + row * static_cast<std::ptrdiff_t>(partial.from.width);
+    const std::byte* from =
+        address(frame, partial.from, rows.begin) + row * static_cast<std::ptrdiff_t>(partial.from.width);
     std::byte* to = address(frame, partial.to, rows.begin) + row * static_cast<std::ptrdiff_t>(partial.to.width);
     partial.rules.finish(from, nullptr, rows.size(), {plan_.length, 0}, to, 1);
   }

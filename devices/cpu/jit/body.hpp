@@ -12,11 +12,12 @@ struct Body {
   Body(const KernelForm& form, bool one_mask);
 
   const Code& code;
-  std::vector<Value> root;     ///< by value: the one whose register it shares (reinterpreted values share their origin's)
-  std::vector<Value> row;      ///< computed once a row, in order; no constants
+  std::vector<Value> root;  ///< by value: the one whose register it shares (reinterpreted values share their origin's)
+  std::vector<Value> row;   ///< computed once a row, in order; no constants
   std::vector<Value> element;  ///< computed for each vector, in order
   std::vector<bool> same_in_row;
-  /// By root: positions in `element` of its readers, ascending; reductions and then stores stand at the end of them all.
+  /// By root: positions in `element` of its readers, ascending; reductions and then stores stand at the end of them
+  /// all.
   std::vector<std::vector<int>> readers;
   int pressure = 0;  ///< most values of `element` alive at once
 

@@ -98,7 +98,9 @@ Value CodeBuilder::constant(Lane lane, std::uint64_t bits) {
 }
 
 Value CodeBuilder::load(int operand, Lane lane, bool broadcast) {
-  return add({broadcast ? Op::broadcast : Op::load, lane, {no_value, no_value, no_value},
+  return add({broadcast ? Op::broadcast : Op::load,
+              lane,
+              {no_value, no_value, no_value},
               static_cast<std::uint64_t>(operand)});
 }
 

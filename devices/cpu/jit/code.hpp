@@ -44,9 +44,9 @@ enum class Op : std::uint8_t {
   multiply,
   divide,
   square_root,
-  multiply_add,           //  a b + c, rounded once
-  multiply_subtract,      //  a b - c
-  multiply_add_negated,   // -a b + c
+  multiply_add,          //  a b + c, rounded once
+  multiply_subtract,     //  a b - c
+  multiply_add_negated,  // -a b + c
   minimum,
   maximum,
   round,
@@ -70,8 +70,8 @@ enum class Op : std::uint8_t {
   // a ? b : c
   select,
   // Between lanes.
-  convert,   // between numbers of the lanes: exact, rounded to nearest, or truncated towards zero
-  resize,    // a mask of the other width
+  convert,  // between numbers of the lanes: exact, rounded to nearest, or truncated towards zero
+  resize,   // a mask of the other width
   reinterpret,
   round_half,  // an f32 rounded to f16
   // A compiled loop called for one vector: the results of an operator or a conversion. With a mask as last operand
@@ -120,7 +120,7 @@ struct Code {
     int operand;  // which output
   };
   std::vector<Reduction> reductions;
-  bool wide = false;      // some lanes have 64 bits
+  bool wide = false;     // some lanes have 64 bits
   bool complete = true;  // false where there would be too many values
 
   const Node& operator[](Value value) const { return nodes[static_cast<std::size_t>(value)]; }

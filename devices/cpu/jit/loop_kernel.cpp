@@ -16,29 +16,34 @@ namespace {
 
 /// Elements of a rectangle that threads share out: long enough that a call counts for nothing.
 constexpr std::int64_t rectangle_elements = 16384;
+constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
 /// Bytes that memory gives or takes in a nanosecond.
 constexpr double memory_bytes = 10;
 
 class LoopKernel final : public core::Kernel {
  public:
-  LoopKernel(LoopGeometry geometry, std::size_t inputs, Compiled plain, Compiled non_temporal, double bytes, int threads)
+  LoopKernel(LoopGeometry geometry, std::size_t inputs, Compiled plain, Compiled non_temporal, double bytes,
+             int threads)
       : geometry_(std::move(geometry)),
         inputs_(inputs),
         plain_(std::move(plain.code)),
         non_temporal_(std::move(non_temporal.code)) {
+    const double nanoseconds =
+        std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, bytes / memory_bytes);
+    workers_ = threads > 0 ? Workers{threads} : workers_for(nanoseconds);
     if (geometry_.crossed) {
       block_columns_ = std::min(geometry_.columns, crossed_columns);
       block_rows_ = std::min(geometry_.rows, crossed_rows);
     } else {
-      block_columns_ = std::min(geometry_.columns, rectangle_elements);
-      block_rows_ = std::clamp<std::int64_t>(rectangle_elements / block_columns_, 1, geometry_.rows);
+      // Short work has a rectangle for each thread all the same.
+      const std::int64_t each = std::max(geometry_.elements / workers_.count, shortest_rectangle);
+      const std::int64_t elements = std::min(rectangle_elements, (each + grain - 1) / grain * grain);
+      block_columns_ = std::min(geometry_.columns, elements);
+      block_rows_ = std::clamp<std::int64_t>(elements / block_columns_, 1, geometry_.rows);
     }
     column_blocks_ = (geometry_.columns + block_columns_ - 1) / block_columns_;
     row_blocks_ = (geometry_.rows + block_rows_ - 1) / block_rows_;
-    const auto elements = static_cast<double>(geometry_.elements);
-    const double nanoseconds = std::max(elements * plain.nanoseconds, bytes / memory_bytes);
-    workers_ = threads > 0 ? Workers{threads} : workers_for(nanoseconds);
   }
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
@@ -153,7 +158,8 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
     const Access access = access_of(geometry, geometry.places[i], type);
     (i < inputs.size() ? from : to).push_back({type, access});
-    if (access != Access::broadcast) bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);
+    if (access != Access::broadcast)
+      bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);
   }
   const Compiled plain = compile(program, from, to, false, choice.set());
   if (plain.code == nullptr) return nullptr;

@@ -120,7 +120,8 @@ class LoopSource final : public ElementSource {
   void sum(std::span<const core::Address> inputs, Range elements, double* sum) const override {
     const std::int64_t length = sums_->places.length(), row = elements.begin / length;
     double total = 0;
-    run(*sums_, inputs, before(&total, row), {row, row + 1}, {elements.begin - row * length, elements.end - row * length});
+    run(*sums_, inputs, before(&total, row), {row, row + 1},
+        {elements.begin - row * length, elements.end - row * length});
     *sum += total;
   }
   void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length, double* sums) const override {

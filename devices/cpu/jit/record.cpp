@@ -73,7 +73,8 @@ class ProgramRecorder {
     const RecordedOperator made = record_operator(code_, each.op, type, operands);
     if (made.value != no_value && made.near == no_value) return made.value;
     const TileLoop* const table = table_of(type);
-    Call call{table == nullptr ? nullptr : table[static_cast<std::size_t>(each.op)], type_of(each.result), count, {}, {}};
+    Call call{
+        table == nullptr ? nullptr : table[static_cast<std::size_t>(each.op)], type_of(each.result), count, {}, {}};
     if (call.loop == nullptr) {
       throw DeviceError(core::text("cpu: ", core::definition(each.op).name, " has no loop on ", name_of(type)));
     }
@@ -101,8 +102,11 @@ class ProgramRecorder {
     switch (each.op) {
       case OpId::min: return code_.reduce(Fold::minimum, value, each.operand);
       case OpId::max: return code_.reduce(Fold::maximum, value, each.operand);
-      case OpId::prod: return code_.reduce(Fold::product, convert(value, type, is_floating(type) ? DType::f64 : DType::i64), each.operand);
-      default: return code_.reduce(Fold::sum, is_floating(type) ? value : convert(value, type, DType::i64), each.operand);
+      case OpId::prod:
+        return code_.reduce(Fold::product, convert(value, type, is_floating(type) ? DType::f64 : DType::i64),
+                            each.operand);
+      default:
+        return code_.reduce(Fold::sum, is_floating(type) ? value : convert(value, type, DType::i64), each.operand);
     }
   }
 
@@ -177,7 +181,8 @@ class ProgramRecorder {
     const Value below = code_.apply(Op::less, mask, value, lowest), above = code_.apply(Op::less, mask, most, value);
     const Value not_below = code_.apply(Op::less_equal, mask, lowest, value);
     const Value not_above = code_.apply(Op::less_equal, mask, value, most);
-    const Value inside = code_.apply(Op::select, source, code_.apply(Op::bit_and, mask, not_below, not_above), value, zero);
+    const Value inside =
+        code_.apply(Op::select, source, code_.apply(Op::bit_and, mask, not_below, not_above), value, zero);
     const Value whole = code_.apply(Op::convert, Lane::i32, inside);
     const Value bounded = code_.apply(Op::select, Lane::i32, code_.mask(below, false), constant(Lane::i32, low), whole);
     return code_.apply(Op::select, Lane::i32, code_.mask(above, false), constant(Lane::i32, high), bounded);

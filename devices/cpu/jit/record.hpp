@@ -16,8 +16,8 @@ struct InputForm {
   bool same_along_row = false;  ///< one element stands for a whole row
 };
 
-/// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. Throws DeviceError when an instruction has no loop for its
-/// types.
+/// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. Throws
+/// DeviceError when an instruction has no loop for its types.
 Code record(const TileProgram& program, std::span<const InputForm> inputs, std::span<const DType> outputs,
             const TileLoops& loops);
 

@@ -1,4 +1,5 @@
-// Lanes that record: types on which the functions of the vector mathematics, instead of computing, note down their code.
+// Lanes that record: types on which the functions of the vector mathematics, instead of computing, note down their
+// code.
 #pragma once
 
 #include <concepts>
@@ -38,9 +39,8 @@ struct Recorded {
 
   constexpr Recorded() = default;
   template <class N>
-    requires std::is_arithmetic_v<N>
-  constexpr explicit(std::is_floating_point_v<N> && !std::same_as<N, Number>)
-      Recorded(N value)
+  requires std::is_arithmetic_v<N>
+  constexpr explicit(std::is_floating_point_v<N> && !std::same_as<N, Number>) Recorded(N value)
       : number(static_cast<Number>(value)) {}
   template <class Other, jit::Lane from>
   explicit Recorded(const Recorded<Other, from>& other);
@@ -72,9 +72,7 @@ struct Recorded {
   friend Recorded operator+(const Recorded& a, const Recorded& b) { return apply(jit::Op::add, a, b); }
   friend Recorded operator-(const Recorded& a, const Recorded& b) { return apply(jit::Op::subtract, a, b); }
   friend Recorded operator*(const Recorded& a, const Recorded& b) { return apply(jit::Op::multiply, a, b); }
-  friend Recorded operator/(const Recorded& a, const Recorded& b)
-    requires std::is_floating_point_v<Number>
-  {
+  friend Recorded operator/(const Recorded& a, const Recorded& b) requires std::is_floating_point_v<Number> {
     return apply(jit::Op::divide, a, b);
   }
   friend constexpr Recorded operator-(const Recorded& a) {
@@ -131,16 +129,16 @@ mask compare(jit::Op op, const Recorded<Number, lane>& a, const Recorded<Number,
   return mask::of(recording->code.apply(op, result, a.value(), b.value()));
 }
 
-#define TYTO_RECORDED_COMPARISONS(T)                                                                      \
-  inline mask operator==(const T& a, const T& b) { return compare(jit::Op::equal, a, b); }               \
-  inline mask operator!=(const T& a, const T& b) { return compare(jit::Op::not_equal, a, b); }           \
-  inline mask operator<(const T& a, const T& b) { return compare(jit::Op::less, a, b); }                 \
-  inline mask operator<=(const T& a, const T& b) { return compare(jit::Op::less_equal, a, b); }          \
-  inline mask operator>(const T& a, const T& b) { return compare(jit::Op::less, b, a); }                 \
-  inline mask operator>=(const T& a, const T& b) { return compare(jit::Op::less_equal, b, a); }          \
-  inline T select(const mask& condition, const T& yes, const T& no) {                                    \
-    const jit::Value a = yes.value(), b = no.value();                                                    \
-    const jit::Lane lane = recording->code.code()[a].lane;                                               \
+#define TYTO_RECORDED_COMPARISONS(T)                                                                       \
+  inline mask operator==(const T& a, const T& b) { return compare(jit::Op::equal, a, b); }                 \
+  inline mask operator!=(const T& a, const T& b) { return compare(jit::Op::not_equal, a, b); }             \
+  inline mask operator<(const T& a, const T& b) { return compare(jit::Op::less, a, b); }                   \
+  inline mask operator<=(const T& a, const T& b) { return compare(jit::Op::less_equal, a, b); }            \
+  inline mask operator>(const T& a, const T& b) { return compare(jit::Op::less, b, a); }                   \
+  inline mask operator>=(const T& a, const T& b) { return compare(jit::Op::less_equal, b, a); }            \
+  inline T select(const mask& condition, const T& yes, const T& no) {                                      \
+    const jit::Value a = yes.value(), b = no.value();                                                      \
+    const jit::Lane lane = recording->code.code()[a].lane;                                                 \
     return T::of(recording->code.apply(jit::Op::select, lane, condition.value(jit::is_wide(lane)), a, b)); \
   }
 TYTO_RECORDED_COMPARISONS(f32)
@@ -163,24 +161,26 @@ struct u64 : i64 {
   u64(const i64& other) : i64(other) {}
 };
 
-#define TYTO_RECORDED_BITS(T, S, right)                                                                         \
-  inline T operator&(const T& a, const T& b) { return T(S::apply(jit::Op::bit_and, a, b)); }                    \
-  inline T operator|(const T& a, const T& b) { return T(S::apply(jit::Op::bit_or, a, b)); }                     \
-  inline T operator^(const T& a, const T& b) { return T(S::apply(jit::Op::bit_xor, a, b)); }                    \
-  inline T operator~(const T& a) { return T(S::apply(jit::Op::bit_xor, a, S(-1))); }                            \
-  inline T operator<<(const T& a, int count) {                                                                  \
-    return T(S::apply(jit::Op::shift_left, a, static_cast<std::uint64_t>(count)));                              \
-  }                                                                                                             \
-  inline T operator>>(const T& a, int count) { return T(S::apply(jit::Op::right, a, static_cast<std::uint64_t>(count))); }
+#define TYTO_RECORDED_BITS(T, S, right)                                                      \
+  inline T operator&(const T& a, const T& b) { return T(S::apply(jit::Op::bit_and, a, b)); } \
+  inline T operator|(const T& a, const T& b) { return T(S::apply(jit::Op::bit_or, a, b)); }  \
+  inline T operator^(const T& a, const T& b) { return T(S::apply(jit::Op::bit_xor, a, b)); } \
+  inline T operator~(const T& a) { return T(S::apply(jit::Op::bit_xor, a, S(-1))); }         \
+  inline T operator<<(const T& a, int count) {                                               \
+    return T(S::apply(jit::Op::shift_left, a, static_cast<std::uint64_t>(count)));           \
+  }                                                                                          \
+  inline T operator>>(const T& a, int count) {                                               \
+    return T(S::apply(jit::Op::right, a, static_cast<std::uint64_t>(count)));                \
+  }
 TYTO_RECORDED_BITS(i32, i32, shift_right_signed)
 TYTO_RECORDED_BITS(i64, i64, shift_right_signed)
 TYTO_RECORDED_BITS(u32, i32, shift_right)
 TYTO_RECORDED_BITS(u64, i64, shift_right)
 #undef TYTO_RECORDED_BITS
 
-#define TYTO_RECORDED_WRAPPING(T, S)                                                             \
-  inline T operator+(const T& a, const T& b) { return T(S::apply(jit::Op::add, a, b)); }         \
-  inline T operator-(const T& a, const T& b) { return T(S::apply(jit::Op::subtract, a, b)); }    \
+#define TYTO_RECORDED_WRAPPING(T, S)                                                          \
+  inline T operator+(const T& a, const T& b) { return T(S::apply(jit::Op::add, a, b)); }      \
+  inline T operator-(const T& a, const T& b) { return T(S::apply(jit::Op::subtract, a, b)); } \
   inline T operator*(const T& a, const T& b) { return T(S::apply(jit::Op::multiply, a, b)); }
 TYTO_RECORDED_WRAPPING(u32, i32)
 TYTO_RECORDED_WRAPPING(u64, i64)
@@ -190,10 +190,18 @@ template <class To, class From>
 To reinterpreted(const From& x, jit::Lane lane) {
   return To(To::of(recording->code.apply(jit::Op::reinterpret, lane, x.value())));
 }
-inline u32 bits_of(const f32& x) { return u32(i32::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::i32, x.value()))); }
-inline u64 bits_of(const f64& x) { return u64(i64::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::i64, x.value()))); }
-inline f32 from_bits(const u32& x) { return f32::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::f32, x.value())); }
-inline f64 from_bits(const u64& x) { return f64::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::f64, x.value())); }
+inline u32 bits_of(const f32& x) {
+  return u32(i32::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::i32, x.value())));
+}
+inline u64 bits_of(const f64& x) {
+  return u64(i64::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::i64, x.value())));
+}
+inline f32 from_bits(const u32& x) {
+  return f32::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::f32, x.value()));
+}
+inline f64 from_bits(const u64& x) {
+  return f64::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::f64, x.value()));
+}
 
 template <class Number, jit::Lane lane>
 template <class Other, jit::Lane from>
@@ -212,15 +220,16 @@ inline f64 mul_add(const f64& a, const f64& b, const f64& c) { return recorded_m
 inline i32 mul_add(const i32& a, const i32& b, const i32& c) { return a * b + c; }
 inline i64 mul_add(const i64& a, const i64& b, const i64& c) { return a * b + c; }
 
-#define TYTO_RECORDED_ROUNDING(T)                                          \
-  inline T rint(const T& x) { return T::apply(jit::Op::round, x); }        \
-  inline T floor(const T& x) { return T::apply(jit::Op::floor, x); }       \
-  inline T ceil(const T& x) { return T::apply(jit::Op::ceil, x); }         \
-  inline T trunc(const T& x) { return T::apply(jit::Op::trunc, x); }       \
-  /* The processor's extremes give the second operand where they cannot tell; see arithmetic.hpp for what is wanted. */ \
-  inline T maximum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::maximum, b, a)); } \
-  inline T minimum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::minimum, b, a)); } \
-  inline T fmax(const T& a, const T& b) { return select(a != a, b, T::apply(jit::Op::maximum, b, a)); }    \
+#define TYTO_RECORDED_ROUNDING(T)                                                                                    \
+  inline T rint(const T& x) { return T::apply(jit::Op::round, x); }                                                  \
+  inline T floor(const T& x) { return T::apply(jit::Op::floor, x); }                                                 \
+  inline T ceil(const T& x) { return T::apply(jit::Op::ceil, x); }                                                   \
+  inline T trunc(const T& x) { return T::apply(jit::Op::trunc, x); }                                                 \
+  /* The processor's extremes give the second operand where they cannot tell; see arithmetic.hpp for what is wanted. \
+   */                                                                                                                \
+  inline T maximum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::maximum, b, a)); }           \
+  inline T minimum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::minimum, b, a)); }           \
+  inline T fmax(const T& a, const T& b) { return select(a != a, b, T::apply(jit::Op::maximum, b, a)); }              \
   inline T fmin(const T& a, const T& b) { return select(a != a, b, T::apply(jit::Op::minimum, b, a)); }
 TYTO_RECORDED_ROUNDING(f32)
 TYTO_RECORDED_ROUNDING(f64)

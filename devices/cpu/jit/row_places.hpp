@@ -27,7 +27,8 @@ class RowPlaces {
   /// Calls each(frame) for rectangles that make up the rows from range.begin to range.end; starts[i] is operand i's
   /// address. `columns` names the part of every row that is wanted.
   template <class Each>
-  void rectangles(Frame& frame, std::span<std::byte* const> starts, Range range, Range columns, const Each& each) const {
+  void rectangles(Frame& frame, std::span<std::byte* const> starts, Range range, Range columns,
+                  const Each& each) const {
     for (std::size_t i = 0; i < places_.size(); ++i) {
       frame.places[i].row = single_ ? 0 : places_[i].row;
       frame.places[i].column = single_ ? places_[i].row : places_[i].column;

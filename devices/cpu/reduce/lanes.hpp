@@ -3,10 +3,6 @@
 
 #include <cstdint>
 
-#if TYTO_VECTOR_BYTES > 16
-#include <immintrin.h>
-#endif
-
 #include "devices/cpu/narrow_float.hpp"
 
 #if !defined(TYTO_ISA) || !defined(TYTO_VECTOR_BYTES)
@@ -25,17 +21,6 @@ struct Lanes {
 
   [[gnu::always_inline]] static inline Vector load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
   [[gnu::always_inline]] static inline void store(T* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
-  /// A store past the caches, to an address that is a multiple of the vector's size.
-  static constexpr bool passes_caches = TYTO_VECTOR_BYTES > 16;
-  [[gnu::always_inline]] static inline void store_uncached(T* to, Vector value) {
-#if TYTO_VECTOR_BYTES == 64
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(value));
-#elif TYTO_VECTOR_BYTES == 32
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(value));
-#else
-    store(to, value);
-#endif
-  }
   [[gnu::always_inline]] static inline Vector all(T value) { return value - Vector{}; }
 
   /// Whether a lane is one of the last `lanes`: in a vector that ends where an array does, those that the whole vectors

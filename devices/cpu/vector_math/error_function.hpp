@@ -41,7 +41,7 @@ TYTO_VECTOR_INLINE f32 erf(f32 x) {
   // 1 - e^(a q(a)); from 3.95 on the answer is 1.
   const f32 c = select(a > 3.95f, 3.95f, a);
   const f32 q = polynomial(c, -1.128780617f, -6.346672424e-1f, -1.069358841e-1f, 2.424934041e-2f, -3.787436177e-3f,
-                             3.143998136e-4f, 5.356946446e-6f, -3.694529267e-6f, 2.403075102e-7f);
+                           3.143998136e-4f, 5.356946446e-6f, -3.694529267e-6f, 2.403075102e-7f);
   const ExpArgument<f32> e = split_exponent(c * q);
   const f32 p = mul_add(e.r * e.r, exp_series(e.r), e.r) + 1.0f;
   const f32 far = mul_add(p, -power_of_two_shifted(e.n + Format<f32>::shifter), 1.0f);
@@ -146,11 +146,11 @@ TYTO_VECTOR_INLINE f64 dawsn(f64 x) {
   const u64 k = bits_of(whole + 0x1p52) & 7u;
   const f64 inverse = 1.0 / select(a < 1.0, 1.0, a);
   const f64 u = select(a < 1.0, a * a, select(a < 5.0, (a - 0.5) - whole, inverse * inverse));
-  const f64 p = polynomial(
-      u, dawson_columns[0][k], dawson_columns[1][k], dawson_columns[2][k], dawson_columns[3][k], dawson_columns[4][k],
-      dawson_columns[5][k], dawson_columns[6][k], dawson_columns[7][k], dawson_columns[8][k], dawson_columns[9][k],
-      dawson_columns[10][k], dawson_columns[11][k], dawson_columns[12][k], dawson_columns[13][k], dawson_columns[14][k],
-      dawson_columns[15][k], dawson_columns[16][k], dawson_columns[17][k], dawson_columns[18][k]);
+  const f64 p = polynomial(u, dawson_columns[0][k], dawson_columns[1][k], dawson_columns[2][k], dawson_columns[3][k],
+                           dawson_columns[4][k], dawson_columns[5][k], dawson_columns[6][k], dawson_columns[7][k],
+                           dawson_columns[8][k], dawson_columns[9][k], dawson_columns[10][k], dawson_columns[11][k],
+                           dawson_columns[12][k], dawson_columns[13][k], dawson_columns[14][k], dawson_columns[15][k],
+                           dawson_columns[16][k], dawson_columns[17][k], dawson_columns[18][k]);
   return copysign(select(a < 1.0, a * p, select(a < 5.0, p, 0.5 * inverse * p)), x);
 }
 TYTO_VECTOR_INLINE f32 dawsn(f32 x) { return static_cast<f32>(dawsn(static_cast<f64>(x))); }

@@ -26,8 +26,8 @@ static inline f64 lgamma_positive(f64 x) {
     return log(product) + lgamma_around_two(x - 2.0);
   }
   const f64 inverse = 1.0 / x, z = inverse * inverse;
-  const f64 series = inverse * polynomial(z, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188,
-                                             -691.0 / 360360, 1.0 / 156, -3617.0 / 122400);
+  const f64 series = inverse * polynomial(z, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360,
+                                          1.0 / 156, -3617.0 / 122400);
   return (x - 0.5) * (log(x) - 1.0) + (0.418938533204672742 + series);
 }
 

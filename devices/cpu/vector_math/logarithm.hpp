@@ -31,7 +31,7 @@ TYTO_VECTOR_INLINE LogArgument<f64> split_logarithm(f64 x) {
 /// log(1 + f) in two parts whose sum it is: f, and the rest of the series.
 TYTO_VECTOR_INLINE f32 log_rest(f32 f) {
   const f32 p = polynomial(f, 3.333333118e-1f, -2.499999695e-1f, 2.00007159e-1f, -1.66678028e-1f, 1.424905261e-1f,
-                             -1.242567094e-1f, 1.16854564e-1f, -1.147988164e-1f, 6.971702169e-2f);
+                           -1.242567094e-1f, 1.16854564e-1f, -1.147988164e-1f, 6.971702169e-2f);
   const f32 square = f * f;
   return mul_add(square * f, p, -0.5f * square);
 }

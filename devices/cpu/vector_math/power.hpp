@@ -22,7 +22,7 @@ TYTO_VECTOR_INLINE f64 log2_wide(f64 x) {
   const LogArgument<f64> a = split_logarithm(x);
   const f64 s = a.fraction / (2.0 + a.fraction), z = s * s;
   const f64 p = polynomial(z, 6.66666666673752336e-1, 3.9999998797142038e-1, 2.85717545758395364e-1,
-                              2.21913982955226945e-1, 1.9362702963383444e-1);
+                           2.21913982955226945e-1, 1.9362702963383444e-1);
   return mul_add(mul_add(s * z, p, 2.0 * s), 0x1.71547652b82fep+0, a.exponent);
 }
 
@@ -31,7 +31,7 @@ TYTO_VECTOR_INLINE f64 exp2_wide(f64 x) {
   const f64 shifted = x + Format<f64>::shifter;
   const f64 r = (x - (shifted - Format<f64>::shifter)) * 0x1.62e42fefa39efp-1;
   const f64 p = polynomial(r, 5.00000001347746583e-1, 1.66666666816361769e-1, 4.16664648088436661e-2,
-                              8.33331091254967457e-3, 1.39336629191264927e-3, 1.98910051755224758e-4);
+                           8.33331091254967457e-3, 1.39336629191264927e-3, 1.98910051755224758e-4);
   return (mul_add(r * r, p, r) + 1.0) * power_of_two_shifted(shifted);
 }
 
@@ -72,7 +72,8 @@ TYTO_VECTOR_INLINE f64 pow(f64 x, f64 y) {
   // y l as a pair, into e^(high + low); the clamp is far outside what doubles hold.
   const f64 yl = y * select(a == 0.0, -Format<f64>::infinity, select(a < Format<f64>::infinity, l.high, a));
   const f64 high = clamp(yl, f64(-800.0), f64(800.0));
-  const Pair product = exact_product(clamp(y, f64(-0x1p900), f64(0x1p900)), l.high);  // larger ones are outside unless l is 0
+  const Pair product =
+      exact_product(clamp(y, f64(-0x1p900), f64(0x1p900)), l.high);  // larger ones are outside unless l is 0
   const mask inside = abs(yl) < 800.0 && a > 0.0 && a < Format<f64>::infinity;
   const f64 low = select(inside, mul_add(y, l.low, product.low), 0.0);
   ExpArgument<f64> e = split_exponent(high);
@@ -150,12 +151,8 @@ TYTO_VECTOR_INLINE T integer_power(T base, T exponent) {
   }
   return static_cast<T>(result);
 }
-TYTO_VECTOR_INLINE i32 pow(i32 base, i32 exponent) {
-  return integer_power<i32, u32>(base, exponent);
-}
-TYTO_VECTOR_INLINE i64 pow(i64 base, i64 exponent) {
-  return integer_power<i64, u64>(base, exponent);
-}
+TYTO_VECTOR_INLINE i32 pow(i32 base, i32 exponent) { return integer_power<i32, u32>(base, exponent); }
+TYTO_VECTOR_INLINE i64 pow(i64 base, i64 exponent) { return integer_power<i64, u64>(base, exponent); }
 #endif
 
 }  // namespace tyto::cpu::TYTO_ISA

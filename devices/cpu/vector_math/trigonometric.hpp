@@ -26,7 +26,7 @@ struct Angle {
 template <class T>
 TYTO_VECTOR_INLINE T near_limit() {
   return is_single<T> ? (TYTO_FUSED_MULTIPLY_ADD ? T(0x1p15) : T(0x1p12))
-                        : (TYTO_FUSED_MULTIPLY_ADD ? T(0x1p30) : T(0x1p19));
+                      : (TYTO_FUSED_MULTIPLY_ADD ? T(0x1p30) : T(0x1p19));
 }
 
 TYTO_VECTOR_INLINE Angle<f32> reduce_near(f32 x) {
@@ -74,8 +74,8 @@ TYTO_VECTOR_INLINE Angle<f32> reduce_full(f32 x) {
   const f64 y =
       a * select(from_104, 0x1p-81, select(from_80, 0x1p-57, select(from_56, 0x1p-33, select(from_32, 0x1p-9, 1.0))));
   const f64 high = select(from_104, 0x1.57d1f53p+1,
-                             select(from_80, 0x1.29fc275p+1,
-                                    select(from_56, 0x1.3910548p-1, select(from_32, 0x1.f306dc8p+0, 0x1.45f306dp-1))));
+                          select(from_80, 0x1.29fc275p+1,
+                                 select(from_56, 0x1.3910548p-1, select(from_32, 0x1.f306dc8p+0, 0x1.45f306dp-1))));
   const f64 middle =
       select(from_104, 0x1.377036dp-29,
              select(from_80, 0x1.f47d4d3p-29,
@@ -141,8 +141,8 @@ TYTO_VECTOR_INLINE f32 cos_series(f32 r) {
 TYTO_VECTOR_INLINE f64 cos_series(f64 r) {
   const f64 z = r * r;
   const f64 rest = z * z *
-                      polynomial(z, 4.16666666666666654e-2, -1.38888888888873826e-3, 2.48015872987436012e-5,
-                                 -2.75573172602842168e-7, 2.08761438852735931e-9, -1.13824608967773538e-11);
+                   polynomial(z, 4.16666666666666654e-2, -1.38888888888873826e-3, 2.48015872987436012e-5,
+                              -2.75573172602842168e-7, 2.08761438852735931e-9, -1.13824608967773538e-11);
   // 1 - z / 2 with what its rounding lost.
   const f64 half = 0.5 * z, top = 1.0 - half;
   return top + (((1.0 - top) - half) + rest);
@@ -180,17 +180,17 @@ TYTO_VECTOR_INLINE T tan_near(T x) {
 
 /// Each element's bits are those of its own form, whatever stands beside it.
 #if defined(TYTO_RECORDED_LANES)
-#define TYTO_NEAR_OR_FULL(name, near, full)      \
-  template <class T>                             \
-  TYTO_VECTOR_INLINE T name(T x) {               \
-    require(abs(x) <= near_limit<T>());          \
-    return near;                                 \
+#define TYTO_NEAR_OR_FULL(name, near, full) \
+  template <class T>                        \
+  TYTO_VECTOR_INLINE T name(T x) {          \
+    require(abs(x) <= near_limit<T>());     \
+    return near;                            \
   }
 #else
-#define TYTO_NEAR_OR_FULL(name, near, full)                  \
-  template <class T>                                         \
-  TYTO_VECTOR_INLINE T name(T x) {                           \
-    return select(abs(x) <= near_limit<T>(), near, full);    \
+#define TYTO_NEAR_OR_FULL(name, near, full)               \
+  template <class T>                                      \
+  TYTO_VECTOR_INLINE T name(T x) {                        \
+    return select(abs(x) <= near_limit<T>(), near, full); \
   }
 #endif
 TYTO_NEAR_OR_FULL(sin, sin_near(x), multiply_sign(sin_of(reduce_full(abs(x))), x))

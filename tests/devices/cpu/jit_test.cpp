@@ -19,8 +19,10 @@ namespace {
 
 using core::OpId;
 
-const KernelChoice by_interpreter{
-    .implementation = Implementation::automatic, .instructions = InstructionSet::avx2, .threads = 0, .loops = LoopBackend::interpreter};
+const KernelChoice by_interpreter{.implementation = Implementation::automatic,
+                                  .instructions = InstructionSet::avx2,
+                                  .threads = 0,
+                                  .loops = LoopBackend::interpreter};
 KernelChoice by_jit(InstructionSet set) {
   return {.implementation = Implementation::automatic, .instructions = set, .threads = 0, .loops = LoopBackend::jit};
 }
@@ -37,7 +39,8 @@ std::vector<InstructionSet> jit_sets() {
 /// Numbers of an operator's range, and what functions have special cases for.
 void fill(Tensor& tensor, const core::OpDef& def, std::mt19937& random) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const double specials[] = {0.0, -0.0, 1.0, -1.0, 0.5, infinity, -infinity, std::nan(""), 1e-30, -1e30, 3e38, 1e-42, 88.8, -104.5, 2.5, 70000.0};
+  const double specials[] = {0.0,   -0.0,  1.0,  -1.0,  0.5,  infinity, -infinity, std::nan(""),
+                             1e-30, -1e30, 3e38, 1e-42, 88.8, -104.5,   2.5,       70000.0};
   std::uniform_real_distribution<double> usual(def.low, def.high);
   for (std::int64_t i = 0; i < tensor.view.count(); ++i) {
     double number = random() % 4 == 0 ? specials[random() % std::size(specials)] : usual(random);
@@ -149,7 +152,8 @@ TEST_CASE("machine code converts between all element types as the interpreter do
 
 TEST_CASE("machine code reads and writes operands of any layout") {
   std::mt19937 random(9);
-  for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::i16, DType::i32, DType::i64}) {
+  for (const DType type :
+       {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::i16, DType::i32, DType::i64}) {
     for (const auto& [rows, columns] : {std::pair{1, 9}, {3, 5}, {20, 17}, {9, 70}}) {
       const auto places = layouts(rows, columns);
       for (std::size_t a = 0; a < places.size(); ++a) {
@@ -204,11 +208,14 @@ struct RandomProgram {
       const DType type = mixed ? stored[below(std::size(stored))] : DType::f32;
       inputs.emplace_back(type, places[below(places.size())]);
       fill(inputs.back(), core::definition(OpId::add), random);
-      values.push_back(program.input(i, type == DType::f64 ? DType::f64 : type == DType::i32 ? DType::i32 : DType::f32));
+      values.push_back(program.input(i, type == DType::f64   ? DType::f64
+                                        : type == DType::i32 ? DType::i32
+                                                             : DType::f32));
     }
-    const OpId ops[] = {OpId::add,    OpId::subtract, OpId::multiply, OpId::divide, OpId::exp,     OpId::tanh, OpId::sigmoid,
-                        OpId::maximum, OpId::minimum, OpId::fma,      OpId::square, OpId::log1p,   OpId::erf,  OpId::sin,
-                        OpId::abs,     OpId::clip,     OpId::negate,   OpId::relu,   OpId::lgamma};
+    const OpId ops[] = {OpId::add,    OpId::subtract, OpId::multiply, OpId::divide,  OpId::exp,
+                        OpId::tanh,   OpId::sigmoid,  OpId::maximum,  OpId::minimum, OpId::fma,
+                        OpId::square, OpId::log1p,    OpId::erf,      OpId::sin,     OpId::abs,
+                        OpId::clip,   OpId::negate,   OpId::relu,     OpId::lgamma};
     for (int i = 0; i < steps; ++i) {
       const DType type = mixed && random() % 3 == 0 ? DType::f64 : DType::f32;
       if (mixed && random() % 5 == 0) {
@@ -287,7 +294,9 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
           Tensor x = Tensor::dense(type, {rows, length});
           for (std::int64_t i = 0; i < rows * length; ++i) {
             const double number = std::uniform_real_distribution<double>(-2, 2)(random);
-            x.put(i, type < DType::f16 ? std::trunc(number * 50) : random() % 9 == 0 ? std::copysign(0.0, number) : number);
+            x.put(i, type < DType::f16   ? std::trunc(number * 50)
+                     : random() % 9 == 0 ? std::copysign(0.0, number)
+                                         : number);
           }
           if (with_nan && type >= DType::f16) x.put(length + length / 2, std::nan(""));
           std::vector<std::uint64_t> expected(rows, 0);
@@ -295,7 +304,8 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
           for (std::int64_t row = 0; row < rows; ++row) {
             std::byte* const at = first + row * 8;
             rules.start(at, nullptr, 1);
-            loops.line(x.memory.data() + static_cast<std::size_t>(row * length) * size_of(type), length, 1, at, nullptr, 0);
+            loops.line(x.memory.data() + static_cast<std::size_t>(row * length) * size_of(type), length, 1, at, nullptr,
+                       0);
           }
           TileProgram program;
           program.reduce(op, program.input(0, compute_type(type)), 0);
