@@ -36,8 +36,8 @@ double cycles_of(const Code& code) {
 class Key {
  public:
   Key(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
-      bool non_temporal, InstructionSet set) {
-    put(non_temporal), put(set);
+      Variant variant, InstructionSet set) {
+    put(variant), put(set);
     for (const auto forms : {inputs, outputs}) {
       put(forms.size());
       for (const OperandForm& form : forms) put(form.stored), put(form.access), put(form.prefetched);
@@ -88,10 +88,10 @@ bool is_available() {
 }
 
 Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
-                 bool non_temporal, InstructionSet set) {
+                 Variant variant, InstructionSet set) {
   static std::mutex mutex;
   static std::unordered_map<std::string, Compiled> made;
-  const Key key(program, inputs, outputs, non_temporal, set);
+  const Key key(program, inputs, outputs, variant, set);
   {
     const std::lock_guard lock(mutex);
     if (const auto found = made.find(key.bytes()); found != made.end()) return found->second;
@@ -103,7 +103,7 @@ Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs
   KernelForm form{record(program, forms, stored, tile_loops(InstructionSet::avx2)),
                   {inputs.begin(), inputs.end()},
                   {outputs.begin(), outputs.end()},
-                  non_temporal};
+                  variant};
   constexpr double gigahertz = 3;
   if (!form.code.complete) return {};
   const VectorSet vectors = set == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;

@@ -22,6 +22,6 @@ struct Compiled {
 /// For an instruction set that has AVX2. Empty where memory may not be executed after all, or the set lacks registers
 /// or instructions for the program. Throws DeviceError when an instruction has no loop for its types.
 Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
-                 bool non_temporal, InstructionSet set);
+                 Variant variant, InstructionSet set);
 
 }  // namespace tyto::cpu::jit

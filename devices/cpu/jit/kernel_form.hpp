@@ -28,25 +28,29 @@ struct OperandForm {
   friend bool operator==(const OperandForm&, const OperandForm&) = default;
 };
 
+/// `single`: operands of one element. `non_temporal`: results are stored past the caches, from the first one's next
+/// multiple of a vector on; all must lie alike there.
+enum class Variant : std::uint8_t { rows, non_temporal, single };
+
 struct KernelForm {
   Code code;
   std::vector<OperandForm> inputs, outputs;
-  /// Results are stored past the caches, from the first one's next multiple of a vector on: all must lie alike there.
-  bool non_temporal = false;
+  Variant variant = Variant::rows;
 };
 
 /// Where an operand lies; strides in bytes. `start` moves from row to row as the code runs, and `cursor` along a row.
 struct OperandPlace {
-  std::byte* start = nullptr;
-  std::ptrdiff_t row = 0;
-  std::ptrdiff_t column = 0;
-  std::byte* cursor = nullptr;
+  std::byte* start;
+  std::ptrdiff_t row;
+  std::ptrdiff_t column;
+  std::byte* cursor;
 };
 
-/// What a call is given: a rectangle of elements, then the places of all operands, inputs first.
+/// What a call is given: a rectangle of elements, then the places of all operands, inputs first. It is left to the
+/// caller to set what there is: launches of small kernels would notice.
 struct Frame {
-  std::int64_t rows = 1;
-  std::int64_t columns = 0;
+  std::int64_t rows;
+  std::int64_t columns;
   OperandPlace places[2 * TileProgram::most_operands];  // inputs, then outputs
 };
 

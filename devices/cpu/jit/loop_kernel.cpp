@@ -49,7 +49,8 @@ class LoopKernel final : public core::Kernel {
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
     const std::int64_t blocks = column_blocks_ * row_blocks_ * geometry_.outer_count;
-    if (workers_.count == 1 || blocks == 1) return run(inputs, outputs, {0, blocks});
+    if (blocks == 1) return run_whole(inputs, outputs);
+    if (workers_.count == 1) return run(inputs, outputs, {0, blocks});
     run_team(workers_, [&](Team team) {
       const Range mine = share(blocks, team.member, team.size);
       if (mine.size() > 0) run(inputs, outputs, mine);
@@ -58,6 +59,23 @@ class LoopKernel final : public core::Kernel {
 
  private:
   static constexpr std::size_t most_places = 2 * TileProgram::most_operands;
+
+  /// The only rectangle: what precedes the call counts for small tensors.
+  void run_whole(std::span<const core::Address> inputs, std::span<const core::Address> outputs) const {
+    Frame frame;
+    frame.rows = geometry_.rows;
+    frame.columns = geometry_.columns;
+    OperandPlace* to = frame.places;
+    for (std::size_t i = 0; i < geometry_.places.size(); ++i) {
+      const LoopGeometry::Place& place = geometry_.places[i];
+      const core::Address& address = i < inputs_ ? inputs[i] : outputs[i - inputs_];
+      to->start = address.pointer() + place.start;
+      to->row = place.row;
+      to->column = place.column;
+      ++to;
+    }
+    plain_->entry()(&frame);
+  }
 
   void run(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks) const {
     Frame frame;
@@ -161,10 +179,12 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     if (access != Access::broadcast)
       bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);
   }
-  const Compiled plain = compile(program, from, to, false, choice.set());
+  const bool single = geometry.elements == 1;
+  const Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
-  if (may_pass_caches(geometry, outputs, to)) non_temporal = compile(program, from, to, true, choice.set());
+  if (may_pass_caches(geometry, outputs, to))
+    non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
                                             choice.threads);
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t most_places = 2 * TileProgram::most_operands;
 
 Compiled compile_rows(const TileProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
-                      const RowPlaces& places, InstructionSet set, bool non_temporal = false,
+                      const RowPlaces& places, InstructionSet set, Variant variant = Variant::rows,
                       const std::vector<bool>& prefetched = {}) {
   std::vector<OperandForm> from, to;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -24,7 +24,7 @@ Compiled compile_rows(const TileProgram& program, std::span<const core::Operand>
   for (const TileProgram::Reduction& each : program.reductions) {
     to[static_cast<std::size_t>(each.operand)].access = Access::reduced;
   }
-  return compile(program, from, to, non_temporal, set);
+  return compile(program, from, to, variant, set);
 }
 
 double nanoseconds_of(const Compiled& compiled, const core::View& view) {
@@ -162,7 +162,7 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
   operands.insert(operands.end(), outputs.begin(), outputs.end());
   const auto places = RowPlaces::of(operands, length);
   if (!places || (length == 1 && !program.reductions.empty())) return nullptr;
-  const Compiled plain = compile_rows(program, operands, inputs.size(), *places, set, false, policy.prefetched);
+  const Compiled plain = compile_rows(program, operands, inputs.size(), *places, set, Variant::rows, policy.prefetched);
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
   bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
@@ -170,7 +170,8 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
     whole_vectors = whole_vectors && size_of(output.dtype) >= 4 && size_of(output.dtype) == size_of(outputs[0].dtype);
   }
   if (policy.non_temporal && whole_vectors) {
-    non_temporal = compile_rows(program, operands, inputs.size(), *places, set, true, policy.prefetched);
+    non_temporal =
+        compile_rows(program, operands, inputs.size(), *places, set, Variant::non_temporal, policy.prefetched);
   }
   return std::make_shared<const LoopRanges>(*places, inputs.size(), plain, non_temporal,
                                             nanoseconds_of(plain, operands[0].view));

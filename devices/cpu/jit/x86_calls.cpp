@@ -27,7 +27,8 @@ void X86Function::emit_call(Value value) {
     lanes == 16 ? kortestw(Opmask(holds), Opmask(holds)) : kortestb(Opmask(holds), Opmask(holds));
   } else {
     is_wide(lane) ? vmovmskpd(eax, vector(holds, lane)) : vmovmskps(eax, vector(holds, lane));
-    cmp(eax, (1 << lanes) - 1);
+    if (single_) and_(eax, 1);
+    cmp(eax, single_ ? 1 : (1 << lanes) - 1);
   }
   Stub& stub = stubs_.emplace_back();
   stub.value = value;
@@ -73,7 +74,7 @@ void X86Function::emit_call_sequence(const Call& call, const std::array<int, 3>&
   lea(rsi, ptr[rsp]);
   lea(rdx, ptr[rsp + (call.count > 1 ? vector_bytes : 0)]);
   lea(rcx, ptr[rsp + (call.count > 2 ? 2 * vector_bytes : 0)]);
-  mov(r8d, lanes);
+  mov(r8d, single_ ? 1 : lanes);
   mov(rax, reinterpret_cast<std::uint64_t>(call.loop));
   vzeroupper();
   this->call(rax);

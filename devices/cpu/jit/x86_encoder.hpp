@@ -25,11 +25,14 @@ class X86Encoder : public Xbyak::CodeGenerator {
   /// The mask of the elements that are left at the end of a row (AVX-512).
   static constexpr int tail_mask = 7;
 
-  /// `wide`: some lanes have 64 bits, so that vectors hold as many lanes as fit in those.
-  X86Encoder(std::span<std::byte> buffer, VectorSet set, bool wide)
+  /// `wide`: some lanes have 64 bits, so that vectors hold as many lanes as fit in those. `single`: only the first lane
+  /// counts.
+  X86Encoder(std::span<std::byte> buffer, VectorSet set, bool wide, bool single)
       : CodeGenerator(buffer.size(), buffer.data()),
-        has_masks(set == VectorSet::avx512),
-        vector_bytes(has_masks ? 64 : 32),
+        has_masks(set == VectorSet::avx512 && !single),
+        vector_bytes(single      ? 16
+                     : has_masks ? 64
+                                 : 32),
         lanes(vector_bytes / (wide ? 8 : 4)),
         registers(has_masks ? 32 : 16) {}
 

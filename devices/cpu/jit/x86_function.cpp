@@ -28,7 +28,7 @@ void X86Function::assign_pointers() {
   pointers_.assign(static_cast<std::size_t>(operand_count()), -1);
   int next = 0;
   for (int each = 0; each < operand_count(); ++each) {
-    if (form_of(each).access == Access::contiguous && next < most_pointers) {
+    if (form_of(each).access == Access::contiguous && next < (single_ ? most_pointers - 1 : most_pointers)) {
       pointers_[static_cast<std::size_t>(each)] = next++;
     }
   }
@@ -74,14 +74,41 @@ void X86Function::emit_function() {
   }
   dec(qword[rbx + static_cast<int>(offsetof(Frame, rows))]);
   jnz(row, T_NEAR);
-  if (form_.non_temporal) sfence();
+  if (form_.variant == Variant::non_temporal) sfence();
   vzeroupper();
   mov(rsp, rbp);
   for (const Reg64& each : {r15, r14, r13, r12, rbp, rbx}) pop(each);
   ret();
+  emit_frame(frame_size_at);
+}
+
+/// What stands behind the function, and how large its frame on the stack has become.
+void X86Function::emit_frame(std::size_t size_at) {
   for (Stub& stub : stubs_) emit_stub(stub);
   emit_constants();
-  rewrite(frame_size_at, static_cast<std::uint64_t>(slot_area() + (most_slots_ + 2) * vector_bytes), 4);
+  rewrite(size_at, static_cast<std::uint64_t>(slot_area() + (most_slots_ + 2) * vector_bytes), 4);
+}
+
+/// The body once, without a loop: what surrounds it would take longer.
+void X86Function::emit_single() {
+  assign_pointers();
+  push(rbx);
+  push(rbp);
+  mov(rbp, rsp);
+  mov(rbx, rdi);
+  sub(rsp, 0x7fffffff);
+  const std::size_t frame_size_at = getSize() - 4;
+  and_(rsp, -64);
+  for (const auto& [value, which] : pins_) {
+    if (body_.is_constant(value)) load_constant(value, which);
+  }
+  emit_row_start();
+  emit_body(false);
+  mov(rsp, rbp);
+  pop(rbp);
+  pop(rbx);
+  ret();
+  emit_frame(frame_size_at);
 }
 
 void X86Function::emit_row_start() {
@@ -92,7 +119,7 @@ void X86Function::emit_row_start() {
     mov(rax, start_of(each));
     mov(cursor_of(each), rax);
   }
-  xor_(r12, r12);
+  if (!single_) xor_(r12, r12);
   in_element_ = false;
   position_ = -1;
   for (const Value value : body_.row) {
@@ -109,7 +136,7 @@ void X86Function::emit_row_start() {
 void X86Function::emit_columns() {
   const int unrolled = unroll();
   Label end;
-  if (form_.non_temporal) emit_head();
+  if (form_.variant == Variant::non_temporal) emit_head();
   emit_vectors(unrolled);
   if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
   if (unrolled > 1) emit_vectors(1);

@@ -28,7 +28,8 @@ struct NotEmitted {};
 class X86Function : public X86Encoder {
  public:
   X86Function(const KernelForm& form, VectorSet set, std::span<std::byte> buffer)
-      : X86Encoder(buffer, set, form.code.wide),
+      : X86Encoder(buffer, set, form.code.wide, form.variant == Variant::single),
+        single_(form.variant == Variant::single),
         form_(form),
         body_(form, has_masks),
         vectors_(body_, 0, registers),
@@ -38,7 +39,8 @@ class X86Function : public X86Encoder {
         constants_(form.code.nodes.size()) {
     place_accumulators();
     choose_pins();
-    emit_function();
+    if (single_) emit_single();
+    else emit_function();
   }
 
  private:
@@ -97,6 +99,7 @@ class X86Function : public X86Encoder {
   /// The address of the vector at hand of a contiguous operand.
   Address at(int operand) {
     const int width = width_of(operand);
+    if (single_) return ptr[pointer(operand)];
     return ptr[pointer(operand) + r12 * width + step_ * lanes * width];
   }
 
@@ -179,6 +182,8 @@ class X86Function : public X86Encoder {
   }
 
   void emit_function();
+  void emit_single();
+  void emit_frame(std::size_t size_at);
 
   void emit_row_start();
 
@@ -351,6 +356,7 @@ class X86Function : public X86Encoder {
 
   void emit_call_sequence(const Call& call, const std::array<int, 3>& operands, int d, Saved saved);
 
+  const bool single_;
   const KernelForm& form_;
   const Body body_;
   RegisterFile vectors_, masks_;

@@ -42,14 +42,19 @@ void X86Function::emit_load(Value value) {
   const std::vector<int>& readers = body_.readers[static_cast<std::size_t>(value)];
   folded_[static_cast<std::size_t>(value)] = false;
   const bool packed = is_packed(form.stored);
-  const bool plain = form.access == Access::contiguous && !packed && !partial_;
+  const bool plain = form.access == Access::contiguous && !packed && !partial_ && !single_;
   if (plain && readers.size() == 1 && readers[0] < static_cast<int>(body_.element.size())) {
     folded_[static_cast<std::size_t>(value)] = true;  // where it is read
     return;
   }
   const int d = take_vector();
   const Xmm to = vector(d, lane_of(form.stored) == Lane::mask32 ? Lane::i32 : lane_of(form.stored));
-  if (form.access == Access::strided) {
+  if (single_) {
+    if (packed) zero(d);
+    if (packed) insert(Xmm(d), at(from), width_of(from), 0);
+    else size_of(form.stored) == 8 ? vmovsd(Xmm(d), at(from)) : vmovss(Xmm(d), at(from));
+    if (packed) unpack(form.stored, to, whole(d));
+  } else if (form.access == Access::strided) {
     gather(from, d);
     if (packed) unpack(form.stored, to, whole(d));
   } else if (!partial_ || has_masks) {
@@ -144,11 +149,12 @@ void X86Function::emit_store(Value value, int to) {
   const bool packed = is_packed(form.stored);
   const int source = packed_of(value, form.stored, from);
   if (form.access == Access::strided) return scatter(to, source);
+  if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
   const int bytes = lanes * width_of(to);
   if (!partial_) {
     if (bytes == 4) vmovd(at(to), Xmm(source));
     else if (bytes == 8) vmovq(at(to), Xmm(source));
-    else if (form_.non_temporal && !packed) vmovntps(at(to), sized(source, bytes));
+    else if (form_.variant == Variant::non_temporal && !packed) vmovntps(at(to), sized(source, bytes));
     else vmovups(at(to), sized(source, bytes));
     return;
   }
