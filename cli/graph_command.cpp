@@ -11,7 +11,7 @@
 namespace tyto::cli {
 namespace {
 
-constexpr OptionRow options[] = {
+constexpr OptionRow graph_options[] = {
     {"--text", "", "print one line a node"},
     {"--dot", "", "print the graph in Graphviz' language, coloured by memory"},
     {"--html", "", "print a page for a browser: graph, schedule, memory"},
@@ -45,7 +45,7 @@ void print_stats(Graph& graph) {
   for (const auto& [name, count] : operator_counts(graph.text())) std::cout << "  " << count << "  " << name << "\n";
 }
 
-int run(const Arguments& arguments) {
+int run_graph(const Arguments& arguments) {
   if (arguments.operands().size() != 1) {
     throw UsageError("graph takes one file, not " + std::to_string(arguments.operands().size()));
   }
@@ -63,7 +63,7 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command graph_command{"graph", "FILE", "shows a graph saved by save_graph: nodes, picture, memory plan", options,
-                            run};
+const Command graph_command{"graph", "FILE", "shows a graph saved by save_graph: nodes, picture, memory plan",
+                            graph_options, run_graph};
 
 }  // namespace tyto::cli

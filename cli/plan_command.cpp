@@ -17,7 +17,7 @@
 namespace tyto::cli {
 namespace {
 
-constexpr OptionRow options[] = {
+constexpr OptionRow plan_options[] = {
     {"--strategy", "NAME|all", "a planning strategy, or every one of them (best); --list names them"},
     {"--budget-ms", "N", "stop searching after N milliseconds"},
     {"--work", "N", "or after N elementary operations, which is repeatable"},
@@ -105,7 +105,7 @@ MemoryPlan plan_with_all(const BlockFile& file, PlanOptions asked, bool json) {
   return best;
 }
 
-int run(const Arguments& arguments) {
+int run_plan(const Arguments& arguments) {
   if (arguments.has("--list")) {
     list_strategies();
     return done;
@@ -148,7 +148,8 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command plan_command{
-    "plan", "FILE.csv", "plans the memory of the blocks in a CSV file (id,lower,upper,size[,alignment])", options, run};
+const Command plan_command{"plan", "FILE.csv",
+                           "plans the memory of the blocks in a CSV file (id,lower,upper,size[,alignment])",
+                           plan_options, run_plan};
 
 }  // namespace tyto::cli

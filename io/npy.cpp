@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t preamble = 8;  // magic and version
 // A header says little; more is a trick to make parsing expensive.
-constexpr std::uint32_t longest_header = 1 << 16;
+constexpr std::uint32_t longest_npy_header = 1 << 16;
 
 std::uint32_t little_endian(std::span<const std::byte> bytes) {
   std::uint32_t value = 0;
@@ -38,8 +38,8 @@ HostArray read_npy(Stream& stream) {
   const std::span<std::byte> field(length, version == 1 ? 2 : 4);
   stream.read(field, "the npy header's length");
   const std::uint32_t header_size = little_endian(field);
-  if (header_size > longest_header) {
-    refuse(stream.name(), "has an npy header of ", header_size, " bytes; ", longest_header, " are allowed");
+  if (header_size > longest_npy_header) {
+    refuse(stream.name(), "has an npy header of ", header_size, " bytes; ", longest_npy_header, " are allowed");
   }
   const std::vector<std::byte> text = stream.read_new(header_size, "the npy header");
   const NpyHeader header = parse_npy_header({reinterpret_cast<const char*>(text.data()), text.size()}, stream.name());

@@ -15,16 +15,16 @@ struct TypeName {
   DType dtype;
 };
 // NumPy has no bfloat16 of its own: ml_dtypes stores its elements as two opaque bytes.
-constexpr std::array<TypeName, dtype_count> type_names = {{{"b1", DType::boolean},
-                                                           {"u1", DType::u8},
-                                                           {"i1", DType::i8},
-                                                           {"i2", DType::i16},
-                                                           {"i4", DType::i32},
-                                                           {"i8", DType::i64},
-                                                           {"f2", DType::f16},
-                                                           {"V2", DType::bf16},
-                                                           {"f4", DType::f32},
-                                                           {"f8", DType::f64}}};
+constexpr std::array<TypeName, dtype_count> npy_names = {{{"b1", DType::boolean},
+                                                          {"u1", DType::u8},
+                                                          {"i1", DType::i8},
+                                                          {"i2", DType::i16},
+                                                          {"i4", DType::i32},
+                                                          {"i8", DType::i64},
+                                                          {"f2", DType::f16},
+                                                          {"V2", DType::bf16},
+                                                          {"f4", DType::f32},
+                                                          {"f8", DType::f64}}};
 
 // As many as NumPy allows.
 constexpr std::size_t most_axes = 64;
@@ -109,7 +109,7 @@ class Parser {
     const std::string_view descriptor = string("the element type");
     const char order = descriptor.empty() ? '\0' : descriptor.front();
     if (order == '<' || order == '>' || order == '|' || order == '=') {
-      for (const TypeName& name : type_names) {
+      for (const TypeName& name : npy_names) {
         if (descriptor.substr(1) != name.code) continue;
         header_.dtype = name.dtype;
         header_.big_endian = order == '>' && size_of(name.dtype) > 1;
@@ -154,7 +154,7 @@ NpyHeader parse_npy_header(std::string_view text, const std::string& file) { ret
 std::string npy_dictionary(DType dtype, const Shape& shape) {
   std::string out = "{'descr': '";
   out += size_of(dtype) == 1 ? '|' : '<';
-  for (const TypeName& name : type_names) {
+  for (const TypeName& name : npy_names) {
     if (name.dtype == dtype) out += name.code;
   }
   out += "', 'fortran_order': False, 'shape': (";

@@ -18,10 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, dtype_count> type_names = {"BOOL", "U8",  "I8",   "I16", "I32",
-                                                                  "I64",  "F16", "BF16", "F32", "F64"};
+constexpr std::array<std::string_view, dtype_count> safetensors_names = {"BOOL", "U8",  "I8",   "I16", "I32",
+                                                                         "I64",  "F16", "BF16", "F32", "F64"};
 // The limit that the format itself sets.
-constexpr std::uint64_t longest_header = 100'000'000;
+constexpr std::uint64_t longest_safetensors_header = 100'000'000;
 constexpr std::string_view metadata = "__metadata__";
 
 struct Entry {
@@ -43,11 +43,12 @@ Entry parse_entry(const std::string& where, const std::string& name, const Json&
   }
   Entry entry{name, DType::f32, {}, 0, 0};
   const Json& type = value["dtype"];
-  const auto found = std::find(type_names.begin(), type_names.end(), type.is_string() ? type.get<std::string>() : "");
-  if (found == type_names.end()) {
+  const auto found =
+      std::find(safetensors_names.begin(), safetensors_names.end(), type.is_string() ? type.get<std::string>() : "");
+  if (found == safetensors_names.end()) {
     refuse(where, "has the element type ", type.dump(), "; known are BOOL U8 I8 I16 I32 I64 F16 BF16 F32 F64");
   }
-  entry.dtype = static_cast<DType>(found - type_names.begin());
+  entry.dtype = static_cast<DType>(found - safetensors_names.begin());
   if (!value["shape"].is_array()) refuse(where, "has no list of lengths as 'shape'");
   for (const Json& length : value["shape"]) {
     const std::uint64_t number = unsigned_of(length, where, "'shape'");
@@ -99,9 +100,9 @@ NamedList<HostArray> read_safetensors(const Source& source) {
   stream.read(length, "the header's length");
   std::uint64_t header_size = 0;
   for (std::size_t i = 8; i-- > 0;) header_size = header_size << 8 | std::to_integer<std::uint64_t>(length[i]);
-  if (header_size > longest_header) {
-    refuse(source.name(), "is no safetensors file: its header would have ", header_size, " bytes; ", longest_header,
-           " are allowed");
+  if (header_size > longest_safetensors_header) {
+    refuse(source.name(), "is no safetensors file: its header would have ", header_size, " bytes; ",
+           longest_safetensors_header, " are allowed");
   }
   const std::vector<std::byte> text = stream.read_new(header_size, "the header");
   NamedList<HostArray> arrays;
@@ -138,7 +139,7 @@ void write_safetensors_file(const std::string& path, const NamedList<HostArrayVi
       io::refuse(path, "two tensors are named '", array.name, "', or the name is reserved");
     }
     io::Json& entry = header[array.name];
-    entry["dtype"] = io::type_names[static_cast<std::size_t>(array.value.dtype)];
+    entry["dtype"] = io::safetensors_names[static_cast<std::size_t>(array.value.dtype)];
     entry["shape"] = io::Json(std::vector<std::int64_t>(array.value.shape.begin(), array.value.shape.end()));
     entry["data_offsets"] = {at, at + array.value.bytes.size()};
     at += array.value.bytes.size();

@@ -47,12 +47,6 @@ std::vector<TensorType> infer_kernel_gradient(const Attributes& attributes, std:
   return one(inputs[0].dtype, window.shape);
 }
 
-WindowAttributes shaped(const Attributes& attributes, const Shape& shape) {
-  WindowAttributes out = get<WindowAttributes>(attributes);
-  out.shape = shape;
-  return out;
-}
-
 WindowAttributes unshaped(const Attributes& attributes) { return shaped(attributes, {}); }
 
 // y = conv(x, w)

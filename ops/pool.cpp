@@ -59,12 +59,6 @@ std::vector<TensorType> infer_stated(const Attributes& attributes, std::span<con
   return one(inputs[0].dtype, window.shape);
 }
 
-WindowAttributes shaped(const Attributes& attributes, const Shape& shape) {
-  WindowAttributes out = get<WindowAttributes>(attributes);
-  out.shape = shape;
-  return out;
-}
-
 std::vector<Value> max_pool_rule(const GradientContext& c) {
   return {emit(OpId::max_pool_gradient, shaped(c.attributes, c.inputs[0].shape()), {c.inputs[0], c.gradients[0]})};
 }

@@ -11,12 +11,12 @@ using T = AnyTensor;
 
 const AxisAttributes& scan_of(const Attributes& attributes) { return get<AxisAttributes>(attributes); }
 
-std::vector<TensorType> infer_accumulation(const Attributes& attributes, std::span<const TensorType> inputs) {
+std::vector<TensorType> infer_scan(const Attributes& attributes, std::span<const TensorType> inputs) {
   (void)axis_among("cumsum/cumprod", scan_of(attributes).axis, inputs[0].shape);
   return one(is_floating(inputs[0].dtype) ? inputs[0].dtype : DType::i64, inputs[0].shape);
 }
 
-std::vector<TensorType> infer_extreme(const Attributes& attributes, std::span<const TensorType> inputs) {
+std::vector<TensorType> infer_extreme_scan(const Attributes& attributes, std::span<const TensorType> inputs) {
   (void)axis_among("cummin/cummax", scan_of(attributes).axis, inputs[0].shape);
   if (scan_of(attributes).flag) throw ValueError("cummin/cummax: there is no exclusive form, nothing has no extreme");
   return one(inputs[0].dtype, inputs[0].shape);
@@ -60,7 +60,7 @@ std::vector<Value> cumprod_gradient(const GradientContext& c) {
 
 // The gradient goes to the position that gave the extreme: the last one, in the scan's direction, at which the running
 // extreme was met or (NaN, which stays) begun. That position is itself a running extreme, of positions.
-std::vector<Value> extreme_gradient(const GradientContext& c) {
+std::vector<Value> extreme_scan_gradient(const GradientContext& c) {
   const T x = c.inputs[0];
   if (!is_floating(x.dtype())) return {Value()};
   const AxisAttributes& scan = scan_of(c.attributes);
@@ -83,23 +83,23 @@ std::span<const OpDef> scan_operators() {
        .name = "cumsum",
        .doc = "Running sum.",
        .traits = traits(Traits::linear),
-       .infer = infer_accumulation,
+       .infer = infer_scan,
        .gradient = cumsum_gradient},
       {.id = OpId::cumprod,
        .name = "cumprod",
        .doc = "Running product.",
-       .infer = infer_accumulation,
+       .infer = infer_scan,
        .gradient = cumprod_gradient},
       {.id = OpId::cummin,
        .name = "cummin",
        .doc = "Running minimum.",
-       .infer = infer_extreme,
-       .gradient = extreme_gradient},
+       .infer = infer_extreme_scan,
+       .gradient = extreme_scan_gradient},
       {.id = OpId::cummax,
        .name = "cummax",
        .doc = "Running maximum.",
-       .infer = infer_extreme,
-       .gradient = extreme_gradient},
+       .infer = infer_extreme_scan,
+       .gradient = extreme_scan_gradient},
   };
   return rows;
 }

@@ -80,6 +80,12 @@ Shape with_spatial(std::int64_t batch, const Shape& sizes, std::int64_t channels
   return shape;
 }
 
+WindowAttributes shaped(const Attributes& attributes, const Shape& shape) {
+  WindowAttributes out = get<WindowAttributes>(attributes);
+  out.shape = shape;
+  return out;
+}
+
 Shape window_sizes(std::string_view op, std::span<const std::int64_t> sizes, const WindowAttributes& a) {
   check_window(op, sizes.size(), a);
   Shape out;

@@ -21,6 +21,9 @@ void check_image(std::string_view op, const Shape& shape);
 std::span<const std::int64_t> spatial(const Shape& shape);
 Shape with_spatial(std::int64_t batch, const Shape& sizes, std::int64_t channels);
 
+/// The same windows, for a result of that shape.
+WindowAttributes shaped(const Attributes& attributes, const Shape& shape);
+
 /// Result sizes of the spatial axes. The attributes are checked.
 Shape window_sizes(std::string_view op, std::span<const std::int64_t> sizes, const WindowAttributes& attributes);
 

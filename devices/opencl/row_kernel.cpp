@@ -20,10 +20,10 @@ using core::text;
 using core::View;
 using Instruction = ElementProgram::Instruction;
 
-constexpr std::int64_t tile = 256;                // elements of the CPU style that wait to be reduced
-constexpr std::int64_t stretch = 4096;            // elements after which sums are put aside, for the sake of accuracy
-constexpr std::int64_t smallest_share = 4096;     // elements that are worth an item of the CPU style
-constexpr std::size_t most_local_memory = 16384;  // bytes that a row may keep in the GPU style: two groups fit a unit
+constexpr std::int64_t row_tile = 256;             // elements of the CPU style that wait to be reduced
+constexpr std::int64_t stretch = 4096;             // elements after which sums are put aside, for the sake of accuracy
+constexpr std::int64_t smallest_row_share = 4096;  // elements that are worth an item of the CPU style
+constexpr std::size_t most_local_memory = 16384;   // bytes that a row may keep in the GPU style: two groups fit a unit
 constexpr std::size_t smallest_group = 32;
 constexpr std::size_t line_bytes = 64;
 
@@ -157,7 +157,7 @@ class RowKernel {
 
   std::int64_t share() const {
     const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
-    const std::int64_t items = std::clamp<std::int64_t>(std::min(rows_, rows_ * length_ / smallest_share), 1, most);
+    const std::int64_t items = std::clamp<std::int64_t>(std::min(rows_, rows_ * length_ / smallest_row_share), 1, most);
     return (rows_ + items - 1) / items;
   }
   std::int64_t items() const { return (rows_ + share() - 1) / share(); }
@@ -236,7 +236,7 @@ class RowKernel {
     kernel_.line("  const long mine = (long)get_global_id(0) * keep_length;");
     for (const RowWalk& walk : walks_) {
       for (const std::size_t fold : walk.folds) {
-        kernel_.line(text("  ", fold_of(fold).type(), " tile", fold, "[", tile, "];"));
+        kernel_.line(text("  ", fold_of(fold).type(), " tile", fold, "[", row_tile, "];"));
       }
     }
     kernel_.line("  for (long row = first; row < past; ++row) {");
@@ -272,8 +272,8 @@ class RowKernel {
     for (const std::size_t fold : walk.folds) {
       kernel_.line(text("      ", fold_of(fold).type(), "16 some", fold, " = ", fold_of(fold).start(), ";"));
     }
-    kernel_.line(text("      for (long at = from; at < until; at += ", tile, ") {"));
-    kernel_.line(text("        const int width = (int)min((long)", tile, ", until - at);"));
+    kernel_.line(text("      for (long at = from; at < until; at += ", row_tile, ") {"));
+    kernel_.line(text("        const int width = (int)min((long)", row_tile, ", until - at);"));
     kernel_.line("        for (int l = 0; l < width; ++l) {");
     kernel_.line("          const long j = at + l;");
     element("          ", walk, "mine + ");

@@ -58,6 +58,8 @@ std::string show(std::int64_t value) { return std::to_string(value); }
 
 }  // namespace
 
+const Attributes no_attributes;
+
 std::size_t hash_of(const Attributes& attributes) {
   std::size_t seed = attributes.index();
   std::visit(

@@ -208,6 +208,9 @@ using Attributes = std::variant<NoAttributes, AxesAttributes, VarianceAttributes
                                 RandomAttributes, WindowAttributes, ConstantAttributes, StateAttributes,
                                 VersionAttributes, CustomAttributes, FusedAttributes, ProductAttributes>;
 
+/// Of a node whose operator has none.
+extern const Attributes no_attributes;
+
 /// Hash equal for equal attributes; constants and states count by identity.
 std::size_t hash_of(const Attributes& attributes);
 

@@ -17,8 +17,6 @@ std::shared_ptr<const Attributes> share(Attributes attributes) {
   return std::make_shared<const Attributes>(std::move(attributes));
 }
 
-const Attributes no_attributes;
-
 [[noreturn]] void refuse_count(const OpDef& def, std::size_t count) {
   throw GraphError(text(def.name, ": given ", count, " inputs, takes ", def.min_inputs,
                         def.min_inputs == def.max_inputs ? "" : " or more"));

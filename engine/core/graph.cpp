@@ -5,10 +5,6 @@
 
 namespace tyto::core {
 
-namespace {
-const Attributes no_attributes;
-}
-
 const Attributes& Graph::attributes(const GraphNode& node) const {
   return node.attributes ? *node.attributes : no_attributes;
 }

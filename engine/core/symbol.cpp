@@ -24,8 +24,6 @@ namespace {
 
 std::atomic<std::uint64_t> sequence_counter{1};
 
-const Attributes no_attributes;
-
 // Nodes whose count fell to zero while another node is being destroyed on this thread. A chain of a million nodes is
 // taken down link by link instead of call by call.
 struct Dying {

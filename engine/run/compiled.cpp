@@ -105,11 +105,6 @@ class TraceScope {
   std::optional<StateObservation> observation_;
 };
 
-struct Signature {
-  std::vector<core::TensorType> arguments;
-  core::Device* device;
-};
-
 const core::TensorType& type_of(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
 
 // Bare numbers come as what holds all of them: in the function they may meet f64.
@@ -151,6 +146,12 @@ CompiledFunction& held(CompiledFunction* function) {
 }  // namespace
 
 bool trace_in_progress() { return tracing_now; }
+
+/// What tells one trace of a function from another.
+struct Signature {
+  std::vector<core::TensorType> arguments;
+  core::Device* device;
+};
 
 struct CompiledTrace {
   Signature signature;

@@ -1,4 +1,4 @@
-// The list of devices and the thread's current one.
+// The list of devices and the thread's chosen one.
 #include "engine/run/devices.hpp"
 
 #include "devices/cpu/device.hpp"
@@ -14,7 +14,7 @@
 namespace tyto::run {
 
 namespace {
-thread_local core::Device* current = nullptr;
+thread_local core::Device* chosen_device = nullptr;
 }
 
 core::Device& cpu_device() { return cpu::device(); }
@@ -41,8 +41,8 @@ core::Device& find_device(std::string_view name) {
   throw DeviceError(core::text("no device '", std::string(name), "'; there are: ", names));
 }
 
-core::Device& current_device() { return current != nullptr ? *current : cpu_device(); }
-core::Device* exchange_current_device(core::Device* device) { return std::exchange(current, device); }
+core::Device& current_device() { return chosen_device != nullptr ? *chosen_device : cpu_device(); }
+core::Device* exchange_current_device(core::Device* device) { return std::exchange(chosen_device, device); }
 
 }  // namespace tyto::run
 

@@ -137,7 +137,7 @@ ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place,
   Place copy{new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(port), node),
              View::dense(graph_.type(port).shape)};
   const DType type = graph_.type(port).dtype;
-  add_step(OpId::copy, no_attributes, on_host, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
+  add_step(OpId::copy, core::no_attributes, on_host, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
   return copy;
 }
 
@@ -317,7 +317,8 @@ void ExecutableBuilder::finish_outputs() {
     const Place to{new_storage(Source::output, i, bytes_of(port), graph_.producer(port)),
                    View::dense(graph_.type(port).shape)};
     const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, no_attributes, false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1}, graph_.producer(port));
+    add_step(OpId::copy, core::no_attributes, false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1},
+             graph_.producer(port));
   }
 }
 
@@ -334,7 +335,8 @@ void ExecutableBuilder::finish_updates() {
     const Place copy{new_storage(Source::arena, 0, bytes_of(port), graph_.producer(port)),
                      View::dense(graph_.type(port).shape)};
     const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, no_attributes, false, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, graph_.producer(port));
+    add_step(OpId::copy, core::no_attributes, false, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1},
+             graph_.producer(port));
     values[i] = copy;
   }
   for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
@@ -342,7 +344,7 @@ void ExecutableBuilder::finish_updates() {
     const core::GraphUpdate& update = graph_.updates()[i];
     const Place& to = device_place_[graph_.inputs()[update.input].port];
     const DType type = graph_.type(update.port).dtype;
-    add_step(OpId::copy, no_attributes, false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
+    add_step(OpId::copy, core::no_attributes, false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
              graph_.producer(update.port));
   }
 }

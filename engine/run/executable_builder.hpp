@@ -47,9 +47,6 @@ class ExecutableBuilder {
     UnpreparedStep step;
     std::shared_ptr<const core::Kernel> kernel;
   };
-  /// Of steps that the graph has no node for; a step keeps the address.
-  static inline const core::Attributes no_attributes;
-
   schedule::NodeOrder find_order(const optimiser::Storages& storages) const;
   /// An order that needs less when what kernels work in is counted; nothing when there is none worth the change.
   std::optional<schedule::NodeOrder> better_order(const optimiser::Storages& storages) const;

@@ -146,7 +146,7 @@ bool ExecutableBuilder::join_parts(const GraphNode& node, std::uint32_t index, s
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (in_place(i)) continue;
     const Place part{output.storage, places[i]};
-    add_step(OpId::copy, no_attributes, false, {&inputs[i], 1}, {&type, 1}, {&part, 1}, {&type, 1}, index);
+    add_step(OpId::copy, core::no_attributes, false, {&inputs[i], 1}, {&type, 1}, {&part, 1}, {&type, 1}, index);
   }
   return true;
 }

@@ -154,9 +154,9 @@ class Writer {
   std::unordered_map<OpId, std::size_t> places_;
 };
 
-class Reader {
+class GraphReader {
  public:
-  Reader(std::string_view name, std::span<const std::byte> bytes) : in_(name, bytes) {}
+  GraphReader(std::string_view name, std::span<const std::byte> bytes) : in_(name, bytes) {}
 
   Graph read() {
     const auto found = in_.raw(magic.size(), "the mark of a graph file");
@@ -340,7 +340,9 @@ class Reader {
 
 std::vector<std::byte> graph_to_bytes(const Graph& graph) { return Writer(graph).write(); }
 
-Graph graph_from_bytes(std::string_view name, std::span<const std::byte> bytes) { return Reader(name, bytes).read(); }
+Graph graph_from_bytes(std::string_view name, std::span<const std::byte> bytes) {
+  return GraphReader(name, bytes).read();
+}
 
 std::string graph_to_text(const Graph& graph) {
   std::string out;

@@ -17,12 +17,12 @@ using core::Operand;
 
 namespace {
 
-constexpr std::size_t slots = 512;
+constexpr std::size_t slot_count = 512;
 
 std::atomic<std::uint64_t> epoch{1};
 
 struct Table {
-  std::array<std::unique_ptr<PreparedOperator>, slots> entries;
+  std::array<std::unique_ptr<PreparedOperator>, slot_count> entries;
   std::array<const PreparedOperator*, core::op_count>
       latest{};  // of each operator: looked at before anything is hashed
 };
@@ -149,7 +149,7 @@ const PreparedOperator& prepared_operator(const Node& node, std::span<const Arra
   const PreparedOperator*& latest = own.latest[static_cast<std::size_t>(node.op())];
   if (latest != nullptr && latest->epoch == now && serves(*latest, node, inputs, home)) return *latest;
   const std::uint64_t hash = hash_of(node, inputs, takes_any_start(node, home));
-  std::unique_ptr<PreparedOperator>& slot = own.entries[(hash ^ (hash >> 32)) % slots];
+  std::unique_ptr<PreparedOperator>& slot = own.entries[(hash ^ (hash >> 32)) % slot_count];
   if (slot == nullptr || slot->epoch != now || !serves(*slot, node, inputs, home)) {
     auto made = std::make_unique<PreparedOperator>(node, inputs, home);
     made->epoch = now;

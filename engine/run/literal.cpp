@@ -20,7 +20,7 @@ void write_number(const Scalar& number, DType dtype, std::byte* target) {
 }
 
 // Walks the braces for the shape, the type and the numbers at once.
-class Reader {
+class NestedReader {
  public:
   void read(std::span<const Nested> rows, std::size_t depth) {
     if (depth == shape_.size()) shape_.push_back(static_cast<std::int64_t>(rows.size()));
@@ -61,7 +61,7 @@ class Reader {
 }  // namespace
 
 Literal read_literal(std::span<const Nested> rows) {
-  Reader reader;
+  NestedReader reader;
   reader.read(rows, 0);
   return reader.literal();
 }

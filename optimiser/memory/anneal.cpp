@@ -9,7 +9,7 @@ namespace tyto::memory {
 namespace {
 
 // One unit of work is one section of one block laid on the skyline, about a nanosecond.
-constexpr std::int64_t default_work = 400'000'000;
+constexpr std::int64_t anneal_work = 400'000'000;
 constexpr int chains = 2;
 
 // Decodes an order: each block rests on the highest skyline of its sections. Every plan that cannot be pushed further
@@ -190,7 +190,7 @@ Placement anneal_part(const Problem& p, const Effort& effort) {
   if (start.height <= effort.enough || p.any_fixed || p.count() < 2) return start;
   // A fixed number of chains, whatever the number of threads: the plan depends on the seed alone.
   std::vector<Placement> results(chains, start);
-  const std::int64_t work = effort.work_or(default_work) / chains;
+  const std::int64_t work = effort.work_or(anneal_work) / chains;
   const auto run = [&](int chain) {
     const std::uint64_t seed = effort.seed * 0x2545f4914f6cdd1dULL + static_cast<std::uint64_t>(chain);
     results[static_cast<std::size_t>(chain)] = Chain(p, effort, work, seed, start).run();

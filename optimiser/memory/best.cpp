@@ -10,7 +10,7 @@ namespace tyto::memory {
 namespace {
 
 // Work is counted in about nanoseconds.
-constexpr std::int64_t default_work = 60'000'000;
+constexpr std::int64_t ladder_work = 60'000'000;
 // Greedy plans beyond the first are only worth their time while they cost less than this.
 constexpr std::int64_t most_greedy_work = 600'000'000;
 // What one entry of all neighbour lists costs: to make, and to place every block once.
@@ -79,7 +79,7 @@ std::int64_t work_of_one_dive(const Problem& p) {
 Placement best_part(const Problem& p, const Effort& effort) {
   Placement placement = best_sweep(p, effort);
   if (placement.height <= effort.enough || effort.late()) return placement;
-  const std::int64_t work = effort.work_or(default_work);
+  const std::int64_t work = effort.work_or(ladder_work);
   const bool named = effort.work > 0 || effort.deadline;
   // Whoever names the work does not want lists that cost more than that; nobody waits seconds who names nothing.
   const std::int64_t left = most_greedy_work - work_to_sweep * static_cast<std::int64_t>(p.size.size());

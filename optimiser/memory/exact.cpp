@@ -6,7 +6,7 @@ namespace tyto::memory {
 namespace {
 
 // Long enough for every instance that is likely to be solved at all.
-constexpr std::int64_t default_work = 100'000'000'000;
+constexpr std::int64_t search_work = 100'000'000'000;
 
 Placement exact_part(const Problem& p, const Effort& effort) {
   Placement start = best_sweep(p, effort);
@@ -15,7 +15,7 @@ Placement exact_part(const Problem& p, const Effort& effort) {
   if (!listed.listed) return start;
   start = best_greedy(listed, effort, std::move(start));
   if (start.height <= effort.enough) return start;
-  return search_between(listed, effort, std::move(start), effort.work_or(default_work));
+  return search_between(listed, effort, std::move(start), effort.work_or(search_work));
 }
 
 }  // namespace

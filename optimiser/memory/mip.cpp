@@ -26,7 +26,7 @@ constexpr std::int64_t most_pairs = 4'000;
 // Offsets travel through doubles and a big constant; beyond this the solver's tolerance would be whole units.
 constexpr Bytes most_units = Bytes{1} << 40;
 constexpr std::int64_t default_nodes = 500;
-constexpr std::int64_t work_per_node = 1'000'000;
+constexpr std::int64_t work_per_mip_node = 1'000'000;
 
 // Variables: the height first, then an offset a block (in multiples of its alignment), then one either-or a pair.
 class Programme {
@@ -67,7 +67,7 @@ class Programme {
     model.setNumberBeforeTrust(0);
     model.setCutoff(ceiling_ - 0.5);  // only what is lower than the greedy plan is of use
     model.setMaximumNodes(static_cast<int>(std::min<std::int64_t>(
-        effort.deadline ? 1'000'000'000 : effort.work_or(default_nodes * work_per_node) / work_per_node + 1,
+        effort.deadline ? 1'000'000'000 : effort.work_or(default_nodes * work_per_mip_node) / work_per_mip_node + 1,
         1'000'000'000)));
     if (effort.deadline) {
       model.setUseElapsedTime(true);

@@ -121,7 +121,7 @@ Port single_cast(Match& m) {
 }
 
 // clang-format off
-const Rule rules[] = {
+const Rule algebra_table[] = {
     // From the operators' traits.
     {"identity_element",       "op(x, identity)",                       "x",                     {}, nullptr, has_identity},
     {"absorbing_element",      "op(x, absorbing)",                      "absorbing",             {&integral_or_fast}, nullptr, has_absorbing},
@@ -202,6 +202,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> algebra_rules() { return rules; }
+std::span<const Rule> algebra_rules() { return algebra_table; }
 
 }  // namespace tyto::optimiser

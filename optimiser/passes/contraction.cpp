@@ -13,7 +13,7 @@ const Condition product_of_full_shape{"the product has the sum's shape", [](cons
 const Condition numeric{"not bool", [](const Match& m) { return m.dtype() != DType::boolean; }};
 
 // clang-format off
-const Rule rules[] = {
+const Rule contraction_table[] = {
     {"multiply_add",            "add(multiply(x, y)!, z)",      "fma(x, y, z)",         {&numeric, &product_of_full_shape}},
     {"square_add",              "add(square(x)!, z)",           "fma(x, x, z)",         {&numeric, &product_of_full_shape}},
     {"subtract_scaled",         "subtract(z, multiply(x, C)!)", "fma(x, negate(C), z)", {&numeric, &product_of_full_shape}},
@@ -23,6 +23,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> contraction_rules() { return rules; }
+std::span<const Rule> contraction_rules() { return contraction_table; }
 
 }  // namespace tyto::optimiser

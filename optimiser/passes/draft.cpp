@@ -9,10 +9,6 @@ namespace tyto::optimiser {
 using core::GraphNode;
 using core::Port;
 
-namespace {
-const core::Attributes no_attributes;
-}
-
 Draft::Draft(core::Graph graph) : data_(std::move(graph).take()) {
   const std::size_t nodes = data_.nodes.size();
   forward_.resize(data_.types.size());
@@ -32,7 +28,7 @@ Draft::Draft(core::Graph graph) : data_(std::move(graph).take()) {
 
 const core::Attributes& Draft::attributes(Index index) const {
   const auto& attributes = data_.nodes[index].attributes;
-  return attributes ? *attributes : no_attributes;
+  return attributes ? *attributes : core::no_attributes;
 }
 
 Port Draft::forwarded(Port port) {
@@ -102,7 +98,7 @@ Draft::Index Draft::add_node(Index at, core::OpId op, std::shared_ptr<const core
     types.push_back(data_.types[current[i]]);
   }
   const std::vector<core::TensorType> results =
-      core::definition(op).infer(attributes ? *attributes : no_attributes, types);
+      core::definition(op).infer(attributes ? *attributes : core::no_attributes, types);
   const auto index = static_cast<Index>(data_.nodes.size());
   const auto first = static_cast<Port>(data_.types.size());
   GraphNode made{op,

@@ -58,17 +58,17 @@ const Condition bare{"the product has no epilogue yet", [](const Match& m) {
                        const ProductAttributes& epilogue = epilogue_of(m.draft, product_in(m));
                        return !epilogue.bias && !epilogue.residual && !epilogue.relu;
                      }};
-const Condition by_channel{"b is one number a channel of the product", [](const Match& m) {
-                             const Shape& shape = m.draft.shape(m.tensor('b'));
-                             const Shape& product = m.draft.shape(m.draft.node(product_in(m)).first_result);
-                             // An inner product, reshaped to a single number, has no axis of channels.
-                             if (m.shape().empty() || shape.empty()) return false;
-                             const std::int64_t channels = m.shape().back();
-                             return shape.back() == channels && element_count(shape) == channels &&
-                                    product.back() == channels;
-                           }};
+const Condition one_a_channel{"b is one number a channel of the product", [](const Match& m) {
+                                const Shape& shape = m.draft.shape(m.tensor('b'));
+                                const Shape& product = m.draft.shape(m.draft.node(product_in(m)).first_result);
+                                // An inner product, reshaped to a single number, has no axis of channels.
+                                if (m.shape().empty() || shape.empty()) return false;
+                                const std::int64_t channels = m.shape().back();
+                                return shape.back() == channels && element_count(shape) == channels &&
+                                       product.back() == channels;
+                              }};
 // What only this sum reads of an element-wise operator costs nothing when it is computed along with the sum.
-const Condition whole{
+const Condition free_residual{
     "r has the result's shape and is no element-wise operator's for this sum alone; neither residual nor "
     "ReLU yet",
     [](const Match& m) {
@@ -120,23 +120,23 @@ Port absorb(Match& m) {
 }
 
 // clang-format off
-const Rule rules[] = {
-    {"bias",              "add(op(x, w, ...)!, b)",                "op(x, w, b)",          {&taken, &bare, &by_channel}, absorb<Step::bias>, is_product},
-    {"subtracted_bias",   "subtract(op(x, w, ...)!, b)",           "op(x, w, negate(b))",  {&taken, &bare, &by_channel}, absorb<Step::subtracted_bias>, is_product},
-    {"residual",          "add(op(x, w, ...)!, r)",                "op(x, w, ..., r)",     {&taken, &whole},             absorb<Step::residual>, is_product},
+const Rule epilogue_table[] = {
+    {"bias",              "add(op(x, w, ...)!, b)",                "op(x, w, b)",          {&taken, &bare, &one_a_channel}, absorb<Step::bias>, is_product},
+    {"subtracted_bias",   "subtract(op(x, w, ...)!, b)",           "op(x, w, negate(b))",  {&taken, &bare, &one_a_channel}, absorb<Step::subtracted_bias>, is_product},
+    {"residual",          "add(op(x, w, ...)!, r)",                "op(x, w, ..., r)",     {&taken, &free_residual},             absorb<Step::residual>, is_product},
     {"relu",              "relu(op(x, w, ...)!)",                  "op(x, w, ...) with ReLU", {&taken, &without_relu},   absorb<Step::relu>, is_product},
-    {"bias_of_reshaped",     "add(reshape(op(x, w, ...)!)!, b)",   "reshape(op(x, w, b))", {&taken, &bare, &by_channel}, absorb<Step::bias>, is_product},
-    {"residual_of_reshaped", "add(reshape(op(x, w, ...)!)!, r)",   "reshape(op(x, w, ..., reshape(r)))", {&taken, &whole}, absorb<Step::residual>, is_product},
+    {"bias_of_reshaped",     "add(reshape(op(x, w, ...)!)!, b)",   "reshape(op(x, w, b))", {&taken, &bare, &one_a_channel}, absorb<Step::bias>, is_product},
+    {"residual_of_reshaped", "add(reshape(op(x, w, ...)!)!, r)",   "reshape(op(x, w, ..., reshape(r)))", {&taken, &free_residual}, absorb<Step::residual>, is_product},
     {"relu_of_reshaped",     "relu(reshape(op(x, w, ...)!)!)",     "reshape(op(x, w, ...) with ReLU)", {&taken, &without_relu}, absorb<Step::relu>, is_product},
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const Rule> epilogue_rules() { return rules; }
+std::span<const Rule> epilogue_rules() { return epilogue_table; }
 
 void absorb_epilogues(PassContext& context) {
-  static const RuleSet set(rules);
+  static const RuleSet set(epilogue_table);
   for (std::uint64_t before = context.draft.edits() + 1; before != context.draft.edits();) {
     before = context.draft.edits();
     set.apply(context);

@@ -23,7 +23,7 @@ T first_element(const core::Array& array) {
   return value;
 }
 
-std::optional<FusedConstant> number_in(const core::Array& array) {
+std::optional<FusedConstant> fused_number_in(const core::Array& array) {
   if (array.view.rank() != 0 || !array.buffer->device()->properties().host_memory) return std::nullopt;
   switch (array.dtype) {
     case DType::boolean: return FusedConstant{first_element<std::uint8_t>(array) != 0, array.dtype};
@@ -55,7 +55,7 @@ std::optional<FusedConstant> filled_with(const Scalar& given, DType dtype) {
 
 std::optional<FusedConstant> number_of(const core::Graph& graph, Port port) {
   const core::GraphNode& node = graph.nodes()[graph.producer(port)];
-  if (node.op == OpId::constant) return number_in(*graph.constant(port));
+  if (node.op == OpId::constant) return fused_number_in(*graph.constant(port));
   if (node.op != OpId::fill) return std::nullopt;
   const auto& range = std::get<core::RangeAttributes>(graph.attributes(node));
   return filled_with(range.start, range.dtype);

@@ -107,7 +107,7 @@ Port single_reduction(Match& m) {
 }
 
 // clang-format off
-const Rule rules[] = {
+const Rule reduction_table[] = {
     {"reduction_of_one",       "op(x)",                   "reshape(x)",                  {&over_unit_axes}, reshaped_operand, keeps_one},
     {"reduction_of_equal",     "op(broadcast_to(x))",     "reshape(x)",                  {&stretched_along_axes}, without_axes, keeps_equal},
     {"sum_of_equal",           "sum(broadcast_to(x))",    "multiply(reshape(x), count)", {&stretched_along_axes, &count_is_exact}, times_count},
@@ -118,6 +118,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> reduction_rules() { return rules; }
+std::span<const Rule> reduction_rules() { return reduction_table; }
 
 }  // namespace tyto::optimiser

@@ -177,7 +177,7 @@ Port behind_root(Match& m) { return reshaped_result(m, m.root); }
 Port behind_operand(Match& m) { return reshaped_result(m, m.node(1)); }
 
 // clang-format off
-const Rule rules[] = {
+const Rule reshape_table[] = {
     // As in `views`, which sweeps before: without it, what sinks through a chain step by step, each step read through a
     // reshape besides, would come one step further a round.
     {"reshape_after_reshape", "reshape(reshape(x))",      "reshape(x)",             {}, reshaped_operand},
@@ -191,6 +191,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> reshape_rules() { return rules; }
+std::span<const Rule> reshape_rules() { return reshape_table; }
 
 }  // namespace tyto::optimiser

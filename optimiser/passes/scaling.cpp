@@ -59,17 +59,17 @@ Port with_weights(Match& m, Draft::Index product, Port weights) {
   return m.draft.add(m.root, m.draft.node(product).op, m.draft.node(product).attributes, operands);
 }
 /// The convolution or product among the matched nodes.
-Draft::Index product_in(const Match& m) {
+Draft::Index weighted_product(const Match& m) {
   for (std::size_t i = 1;; ++i) {
     if (has_weights(m.draft.definition(m.node(i)))) return m.node(i);
   }
 }
 
 Port scaled(Match& m) {
-  return with_weights(m, product_in(m), m.draft.add(m.root, OpId::multiply, {}, {m.tensor('w'), m.tensor('s')}));
+  return with_weights(m, weighted_product(m), m.draft.add(m.root, OpId::multiply, {}, {m.tensor('w'), m.tensor('s')}));
 }
 Port divided(Match& m) {
-  return with_weights(m, product_in(m), m.draft.add(m.root, OpId::divide, {}, {m.tensor('w'), m.tensor('s')}));
+  return with_weights(m, weighted_product(m), m.draft.add(m.root, OpId::divide, {}, {m.tensor('w'), m.tensor('s')}));
 }
 /// Shift and factor change places: (y + b) * s is y * s + b * s.
 template <OpId shift, Port (*factor)(Match&), OpId scale>
@@ -79,7 +79,7 @@ Port shifted(Match& m) {
 }
 
 // clang-format off
-const Rule rules[] = {
+const Rule scaling_table[] = {
     {"scaled_product",      "multiply(op(x, w)!, s)",              "op(x, multiply(w, s))", {&channel_factor, &constants_or_fast}, scaled, has_weights},
     {"divided_product",     "divide(op(x, w)!, s)",                "op(x, divide(w, s))",   {&channel_factor, &constants_or_fast}, divided, has_weights},
     {"shifted_and_scaled",  "multiply(add(op(x, w)!, b)!, s)",      "add(op(x, multiply(w, s)), multiply(b, s))", {&channel_factor, &constants_or_fast, &channel_shift, &constant_or_fast}, shifted<OpId::add, scaled, OpId::multiply>, has_weights},
@@ -91,6 +91,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> scaling_rules() { return rules; }
+std::span<const Rule> scaling_rules() { return scaling_table; }
 
 }  // namespace tyto::optimiser

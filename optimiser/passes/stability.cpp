@@ -20,7 +20,7 @@ Port logsumexp(Match& m) {
 }
 
 // clang-format off
-const Rule rules[] = {
+const Rule stability_table[] = {
     {"log_of_softmax",      "log(softmax(x))",                              "log_softmax(x)",  {}, log_softmax},
     {"log_of_sum_of_exp",   "log(sum(exp(x)!)!)",                           "logsumexp(x)",    {}, logsumexp},
     {"log_of_sigmoid",      "log(sigmoid(x))",                              "log_sigmoid(x)",  {}},
@@ -37,6 +37,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> stability_rules() { return rules; }
+std::span<const Rule> stability_rules() { return stability_table; }
 
 }  // namespace tyto::optimiser

@@ -17,9 +17,9 @@ double identity_of(const core::Traits& traits) {
   return traits.identity_element ? *traits.identity_element : traits.right_identity_element.value();
 }
 
-class Reader {
+class TermReader {
  public:
-  Reader(std::string_view text, const core::OpDef* each) : text_(text), rest_(text), each_(each) {}
+  TermReader(std::string_view text, const core::OpDef* each) : text_(text), rest_(text), each_(each) {}
 
   Term read() {
     Term term = read_term();
@@ -101,7 +101,7 @@ bool commutes(const Term& term) {
 
 }  // namespace
 
-Term read_term(std::string_view text, const core::OpDef* each) { return Reader(text, each).read(); }
+Term read_term(std::string_view text, const core::OpDef* each) { return TermReader(text, each).read(); }
 
 std::vector<Term> orderings(const Term& term) {
   if (term.kind != Term::Kind::application) return {term};

@@ -125,7 +125,7 @@ Port product_of_transposed(Match& m) {
 }
 
 // clang-format off
-const Rule rules[] = {
+const Rule transpose_table[] = {
     {"transposes_meet", "transpose(x)", "x computed from what was transposed", {&undone_above}, moved},
     {"transposed_product", "transpose(matmul(x, y)!)", "matmul(transpose(y), transpose(x))", {&matrices_turned, &no_weights}, product_of_transposed<Matrices::turned>},
     {"permuted_products", "transpose(matmul(x, y)!)", "matmul(transpose(x), transpose(y))", {&only_stacks}, product_of_transposed<Matrices::kept>},
@@ -134,6 +134,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> transpose_rules() { return rules; }
+std::span<const Rule> transpose_rules() { return transpose_table; }
 
 }  // namespace tyto::optimiser

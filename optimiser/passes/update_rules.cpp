@@ -15,9 +15,9 @@ using core::OpId;
 
 enum class Role { parameter, sum_of_squares, mean, mean_of_squares, other };
 
-class Reader {
+class StepRoles {
  public:
-  explicit Reader(const core::FusedProgram& program) : program_(program), squares_(program.values(), false) {
+  explicit StepRoles(const core::FusedProgram& program) : program_(program), squares_(program.values(), false) {
     roots_ = squares_;
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
       const FusedStep& step = program.steps[i];
@@ -87,18 +87,18 @@ class Reader {
 
 std::string_view update_rule(const core::FusedProgram& program, std::span<const StateChange> changes) {
   if (changes.size() < 2) return {};
-  const Reader reader(program);
+  const StepRoles roles(program);
   std::vector<Role> memories;
   const StateChange* parameter = nullptr;
   for (const StateChange& change : changes) {
-    const Role role = reader.role_of(change);
+    const Role role = roles.role_of(change);
     if (role == Role::other || (role == Role::parameter && parameter != nullptr)) return {};
     if (role == Role::parameter) parameter = &change;
     else memories.push_back(role);
   }
   if (parameter == nullptr) return {};
   std::ranges::sort(memories);
-  const bool scaled = reader.has_root(parameter->after);
+  const bool scaled = roles.has_root(parameter->after);
   if (memories == std::vector{Role::sum_of_squares}) return scaled ? "adagrad" : "";
   if (memories == std::vector{Role::mean_of_squares}) return scaled ? "rmsprop" : "";
   if (memories == std::vector{Role::mean, Role::mean_of_squares}) return scaled ? "adam" : "";

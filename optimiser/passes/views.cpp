@@ -25,7 +25,7 @@ const IntList& list_of(const Match& m, std::size_t node) {
 const SliceAttributes& slice_of(const Match& m, std::size_t node) {
   return m.draft.attributes_as<SliceAttributes>(m.node(node));
 }
-Port operand(Match& m) { return m.tensor('x'); }
+Port viewed(Match& m) { return m.tensor('x'); }
 
 const Condition same_shape{"the shape stays", [](const Match& m) { return source_shape(m) == m.shape(); }};
 
@@ -58,14 +58,14 @@ const Condition leading_ones_only{"the reshape only puts ones in front", [](cons
                                            std::equal(from.begin(), from.end(), to.begin() + extra);
                                   }};
 
-const Condition whole{"it takes everything in order", [](const Match& m) {
-                        const SliceAttributes& range = slice_of(m, 0);
-                        for (std::size_t i = 0; i < range.count.size(); ++i) {
-                          if (range.count[i] != source_shape(m)[i] || (range.count[i] > 1 && range.step[i] != 1))
-                            return false;
-                        }
-                        return true;
-                      }};
+const Condition everything{"it takes everything in order", [](const Match& m) {
+                             const SliceAttributes& range = slice_of(m, 0);
+                             for (std::size_t i = 0; i < range.count.size(); ++i) {
+                               if (range.count[i] != source_shape(m)[i] || (range.count[i] > 1 && range.step[i] != 1))
+                                 return false;
+                             }
+                             return true;
+                           }};
 // Element i of the outer slice is element start + i * step of the inner one.
 Port single_slice(Match& m) {
   SliceAttributes range = slice_of(m, 0);
@@ -142,27 +142,27 @@ Port on_sources(Match& m) {
 }
 
 // clang-format off
-const Rule rules[] = {
+const Rule view_table[] = {
     {"stop_gradient",          "stop_gradient(x)",          "x",               {}},
     {"alias",                  "alias(x)",                  "x",               {}},
     {"copy",                   "copy(x)",                   "x",               {}},
     {"version",                "read(x)",                   "x",               {}},
     {"with_gradient",          "with_gradient(x, ...)",     "x",               {}},
 
-    {"reshape_to_own_shape",   "reshape(x)",                "x",               {&same_shape}, operand},
+    {"reshape_to_own_shape",   "reshape(x)",                "x",               {&same_shape}, viewed},
     {"reshape_of_reshape",     "reshape(reshape(x))",       "reshape(x)",      {}, reshaped_operand},
-    {"transpose_of_nothing",   "transpose(x)",              "x",               {&order_kept}, operand},
+    {"transpose_of_nothing",   "transpose(x)",              "x",               {&order_kept}, viewed},
     {"transpose_of_unit_axes", "transpose(x)",              "reshape(x)",      {&only_unit_axes_move}, reshaped_operand},
     {"transpose_of_transpose", "transpose(transpose(x))",   "transpose(x)",    {}, single_transpose},
-    {"broadcast_to_own_shape", "broadcast_to(x)",           "x",               {&same_shape}, operand},
+    {"broadcast_to_own_shape", "broadcast_to(x)",           "x",               {&same_shape}, viewed},
     {"broadcast_of_broadcast", "broadcast_to(broadcast_to(x))", "broadcast_to(x)", {}, single_broadcast},
     {"broadcast_of_new_axes",  "broadcast_to(reshape(x))",  "broadcast_to(x)", {&leading_ones_only}, single_broadcast},
-    {"slice_of_everything",    "slice(x)",                  "x",               {&whole}, operand},
+    {"slice_of_everything",    "slice(x)",                  "x",               {&everything}, viewed},
     {"slice_of_slice",         "slice(slice(x))",           "slice(x)",        {}, single_slice},
-    {"flip_of_one",            "flip(x)",                   "x",               {&axes_of_one}, operand},
+    {"flip_of_one",            "flip(x)",                   "x",               {&axes_of_one}, viewed},
     {"flip_of_flip",           "flip(flip(x))",             "flip(x)",         {}, single_flip},
     {"concat_of_one",          "concat(x)",                 "x",               {}},
-    {"pad_by_nothing",         "pad(x)",                    "x",               {&no_border}, operand},
+    {"pad_by_nothing",         "pad(x)",                    "x",               {&no_border}, viewed},
 
     {"fill_of_number",         "fill()",                    "broadcast_to(number)", {&several}, stretched_fill},
     {"view_of_number",         "op(x)",                     "broadcast_to(number)", {&one_number}, stretched_number, looks_at_elements},
@@ -172,6 +172,6 @@ const Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> view_rules() { return rules; }
+std::span<const Rule> view_rules() { return view_table; }
 
 }  // namespace tyto::optimiser

@@ -39,7 +39,7 @@ struct Member {
 };
 
 /// One way to have done a set of tasks. The bytes alive differ between ways: an update may have been in place or not.
-struct Way {
+struct WindowWay {
   Mask done = 0;
   std::int64_t peak = 0;
   std::int64_t live = 0;
@@ -55,19 +55,19 @@ class WaysBySet {
   void clear() { slots_.assign(64, nothing); }
 
   /// Where the number of the set's first way is, or goes.
-  std::uint32_t& first(Mask done, const std::vector<Way>& ways) {
+  std::uint32_t& first(Mask done, const std::vector<WindowWay>& ways) {
     if (2 * ways.size() >= slots_.size()) grow(ways);
     return slot(done, ways);
   }
 
  private:
-  std::uint32_t& slot(Mask done, const std::vector<Way>& ways) {
+  std::uint32_t& slot(Mask done, const std::vector<WindowWay>& ways) {
     const std::size_t last = slots_.size() - 1;
     std::size_t at = (done * 0x9e3779b97f4a7c15u >> 32) & last;
     while (slots_[at] != nothing && ways[slots_[at]].done != done) at = (at + 1) & last;
     return slots_[at];
   }
-  void grow(const std::vector<Way>& ways) {
+  void grow(const std::vector<WindowWay>& ways) {
     const std::vector<std::uint32_t> before =
         std::exchange(slots_, std::vector<std::uint32_t>(4 * slots_.size(), nothing));
     for (const std::uint32_t number : before) {
@@ -118,15 +118,15 @@ class Search {
   }
 
   std::optional<Order> run(std::int64_t incumbent, std::int64_t live_after, WindowEffort& effort) {
-    std::vector<std::vector<Way>> levels{{Way{0, 0, start_.live(), 0, 0}}};
+    std::vector<std::vector<WindowWay>> levels{{WindowWay{0, 0, start_.live(), 0, 0}}};
     std::size_t kept = 1;
     while (levels.size() <= window_.size()) {
-      std::vector<Way> next;
+      std::vector<WindowWay> next;
       by_set_.clear();
-      const std::vector<Way>& level = levels.back();
+      const std::vector<WindowWay>& level = levels.back();
       for (std::uint32_t from = 0; from < level.size(); ++from) {
         candidates(level[from], effort);
-        for (Way& way : ways_) {
+        for (WindowWay& way : ways_) {
           way.from = from;
           if (way.peak < incumbent) keep(way, next);
         }
@@ -136,8 +136,8 @@ class Search {
       if (next.empty()) return std::nullopt;
       levels.push_back(std::move(next));
     }
-    const Way* best = nullptr;
-    for (const Way& way : levels.back()) {
+    const WindowWay* best = nullptr;
+    for (const WindowWay& way : levels.back()) {
       if (way.live <= live_after && (best == nullptr || way.peak < best->peak)) best = &way;
     }
     if (best == nullptr) return std::nullopt;
@@ -158,12 +158,12 @@ class Search {
 
   // A task that leaves no more bytes alive and raises no peak may as well run at once, whatever follows: what it frees
   // now it would free later too, and others never profit from its waiting. Then it is the only candidate.
-  void candidates(const Way& way, WindowEffort& effort) {
+  void candidates(const WindowWay& way, WindowEffort& effort) {
     ways_.clear();
     for (std::uint32_t i = 0; i < window_.size(); ++i) {
       if ((way.done >> i & 1) != 0 || (members_[i].needs & ~way.done) != 0) continue;
       ++effort.visited;
-      const Way next = step(way, i);
+      const WindowWay next = step(way, i);
       const bool settled = std::ranges::all_of(members_[i].makes, [&](const Made& made) {
         return made.into == nothing || begun(way, made) || goes_into_state(way, i, made);
       });
@@ -176,10 +176,10 @@ class Search {
   }
 
   // Ways of one set of which none is better in both respects.
-  void keep(const Way& way, std::vector<Way>& next) {
+  void keep(const WindowWay& way, std::vector<WindowWay>& next) {
     std::uint32_t* place = &by_set_.first(way.done, next);
     while (*place != nothing) {
-      Way& other = next[*place];
+      WindowWay& other = next[*place];
       if (other.peak <= way.peak && other.live <= way.live) return;
       if (way.peak <= other.peak && way.live <= other.live) {
         const std::uint32_t sibling = other.sibling;
@@ -198,7 +198,7 @@ class Search {
     return life.ends_here && (life.readers & ~done) == own;
   }
 
-  bool goes_into_state(const Way& way, std::uint32_t i, const Made& made) const {
+  bool goes_into_state(const WindowWay& way, std::uint32_t i, const Made& made) const {
     if (made.into == nothing) return false;
     const Life& state = lives_[made.into];
     const Mask own = made.shared == nothing ? state.readers & (Mask{1} << i) : 0;
@@ -206,16 +206,16 @@ class Search {
   }
 
   /// True when an earlier part has made room already.
-  bool begun(const Way& way, const Made& made) const {
+  bool begun(const WindowWay& way, const Made& made) const {
     if (made.shared == nothing) return false;
     const Life& life = lives_[made.shared];
     return life.begun || (life.makers & way.done) != 0;
   }
 
-  Way step(const Way& way, std::uint32_t i) const {
+  WindowWay step(const WindowWay& way, std::uint32_t i) const {
     const Member& member = members_[i];
     const Mask bit = Mask{1} << i;
-    Way out{way.done | bit, way.peak, way.live, 0, i};
+    WindowWay out{way.done | bit, way.peak, way.live, 0, i};
     std::int64_t during = way.live + member.workspace;
     std::vector<std::uint32_t> taken;
     for (const Made& made : member.makes) {
@@ -244,7 +244,7 @@ class Search {
   std::vector<Member> members_;
   std::vector<Life> lives_;
   std::unordered_map<std::uint32_t, std::uint32_t> number_of_;  // of storages among lives
-  std::vector<Way> ways_;
+  std::vector<WindowWay> ways_;
   WaysBySet by_set_;
 };
 
