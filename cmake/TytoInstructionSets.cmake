@@ -21,15 +21,21 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # g++ 12 takes AVX-512 intrinsics for 
   list(APPEND TYTO_YARDSTICK_FLAGS -Wno-maybe-uninitialized -Wno-uninitialized)
 endif()
 
+# Sources with options of their own cannot share a translation unit or a precompiled header with others.
+function(tyto_source_options source)
+  set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${ARGN}"
+    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # Gives the sources named for an instruction set its flags, and those in ARGN besides; without the set they are left out.
 function(tyto_instruction_set_flags sources)
   foreach(source IN LISTS sources)
     if(source MATCHES "\\.baseline\\.cpp$")
-      set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${ARGN}")
+      tyto_source_options("${source}" ${ARGN})
     elseif(source MATCHES "\\.(avx2|avx512)\\.cpp$")
       if(TYTO_HAVE_X86_ISA)
         string(TOUPPER "${CMAKE_MATCH_1}" set)
-        set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${TYTO_${set}_FLAGS};${ARGN}")
+        tyto_source_options("${source}" ${TYTO_${set}_FLAGS} ${ARGN})
       else()
         set_source_files_properties("${source}" PROPERTIES HEADER_FILE_ONLY ON)
       endif()
@@ -46,14 +52,8 @@ function(tyto_kernel_flags folder)
   get_target_property(sources ${target} SOURCES)
   tyto_instruction_set_flags("${sources}")
   # What surrounds the loops of reductions runs once a row: it is worth vectors, but not the code that -O3 makes of it.
-  set_source_files_properties(
-    devices/cpu/reduce/fold_rules.cpp
-    PROPERTIES COMPILE_OPTIONS
-               "$<$<NOT:$<CONFIG:Debug>>:-O2>;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>")
-  # What makes machine code is no loop itself.
-  set(jit_sources ${sources})
-  list(FILTER jit_sources INCLUDE REGEX "/jit/")
-  set_source_files_properties(${jit_sources} PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
+  tyto_source_options(devices/cpu/reduce/fold_rules.cpp
+    $<$<NOT:$<CONFIG:Debug>>:-O2> $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>)
   # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere.
   set(random_sources ${sources})
   list(FILTER random_sources INCLUDE REGEX "/random_loops\\.")

@@ -23,9 +23,12 @@ In the rows `x`, `y` and `z` are matrices, `v` is a vector, `s` and `t` are 0-d 
 Page owl_page() {
   std::string text = owl_opening;
   const std::string head = "\n\n" + table_row({"Owl", "Tyto", ""}) + "|---|---|---|\n";
+  const auto add = [&](const char* owl, const char* tyto, const char* note) {
+    text += table_row({code(owl), code(tyto), note});
+  };
 #define SECTION(title) text += std::string("\n## ") + (title) + head;
 #define EXTRAS(title) text += std::string("\n## ") + (title) + head;
-#define OWL(name, note, ...) text += table_row({code(name), code(#__VA_ARGS__), note});
+#define OWL(name, note, ...) add(name, #__VA_ARGS__, note);
 #define LATER(name, note) text += table_row({code(name), "*later*", note});
 #include "docs/generate/owl_rows.inc"
 #undef SECTION

@@ -9,6 +9,8 @@
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
 
+namespace custom_test {
+
 using namespace tyto;
 using tyto_test::doubles;
 using tyto_test::finite_differences;
@@ -370,3 +372,5 @@ TEST_CASE("equal expressions of one operator share a compiled graph") {
 }
 
 TEST_CASE("a program that uses the namespace may have a function of the name run") { CHECK(run() == 7); }
+
+}  // namespace custom_test

@@ -5,6 +5,8 @@
 
 #include "tests/support/numbers.hpp"
 
+namespace graph_test {
+
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using tyto::all;
 using tyto::DType;
@@ -270,3 +272,5 @@ TEST_CASE("every memory strategy gives the same results") {
     CHECK(found == expected);
   }
 }
+
+}  // namespace graph_test

@@ -5,6 +5,8 @@
 #include <string>
 #include <tyto/tyto.hpp>
 
+namespace profile_test {
+
 namespace {
 using Tensor = tyto::Tensor<tyto::Lazy>;
 
@@ -107,3 +109,5 @@ TEST_CASE("a profile on an OpenCL device has the device's own times, of kernels,
   graph.run();
   CHECK(graph.output(0).to_vector<float>() == std::vector<float>(64 * 32, 512.0f));
 }
+
+}  // namespace profile_test

@@ -10,6 +10,8 @@
 #include <tyto/tyto.hpp>
 #include <vector>
 
+namespace saved_graph_test {
+
 namespace {
 
 using Tensor = tyto::Tensor<tyto::Lazy>;
@@ -203,3 +205,5 @@ TEST_CASE("tampered files are refused or give a graph that runs within its memor
   CHECK(refused > 1000);
   CHECK(ran > 100);
 }
+
+}  // namespace saved_graph_test

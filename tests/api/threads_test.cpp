@@ -111,10 +111,10 @@ BOTH_MODES("threads draw from one sequence without drawing anything twice") {
                 Tensor::uniform({1}, {.dtype = DType::f64}).template item<double>());
           return true;
         }) == "");
-  Numbers all;
-  for (const Numbers& each : drawn) all.insert(all.end(), each.begin(), each.end());
-  std::sort(all.begin(), all.end());
-  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  Numbers every;
+  for (const Numbers& each : drawn) every.insert(every.end(), each.begin(), each.end());
+  std::sort(every.begin(), every.end());
+  CHECK(std::adjacent_find(every.begin(), every.end()) == every.end());
   CHECK(tyto::random_position().draws == 200);
 }
 

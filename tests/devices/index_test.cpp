@@ -7,11 +7,14 @@
 
 #include "tests/support/placed_tensor.hpp"
 
+namespace index_test {
+
 using namespace tyto;
 using namespace tyto::placed;
 using core::AxisAttributes;
 using core::NoAttributes;
 using core::OpId;
+using placed::Tensor;
 
 namespace {
 
@@ -202,3 +205,5 @@ TEST_CASE("large scatters shared among threads add in one order") {
   });
   CHECK(index_tensor(OpId::scatter_add, NoAttributes{}, {x, v, rows}, {50, 600}).values() == want.values());
 }
+
+}  // namespace index_test

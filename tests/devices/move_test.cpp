@@ -6,6 +6,8 @@
 
 #include "tests/support/placed_tensor.hpp"
 
+namespace move_test {
+
 using namespace tyto;
 using namespace tyto::placed;
 using core::AxisAttributes;
@@ -14,6 +16,7 @@ using core::OpId;
 using core::PadAttributes;
 using core::PadMode;
 using core::SliceAttributes;
+using placed::Tensor;
 
 namespace {
 
@@ -232,3 +235,5 @@ TEST_CASE("large copies shared among threads lose nothing") {
   check(move(OpId::roll, ListAttributes{{12345}}, {line}, {500000}), {500000},
         [&](const IntList& index) { return line.at({(index[0] + 500000 - 12345) % 500000}); });
 }
+
+}  // namespace move_test

@@ -11,6 +11,8 @@
 #include "devices/opencl/device.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
+namespace opencl_device_test {
+
 using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
@@ -217,3 +219,5 @@ TEST_CASE("a cache folder that cannot be written stops nothing") {
 }
 
 #endif
+
+}  // namespace opencl_device_test

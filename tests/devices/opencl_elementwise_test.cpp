@@ -12,6 +12,8 @@
 #include "devices/opencl/operator_names.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
+namespace opencl_elementwise_test {
+
 using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
@@ -425,3 +427,5 @@ TEST_CASE("comparisons, tests and choices treat NaN, infinities and zeros as IEE
 }
 
 #endif
+
+}  // namespace opencl_elementwise_test

@@ -7,6 +7,8 @@
 
 #include "tests/devices/opencl_rig.hpp"
 
+namespace opencl_layout_test {
+
 using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
@@ -238,3 +240,5 @@ TEST_CASE("random numbers are those of the Philox counter, whatever the style") 
 }
 
 #endif
+
+}  // namespace opencl_layout_test

@@ -8,6 +8,8 @@
 #include "devices/opencl/matrix_product.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
+namespace opencl_matmul_test {
+
 using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
@@ -163,3 +165,5 @@ TEST_CASE("CLBlast multiplies where it can read the operands, with planned works
 #endif
 
 #endif
+
+}  // namespace opencl_matmul_test

@@ -8,6 +8,8 @@
 #include "devices/opencl/operator_names.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
+namespace opencl_reduction_test {
+
 using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
@@ -215,3 +217,5 @@ TEST_CASE("places of extremes in long rows are the first ones") {
 }
 
 #endif
+
+}  // namespace opencl_reduction_test

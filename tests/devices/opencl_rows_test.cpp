@@ -10,6 +10,8 @@
 
 #include "tests/devices/opencl_rig.hpp"
 
+namespace opencl_rows_test {
+
 using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
@@ -437,3 +439,5 @@ TEST_CASE("whole numbers and truth values are reduced and read back in rows") {
 }
 
 #endif
+
+}  // namespace opencl_rows_test

@@ -4,12 +4,15 @@
 #include "devices/cpu/threads.hpp"
 #include "tests/support/placed_tensor.hpp"
 
+namespace reduce_test {
+
 using namespace tyto;
 using namespace tyto::placed;
 using core::AxesAttributes;
 using core::AxisAttributes;
 using core::OpId;
 using core::VarianceAttributes;
+using placed::Tensor;
 
 namespace {
 
@@ -363,3 +366,5 @@ TEST_CASE("results are the same bits for any number of threads") {
   }
   cpu::set_threads(before);
 }
+
+}  // namespace reduce_test

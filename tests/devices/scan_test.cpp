@@ -5,10 +5,13 @@
 
 #include "tests/support/placed_tensor.hpp"
 
+namespace scan_test {
+
 using namespace tyto;
 using namespace tyto::placed;
 using core::AxisAttributes;
 using core::OpId;
+using placed::Tensor;
 
 namespace {
 
@@ -112,3 +115,5 @@ TEST_CASE("every scan, type, layout, axis and direction agrees with a plain loop
     }
   }
 }
+
+}  // namespace scan_test

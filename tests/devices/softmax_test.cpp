@@ -5,10 +5,13 @@
 
 #include "tests/support/placed_tensor.hpp"
 
+namespace softmax_test {
+
 using namespace tyto;
 using namespace tyto::placed;
 using core::AxisAttributes;
 using core::OpId;
+using placed::Tensor;
 
 namespace {
 
@@ -89,3 +92,5 @@ TEST_CASE("softmax may write over its input") {
     }
   }
 }
+
+}  // namespace softmax_test

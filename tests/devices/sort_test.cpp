@@ -7,12 +7,15 @@
 
 #include "tests/support/placed_tensor.hpp"
 
+namespace sort_test {
+
 using namespace tyto;
 using namespace tyto::placed;
 using core::AxisAttributes;
 using core::NoAttributes;
 using core::OpId;
 using core::TopkAttributes;
+using placed::Tensor;
 
 namespace {
 
@@ -205,3 +208,5 @@ TEST_CASE("histogram counts values between edges, the last edge included and NaN
     }
   }
 }
+
+}  // namespace sort_test

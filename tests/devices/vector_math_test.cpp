@@ -14,6 +14,8 @@
 #include "devices/cpu/instruction_set.hpp"
 #include "tests/devices/vector_math_runs.hpp"
 
+namespace vector_math_test {
+
 namespace {
 
 using namespace tyto;
@@ -507,3 +509,5 @@ TEST_CASE("integer functions wrap where they overflow and give 0 for a division 
   check_integers<std::int32_t>();
   check_integers<std::int64_t>();
 }
+
+}  // namespace vector_math_test

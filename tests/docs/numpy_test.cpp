@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>

@@ -11,7 +11,7 @@ namespace tyto::fuzz {
 
 namespace {
 
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 double last_place(const Data& data) {
   switch (data.dtype) {
@@ -36,7 +36,7 @@ double next_to_nothing(DType dtype) {
 bool same_element(const Data& a, const Data& b, std::size_t i) {
   const std::size_t width = size_of(a.dtype);
   if (std::memcmp(a.bytes.data() + i * width, b.bytes.data() + i * width, width) == 0) return true;
-  return is_floating(a.dtype) && same(a.at(i), b.at(i));
+  return is_floating(a.dtype) && same_number(a.at(i), b.at(i));
 }
 
 // Whether noise explains that `found` is not `expected`.
@@ -48,7 +48,7 @@ bool explained(double expected, double found, double place, double nothing, std:
     const double moved = noisy_at(k);
     if (std::isfinite(moved) != std::isfinite(expected)) return true;
     if (!std::isfinite(expected)) {
-      if (!same(moved, expected)) return true;
+      if (!same_number(moved, expected)) return true;
       continue;
     }
     spread = std::max(spread, std::abs(moved - expected));

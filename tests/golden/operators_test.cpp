@@ -23,8 +23,8 @@ Arrays on_views(const Case& one) {
 Arrays lazy(const Case& one) { return arrays_of(in_order(compute<Lazy>(one, tensors_of<Lazy>(one.inputs)))); }
 
 Arrays compiled_with(const Case& one, const CompileOptions& options) {
-  const auto everything = [&one](const Tensors<Lazy>& inputs) { return in_order(compute<Lazy>(one, inputs)); };
-  return arrays_of(call_compiled(everything, tensors_of<Lazy>(one.inputs), options));
+  const auto function = [&one](const Tensors<Lazy>& inputs) { return in_order(compute<Lazy>(one, inputs)); };
+  return arrays_of(call_compiled(function, tensors_of<Lazy>(one.inputs), options));
 }
 Arrays compiled(const Case& one) { return compiled_with(one, {}); }
 Arrays compiled_plainly(const Case& one) { return compiled_with(one, {.passes = "none"}); }

@@ -9,11 +9,11 @@
 namespace tyto::nn {
 namespace {
 
-using T = Tensor<Eager>;
+using Data = Tensor<Eager>;
 
-Batches<T> ten(const BatchOptions& options) { return {T::arange(10), T::arange(10) * 2, options}; }
+Batches<Data> ten(const BatchOptions& options) { return {Data::arange(10), Data::arange(10) * 2, options}; }
 
-std::vector<std::int64_t> rest_of_epoch(Batches<T>& batches) {
+std::vector<std::int64_t> rest_of_epoch(Batches<Data>& batches) {
   std::vector<std::int64_t> all;
   for (const auto& [x, t] : batches) {
     const auto inputs = x.to_vector<std::int64_t>();
@@ -27,7 +27,7 @@ std::vector<std::int64_t> rest_of_epoch(Batches<T>& batches) {
 }  // namespace
 
 TEST_CASE("without shuffling, samples come in their order and the last batch may be short") {
-  Batches<T> batches = ten({.size = 4, .shuffle = false});
+  Batches<Data> batches = ten({.size = 4, .shuffle = false});
   CHECK(batches.batches_per_epoch() == 3);
   CHECK(batches.next()->first.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 2, 3});
   CHECK(batches.next()->first.to_vector<std::int64_t>() == std::vector<std::int64_t>{4, 5, 6, 7});
@@ -38,7 +38,7 @@ TEST_CASE("without shuffling, samples come in their order and the last batch may
 }
 
 TEST_CASE("a short last batch can be left out") {
-  Batches<T> batches = ten({.size = 4, .shuffle = false, .drop_short = true});
+  Batches<Data> batches = ten({.size = 4, .shuffle = false, .drop_short = true});
   CHECK(batches.batches_per_epoch() == 2);
   CHECK(rest_of_epoch(batches) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7});
 }
@@ -46,7 +46,7 @@ TEST_CASE("a short last batch can be left out") {
 TEST_CASE("batches left are those that come before the epoch ends") {
   for (const bool drop_short : {false, true}) {
     for (const std::int64_t start : {0, 3, 4, 8, 10}) {
-      Batches<T> batches(T::zeros({10}), T::zeros({10}), {.size = 4, .drop_short = drop_short});
+      Batches<Data> batches(Data::zeros({10}), Data::zeros({10}), {.size = 4, .drop_short = drop_short});
       batches.seek({2, start});
       const std::int64_t left = batches.batches_left();
       std::int64_t came = 0;
@@ -57,41 +57,41 @@ TEST_CASE("batches left are those that come before the epoch ends") {
 }
 
 TEST_CASE("a batch without limit is the whole data set") {
-  Batches<T> batches = ten({.size = std::numeric_limits<std::int64_t>::max(), .shuffle = false});
+  Batches<Data> batches = ten({.size = std::numeric_limits<std::int64_t>::max(), .shuffle = false});
   CHECK(batches.batches_per_epoch() == 1);
   CHECK(rest_of_epoch(batches).size() == 10);
 }
 
 TEST_CASE("shuffled, every epoch has every sample once in an order of its own, the same for the same seed") {
-  Batches<T> batches = ten({.size = 3, .seed = 5});
+  Batches<Data> batches = ten({.size = 3, .seed = 5});
   const auto first = rest_of_epoch(batches);
   const auto second = rest_of_epoch(batches);
   CHECK(first != second);
   auto sorted = first;
   std::sort(sorted.begin(), sorted.end());
   CHECK(sorted == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  Batches<T> same = ten({.size = 3, .seed = 5});
+  Batches<Data> same = ten({.size = 3, .seed = 5});
   CHECK(rest_of_epoch(same) == first);
-  Batches<T> other = ten({.size = 3, .seed = 6});
+  Batches<Data> other = ten({.size = 3, .seed = 6});
   CHECK(rest_of_epoch(other) != first);
 }
 
 TEST_CASE("going on from a position gives what would have come") {
-  Batches<T> batches = ten({.size = 3, .seed = 5});
+  Batches<Data> batches = ten({.size = 3, .seed = 5});
   (void)rest_of_epoch(batches);
   (void)batches.next();
   const BatchPosition position = batches.position();
   CHECK(position.epoch == 1);
   CHECK(position.sample == 3);
   const auto rest = rest_of_epoch(batches);
-  Batches<T> fresh = ten({.size = 3, .seed = 5});
+  Batches<Data> fresh = ten({.size = 3, .seed = 5});
   fresh.seek(position);
   CHECK(rest_of_epoch(fresh) == rest);
 }
 
 TEST_CASE("samples of several axes and of any type stay whole") {
-  Batches<T> batches(T::arange(12).reshape({3, 2, 2}).astype(DType::u8), T{true, false, true},
-                     {.size = 2, .shuffle = false});
+  Batches<Data> batches(Data::arange(12).reshape({3, 2, 2}).astype(DType::u8), Data{true, false, true},
+                        {.size = 2, .shuffle = false});
   const auto batch = batches.next();
   CHECK(batch->first.shape() == Shape{2, 2, 2});
   CHECK(batch->first.dtype() == DType::u8);
@@ -99,14 +99,15 @@ TEST_CASE("samples of several axes and of any type stay whole") {
 }
 
 TEST_CASE("data sets that make no batches are refused") {
-  CHECK_THROWS_WITH_AS(Batches<T>(T::zeros({3, 2}), T::zeros({4})),
+  CHECK_THROWS_WITH_AS(Batches<Data>(Data::zeros({3, 2}), Data::zeros({4})),
                        "Batches: inputs (3,2) and targets (4,) must have equally many samples along the first axis",
                        ShapeError);
-  CHECK_THROWS_WITH_AS(Batches<T>(T::zeros({0, 2}), T::zeros({0})), "Batches: there are no samples", ValueError);
+  CHECK_THROWS_WITH_AS(Batches<Data>(Data::zeros({0, 2}), Data::zeros({0})), "Batches: there are no samples",
+                       ValueError);
   CHECK_THROWS_WITH_AS(ten({.size = 0}), "Batches: the size 0 must be at least 1", ValueError);
   CHECK_THROWS_WITH_AS(ten({.size = 11, .drop_short = true}), "Batches: 10 samples do not fill a batch of 11",
                        ValueError);
-  Batches<T> batches = ten({});
+  Batches<Data> batches = ten({});
   CHECK_THROWS_WITH_AS(batches.seek({0, 11}), "Batches: there is no sample 11 of epoch 0; an epoch has 10 samples",
                        IndexError);
 }

@@ -4,6 +4,8 @@
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
+namespace graph_test {
+
 using namespace tyto;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("what a graph computes of parameters alone follows them as well") {
   CHECK(losses[0] == doctest::Approx(11));                  // 9 + 1 + 1, slopes 8 and 14
   CHECK(losses[1] == doctest::Approx(1.44 + 0.36 + 0.09));  // the weights are 0.6 and 0.3
 }
+
+}  // namespace graph_test

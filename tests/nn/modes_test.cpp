@@ -5,6 +5,8 @@
 #include <tyto/tyto.hpp>
 #include <vector>
 
+namespace modes_test {
+
 using namespace tyto;
 
 namespace {
@@ -51,3 +53,5 @@ TEST_CASE("200 steps of training give the same losses in both modes") {
   const std::vector<float> lazy = losses<Lazy>(200);
   for (std::size_t i = 0; i < eager.size(); ++i) CHECK(lazy[i] == doctest::Approx(eager[i]).epsilon(1e-5));
 }
+
+}  // namespace modes_test

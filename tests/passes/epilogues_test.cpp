@@ -7,6 +7,8 @@
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 
+namespace epilogues_test {
+
 using namespace tyto;
 using namespace tyto::testing;
 using core::ListAttributes;
@@ -329,3 +331,5 @@ TEST_CASE("weights are packed where the device asks for it, and constants among 
   CHECK(packed({2, 3}, true) == 0);   // too few rows
   CHECK(packed({4, 3}, false) == 0);  // an argument is another in each run
 }
+
+}  // namespace epilogues_test

@@ -15,6 +15,8 @@
 #include "engine/core/shape.hpp"
 #include "tests/passes/fused_program.hpp"
 
+namespace fuse_rows_in_place_test {
+
 using namespace tyto;
 using namespace tyto::testing;
 using core::OpId;
@@ -217,3 +219,5 @@ TEST_CASE("groups over rows at random give the bits of their operators, wherever
   CHECK(all.lent > 50);
   CHECK((all.sums > 30 || !cpu::jit::is_available()));
 }
+
+}  // namespace fuse_rows_in_place_test

@@ -8,6 +8,8 @@
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/expression.hpp"
 
+namespace rules_test {
+
 using namespace tyto;
 using namespace tyto::testing;
 
@@ -326,3 +328,5 @@ TEST_CASE("each rule on expressions has a match and, where it has a condition, a
     }
   }
 }
+
+}  // namespace rules_test

@@ -4,6 +4,8 @@
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 
+namespace sinking_test {
+
 using namespace tyto;
 using namespace tyto::testing;
 using core::ListAttributes;
@@ -325,3 +327,5 @@ TEST_CASE("each rule on transposes and reshapes has been seen to match and to mi
   for (const optimiser::Rule& rule : optimiser::transpose_rules()) check_seen(rule);
   for (const optimiser::Rule& rule : optimiser::reshape_rules()) check_seen(rule);
 }
+
+}  // namespace sinking_test

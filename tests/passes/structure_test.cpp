@@ -7,6 +7,8 @@
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 
+namespace structure_test {
+
 using namespace tyto;
 using namespace tyto::testing;
 using core::AxesAttributes;
@@ -396,3 +398,5 @@ TEST_CASE("each rule on structure has been seen to match and, where it has a con
     }
   }
 }
+
+}  // namespace structure_test

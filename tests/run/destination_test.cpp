@@ -39,7 +39,7 @@ void check_as_eager(const F& function) {
   }
 }
 
-L sample(const Shape& shape) { return L::uniform(shape, {.low = 0.5, .high = 2.0, .key = Key{7}}); }
+L drawn(const Shape& shape) { return L::uniform(shape, {.low = 0.5, .high = 2.0, .key = Key{7}}); }
 
 }  // namespace
 
@@ -49,10 +49,10 @@ TEST_CASE("concat costs no step and no memory beyond its result when its parts a
   };
   for (const std::int64_t axis : {0, 1, 2}) {
     CAPTURE(axis);
-    const Cost cost = cost_of(join(axis), sample({8, 16, 32}));
+    const Cost cost = cost_of(join(axis), drawn({8, 16, 32}));
     CHECK(cost.steps == 3);
     CHECK(cost.bytes == 0);  // the parts lie in the output's buffer
-    check_same_bits(join(axis), sample({8, 16, 32}));
+    check_same_bits(join(axis), drawn({8, 16, 32}));
   }
 }
 
@@ -61,41 +61,41 @@ TEST_CASE("a skip that is pooled and joined later is computed in its place among
     const L level = exp(x);
     return concat<Lazy>({level, upsample(max_pool(level, 2), 2) * 2.0}, 3);
   };
-  const Cost cost = cost_of(skip, sample({2, 8, 8, 5}));
+  const Cost cost = cost_of(skip, drawn({2, 8, 8, 5}));
   CHECK(cost.steps == 4);  // exp, pooling, resizing, product; nothing is joined
-  check_same_bits(skip, sample({2, 8, 8, 5}));
+  check_same_bits(skip, drawn({2, 8, 8, 5}));
   const auto resized = [](L x) {
     const L level = exp(x);
     const L low = max_pool(level, 2);
     return concat<Lazy>({level, upsample(low, 2), upsample(low, 2, Resampling::bilinear)}, 3);
   };
-  CHECK(cost_of(resized, sample({2, 8, 8, 5})).steps == 4);  // what is resized lies in its place as well
-  check_same_bits(resized, sample({2, 8, 8, 5}));
-  check_same_bits([&](L x) { return grad([&](L v) { return sum(square(resized(v))); })(x); }, sample({2, 8, 8, 5}));
+  CHECK(cost_of(resized, drawn({2, 8, 8, 5})).steps == 4);  // what is resized lies in its place as well
+  check_same_bits(resized, drawn({2, 8, 8, 5}));
+  check_same_bits([&](L x) { return grad([&](L v) { return sum(square(resized(v))); })(x); }, drawn({2, 8, 8, 5}));
   // The way back looks for the maxima in the joined tensor.
-  check_same_bits([&](L x) { return grad([&](L v) { return sum(square(skip(v))); })(x); }, sample({2, 8, 8, 5}));
+  check_same_bits([&](L x) { return grad([&](L v) { return sum(square(skip(v))); })(x); }, drawn({2, 8, 8, 5}));
   check_same_bits(
       [](L x) {
         return concat<Lazy>({exp(x), max_pool(exp(x), 3, {.stride = 1, .padding = same})}, 3);
       },
-      sample({2, 7, 6, 3}));
+      drawn({2, 7, 6, 3}));
 }
 
 TEST_CASE("stack, nested concat and reshaped parts are in place, too") {
   const auto stacked = [](L x) { return stack<Lazy>({exp(x), log(x)}, 1); };
-  CHECK(cost_of(stacked, sample({4, 8})).steps == 2);
-  check_same_bits(stacked, sample({4, 8}));
+  CHECK(cost_of(stacked, drawn({4, 8})).steps == 2);
+  check_same_bits(stacked, drawn({4, 8}));
 
   const auto nested = [](L x) {
     const L inner = concat<Lazy>({exp(x), log(x)}, 1);
     return concat<Lazy>({inner, concat<Lazy>({sqrt(x), x * 2}, 1)}, 1);
   };
-  CHECK(cost_of(nested, sample({4, 8})).steps == 4);
-  check_same_bits(nested, sample({4, 8}));
+  CHECK(cost_of(nested, drawn({4, 8})).steps == 4);
+  check_same_bits(nested, drawn({4, 8}));
 
   const auto turned = [](L x) { return concat<Lazy>({exp(x).transpose(), log(x).reshape({8, 4})}, 0); };
-  CHECK(cost_of(turned, sample({4, 8})).steps == 2);
-  check_same_bits(turned, sample({4, 8}));
+  CHECK(cost_of(turned, drawn({4, 8})).steps == 2);
+  check_same_bits(turned, drawn({4, 8}));
 }
 
 TEST_CASE("growing concatenations, as in a dense net, cost no copy of what is there already") {
@@ -108,7 +108,7 @@ TEST_CASE("growing concatenations, as in a dense net, cost no copy of what is th
     return grown.sum(0);
   };
   const std::int64_t rows = 64, width = 256;
-  const L x = sample({rows, width});
+  const L x = drawn({rows, width});
   const Cost cost = cost_of(dense, x);
   // All seven parts once, and what one of them is made of: a scaled copy of all that came before it.
   CHECK(cost.bytes <= (7 + 6 + 1) * rows * width * 4 + 64 * kilo);
@@ -116,30 +116,26 @@ TEST_CASE("growing concatenations, as in a dense net, cost no copy of what is th
 }
 
 TEST_CASE("parts that cannot be in place are copied: inputs, constants, outputs, the same part twice") {
-  check_same_bits([](L x) { return concat<Lazy>({x, exp(x)}, 0); }, sample({3, 5}));
-  check_same_bits([](L x) { return concat<Lazy>({L::constant(L{1.0F, 2.0F}), exp(x)}, 0); }, sample({3}));
+  check_same_bits([](L x) { return concat<Lazy>({x, exp(x)}, 0); }, drawn({3, 5}));
+  check_same_bits([](L x) { return concat<Lazy>({L::constant(L{1.0F, 2.0F}), exp(x)}, 0); }, drawn({3}));
   check_same_bits(
       [](L x) {
         const L e = exp(x);
         return concat<Lazy>({e, e, e + 1}, 0);
       },
-      sample({3, 5}));
-  check_same_bits(
-      [](L x) {
-        return concat<Lazy>({exp(x)(slice(1, 3)), exp(x)(slice({}, {}, -1))}, 0);
-      },
-      sample({4, 5}));
+      drawn({3, 5}));
+  check_same_bits([](L x) { return concat<Lazy>({exp(x)(slice(1, 3)), exp(x)(slice({}, {}, -1))}, 0); }, drawn({4, 5}));
   check_same_bits(
       [](L x) {
         return concat<Lazy>({broadcast_to(exp(x), {4, 3}), zeros_like(x)(newaxis)}, 0);
       },
-      sample({3}));
+      drawn({3}));
 
   auto two = compile([](L x) {
     const L e = exp(x);
     return std::pair(e, concat<Lazy>({e, log(x)}, 0));
   });
-  const L x = sample({3});
+  const L x = drawn({3});
   const auto [e, both] = two(x);
   CHECK(both(slice(0, 3)).to_vector<float>() == e.to_vector<float>());
 }
@@ -151,7 +147,7 @@ TEST_CASE("a part that others read as well is read in its place") {
         const L joined = concat<Lazy>({e, log(x)}, 1);
         return matmul(e, x.transpose()).sum() + (joined * joined).sum() + e.max();
       },
-      sample({6, 7}));
+      drawn({6, 7}));
 }
 
 TEST_CASE("a part that is summed over axes between which its place has gaps is computed apart and copied") {
@@ -178,46 +174,46 @@ TEST_CASE("a part that is summed over axes between which its place has gaps is c
 
 TEST_CASE("matrix products and convolutions write into their part") {
   const auto products = [](L x) { return concat<Lazy>({matmul(x, x), matmul(x, x.transpose())}, 1); };
-  CHECK(cost_of(products, sample({16, 16})).steps == 2);
-  check_same_bits(products, sample({16, 16}));
+  CHECK(cost_of(products, drawn({16, 16})).steps == 2);
+  check_same_bits(products, drawn({16, 16}));
   const auto convolutions = [](L x) {
-    const L a = conv2d(x, L::constant(sample({3, 3, 4, 8}))), b = conv2d(x, L::constant(sample({3, 3, 4, 5})));
+    const L a = conv2d(x, L::constant(drawn({3, 3, 4, 8}))), b = conv2d(x, L::constant(drawn({3, 3, 4, 5})));
     return concat<Lazy>({a, b, a}, 3);
   };
-  CHECK(cost_of(convolutions, sample({2, 8, 8, 4})).steps == 3);  // the second copy of a is one
-  check_same_bits(convolutions, sample({2, 8, 8, 4}));
+  CHECK(cost_of(convolutions, drawn({2, 8, 8, 4})).steps == 3);  // the second copy of a is one
+  check_same_bits(convolutions, drawn({2, 8, 8, 4}));
   check_same_bits(
       [](L x) {
-        const L a = conv2d(x, L::constant(sample({3, 3, 4, 8})));
+        const L a = conv2d(x, L::constant(drawn({3, 3, 4, 8})));
         return concat<Lazy>({a, max_pool(x, 1)(all, slice(0, a.shape()[1]), slice(0, a.shape()[2]))}, 3);
       },
-      sample({2, 8, 8, 4}));
+      drawn({2, 8, 8, 4}));
 }
 
 TEST_CASE("pooling writes into its part, as the first features of a dense block do") {
   for (const bool averages : {false, true}) {
     const auto block = [averages](L x) {
       const L first = averages ? average_pool(x, 2) : max_pool(x, 2);
-      const L grown = conv2d(first, L::constant(sample({3, 3, 4, 3})), {.padding = same});
+      const L grown = conv2d(first, L::constant(drawn({3, 3, 4, 3})), {.padding = same});
       return concat<Lazy>({first, grown}, 3);
     };
     // The convolution reads its input densely: it is copied once, but not into the whole.
-    check_same_bits(block, sample({2, 8, 8, 4}));
+    check_same_bits(block, drawn({2, 8, 8, 4}));
     const auto apart = [averages](L x) {
       const L pooled = averages ? average_pool(x, 2) : max_pool(x, 2);
       return concat<Lazy>({pooled, exp(pooled)}, 3);
     };
-    CHECK(cost_of(apart, sample({2, 8, 8, 4})).steps == 2);
-    check_same_bits(apart, sample({2, 8, 8, 4}));
+    CHECK(cost_of(apart, drawn({2, 8, 8, 4})).steps == 2);
+    check_same_bits(apart, drawn({2, 8, 8, 4}));
   }
 }
 
 TEST_CASE("padding with a constant writes only the margins") {
   const auto padded = [](L x) { return pad(exp(x), {1, 0}, {2, 3}); };
-  CHECK(cost_of(padded, sample({5, 6})).steps == 2);
-  check_same_bits(padded, sample({5, 6}));
-  check_same_bits([](L x) { return pad(concat<Lazy>({exp(x), x}, 0), {1, 1}, {1, 1}); }, sample({5, 6}));
-  check_same_bits([](L x) { return concat<Lazy>({pad(exp(x), {0, 0}, {0, 1}), x}, 1); }, sample({5, 6}));
+  CHECK(cost_of(padded, drawn({5, 6})).steps == 2);
+  check_same_bits(padded, drawn({5, 6}));
+  check_same_bits([](L x) { return pad(concat<Lazy>({exp(x), x}, 0), {1, 1}, {1, 1}); }, drawn({5, 6}));
+  check_same_bits([](L x) { return concat<Lazy>({pad(exp(x), {0, 0}, {0, 1}), x}, 1); }, drawn({5, 6}));
 }
 
 TEST_CASE("a replacement is computed into its part once the operand is there, and not before") {
@@ -226,8 +222,8 @@ TEST_CASE("a replacement is computed into its part once the operand is there, an
     for (int i = 0; i < 3; ++i) y(i) = exp(x * static_cast<float>(i));
     return y;
   };
-  CHECK(cost_of(rows, sample({8})).steps <= 3 * 2 + 1);
-  check_same_bits(rows, sample({8}));
+  CHECK(cost_of(rows, drawn({8})).steps <= 3 * 2 + 1);
+  check_same_bits(rows, drawn({8}));
   // Overlapping parts: what is overwritten is still wanted elsewhere.
   check_same_bits(
       [](L x) {
@@ -237,7 +233,7 @@ TEST_CASE("a replacement is computed into its part once the operand is there, an
         y(slice(4, 12)) = b;
         return y.sum() + (y(slice(0, 8)) * a).sum() + a;
       },
-      sample({8}));
+      drawn({8}));
   check_same_bits(
       [](L x) {
         const L a = exp(x);
@@ -246,7 +242,7 @@ TEST_CASE("a replacement is computed into its part once the operand is there, an
         y(slice(1, 9)) = a * 2;
         return concat<Lazy>({y, a}, 0);
       },
-      sample({8}));
+      drawn({8}));
   check_same_bits(
       [](L x) {
         L y = exp(x);
@@ -256,7 +252,7 @@ TEST_CASE("a replacement is computed into its part once the operand is there, an
         z(slice(0, 2)) = y(slice(2, 4)) + part;
         return z - y;
       },
-      sample({8}));
+      drawn({8}));
 }
 
 TEST_CASE("an old part does not keep the room of the whole: skips over a long way are copied in") {
@@ -269,9 +265,9 @@ TEST_CASE("an old part does not keep the room of the whole: skips over a long wa
     return concat<Lazy>({early, late, late * 2, late * 3}, 0).sum();
   };
   const std::int64_t n = 64 * kilo;
-  const Cost cost = cost_of(skip, sample({1, n}));
+  const Cost cost = cost_of(skip, drawn({1, n}));
   CHECK(cost.bytes <= (1 + 12) * n * 4 + 64 * kilo);  // the skip and two of the long way; not the whole of four as well
-  check_same_bits(skip, sample({1, n}));
+  check_same_bits(skip, drawn({1, n}));
 }
 
 TEST_CASE("gradients of parts come out the same") {
@@ -282,7 +278,7 @@ TEST_CASE("gradients of parts come out the same") {
           return (pad(joined, {1, 1}, {0, 2}) * 3).sum() + (joined(all, slice(1, 4)) * a(all, slice(0, 3))).sum();
         })(x);
       },
-      sample({4, 5}));
+      drawn({4, 5}));
 }
 
 TEST_CASE("parts of a replacement are not written before what it replaces a part of") {

@@ -7,6 +7,8 @@
 #include "devices/cpu/memory.hpp"
 #include "tyto/tyto.hpp"
 
+namespace eager_test {
+
 namespace {
 
 using Tensor = tyto::Tensor<tyto::Eager>;
@@ -101,3 +103,5 @@ TEST_CASE("one number given twice stands for two inputs of a gradient") {
   CHECK(slopes[0].item<float>() == 3.0f);
   CHECK(slopes[1].item<float>() == 3.0f);
 }
+
+}  // namespace eager_test

@@ -10,6 +10,8 @@
 
 #include "tyto/tyto.hpp"
 
+namespace random_networks_test {
+
 using namespace tyto;
 using L = Tensor<Lazy>;
 
@@ -113,3 +115,5 @@ TEST_CASE("drawn networks give the numbers of the graph as written, at any size 
     }
   }
 }
+
+}  // namespace random_networks_test

@@ -13,6 +13,8 @@
 #include "engine/run/trace.hpp"
 #include "tyto/tyto.hpp"
 
+namespace session_test {
+
 namespace run = tyto::run;
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using tyto::DType;
@@ -79,3 +81,5 @@ TEST_CASE("a session refuses what is not the input's type or shape") {
   CHECK_THROWS_WITH_AS(session.bind(0, run::contents(Tensor{1.0})), "input 'x' takes shape (2,), given (1,)",
                        tyto::ShapeError);
 }
+
+}  // namespace session_test

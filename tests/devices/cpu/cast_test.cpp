@@ -6,6 +6,8 @@
 
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
+namespace cast_test {
+
 namespace {
 
 using namespace tyto;
@@ -146,3 +148,5 @@ TEST_CASE("a cast keeps the sign of zero and the sign of what vanishes") {
 }
 
 }  // namespace
+
+}  // namespace cast_test

@@ -213,7 +213,7 @@ void check_where_taken(const ConvolutionProblem& problem, const Path& path, Draw
 }
 
 template <class T>
-void check_drawn_problems(int cases) {
+void check_drawn_convolutions(int cases) {
   for (int number = 0; number < cases; ++number) {
     Draw draw(static_cast<std::uint64_t>(number) + 1000 * static_cast<std::uint64_t>(dtype_of<T>));
     ConvolutionProblem problem = drawn_problem(draw, dtype_of<T>);
@@ -247,23 +247,23 @@ ConvolutionProblem image_problem(std::int64_t size, std::int64_t channels, std::
 }  // namespace
 
 TEST_CASE("f32 convolutions and gradients are right for drawn geometries and endings on every code path") {
-  check_drawn_problems<float>(60);
+  check_drawn_convolutions<float>(60);
 }
 
-TEST_CASE("f64 convolutions and gradients are right for drawn geometries") { check_drawn_problems<double>(25); }
+TEST_CASE("f64 convolutions and gradients are right for drawn geometries") { check_drawn_convolutions<double>(25); }
 
 TEST_CASE("f16 and bf16 convolutions accumulate in f32 and round their sums once") {
-  check_drawn_problems<Half>(12);
-  check_drawn_problems<BFloat16>(12);
+  check_drawn_convolutions<Half>(12);
+  check_drawn_convolutions<BFloat16>(12);
 }
 
 TEST_CASE("integer convolutions wrap round in their own type and booleans take any of and") {
-  check_drawn_problems<std::uint8_t>(6);
-  check_drawn_problems<std::int8_t>(6);
-  check_drawn_problems<std::int16_t>(6);
-  check_drawn_problems<std::int32_t>(6);
-  check_drawn_problems<std::int64_t>(6);
-  check_drawn_problems<bool>(6);
+  check_drawn_convolutions<std::uint8_t>(6);
+  check_drawn_convolutions<std::int8_t>(6);
+  check_drawn_convolutions<std::int16_t>(6);
+  check_drawn_convolutions<std::int32_t>(6);
+  check_drawn_convolutions<std::int64_t>(6);
+  check_drawn_convolutions<bool>(6);
 }
 
 TEST_CASE("f16 and bf16 convolutions end with the bits that adding and ReLU by themselves would give") {

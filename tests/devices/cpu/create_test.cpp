@@ -5,6 +5,8 @@
 
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
+namespace create_test {
+
 namespace {
 
 using namespace tyto;
@@ -70,3 +72,5 @@ TEST_CASE("one_hot marks the index of each row and nothing for an index outside"
 }
 
 }  // namespace
+
+}  // namespace create_test

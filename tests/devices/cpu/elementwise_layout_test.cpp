@@ -7,6 +7,8 @@
 #include "tests/devices/cpu/elementwise_reference.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
+namespace elementwise_layout_test {
+
 namespace {
 
 using namespace tyto;
@@ -203,3 +205,5 @@ TEST_CASE("a transposed matrix is copied element by element") {
 }
 
 }  // namespace
+
+}  // namespace elementwise_layout_test

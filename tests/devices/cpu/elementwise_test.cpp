@@ -6,6 +6,8 @@
 #include "tests/devices/cpu/elementwise_reference.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
+namespace elementwise_test {
+
 namespace {
 
 using namespace tyto;
@@ -240,3 +242,5 @@ TEST_CASE("every element-wise operator agrees with libm and exact integers on ev
 }
 
 }  // namespace
+
+}  // namespace elementwise_test

@@ -139,7 +139,7 @@ void check_matmul(const MatmulProblem& problem, const std::array<Placement, 3>& 
 }
 
 template <class T>
-void check_drawn_problems(int cases) {
+void check_drawn_matmuls(int cases) {
   for (int number = 0; number < cases; ++number) {
     Draw draw(static_cast<std::uint64_t>(number) + 100 * static_cast<std::uint64_t>(dtype_of<T>));
     MatmulProblem problem;
@@ -178,25 +178,25 @@ void check_drawn_problems(int cases) {
 }  // namespace
 
 TEST_CASE("f32 products are right for drawn shapes, layouts, batches and endings on every code path") {
-  check_drawn_problems<float>(150);
+  check_drawn_matmuls<float>(150);
 }
 
 TEST_CASE("f64 products are right for drawn shapes, layouts, batches and endings on every code path") {
-  check_drawn_problems<double>(60);
+  check_drawn_matmuls<double>(60);
 }
 
 TEST_CASE("f16 and bf16 products accumulate in f32 and round their sums once") {
-  check_drawn_problems<Half>(40);
-  check_drawn_problems<BFloat16>(40);
+  check_drawn_matmuls<Half>(40);
+  check_drawn_matmuls<BFloat16>(40);
 }
 
 TEST_CASE("integer products wrap round in their own type and booleans take any of and") {
-  check_drawn_problems<std::uint8_t>(20);
-  check_drawn_problems<std::int8_t>(20);
-  check_drawn_problems<std::int16_t>(20);
-  check_drawn_problems<std::int32_t>(20);
-  check_drawn_problems<std::int64_t>(20);
-  check_drawn_problems<bool>(20);
+  check_drawn_matmuls<std::uint8_t>(20);
+  check_drawn_matmuls<std::int8_t>(20);
+  check_drawn_matmuls<std::int16_t>(20);
+  check_drawn_matmuls<std::int32_t>(20);
+  check_drawn_matmuls<std::int64_t>(20);
+  check_drawn_matmuls<bool>(20);
 }
 
 TEST_CASE("a product over no inner elements is its bias, or zero") {

@@ -115,7 +115,7 @@ void check_pooling(const PoolingProblem& p, const KernelChoice& choice, Draw& dr
 }
 
 template <class T>
-void check_drawn_problems(int cases) {
+void check_drawn_poolings(int cases) {
   constexpr bool floating = !std::is_integral_v<T>;
   for (int number = 0; number < cases; ++number) {
     Draw draw(static_cast<std::uint64_t>(number) + 3000 * static_cast<std::uint64_t>(dtype_of<T>));
@@ -152,16 +152,16 @@ PoolingProblem line(std::int64_t input, std::int64_t kernel, std::int64_t stride
 }  // namespace
 
 TEST_CASE("pooling and its gradients are right for drawn geometries and types") {
-  check_drawn_problems<float>(60);
-  check_drawn_problems<double>(30);
-  check_drawn_problems<Half>(20);
-  check_drawn_problems<BFloat16>(20);
-  check_drawn_problems<std::uint8_t>(10);
-  check_drawn_problems<std::int8_t>(10);
-  check_drawn_problems<std::int16_t>(10);
-  check_drawn_problems<std::int32_t>(10);
-  check_drawn_problems<std::int64_t>(10);
-  check_drawn_problems<bool>(10);
+  check_drawn_poolings<float>(60);
+  check_drawn_poolings<double>(30);
+  check_drawn_poolings<Half>(20);
+  check_drawn_poolings<BFloat16>(20);
+  check_drawn_poolings<std::uint8_t>(10);
+  check_drawn_poolings<std::int8_t>(10);
+  check_drawn_poolings<std::int16_t>(10);
+  check_drawn_poolings<std::int32_t>(10);
+  check_drawn_poolings<std::int64_t>(10);
+  check_drawn_poolings<bool>(10);
 }
 
 TEST_CASE("the gradient of a maximum goes to the first of equal elements") {

@@ -9,6 +9,8 @@
 #include "devices/cpu/random/random.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
+namespace random_test {
+
 namespace {
 
 using namespace tyto;
@@ -235,3 +237,5 @@ TEST_CASE("parameters without a distribution are refused by name") {
 }
 
 }  // namespace
+
+}  // namespace random_test

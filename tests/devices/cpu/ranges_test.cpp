@@ -6,6 +6,8 @@
 #include "devices/cpu/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
+namespace lines_test {
+
 namespace {
 
 using namespace tyto;
@@ -234,3 +236,5 @@ TEST_CASE("sums of rows are of the rows that were asked for") {
 }
 
 }  // namespace
+
+}  // namespace lines_test

@@ -3,6 +3,8 @@
 
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
+namespace tile_program_test {
+
 namespace {
 
 using namespace tyto;
@@ -176,3 +178,5 @@ TEST_CASE("an operator on a type that it is not defined on is refused") {
 }
 
 }  // namespace
+
+}  // namespace tile_program_test

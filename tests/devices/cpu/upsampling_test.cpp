@@ -68,7 +68,7 @@ void check_upsampling(const UpsamplingProblem& p, int threads, Draw& draw) {
 }
 
 template <class T>
-void check_drawn_problems(int cases) {
+void check_drawn_upsamplings(int cases) {
   for (int number = 0; number < cases; ++number) {
     Draw draw(static_cast<std::uint64_t>(number) + 5000 * static_cast<std::uint64_t>(dtype_of<T>));
     UpsamplingProblem p;
@@ -98,12 +98,12 @@ void check_drawn_problems(int cases) {
 }  // namespace
 
 TEST_CASE("up-sampling and its gradients are right for drawn sizes and types") {
-  check_drawn_problems<float>(60);
-  check_drawn_problems<double>(30);
-  check_drawn_problems<Half>(20);
-  check_drawn_problems<BFloat16>(20);
-  check_drawn_problems<std::uint8_t>(10);
-  check_drawn_problems<std::int64_t>(10);
+  check_drawn_upsamplings<float>(60);
+  check_drawn_upsamplings<double>(30);
+  check_drawn_upsamplings<Half>(20);
+  check_drawn_upsamplings<BFloat16>(20);
+  check_drawn_upsamplings<std::uint8_t>(10);
+  check_drawn_upsamplings<std::int64_t>(10);
 }
 
 TEST_CASE("bilinear up-sampling takes pixel centres at halves and holds the border") {

@@ -1,0 +1,28 @@
+# Fewer translation units: the sources of a target compiled several at a time, standard headers parsed once
+# (docs/adr/0021). With TYTO_UNITY off, each file is compiled alone and from its own includes.
+set(TYTO_STANDARD_HEADERS
+  <algorithm> <array> <atomic> <bit> <chrono> <cmath> <concepts> <cstddef> <cstdint> <cstring> <functional>
+  <initializer_list> <iterator> <limits> <map> <memory> <mutex> <numeric> <optional> <ostream> <set> <span> <sstream>
+  <stdexcept> <string> <string_view> <tuple> <type_traits> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+
+# So many files at a time that the headers which they share weigh little, and a touched file is rebuilt in seconds.
+set(TYTO_UNITY_BATCH 6)
+
+# tyto_precompile(<target> [<owner>] [HEADERS <more headers>]): the headers come precompiled, from the owner's copy where
+# one is named; its options must be the target's. Sources with options of their own go without.
+function(tyto_precompile target)
+  if(NOT TYTO_UNITY)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
+  if(arg_UNPARSED_ARGUMENTS)
+    target_precompile_headers(${target} REUSE_FROM ${arg_UNPARSED_ARGUMENTS})
+  else()
+    target_precompile_headers(${target} PRIVATE ${TYTO_STANDARD_HEADERS} ${arg_HEADERS})
+  endif()
+endfunction()
+
+# Compiles the sources of a target several at a time.
+function(tyto_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TYTO_UNITY} UNITY_BUILD_BATCH_SIZE ${TYTO_UNITY_BATCH})
+endfunction()
