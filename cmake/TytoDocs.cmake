@@ -6,6 +6,7 @@ if(sources)
   target_compile_options(tyto_docs_generator PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
   tyto_unity(tyto_docs_generator)
   add_custom_target(docs COMMAND tyto_docs_generator "${PROJECT_SOURCE_DIR}/docs" VERBATIM)
+  add_dependencies(all_tests tyto_docs_generator)
   add_test(NAME docs.current COMMAND tyto_docs_generator --check "${PROJECT_SOURCE_DIR}/docs")
 endif()
 

@@ -6,7 +6,8 @@ set(TYTO_STANDARD_HEADERS
   <stdexcept> <string> <string_view> <tuple> <type_traits> <unordered_map> <unordered_set> <utility> <variant> <vector>)
 
 # So many files at a time that the headers which they share weigh little, and a touched file is rebuilt in seconds.
-set(TYTO_UNITY_BATCH 6)
+set(TYTO_UNITY_BATCH 6 CACHE STRING "How many files are compiled at a time, where TYTO_UNITY is on")
+mark_as_advanced(TYTO_UNITY_BATCH)
 
 # tyto_precompile(<target> [<owner>] [HEADERS <more headers>]): the headers come precompiled, from the owner's copy where
 # one is named; its options must be the target's. Sources with options of their own go without.
