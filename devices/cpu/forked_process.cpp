@@ -20,9 +20,9 @@ class Deputy {
  public:
   Deputy() : thread_([this] { serve(); }) { thread_.detach(); }
 
-  void run(void (*run)(void* context), void* context) {
+  void run(void (*task)(void* context), void* context) {
     std::unique_lock lock(mutex_);
-    run_ = run;
+    run_ = task;
     context_ = context;
     changed_.notify_all();
     changed_.wait(lock, [&] { return run_ == nullptr; });
