@@ -164,7 +164,14 @@ Value CodeBuilder::folded(const Node& node) {
     case Op::select:
       if (is_zero(a)) return c;
       if (known(a)) return b;
-      return b == c ? b : no_value;
+      if (b == c) return b;
+      // Of whole numbers there is one larger and one smaller, whichever way it is asked for.
+      if (node.lane == Lane::i32 && code_[a].op == Op::less && code_[code_[a].operands[0]].lane == Lane::i32) {
+        const Value low = code_[a].operands[0], high = code_[a].operands[1];
+        if (b == high && c == low) return apply(Op::maximum, node.lane, low, high);
+        if (b == low && c == high) return apply(Op::minimum, node.lane, low, high);
+      }
+      return no_value;
     case Op::multiply_add:
       if (is_negated(c)) return apply(Op::multiply_subtract, node.lane, a, b, code_[c].operands[0]);
       if (is_negated(a)) return apply(Op::multiply_add_negated, node.lane, code_[a].operands[0], b, c);

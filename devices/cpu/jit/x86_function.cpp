@@ -158,6 +158,12 @@ void X86Function::emit_head() {
   cmp(rax, r13);
   cmovg(rax, r13);
   emit_tail();
+  for (int each = 0; each < operand_count(); ++each) {
+    if (form_of(each).access != Access::strided) continue;
+    movsxd(rax, dword[rsp + tail_count()]);
+    imul(rax, column_of(each));
+    add(cursor_of(each), rax);
+  }
   mov(eax, dword[rsp + tail_count()]);
   add(r12, rax);
   L(aligned);

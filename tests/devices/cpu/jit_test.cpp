@@ -278,6 +278,24 @@ TEST_CASE("machine code of programs at random gives the bits of the interpreter"
   }
 }
 
+TEST_CASE("results that outgrow the caches are right beside operands of any stride, wherever rows begin") {
+  constexpr std::int64_t rows = 4093, columns = 1003;  // more than 16 MB, in rows that begin within vectors
+  Tensor x = Tensor::dense(DType::f32, {rows, columns}), y(DType::f32, {{rows, columns}, {1, rows}, 0});
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    x.put_at(i, i % 1021);
+    y.put_at(i, i % 509);
+  }
+  for (const InstructionSet set : jit_sets()) {
+    Tensor found = Tensor::dense(DType::f32, {rows, columns});
+    run_elementwise(OpId::add, {&x, &y}, found, by_jit(set));
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      wrong += found.get_at(i) != i % 1021 + (i / columns + i % columns * rows) % 509;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
   std::mt19937 random(11);
   for (const OpId op : {OpId::sum, OpId::prod, OpId::min, OpId::max}) {
