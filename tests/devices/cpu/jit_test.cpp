@@ -38,9 +38,9 @@ std::vector<InstructionSet> jit_sets() {
 
 /// Numbers of an operator's range, and what functions have special cases for.
 void fill(Tensor& tensor, const core::OpDef& def, std::mt19937& random) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  const double specials[] = {0.0,   -0.0,  1.0,  -1.0,  0.5,  infinity, -infinity, std::nan(""),
-                             1e-30, -1e30, 3e38, 1e-42, 88.8, -104.5,   2.5,       70000.0};
+  const double boundless = std::numeric_limits<double>::infinity();
+  const double specials[] = {0.0,   -0.0,  1.0,  -1.0,  0.5,  boundless, -boundless, std::nan(""),
+                             1e-30, -1e30, 3e38, 1e-42, 88.8, -104.5,    2.5,        70000.0};
   std::uniform_real_distribution<double> usual(def.low, def.high);
   for (std::int64_t i = 0; i < tensor.view.count(); ++i) {
     double number = random() % 4 == 0 ? specials[random() % std::size(specials)] : usual(random);
