@@ -186,10 +186,6 @@ TYTO_RECORDED_WRAPPING(u32, i32)
 TYTO_RECORDED_WRAPPING(u64, i64)
 #undef TYTO_RECORDED_WRAPPING
 
-template <class To, class From>
-To reinterpreted(const From& x, jit::Lane lane) {
-  return To(To::of(recording->code.apply(jit::Op::reinterpret, lane, x.value())));
-}
 inline u32 bits_of(const f32& x) {
   return u32(i32::of(recording->code.apply(jit::Op::reinterpret, jit::Lane::i32, x.value())));
 }

@@ -104,6 +104,7 @@ void X86Function::emit_single() {
   }
   emit_row_start();
   emit_body(false);
+  vzeroupper();
   mov(rsp, rbp);
   pop(rbp);
   pop(rbx);

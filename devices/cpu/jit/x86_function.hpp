@@ -322,7 +322,7 @@ class X86Function : public X86Encoder {
   void scatter(int to, int source);
 
   /// Elements as stored, of a value: its own register, or another one.
-  int packed_of(Value value, DType stored, int from);
+  int packed_of(DType stored, int from);
 
   void emit_store(Value value, int to);
 

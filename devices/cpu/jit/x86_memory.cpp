@@ -130,7 +130,7 @@ void X86Function::scatter(int to, int source) {
   });
 }
 
-int X86Function::packed_of(Value value, DType stored, int from) {
+int X86Function::packed_of(DType stored, int from) {
   if (!is_packed(stored)) return from;
   const int t = take_vector();
   if (stored == DType::boolean && has_masks) {
@@ -139,7 +139,6 @@ int X86Function::packed_of(Value value, DType stored, int from) {
   } else {
     pack(stored, t, from, has_masks || stored == DType::f16 ? -1 : take_vector());
   }
-  static_cast<void>(value);
   return t;
 }
 
@@ -147,7 +146,7 @@ void X86Function::emit_store(Value value, int to) {
   const OperandForm& form = form_of(to);
   const int from = in_register(value);
   const bool packed = is_packed(form.stored);
-  const int source = packed_of(value, form.stored, from);
+  const int source = packed_of(form.stored, from);
   if (form.access == Access::strided) return scatter(to, source);
   if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
   const int bytes = lanes * width_of(to);

@@ -40,7 +40,7 @@ int X86Function::take(RegisterFile& bank) {
   int which = bank.find_free();
   if (which < 0) {
     which = bank.farthest(position_);
-    if (which < 0) throw std::logic_error("jit: an instruction wants more registers than there are");
+    if (which < 0) throw NotEmitted();
     const Value value = bank.owner(which);
     if (slot_of(value) < 0 && !body_.is_constant(value)) {
       slot_of(value) = new_slot();
