@@ -73,7 +73,7 @@ TEST_CASE("softmax and normalisations over rows give the bits of their operators
   }
 }
 
-TEST_CASE("rows that lie far give the bits of their operators, prefetched and stored past the caches") {
+TEST_CASE("rows beyond the caches give the bits of their operators, with prefetches and non-temporal stores") {
   struct Case {
     Shape shape;
     DType type;

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "devices/cpu/elementwise/bound_program.hpp"
-#include "engine/core/text.hpp"
+#include "devices/cpu/elementwise/find_loop.hpp"
 
 namespace tyto::cpu {
 
@@ -187,25 +187,10 @@ class Binding {
     }
   }
 
-  const TileLoop* table_of(DType type) const {
-    switch (type) {
-      case DType::boolean: return loops_.boolean;
-      case DType::i32: return loops_.i32;
-      case DType::i64: return loops_.i64;
-      case DType::f32: return loops_.f32;
-      case DType::f64: return loops_.f64;
-      default: return nullptr;
-    }
-  }
   TileLoop loop_of(const TileProgram::Instruction& each) const {
     const DType type = program_.registers[each.operands[2]];
     if (each.op == core::OpId::cast) return loops_.convert[index_of(type)][index_of(program_.registers[each.result])];
-    const TileLoop* const table = table_of(type);
-    const TileLoop loop = table == nullptr ? nullptr : table[static_cast<std::size_t>(each.op)];
-    if (loop == nullptr) {
-      throw DeviceError(core::text("cpu: ", core::definition(each.op).name, " has no loop on ", name_of(type)));
-    }
-    return loop;
+    return find_loop(loops_, each.op, type);
   }
 
   void place_instructions() {

@@ -1,65 +1,17 @@
-// Orders and merges axes and chooses the tile's rectangle.
+// Chooses the tile's rectangle.
 #include "devices/cpu/elementwise/tile_geometry.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <numeric>
+
+#include "devices/cpu/elementwise/ordered_axes.hpp"
 
 namespace tyto::cpu {
 
-namespace {
-
-/// Finds an axis along which some operand's memory runs while another axis is innermost, and makes it the second
-/// innermost. False where there is none worth it.
-bool bring_crossed_axis_inwards(std::span<core::View> views) {
-  constexpr std::int64_t shortest = 8;
-  const Shape shape = views[0].shape;
-  const std::size_t rank = shape.size();
-  if (rank < 2 || shape[rank - 1] < shortest) return false;
-  for (const core::View& view : views) {
-    const std::int64_t inner = std::abs(view.strides[rank - 1]);
-    for (std::size_t axis = 0; axis + 1 < rank; ++axis) {
-      if (view.strides[axis] != 1 || inner < shortest || shape[axis] < shortest) continue;
-      IntList order;
-      for (std::size_t other = 0; other + 1 < rank; ++other) {
-        if (other != axis) order.push_back(static_cast<std::int64_t>(other));
-      }
-      order.push_back(static_cast<std::int64_t>(axis));
-      order.push_back(static_cast<std::int64_t>(rank - 1));
-      for (core::View& turned : views) turned = core::permute(turned, order);
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 TileGeometry cut_into_tiles(std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
                             std::int64_t tile, bool row_major) {
-  std::vector<core::View> views;
-  std::vector<std::ptrdiff_t> widths;
-  for (const auto& operands : {inputs, outputs}) {
-    for (const core::Operand& operand : operands) {
-      views.push_back(operand.view);
-      widths.push_back(static_cast<std::ptrdiff_t>(size_of(operand.dtype)));
-    }
-  }
+  const auto [views, widths, crossed] = order_axes(inputs, outputs, row_major);
   TileGeometry geometry;
   geometry.elements = views.back().count();
-
-  // Whatever the axes are called, the result is best written in the order of its memory.
-  const core::View& leader = outputs[0].view;
-  const auto trivial = [&](std::int64_t axis) { return leader.shape[static_cast<std::size_t>(axis)] == 1; };
-  const auto stride = [&](std::int64_t axis) { return std::abs(leader.strides[static_cast<std::size_t>(axis)]); };
-  IntList order(leader.shape.size(), 0);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(std::stable_partition(order.begin(), order.end(), trivial), order.end(),
-                   [&](std::int64_t a, std::int64_t b) { return stride(a) > stride(b); });
-  for (core::View& view : views) view = core::permute(view, order);
-  core::collapse(views);
-
-  const bool crossed = !row_major && bring_crossed_axis_inwards(views);
   const Shape& shape = views[0].shape;
   const std::size_t rank = shape.size();
   std::size_t inner_axes = 0;

@@ -101,7 +101,7 @@ void TileRunner::choose_places() {
 void TileRunner::enter(std::int64_t index) {
   for (std::size_t i = 0; i < operands(); ++i) places_[i] = starts_[i];
   for (std::size_t axis = geometry_.outer.size(); axis-- > 0;) {
-    // Divisions are dear, and most often there is one axis, entered for every row.
+    // Divisions are slow, and most often there is one axis, entered for every row.
     const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];
     if (axis != 0) index /= geometry_.outer[axis];
     for (std::size_t i = 0; i < operands(); ++i) places_[i] += position * geometry_.places[i].outer[axis];

@@ -24,9 +24,9 @@ using core::OpId;
 using Value = std::uint16_t;
 
 /// Elements of a block: with its buffers about what the L1 cache holds.
-constexpr std::int64_t block_elements = 4096;
+constexpr std::int64_t block_size = 4096;
 /// Operands of more bytes come from memory: what is read next is prefetched, and stores are non-temporal.
-constexpr double far_bytes = 24e6;
+constexpr double cache_bytes = 24e6;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -40,9 +40,8 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     sort_steps();
-    plan_.block_rows =
-        std::clamp<std::int64_t>(block_elements / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
-    far_ = operands_lie_far();
+    plan_.block_rows = std::clamp<std::int64_t>(block_size / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
+    exceeds_caches_ = operands_exceed_caches();
     for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(core::text("cpu: a fused group may have ", RowPlan::most_stages, " stages, this one has ",
@@ -117,7 +116,7 @@ class RowPlanner {
 
   bool available(Value value) const { return stored_[value] || value < program_.inputs; }
 
-  bool operands_lie_far() const {
+  bool operands_exceed_caches() const {
     double bytes = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (reads_dense(static_cast<Value>(i))) bytes += static_cast<double>(size_of(types_[i]));
@@ -125,7 +124,7 @@ class RowPlanner {
     for (const Value output : program_.outputs) {
       if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
     }
-    return bytes * static_cast<double>(plan_.rows * plan_.length) > far_bytes;
+    return bytes * static_cast<double>(plan_.rows * plan_.length) > cache_bytes;
   }
 
   /// How much there is to compute of whole elements after so many reductions: operators, those that take long counted
@@ -143,7 +142,7 @@ class RowPlanner {
     for (std::size_t other = 0; other <= deepest_; ++other) {
       if (work_at(other) > work_at(depth)) return false;
     }
-    return far_;
+    return exceeds_caches_;
   }
 
   /// Whether what comes after the stage reads elements of an input over which a result may be laid.
@@ -276,7 +275,7 @@ class RowPlanner {
     }
     program.outputs = std::move(outputs);
     RangePolicy policy;
-    policy.non_temporal = far_ && whole && last;
+    policy.non_temporal = exceeds_caches_ && whole && last;
     for (std::size_t i = 0; i < drawn.inputs.size() && whole && prefetches(depth); ++i) {
       const Value input = drawn.inputs[i];
       policy.prefetched.push_back(input < program_.inputs && reads_dense(input));
@@ -284,7 +283,7 @@ class RowPlanner {
     opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1, policy);
     if (opened.stage.program == nullptr) return -1;
     for (const Value value : wanted) stored_[value] = true;
-    const bool lending = whole && !last && !far_ && !inputs_read_after(depth);
+    const bool lending = whole && !last && !exceeds_caches_ && !inputs_read_after(depth);
     for (const Value value : wanted) {
       store(value, whole, last, lending);
       opened.stage.outputs.push_back(homes_[value]);
@@ -392,7 +391,7 @@ class RowPlanner {
   std::vector<bool> stored_;
   std::vector<bool> lent_;  // by result: whether another value lies in its place until the end
   std::size_t deepest_ = 0;
-  bool far_ = false;
+  bool exceeds_caches_ = false;
   WorkspaceLayout layout_;
 };
 

@@ -50,11 +50,16 @@ Body::Body(const KernelForm& form, bool one_mask) : code(form.code) {
     readers[static_cast<std::size_t>(root[static_cast<std::size_t>(store.value)])].push_back(position++);
   }
   int alive = 0;
+  std::vector<Value> ended;
   for (std::size_t at = 0; at < element.size(); ++at) {
     pressure = std::max(pressure, ++alive);
+    ended.clear();
     operands(element[at], [&](Value operand) {
       const bool last = readers[static_cast<std::size_t>(operand)].back() == static_cast<int>(at);
-      if (last && !same_in_row[static_cast<std::size_t>(operand)]) --alive;
+      if (!last || same_in_row[static_cast<std::size_t>(operand)]) return;
+      if (std::find(ended.begin(), ended.end(), operand) != ended.end()) return;
+      ended.push_back(operand);
+      --alive;
     });
     if (readers[static_cast<std::size_t>(element[at])].empty()) --alive;
   }

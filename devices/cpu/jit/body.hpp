@@ -22,7 +22,7 @@ struct Body {
   int pressure = 0;  ///< most values of `element` alive at once
 
   bool is_constant(Value value) const { return code[root[static_cast<std::size_t>(value)]].op == Op::constant; }
-  /// What the value reads, each once.
+  /// What the value reads; what it reads twice comes twice.
   template <class Visit>
   void operands(Value value, const Visit& visit) const {
     const Node& node = code[value];

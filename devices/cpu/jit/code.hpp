@@ -113,7 +113,7 @@ struct Code {
   std::vector<Node> nodes;
   std::vector<Call> calls;
   std::vector<Store> stores;
-  /// One number a row: sums and products of f32 as f64, what else as its lane.
+  /// One number a row: sums of f32 as f64, what else as its lane.
   struct Reduction {
     Fold fold;
     Value value;

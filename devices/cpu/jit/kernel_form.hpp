@@ -12,11 +12,6 @@ namespace tyto::cpu::jit {
 /// How the elements of a row follow one another; of results of reductions there is one a row.
 enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
 
-/// How many partial results a reduction has side by side, and how many elements it takes before it joins them. The
-/// interpreter folds rows in the same order.
-constexpr int fold_lanes(bool wide) { return wide ? 16 : 32; }
-inline constexpr int block_elements = 1024;
-
 /// Bytes: about what a group over rows works on at a time.
 inline constexpr int prefetch_distance = 32 * 1024;
 
@@ -28,8 +23,8 @@ struct OperandForm {
   friend bool operator==(const OperandForm&, const OperandForm&) = default;
 };
 
-/// `single`: operands of one element. `non_temporal`: results are stored past the caches, from the first one's next
-/// multiple of a vector on; all must lie alike there.
+/// `single`: operands of one element. `non_temporal`: stores of results are non-temporal, from the first one's
+/// next multiple of a vector on; all must lie alike there.
 enum class Variant : std::uint8_t { rows, non_temporal, single };
 
 struct KernelForm {

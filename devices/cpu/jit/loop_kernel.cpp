@@ -88,7 +88,7 @@ class LoopKernel final : public core::Kernel {
       places[i].row = geometry_.places[i].row;
       places[i].column = geometry_.places[i].column;
     }
-    const Function function = passes_caches({starts.data(), count}) ? non_temporal_->entry() : plain_->entry();
+    const Function function = stores_non_temporally({starts.data(), count}) ? non_temporal_->entry() : plain_->entry();
     std::int64_t column_block = blocks.begin % column_blocks_, row_block = blocks.begin / column_blocks_ % row_blocks_;
     std::int64_t outer = blocks.begin / (column_blocks_ * row_blocks_);
     for (std::int64_t block = blocks.begin; block < blocks.end;) {
@@ -134,8 +134,8 @@ class LoopKernel final : public core::Kernel {
     }
   }
 
-  bool passes_caches(std::span<std::byte* const> starts) const {
-    return non_temporal_ != nullptr && may_store_past_caches(starts, inputs_);
+  bool stores_non_temporally(std::span<std::byte* const> starts) const {
+    return non_temporal_ != nullptr && allows_non_temporal_stores(starts, inputs_);
   }
 
   LoopGeometry geometry_;
@@ -151,9 +151,9 @@ Access access_of(const LoopGeometry& geometry, const LoopGeometry::Place& place,
   return place.column == 0 ? Access::broadcast : Access::strided;
 }
 
-/// Whether results are better stored past the caches: they outgrow them, and all rows of all results lie alike.
-bool may_pass_caches(const LoopGeometry& geometry, std::span<const core::Operand> outputs,
-                     std::span<const OperandForm> forms) {
+/// Whether non-temporal stores pay: results outgrow the caches, and all rows of all results lie alike.
+bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<const core::Operand> outputs,
+                                      std::span<const OperandForm> forms) {
   const std::size_t first = geometry.places.size() - outputs.size();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const LoopGeometry::Place &place = geometry.places[first + i], &leader = geometry.places[first];
@@ -183,7 +183,7 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   const Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
-  if (may_pass_caches(geometry, outputs, to))
+  if (profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
                                             choice.threads);

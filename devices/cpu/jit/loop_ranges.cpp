@@ -57,9 +57,10 @@ class LoopRanges final : public RangeProgram {
         placed_[i] = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
         starts_[i] = placed_[i].start;
       }
-      const bool past = program_.non_temporal_ != nullptr &&
-                        may_store_past_caches({starts_.data(), program_.places_.count()}, program_.inputs_);
-      function_ = (past ? program_.non_temporal_ : program_.code_)->entry();
+      const bool non_temporal =
+          program_.non_temporal_ != nullptr &&
+          allows_non_temporal_stores({starts_.data(), program_.places_.count()}, program_.inputs_);
+      function_ = (non_temporal ? program_.non_temporal_ : program_.code_)->entry();
     }
     void turn_to(std::int64_t row) override {
       for (std::size_t i = 0; i < program_.places_.count(); ++i) {

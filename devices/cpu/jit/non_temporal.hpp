@@ -1,4 +1,4 @@
-// When results are stored past the caches: memory that is written whole need not be read first, and what lies in the
+// When stores of results are non-temporal: memory that is written whole need not be read first, and what lies in the
 // caches stays there.
 #pragma once
 
@@ -20,12 +20,12 @@ inline bool outgrows_caches(const core::Operand& result) {
 inline constexpr std::int64_t shortest_non_temporal_row = 256;
 
 /// By where operands start, inputs first: results lie over no input, and alike within vectors.
-inline bool may_store_past_caches(std::span<std::byte* const> starts, std::size_t inputs) {
+inline bool allows_non_temporal_stores(std::span<std::byte* const> starts, std::size_t inputs) {
   constexpr std::uintptr_t most_vector_bytes = 64;
-  const auto past = starts.begin() + static_cast<std::ptrdiff_t>(inputs);
+  const auto first = starts.begin() + static_cast<std::ptrdiff_t>(inputs);
   for (std::size_t i = inputs; i < starts.size(); ++i) {
-    const auto difference = reinterpret_cast<std::uintptr_t>(starts[i]) - reinterpret_cast<std::uintptr_t>(*past);
-    if (difference % most_vector_bytes != 0 || std::find(starts.begin(), past, starts[i]) != past) return false;
+    const auto difference = reinterpret_cast<std::uintptr_t>(starts[i]) - reinterpret_cast<std::uintptr_t>(*first);
+    if (difference % most_vector_bytes != 0 || std::find(starts.begin(), first, starts[i]) != first) return false;
   }
   return true;
 }

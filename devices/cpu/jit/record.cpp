@@ -4,9 +4,9 @@
 #include <bit>
 #include <limits>
 
+#include "devices/cpu/elementwise/find_loop.hpp"
 #include "devices/cpu/jit/record_operators.hpp"
 #include "engine/core/stored_number.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -72,28 +72,12 @@ class ProgramRecorder {
     const DType type = type_of(each.operands[2]);
     const RecordedOperator made = record_operator(code_, each.op, type, operands);
     if (made.value != no_value && made.near == no_value) return made.value;
-    const TileLoop* const table = table_of(type);
-    Call call{
-        table == nullptr ? nullptr : table[static_cast<std::size_t>(each.op)], type_of(each.result), count, {}, {}};
-    if (call.loop == nullptr) {
-      throw DeviceError(core::text("cpu: ", core::definition(each.op).name, " has no loop on ", name_of(type)));
-    }
+    Call call{find_loop(loops_, each.op, type), type_of(each.result), count, {}, {no_value, no_value, no_value}};
     for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
       call.types[k] = type_of(each.operands[k]);
       call.operands[k] = operands[k];
     }
     return code_.call(call, lane_of(call.result), made.near, made.value);
-  }
-
-  const TileLoop* table_of(DType type) const {
-    switch (type) {
-      case DType::boolean: return loops_.boolean;
-      case DType::i32: return loops_.i32;
-      case DType::i64: return loops_.i64;
-      case DType::f32: return loops_.f32;
-      case DType::f64: return loops_.f64;
-      default: return nullptr;
-    }
   }
 
   void reduce(const TileProgram::Reduction& each) {

@@ -34,9 +34,7 @@ void X86Function::assign_pointers() {
   }
 }
 
-void X86Function::emit_function() {
-  assign_pointers();
-  for (const Reg64& each : {rbx, rbp, r12, r13, r14, r15}) push(each);
+std::size_t X86Function::emit_entry() {
   mov(rbp, rsp);
   mov(rbx, rdi);
   sub(rsp, 0x7fffffff);
@@ -45,6 +43,13 @@ void X86Function::emit_function() {
   for (const auto& [value, which] : pins_) {
     if (body_.is_constant(value)) load_constant(value, which);
   }
+  return frame_size_at;
+}
+
+void X86Function::emit_function() {
+  assign_pointers();
+  for (const Reg64& each : {rbx, rbp, r12, r13, r14, r15}) push(each);
+  const std::size_t frame_size_at = emit_entry();
   const Address columns = qword[rbx + static_cast<int>(offsetof(Frame, columns))];
   mov(r13, columns);
   Label row;
@@ -56,7 +61,7 @@ void X86Function::emit_function() {
     Label block;
     start_totals();
     L(block);
-    lea(r13, ptr[r12 + block_elements]);
+    lea(r13, ptr[r12 + fold_block]);
     cmp(r13, columns);
     cmovg(r13, columns);
     start_accumulators();
@@ -79,11 +84,11 @@ void X86Function::emit_function() {
   mov(rsp, rbp);
   for (const Reg64& each : {r15, r14, r13, r12, rbp, rbx}) pop(each);
   ret();
-  emit_frame(frame_size_at);
+  emit_rest(frame_size_at);
 }
 
 /// What stands behind the function, and how large its frame on the stack has become.
-void X86Function::emit_frame(std::size_t size_at) {
+void X86Function::emit_rest(std::size_t size_at) {
   for (Stub& stub : stubs_) emit_stub(stub);
   emit_constants();
   rewrite(size_at, static_cast<std::uint64_t>(slot_area() + (most_slots_ + 2) * vector_bytes), 4);
@@ -94,14 +99,7 @@ void X86Function::emit_single() {
   assign_pointers();
   push(rbx);
   push(rbp);
-  mov(rbp, rsp);
-  mov(rbx, rdi);
-  sub(rsp, 0x7fffffff);
-  const std::size_t frame_size_at = getSize() - 4;
-  and_(rsp, -64);
-  for (const auto& [value, which] : pins_) {
-    if (body_.is_constant(value)) load_constant(value, which);
-  }
+  const std::size_t frame_size_at = emit_entry();
   emit_row_start();
   emit_body(false);
   vzeroupper();
@@ -109,7 +107,7 @@ void X86Function::emit_single() {
   pop(rbp);
   pop(rbx);
   ret();
-  emit_frame(frame_size_at);
+  emit_rest(frame_size_at);
 }
 
 void X86Function::emit_row_start() {

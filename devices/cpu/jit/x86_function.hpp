@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "devices/cpu/fold_order.hpp"
 #include "devices/cpu/jit/body.hpp"
 #include "devices/cpu/jit/registers.hpp"
 #include "devices/cpu/jit/x86_encoder.hpp"
@@ -183,7 +184,9 @@ class X86Function : public X86Encoder {
 
   void emit_function();
   void emit_single();
-  void emit_frame(std::size_t size_at);
+  /// What both kinds begin with; where the size of the frame on the stack is to be written.
+  std::size_t emit_entry();
+  void emit_rest(std::size_t size_at);
 
   void emit_row_start();
 
@@ -203,7 +206,7 @@ class X86Function : public X86Encoder {
   // --- Reductions
   // -----------------------------------------------------------------------------------------------------
   //
-  // Whatever the vectors' length, element i of a row goes to accumulator i modulo fold_lanes (a fixed number of them
+  // Whatever the vectors' length, element i of a row goes to accumulator i modulo fold_lanes() (a fixed number of them
   // stands side by side in registers), the accumulators of a block are added in pairs, each with the one half of them
   // all further on, and the blocks one after the other. Vectors of the rest of a block take turns: instead of the
   // accumulators' numbers, the accumulators themselves are turned.
@@ -223,9 +226,7 @@ class X86Function : public X86Encoder {
   std::uint64_t identity(std::size_t i) const;
   Address total(std::size_t i) { return ptr[rsp + totals_area() + static_cast<int>(i) * 16]; }
   int rest_from() const { return tail_count() + 16; }
-  static bool adds_wider(Fold fold, Lane lane) {
-    return lane == Lane::f32 && (fold == Fold::sum || fold == Fold::product);
-  }
+  static bool adds_wider(Fold fold, Lane lane) { return fold == Fold::sum && lane == Lane::f32; }
 
   void start_totals();
   void start_accumulators();

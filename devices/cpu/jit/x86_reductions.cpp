@@ -9,7 +9,7 @@ void X86Function::place_accumulators() {
   for (std::size_t i = 0; i < form_.code.reductions.size(); ++i) {
     if (!has_masks && lane_of_reduction(i) == Lane::i64 && reduction(i).fold != Fold::sum) throw NotEmitted();
     Accumulator made;
-    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i))) / lanes);
+    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / lanes);
     const auto reserve = [&] {
       const int which = registers - 1 - accumulator_count_++;
       if (which < registers / 2) throw NotEmitted();
@@ -36,7 +36,7 @@ std::uint64_t X86Function::identity(std::size_t i) const {
   const bool wide = is_wide(lane);
   switch (reduction(i).fold) {
     case Fold::sum: return 0;
-    case Fold::product: return lane == Lane::f64 ? 0x3ff0000000000000u : lane == Lane::f32 ? 0x3f800000u : 1u;
+    case Fold::product: return lane == Lane::f64 ? 0x3ff0000000000000u : 1u;
     case Fold::minimum:
       if (is_float(lane)) return wide ? 0x7ff0000000000000u : 0x7f800000u;
       return wide ? 0x7fffffffffffffffu : 0x7fffffffu;
@@ -48,8 +48,7 @@ std::uint64_t X86Function::identity(std::size_t i) const {
 
 void X86Function::start_totals() {
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    const bool one = reduction(i).fold == Fold::product && adds_wider(Fold::product, lane_of_reduction(i));
-    mov(rax, one ? 0x3ff0000000000000u : identity(i));
+    mov(rax, identity(i));
     mov(qword[rsp + totals_area() + static_cast<int>(i) * 16], rax);
     const int unordered = accumulators_[i].unordered;
     if (unordered >= 0) has_masks ? kxorw(Opmask(unordered), Opmask(unordered), Opmask(unordered)) : zero(unordered);
@@ -178,7 +177,7 @@ void X86Function::add_to_totals() {
     vmovq(before, total(i));
     if (adds_wider(reduction(i).fold, lane)) {
       vcvtss2sd(sum, sum, sum);
-      reduction(i).fold == Fold::sum ? vaddsd(before, before, sum) : vmulsd(before, before, sum);
+      vaddsd(before, before, sum);
     } else {
       fold_into(i, before, before, sum);
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "devices/cpu/fold_order.hpp"
 #include "devices/cpu/narrow_float.hpp"
 
 #if !defined(TYTO_ISA) || !defined(TYTO_VECTOR_BYTES)
@@ -78,23 +79,14 @@ struct Maximum {
   };
 };
 
-/// So many partial results stand side by side whatever the vectors' length: element i of a block goes to number i
-/// modulo their count. In the end each joins the one half of them all further on. Machine code folds rows in the same
-/// order (jit/kernel_form.hpp).
-template <class C>
-inline constexpr int fold_lanes = sizeof(C) == 8 ? 16 : 32;
-
-/// So many elements are folded before they join a wider sum: floats lose little in 32 additions, and integers of up to
-/// 16 bits cannot overflow in 32 bits.
-inline constexpr std::int64_t block_elements = 1024;
-
 /// Op over start and source's elements, in an order that their number alone decides. `start` enters many times: it must
 /// be Op's identity, or Op idempotent. source.vector(i) holds the elements from i on; source.rest(i, count, start) the
 /// last ones from i on, and `start` in the lanes that are left over.
 template <class Op, class C, class Source>
 [[gnu::always_inline]] inline C fold_elements(const Source& source, std::int64_t count, C start) {
   using L = Lanes<C>;
-  constexpr int accumulators = fold_lanes<C> < L::count ? 1 : fold_lanes<C> / L::count;
+  constexpr int order = fold_lanes(static_cast<int>(sizeof(C)));
+  constexpr int accumulators = order < L::count ? 1 : order / L::count;
   typename L::Vector sums[accumulators];
   for (int k = 0; k < accumulators; ++k) sums[k] = L::all(start);
   std::int64_t i = 0;
@@ -167,7 +159,7 @@ C fold_array(const C* x, std::int64_t count, C start) {
 }
 
 /// Elements of C that a line is converted to at a time; what follows reads them from L1.
-inline constexpr std::int64_t line_block = block_elements;
+inline constexpr std::int64_t line_block = fold_block;
 
 /// `count` elements, `stride` apart, as an array of C: the elements themselves where they already are one.
 template <class C, class T>

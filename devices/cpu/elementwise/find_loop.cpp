@@ -1,0 +1,23 @@
+// Looks the tables up.
+#include "devices/cpu/elementwise/find_loop.hpp"
+
+#include "engine/core/text.hpp"
+
+namespace tyto::cpu {
+
+TileLoop find_loop(const TileLoops& loops, core::OpId op, DType type) {
+  const TileLoop* table = nullptr;
+  switch (type) {
+    case DType::boolean: table = loops.boolean; break;
+    case DType::i32: table = loops.i32; break;
+    case DType::i64: table = loops.i64; break;
+    case DType::f32: table = loops.f32; break;
+    case DType::f64: table = loops.f64; break;
+    default: break;
+  }
+  const TileLoop loop = table == nullptr ? nullptr : table[static_cast<std::size_t>(op)];
+  if (loop != nullptr) return loop;
+  throw DeviceError(core::text("cpu: ", core::definition(op).name, " has no loop on ", name_of(type)));
+}
+
+}  // namespace tyto::cpu
