@@ -2,6 +2,8 @@
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 #include "devices/cpu/fused/rows.hpp"
 #include "devices/cpu/fused/translation.hpp"
+#include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "engine/core/fused_rows.hpp"
@@ -15,6 +17,13 @@ using core::OpId;
 std::vector<DType> types_of(std::span<const core::Operand> operands) {
   std::vector<DType> types;
   for (const core::Operand& operand : operands) types.push_back(operand.dtype);
+  return types;
+}
+
+/// The types of a program's values: inputs, constants, steps.
+std::vector<DType> value_types(const core::FusedProgram& program, std::vector<DType> types) {
+  for (const core::FusedConstant& constant : program.constants) types.push_back(constant.dtype);
+  for (const core::FusedStep& each : program.steps) types.push_back(each.dtype);
   return types;
 }
 
@@ -35,12 +44,29 @@ std::shared_ptr<const core::Kernel> prepare_fold(const core::Step& step, const c
   return prepare_reduction(reduction, prepare_source(translation.tiles(), inputs, whole, summed ? line : 0));
 }
 
+/// Whether the rows of a group that ends in its only reduction are reduced by machine code as they are computed, in the
+/// order in which the reduction alone would: it takes shorter rows as columns, and cuts longer ones.
+bool folds_rows(const core::FusedAttributes& group, std::span<const core::Operand> inputs) {
+  constexpr std::int64_t shortest_row = 16, longest_row = 16384;
+  std::int64_t length = 1;
+  for (std::size_t i = 0; i < group.axes.size(); ++i) {
+    const std::size_t axis = group.shape.size() - group.axes.size() + i;
+    if (group.axes[i] != static_cast<std::int64_t>(axis)) return false;
+    length *= group.shape[axis];
+  }
+  if (length < shortest_row || length > longest_row || element_count(group.shape) == 0) return false;
+  const core::FusedStep& fold = group.program.steps.back();
+  const std::vector<DType> types = value_types(group.program, types_of(inputs));
+  return jit::is_available() && jit::partial_type(fold.op, types[fold.operands[0]]).has_value();
+}
+
 std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   const auto& group = std::get<core::FusedAttributes>(*step.attributes);
   std::vector<core::Operand> inputs(step.inputs.begin(), step.inputs.end());
   for (core::Operand& input : inputs) input.view = core::broadcast_to(input.view, group.shape);
   if (!group.axes.empty()) {
-    return core::ends_in_its_only_reduction(group.program) ? prepare_fold(step, group, inputs) : prepare_rows(step);
+    const bool alone = core::ends_in_its_only_reduction(group.program);
+    return alone && !folds_rows(group, inputs) ? prepare_fold(step, group, inputs) : prepare_rows(step);
   }
   return prepare_tile_program(Translation(group.program, types_of(inputs)).tiles(), inputs, step.outputs);
 }
