@@ -1,4 +1,5 @@
-// The process-wide thread count.
+// The process-wide thread count, and parallel regions. OpenMP is named here and where oneDNN is called, nowhere else:
+// what includes the header may be compiled without it.
 #include "devices/cpu/threads.hpp"
 
 #include <atomic>
@@ -7,6 +8,12 @@
 
 #include <tyto/error.hpp>
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include "devices/cpu/awake_threads.hpp"
+#include "devices/cpu/forked_process.hpp"
 #include "devices/cpu/layout_threads.hpp"
 
 namespace tyto::cpu {
@@ -60,5 +67,35 @@ Workers workers_for(double nanoseconds) noexcept {
 }
 
 int layout_threads_for(double nanoseconds) noexcept { return worth_waking(initial_threads(), nanoseconds); }
+
+void Team::barrier() const noexcept {
+#if defined(_OPENMP)
+  if (size > 1) {
+#pragma omp barrier
+  }
+#endif
+}
+
+void run_region([[maybe_unused]] Workers workers, void (*body)(const void* context, Team member), const void* context) {
+#if defined(_OPENMP)
+  if (has_lost_threads()) return with_threads([&] { run_region(workers, body, context); });
+  watch_for_forks();
+  AwakeThreads& own = awake_threads();
+  AwakeThreads::Time began;
+  if (workers.only_if_awake) began = AwakeThreads::Clock::now();
+  if (!workers.only_if_awake || own.take_short_step(began)) {
+#pragma omp parallel num_threads(workers.count)
+    body(context, Team{omp_get_thread_num(), omp_get_num_threads()});
+    const AwakeThreads::Time ended = AwakeThreads::Clock::now();
+    if (workers.only_if_awake) {
+      own.short_step_done(began, ended, std::chrono::nanoseconds(static_cast<std::int64_t>(workers.nanoseconds)));
+    } else {
+      own.region_done(ended);
+    }
+    return;
+  }
+#endif
+  body(context, Team{});
+}
 
 }  // namespace tyto::cpu

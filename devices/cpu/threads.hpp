@@ -4,13 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#if defined(_OPENMP)
-#include <omp.h>
-
-#include "devices/cpu/awake_threads.hpp"
-#include "devices/cpu/forked_process.hpp"
-#endif
-
 namespace tyto::cpu {
 
 /// Threads that kernels prepared from now on may use: set_threads, else TYTO_THREADS, else what OpenMP offers.
@@ -57,40 +50,19 @@ struct Team {
   int size = 1;
 
   /// Waits for the other members; every member must call it equally often.
-  void barrier() const noexcept {
-#if defined(_OPENMP)
-    if (size > 1) {
-#pragma omp barrier
-    }
-#endif
-  }
+  void barrier() const noexcept;
 };
+
+/// Runs body(context, member) for each member of a team in one parallel region; see run_team.
+void run_region(Workers workers, void (*body)(const void* context, Team member), const void* context);
 
 /// Runs body(Team) on at most so many threads in one parallel region, or on the calling thread where a short step finds
 /// the others asleep. The system may grant fewer, so the body divides its work by Team::size. The body must not throw.
 template <class Body>
-void run_team([[maybe_unused]] Workers workers, const Body& body) {
-#if defined(_OPENMP)
-  if (workers.count > 1 && has_lost_threads()) return with_threads([&] { run_team(workers, body); });
-  if (workers.count > 1) {
-    watch_for_forks();
-    AwakeThreads& own = awake_threads();
-    AwakeThreads::Time began;
-    if (workers.only_if_awake) began = AwakeThreads::Clock::now();
-    if (!workers.only_if_awake || own.take_short_step(began)) {
-#pragma omp parallel num_threads(workers.count)
-      body(Team{omp_get_thread_num(), omp_get_num_threads()});
-      const AwakeThreads::Time ended = AwakeThreads::Clock::now();
-      if (workers.only_if_awake) {
-        own.short_step_done(began, ended, std::chrono::nanoseconds(static_cast<std::int64_t>(workers.nanoseconds)));
-      } else {
-        own.region_done(ended);
-      }
-      return;
-    }
-  }
-#endif
-  body(Team{});
+void run_team(Workers workers, const Body& body) {
+  if (workers.count <= 1) return body(Team{});
+  run_region(
+      workers, [](const void* context, Team member) { (*static_cast<const Body*>(context))(member); }, &body);
 }
 
 template <class Body>
