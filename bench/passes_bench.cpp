@@ -2,8 +2,9 @@
 // behind.
 #include <cstdio>
 
-#include "engine/run/devices.hpp"
-#include "engine/run/graph_passes.hpp"
+#include "core/op_ids.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/graph_passes.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 # Turns folders into targets, each with an include path on which only the folders it may use exist.
 set_property(GLOBAL PROPERTY TYTO_OBJECT_TARGETS "")
 
-# Includes are written from the repository root ("engine/core/shape.hpp"), so a plain -I<root> would let every folder
+# Includes are written from the repository root ("core/shape.hpp"), so a plain -I<root> would let every folder
 # see every other. A view is a directory of links that holds only what the folder may see: a wrong include does not build.
 function(tyto_view name out)
   string(REPLACE "/" "_" name "${name}")
@@ -72,7 +72,7 @@ function(tyto_folder folder)
   else()
     tyto_unity(${target})
     get_property(others GLOBAL PROPERTY TYTO_OBJECT_TARGETS)
-    list(FILTER others INCLUDE REGEX "^tyto_engine_core$")
+    list(FILTER others INCLUDE REGEX "^tyto_core$")
     tyto_precompile(${target} ${others})
   endif()
   set_property(GLOBAL APPEND PROPERTY TYTO_OBJECT_TARGETS ${target})

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "engine/core/shape.hpp"
-#include "engine/core/text.hpp"
+#include "core/shape.hpp"
+#include "core/text.hpp"
 
 namespace tyto::core {
 

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "engine/core/attributes.hpp"
-#include "engine/core/symbol.hpp"
+#include "core/attributes.hpp"
+#include "core/symbol.hpp"
 
 namespace tyto::core {
 

@@ -1,5 +1,6 @@
 // Leaves and operators that pass their input on: constants, states, copies, gradient barriers, user functions.
-#include "engine/core/custom.hpp"
+#include "core/custom.hpp"
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 

@@ -1,4 +1,5 @@
 // Tensors from nothing or from class numbers: fill, arange, eye, one_hot; and the change of element type.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

@@ -7,10 +7,10 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/core/builder.hpp"
-#include "engine/core/operator.hpp"
-#include "engine/core/shape.hpp"
-#include "engine/core/text.hpp"
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
+#include "core/text.hpp"
 #include "ops/attribute_checks.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/tensor.hpp"

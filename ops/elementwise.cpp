@@ -1,5 +1,6 @@
 // Element-wise operators: the operand rules, the typed front, and the table rows, all expanded from the list.
 #include "tyto/elementwise.hpp"
+#include "core/op_ids.hpp"
 
 #include <array>
 
@@ -259,7 +260,7 @@ std::span<const OpDef> elementwise_operators() {
 
 namespace tyto TYTO_API {
 
-#define TYTO_UNARY(name, ...)                                  \
+#define TYTO_UNARY(name)                                       \
   template <class M>                                           \
   Tensor<M> name(const Tensor<M>& x) {                         \
     Value operands[] = {core::operand(x)};                     \
@@ -268,7 +269,7 @@ namespace tyto TYTO_API {
   template Tensor<Eager> name(const Tensor<Eager>&);           \
   template Tensor<Lazy> name(const Tensor<Lazy>&);             \
   template Tensor<Any> name(const Tensor<Any>&);
-#define TYTO_BINARY(name, ...)                                                                   \
+#define TYTO_BINARY(name)                                                                        \
   template <class M>                                                                             \
   Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {                 \
     Value operands[] = {core::operand(a), core::operand(b)};                                     \
@@ -277,7 +278,7 @@ namespace tyto TYTO_API {
   template Tensor<Eager> name(const Tensor<Eager>&, const std::type_identity_t<Tensor<Eager>>&); \
   template Tensor<Lazy> name(const Tensor<Lazy>&, const std::type_identity_t<Tensor<Lazy>>&);    \
   template Tensor<Any> name(const Tensor<Any>&, const std::type_identity_t<Tensor<Any>>&);
-#define TYTO_TERNARY(name, ...)                                                                 \
+#define TYTO_TERNARY(name)                                                                      \
   template <class M>                                                                            \
   Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,                  \
                  const std::type_identity_t<Tensor<M>>& c) {                                    \
@@ -290,7 +291,7 @@ namespace tyto TYTO_API {
                              const std::type_identity_t<Tensor<Lazy>>&);                        \
   template Tensor<Any> name(const Tensor<Any>&, const std::type_identity_t<Tensor<Any>>&,       \
                             const std::type_identity_t<Tensor<Any>>&);
-#include "tyto/ops/elementwise.def"
+#include "tyto/ops/elementwise_names.def"
 #undef TYTO_UNARY
 #undef TYTO_BINARY
 #undef TYTO_TERNARY

@@ -1,5 +1,6 @@
 // Products with an epilogue, a matrix product or convolution that adds a bias and a residual and takes ReLU before it
 // stores its sums, and their weights laid out beforehand. The graph optimiser makes them; nobody writes them.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {

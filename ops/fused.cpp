@@ -2,7 +2,8 @@
 // nobody writes it.
 #include <algorithm>
 
-#include "engine/core/fused_rows.hpp"
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {

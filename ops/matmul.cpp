@@ -1,4 +1,5 @@
 // The matrix product: operands brought to a common batch shape, gradients by transposed products.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/products.hpp"
 #include "tyto/shaping.hpp"

@@ -1,4 +1,5 @@
 // What every operator asks of its operands: that they are there, as they are now, and parts of them.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {

@@ -1,4 +1,5 @@
 // Elements added around a tensor: constants, the edges held, reflections.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

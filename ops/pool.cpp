@@ -1,4 +1,5 @@
 // Pooling and resizing over the spatial axes, with their gradients as operators.
+#include "core/op_ids.hpp"
 #include "ops/window.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

@@ -1,6 +1,7 @@
 // Random draws: their rule for shapes and types, and the functions made of them.
 #include <limits>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

@@ -1,5 +1,6 @@
 // Reductions over axes: their shape and type rules, gradients, and the functions made of them.
 #include "tyto/reduce.hpp"
+#include "core/op_ids.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 // The same elements again, or further on: tile, repeat and roll.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

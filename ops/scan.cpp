@@ -1,4 +1,5 @@
 // Scans along an axis: their shape and type rules, gradients, and scan and fold with a user's function.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

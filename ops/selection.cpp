@@ -1,6 +1,7 @@
 // Indexing: `x(...)`, `set` and the sugar `x(...) = v`, all through one normal form of the index list.
 #include <numeric>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

@@ -1,4 +1,5 @@
 // Softmax and its logarithm as operators of their own, and the losses made of them.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

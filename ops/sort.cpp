@@ -1,4 +1,5 @@
 // Operators that compare elements with each other: sorting, the k first, searching and counting.
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

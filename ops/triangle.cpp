@@ -1,6 +1,7 @@
 // Diagonals and triangles of matrices: diag, tril, triu.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

@@ -1,6 +1,7 @@
 // Operators that change how a tensor is looked at, not its elements: reshape, transpose, broadcast, slice, flip.
 #include <numeric>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 

@@ -1,6 +1,8 @@
 // One line an operator.
 #include "bench/fused/drawn_operators.hpp"
 
+#include "core/op_ids.hpp"
+
 namespace tyto::bench {
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 
 namespace tyto::bench {
 

@@ -10,6 +10,7 @@
 
 #include "bench/fused/chain_loops.hpp"
 #include "bench/measurement.hpp"
+#include "core/op_ids.hpp"
 #include "devices/cpu/device.hpp"
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/threads.hpp"

@@ -13,9 +13,10 @@
 
 #include "bench/fused/random_loops.hpp"
 #include "bench/fused/random_programs.hpp"
-#include "engine/core/cheap_operators.hpp"
-#include "engine/core/fused_rows.hpp"
-#include "engine/core/text.hpp"
+#include "core/cheap_operators.hpp"
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 
 namespace {
 

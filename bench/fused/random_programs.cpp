@@ -8,8 +8,9 @@
 #include <random>
 
 #include "bench/fused/drawn_operators.hpp"
-#include "engine/core/fused_rows.hpp"
-#include "engine/core/text.hpp"
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 
 namespace tyto::bench {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/fused.hpp"
-#include "engine/core/operator.hpp"
+#include "core/fused.hpp"
+#include "core/operator.hpp"
 
 namespace tyto::bench {
 

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/fuzz/trial.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "bench/kernels/hand_loops.hpp"
 #include "bench/measurement.hpp"
+#include "core/op_ids.hpp"
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 
 namespace {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/measurement.hpp"
+#include "core/op_ids.hpp"
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/memory.hpp"

@@ -1,6 +1,7 @@
 // Kernels that make tensors from nothing: constants, ranges, diagonals, one-hot rows.
 #include <cstring>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"

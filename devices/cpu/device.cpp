@@ -5,9 +5,10 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/memory.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 

@@ -1,7 +1,7 @@
 // The CPU as a device.
 #pragma once
 
-#include "engine/core/device.hpp"
+#include "core/device.hpp"
 
 namespace tyto::cpu {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 
+#include "core/device.hpp"
 #include "devices/cpu/threads.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu {
 

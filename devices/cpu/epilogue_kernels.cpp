@@ -4,6 +4,7 @@
 // the layout: with packed weights everything else is dense.
 #include <cstring>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/convolution/convolution.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/step_terms.hpp"

@@ -3,11 +3,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/cpu/element_dispatch.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/narrow_float.hpp"
 #include "devices/cpu/strided_copy.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "engine/core/device.hpp"
+#include "core/device.hpp"
 
 namespace tyto::cpu {
 

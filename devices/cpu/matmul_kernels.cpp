@@ -1,4 +1,5 @@
 // The matrix product as a kernel of the device: views in, strides of the prepared product out.
+#include "core/op_ids.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/step_terms.hpp"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::cpu {

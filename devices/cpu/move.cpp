@@ -2,11 +2,12 @@
 #include <cstring>
 #include <vector>
 
+#include "core/op_ids.hpp"
+#include "core/stored_number.hpp"
 #include "devices/cpu/element_dispatch.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/narrow_float.hpp"
 #include "devices/cpu/strided_copy.hpp"
-#include "engine/core/stored_number.hpp"
 
 namespace tyto::cpu {
 

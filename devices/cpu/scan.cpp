@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/element_dispatch.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/narrow_float.hpp"

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/cpu/matmul/matmul.hpp"
 #include "devices/cpu/window.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu {
 

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 
 namespace tyto::cpu {
 

@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "core/view.hpp"
 #include "devices/cpu/threads.hpp"
-#include "engine/core/view.hpp"
 
 namespace tyto::cpu {
 

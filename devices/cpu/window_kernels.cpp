@@ -1,4 +1,5 @@
 // Convolution, pooling and resizing as kernels of the device: attributes in, prepared routines out.
+#include "core/op_ids.hpp"
 #include "devices/cpu/convolution/convolution.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/pooling/maximum_pick.hpp"

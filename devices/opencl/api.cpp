@@ -1,7 +1,7 @@
 // Names of OpenCL's error codes, and reads of its text properties.
 #include "devices/opencl/api.hpp"
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {

@@ -9,7 +9,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "tyto/version.hpp"
 
 namespace tyto::opencl {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "core/custom.hpp"
+#include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/enqueued_kernel.hpp"
-#include "engine/core/custom.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 

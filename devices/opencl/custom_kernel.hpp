@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "core/device.hpp"
 #include "devices/opencl/context.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::opencl {
 

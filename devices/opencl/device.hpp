@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "engine/core/device.hpp"
+#include "core/device.hpp"
 
 namespace tyto::opencl {
 

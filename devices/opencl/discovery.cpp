@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/text.hpp"
 #include "devices/opencl/device.hpp"
 #include "devices/opencl/opencl_device.hpp"
-#include "engine/core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {

@@ -1,10 +1,11 @@
 // The statements of one element, made of the operator table's expressions.
 #include "devices/opencl/element_body.hpp"
 
+#include "core/op_ids.hpp"
+#include "core/stored_number.hpp"
+#include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/expressions.hpp"
-#include "engine/core/stored_number.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 

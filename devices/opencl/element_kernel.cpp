@@ -1,10 +1,10 @@
 // The kernel of an element program, in either style, for any strides.
 #include <algorithm>
 
+#include "core/text.hpp"
 #include "devices/opencl/element_body.hpp"
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/kernel_text.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 

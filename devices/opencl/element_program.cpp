@@ -1,8 +1,8 @@
 // Which steps are element programs, and how they read as such.
 #include "devices/opencl/element_program.hpp"
 
+#include "core/op_ids.hpp"
 #include "devices/opencl/expressions.hpp"
-#include "devices/opencl/operator_names.hpp"
 
 namespace tyto::opencl {
 
@@ -25,7 +25,7 @@ bool is_elementwise(OpId op) {
 std::optional<ElementProgram> element_program(const core::Step& step) {
   if (!is_elementwise(step.op)) return std::nullopt;
   ElementProgram program;
-  program.name = name_of(step.op);
+  program.name = core::definition(step.op).name;
   program.inputs.assign(step.inputs.begin(), step.inputs.end());
   program.outputs.assign(step.outputs.begin(), step.outputs.end());
   if (step.op == OpId::copy) {

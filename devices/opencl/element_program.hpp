@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/opencl/context.hpp"
 #include "devices/opencl/recipe.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::opencl {
 

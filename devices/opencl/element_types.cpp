@@ -1,7 +1,7 @@
 // The text of loads, stores and conversions.
 #include "devices/opencl/element_types.hpp"
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 
 namespace tyto::opencl {
 

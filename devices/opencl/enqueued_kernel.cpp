@@ -1,7 +1,7 @@
 // Sets arguments and enqueues.
 #include "devices/opencl/enqueued_kernel.hpp"
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {

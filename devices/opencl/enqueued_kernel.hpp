@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/opencl/api.hpp"
 #include "devices/opencl/queue.hpp"
 #include "devices/opencl/recipe.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::opencl {
 

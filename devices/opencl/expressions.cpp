@@ -3,9 +3,10 @@
 
 #include <array>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/mathematics.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 

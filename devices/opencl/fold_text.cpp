@@ -1,8 +1,9 @@
 // The rules of each reduction that adds up elements, once for both styles.
 #include "devices/opencl/fold_text.hpp"
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/opencl/expressions.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/operator.hpp"
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/kernel_text.hpp"
-#include "engine/core/operator.hpp"
 
 namespace tyto::opencl {
 

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/expressions.hpp"
 #include "devices/opencl/fold_text.hpp"
-#include "devices/opencl/operator_names.hpp"
 #include "devices/opencl/reduction.hpp"
 #include "devices/opencl/row_kernel.hpp"
-#include "engine/core/fused_rows.hpp"
 
 namespace tyto::opencl {
 
@@ -190,7 +190,7 @@ Recipe rows_of_operator(const Context& context, const core::Step& step) {
   const DType dtype = step.outputs[0].dtype;
   if (const auto* along = std::get_if<core::AxisAttributes>(step.attributes)) {
     const std::int64_t axis = along->axis < 0 ? along->axis + shape.rank() : along->axis;
-    Rows rows(context, name_of(step.op), step.inputs, shape, {axis});
+    Rows rows(context, core::definition(step.op).name, step.inputs, shape, {axis});
     return rows.recipe({rows.softmax(dtype, 0, step.op == OpId::log_softmax)}, step.outputs);
   }
   const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes);
@@ -198,7 +198,7 @@ Recipe rows_of_operator(const Context& context, const core::Step& step) {
     if (std::optional<Recipe> recipe = variance_by_reductions(context, step)) return *std::move(recipe);
   }
   const IntList axes = variance != nullptr ? variance->axes : std::get<core::AxesAttributes>(*step.attributes).axes;
-  Rows rows(context, name_of(step.op), step.inputs, shape, axes);
+  Rows rows(context, core::definition(step.op).name, step.inputs, shape, axes);
   const std::size_t value = variance != nullptr ? rows.variance(dtype, 0, variance->ddof) : rows.log_sum_exp(dtype, 0);
   const core::Operand output = with_axes(step.outputs[0], shape, axes);
   return rows.recipe({value}, {&output, 1});

@@ -1,9 +1,9 @@
 // Fused groups, and operators that are computed as one would be, each as one kernel.
 #pragma once
 
+#include "core/device.hpp"
 #include "devices/opencl/context.hpp"
 #include "devices/opencl/recipe.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::opencl {
 

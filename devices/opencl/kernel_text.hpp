@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/device.hpp"
+#include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/recipe.hpp"
-#include "engine/core/device.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/view.hpp"
 #include "devices/opencl/kernel_text.hpp"
-#include "engine/core/view.hpp"
 
 namespace tyto::opencl {
 

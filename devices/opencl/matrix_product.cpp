@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_axes.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 

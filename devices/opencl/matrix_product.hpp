@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "core/device.hpp"
 #include "devices/opencl/context.hpp"
 #include "devices/opencl/recipe.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::opencl {
 

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/opencl/custom_kernel.hpp"
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/fused.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
-#include "devices/opencl/operator_names.hpp"
 #include "devices/opencl/reduction.hpp"
 #include "devices/opencl/text_hash.hpp"
-#include "engine/core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {
@@ -141,7 +141,7 @@ Recipe OpenClDevice::recipe_of(const core::Step& step) const {
   if (!supports(step.op, inputs, outputs)) {
     std::string types;
     for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
-    throw DeviceError(text(context_.name, ": no kernel for ", name_of(step.op), "(", types, ")"));
+    throw DeviceError(text(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")"));
   }
   if (step.op == OpId::matmul) return matrix_recipe(context_, matrix_product(step));
   if (is_reduction(step.op)) return reduction_recipe(context_, step);

@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/device.hpp"
+#include "core/kernel_clock.hpp"
 #include "devices/opencl/context.hpp"
 #include "devices/opencl/enqueued_kernel.hpp"
 #include "devices/opencl/recipe.hpp"
-#include "engine/core/device.hpp"
-#include "engine/core/kernel_clock.hpp"
 
 namespace tyto::opencl {
 

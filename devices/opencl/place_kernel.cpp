@@ -1,6 +1,7 @@
 // The kernel that says where along an axis the first extreme stands.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "devices/opencl/fold_text.hpp"
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_axes.hpp"

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "core/text.hpp"
 #include "devices/opencl/text_hash.hpp"
-#include "engine/core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {

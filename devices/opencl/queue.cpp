@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {

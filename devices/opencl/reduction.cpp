@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/opencl/fold_text.hpp"
-#include "devices/opencl/operator_names.hpp"
 #include "devices/opencl/reduction_kernel.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::opencl {
 
@@ -162,7 +162,7 @@ Recipe reduction_recipe(const Context& context, const core::Step& step) {
   lay_out(reduction, input.view, {&input.view, 1}, output.view, sides_of(reduced, keepdims, input.view.rank()));
   reduction.count = static_cast<double>(reduction.reduced.count());
   Recipe recipe;
-  recipe.name = name_of(step.op);
+  recipe.name = core::definition(step.op).name;
   if (output.view.count() == 0) return recipe;
   if (step.op == OpId::argmin || step.op == OpId::argmax) {
     recipe.launches.push_back(place_kernel(context, reduction));
@@ -203,7 +203,7 @@ std::optional<Recipe> variance_by_reductions(const Context& context, const core:
   const DType wide = FoldText::wide_enough(input.dtype, context.has_f64);
 
   Recipe recipe;
-  recipe.name = name_of(step.op);
+  recipe.name = core::definition(step.op).name;
   const MemoryOperand source{MemoryArgument::Role::input, input.dtype, input.view.offset};
   const std::size_t at = reserve(recipe, static_cast<std::size_t>(output.view.count()) * size_of(wide));
   const MemoryOperand means{MemoryArgument::Role::workspace, wide, static_cast<std::int64_t>(at / size_of(wide))};

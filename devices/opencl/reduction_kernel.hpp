@@ -3,10 +3,10 @@
 
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/opencl/context.hpp"
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/recipe.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::opencl {
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <set>
 
+#include "core/op_ids.hpp"
 #include "devices/opencl/element_body.hpp"
 #include "devices/opencl/fold_text.hpp"
 #include "devices/opencl/kernel_text.hpp"

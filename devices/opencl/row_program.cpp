@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/core/cheap_operators.hpp"
+#include "core/cheap_operators.hpp"
+#include "core/op_ids.hpp"
 
 namespace tyto::opencl {
 

@@ -3,10 +3,11 @@
 #include <iostream>
 #include <map>
 
+#include "core/device.hpp"
+#include "core/op_ids.hpp"
 #include "docs/generate/page.hpp"
 #include "docs/generate/samples.hpp"
-#include "engine/core/device.hpp"
-#include "engine/run/devices.hpp"
+#include "engine/execution/devices.hpp"
 
 namespace tyto::docs {
 

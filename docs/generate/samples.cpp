@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/tyto.hpp"
 

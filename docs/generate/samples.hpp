@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 
 namespace tyto::docs {
 

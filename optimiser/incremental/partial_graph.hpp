@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
 
 namespace tyto::optimiser {
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"

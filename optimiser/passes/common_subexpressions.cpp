@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/core/device.hpp"
+#include "core/device.hpp"
+#include "core/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {

@@ -1,6 +1,7 @@
 // Constants: sub-graphs that depend on nothing given at run time are computed once.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/op_ids.hpp"
+
 namespace tyto::optimiser {
 
 using core::GraphNode;

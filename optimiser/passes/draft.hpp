@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
+#include "core/op_ids.hpp"
 
 namespace tyto::optimiser {
 

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/core/shape.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 

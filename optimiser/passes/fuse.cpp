@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-#include "engine/core/cheap_operators.hpp"
+#include "core/cheap_operators.hpp"
+#include "core/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 #include "optimiser/passes/pass.hpp"
 

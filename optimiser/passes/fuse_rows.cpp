@@ -1,8 +1,9 @@
 // Groups that go on after a reduction: softmaxes, normalisations, losses.
+#include "core/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 
-#include "engine/core/fused_rows.hpp"
-#include "engine/core/shape.hpp"
+#include "core/fused_rows.hpp"
+#include "core/shape.hpp"
 
 namespace tyto::optimiser {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
 
 namespace tyto::optimiser {
 

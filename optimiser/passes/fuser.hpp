@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "optimiser/passes/fused_group.hpp"
 #include "optimiser/passes/update_rules.hpp"

@@ -4,8 +4,9 @@
 #include <array>
 #include <cstring>
 
-#include "engine/core/device.hpp"
-#include "engine/core/stored_number.hpp"
+#include "core/device.hpp"
+#include "core/op_ids.hpp"
+#include "core/stored_number.hpp"
 
 namespace tyto::optimiser {
 

@@ -7,9 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "engine/core/device.hpp"
-#include "engine/core/stored_number.hpp"
-#include "engine/core/view.hpp"
+#include "core/device.hpp"
+#include "core/op_ids.hpp"
+#include "core/stored_number.hpp"
+#include "core/view.hpp"
 
 namespace tyto::optimiser {
 namespace {

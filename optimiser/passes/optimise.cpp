@@ -4,7 +4,7 @@
 #include <chrono>
 #include <ostream>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "optimiser/passes/pass.hpp"
 #include "optimiser/passes/selection.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
 #include "tyto/passes.hpp"
 
 namespace tyto::optimiser {

@@ -2,6 +2,7 @@
 // Packed constants fold; packed states are packed anew after they were assigned.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {

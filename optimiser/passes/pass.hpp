@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/draft.hpp"
 #include "optimiser/passes/optimise.hpp"
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/core/shape.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/core/shape.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
 
 namespace tyto::optimiser {
 
@@ -156,7 +157,7 @@ Port RuleSet::rewritten(Match& match, const Variant& variant) const {
 
 bool RuleSet::Variant::possible(const Glance& operands) const {
   for (std::size_t i = 0; i < first.op.size(); ++i) {
-    if (first.op[i] != OpId::count && first.op[i] != operands.op[i]) return false;
+    if (first.op[i] != core::no_operator && first.op[i] != operands.op[i]) return false;
     if (first.number[i] && !operands.number[i]) return false;
   }
   return !first.equal || operands.equal;

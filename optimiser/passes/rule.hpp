@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/known_number.hpp"
 #include "optimiser/passes/pass.hpp"
 #include "optimiser/passes/term.hpp"
@@ -91,7 +92,7 @@ class RuleSet {
 
   /// What a node's first operands are, or have to be, so that most patterns are out of the question at a glance.
   struct Glance {
-    std::array<core::OpId, 2> op{core::OpId::count, core::OpId::count};  // of the producers; count: any
+    std::array<core::OpId, 2> op{core::no_operator, core::no_operator};  // of the producers; no_operator: any
     std::array<bool, 2> number{};
     bool equal = false;
   };

@@ -4,7 +4,8 @@
 // The products are rounded one step earlier, so results differ in the last places; the sums stay as they were.
 #include <optional>
 
-#include "engine/core/shape.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"

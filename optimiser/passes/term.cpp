@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 
 namespace tyto::optimiser {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 
 namespace tyto::optimiser {
 
@@ -16,7 +16,7 @@ struct Term {
   Kind kind = Kind::tensor;
   char letter = 'x';
   Scalar value;
-  core::OpId op = core::OpId::count;
+  core::OpId op = core::no_operator;
   bool sole = false;
   bool open = false;  // any further operands may follow
   std::vector<Term> operands;

@@ -5,6 +5,7 @@
 // costs nothing. A transposed result is not stored as its readers want it; so products compute it transposed.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/core/operator.hpp"
+#include "core/op_ids.hpp"
 
 namespace tyto::optimiser {
 

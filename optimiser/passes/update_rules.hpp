@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/core/fused.hpp"
+#include "core/fused.hpp"
 
 namespace tyto::optimiser {
 

@@ -1,7 +1,8 @@
 // Views: chains become one view, views that change nothing go, tensors of one number become that number stretched.
 #include <algorithm>
 
-#include "engine/core/shape.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"

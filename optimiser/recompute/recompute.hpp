@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
 
 namespace tyto::recompute {
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/op_ids.hpp"
+
 namespace tyto::recompute {
 
 using core::GraphNode;

@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 #include "optimiser/schedule/improve.hpp"
 #include "optimiser/schedule/orders.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/op_ids.hpp"
 #include "optimiser/storage/lives.hpp"
 #include "optimiser/storage/overwritten.hpp"
 #include "optimiser/storage/storages.hpp"

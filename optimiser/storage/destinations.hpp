@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
 
 namespace tyto::optimiser {
 

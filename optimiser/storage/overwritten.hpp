@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/core/view.hpp"
+#include "core/view.hpp"
 
 namespace tyto::optimiser {
 

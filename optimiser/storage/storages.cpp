@@ -1,7 +1,8 @@
 // One pass over the nodes; every port gets a storage and a place in it.
 #include "optimiser/storage/storages.hpp"
 
-#include "engine/core/fused_rows.hpp"
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
 
 namespace tyto::optimiser {
 

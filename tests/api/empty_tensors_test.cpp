@@ -34,15 +34,15 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: element-wise functions",
   using Tensor = tyto::Tensor<Mode>;
   const Tensor none;
   const Tensor x = Tensor::ones({2});
-#define TYTO_UNARY(name, ...) REFUSES(#name, tyto::name(none));
-#define TYTO_BINARY(name, ...)         \
+#define TYTO_UNARY(name) REFUSES(#name, tyto::name(none));
+#define TYTO_BINARY(name)              \
   REFUSES(#name, tyto::name(none, x)); \
   REFUSES(#name, tyto::name(x, none));
-#define TYTO_TERNARY(name, ...)           \
+#define TYTO_TERNARY(name)                \
   REFUSES(#name, tyto::name(none, x, x)); \
   REFUSES(#name, tyto::name(x, none, x)); \
   REFUSES(#name, tyto::name(x, x, none));
-#include <tyto/ops/elementwise.def>
+#include <tyto/ops/elementwise_names.def>
 #undef TYTO_UNARY
 #undef TYTO_BINARY
 #undef TYTO_TERNARY

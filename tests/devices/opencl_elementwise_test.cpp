@@ -8,8 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "core/op_ids.hpp"
 #include "devices/opencl/expressions.hpp"
-#include "devices/opencl/operator_names.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_elementwise_test {
@@ -212,8 +212,8 @@ void check_all(OpenClDevice& device, DType dtype, const std::vector<RealCase>& c
           static_cast<double>(std::fabs(static_cast<Real>(found) - exact)) / tolerance(cases[i].op, dtype, exact);
       if (!(error <= worst)) worst = error, where = e;
     }
-    INFO(name_of(cases[i].op), " of ", std::string(tyto::name_of(dtype)), " at ", operand[0].values[where], ", ",
-         operand[1].values[where], ": ", results[i].values[where], " instead of ",
+    INFO(core::definition(cases[i].op).name, " of ", std::string(tyto::name_of(dtype)), " at ",
+         operand[0].values[where], ", ", operand[1].values[where], ": ", results[i].values[where], " instead of ",
          static_cast<double>(expected(where)));
     CHECK(worst <= 1);
   }
@@ -257,8 +257,8 @@ TEST_CASE("real functions give at their ends what C gives: zeros, infinities, Na
           if (std::isnan(x) && cases[i]->op == OpId::relu) continue;  // the reference is no reference for NaN
           const double expected = rounded(dtype, static_cast<double>(cases[i]->expected(x, 0, 0)));
           const double found = results[i].values[e];
-          INFO(name_of(cases[i]->op), " of ", std::string(tyto::name_of(dtype)), " ", x, ": ", found, " instead of ",
-               expected);
+          INFO(core::definition(cases[i]->op).name, " of ", std::string(tyto::name_of(dtype)), " ", x, ": ", found,
+               " instead of ", expected);
           if (std::isnan(expected)) {
             CHECK(std::isnan(found));
           } else if (std::isinf(expected) || expected == 0) {
@@ -340,7 +340,7 @@ TEST_CASE("integer operators wrap, round down and never trap") {
     }
     const std::vector<HostTensor> results = run_program(*device, program, inputs);
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      CAPTURE(name_of(cases[i].op));
+      CAPTURE(core::definition(cases[i].op).name);
       CHECK(results[i].integers == cases[i].expected);
     }
   }
@@ -401,7 +401,7 @@ TEST_CASE("comparisons, tests and choices treat NaN, infinities and zeros as IEE
       }
       const std::vector<HostTensor> results = run_program(*device, program, inputs);
       for (std::size_t i = 0; i < truths.size(); ++i) {
-        CAPTURE(name_of(truths[i].op));
+        CAPTURE(core::definition(truths[i].op).name);
         CHECK(results[i].integers == truths[i].expected);
       }
       const auto real = [&](std::size_t which, std::size_t element) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/op_ids.hpp"
 #include "devices/opencl/matrix_product.hpp"
 #include "tests/devices/opencl_rig.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "devices/opencl/operator_names.hpp"
+#include "core/op_ids.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_reduction_test {
@@ -194,8 +194,8 @@ TEST_CASE("every reduction of every type") {
   for (OpenClDevice* device : both_styles()) {
     const std::vector<HostTensor> results = reduce(*device, requests);
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      INFO(std::string(name_of(cases[i].request.op)), " of ", std::string(tyto::name_of(cases[i].request.input.dtype)),
-           " over ", to_string(cases[i].request.axes));
+      INFO(std::string(core::definition(cases[i].request.op).name), " of ",
+           std::string(tyto::name_of(cases[i].request.input.dtype)), " over ", to_string(cases[i].request.axes));
       CHECK(results[i].integers == cases[i].integers);
       REQUIRE(results[i].values.size() == cases[i].reals.size());
       for (std::size_t e = 0; e < cases[i].reals.size(); ++e) {

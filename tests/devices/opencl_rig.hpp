@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/opencl_device.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::opencl::test {
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/op_ids.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_rows_test {

@@ -1,6 +1,7 @@
 // Reductions of every type, layout and set of axes against long double arithmetic, element by element.
 #include <doctest/doctest.h>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/threads.hpp"
 #include "tests/support/placed_tensor.hpp"
 

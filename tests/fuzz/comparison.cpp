@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 
 namespace tyto::fuzz {
 

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
-#include "engine/core/shape.hpp"
-#include "engine/core/symbol.hpp"
-#include "engine/core/text.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
+#include "core/symbol.hpp"
+#include "core/text.hpp"
 
 namespace tyto::fuzz {
 

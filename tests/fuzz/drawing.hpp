@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 #include "tests/fuzz/dice.hpp"
 #include "tyto/tyto.hpp"
 

@@ -1,7 +1,7 @@
 // Moves through ops/elementwise.def: any operator of the list on whatever tensors there are.
 #include <algorithm>
 
-#include "engine/core/operator.hpp"
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tests/fuzz/drawing.hpp"
 

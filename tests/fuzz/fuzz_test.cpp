@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 #include "tests/fuzz/comparison.hpp"
 #include "tests/fuzz/program.hpp"
 #include "tests/fuzz/trial.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/symbol.hpp"
+#include "core/symbol.hpp"
 #include "tests/fuzz/drawing.hpp"
 #include "tests/fuzz/trial.hpp"
 

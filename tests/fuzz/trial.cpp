@@ -5,8 +5,8 @@
 #include <map>
 #include <unordered_set>
 
-#include "engine/core/operator.hpp"
-#include "engine/core/text.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "tests/fuzz/comparison.hpp"
 
 namespace tyto::fuzz {

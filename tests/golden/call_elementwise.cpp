@@ -33,16 +33,15 @@ Tensors<M> clip_call(const json& arguments, const Tensors<M>& in) {
 
 template <class M>
 void add_elementwise_calls(Calls<M>& calls) {
-#define TYTO_UNARY(name, ...) \
-  calls[#name] = [](const json&, const Tensors<M>& in) { return Tensors<M>{name(in.at(0))}; };
-#define TYTO_BINARY(name, ...)                                     \
+#define TYTO_UNARY(name) calls[#name] = [](const json&, const Tensors<M>& in) { return Tensors<M>{name(in.at(0))}; };
+#define TYTO_BINARY(name)                                          \
   calls[#name] = [](const json& arguments, const Tensors<M>& in) { \
     const auto [a, b] = operands(arguments, in);                   \
     return Tensors<M>{name(a, b)};                                 \
   };
-#define TYTO_TERNARY(name, ...) \
+#define TYTO_TERNARY(name) \
   calls[#name] = [](const json&, const Tensors<M>& in) { return Tensors<M>{name(in.at(0), in.at(1), in.at(2))}; };
-#include "tyto/ops/elementwise.def"
+#include "tyto/ops/elementwise_names.def"
 #undef TYTO_UNARY
 #undef TYTO_BINARY
 #undef TYTO_TERNARY

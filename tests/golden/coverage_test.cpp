@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 #include "tests/golden/computation.hpp"
 #include "tests/golden/reach.hpp"
 #include "tests/golden/verdict.hpp"

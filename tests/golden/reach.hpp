@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/core/operator.hpp"
+#include "core/operator.hpp"
 
 namespace tyto::golden {
 

@@ -3,7 +3,8 @@
 
 #include <limits>
 
-#include "engine/core/builder.hpp"
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
 #include "tyto/shaping.hpp"
 
 using namespace tyto;

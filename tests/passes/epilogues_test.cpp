@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 

@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "engine/run/executable_cache.hpp"
+#include "core/op_ids.hpp"
+#include "engine/graph/executable_cache.hpp"
 #include "tests/passes/sketch.hpp"
 #include "tyto/tyto.hpp"
 

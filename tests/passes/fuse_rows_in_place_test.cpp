@@ -8,11 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
 #include "devices/cpu/device.hpp"
 #include "devices/cpu/fused/row_plan.hpp"
 #include "devices/cpu/jit/compile.hpp"
-#include "engine/core/fused_rows.hpp"
-#include "engine/core/shape.hpp"
 #include "tests/passes/fused_program.hpp"
 
 namespace fuse_rows_in_place_test {

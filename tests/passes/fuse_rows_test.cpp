@@ -5,9 +5,10 @@
 #include <functional>
 #include <random>
 
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
 #include "devices/cpu/fused/row_plan.hpp"
 #include "devices/cpu/instruction_set.hpp"
-#include "engine/core/fused_rows.hpp"
 #include "tests/passes/fused_program.hpp"
 #include "tyto/tyto.hpp"
 

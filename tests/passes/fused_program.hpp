@@ -3,7 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/core/fused.hpp"
+#include "core/fused.hpp"
+#include "core/op_ids.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "tests/passes/sketch.hpp"
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "engine/core/shape.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
 #include "tests/passes/sketch.hpp"
 
 using namespace tyto;

@@ -1,6 +1,7 @@
 // Rules that move transposes and reshapes: matches, a near miss for each condition, and the numbers.
 #include <doctest/doctest.h>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/run/devices.hpp"
-#include "engine/run/graph_passes.hpp"
-#include "engine/run/session.hpp"
+#include "core/op_ids.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/graph_passes.hpp"
+#include "engine/execution/session.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::testing {

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "devices/opencl/opencl_device.hpp"
-#include "engine/run/devices.hpp"
+#include "engine/execution/devices.hpp"
 #include "tyto/device.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/graph.hpp"

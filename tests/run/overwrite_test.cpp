@@ -4,7 +4,7 @@
 #include <tyto/tyto.hpp>
 #include <vector>
 
-#include "engine/core/symbol.hpp"
+#include "core/symbol.hpp"
 
 namespace tyto {
 namespace {

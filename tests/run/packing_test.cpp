@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/run/devices.hpp"
-#include "engine/run/executable.hpp"
-#include "engine/run/trace.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/executable.hpp"
+#include "engine/graph/trace.hpp"
 #include "tyto/nn.hpp"
 #include "tyto/tyto.hpp"
 

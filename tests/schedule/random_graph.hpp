@@ -4,7 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
+#include "core/op_ids.hpp"
 
 namespace tyto::testing {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/op_ids.hpp"
 #include "optimiser/recompute/recompute.hpp"
 #include "optimiser/recompute/rewrite.hpp"
 #include "optimiser/schedule/schedule.hpp"

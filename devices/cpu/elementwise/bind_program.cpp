@@ -3,6 +3,7 @@
 #include <bit>
 #include <optional>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/elementwise/bound_program.hpp"
 #include "devices/cpu/elementwise/find_loop.hpp"
 

@@ -1,6 +1,7 @@
 // The element-wise family: each operator, cast and copy as a tile program of one instruction.
 #include <array>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/elementwise/domains.hpp"
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
@@ -11,6 +12,7 @@ namespace tyto::cpu {
 namespace {
 
 using core::Domain;
+using core::elementwise_count;
 using core::OpId;
 
 TileProgram program_of(const core::Step& step) {
@@ -25,7 +27,7 @@ TileProgram program_of(const core::Step& step) {
     program.output(program.apply(OpId::cast, to, {program.input(0, from)}), 0);
     return program;
   }
-  const Domain domain = domain_of(step.op);
+  const Domain domain = core::definition(step.op).domain;
   std::array<TileProgram::Register, 3> operands{};
   const DType type = working_type(domain, step.inputs.back().dtype);
   for (std::size_t i = 0; i < 3; ++i) {

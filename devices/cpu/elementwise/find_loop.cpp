@@ -1,7 +1,7 @@
 // Looks the tables up.
 #include "devices/cpu/elementwise/find_loop.hpp"
 
-#include "engine/core/text.hpp"
+#include "core/text.hpp"
 
 namespace tyto::cpu {
 

@@ -1,8 +1,8 @@
 // The compiled loop of an operator on an operand type.
 #pragma once
 
+#include "core/operator.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
-#include "engine/core/operator.hpp"
 
 namespace tyto::cpu {
 

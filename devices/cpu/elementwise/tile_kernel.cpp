@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/elementwise/tile_runner.hpp"
 #include "devices/cpu/jit/compile.hpp"
@@ -10,7 +11,6 @@
 #include "devices/cpu/jit/loop_ranges.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/threads.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 

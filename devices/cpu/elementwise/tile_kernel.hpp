@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/cpu/element_source.hpp"
 #include "devices/cpu/elementwise/placed.hpp"
 #include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/tile_program.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu {
 

@@ -4,13 +4,11 @@
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/instruction_set.hpp"
-#include "engine/core/operator.hpp"
 
 namespace tyto::cpu {
 
 static_assert(element_types == dtype_count);
 static_assert(static_cast<int>(DType::f64) == element_types - 1);
-static_assert(static_cast<int>(core::OpId::clip) == elementwise_count - 1, "the element-wise operators come first");
 
 namespace {
 

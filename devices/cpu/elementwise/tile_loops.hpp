@@ -22,23 +22,13 @@ using StridedLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, 
 using TransposeLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, std::size_t rows,
                                std::size_t columns);
 
-/// The element-wise operators in the order of ops/elementwise.def, which is that of their OpIds.
-inline constexpr int elementwise_count = 0
-#define TYTO_UNARY(...) +1
-#define TYTO_BINARY(...) +1
-#define TYTO_TERNARY(...) +1
-#include "tyto/ops/elementwise.def"
-#undef TYTO_UNARY
-#undef TYTO_BINARY
-#undef TYTO_TERNARY
-    ;
-
 /// Element types in the order of DType, as the tables index them.
 inline constexpr int element_types = 10;
 /// Element widths: 1, 2, 4 and 8 bytes.
 inline constexpr int element_widths = 4;
 
-/// What one instruction set offers. A null entry: the operator is not defined on the type.
+/// What one instruction set offers. Operators are in the order of ops/elementwise.def, which is that of their OpIds. A
+/// null entry: the operator is not defined on the type.
 struct TileLoops {
   const TileLoop* boolean;  ///< by operator; operands and results are bytes 0 or 1
   const TileLoop* i32;
@@ -53,11 +43,11 @@ struct TileLoops {
 
 #define TYTO_TILE_LOOP_TABLES(isa)                                 \
   namespace isa {                                                  \
-  extern const TileLoop boolean_operators[elementwise_count];      \
-  extern const TileLoop i32_operators[elementwise_count];          \
-  extern const TileLoop i64_operators[elementwise_count];          \
-  extern const TileLoop f32_operators[elementwise_count];          \
-  extern const TileLoop f64_operators[elementwise_count];          \
+  extern const TileLoop boolean_operators[];                       \
+  extern const TileLoop i32_operators[];                           \
+  extern const TileLoop i64_operators[];                           \
+  extern const TileLoop f32_operators[];                           \
+  extern const TileLoop f64_operators[];                           \
   extern const TileLoop conversions[element_types][element_types]; \
   extern const StridedLoop gathers[element_widths];                \
   extern const StridedLoop scatters[element_widths];               \

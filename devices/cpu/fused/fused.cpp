@@ -1,4 +1,6 @@
 // Fused groups: a group's program as a tile program, whose registers round every value to its type as memory would.
+#include "core/fused_rows.hpp"
+#include "core/op_ids.hpp"
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 #include "devices/cpu/fused/rows.hpp"
 #include "devices/cpu/fused/translation.hpp"
@@ -6,7 +8,6 @@
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
-#include "engine/core/fused_rows.hpp"
 
 namespace tyto::cpu {
 

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/cheap_operators.hpp"
+#include "core/fused_rows.hpp"
+#include "core/shape.hpp"
+#include "core/text.hpp"
 #include "devices/cpu/fused/translation.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/workspace.hpp"
-#include "engine/core/cheap_operators.hpp"
-#include "engine/core/fused_rows.hpp"
-#include "engine/core/shape.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/core/device.hpp"
+#include "core/device.hpp"
 
 namespace tyto::cpu {
 

@@ -1,6 +1,7 @@
 // Values become registers of the type that each operator works in.
 #include "devices/cpu/fused/translation.hpp"
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/elementwise/domains.hpp"
 
 namespace tyto::cpu {
@@ -42,7 +43,7 @@ void Translation::add(const core::FusedStep& step, std::size_t value) {
     result = tiles_.apply(OpId::cast, step.dtype, {as(step.operands[0], types_[step.operands[0]])});
   } else {
     const int operands = core::definition(step.op).max_inputs;
-    const core::Domain domain = domain_of(step.op);
+    const core::Domain domain = core::definition(step.op).domain;
     const DType type = working_type(domain, types_[step.operands[static_cast<std::size_t>(operands - 1)]]);
     std::array<Register, 3> list{};
     Register last = 0;  // operands that the operator does not have repeat it

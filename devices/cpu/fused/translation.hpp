@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/fused.hpp"
 #include "devices/cpu/tile_program.hpp"
-#include "engine/core/fused.hpp"
 
 namespace tyto::cpu {
 

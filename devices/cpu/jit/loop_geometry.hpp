@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/core/device.hpp"
+#include "core/device.hpp"
 
 namespace tyto::cpu::jit {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
+#include "core/device.hpp"
 #include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/tile_program.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu::jit {
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/non_temporal.hpp"
 #include "devices/cpu/jit/record.hpp"

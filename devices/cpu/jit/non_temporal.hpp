@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/core/device.hpp"
+#include "core/device.hpp"
 
 namespace tyto::cpu::jit {
 

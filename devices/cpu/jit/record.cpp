@@ -4,9 +4,10 @@
 #include <bit>
 #include <limits>
 
+#include "core/op_ids.hpp"
+#include "core/stored_number.hpp"
 #include "devices/cpu/elementwise/find_loop.hpp"
 #include "devices/cpu/jit/record_operators.hpp"
-#include "engine/core/stored_number.hpp"
 
 namespace tyto::cpu::jit {
 

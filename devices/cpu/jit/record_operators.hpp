@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "core/operator.hpp"
 #include "devices/cpu/jit/code.hpp"
-#include "engine/core/operator.hpp"
 
 namespace tyto::cpu::jit {
 

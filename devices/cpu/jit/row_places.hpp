@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/cpu/jit/kernel_form.hpp"
 #include "devices/cpu/threads.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu::jit {
 

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/random/random.hpp"
 #include "devices/cpu/random/random_loops.hpp"
 #include "devices/cpu/threads.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "core/device.hpp"
 #include "devices/cpu/kernel_choice.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu {
 

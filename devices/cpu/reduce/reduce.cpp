@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
 #include "devices/cpu/reduce/reduce.hpp"

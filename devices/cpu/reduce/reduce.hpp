@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "core/device.hpp"
 #include "devices/cpu/element_source.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/device.hpp"
 #include "devices/cpu/walk.hpp"
-#include "engine/core/device.hpp"
 
 namespace tyto::cpu {
 

@@ -1,6 +1,7 @@
 // softmax and log_softmax along an axis.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/softmax/softmax_loops.hpp"

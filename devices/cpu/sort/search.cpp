@@ -1,12 +1,13 @@
 // searchsorted and histogram: binary search of many values in one sorted line, and the table of the sorting family.
 #include <algorithm>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/cpu/element_dispatch.hpp"
 #include "devices/cpu/sort/order_key.hpp"
 #include "devices/cpu/sort/sort.hpp"
 #include "devices/cpu/walk.hpp"
 #include "devices/cpu/workspace.hpp"
-#include "engine/core/text.hpp"
 
 namespace tyto::cpu {
 

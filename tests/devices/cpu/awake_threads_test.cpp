@@ -1,5 +1,6 @@
 // When short steps are shared with the threads that help, on a clock of the test's own, and that it leaves no trace.
 #include "devices/cpu/awake_threads.hpp"
+#include "core/op_ids.hpp"
 
 #include <tuple>
 

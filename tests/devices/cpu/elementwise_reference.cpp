@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/op_ids.hpp"
+
 namespace tyto::cpu::testing {
 
 namespace {

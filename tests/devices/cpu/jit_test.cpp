@@ -6,11 +6,12 @@
 #include <cstring>
 #include <random>
 
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
-#include "engine/core/text.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing {
@@ -85,7 +86,7 @@ std::vector<core::View> layouts(std::int64_t rows, std::int64_t columns) {
 
 TEST_CASE("machine code gives the bits of the interpreter for every operator and type") {
   std::mt19937 random(7);
-  for (int number = 0; number < elementwise_count; ++number) {
+  for (std::size_t number = 0; number < core::elementwise_count; ++number) {
     const auto op = static_cast<OpId>(number);
     const core::OpDef& def = core::definition(op);
     for (const DType type : all_types) {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/op_ids.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 

@@ -1,9 +1,9 @@
 // States, tapes and the layers that several networks have.
 #include "tests/schedule/networks/recording.hpp"
 
-#include "engine/core/builder.hpp"
-#include "engine/run/state.hpp"
-#include "engine/run/trace.hpp"
+#include "core/builder.hpp"
+#include "engine/graph/state.hpp"
+#include "engine/graph/trace.hpp"
 
 namespace tyto::testing {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/graph.hpp"
+#include "core/graph.hpp"
 #include "tyto/tyto.hpp"
 
 namespace tyto::testing {

@@ -1,0 +1,88 @@
+// Hashing and printing of attributes, written once over each struct's fields.
+#include "core/attributes.hpp"
+
+#include <bit>
+#include <functional>
+#include <type_traits>
+
+#include "core/custom.hpp"
+#include "core/symbol.hpp"
+#include "core/text.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
+}
+
+std::size_t hash_field(std::int64_t value) { return std::hash<std::int64_t>()(value); }
+std::size_t hash_field(bool value) { return value; }
+std::size_t hash_field(double value) { return std::hash<std::uint64_t>()(std::bit_cast<std::uint64_t>(value)); }
+std::size_t hash_field(DType value) { return static_cast<std::size_t>(value); }
+std::size_t hash_field(PadMode value) { return static_cast<std::size_t>(value); }
+std::size_t hash_field(const Scalar& value) {
+  return mix(static_cast<std::size_t>(value.kind()),
+             value.is_floating() ? hash_field(value.as_double()) : hash_field(value.as_int()));
+}
+std::size_t hash_field(const IntList& list) {
+  std::size_t seed = list.size();
+  for (const std::int64_t value : list) seed = mix(seed, hash_field(value));
+  return seed;
+}
+std::size_t hash_field(const Array& array) {
+  return mix(std::hash<const void*>()(array.buffer.get()), hash_field(array.view.shape));
+}
+std::size_t hash_field(const FusedProgram& program) { return hash_of(program); }
+template <class T>
+std::size_t hash_field(const std::shared_ptr<T>& pointer) {
+  return std::hash<const void*>()(pointer.get());
+}
+
+std::string show(bool value) { return value ? "true" : "false"; }
+std::string show(const IntList& list) { return to_string(list); }
+std::string show(DType type) { return name_of(type); }
+std::string show(PadMode mode) {
+  return mode == PadMode::constant ? "constant" : mode == PadMode::edge ? "edge" : "reflect";
+}
+std::string show(const Scalar& value) {
+  return value.is_floating() ? text(value.as_double()) : std::to_string(value.as_int());
+}
+std::string show(const Array& array) { return text(array.dtype, array.view.shape); }
+std::string show(const std::shared_ptr<State>& state) { return state ? state->name() : "none"; }
+std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? op->name : "none"; }
+std::string show(const FusedProgram& program) { return to_string(program); }
+std::string show(double value) { return text(value); }
+std::string show(std::int64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+const Attributes no_attributes;
+
+std::size_t hash_of(const Attributes& attributes) {
+  std::size_t seed = attributes.index();
+  std::visit(
+      [&](const auto& each) {
+        each.fields([&](const char*, const auto& field) { seed = mix(seed, hash_field(field)); });
+      },
+      attributes);
+  return seed;
+}
+
+std::string to_string(const Attributes& attributes) {
+  std::string out;
+  std::visit(
+      [&](const auto& each) {
+        each.fields([&](const char* name, const auto& field) {
+          if (!out.empty()) out += ' ';
+          out += name;
+          out += '=';
+          out += show(field);
+        });
+      },
+      attributes);
+  return out;
+}
+
+}  // namespace tyto::core

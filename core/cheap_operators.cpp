@@ -1,0 +1,26 @@
+// One instruction or two an element; what several places decide alike, the optimiser and the devices' plans of groups.
+#include "core/cheap_operators.hpp"
+
+#include "core/op_ids.hpp"
+
+namespace tyto::core {
+
+bool is_cheap(OpId op) {
+  switch (op) {
+    case OpId::cast:
+    case OpId::negate:
+    case OpId::abs:
+    case OpId::square:
+    case OpId::relu:
+    case OpId::logical_not:
+    case OpId::add:
+    case OpId::subtract:
+    case OpId::multiply:
+    case OpId::fma:
+    case OpId::maximum:
+    case OpId::minimum: return true;
+    default: return definition(op).domain == Domain::comparison;
+  }
+}
+
+}  // namespace tyto::core

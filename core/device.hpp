@@ -1,0 +1,101 @@
+// What a device must offer: memory, kernels prepared once and launched many times, and an honest list of limits.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/operator.hpp"
+#include "core/storage.hpp"
+
+namespace tyto::core {
+
+struct ProductAttributes;
+
+/// An operand as a kernel sees it: element type and place relative to an address given at launch.
+struct Operand {
+  DType dtype = DType::f32;
+  View view;  // the offset counts elements from the operand's address
+};
+
+/// One operator application ready to be prepared: all that is known before memory exists.
+struct Step {
+  OpId op;
+  const Attributes* attributes;
+  std::span<const Operand> inputs;
+  std::span<const Operand> outputs;
+};
+
+/// Start of an operand's storage: a pointer on the CPU; elsewhere a device handle and a byte offset into it.
+struct Address {
+  void* memory = nullptr;
+  std::size_t offset = 0;
+
+  std::byte* pointer() const { return static_cast<std::byte*>(memory) + offset; }
+};
+
+/// A prepared step. Immutable and shared between threads; whatever it needs to write to is given to it.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// Bytes of scratch memory that each launch needs; planned with everything else, never allocated at launch.
+  virtual std::size_t workspace() const { return 0; }
+  /// Runs (CPU) or enqueues (elsewhere). Addresses stand in the order of the step's inputs and outputs.
+  virtual void launch(std::span<const Address> inputs, std::span<const Address> outputs, Address workspace) const = 0;
+};
+
+struct DeviceProperties {
+  std::string name;            // "cpu", "opencl:0"
+  std::string description;     // vendor's text
+  std::size_t alignment = 64;  // of every address handed to a kernel, in bytes
+  std::size_t max_buffer = SIZE_MAX;
+  bool host_memory = true;  // Buffer::memory() is a pointer that the host may follow
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceProperties& properties() const = 0;
+
+  /// A buffer of at least `bytes`, aligned as properties() says. Throws DeviceError naming the size when there is none.
+  virtual BufferRef allocate(std::size_t bytes) = 0;
+  virtual void copy_in(const Buffer& target, std::size_t offset, const void* source, std::size_t bytes) = 0;
+  virtual void copy_out(void* target, const Buffer& source, std::size_t offset, std::size_t bytes) = 0;
+  virtual void copy(const Buffer& target, std::size_t target_offset, const Buffer& source, std::size_t source_offset,
+                    std::size_t bytes) = 0;
+
+  /// Whether the device has a kernel for the operator on these types.
+  virtual bool supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const = 0;
+  /// Inputs (bit i) that the kernel for this step wants dense; the caller copies them first where they are not.
+  virtual std::uint64_t wants_dense(const Step& step) const = 0;
+  /// Whether the kernel for this step can write results that lie as the step says. Dense ones at offset zero it always
+  /// can.
+  virtual bool writes(const Step& step) const = 0;
+  /// Bytes of the weights of a product with an epilogue in the layout that its kernel reads fastest, for operands of
+  /// the shapes `left` and `weights`; 0 where packing them does not pay.
+  virtual std::int64_t packed_bytes(OpId /*op*/, const ProductAttributes& /*product*/, DType /*dtype*/) const {
+    return 0;
+  }
+  /// Chooses or compiles the kernel. Throws DeviceError when there is none.
+  virtual std::shared_ptr<const Kernel> prepare(const Step& step) = 0;
+  /// The kernels of many steps, in the same order: a device that compiles can do so once for all of them.
+  virtual std::vector<std::shared_ptr<const Kernel>> prepare_all(std::span<const Step> steps) {
+    std::vector<std::shared_ptr<const Kernel>> kernels;
+    kernels.reserve(steps.size());
+    for (const Step& step : steps) kernels.push_back(prepare(step));
+    return kernels;
+  }
+
+  /// Waits until everything enqueued has run.
+  virtual void synchronise() = 0;
+  /// Bytes now held by buffers of this device.
+  virtual std::size_t allocated() const = 0;
+  /// Buffers handed out to the calling thread so far.
+  virtual std::size_t allocations() const = 0;
+};
+
+}  // namespace tyto::core

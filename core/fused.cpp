@@ -1,0 +1,53 @@
+// Hashing and printing of fused programs.
+#include "core/fused.hpp"
+
+#include <bit>
+
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
+
+namespace tyto::core {
+
+std::size_t hash_of(const FusedProgram& program) {
+  std::size_t seed = program.inputs;
+  const auto mix = [&](std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); };
+  for (const FusedConstant& constant : program.constants) {
+    mix(static_cast<std::size_t>(constant.dtype));
+    mix(constant.value.is_floating() ? std::bit_cast<std::uint64_t>(constant.value.as_double())
+                                     : static_cast<std::uint64_t>(constant.value.as_int()));
+  }
+  for (const FusedStep& step : program.steps) {
+    mix(static_cast<std::size_t>(step.op));
+    mix(static_cast<std::size_t>(step.dtype));
+    for (const std::uint16_t operand : step.operands) mix(operand);
+  }
+  for (const std::uint16_t output : program.outputs) mix(output);
+  return seed;
+}
+
+std::string to_string(const FusedProgram& program) {
+  const auto name = [&](std::size_t value) {
+    if (value < program.inputs) return text("x", value);
+    if (value >= program.first_step()) return text("v", value - program.first_step());
+    const Scalar& number = program.constants[value - program.inputs].value;
+    return number.is_floating() ? text(number.as_double()) : text(number.as_int());
+  };
+  std::string out;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const FusedStep& step = program.steps[i];
+    const OpDef& def = definition(step.op);
+    out += text(i == 0 ? "" : "; ", "v", i, "=");
+    // A cast is named by the type that it makes.
+    out += step.op == OpId::cast ? text(step.dtype) : std::string(def.name);
+    for (int k = 0; k < def.max_inputs; ++k) {
+      out += text(k == 0 ? "(" : ",", name(step.operands[static_cast<std::size_t>(k)]));
+    }
+    out += ')';
+  }
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    out += text(i == 0 ? " -> " : ",", name(program.outputs[i]));
+  }
+  return out;
+}
+
+}  // namespace tyto::core

@@ -1,0 +1,54 @@
+// Reductions make rows, and what is made of rows alone is one.
+#include "core/fused_rows.hpp"
+
+#include <algorithm>
+
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
+
+namespace tyto::core {
+
+bool may_fold(OpId op) {
+  switch (op) {
+    case OpId::sum:
+    case OpId::mean:
+    case OpId::prod:
+    case OpId::min:
+    case OpId::max:
+    case OpId::var:
+    case OpId::logsumexp: return true;
+    default: return false;
+  }
+}
+
+Attributes fold_attributes(OpId op, const IntList& axes) {
+  if (op == OpId::var) return VarianceAttributes{axes, true, 0};
+  return AxesAttributes{axes, true};
+}
+
+bool ends_in_its_only_reduction(const FusedProgram& program) {
+  if (program.steps.empty() || program.outputs.size() != 1) return false;
+  const auto folds = std::ranges::count_if(program.steps, [](const FusedStep& step) { return may_fold(step.op); });
+  return folds == 1 && may_fold(program.steps.back().op) && program.outputs[0] + std::size_t{1} == program.values();
+}
+
+std::vector<bool> whole_values(const FusedAttributes& group, std::span<const Shape> inputs) {
+  const FusedProgram& program = group.program;
+  std::vector<bool> whole(program.values(), true);
+  if (group.axes.empty()) return whole;
+  const Shape reduced = reduced_shape(group.shape, group.axes, true);
+  for (std::size_t i = 0; i < program.first_step(); ++i) {
+    whole[i] = i < program.inputs && !broadcastable(inputs[i], reduced);
+  }
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const FusedStep& step = program.steps[i];
+    bool any = ends_in_its_only_reduction(program);
+    for (int k = 0; k < definition(step.op).max_inputs; ++k) {
+      any = any || whole[step.operands[static_cast<std::size_t>(k)]];
+    }
+    whole[program.first_step() + i] = any && !may_fold(step.op);
+  }
+  return whole;
+}
+
+}  // namespace tyto::core

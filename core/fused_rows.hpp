@@ -1,0 +1,26 @@
+// What a fused group with reductions means: which of its values are whole and which are one element a row.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/attributes.hpp"
+#include "core/operator.hpp"
+
+namespace tyto::core {
+
+/// A reduction that may be a step of a group.
+bool may_fold(OpId op);
+
+/// The attributes of such a step on its own, the axes kept as ones.
+Attributes fold_attributes(OpId op, const IntList& axes);
+
+/// The group's last step is its only reduction and its only result, which lets its operand be any element-wise
+/// function.
+bool ends_in_its_only_reduction(const FusedProgram& program);
+
+/// By value: whether it has an element for each element of the group's shape. Reductions have not, nor has what is made
+/// of them and of inputs that do not vary along the axes. Without axes all values are whole.
+std::vector<bool> whole_values(const FusedAttributes& group, std::span<const Shape> inputs);
+
+}  // namespace tyto::core

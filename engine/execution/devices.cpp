@@ -1,0 +1,70 @@
+// The list of devices and the thread's chosen one.
+#include "engine/execution/devices.hpp"
+
+#include "devices/cpu/device.hpp"
+#include "devices/cpu/memory.hpp"
+#include "devices/cpu/threads.hpp"
+#ifdef TYTO_HAVE_OPENCL
+#include "devices/opencl/device.hpp"
+#endif
+#include "core/text.hpp"
+#include "engine/execution/kernel_cache.hpp"
+#include "tyto/device.hpp"
+
+namespace tyto::run {
+
+namespace {
+thread_local core::Device* chosen_device = nullptr;
+}
+
+core::Device& cpu_device() { return cpu::device(); }
+
+const std::vector<core::Device*>& all_devices() {
+  static const std::vector<core::Device*> list = [] {
+    std::vector<core::Device*> found{&cpu::device()};
+#ifdef TYTO_HAVE_OPENCL
+    for (core::Device* device : opencl::devices()) found.push_back(device);
+#endif
+    return found;
+  }();
+  return list;
+}
+
+core::Device& find_device(std::string_view name) {
+  if (name == "cpu") return cpu_device();
+  const std::string wanted = name == "opencl" ? "opencl:0" : std::string(name);
+  std::string names;
+  for (core::Device* device : all_devices()) {
+    if (device->properties().name == wanted) return *device;
+    names += (names.empty() ? "" : ", ") + device->properties().name;
+  }
+  throw DeviceError(core::text("no device '", std::string(name), "'; there are: ", names));
+}
+
+core::Device& current_device() { return chosen_device != nullptr ? *chosen_device : cpu_device(); }
+core::Device* exchange_current_device(core::Device* device) { return std::exchange(chosen_device, device); }
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+
+std::vector<DeviceInfo> devices() {
+  std::vector<DeviceInfo> list;
+  for (core::Device* device : run::all_devices()) {
+    const core::DeviceProperties& facts = device->properties();
+    list.push_back({facts.name, facts.description, facts.max_buffer, device->allocated()});
+  }
+  return list;
+}
+
+DeviceScope::DeviceScope(std::string_view name) : outer_(run::exchange_current_device(&run::find_device(name))) {}
+DeviceScope::~DeviceScope() { run::exchange_current_device(static_cast<core::Device*>(outer_)); }
+
+int threads() { return cpu::threads(); }
+void threads(int count) {
+  cpu::set_threads(count);
+  run::forget_kernels();  // they were chosen for the count before
+}
+void trim_memory() { cpu::trim_memory(); }
+
+}  // namespace TYTO_API

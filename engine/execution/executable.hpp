@@ -1,0 +1,128 @@
+// A graph made ready for a device: order, storages, memory plan, prepared kernels. Immutable and shared by sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/graph.hpp"
+#include "tyto/graph.hpp"
+#include "tyto/memory.hpp"
+
+namespace tyto::run {
+
+/// Where a storage's memory comes from.
+enum class Source : std::uint8_t {
+  arena,     // planned, at an offset of the session's arena
+  host,      // planned, at an offset of the session's host arena (steps that run on the CPU for another device)
+  input,     // what is bound to the graph's input `index`
+  constant,  // the executable's constant `index`
+  output,    // the buffer of the graph's output `index`
+  kept,      // the session's own, at an offset of what it keeps between runs: packed weights
+};
+
+/// One piece of memory; several ports share it when one is a view of another or is computed in its place.
+struct Storage {
+  Source source = Source::arena;
+  std::uint32_t index = 0;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;  // in its arena, or in what is kept
+  std::uint32_t first_step = 0;
+  std::uint32_t last_step = 0;
+  std::string label;
+};
+
+/// One kernel with the storages it works on: inputs, then outputs, in `operands`.
+struct ExecutableStep {
+  std::shared_ptr<const core::Kernel> kernel;
+  std::uint32_t first_operand = 0;
+  std::uint32_t input_count = 0;
+  std::uint32_t output_count = 0;
+  std::uint32_t workspace = UINT32_MAX;  // its storage
+  std::uint32_t node = 0;                // of the graph
+  std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
+  const char* name = "";
+};
+
+/// Weights that sessions keep packed: a constant, or the contents of a state.
+struct Packing {
+  static constexpr std::uint32_t constant = UINT32_MAX;
+  std::uint32_t input = constant;  // of the graph
+};
+
+class Executable {
+ public:
+  /// `kin` are executables of what may be the same program at other sizes; order and plan follow theirs where that is
+  /// as good as a search.
+  Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
+             std::span<const std::shared_ptr<const Executable>> kin = {});
+
+  /// As the passes left it.
+  const core::Graph& graph() const { return graph_; }
+  const PassReport& passes() const { return passes_; }
+  const CompileOptions& options() const { return options_; }
+  core::Device& device() const { return *device_; }
+  /// The nodes of the graph as they are run.
+  std::span<const std::uint32_t> order() const { return order_; }
+  std::span<const ExecutableStep> steps() const { return steps_; }
+  std::span<const Storage> storages() const { return storages_; }
+  std::span<const std::uint32_t> operands() const { return operands_; }
+  /// Of each operand the bytes from its storage's start to the address that its kernel is given.
+  std::span<const std::size_t> shifts() const { return shifts_; }
+  std::span<const core::Array> constants() const { return constants_; }
+  /// Most bytes alive at once, as they were counted when the order was chosen. What kernels work in is counted where
+  /// that led to another order.
+  std::size_t counted_bytes() const { return counted_bytes_; }
+  std::size_t arena_bytes() const { return arena_bytes_; }
+  std::size_t host_bytes() const { return host_bytes_; }
+  /// Bytes that each session keeps between runs beside its arena.
+  std::size_t kept_bytes() const { return kept_bytes_; }
+  std::span<const Packing> packings() const { return packings_; }
+  /// Memory that holds nothing is to be filled with NaN.
+  bool is_poisoned() const { return poisoned_; }
+  /// Inputs whose storage is written during a run.
+  bool is_written(std::uint32_t input) const { return written_[input]; }
+
+  /// The plan of the device's arena, with the blocks it was made from.
+  const MemoryPlan& plan() const { return plan_; }
+  std::span<const Block> blocks() const { return blocks_; }
+  std::span<const std::string> block_labels() const { return block_labels_; }
+  /// Operators that the device has no kernel for and that run on the CPU, with copies.
+  std::span<const std::string> fallbacks() const { return fallbacks_; }
+
+ private:
+  friend class ExecutableBuilder;
+
+  /// Becomes an executable of the recorded graph with values computed twice that keeps within the options' memory
+  /// limit.
+  void fit_into_limit(core::Graph recorded);
+  /// The same of one graph, if it can be done; `smallest` is lowered to the least bytes seen.
+  bool fits_with_repeated(const core::Graph& graph, const char* passes, std::size_t& smallest);
+
+  CompileOptions options_;
+  PassReport passes_;
+  core::Graph graph_;
+  core::Device* device_;
+  std::vector<std::uint32_t> order_;
+  std::vector<ExecutableStep> steps_;
+  std::vector<Storage> storages_;
+  std::vector<std::uint32_t> operands_;
+  std::vector<std::size_t> shifts_;
+  std::vector<core::Array> constants_;
+  std::vector<bool> written_;
+  std::size_t counted_bytes_ = 0;
+  std::size_t arena_bytes_ = 0;
+  std::size_t host_bytes_ = 0;
+  std::size_t kept_bytes_ = 0;
+  std::vector<Packing> packings_;
+  bool poisoned_ = false;
+  MemoryPlan plan_;
+  std::vector<Block> blocks_;
+  std::vector<std::string> block_labels_;
+  std::vector<std::string> fallbacks_;
+};
+
+}  // namespace tyto::run

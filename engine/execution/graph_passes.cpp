@@ -1,0 +1,51 @@
+// What the passes need from above: their switches, and constants computed.
+#include "engine/execution/graph_passes.hpp"
+
+#include <cstdlib>
+#include <ostream>
+
+#include "engine/execution/devices.hpp"
+#include "engine/execution/session.hpp"
+#include "optimiser/passes/optimise.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+// On the host, whatever the device: rules look at numbers, and constants are brought over once.
+std::vector<core::Array> evaluate_constants(core::Graph graph) {
+  CompileOptions plain;
+  plain.passes = as_recorded;
+  plain.memory_strategy = "bump";
+  Session session(std::make_shared<const Executable>(std::move(graph), cpu_device(), plain));
+  session.run();
+  std::vector<core::Array> results;
+  const std::size_t count = session.executable().graph().outputs().size();
+  for (std::size_t i = 0; i < count; ++i) results.push_back(session.take_output(i));
+  return results;
+}
+
+}  // namespace
+
+core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
+  report.nodes_before = report.nodes_after = graph.nodes().size();
+  if (options.passes == as_recorded) return graph;
+  optimiser::PassOptions passes;
+  passes.passes.push_back(options.passes);
+  if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
+  passes.evaluate = evaluate_constants;
+  passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {
+    return device.supports(op, inputs, outputs);
+  };
+  passes.packed_bytes = [&device](core::OpId op, const core::ProductAttributes& product, DType dtype) {
+    return device.packed_bytes(op, product, dtype);
+  };
+  if (options.dump != nullptr) {
+    passes.dump = [&options](std::string_view pass, const std::string& text) {
+      *options.dump << (pass == "before" ? "" : "after ") << pass << ":\n" << text << "\n";
+    };
+  }
+  return optimiser::optimise(std::move(graph), passes, &report);
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,167 @@
+// A table without lists: each key has one slot, and the later key takes it. The last of each operator is tried first.
+#include "engine/execution/kernel_cache.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "core/op_ids.hpp"
+#include "engine/execution/arrays.hpp"
+#include "engine/execution/custom_kernel.hpp"
+#include "engine/execution/devices.hpp"
+
+namespace tyto::run {
+
+using core::Array;
+using core::Node;
+using core::Operand;
+
+namespace {
+
+constexpr std::size_t slot_count = 512;
+
+std::atomic<std::uint64_t> epoch{1};
+
+struct Table {
+  std::array<std::unique_ptr<PreparedOperator>, slot_count> entries;
+  std::array<const PreparedOperator*, core::op_count>
+      latest{};  // of each operator: looked at before anything is hashed
+};
+
+// The pointer itself needs no destructor, so it can be asked for until the very end of the thread.
+[[gnu::tls_model("initial-exec")]] thread_local constinit Table* table = nullptr;
+
+struct TableOwner {
+  ~TableOwner() { delete std::exchange(table, nullptr); }
+};
+
+Table& own_table() {
+  if (table == nullptr) {
+    table = new Table;
+    thread_local const TableOwner owner;
+    (void)owner;
+  }
+  return *table;
+}
+
+std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+  return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29);
+}
+
+std::uint64_t mix(std::uint64_t seed, const IntList& list) {
+  seed = mix(seed, list.size());
+  for (const std::int64_t value : list) seed = mix(seed, static_cast<std::uint64_t>(value));
+  return seed;
+}
+
+// Element-wise kernels on the CPU take any address, so one of them serves every part of a tensor.
+bool takes_any_start(const Node& node, const core::Device& home) {
+  return core::is_listed_elementwise(node.op()) && &home == &cpu_device();
+}
+
+bool serves(const PreparedOperator& entry, const Node& node, std::span<const Array* const> inputs,
+            const core::Device& home) {
+  if (entry.op != node.op() || entry.home != &home || entry.inputs.size() != inputs.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const PreparedOperator::Input& known = entry.inputs[i];
+    const Array& given = *inputs[i];
+    if (known.dtype != given.dtype || known.view.shape != given.view.shape ||
+        known.view.strides != given.view.strides || known.device != given.buffer->device() ||
+        (!entry.any_start && known.view.offset != given.view.offset)) {
+      return false;
+    }
+  }
+  const core::Attributes* attributes = node.has_attributes() ? &node.attributes() : nullptr;
+  return entry.attributes.get() == attributes ||
+         (entry.attributes != nullptr && attributes != nullptr && *entry.attributes == *attributes);
+}
+
+}  // namespace
+
+PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* const> arrays, core::Device& home_device)
+    : op(node.op()),
+      home(&home_device),
+      device(&home_device),
+      any_start(takes_any_start(node, home_device)),
+      attributes(node.shared_attributes()) {
+  const bool custom = op == core::OpId::custom;
+  std::vector<DType> input_types;
+  std::vector<DType> output_types;
+  for (const Array* array : arrays) {
+    inputs.push_back({array->dtype, array->view, array->buffer->device()});
+    input_types.push_back(array->dtype);
+  }
+  for (const core::Result& result : node.results()) output_types.push_back(result.type.dtype);
+  const bool at_home = custom ? has_device_kernel(custom_operator(node.attributes()), *home, input_types, output_types)
+                              : home->supports(op, input_types, output_types);
+  if (!at_home) device = &cpu_device();
+
+  // What is brought over from another device, or packed, lies dense.
+  std::vector<Operand> operands;
+  for (const Input& input : inputs) {
+    Operand operand{input.dtype, input.view};
+    if (input.device != device) {
+      direct = false;
+      operand.view = core::View::dense(input.view.shape);
+    }
+    if (any_start) operand.view.offset = 0;
+    if (core::definition(op).is(core::Traits::elementwise)) {
+      operand.view = core::broadcast_to(operand.view, node.results()[0].type.shape);
+    }
+    operands.push_back(std::move(operand));
+  }
+  std::vector<Operand> outputs;
+  for (const core::Result& result : node.results()) {
+    const auto bytes = byte_count(result.type.dtype, result.type.shape);
+    results.push_back({result.type.dtype, core::View::dense(result.type.shape), bytes});
+    outputs.push_back({result.type.dtype, results.back().view});
+  }
+  const core::Step step{op, &node.attributes(), operands, outputs};
+  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : device->wants_dense(step);
+  for (std::size_t i = 0; wanted != 0 && i < operands.size(); ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << std::min<std::size_t>(i, 63);
+    if ((wanted & bit) == 0 || core::is_dense(operands[i].view)) continue;
+    direct = false;
+    to_pack |= bit;
+    operands[i].view = core::View::dense(operands[i].view.shape);
+  }
+  kernel = custom && !at_home ? custom_kernel(step) : device->prepare(step);
+}
+
+namespace {
+
+std::uint64_t hash_of(const Node& node, std::span<const Array* const> inputs, bool any_start) {
+  std::uint64_t hash = mix(static_cast<std::uint64_t>(node.op()), inputs.size());
+  for (const Array* input : inputs) {
+    hash = mix(hash, static_cast<std::uint64_t>(input->dtype));
+    hash = mix(hash, input->view.shape);
+    hash = mix(hash, input->view.strides);
+    if (!any_start) hash = mix(hash, static_cast<std::uint64_t>(input->view.offset));
+  }
+  if (node.has_attributes()) hash = mix(hash, core::hash_of(node.attributes()));
+  return hash;
+}
+
+}  // namespace
+
+const PreparedOperator& prepared_operator(const Node& node, std::span<const Array* const> inputs, core::Device& home) {
+  Table& own = own_table();
+  const std::uint64_t now = epoch.load(std::memory_order_relaxed);
+  const PreparedOperator*& latest = own.latest[static_cast<std::size_t>(node.op())];
+  if (latest != nullptr && latest->epoch == now && serves(*latest, node, inputs, home)) return *latest;
+  const std::uint64_t hash = hash_of(node, inputs, takes_any_start(node, home));
+  std::unique_ptr<PreparedOperator>& slot = own.entries[(hash ^ (hash >> 32)) % slot_count];
+  if (slot == nullptr || slot->epoch != now || !serves(*slot, node, inputs, home)) {
+    auto made = std::make_unique<PreparedOperator>(node, inputs, home);
+    made->epoch = now;
+    if (slot != nullptr && own.latest[static_cast<std::size_t>(slot->op)] == slot.get()) {
+      own.latest[static_cast<std::size_t>(slot->op)] = nullptr;
+    }
+    slot = std::move(made);
+  }
+  return *(latest = slot.get());
+}
+
+void forget_kernels() { epoch.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace tyto::run

@@ -1,0 +1,78 @@
+// Keeping within a memory limit: the graph is rewritten with recomputation until the finished plan fits.
+#include <algorithm>
+#include <optional>
+
+#include "core/text.hpp"
+#include "engine/execution/executable.hpp"
+#include "engine/execution/graph_passes.hpp"
+#include "optimiser/recompute/recompute.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+bool groups_are_formed(const PassReport& report) {
+  return std::ranges::any_of(report.passes, [](const PassSummary& pass) { return pass.pass == "fuse" && pass.runs; });
+}
+
+}  // namespace
+
+// The search counts tensors; kernels add workspace, and plans a little waste. What was missed is taken off the target;
+// where that was too much, which costs time in every run, a target in between is tried.
+bool Executable::fits_with_repeated(const core::Graph& graph, const char* passes, std::size_t& smallest) {
+  constexpr int attempts = 5;
+  constexpr std::int64_t worth_trying = 50;  // differences of less than this part of the limit are not
+  const std::size_t limit = options_.memory_limit;
+  CompileOptions as_it_is = options_;
+  as_it_is.passes = passes;
+  as_it_is.memory_limit = 0;
+  std::optional<Executable> best;
+  double least = 0;           // arithmetic that the best one repeats
+  std::int64_t enough = 0;    // the largest target whose plan fits
+  std::int64_t too_much = 0;  // the smallest whose plan does not
+  auto target = static_cast<std::int64_t>(limit);
+  for (int i = 0; i < attempts && target > 0; ++i) {
+    recompute::Fitted fitted = recompute::fit(graph, target);
+    Executable tried(std::move(fitted.graph), *device_, as_it_is);
+    smallest = std::min(smallest, tried.arena_bytes_);
+    if (tried.arena_bytes_ <= limit) {
+      enough = target;
+      if (!best || fitted.extra_flops < least) {
+        least = fitted.extra_flops;
+        best.emplace(std::move(tried));
+      }
+    } else {
+      too_much = target;
+      if (!best && !fitted.fits) break;
+      target -= static_cast<std::int64_t>(tried.arena_bytes_ - limit);
+    }
+    if (!best) continue;
+    if (too_much - enough < static_cast<std::int64_t>(limit) / worth_trying) break;
+    target = enough + (too_much - enough) / 2;
+  }
+  if (!best) return false;
+  best->options_ = std::move(options_);
+  best->passes_ = std::move(passes_);
+  *this = std::move(*best);
+  return true;
+}
+
+void Executable::fit_into_limit(core::Graph recorded) {
+  const std::size_t limit = options_.memory_limit;
+  std::size_t smallest = arena_bytes_;
+  if (groups_are_formed(passes_)) {
+    // A group is made again as a whole, for whichever of its results; so values are chosen first and groups formed of
+    // what comes out. Other passes have been through it, and common sub-expressions would undo the recomputation.
+    CompileOptions apart = options_;
+    apart.passes += apart.passes.empty() ? "-fuse" : ",-fuse";
+    apart.dump = nullptr;
+    PassReport unread;
+    const core::Graph graph = optimised(std::move(recorded), *device_, apart, unread);
+    if (fits_with_repeated(graph, "fuse", smallest)) return;
+  }
+  if (fits_with_repeated(core::Graph(graph_), as_recorded, smallest)) return;
+  throw DeviceError(core::text("compile: a memory limit of ", limit, " bytes cannot be met: the plan needs ",
+                               arena_bytes_, " bytes, with values computed twice at least ", smallest));
+}
+
+}  // namespace tyto::run

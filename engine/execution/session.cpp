@@ -1,0 +1,247 @@
+// Running an executable: addresses resolved once, only those of inputs and outputs looked up anew each run.
+#include "engine/execution/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "core/kernel_clock.hpp"
+#include "core/text.hpp"
+#include "engine/execution/arrays.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/verification.hpp"
+
+namespace tyto::run {
+
+Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef arena)
+    : executable_(std::move(executable)), arena_(std::move(arena)) {
+  const Executable& plan = *executable_;
+  if (plan.arena_bytes() != 0 && (arena_ == nullptr || arena_->bytes() < plan.arena_bytes())) {
+    arena_ = plan.device().allocate(plan.arena_bytes());
+  }
+  if (plan.host_bytes() != 0) host_arena_ = cpu_device().allocate(plan.host_bytes());
+  packed_.resize(plan.packings().size());
+  inputs_.resize(plan.graph().inputs().size());
+  outputs_.resize(plan.graph().outputs().size());
+  addresses_.resize(plan.operands().size());
+  for (std::uint32_t i = 0; i < plan.operands().size(); ++i) {
+    const Storage& storage = plan.storages()[plan.operands()[i]];
+    if (storage.source == Source::input || storage.source == Source::output || storage.source == Source::kept) {
+      moving_.push_back(i);
+    } else {
+      addresses_[i] = address_of_storage(storage);
+      addresses_[i].offset += plan.shifts()[i];
+    }
+  }
+  for (const ExecutableStep& step : plan.steps()) {
+    workspaces_.push_back(step.workspace == UINT32_MAX ? core::Address()
+                                                       : address_of_storage(plan.storages()[step.workspace]));
+  }
+}
+
+core::Address Session::address_of_storage(const Storage& storage) const {
+  switch (storage.source) {
+    case Source::arena: return {arena_ ? arena_->memory() : nullptr, storage.offset};
+    case Source::host: return {host_arena_ ? host_arena_->memory() : nullptr, storage.offset};
+    case Source::constant: return address_of(executable_->constants()[storage.index]);
+    case Source::input: {
+      const core::Array& array = inputs_[storage.index];
+      return {array.buffer->memory(), static_cast<std::size_t>(array.view.offset) * size_of(array.dtype)};
+    }
+    case Source::output: return address_of(outputs_[storage.index]);
+    case Source::kept: return {kept_->memory(), storage.offset};
+  }
+  return {};
+}
+
+void Session::bind(std::uint32_t input, const core::Array& array) {
+  const core::Graph& graph = executable_->graph();
+  const core::GraphInput& slot = graph.inputs()[input];
+  const core::TensorType& type = graph.type(slot.port);
+  if (array.dtype != type.dtype) {
+    throw TypeError(core::text("input '", slot.name, "' takes ", type.dtype, ", given ", array.dtype));
+  }
+  if (array.view.shape != type.shape) {
+    throw ShapeError(core::text("input '", slot.name, "' takes shape ", type.shape, ", given ", array.view.shape));
+  }
+  inputs_[input] = packed(to_device(array, executable_->device()));
+}
+
+void Session::release_inputs() { inputs_.assign(inputs_.size(), {}); }
+
+void Session::release_packed() {
+  kept_ = nullptr;
+  for (Packed& each : packed_) each.due = true;
+}
+
+void Session::require(std::uint32_t input) const {
+  if (inputs_[input]) return;
+  const core::Graph& graph = executable_->graph();
+  const core::GraphInput& slot = graph.inputs()[input];
+  throw GraphError(core::text("input '", slot.name, "' of shape ", graph.type(slot.port).shape, " was given no value"));
+}
+
+void Session::refresh() {
+  const Executable& plan = *executable_;
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) require(i);
+  if (plan.kept_bytes() != 0 && kept_ == nullptr) kept_ = plan.device().allocate(plan.kept_bytes());
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i] && outputs_[i].buffer.use_count() == 1) continue;
+    const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);
+    outputs_[i] = new_array(plan.device(), type.dtype, type.shape);
+  }
+  for (const std::uint32_t i : moving_) {
+    addresses_[i] = address_of_storage(plan.storages()[plan.operands()[i]]);
+    addresses_[i].offset += plan.shifts()[i];
+  }
+  find_due_packings();
+}
+
+// Weights are packed when they are not those that were packed last.
+void Session::find_due_packings() {
+  for (std::size_t i = 0; i < packed_.size(); ++i) {
+    const Packing& packing = executable_->packings()[i];
+    if (packing.input == Packing::constant) continue;
+    const core::State& state = *executable_->graph().inputs()[packing.input].state;
+    Packed& last = packed_[i];
+    last.due = last.due || last.revision != state.revision() || last.buffer != inputs_[packing.input].buffer.get();
+    last.revision = state.revision();
+    last.buffer = inputs_[packing.input].buffer.get();
+  }
+}
+
+void Session::note_packed() {
+  for (Packed& each : packed_) each.due = false;
+}
+
+bool Session::is_due(const ExecutableStep& step) const { return step.packs == UINT32_MAX || packed_[step.packs].due; }
+
+void Session::launch(std::size_t index) const {
+  const ExecutableStep& step = executable_->steps()[index];
+  if (!is_due(step)) return;
+  const core::Address* operands = addresses_.data() + step.first_operand;
+  step.kernel->launch({operands, step.input_count}, {operands + step.input_count, step.output_count},
+                      workspaces_[index]);
+}
+
+void Session::run() {
+  static const bool verified = asks_for_verification();
+  if (verified && can_be_verified(*executable_)) {
+    run_beside_twin();
+  } else {
+    run_steps();
+  }
+}
+
+void Session::run_steps() {
+  refresh();
+  if (!milliseconds_.empty()) {
+    run_timed();
+  } else if (executable_->is_poisoned() || unplanned_ != 0) {
+    run_watched();
+  } else {
+    const std::size_t before = allocations();
+    const std::size_t steps = executable_->steps().size();
+    for (std::size_t i = 0; i < steps; ++i) launch(i);
+    executable_->device().synchronise();
+    unplanned_ += allocations() - before;
+  }
+  note_packed();
+}
+
+namespace {
+
+/// Times what a step has a device do: by the device's clock where it has one, as the host's counts the way there and
+/// whatever the driver does at a kernel's first launch. Steps on the host go by the host's clock.
+class StepClock {
+ public:
+  explicit StepClock(core::Device& device) : device_(device), own_(dynamic_cast<core::KernelClock*>(&device)) {
+    if (own_ != nullptr) own_->start();
+  }
+  ~StepClock() {
+    if (own_ != nullptr) own_->stop();
+  }
+  StepClock(const StepClock&) = delete;
+  StepClock& operator=(const StepClock&) = delete;
+
+  template <class Launch>
+  double milliseconds(const Launch& launch) {
+    const auto start = std::chrono::steady_clock::now();
+    launch();
+    std::optional<double> own;
+    if (own_ != nullptr) own = own_->lap();
+    else device_.synchronise();
+    return own.value_or(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+
+ private:
+  core::Device& device_;
+  core::KernelClock* own_;
+};
+
+}  // namespace
+
+void Session::run_timed() {
+  StepClock clock(executable_->device());
+  for (std::size_t i = 0; i < executable_->steps().size(); ++i) {
+    const bool due = is_due(executable_->steps()[i]);
+    milliseconds_[i] = due ? clock.milliseconds([&] { launch(i); }) : 0;
+  }
+}
+
+std::size_t Session::allocations() const {
+  const core::Device& device = executable_->device();
+  return device.allocations() + (&device == &cpu_device() ? 0 : cpu_device().allocations());
+}
+
+// The same, with an eye on each step.
+void Session::run_watched() {
+  const Executable& plan = *executable_;
+  const bool poisoned = plan.is_poisoned();
+  if (poisoned) {
+    if (dying_.empty()) {
+      dying_.resize(plan.steps().size() + 1);
+      for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
+        const Storage& storage = plan.storages()[i];
+        if (storage.source != Source::arena && storage.source != Source::host) continue;
+        dying_[std::min<std::size_t>(storage.last_step, plan.steps().size())].push_back(i);
+      }
+    }
+    poison(arena_, 0, plan.arena_bytes());
+    poison(host_arena_, 0, plan.host_bytes());
+    for (const core::Array& output : outputs_) {
+      poison(output.buffer, 0, static_cast<std::size_t>(output.view.count()) * size_of(output.dtype));
+    }
+  }
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const std::size_t before = allocations();
+    launch(i);
+    if (const std::size_t count = allocations() - before; count != 0) {
+      const ExecutableStep& step = plan.steps()[i];
+      const auto& label = plan.graph().nodes()[step.node].label;
+      unplanned_ += count;
+      unplanned_by_node_[(label ? *label + "/" : std::string()) + step.name] += count;
+    }
+    if (poisoned) poison_dead(i);
+  }
+  plan.device().synchronise();
+}
+
+// All bits set is NaN in every floating type and a wild number in the others.
+void Session::poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const {
+  static const std::vector<unsigned char> pattern(std::size_t{1} << 16, 0xFF);
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t part = std::min(bytes - done, pattern.size());
+    buffer->device()->copy_in(*buffer, offset + done, pattern.data(), part);
+    done += part;
+  }
+}
+
+void Session::poison_dead(std::size_t step) const {
+  for (const std::uint32_t i : dying_[step]) {
+    const Storage& storage = executable_->storages()[i];
+    poison(storage.source == Source::arena ? arena_ : host_arena_, storage.offset, storage.bytes);
+  }
+}
+
+}  // namespace tyto::run

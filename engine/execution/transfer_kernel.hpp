@@ -1,0 +1,32 @@
+// Moves a dense value between the host and the device.
+#pragma once
+
+#include <span>
+
+#include "core/device.hpp"
+
+namespace tyto::run {
+
+class TransferKernel final : public core::Kernel {
+ public:
+  TransferKernel(core::Device& device, std::size_t bytes, bool to_host)
+      : device_(&device), bytes_(bytes), to_host_(to_host) {}
+
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address) const override {
+    const core::Address& far = to_host_ ? inputs[0] : outputs[0];
+    const core::Buffer buffer(device_, far.memory, SIZE_MAX, nullptr);
+    if (to_host_) {
+      device_->copy_out(outputs[0].pointer(), buffer, far.offset, bytes_);
+    } else {
+      device_->copy_in(buffer, far.offset, inputs[0].pointer(), bytes_);
+    }
+  }
+
+ private:
+  core::Device* device_;
+  std::size_t bytes_;
+  bool to_host_;
+};
+
+}  // namespace tyto::run

@@ -1,0 +1,251 @@
+// Reverse mode over values: a walk from results to tracked inputs that emits gradient rules in the values' own mode.
+#include "tyto/autodiff.hpp"
+#include "core/op_ids.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/builder.hpp"
+#include "core/custom.hpp"
+#include "core/text.hpp"
+#include "engine/graph/state.hpp"
+#include "ops/define.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+namespace detail {
+
+using core::Node;
+using core::OpId;
+
+namespace {
+
+using AnyTensor = Tensor<Any>;
+
+struct Walk {
+  std::vector<Node*> nodes;                                 // from results to targets
+  std::unordered_map<Node*, std::vector<Value>> gradients;  // of each node's results, empty for none yet
+};
+
+void add(Walk& walk, const Value& target, const Value& gradient) {
+  std::vector<Value>& held = walk.gradients[target.node()];
+  held.resize(target.node()->results().size());
+  Value& sum = held[target.output()];
+  sum = sum ? Value(AnyTensor(sum) + AnyTensor(gradient)) : gradient;
+}
+
+// Every tracked node that the results depend on, youngest first: consumers before producers.
+void collect(Walk& walk, std::span<const Value> results, std::span<const Value> targets) {
+  std::unordered_map<const Node*, bool> seen;
+  for (const Value& target : targets) seen[target.node()] = true;
+  std::vector<Node*> stack;
+  for (const Value& result : results) stack.push_back(result.node());
+  while (!stack.empty()) {
+    Node* node = stack.back();
+    stack.pop_back();
+    // What an enclosing gradient is taken with respect to has let go of its input: it is an end like any other.
+    if (!node->tracked() || node->inputs().empty() || !seen.emplace(node, true).second) continue;
+    walk.nodes.push_back(node);
+    for (const Value& input : node->inputs()) stack.push_back(input.node());
+  }
+  std::sort(walk.nodes.begin(), walk.nodes.end(),
+            [](const Node* a, const Node* b) { return a->sequence() > b->sequence(); });
+}
+
+void apply_rule(Walk& walk, Node& node, core::TapeId tape) {
+  const auto found = walk.gradients.find(&node);
+  if (found == walk.gradients.end()) return;
+  const std::vector<Value> gradients = std::move(found->second);
+  walk.gradients.erase(found);
+  const core::OpDef& def = core::definition(node);
+  std::vector<Value> results;
+  for (std::uint32_t i = 0; i < node.results().size(); ++i) results.emplace_back(&node, i);
+  const std::size_t count = node.inputs().size();
+  const auto needed = std::make_unique<bool[]>(count);
+  for (std::size_t i = 0; i < count; ++i) needed[i] = node.inputs()[i].node()->tracked();
+  const std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
+  const core::TapePause pause(tape);
+  const std::vector<Value> found_gradients =
+      def.gradient({node.attributes(), inputs, results, gradients, {needed.get(), count}});
+  for (std::size_t i = 0; i < found_gradients.size(); ++i) {
+    if (found_gradients[i] && needed[i]) add(walk, inputs[i], found_gradients[i]);
+  }
+}
+
+// Has its contents at once like every eager node, but goes on knowing of which state they are.
+Value alias_of_state(core::Mode mode, const Value& version) {
+  const core::Result& known = core::result_of(version);
+  Value input = version;
+  auto* node = new Node(OpId::alias, mode, nullptr, {&input, 1}, {&known.type, 1});
+  node->result(0).array = known.array;
+  return Value(node, 0);
+}
+
+}  // namespace
+
+Tape::Tape() : id_(core::open_tape()) {}
+
+Value Tape::track(const Value& value) { return track_beside(value, {}); }
+
+Value Tape::track_beside(const Value& value, const std::vector<Value>& beside) {
+  core::require("grad", value);
+  const Value current = core::resolve(value);
+  if (!is_floating(current.dtype())) {
+    throw TypeError(core::text("grad: a gradient with respect to a tensor of ", current.dtype(), " does not exist"));
+  }
+  // The same thing listed twice has the whole gradient both times.
+  for (const Value& target : targets_) {
+    if (!same_value(target, current)) continue;
+    targets_.push_back(current);
+    return current;
+  }
+  const core::Mode mode = std::max(core::mode_of(beside), current.node()->mode());
+  const bool of_state = current.node()->op() == OpId::read && current.node()->evaluated() && mode != core::Mode::lazy;
+  Value alias = of_state
+                    ? alias_of_state(mode, current)
+                    : core::emit(mode, OpId::alias, core::NoAttributes{}, {core::cast_to(current, current.dtype())});
+  if (alias.node()->tape() == 0) alias.node()->set_tape(id_);
+  targets_.push_back(alias);
+  return alias;
+}
+
+void Tape::track_state(const Value& handle, const std::vector<Value>& beside) {
+  core::require("value_and_grad", handle);
+  if (handle.node()->op() != OpId::state) {
+    throw GraphError("value_and_grad: the parameters must be variables (Tensor::variable)");
+  }
+  const auto& state = std::get<core::StateAttributes>(core::attributes_of(handle)).state;
+  const Value before = core::resolve(handle);
+  state->set_current(track_beside(before, beside));
+  states_.emplace_back(handle, before);
+}
+
+Tape::~Tape() {
+  // A state that was not assigned to meanwhile gets its version back; tracked nodes lose what only the tape needed.
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const auto& state = std::get<core::StateAttributes>(core::attributes_of(states_[i].first)).state;
+    for (const Value& target : targets_) {
+      if (same_value(state->current(), target)) state->set_current(states_[i].second);
+    }
+  }
+  core::close_tape(id_);
+  std::vector<Value> stack = std::move(roots_);
+  stack.insert(stack.end(), targets_.begin(), targets_.end());
+  for (const Value& version : run::take_recorded_versions()) {
+    if (version.node()->tracked()) run::record_version(version);
+    else stack.push_back(version);
+  }
+  while (!stack.empty()) {
+    const Value value = std::move(stack.back());
+    stack.pop_back();
+    Node* node = value.node();
+    if (node->tape() == 0 || node->tracked() || !node->evaluated()) continue;
+    // A graph recorded from it later wants to know of which state it is the value.
+    if (node->op() == OpId::alias && !node->inputs().empty() && node->inputs()[0].node()->op() == OpId::read) continue;
+    stack.insert(stack.end(), node->inputs().begin(), node->inputs().end());
+    node->drop_inputs();
+  }
+}
+
+std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std::vector<Value>& cotangents) {
+  Walk walk;
+  std::vector<Value> roots;
+  for (const Value& result : results) roots.push_back(core::given("grad", result));
+  collect(walk, roots, targets_);
+  for (const Value& root : roots) {
+    if (roots_.empty() || !same_value(roots_.back(), root)) roots_.push_back(root);
+  }
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    Value weight;
+    if (i < cotangents.size()) {
+      core::require("vjp", cotangents[i]);
+      if (cotangents[i].shape() != roots[i].shape()) {
+        throw ShapeError(
+            core::text("vjp: cotangent ", cotangents[i].shape(), " for a result of shape ", roots[i].shape()));
+      }
+      weight = core::cast_to(cotangents[i], roots[i].dtype());
+    } else {
+      weight = ones_like(AnyTensor(roots[i]));
+    }
+    add(walk, roots[i], weight);
+  }
+  for (Node* node : walk.nodes) apply_rule(walk, *node, id_);
+  std::vector<Value> out;
+  for (const Value& target : targets_) {
+    const auto found = walk.gradients.find(target.node());
+    const bool reached = found != walk.gradients.end() && found->second[target.output()];
+    out.push_back(reached ? found->second[target.output()] : Value(zeros_like(AnyTensor(target))));
+  }
+  return out;
+}
+
+void check_scalar(const char* function, const Value& loss) {
+  core::require(function, loss);
+  if (element_count(loss.shape()) != 1) {
+    throw ShapeError(core::text(function, ": the loss must be one number, not of shape ", loss.shape(),
+                                "; take sum or mean, or use jacobian"));
+  }
+  if (!is_floating(loss.dtype())) {
+    throw TypeError(core::text(function, ": the loss must be floating, not ", loss.dtype()));
+  }
+}
+
+// The gradient of results weighted by w is linear in w; its own gradient along the tangents is the derivative.
+std::vector<Value> Tape::push_forward(const std::vector<Value>& results, const std::vector<Value>& tangents) {
+  if (targets_.size() != tangents.size()) {
+    throw GraphError(core::text("jvp: ", tangents.size(), " tangents for ", targets_.size(), " inputs"));
+  }
+  for (std::size_t i = 0; i < tangents.size(); ++i) {
+    core::require("jvp", tangents[i]);
+    if (tangents[i].shape() == targets_[i].shape()) continue;
+    throw ShapeError(core::text("jvp: tangent ", tangents[i].shape(), " for an input of shape ", targets_[i].shape()));
+  }
+  Tape outer;
+  std::vector<Value> weights;
+  for (const Value& result : results) weights.push_back(outer.track(zeros_like(AnyTensor(result))));
+  const std::vector<Value> pulled = gradients(results, weights);
+  const core::TapePause pause(id_);
+  return outer.gradients(pulled, tangents);
+}
+
+}  // namespace detail
+}  // namespace TYTO_API
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> stop_gradient(const Tensor<M>& x) {
+  return core::emit(core::OpId::stop_gradient, core::NoAttributes{}, {x});
+}
+TYTO_INSTANTIATE(stop_gradient)
+
+template <class T>
+std::function<T(const std::vector<T>&)> custom_gradient(
+    std::function<T(const std::vector<T>&)> f,
+    std::function<std::vector<T>(const std::vector<T>&, const T&, const T&)> rule) {
+  auto op = std::make_shared<core::CustomOperator>();
+  op->name = "custom_gradient";
+  op->gradient = [rule](std::span<const Value> inputs, std::span<const Value> results,
+                        std::span<const Value> gradients) {
+    const std::vector<T> in(inputs.begin(), inputs.end());
+    const std::vector<T> found = rule(in, T(results[0]), T(gradients[0]));
+    return std::vector<Value>(found.begin(), found.end());
+  };
+  return [f, op](const std::vector<T>& inputs) {
+    std::vector<T> plain;
+    for (const T& input : inputs) plain.push_back(stop_gradient(input));
+    std::vector<Value> operands{f(plain)};
+    operands.insert(operands.end(), inputs.begin(), inputs.end());
+    return T(core::emit(core::OpId::with_gradient, core::CustomAttributes{op}, operands));
+  };
+}
+template std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> custom_gradient(
+    std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)>,
+    std::function<std::vector<Tensor<Eager>>(const std::vector<Tensor<Eager>>&, const Tensor<Eager>&,
+                                             const Tensor<Eager>&)>);
+template std::function<Tensor<Lazy>(const std::vector<Tensor<Lazy>>&)> custom_gradient(
+    std::function<Tensor<Lazy>(const std::vector<Tensor<Lazy>>&)>,
+    std::function<std::vector<Tensor<Lazy>>(const std::vector<Tensor<Lazy>>&, const Tensor<Lazy>&,
+                                            const Tensor<Lazy>&)>);
+
+}  // namespace TYTO_API

@@ -1,0 +1,69 @@
+// Reading nested braces; see the header.
+#include "engine/front/literal.hpp"
+
+#include <cstring>
+
+#include "core/text.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+void write_number(const Scalar& number, DType dtype, std::byte* target) {
+  const auto put = [&](auto value) { std::memcpy(target, &value, sizeof value); };
+  switch (dtype) {
+    case DType::boolean: return put(static_cast<std::uint8_t>(number.as_double() != 0));
+    case DType::i64: return put(number.as_int());
+    case DType::f64: return put(number.as_double());
+    default: return put(static_cast<float>(number.as_double()));
+  }
+}
+
+// Walks the braces for the shape, the type and the numbers at once.
+class NestedReader {
+ public:
+  void read(std::span<const Nested> rows, std::size_t depth) {
+    if (depth == shape_.size()) shape_.push_back(static_cast<std::int64_t>(rows.size()));
+    if (shape_[depth] != static_cast<std::int64_t>(rows.size())) {
+      throw ShapeError(core::text("Tensor{...}: ragged rows: axis ", depth, " has rows of ", shape_[depth], " and of ",
+                                  rows.size(), " elements"));
+    }
+    for (const Nested& row : rows) {
+      const bool deepest = shape_.size() == depth + 1 && closed_;
+      if (row.is_number()) {
+        if (shape_.size() != depth + 1) throw ShapeError("Tensor{...}: ragged rows: a number stands beside a row");
+        closed_ = true;
+        dtype_ = promote(dtype_, row.number().default_dtype());
+        numbers_.push_back(row.number());
+      } else {
+        if (deepest) throw ShapeError("Tensor{...}: ragged rows: a row stands beside a number");
+        read(row.rows(), depth + 1);
+      }
+    }
+  }
+
+  Literal literal() const {
+    Literal out{shape_, numbers_.empty() ? DType::f32 : dtype_, {}};
+    const std::size_t width = size_of(out.dtype);
+    out.bytes.resize(numbers_.size() * width);
+    for (std::size_t i = 0; i < numbers_.size(); ++i)
+      write_number(numbers_[i], out.dtype, out.bytes.data() + i * width);
+    return out;
+  }
+
+ private:
+  Shape shape_;
+  DType dtype_ = DType::boolean;
+  std::vector<Scalar> numbers_;
+  bool closed_ = false;  // the innermost axis is known
+};
+
+}  // namespace
+
+Literal read_literal(std::span<const Nested> rows) {
+  NestedReader reader;
+  reader.read(rows, 0);
+  return reader.literal();
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,60 @@
+// The two modes: the recorder notes an operator down, the interpreter also runs it and lets go of its inputs.
+#include "core/builder.hpp"
+#include "engine/front/overwrite.hpp"
+#include "engine/graph/evaluate.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+// A node on the way from what a gradient is taken of to its result keeps its inputs for the gradient rules.
+bool track(Node& node) {
+  TapeId tape = 0;
+  for (const Value& input : node.inputs()) {
+    const Node& operand = *input.node();
+    if (operand.tracked() && (tape == 0 || operand.tape() < tape)) tape = operand.tape();
+  }
+  if (tape == 0 || definition(node).gradient == nullptr) return false;
+  node.set_tape(tape);
+  return true;
+}
+
+class Recorder final : public Builder {
+ public:
+  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
+    Value value = record(op, Mode::lazy, std::move(attributes), inputs);
+    track(*value.node());
+    return value;
+  }
+  bool overwrite(const Value&, OpId, const Attributes&, std::span<const Value>) override { return false; }
+};
+
+class Interpreter final : public Builder {
+ public:
+  explicit Interpreter(Mode mode) : mode_(mode) {}
+
+  Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
+    Value value = record(op, mode_, std::move(attributes), inputs);
+    run::apply(*value.node());
+    if (!track(*value.node())) value.node()->drop_inputs();
+    return value;
+  }
+  bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) override {
+    return run::overwrite(first, op, attributes, others);
+  }
+
+ private:
+  Mode mode_;
+};
+
+}  // namespace
+
+Builder& builder_of(Mode mode) {
+  static Recorder lazy;
+  static Interpreter eager(Mode::eager);
+  static Interpreter neutral(Mode::neutral);
+  if (mode == Mode::lazy) return lazy;
+  return mode == Mode::eager ? eager : neutral;
+}
+
+}  // namespace tyto::core

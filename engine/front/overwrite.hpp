@@ -1,0 +1,13 @@
+// Eager `x(i) = v`: the part written into x's memory when nobody else can see it.
+#pragma once
+
+#include <span>
+
+#include "core/operator.hpp"
+
+namespace tyto::run {
+
+/// See core::Builder::overwrite.
+bool overwrite(const Value& first, core::OpId op, const core::Attributes& attributes, std::span<const Value> others);
+
+}  // namespace tyto::run

@@ -1,0 +1,392 @@
+// The members of Tensor<Mode>: creation, reading, and what NumPy users chain.
+#include "tyto/tensor.hpp"
+#include "core/op_ids.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/builder.hpp"
+#include "core/text.hpp"
+#include "engine/execution/arrays.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/front/literal.hpp"
+#include "engine/graph/evaluate.hpp"
+#include "engine/graph/state.hpp"
+#include "ops/define.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+
+using core::emit;
+using core::OpId;
+
+namespace {
+
+template <class Mode>
+constexpr core::Mode mode_tag = std::is_same_v<Mode, Eager>  ? core::Mode::eager
+                                : std::is_same_v<Mode, Lazy> ? core::Mode::lazy
+                                                             : core::Mode::neutral;
+
+void check_shape(std::string_view function, const Shape& shape) {
+  for (const std::int64_t length : shape) {
+    if (length < 0) throw ShapeError(core::text(function, ": shape ", shape, " has a negative length"));
+  }
+  // In bytes of the widest element; an axis of length zero makes any shape small.
+  std::int64_t bytes = std::count(shape.begin(), shape.end(), 0) != 0 ? 0 : 8;
+  for (const std::int64_t length : shape) {
+    if (__builtin_mul_overflow(bytes, length, &bytes)) {
+      throw ShapeError(core::text(function, ": a tensor of shape ", shape, " has more bytes than 63 bits can count"));
+    }
+  }
+}
+
+Value filled(std::string_view function, core::Mode mode, const Shape& shape, const Scalar& value, DType dtype) {
+  check_shape(function, shape);
+  core::check_holds(function, dtype, value);
+  return emit(mode, OpId::fill, core::RangeAttributes{shape, dtype, value, 0});
+}
+
+/// The largest half below x.
+double below(double x, DType dtype) {
+  const auto single = static_cast<float>(x);
+  const std::uint16_t bits = dtype == DType::f16 ? Half(single).bits : BFloat16(single).bits;
+  const auto value = [&](std::uint16_t of) {
+    if (dtype == DType::bf16) return static_cast<double>(std::bit_cast<float>(std::uint32_t{of} << 16));
+    Half half;
+    half.bits = of;
+    return static_cast<double>(static_cast<float>(half));
+  };
+  if (value(bits) < x) return value(bits);
+  if ((bits & 0x7fff) == 0) return value(0x8001);  // the negative number next to zero
+  return value(static_cast<std::uint16_t>((bits & 0x8000) == 0 ? bits - 1 : bits + 1));
+}
+
+core::Array host_array(const void* data, const Shape& shape, DType dtype) {
+  core::Array array = run::new_array(run::cpu_device(), dtype, shape);
+  const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
+  if (bytes != 0) std::memcpy(array.buffer->memory(), data, bytes);
+  return run::to_device(array, run::current_device());
+}
+
+Value draw(core::Mode mode, OpId op, const Shape& shape, DType dtype, const std::optional<Key>& key, double first,
+           double second) {
+  check_shape(core::definition(op).name, shape);
+  return core::draw(mode, op, {shape, dtype, 0, first, second}, key);
+}
+
+}  // namespace
+
+Nested::Nested(std::initializer_list<Nested> rows) : rows_(std::make_shared<const std::vector<Nested>>(rows)) {}
+
+template <class M>
+Tensor<M>::Tensor(const Scalar& number) : value_(core::weak_scalar(number)) {}
+
+template <class M>
+Tensor<M>::Tensor(std::initializer_list<Nested> data) {
+  const run::Literal literal = run::read_literal({data.begin(), data.size()});
+  value_ = core::constant(mode_tag<M>, host_array(literal.bytes.data(), literal.shape, literal.dtype));
+}
+
+template <class M>
+Tensor<M> Tensor<M>::full(const Shape& shape, const Scalar& value, std::optional<DType> dtype) {
+  return filled("full", mode_tag<M>, shape, value, dtype.value_or(value.default_dtype()));
+}
+template <class M>
+Tensor<M> Tensor<M>::zeros(const Shape& shape, DType dtype) {
+  return filled("zeros", mode_tag<M>, shape, 0, dtype);
+}
+template <class M>
+Tensor<M> Tensor<M>::ones(const Shape& shape, DType dtype) {
+  return filled("ones", mode_tag<M>, shape, 1, dtype);
+}
+
+template <class M>
+Tensor<M> Tensor<M>::arange(const Scalar& stop) {
+  return arange(0, stop, 1);
+}
+template <class M>
+Tensor<M> Tensor<M>::arange(const Scalar& start, const Scalar& stop, const Scalar& step, std::optional<DType> dtype) {
+  if (step.as_double() == 0) throw ValueError("arange: the step is 0");
+  const bool whole = !start.is_floating() && !stop.is_floating() && !step.is_floating();
+  const double span = (stop.as_double() - start.as_double()) / step.as_double();
+  if (!std::isfinite(span)) throw ValueError("arange: start, stop and step must be finite");
+  const double count = std::max(0.0, std::ceil(span));
+  if (count > 0x1p60) throw ShapeError(core::text("arange: ", count, " elements are more than memory can hold"));
+  const DType type = dtype.value_or(whole ? DType::i64 : DType::f32);
+  check_shape("arange", {static_cast<std::int64_t>(count)});
+  return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{static_cast<std::int64_t>(count)}, type, start, step});
+}
+template <class M>
+Tensor<M> Tensor<M>::linspace(double start, double stop, std::int64_t count, DType dtype) {
+  if (count < 0) throw ValueError(core::text("linspace: count ", count, " is negative"));
+  check_shape("linspace", {count});
+  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  const bool whole = is_integer(dtype);
+  if (dtype != DType::f64 && !whole)
+    return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, dtype, start, step});
+  // The end is met exactly, and whole numbers are rounded down, as in NumPy.
+  Tensor numbers = emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, DType::f64, start, step});
+  if (count > 1) numbers = set(numbers, {count - 1}, Tensor(stop));
+  return whole ? floor(numbers).astype(dtype) : numbers;
+}
+template <class M>
+Tensor<M> Tensor<M>::logspace(double start, double stop, std::int64_t count, double base, DType dtype) {
+  return power(Tensor(base), linspace(start, stop, count, DType::f64)).astype(dtype);
+}
+template <class M>
+Tensor<M> Tensor<M>::eye(std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
+  const Shape shape{rows, columns < 0 ? rows : columns};
+  check_shape("eye", shape);
+  const std::int64_t diagonal = std::clamp(k, -shape[0], shape[1]);  // beyond the corners there is none
+  return emit(mode_tag<M>, OpId::eye, core::RangeAttributes{shape, dtype, diagonal, 0});
+}
+template <class M>
+Tensor<M> Tensor<M>::tri(std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
+  return tril(Tensor(filled("tri", mode_tag<M>, {rows, columns < 0 ? rows : columns}, 1, dtype)), k);
+}
+
+template <class M>
+Tensor<M> Tensor<M>::from_function(const Shape& shape, const std::function<double(std::span<const std::int64_t>)>& f,
+                                   DType dtype) {
+  check_shape("from_function", shape);
+  if (!f) throw ValueError("from_function: the function is empty");
+  const core::Array array = run::new_array(run::cpu_device(), DType::f64, shape);
+  auto* const data = static_cast<double*>(array.buffer->memory());
+  IntList index(shape.size(), 0);
+  for (double& element : std::span(data, static_cast<std::size_t>(element_count(shape)))) {
+    element = f(index);
+    for (std::size_t axis = shape.size(); axis-- > 0 && ++index[axis] == shape[axis];) index[axis] = 0;
+  }
+  return Tensor(core::constant(mode_tag<M>, run::to_device(array, run::current_device()))).astype(dtype);
+}
+
+template <class M>
+Tensor<M> Tensor<M>::from_bytes(const void* data, std::int64_t count, const Shape& shape, DType dtype) {
+  check_shape("from", shape);
+  if (count != element_count(shape)) {
+    throw ShapeError(core::text("from: ", count, " elements do not fill shape ", shape, " of ", element_count(shape)));
+  }
+  if (data == nullptr && count != 0) throw ValueError("from: there is no memory to copy from");
+  return core::constant(mode_tag<M>, host_array(data, shape, dtype));
+}
+
+template <class M>
+Tensor<M> Tensor<M>::borrow_bytes(const void* data, const Shape& shape, DType dtype, std::function<void()> release) {
+  check_shape("borrow", shape);
+  if (data == nullptr && element_count(shape) != 0) throw ValueError("borrow: there is no memory to borrow");
+  const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
+  auto* context = release ? new std::function<void()>(std::move(release)) : nullptr;
+  core::Array array{std::make_shared<core::Buffer>(
+                        &run::cpu_device(), const_cast<void*>(data), bytes,
+                        [](core::Device*, void*, std::size_t, void* held) {
+                          if (held == nullptr) return;
+                          const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(held));
+                          (*call)();
+                        },
+                        context),
+                    dtype, core::View::dense(shape)};
+  array.buffer->set_read_only();
+  return core::constant(mode_tag<M>, std::move(array));
+}
+
+template <class M>
+Tensor<M> Tensor<M>::uniform(const Shape& shape, const UniformOptions& o) {
+  if (!is_floating(o.dtype)) throw TypeError(core::text("uniform: a floating type is needed, not ", o.dtype));
+  const double widest = o.dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!(std::abs(o.low) <= widest && std::abs(o.high) <= widest && std::abs(o.high - o.low) <= widest)) {
+    throw ValueError(core::text("uniform: the range [", o.low, ", ", o.high, ") is too wide, or has no end"));
+  }
+  const Tensor drawn = draw(mode_tag<M>, OpId::random_uniform, shape, o.dtype, o.key, o.low, o.high);
+  // Rounded to a half, one number in a thousand would be `high` itself, at which a logarithm of what is left is
+  // infinite.
+  if (size_of(o.dtype) > 2 || !(o.low < o.high)) return drawn;
+  return minimum(drawn, std::max(below(o.high, o.dtype), o.low));
+}
+template <class M>
+Tensor<M> Tensor<M>::normal(const Shape& shape, const NormalOptions& o) {
+  if (!is_floating(o.dtype)) throw TypeError(core::text("normal: a floating type is needed, not ", o.dtype));
+  if (!(o.stddev >= 0)) throw ValueError(core::text("normal: the standard deviation ", o.stddev, " is negative"));
+  return draw(mode_tag<M>, OpId::random_normal, shape, o.dtype, o.key, o.mean, o.stddev);
+}
+template <class M>
+Tensor<M> Tensor<M>::truncated_normal(const Shape& shape, const NormalOptions& o) {
+  if (!is_floating(o.dtype)) throw TypeError(core::text("truncated_normal: a floating type is needed, not ", o.dtype));
+  if (!(o.stddev >= 0)) {
+    throw ValueError(core::text("truncated_normal: the standard deviation ", o.stddev, " is negative"));
+  }
+  return draw(mode_tag<M>, OpId::random_truncated_normal, shape, o.dtype, o.key, o.mean, o.stddev);
+}
+template <class M>
+Tensor<M> Tensor<M>::bernoulli(const Shape& shape, const BernoulliOptions& o) {
+  if (!(o.probability >= 0 && o.probability <= 1)) {
+    throw ValueError(core::text("bernoulli: probability ", o.probability, " is outside [0, 1]"));
+  }
+  return draw(mode_tag<M>, OpId::random_bernoulli, shape, o.dtype, o.key, o.probability, 0);
+}
+template <class M>
+Tensor<M> Tensor<M>::integers(const Shape& shape, const IntegersOptions& o) {
+  if (o.high <= o.low) throw ValueError(core::text("integers: the range [", o.low, ", ", o.high, ") is empty"));
+  if (!is_integer(o.dtype)) throw TypeError(core::text("integers: an integer type is needed, not ", o.dtype));
+  if (std::abs(static_cast<double>(o.low)) > 0x1p53 || std::abs(static_cast<double>(o.high)) > 0x1p53) {
+    throw ValueError(core::text("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53"));
+  }
+  const int bits = static_cast<int>(8 * size_of(o.dtype)) - (o.dtype == DType::u8 ? 0 : 1);
+  const double past = std::ldexp(1.0, bits);
+  const double least = o.dtype == DType::u8 ? 0 : -past;
+  if (static_cast<double>(o.low) < least || static_cast<double>(o.high) > past) {
+    throw ValueError(
+        core::text("integers: the range [", o.low, ", ", o.high, ") does not fit the elements' type ", o.dtype));
+  }
+  return draw(mode_tag<M>, OpId::random_integers, shape, o.dtype, o.key, static_cast<double>(o.low),
+              static_cast<double>(o.high));
+}
+template <class M>
+Tensor<M> Tensor<M>::gamma(const Shape& shape, const GammaOptions& o) {
+  if (!(o.shape > 0) || !(o.scale > 0)) {
+    throw ValueError(core::text("gamma: shape ", o.shape, " and scale ", o.scale, " must be positive"));
+  }
+  return draw(mode_tag<M>, OpId::random_gamma, shape, o.dtype, o.key, o.shape, o.scale);
+}
+template <class M>
+Tensor<M> Tensor<M>::exponential(const Shape& shape, const ExponentialOptions& o) {
+  if (!(o.rate > 0)) throw ValueError(core::text("exponential: rate ", o.rate, " must be positive"));
+  return draw(mode_tag<M>, OpId::random_exponential, shape, o.dtype, o.key, o.rate, 0);
+}
+template <class M>
+Tensor<M> Tensor<M>::permutation(std::int64_t count, const DrawOptions& o) {
+  return draw(mode_tag<M>, OpId::random_permutation, {count}, DType::i64, o.key, 0, 0);
+}
+
+template <class M>
+Tensor<M> Tensor<M>::placeholder(const Shape& shape, DType dtype, std::string name) {
+  check_shape("placeholder", shape);
+  return run::make_state(mode_tag<M>, core::State::Kind::placeholder, std::move(name), {dtype, shape, false});
+}
+
+namespace {
+template <class M>
+Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string name) {
+  core::require(kind == core::State::Kind::variable ? "variable" : "persistent", initial);
+  const core::Array array = run::contents(initial);
+  const Value handle = run::make_state(mode_tag<M>, kind, std::move(name), {array.dtype, array.view.shape, false});
+  const auto state = run::state_behind(handle, "variable");
+  // A copy of its own: a run writes to it.
+  core::Array own = run::new_array(*array.buffer->device(), array.dtype, array.view.shape);
+  run::copy_elements(array, own);
+  state->set_current(core::version(mode_tag<M>, state, run::to_device(own, run::current_device())));
+  return handle;
+}
+}  // namespace
+
+template <class M>
+Tensor<M> Tensor<M>::variable(const Tensor& initial, std::string name) {
+  return stateful(core::State::Kind::variable, initial, std::move(name));
+}
+template <class M>
+Tensor<M> Tensor<M>::persistent(const Tensor& initial, std::string name) {
+  return stateful(core::State::Kind::persistent, initial, std::move(name));
+}
+template <class M>
+Tensor<M> Tensor<M>::constant(const Tensor& value) {
+  core::require("constant", value);
+  return core::constant(mode_tag<M>, run::contents(value));
+}
+
+template <class M>
+const Value& Tensor<M>::checked() const {
+  if (!value_) throw GraphError(core::text(core::empty_tensor, " is used"));
+  return value_;
+}
+
+template <class M>
+Tensor<M>::operator bool() const {
+  core::require("bool", value_);
+  if (size() != 1)
+    throw ValueError(core::text("bool: the truth of a tensor of shape ", shape(), " is ambiguous; use any() or all()"));
+  return cast(*this, DType::boolean).template item<bool>();
+}
+
+template <class M>
+Tensor<M> Tensor<M>::reshape(const Shape& target) const {
+  return tyto::reshape(*this, target);
+}
+template <class M>
+Tensor<M> Tensor<M>::transpose(const IntList& order) const {
+  return tyto::transpose(*this, order);
+}
+template <class M>
+Tensor<M> Tensor<M>::astype(DType dtype) const {
+  return cast(*this, dtype);
+}
+template <class M>
+Tensor<M> Tensor<M>::sum(const Axes& axes, bool keepdims) const {
+  return tyto::sum(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::mean(const Axes& axes, bool keepdims) const {
+  return tyto::mean(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::min(const Axes& axes, bool keepdims) const {
+  return tyto::min(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::max(const Axes& axes, bool keepdims) const {
+  return tyto::max(*this, axes, keepdims);
+}
+
+template <class M>
+void Tensor<M>::read_item(void* target, DType wanted) const {
+  core::require("item", value_);
+  if (size() != 1)
+    throw ShapeError(core::text("item: a tensor of shape ", shape(), " has ", size(), " elements, not one"));
+  if (dtype() != wanted) {
+    throw TypeError(core::text("item: the element is ", dtype(), ", read as ", wanted, "; cast first with astype"));
+  }
+  std::memcpy(target, read_data(wanted), size_of(wanted));
+}
+
+template <class M>
+const void* Tensor<M>::read_data(DType wanted) const {
+  core::require("data", value_);
+  if (dtype() != wanted) {
+    throw TypeError(core::text("data: the elements are ", dtype(), ", read as ", wanted, "; cast first with astype"));
+  }
+  const core::Array array = run::packed(run::to_device(run::contents(value_), run::cpu_device()));
+  // A share in the buffer keeps the pointer good, and keeps a later run from writing there.
+  value_.node()->result(value_.output()).host = array.buffer;
+  return static_cast<const std::byte*>(array.buffer->memory()) +
+         static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
+}
+
+template <class M>
+std::string Tensor<M>::to_string() const {
+  core::require("to_string", value_);
+  std::ostringstream out;
+  print(out, value_);
+  return out.str();
+}
+
+template <class M>
+void assign(const Tensor<M>& state, const std::type_identity_t<Tensor<M>>& value) {
+  core::require("assign", state, value);
+  run::assign_state(state, core::fitted_to("assign", value, state.dtype()));
+}
+template <class M>
+void eval(std::initializer_list<Tensor<M>> tensors) {
+  std::vector<Value> values(tensors.begin(), tensors.end());
+  for (const Value& value : values) core::require("eval", value);
+  run::evaluate(values);
+}
+TYTO_INSTANTIATE(assign)
+TYTO_INSTANTIATE(eval)
+
+template class Tensor<Eager>;
+template class Tensor<Lazy>;
+template class Tensor<Any>;
+
+}  // namespace TYTO_API

@@ -1,0 +1,148 @@
+// The structs are told apart by the names of their kinds, so that a file outlives a reordering of the variant.
+#include "engine/graph/attribute_bytes.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "core/operator.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
+
+// In the order of the variant.
+constexpr std::string_view kind_names[] = {"none",     "axes",  "variance", "axis",   "topk",   "list",
+                                           "slice",    "pad",   "cast",     "range",  "random", "window",
+                                           "constant", "state", "version",  "custom", "fused",  "product"};
+static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
+
+void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }
+void put(ByteWriter& out, std::int64_t value) { out.number(value); }
+void put(ByteWriter& out, double value) { out.number(value); }
+void put(ByteWriter& out, DType value) { out.number(static_cast<std::uint8_t>(value)); }
+void put(ByteWriter& out, core::PadMode value) { out.number(static_cast<std::uint8_t>(value)); }
+void put(ByteWriter& out, const Scalar& value) {
+  out.number(static_cast<std::uint8_t>(value.kind()));
+  if (value.is_floating()) {
+    out.number(value.as_double());
+  } else {
+    out.number(value.as_int());
+  }
+}
+void put(ByteWriter& out, const IntList& list) {
+  out.number(static_cast<std::uint32_t>(list.size()));
+  for (const std::int64_t value : list) out.number(value);
+}
+void put(ByteWriter& out, const core::FusedProgram& program) {
+  out.number(program.inputs);
+  out.number(static_cast<std::uint32_t>(program.constants.size()));
+  for (const core::FusedConstant& constant : program.constants) {
+    put(out, constant.value);
+    put(out, constant.dtype);
+  }
+  out.number(static_cast<std::uint32_t>(program.steps.size()));
+  for (const core::FusedStep& step : program.steps) {
+    out.text(core::definition(step.op).name);
+    put(out, step.dtype);
+    for (const std::uint16_t operand : step.operands) out.number(operand);
+  }
+  out.number(static_cast<std::uint32_t>(program.outputs.size()));
+  for (const std::uint16_t output : program.outputs) out.number(output);
+}
+
+void take(ByteReader& in, bool& value) { value = in.truth("a switch"); }
+void take(ByteReader& in, std::int64_t& value) { value = in.number<std::int64_t>("a number"); }
+void take(ByteReader& in, double& value) { value = in.number<double>("a number"); }
+template <class Enum>
+void take_enum(ByteReader& in, Enum& value, int count, const char* what) {
+  const int read = in.number<std::uint8_t>(what);
+  if (read >= count) in.refuse(what, " ", read, " is unknown");
+  value = static_cast<Enum>(read);
+}
+void take(ByteReader& in, DType& value) { take_enum(in, value, dtype_count, "element type"); }
+void take(ByteReader& in, core::PadMode& value) { take_enum(in, value, 3, "padding mode"); }
+void take(ByteReader& in, Scalar& value) {
+  Scalar::Kind kind = Scalar::Kind::integer;
+  take_enum(in, kind, 3, "kind of number");
+  if (kind == Scalar::Kind::floating) {
+    value = in.number<double>("a number");
+    return;
+  }
+  const auto whole = in.number<std::int64_t>("a number");
+  value = kind == Scalar::Kind::boolean ? Scalar(whole != 0) : Scalar(whole);
+}
+void take(ByteReader& in, IntList& list) {
+  const std::uint32_t count = in.count(sizeof(std::int64_t), "entries of a list");
+  list = IntList();
+  for (std::uint32_t i = 0; i < count; ++i) list.push_back(in.number<std::int64_t>("an entry of a list"));
+}
+void take(ByteReader& in, core::FusedProgram& program) {
+  program.inputs = in.number<std::uint16_t>("a count of inputs");
+  program.constants.resize(in.count(2, "constants"));
+  for (core::FusedConstant& constant : program.constants) {
+    take(in, constant.value);
+    take(in, constant.dtype);
+  }
+  program.steps.resize(in.count(2, "steps"));
+  for (core::FusedStep& step : program.steps) {
+    const std::string name = in.text("name of a step");
+    const core::OpDef* def = core::find_operator(name);
+    if (def == nullptr) in.refuse("a step of the unknown operator '", name, "'");
+    step.op = def->id;
+    take(in, step.dtype);
+    for (std::uint16_t& operand : step.operands) operand = in.number<std::uint16_t>("an operand");
+  }
+  program.outputs.resize(in.count(sizeof(std::uint16_t), "results"));
+  for (std::uint16_t& output : program.outputs) output = in.number<std::uint16_t>("a result");
+}
+
+/// What holds a function or a state has no bytes.
+template <class Struct>
+constexpr bool is_saved() {
+  return !std::is_same_v<Struct, core::ConstantAttributes> && !std::is_same_v<Struct, core::StateAttributes> &&
+         !std::is_same_v<Struct, core::VersionAttributes> && !std::is_same_v<Struct, core::CustomAttributes>;
+}
+
+template <std::size_t... kind>
+core::Attributes make_kind(std::size_t wanted, std::index_sequence<kind...>) {
+  core::Attributes out;
+  ((wanted == kind ? static_cast<void>(out.emplace<kind>()) : static_cast<void>(0)), ...);
+  return out;
+}
+
+}  // namespace
+
+void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::string_view owner) {
+  out.text(kind_names[attributes.index()]);
+  std::visit(
+      [&](const auto& each) {
+        if constexpr (is_saved<std::remove_cvref_t<decltype(each)>>()) {
+          each.fields([&](const char*, const auto& field) { put(out, field); });
+        } else {
+          throw GraphError(core::text("save: '", owner, "' holds a function or a state of this process"));
+        }
+      },
+      attributes);
+}
+
+core::Attributes read_attributes(ByteReader& in) {
+  const std::string name = in.text("kind of attributes");
+  std::size_t kind = 0;
+  while (kind < kinds && kind_names[kind] != name) ++kind;
+  if (kind == kinds) in.refuse("attributes of the unknown kind '", name, "'");
+  core::Attributes out = make_kind(kind, std::make_index_sequence<kinds>());
+  std::visit(
+      [&](auto& each) {
+        if constexpr (is_saved<std::remove_cvref_t<decltype(each)>>()) {
+          each.fields([&](const char*, auto& field) { take(in, field); });
+        } else {
+          in.refuse("attributes of the kind '", name, "' cannot stand in a file");
+        }
+      },
+      out);
+  return out;
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,14 @@
+// Attributes of operators as bytes, written once over each struct's fields.
+#pragma once
+
+#include "core/attributes.hpp"
+#include "engine/graph/byte_stream.hpp"
+
+namespace tyto::run {
+
+/// Throws GraphError naming `owner` for attributes that hold what cannot leave the process: functions and states.
+void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::string_view owner);
+
+core::Attributes read_attributes(ByteReader& in);
+
+}  // namespace tyto::run

@@ -1,0 +1,81 @@
+// States around a run. A state is written in place when nobody else holds its contents; else on a copy of its own.
+#include "engine/graph/binding.hpp"
+
+#include <cstring>
+
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
+#include "engine/execution/arrays.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/graph/evaluate.hpp"
+#include "engine/graph/random.hpp"
+
+namespace tyto::run {
+
+// The key's memory never leaves the session: outputs are copies.
+const core::Array& BoundSession::key_of(const Generator& generator) {
+  if (!key_) key_ = new_array(cpu_device(), DType::i64, {2});
+  const std::uint64_t words[2] = {generator.seed, generator.draws};
+  std::memcpy(key_.buffer->memory(), words, sizeof words);
+  return key_;
+}
+
+void BoundSession::bind_state(std::uint32_t input) {
+  const Executable& executable = session_.executable();
+  core::State& state = *executable.graph().inputs()[input].state;
+  session_.unbind(input);
+  if (!state.current()) {
+    throw GraphError(core::text("input '", state.name(), "' of shape ", state.type().shape, " was given no value"));
+  }
+  core::Array array = contents(state.current());
+  if (executable.is_written(input)) {
+    core::Node& node = *state.current().node();
+    // Held by the version's node and by `array` here; the node held by the state alone.
+    const bool alone = node.op() == core::OpId::read && node.inputs().empty() && node.references() == 1 &&
+                       array.buffer.use_count() == 2 && !array.buffer->read_only();
+    if (!alone || !core::is_dense(array.view) || array.buffer->device() != &executable.device()) {
+      core::Array copy = new_array(*array.buffer->device(), array.dtype, array.view.shape);
+      copy_elements(array, copy);
+      array = to_device(copy, executable.device());
+      const core::Mode mode = node.mode();
+      const auto shared = executable.graph().inputs()[input].state;
+      state.set_current(core::version(mode, shared, array));
+    }
+  }
+  session_.bind(input, array);
+}
+
+void BoundSession::run() {
+  const core::Graph& graph = session_.executable().graph();
+  const auto kept = [](const core::GraphInput& input) {
+    return input.generator || (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder);
+  };
+  // A run that lacks an input leaves states and the random sequence as they were.
+  for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    if (!kept(graph.inputs()[i])) session_.require(i);
+  }
+  const Generator sequence = advance_generator(graph.draws());
+  for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    const core::GraphInput& input = graph.inputs()[i];
+    if (input.generator) {
+      session_.bind(i, key_of(sequence));
+    } else if (kept(input)) {
+      bind_state(i);
+    }
+  }
+  // Written in place: whoever has computed something of these states is to notice, of a run that threw on its way as
+  // well, which may have written some.
+  const auto note_writes = [&] {
+    for (const core::GraphUpdate& update : graph.updates()) graph.inputs()[update.input].state->count_write();
+  };
+  try {
+    session_.run();
+  } catch (...) {
+    note_writes();
+    throw;
+  }
+  note_writes();
+}
+
+}  // namespace tyto::run

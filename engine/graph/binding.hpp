@@ -1,0 +1,30 @@
+// A session together with the states its graph reads and updates: bound before a run, advanced after it.
+#pragma once
+
+#include <memory>
+
+#include "engine/execution/session.hpp"
+#include "engine/graph/random.hpp"
+
+namespace tyto::run {
+
+class BoundSession {
+ public:
+  explicit BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena = nullptr)
+      : session_(std::move(executable), std::move(arena)) {}
+
+  Session& session() { return session_; }
+  const Session& session() const { return session_; }
+
+  /// Binds states and the random sequence, runs, and gives the states their new versions.
+  void run();
+
+ private:
+  void bind_state(std::uint32_t input);
+  const core::Array& key_of(const Generator& generator);
+
+  Session session_;
+  core::Array key_;  // of the random sequence, on the host
+};
+
+}  // namespace tyto::run

@@ -1,0 +1,337 @@
+// Compiled functions: one trace an input signature, kept in a bounded list, each with its session.
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <optional>
+
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/graph/binding.hpp"
+#include "engine/graph/evaluate.hpp"
+#include "engine/graph/random.hpp"
+#include "engine/graph/state.hpp"
+#include "engine/graph/trace.hpp"
+#include "engine/show/report.hpp"
+#include "ops/define.hpp"
+#include "tyto/graph.hpp"
+
+namespace tyto::run {
+
+class CompiledFunction;
+
+namespace {
+
+thread_local bool tracing_now = false;
+
+// While alive, `observer` is told of every state that is read or assigned to on this thread, and no other one is.
+class StateObservation {
+ public:
+  StateObservation(core::StateObserver observer, void* context) : observer_(observer), context_(context) {
+    core::observe_states(observer_, context_);
+    innermost = this;
+  }
+  ~StateObservation() {
+    innermost = outer_;
+    if (outer_ != nullptr) core::observe_states(outer_->observer_, outer_->context_);
+    else core::observe_states(nullptr, nullptr);
+  }
+  StateObservation(const StateObservation&) = delete;
+  StateObservation& operator=(const StateObservation&) = delete;
+
+ private:
+  static thread_local constinit StateObservation* innermost;
+
+  core::StateObserver observer_;
+  void* context_;
+  StateObservation* outer_ = innermost;
+};
+thread_local constinit StateObservation* StateObservation::innermost = nullptr;
+
+// While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
+class TraceScope {
+ public:
+  TraceScope() : generator_(generator()), since_(core::next_sequence()) {
+    tracing_now = true;
+    observation_.emplace(
+        [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
+        this);
+  }
+  ~TraceScope() {
+    observation_.reset();
+    tracing_now = false;
+    for (auto& [state, saved] : touched_) state->set_current(saved.before);
+    set_generator(generator_);
+  }
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+  std::uint64_t since() const { return since_; }
+  const Generator& sequence() const { return generator_; }
+
+  std::vector<StateUpdate> updates() const {
+    std::vector<StateUpdate> list;
+    for (const auto& [state, saved] : touched_) {
+      if (!same_value(state->current(), saved.symbol)) list.emplace_back(state, assigned_value(state->current()));
+    }
+    return list;
+  }
+
+ private:
+  struct Saved {
+    Value before;
+    Value symbol;  // what a read in the trace yields until the state is assigned to
+  };
+
+  // An assignment wraps the new value in a version of the state; the update wants the value itself.
+  static Value assigned_value(const Value& version) {
+    const core::Node& node = *version.node();
+    return node.op() == core::OpId::read && !node.inputs().empty() ? node.inputs()[0] : version;
+  }
+
+  void touch(const std::shared_ptr<core::State>& state) {
+    if (state->kind() == core::State::Kind::placeholder) return;
+    for (const auto& [seen, saved] : touched_) {
+      if (seen == state) return;
+    }
+    Saved saved{state->current(), core::version(core::Mode::lazy, state, core::Array())};
+    state->set_current(saved.symbol);
+    touched_.emplace_back(state, std::move(saved));
+  }
+
+  std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
+  Generator generator_;
+  std::uint64_t since_;
+  std::optional<StateObservation> observation_;
+};
+
+const core::TensorType& type_of(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
+
+// Bare numbers come as what holds all of them: in the function they may meet f64.
+DType passed_as(const core::TensorType& type) { return type.weak && is_floating(type.dtype) ? DType::f64 : type.dtype; }
+
+// A bare number is one in the function as well, and yields to the tensors that it meets.
+Value bare_number(const Value& input, const core::TensorType& type) {
+  Value operands[] = {core::resolve(input)};
+  return Value(
+      new core::Node(core::OpId::cast, core::Mode::lazy,
+                     std::make_shared<const core::Attributes>(core::CastAttributes{type.dtype}), operands, {&type, 1}),
+      0);
+}
+
+// While one call lasts, another one would write over its values.
+class OneCall {
+ public:
+  explicit OneCall(std::atomic<bool>& running) : running_(running) {
+    if (running_.exchange(true, std::memory_order_acquire)) {
+      throw GraphError(
+          "compile: the function is called while it runs, by another thread or by a delayed function of its own; "
+          "compile one for each");
+    }
+  }
+  ~OneCall() { running_.store(false, std::memory_order_release); }
+  OneCall(const OneCall&) = delete;
+  OneCall& operator=(const OneCall&) = delete;
+
+ private:
+  std::atomic<bool>& running_;
+};
+
+// What was moved from has no traces; only another compiled function may be moved to it.
+CompiledFunction& held(CompiledFunction* function) {
+  if (function == nullptr) throw GraphError("compile: a compiled function that was moved from is used");
+  return *function;
+}
+
+}  // namespace
+
+bool trace_in_progress() { return tracing_now; }
+
+/// What tells one trace of a function from another.
+struct Signature {
+  std::vector<core::TensorType> arguments;
+  core::Device* device;
+};
+
+struct CompiledTrace {
+  Signature signature;
+  std::unique_ptr<BoundSession> session;
+  detail::Results results;  // of the last call
+  double milliseconds = 0;
+};
+
+class CompiledFunction {
+ public:
+  explicit CompiledFunction(CompileOptions options) : options_(std::move(options)) {}
+
+  detail::Results& call(std::span<const Value> arguments,
+                        const std::function<detail::Results(const std::vector<Value>&)>& function) {
+    const OneCall only(running_);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!arguments[i]) throw GraphError(core::text("compile: argument ", i + 1, " is an empty tensor"));
+    }
+    auto found = traces_.begin();
+    while (found != traces_.end() && !fits(found->signature, arguments)) ++found;
+    if (found != traces_.end()) {
+      traces_.splice(traces_.begin(), traces_, found);
+    } else {
+      traces_.push_front(make(signature_of(arguments), arguments, function));
+      if (traces_.size() > trace_limit) traces_.pop_back();
+    }
+    if (traces_.size() > packing_limit) std::next(traces_.begin(), packing_limit)->session->session().release_packed();
+    return run(traces_.front(), arguments);
+  }
+
+  const CompiledTrace& last() const {
+    if (traces_.empty()) throw GraphError("compile: the function was not called yet, so it has no plan");
+    return traces_.front();
+  }
+
+ private:
+  static constexpr std::size_t trace_limit = 16;
+  static constexpr std::size_t packing_limit = 2;  // sizes of one program that keep weights packed
+
+  static Signature signature_of(std::span<const Value> arguments) {
+    Signature signature{{}, &current_device()};
+    for (const Value& argument : arguments) {
+      signature.arguments.push_back(type_of(argument));
+    }
+    return signature;
+  }
+
+  static bool fits(const Signature& signature, std::span<const Value> arguments) {
+    if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!(signature.arguments[i] == type_of(arguments[i]))) return false;
+    }
+    return true;
+  }
+
+  CompiledTrace make(Signature signature, std::span<const Value> arguments,
+                     const std::function<detail::Results(const std::vector<Value>&)>& function) {
+    const auto start = std::chrono::steady_clock::now();
+    CompiledTrace trace;
+    std::vector<Value> inputs;
+    std::vector<std::shared_ptr<core::State>> states;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      inputs.push_back(make_state(core::Mode::lazy, core::State::Kind::placeholder, core::text("argument ", i + 1),
+                                  {passed_as(signature.arguments[i]), signature.arguments[i].shape, false}));
+      states.push_back(state_behind(inputs.back(), "compile"));
+    }
+    Traced traced;
+    {
+      const TraceScope scope;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (signature.arguments[i].weak) inputs[i] = bare_number(inputs[i], signature.arguments[i]);
+      }
+      const detail::Results results = function(inputs);
+      for (const Value& result : results.values) {
+        if (!result) throw GraphError("compile: a result of the function is an empty tensor");
+      }
+      trace.results.structure = results.structure;
+      const std::vector<StateUpdate> updates = scope.updates();
+      traced = run::trace({.outputs = results.values,
+                           .updates = updates,
+                           .inputs = states,
+                           .capture_constants = true,
+                           .bind_states = true,
+                           .since = scope.since(),
+                           .sequence = scope.sequence()});
+    }
+    // Other sizes of the same program follow the order and the plan that were found for the first.
+    std::vector<std::shared_ptr<const Executable>> kin;
+    for (const CompiledTrace& other : traces_) kin.push_back(other.session->session().shared_executable());
+    auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, kin);
+    trace.session = std::make_unique<BoundSession>(std::move(executable));
+    trace.signature = std::move(signature);
+    trace.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return trace;
+  }
+
+  static detail::Results& run(CompiledTrace& trace, std::span<const Value> arguments) {
+    std::vector<Value>& values = trace.results.values;
+    values.clear();  // what an exception may have left would keep outputs from being used again
+    Session& session = trace.session->session();
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+      const core::TensorType& type = type_of(arguments[i]);
+      session.bind(i, contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]));
+    }
+    bind_captured_placeholders(session, static_cast<std::uint32_t>(arguments.size()));
+    trace.session->run();
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
+    for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
+      values.push_back(core::constant(core::Mode::lazy, session.output(i)));
+    }
+    return trace.results;
+  }
+
+  // Those that the function captured have the values that they have outside at the time of the call.
+  static void bind_captured_placeholders(Session& session, std::uint32_t arguments) {
+    const std::span<const core::GraphInput> inputs = session.executable().graph().inputs();
+    for (std::uint32_t i = arguments; i < inputs.size(); ++i) {
+      const core::State* state = inputs[i].state.get();
+      if (state == nullptr || inputs[i].generator || state->kind() != core::State::Kind::placeholder) continue;
+      if (state->assigned()) session.bind(i, state->assigned());
+    }
+  }
+
+  std::atomic<bool> running_ = false;
+  CompileOptions options_;
+  std::list<CompiledTrace> traces_;  // most recently called first
+};
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+namespace detail {
+
+// Public headers name nothing of tyto::run, which functions of users may be called as well.
+class CompiledCore::Function : public run::CompiledFunction {
+  using CompiledFunction::CompiledFunction;
+};
+
+bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
+
+namespace {
+thread_local int plain_calls = 0;
+}
+
+PlainCall::PlainCall() {
+  constexpr int deepest = 1000;  // a tenth of the usual stack, if each call takes a kilobyte
+  if (plain_calls == deepest) {
+    throw GraphError(core::text("compile: compiled functions call one another ", deepest,
+                                " deep; what calls itself must come to an end by what is known while it is recorded, "
+                                "such as a shape or a counter"));
+  }
+  ++plain_calls;
+}
+
+PlainCall::~PlainCall() { --plain_calls; }
+
+CompiledCore::CompiledCore(CompileOptions options) : function_(std::make_shared<Function>(std::move(options))) {}
+
+Results& CompiledCore::call(std::span<const Value> arguments,
+                            const std::function<Results(const std::vector<Value>&)>& function) {
+  return run::held(function_.get()).call(arguments, function);
+}
+
+void CompiledCore::observe(const std::function<void()>& function) {
+  const auto note = [](void* seen, const std::shared_ptr<core::State>& state) {
+    if (state->current() && state->current().node()->mode() == core::Mode::lazy) *static_cast<bool*>(seen) = true;
+  };
+  const run::StateObservation observation(note, &works_lazily_);
+  function();
+}
+
+const MemoryPlan& CompiledCore::plan() const {
+  return run::held(function_.get()).last().session->session().executable().plan();
+}
+
+GraphReport CompiledCore::report() const {
+  const run::CompiledTrace& trace = run::held(function_.get()).last();
+  return run::report_of(trace.session->session(), trace.milliseconds);
+}
+
+}  // namespace detail
+}  // namespace TYTO_API

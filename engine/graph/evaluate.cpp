@@ -1,0 +1,264 @@
+// Evaluation: one operator at a time in eager mode; through trace, plan and session in lazy mode.
+#include "engine/graph/evaluate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/builder.hpp"
+#include "core/device.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
+#include "engine/execution/arrays.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/kernel_cache.hpp"
+#include "engine/graph/executable_cache.hpp"
+#include "engine/graph/trace.hpp"
+
+namespace tyto::run {
+
+using core::Node;
+using core::OpId;
+
+namespace {
+
+using Arrays = std::span<const core::Array* const>;
+
+/// Where an operator runs in eager mode: with its first input that has a home elsewhere than the CPU, else here.
+core::Device& device_for(Arrays inputs) {
+  if (inputs.empty()) return current_device();
+  core::Device* const cpu = &cpu_device();
+  core::Device* home = cpu;
+  for (const core::Array* input : inputs) {
+    core::Device* place = input->buffer->device();
+    if (place == cpu) continue;
+    if (input->view.rank() != 0) return *place;
+    if (home == cpu) home = place;
+  }
+  return *home;
+}
+
+void apply_view(Node& node, const core::OpDef& def, const core::Array& input) {
+  std::optional<core::View> view = def.view(node.attributes(), input.view);
+  if (view) {
+    node.result(0).array = {input.buffer, input.dtype, std::move(*view)};
+    return;
+  }
+  const core::Array copy = packed(input);
+  node.result(0).array = {copy.buffer, copy.dtype, *def.view(node.attributes(), copy.view)};
+}
+
+/// The inputs as the kernel wants them: on its device, and dense where it says so.
+std::vector<core::Array> moved_inputs(const Node& node, const PreparedOperator& prepared, Arrays inputs) {
+  std::vector<core::Array> moved;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    core::Array array = to_device(*inputs[i], *prepared.device);
+    if ((prepared.to_pack >> std::min<std::size_t>(i, 63) & 1) != 0) {
+      if (core::definition(node).is(core::Traits::elementwise)) {
+        array.view = core::broadcast_to(array.view, prepared.results[0].view.shape);
+      }
+      array = packed(array);
+    }
+    moved.push_back(std::move(array));
+  }
+  return moved;
+}
+
+core::Address start_of(const PreparedOperator& prepared, const core::Array& input) {
+  if (!prepared.any_start) return address_of(input);
+  return {input.buffer->memory(), static_cast<std::size_t>(input.view.offset) * size_of(input.dtype)};
+}
+
+/// Room for a few elements in place and for more on the heap.
+template <class T>
+class FewOrMany {
+ public:
+  explicit FewOrMany(std::size_t count) : count_(count) {
+    if (count > few_.size()) many_ = std::make_unique<T[]>(count);
+  }
+  T& operator[](std::size_t i) { return data()[i]; }
+  operator std::span<const T>() { return {data(), count_}; }
+
+ private:
+  T* data() { return many_ ? many_.get() : few_.data(); }
+  std::size_t count_;
+  std::array<T, 4> few_;
+  std::unique_ptr<T[]> many_;
+};
+
+void launch(Node& node, const PreparedOperator& prepared, Arrays inputs) {
+  FewOrMany<core::Address> from(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) from[i] = start_of(prepared, *inputs[i]);
+  const std::size_t count = prepared.results.size();
+  FewOrMany<core::Address> to(count);
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      const PreparedOperator::Result& result = prepared.results[i];
+      core::Array& array = node.result(i).array;
+      array.buffer = prepared.device->allocate(result.bytes);
+      array.dtype = result.dtype;
+      array.view = result.view;
+      to[i] = {array.buffer->memory(), 0};
+    }
+    core::BufferRef workspace;
+    const std::size_t bytes = prepared.kernel->workspace();
+    if (bytes != 0) workspace = prepared.device->allocate(bytes);
+    prepared.kernel->launch(from, to, {workspace ? workspace->memory() : nullptr, 0});
+  } catch (...) {
+    for (core::Result& result : node.results()) result.array = {};  // nothing was computed
+    throw;
+  }
+}
+
+void apply_prepared(Node& node, const PreparedOperator& prepared, Arrays inputs) {
+  if (prepared.direct) {
+    launch(node, prepared, inputs);
+  } else {
+    const std::vector<core::Array> moved = moved_inputs(node, prepared, inputs);
+    std::vector<const core::Array*> places;
+    for (const core::Array& array : moved) places.push_back(&array);
+    launch(node, prepared, places);
+  }
+  if (prepared.device == prepared.home) return;
+  for (core::Result& result : node.results()) result.array = to_device(result.array, *prepared.home);
+}
+
+/// A function of the user's may hold anything, and may call operators itself: its kernel is not kept.
+bool may_be_kept(const Node& node) {
+  return !node.has_attributes() || !std::holds_alternative<core::CustomAttributes>(node.attributes());
+}
+
+const core::Array& computed(const Value& input) {
+  const Value& current = core::resolve(input);
+  if (!current.node()->evaluated()) evaluate({&current, 1});
+  return core::result_of(current).array;
+}
+
+}  // namespace
+
+void apply(Node& node) {
+  const core::OpDef& def = core::definition(node);
+  const std::size_t count = node.inputs().size();
+  FewOrMany<const core::Array*> inputs(count);
+  for (std::size_t i = 0; i < count; ++i) inputs[i] = &computed(node.inputs()[i]);
+  if (def.is(core::Traits::view)) {
+    apply_view(node, def, *inputs[0]);
+    return;
+  }
+  core::Device& home = device_for(inputs);
+  if (may_be_kept(node)) {
+    apply_prepared(node, prepared_operator(node, inputs, home), inputs);
+  } else {
+    apply_prepared(node, PreparedOperator(node, inputs, home), inputs);
+  }
+}
+
+namespace {
+
+// Of each view among the nodes that repeats elements, as broadcasting does, the tensor that it repeats. The view itself
+// is left to be taken anew, which costs nothing, where a dense copy of it may not even fit into memory.
+std::unordered_map<const Node*, Value> repeated_tensors(std::span<Node* const> nodes) {
+  std::vector<Node*> views;
+  for (Node* node : nodes) {
+    // A version of a state has contents of its own.
+    if (core::definition(*node).is(core::Traits::view) && node->op() != OpId::read) views.push_back(node);
+  }
+  // Inputs first: they are older.
+  std::sort(views.begin(), views.end(), [](const Node* a, const Node* b) { return a->sequence() < b->sequence(); });
+  std::unordered_map<const Node*, Value> repeated;
+  for (const Node* view : views) {
+    const auto behind = repeated.find(view->inputs()[0].node());
+    const Value& source = behind == repeated.end() ? view->inputs()[0] : behind->second;
+    if (element_count(source.shape()) < element_count(view->results()[0].type.shape)) repeated.emplace(view, source);
+  }
+  return repeated;
+}
+
+// Values on the way to `roots` that are held from outside: by the user, or by nodes that the roots do not need.
+// They get their contents too, so that nothing is computed twice.
+std::vector<Value> with_held_values(std::span<const Value> roots) {
+  std::vector<Value> wanted;
+  std::unordered_map<Node*, std::uint32_t> inner;  // references from inside
+  std::vector<Node*> stack;
+  std::vector<Node*> order;
+  for (const Value& root : roots) {
+    if (!inner.contains(root.node())) stack.push_back(root.node());
+    ++inner[root.node()];
+  }
+  while (!stack.empty()) {
+    Node* node = stack.back();
+    stack.pop_back();
+    if (node->evaluated()) continue;
+    order.push_back(node);
+    for (const Value& input : node->inputs()) {
+      if (inner[input.node()]++ == 0) stack.push_back(input.node());
+    }
+  }
+  std::unordered_set<const Node*> chosen;
+  const auto want = [&](Node* node) {
+    if (node->evaluated() || !chosen.insert(node).second) return;
+    for (std::uint32_t i = 0; i < node->results().size(); ++i) wanted.emplace_back(node, i);
+  };
+  std::unordered_set<const Node*> is_root;
+  for (const Value& root : roots) is_root.insert(root.node());
+  const std::unordered_map<const Node*, Value> repeated = repeated_tensors(order);
+  for (Node* node : order) {
+    if (is_root.contains(node)) {
+      want(node);
+      continue;
+    }
+    if ((node->op() == OpId::read && node->inputs().empty()) || node->symbolic() || node->references() <= inner[node])
+      continue;
+    const auto source = repeated.find(node);
+    want(source == repeated.end() ? node : source->second.node());
+  }
+  return wanted;
+}
+
+}  // namespace
+
+void evaluate(std::span<const Value> values) {
+  std::vector<Value> roots;
+  for (const Value& value : values) {
+    const Value& current = core::resolve(value);
+    if (current.node()->evaluated()) continue;
+    // Numbers of no mode and lone eager nodes need no plan.
+    if (current.node()->mode() != core::Mode::lazy) {
+      apply(*current.node());
+    } else {
+      roots.push_back(current);
+    }
+  }
+  if (roots.empty()) return;
+  const std::vector<Value> wanted = with_held_values(roots);
+  Traced traced = trace(
+      {.outputs = wanted, .updates = {}, .inputs = {}, .capture_constants = false, .bind_states = false, .since = 0});
+  const std::span<const core::GraphInput> inputs = traced.graph.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].state == nullptr) continue;
+    traced.arguments[i] = inputs[i].state->assigned();
+    if (!traced.arguments[i]) {
+      throw GraphError(core::text("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
+                                  trace_in_progress()
+                                      ? " is read while a compiled function is recorded, which happens once for all "
+                                        "calls and before it has a value; choose by where() instead"
+                                      : " is read before a value was assigned to it"));
+    }
+  }
+  const std::vector<core::Array> results = run_cached(std::move(traced), current_device());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i].node()->result(wanted[i].output()).array = results[i];
+  }
+  for (const Value& value : wanted) {
+    if (!value.node()->tracked() && !value.node()->symbolic()) value.node()->drop_inputs();
+  }
+}
+
+core::Array contents(const Value& value) {
+  const Value current = core::resolve(value);
+  return computed(current);
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,19 @@
+// Getting contents: eager application of one operator, and evaluation of what lazy values still need.
+#pragma once
+
+#include <span>
+
+#include "core/symbol.hpp"
+
+namespace tyto::run {
+
+/// Computes a node's results from its evaluated inputs, now.
+void apply(core::Node& node);
+
+/// Computes the listed values, and with them every value on the way that somebody else holds.
+void evaluate(std::span<const Value> values);
+
+/// Contents of a value, computed first when needed. A state gives its newest version.
+core::Array contents(const Value& value);
+
+}  // namespace tyto::run

@@ -1,0 +1,113 @@
+// Seeds, keys and draws.
+#include "engine/graph/random.hpp"
+
+#include <cstring>
+#include <mutex>
+
+#include "core/builder.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/graph/trace.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+std::mutex generator_mutex;
+Generator sequence;
+
+core::Array key_array(std::uint64_t seed, std::uint64_t stream) {
+  const std::uint64_t words[2] = {seed, stream};
+  core::Array array{cpu_device().allocate(sizeof words), DType::i64, core::View::dense({2})};
+  std::memcpy(array.buffer->memory(), words, sizeof words);
+  return array;
+}
+
+}  // namespace
+
+Generator generator() {
+  const std::lock_guard lock(generator_mutex);
+  return sequence;
+}
+
+void set_generator(Generator next) {
+  const std::lock_guard lock(generator_mutex);
+  sequence = next;
+}
+
+Generator advance_generator(std::uint64_t count) {
+  const std::lock_guard lock(generator_mutex);
+  const Generator before = sequence;
+  sequence.draws += count;
+  return before;
+}
+
+const std::shared_ptr<core::State>& generator_state() {
+  static const auto state = std::make_shared<core::State>(core::State::Kind::persistent, "random sequence",
+                                                          core::TensorType{DType::i64, {2}, false});
+  return state;
+}
+
+Value next_draw_key(core::Mode mode) {
+  const Generator now = advance_generator(1);
+  return core::version(mode, generator_state(), key_array(now.seed, now.draws));
+}
+
+Value draw_key(core::Mode mode, std::uint64_t seed, std::uint64_t stream) {
+  return core::constant(mode, key_array(seed, stream));
+}
+
+std::uint64_t draw_of_key(const core::Array& key) { return static_cast<const std::uint64_t*>(key.buffer->memory())[1]; }
+
+}  // namespace tyto::run
+
+namespace tyto::core {
+
+Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<Key>& key) {
+  const Value stream = key ? run::draw_key(mode, key->seed, key->stream) : run::next_draw_key(mode);
+  return emit(mode, op, std::move(attributes), {stream});
+}
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+namespace {
+
+// A trace is made once and run often: it cannot keep "begin anew at each call" in mind.
+void refuse_in_trace(const char* function) {
+  if (!run::trace_in_progress()) return;
+  throw GraphError(std::string(function) +
+                   ": a compiled function cannot move the random sequence; do it before the call, or give the draws a "
+                   "key");
+}
+
+}  // namespace
+
+void seed(std::uint64_t value) {
+  refuse_in_trace("seed");
+  run::set_generator({value, 0});
+}
+
+RandomPosition random_position() {
+  const run::Generator now = run::generator();
+  return {now.seed, now.draws};
+}
+
+void random_position(const RandomPosition& position) {
+  refuse_in_trace("random_position");
+  run::set_generator({position.seed, position.draws});
+}
+
+// A bijective mixer (splitmix64's finaliser) of seed and index keeps derived keys apart from their parents.
+Key Key::split(std::uint64_t index) const {
+  const auto mix = [](std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  };
+  return {mix(mix(seed) ^ stream) ^ mix(index + 1), 0};
+}
+
+}  // namespace TYTO_API

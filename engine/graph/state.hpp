@@ -1,0 +1,27 @@
+// Placeholders, persistent tensors and variables.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/symbol.hpp"
+
+namespace tyto::run {
+
+/// The handle of a new state without contents.
+Value make_state(core::Mode mode, core::State::Kind kind, std::string name, core::TensorType type);
+
+/// The state a handle stands for; throws GraphError naming `function` when it stands for none.
+std::shared_ptr<core::State> state_behind(const Value& handle, std::string_view function);
+
+/// Makes `given` the state's newest version.
+void assign_state(const Value& handle, const Value& given);
+
+/// A list, of this thread, of versions assigned while a gradient was being taken of what they depend on. Whoever takes
+/// them off it lets go of their inputs.
+void record_version(const Value& version);
+std::vector<Value> take_recorded_versions();
+
+}  // namespace tyto::run

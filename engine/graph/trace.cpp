@@ -1,0 +1,202 @@
+// Tracing: one iterative walk in post-order, so that chains of a million nodes are no deeper than any other graph.
+#include "engine/graph/trace.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
+#include "engine/graph/evaluate.hpp"
+#include "engine/graph/random.hpp"
+
+namespace tyto::run {
+
+using core::Node;
+using core::OpId;
+using core::Port;
+
+namespace {
+
+std::shared_ptr<core::State> state_of(const Node& node) {
+  return std::get<core::VersionAttributes>(node.attributes()).state.lock();
+}
+
+class Tracer {
+ public:
+  explicit Tracer(const TraceRequest& request) : request_(request) {}
+
+  Traced run() {
+    for (const auto& state : request_.inputs) (void)input_of(state);
+    std::vector<Value> roots(request_.outputs.begin(), request_.outputs.end());
+    for (const StateUpdate& update : request_.updates) roots.push_back(core::resolve(update.second));
+    for (Value& root : roots) root = core::resolve(root);
+    settle_surroundings(roots);
+    for (const Value& root : roots) visit(root.node());
+    number_draws();
+    build();
+    for (std::size_t i = 0; i < request_.outputs.size(); ++i) builder_.add_output(port_of(roots[i]));
+    for (std::size_t i = 0; i < request_.updates.size(); ++i) {
+      const Port value = port_of(roots[request_.outputs.size() + i]);
+      builder_.add_update(input_of(request_.updates[i].first), value);
+    }
+    builder_.set_draws(request_.sequence ? generator().draws - request_.sequence->draws : draws_.size());
+    Traced traced{builder_.finish(), std::move(arguments_)};
+    traced.arguments.resize(traced.graph.inputs().size());
+    return traced;
+  }
+
+ private:
+  // A node whose contents are there. What gradients track of a bound state is the state, not its contents.
+  bool has_contents(const Node& node) const {
+    if (node.op() == OpId::alias && !node.inputs().empty() && is_bound_state(*node.inputs()[0].node())) return false;
+    return node.evaluated();
+  }
+
+  // A node whose contents are taken, not computed.
+  bool is_leaf(const Node& node) const {
+    return has_contents(node) || (node.op() == OpId::read && (node.inputs().empty() || is_bound_state(node)));
+  }
+
+  // A version that stands for "the state as it is when the graph runs": the symbol of a placeholder or of a state read
+  // in a compiled function; in an explicit graph the newest version of any state.
+  bool is_bound_state(const Node& node) const {
+    if (node.op() != OpId::read) return false;
+    const auto state = state_of(node);
+    if (state == nullptr || state == generator_state()) return false;
+    if (node.symbolic() && node.inputs().empty()) return true;
+    return request_.bind_states && request_.since == 0 && state->current() && state->current().node() == &node;
+  }
+
+  bool is_draw_key(const Node& node) const {
+    return request_.bind_states && node.op() == OpId::read && state_of(node) == generator_state();
+  }
+
+  // Evaluates what was recorded before `since` and is still pending, so that it is captured instead of repeated.
+  void settle_surroundings(std::span<const Value> roots) {
+    if (request_.since == 0) return;
+    std::vector<Value> pending;
+    std::unordered_map<const Node*, bool> seen;
+    std::vector<Node*> stack;
+    for (const Value& root : roots) stack.push_back(root.node());
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      if (!seen.emplace(node, true).second || is_leaf(*node)) continue;
+      if (node->sequence() < request_.since && !node->symbolic()) {
+        pending.emplace_back(node, 0);
+        continue;
+      }
+      for (const Value& input : node->inputs()) stack.push_back(input.node());
+    }
+    if (!pending.empty()) evaluate(pending);
+  }
+
+  void visit(Node* root) {
+    struct Frame {
+      Node* node;
+      std::size_t next;
+    };
+    if (!place_.emplace(root, 0).second) return;
+    std::vector<Frame> stack{{root, 0}};
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const auto inputs = is_leaf(*frame.node) ? std::span<const Value>() : frame.node->inputs();
+      if (frame.next < inputs.size()) {
+        Node* input = inputs[frame.next++].node();
+        if (place_.emplace(input, 0).second) stack.push_back({input, 0});
+        continue;
+      }
+      order_.push_back(frame.node);
+      stack.pop_back();
+    }
+  }
+
+  // The draws of a graph are numbered in the order in which they were recorded.
+  void number_draws() {
+    for (const Node* node : order_) {
+      if (is_draw_key(*node)) draws_.emplace_back(node->sequence(), node);
+    }
+    std::sort(draws_.begin(), draws_.end());
+  }
+
+  std::int64_t number_of_draw(const Node& key) const {
+    if (request_.sequence) {
+      return static_cast<std::int64_t>(draw_of_key(key.results()[0].array) - request_.sequence->draws);
+    }
+    return std::lower_bound(draws_.begin(), draws_.end(),
+                            std::pair<std::uint64_t, const Node*>(key.sequence(), nullptr)) -
+           draws_.begin();
+  }
+
+  std::uint32_t input_of(const std::shared_ptr<core::State>& state) {
+    const auto [place, fresh] = inputs_.emplace(state.get(), 0);
+    if (fresh) {
+      const bool generator = state == generator_state();
+      builder_.add_input(state->type(), {core::no_port, state->name(), state, generator});
+      place->second = static_cast<std::uint32_t>(builder_.graph().inputs().size() - 1);
+      arguments_.emplace_back();
+    }
+    return place->second;
+  }
+
+  Port input_port(const std::shared_ptr<core::State>& state) {
+    const std::uint32_t input = input_of(state);  // may add one, so it comes before the look at the list
+    return builder_.graph().inputs()[input].port;
+  }
+
+  Port capture(const core::Array& array) {
+    if (request_.capture_constants || array.buffer == nullptr) return builder_.add_constant(array);
+    core::GraphInput input;
+    input.name = core::text("argument ", arguments_.size());
+    const Port port = builder_.add_input({array.dtype, array.view.shape, false}, std::move(input));
+    arguments_.push_back(array);
+    return port;
+  }
+
+  Port port_of(const Value& value) const { return place_.at(value.node()) + value.output(); }
+
+  void build() {
+    std::vector<Port> inputs;
+    std::vector<core::TensorType> types;
+    for (Node* node : order_) place_[node] = add(*node, inputs, types);
+  }
+
+  Port add(Node& node, std::vector<Port>& inputs, std::vector<core::TensorType>& types) {
+    if (is_draw_key(node)) return input_port(generator_state());
+    if (is_bound_state(node)) return input_port(state_of(node));
+    if (has_contents(node)) {
+      // Several results: each is captured; they get consecutive ports since nothing is added between.
+      const Port first = capture(node.result(0).array);
+      for (std::size_t i = 1; i < node.results().size(); ++i) capture(node.result(i).array);
+      return first;
+    }
+    inputs.clear();
+    types.clear();
+    for (const Value& input : node.inputs()) inputs.push_back(port_of(input));
+    for (const core::Result& result : node.results()) types.push_back(result.type);
+    std::shared_ptr<const core::Attributes> attributes = node.shared_attributes();
+    std::shared_ptr<const std::string> label;
+    if (node.label() != nullptr) label = std::make_shared<const std::string>(*node.label());
+    if (core::definition(node).is(core::Traits::random) && is_draw_key(*node.inputs()[0].node())) {
+      auto draw = std::get<core::RandomAttributes>(*attributes);
+      draw.draw = number_of_draw(*node.inputs()[0].node());
+      attributes = std::make_shared<const core::Attributes>(draw);
+    }
+    return builder_.add(node.op(), std::move(attributes), inputs, types, std::move(label));
+  }
+
+  const TraceRequest& request_;
+  core::GraphBuilder builder_;
+  std::vector<core::Array> arguments_;
+  std::unordered_map<const Node*, Port> place_;
+  std::unordered_map<const core::State*, std::uint32_t> inputs_;
+  std::vector<Node*> order_;
+  std::vector<std::pair<std::uint64_t, const Node*>> draws_;
+};
+
+}  // namespace
+
+Traced trace(const TraceRequest& request) { return Tracer(request).run(); }
+
+}  // namespace tyto::run

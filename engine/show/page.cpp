@@ -1,0 +1,131 @@
+// The data of the page, as one JSON object put into its source.
+#include "engine/show/page.hpp"
+
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "core/text.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t bytes_of(const core::TensorType& type) {
+  return element_count(type.shape) * static_cast<std::int64_t>(size_of(type.dtype));
+}
+
+std::string type_text(const core::Graph& graph, const core::GraphNode& node) {
+  const core::TensorType& type = graph.type(node.first_result);
+  return core::text(type.dtype, type.shape);
+}
+
+/// The address in the arena that a node's first result gets; absent for what lies elsewhere.
+std::unordered_map<std::uint32_t, std::size_t> slots_of(const Executable& executable) {
+  std::unordered_map<std::uint32_t, std::size_t> slots;
+  for (const ExecutableStep& step : executable.steps()) {
+    if (step.output_count == 0) continue;
+    const Storage& storage = executable.storages()[executable.operands()[step.first_operand + step.input_count]];
+    if (storage.source == Source::arena) slots[step.node] = storage.offset;
+  }
+  return slots;
+}
+
+Json nodes_of(const core::Graph& graph, const std::unordered_map<std::uint32_t, std::size_t>& slots) {
+  std::unordered_map<core::Port, std::string> names;
+  for (const core::GraphInput& input : graph.inputs()) names[input.port] = input.name;
+  Json nodes = Json::array();
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    const core::GraphNode& node = graph.nodes()[i];
+    Json row{{"op", core::definition(node.op).name}, {"type", type_text(graph, node)}};
+    std::int64_t bytes = 0;
+    for (std::uint32_t r = 0; r < node.result_count; ++r) bytes += bytes_of(graph.type(node.first_result + r));
+    row["bytes"] = bytes;
+    Json inputs = Json::array();
+    for (const core::Port port : graph.inputs_of(node)) inputs.push_back(graph.producer(port));
+    row["inputs"] = std::move(inputs);
+    if (node.label) row["label"] = *node.label;
+    if (node.attributes) row["attributes"] = core::to_string(*node.attributes);
+    if (const auto name = names.find(node.first_result); name != names.end()) row["name"] = name->second;
+    if (const auto slot = slots.find(i); slot != slots.end()) row["slot"] = slot->second;
+    nodes.push_back(std::move(row));
+  }
+  return nodes;
+}
+
+Json blocks_of(const Executable& executable) {
+  Json blocks = Json::array();
+  for (std::size_t i = 0; i < executable.blocks().size(); ++i) {
+    const Block& block = executable.blocks()[i];
+    blocks.push_back({{"label", executable.block_labels()[i]},
+                      {"lower", block.lower},
+                      {"upper", block.upper},
+                      {"size", block.size},
+                      {"offset", executable.plan().offsets[i]}});
+  }
+  return blocks;
+}
+
+// Bytes of blocks that live at each step.
+std::vector<std::int64_t> live_bytes(const Executable& executable) {
+  std::vector<std::int64_t> live(executable.steps().size() + 1, 0);
+  for (const Block& block : executable.blocks()) {
+    const auto end = static_cast<std::int64_t>(executable.steps().size());
+    live[static_cast<std::size_t>(std::min(block.lower, end))] += block.size;
+    live[static_cast<std::size_t>(std::min(block.upper, end))] -= block.size;
+  }
+  for (std::size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
+  return live;
+}
+
+Json steps_of(const Executable& executable) {
+  const core::Graph& graph = executable.graph();
+  const std::vector<std::int64_t> live = live_bytes(executable);
+  Json steps = Json::array();
+  for (std::size_t i = 0; i < executable.steps().size(); ++i) {
+    const ExecutableStep& step = executable.steps()[i];
+    const core::GraphNode& node = graph.nodes()[step.node];
+    steps.push_back({{"name", step.name},
+                     {"label", node.label ? *node.label : std::string()},
+                     {"type", type_text(graph, node)},
+                     {"live", live[i]}});
+  }
+  return steps;
+}
+
+Json profile_rows(const GraphProfile& profile) {
+  Json rows = Json::array();
+  for (const StepProfile& step : profile.steps) {
+    rows.push_back({{"milliseconds", step.milliseconds}, {"bytes", step.bytes}, {"operations", step.operations}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string page_of(const core::Graph& recorded, const Executable& executable, const GraphProfile& profile) {
+  const MemoryPlan& plan = executable.plan();
+  const Json data{
+      {"summary", {{"peak", plan.height}, {"bound", plan.bound}, {"naive", plan.naive}, {"strategy", plan.strategy}}},
+      {"recorded", nodes_of(recorded, {})},
+      {"optimised", nodes_of(executable.graph(), slots_of(executable))},
+      {"steps", steps_of(executable)},
+      {"blocks", blocks_of(executable)},
+      {"profile", profile_rows(profile)}};
+  const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // A label may hold "</script>" or "<!--", which mean something to the browser; JSON lets the sign be escaped.
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char letter : text) {
+    if (letter == '<') safe += "\\u003c";
+    else safe += letter;
+  }
+  std::string page = page_source;
+  constexpr std::string_view place = ">DATA<";
+  page.replace(page.find(place) + 1, place.size() - 2, safe);
+  return page;
+}
+
+}  // namespace tyto::run

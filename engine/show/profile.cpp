@@ -1,0 +1,137 @@
+// What a profile counts, and how it is printed and exported.
+#include "engine/show/profile.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+
+#include "core/op_ids.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+std::int64_t elements_of(const core::Graph& graph, core::Port port) { return element_count(graph.type(port).shape); }
+
+// Multiplications and additions of the sums of products; for everything else one operation an element.
+std::int64_t operations_of(const core::Graph& graph, const core::GraphNode& node) {
+  const auto inputs = graph.inputs_of(node);
+  const std::int64_t results = elements_of(graph, node.first_result);
+  switch (node.op) {
+    case core::OpId::matmul:
+    case core::OpId::matmul_epilogue: return 2 * results * graph.type(inputs[0]).shape.back();
+    // Per element of the result: the kernel's window times the channels that one group reads.
+    case core::OpId::convolution:
+    case core::OpId::convolution_epilogue: {
+      const auto* product = std::get_if<core::ProductAttributes>(&graph.attributes(node));
+      const Shape& kernel = product != nullptr && product->packed ? product->weights : graph.type(inputs[1]).shape;
+      return kernel.back() == 0 ? 0 : 2 * results * (element_count(kernel) / kernel.back());
+    }
+    // As many products as the forward operator has: one for each element of g and of a kernel's slice.
+    case core::OpId::convolution_input_gradient: {
+      const Shape& kernel = graph.type(inputs[1]).shape;
+      return kernel.back() == 0 ? 0 : 2 * elements_of(graph, inputs[0]) * (element_count(kernel) / kernel.back());
+    }
+    case core::OpId::convolution_kernel_gradient: {
+      const Shape& kernel = graph.type(node.first_result).shape;
+      return kernel.back() == 0 ? 0 : 2 * elements_of(graph, inputs[1]) * (element_count(kernel) / kernel.back());
+    }
+    default: break;
+  }
+  std::int64_t most = results;
+  for (const core::Port input : inputs) most = std::max(most, elements_of(graph, input));
+  return most;
+}
+
+}  // namespace
+
+GraphProfile profile_of(const Executable& executable, std::span<const double> milliseconds, double whole) {
+  const core::Graph& graph = executable.graph();
+  GraphProfile profile;
+  profile.milliseconds = whole;
+  for (std::size_t i = 0; i < executable.steps().size(); ++i) {
+    const ExecutableStep& step = executable.steps()[i];
+    const core::GraphNode& node = graph.nodes()[step.node];
+    StepProfile row{step.name, node.label ? *node.label : std::string(), milliseconds[i], 0, 0};
+    if (milliseconds[i] == 0) {
+      // Did not run: weights that are packed already are not packed again.
+    } else if (core::definition(node.op).name != step.name) {
+      // What the executable adds to a node (copies, transfers) reads as much as it writes, densely.
+      const std::uint32_t written = executable.operands()[step.first_operand + step.input_count];
+      row.bytes = 2 * static_cast<std::int64_t>(executable.storages()[written].bytes);
+    } else {
+      for (std::uint32_t r = 0; r < node.result_count; ++r) {
+        const core::TensorType& type = graph.type(node.first_result + r);
+        row.bytes += element_count(type.shape) * static_cast<std::int64_t>(size_of(type.dtype));
+      }
+      for (const core::Port input : graph.inputs_of(node)) {
+        row.bytes += elements_of(graph, input) * static_cast<std::int64_t>(size_of(graph.type(input).dtype));
+      }
+      row.operations = operations_of(graph, node);
+    }
+    profile.steps.push_back(std::move(row));
+  }
+  return profile;
+}
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+
+std::string GraphProfile::chrome_trace() const {
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  double start = 0;
+  for (const StepProfile& step : steps) {
+    events.push_back({{"name", step.name},
+                      {"cat", step.label.empty() ? "step" : step.label},
+                      {"ph", "X"},
+                      {"ts", start * 1000},
+                      {"dur", step.milliseconds * 1000},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args", {{"label", step.label}, {"bytes", step.bytes}, {"operations", step.operations}}}});
+    start += step.milliseconds;
+  }
+  return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(
+      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::ostream& operator<<(std::ostream& out, const GraphProfile& profile) {
+  struct Sum {
+    double milliseconds = 0;
+    std::int64_t bytes = 0;
+    std::int64_t operations = 0;
+    int steps = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const StepProfile& step : profile.steps) {
+    Sum& sum = sums[step.name];
+    sum.milliseconds += step.milliseconds;
+    sum.bytes += step.bytes;
+    sum.operations += step.operations;
+    ++sum.steps;
+  }
+  std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.milliseconds > b.second.milliseconds; });
+  std::ostringstream text;
+  text << std::fixed << "run: " << std::setprecision(3) << profile.milliseconds << " ms in " << profile.steps.size()
+       << " steps\n"
+       << "        ms      %   steps     GB/s    Gop/s  operator\n";
+  for (const auto& [name, sum] : rows) {
+    const double seconds = sum.milliseconds / 1000;
+    const double share = profile.milliseconds > 0 ? 100 * sum.milliseconds / profile.milliseconds : 0;
+    const auto rate = [&](std::int64_t amount) {
+      return seconds > 0 ? static_cast<double>(amount) / seconds / 1e9 : 0.0;
+    };
+    text << std::setw(10) << std::setprecision(3) << sum.milliseconds << std::setw(7) << std::setprecision(1) << share
+         << std::setw(8) << sum.steps << std::setw(9) << rate(sum.bytes) << std::setw(9) << rate(sum.operations) << "  "
+         << name << "\n";
+  }
+  return out << text.str();
+}
+
+}  // namespace TYTO_API

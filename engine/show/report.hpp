@@ -1,0 +1,16 @@
+// What people are told about an executable.
+#pragma once
+
+#include <string>
+
+#include "engine/execution/session.hpp"
+#include "tyto/graph.hpp"
+
+namespace tyto::run {
+
+GraphReport report_of(const Session& session, double milliseconds);
+
+/// The graph in Graphviz' language, tensors coloured by the memory they lie in.
+std::string dot_of(const Executable& executable);
+
+}  // namespace tyto::run
