@@ -34,7 +34,7 @@ std::size_t hash_field(const IntList& list) {
 std::size_t hash_field(const Array& array) {
   return mix(std::hash<const void*>()(array.buffer.get()), hash_field(array.view.shape));
 }
-std::size_t hash_field(const FusedProgram& program) { return hash_of(program); }
+std::size_t hash_field(const LoopProgram& program) { return hash_of(program); }
 template <class T>
 std::size_t hash_field(const std::shared_ptr<T>& pointer) {
   return std::hash<const void*>()(pointer.get());
@@ -52,7 +52,7 @@ std::string show(const Scalar& value) {
 std::string show(const Array& array) { return text(array.dtype, array.view.shape); }
 std::string show(const std::shared_ptr<State>& state) { return state ? state->name() : "none"; }
 std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? op->name : "none"; }
-std::string show(const FusedProgram& program) { return to_string(program); }
+std::string show(const LoopProgram& program) { return to_string(program); }
 std::string show(double value) { return text(value); }
 std::string show(std::int64_t value) { return std::to_string(value); }
 

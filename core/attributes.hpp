@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/fused.hpp"
+#include "core/loop_program.hpp"
 #include "core/storage.hpp"
 #include "tyto/dtype.hpp"
 #include "tyto/scalar.hpp"
@@ -195,18 +195,18 @@ struct CustomAttributes {
 
 /// A fused group: the program and the shape whose elements it runs over. Inputs broadcast to the shape; results have
 /// it, or, where they are reduced over the group's axes or made of what is, ones for those axes.
-struct FusedAttributes {
+struct LoopAttributes {
   Shape shape;
   IntList axes;
-  FusedProgram program;
+  LoopProgram program;
   TYTO_FIELDS(visit("shape", shape); visit("axes", axes); visit("program", program);)
-  friend bool operator==(const FusedAttributes&, const FusedAttributes&) = default;
+  friend bool operator==(const LoopAttributes&, const LoopAttributes&) = default;
 };
 
 using Attributes = std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes,
                                 ListAttributes, SliceAttributes, PadAttributes, CastAttributes, RangeAttributes,
                                 RandomAttributes, WindowAttributes, ConstantAttributes, StateAttributes,
-                                VersionAttributes, CustomAttributes, FusedAttributes, ProductAttributes>;
+                                VersionAttributes, CustomAttributes, LoopAttributes, ProductAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;

@@ -2,7 +2,7 @@
 // nobody writes it.
 #include <algorithm>
 
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 
@@ -13,18 +13,18 @@ namespace {
 [[noreturn]] void refuse(const std::string& why) { throw GraphError(text("fused: ", why)); }
 
 /// Types of all values, which are checked on the way as the operators themselves would check them.
-std::vector<DType> value_types(const FusedAttributes& group, std::span<const TensorType> inputs) {
+std::vector<DType> value_types(const LoopAttributes& group, std::span<const TensorType> inputs) {
   std::vector<DType> types;
   types.reserve(inputs.size() + group.program.constants.size() + group.program.steps.size());
   for (const TensorType& input : inputs) types.push_back(input.dtype);
-  for (const FusedConstant& constant : group.program.constants) types.push_back(constant.dtype);
-  for (const FusedStep& step : group.program.steps) {
+  for (const LoopConstant& constant : group.program.constants) types.push_back(constant.dtype);
+  for (const LoopStep& step : group.program.steps) {
     const OpDef& def = definition(step.op);
     const bool fold = may_fold(step.op);
     if (!def.is(Traits::elementwise) && step.op != OpId::cast && !fold) {
       refuse(text(def.name, " cannot be a step: it is neither element-wise nor a reduction that a group computes"));
     }
-    std::array<TensorType, std::tuple_size_v<decltype(FusedStep::operands)>> operands;
+    std::array<TensorType, std::tuple_size_v<decltype(LoopStep::operands)>> operands;
     const auto count = static_cast<std::size_t>(def.max_inputs);
     for (std::size_t k = 0; k < count; ++k) {
       const std::uint16_t operand = step.operands[k];
@@ -42,8 +42,8 @@ std::vector<DType> value_types(const FusedAttributes& group, std::span<const Ten
 }
 
 std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<const TensorType> inputs) {
-  const auto& group = get<FusedAttributes>(attributes);
-  const FusedProgram& program = group.program;
+  const auto& group = get<LoopAttributes>(attributes);
+  const LoopProgram& program = group.program;
   if (inputs.size() != program.inputs) {
     refuse(text("the program takes ", program.inputs, " inputs, given ", inputs.size()));
   }
@@ -54,7 +54,7 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
   }
   const std::vector<DType> types = value_types(group, inputs);
   const bool one_stage = ends_in_its_only_reduction(program);
-  const auto folds = std::ranges::count_if(program.steps, [](const FusedStep& step) { return may_fold(step.op); });
+  const auto folds = std::ranges::count_if(program.steps, [](const LoopStep& step) { return may_fold(step.op); });
   if (folds == 0 && !group.axes.empty()) refuse("it names axes but has no reduction to fold them");
   if (folds != 0 && group.axes.empty()) refuse("it has a reduction but names no axes for it");
   for (std::size_t i = 0; i < group.axes.size() && !one_stage; ++i) {
@@ -65,7 +65,7 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
   std::vector<Shape> shapes;
   for (const TensorType& input : inputs) shapes.push_back(input.shape);
   const std::vector<bool> whole = whole_values(group, shapes);
-  for (const FusedStep& step : program.steps) {
+  for (const LoopStep& step : program.steps) {
     if (may_fold(step.op) && !one_stage && !whole[step.operands[0]]) {
       refuse(text(definition(step.op).name, " reduces value ", step.operands[0], ", which is reduced already"));
     }
@@ -85,8 +85,8 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
 
 // Step by step, as if the group had never been formed.
 std::vector<Value> lower_fused(const Attributes& attributes, std::span<const Value> inputs) {
-  const auto& group = get<FusedAttributes>(attributes);
-  const FusedProgram& program = group.program;
+  const auto& group = get<LoopAttributes>(attributes);
+  const LoopProgram& program = group.program;
   std::vector<TensorType> types;
   for (const Value& input : inputs) types.push_back({input.dtype(), input.shape()});
   const std::vector<TensorType> wanted = infer_fused(attributes, types);
@@ -94,10 +94,10 @@ std::vector<Value> lower_fused(const Attributes& attributes, std::span<const Val
     return value.shape() == shape ? value : emit(OpId::broadcast_to, ListAttributes{shape}, {value});
   };
   std::vector<Value> values(inputs.begin(), inputs.end());
-  for (const FusedConstant& constant : program.constants) {
+  for (const LoopConstant& constant : program.constants) {
     values.push_back(scalar_constant(constant.value, constant.dtype));
   }
-  for (const FusedStep& step : program.steps) {
+  for (const LoopStep& step : program.steps) {
     if (may_fold(step.op)) {
       const Value whole = stretched(values[step.operands[0]], group.shape);
       values.push_back(emit(step.op, fold_attributes(step.op, group.axes), {whole}));

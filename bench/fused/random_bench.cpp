@@ -100,7 +100,7 @@ class Contest {
     columns_ = random.row_length == 0 ? elements : random.row_length;
     rows_ = random.row_length == 0 ? 1 : std::max<std::int64_t>(elements / columns_, 2);
     arguments_.rows = rows_, arguments_.columns = columns_;
-    core::FusedAttributes group{{rows_, columns_}, {}, random.program};
+    core::LoopAttributes group{{rows_, columns_}, {}, random.program};
     if (random.reduces()) group.axes = {1};
     std::vector<core::Operand> from, to;
     for (std::size_t i = 0; i < random.operands.size(); ++i) {

@@ -14,7 +14,7 @@
 #include "bench/fused/random_loops.hpp"
 #include "bench/fused/random_programs.hpp"
 #include "core/cheap_operators.hpp"
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 using namespace tyto;
 using namespace tyto::bench;
-using core::FusedStep;
+using core::LoopStep;
 using core::OpId;
 using core::text;
 
@@ -104,12 +104,12 @@ class LoopWriter {
     text_ += text(parts..., "\n");
   }
 
-  const FusedStep* step_of(std::size_t value) const {
+  const LoopStep* step_of(std::size_t value) const {
     return value < program_.first_step() ? nullptr : &program_.steps[value - program_.first_step()];
   }
   bool is_fold(std::size_t value) const { return step_of(value) != nullptr && core::may_fold(step_of(value)->op); }
   std::span<const std::uint16_t> operands_of(std::size_t value) const {
-    const FusedStep& step = *step_of(value);
+    const LoopStep& step = *step_of(value);
     return {step.operands.data(), static_cast<std::size_t>(core::definition(step.op).max_inputs)};
   }
   int result_of(std::size_t value) const {
@@ -118,14 +118,14 @@ class LoopWriter {
   }
   std::string name(std::size_t value) const {
     if (value < program_.inputs || value >= program_.first_step()) return text("v", value);
-    const core::FusedConstant& constant = program_.constants[value - program_.inputs];
+    const core::LoopConstant& constant = program_.constants[value - program_.inputs];
     char number[40];
     std::snprintf(number, sizeof number, "%a", constant.value.as_double());
     return text(working_type(constant.dtype), "(", number, ")");
   }
 
   std::string expression(std::size_t value) const {
-    const FusedStep& step = *step_of(value);
+    const LoopStep& step = *step_of(value);
     const DType from = random_.values[step.operands[0]].type;
     if (step.op == OpId::cast) return text("static_cast<", working_type(step.dtype), ">(", name(step.operands[0]), ")");
     std::string list;
@@ -324,7 +324,7 @@ class LoopWriter {
   }
 
   const RandomProgram& random_;
-  const core::FusedProgram& program_;
+  const core::LoopProgram& program_;
   std::vector<bool> is_buffered_;  // by value
   std::vector<bool> known_;        // by value: defined outside the columns' loop
   int next_buffer_ = 0;

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "bench/fused/drawn_operators.hpp"
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 
@@ -336,7 +336,7 @@ class Drawer {
       if (values_[i].read) read.push_back(made_.operands[i]);
     }
     made_.operands = std::move(read);
-    core::FusedProgram& program = made_.program;
+    core::LoopProgram& program = made_.program;
     std::vector<std::uint16_t> number(values_.size());
     std::uint16_t next = 0;
     for (const Source source : {Source::operand, Source::constant, Source::step}) {
@@ -348,7 +348,7 @@ class Drawer {
         if (source == Source::operand) ++program.inputs;
         if (source == Source::constant) program.constants.push_back({constant_of(value.number), value.type});
         if (source != Source::step) continue;
-        core::FusedStep step{value.op, value.type, {}};
+        core::LoopStep step{value.op, value.type, {}};
         for (std::size_t k = 0; k < value.operands.size(); ++k) {
           step.operands[k] = number[static_cast<std::size_t>(value.operands[k])];
         }
@@ -384,7 +384,7 @@ std::string_view name_of(Layout layout) {
 }  // namespace
 
 bool RandomProgram::reduces() const {
-  return std::ranges::any_of(program.steps, [](const core::FusedStep& step) { return core::may_fold(step.op); });
+  return std::ranges::any_of(program.steps, [](const core::LoopStep& step) { return core::may_fold(step.op); });
 }
 
 bool RandomProgram::is_flat() const {

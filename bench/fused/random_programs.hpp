@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/fused.hpp"
+#include "core/loop_program.hpp"
 #include "core/operator.hpp"
 
 namespace tyto::bench {
@@ -28,7 +28,7 @@ struct RandomOperand {
   double low = -1, high = 1;  ///< its elements lie in between
 };
 
-/// A value of the program, numbered as in core::FusedProgram.
+/// A value of the program, numbered as in core::LoopProgram.
 struct RandomValue {
   DType type = DType::f32;
   bool varies_in_row = true;  ///< else it has one element a row
@@ -38,7 +38,7 @@ struct RandomValue {
 
 struct RandomProgram {
   std::vector<RandomOperand> operands;
-  core::FusedProgram program;
+  core::LoopProgram program;
   std::vector<RandomValue> values;
   std::int64_t row_length = 0;  ///< 0: all elements are one row
   const char* kind = "";

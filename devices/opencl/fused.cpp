@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 #include "devices/opencl/element_program.hpp"
 #include "devices/opencl/expressions.hpp"
@@ -25,7 +25,7 @@ std::size_t operands_of(OpId op) {
   return line == nullptr ? 1 : static_cast<std::size_t>(line->operands);
 }
 
-Instruction instruction_of(const core::FusedStep& step) {
+Instruction instruction_of(const core::LoopStep& step) {
   Instruction instruction{step.op, step.dtype, {}};
   for (std::size_t k = 0; k < operands_of(step.op); ++k) instruction.operands.push_back(step.operands[k]);
   return instruction;
@@ -38,20 +38,20 @@ std::vector<core::Operand> stretched(std::span<const core::Operand> inputs, cons
 }
 
 // Each value is rounded to its type before the next instruction sees it, so the group gives what its operators would.
-ElementProgram elements_of(const core::Step& step, const core::FusedAttributes& group) {
+ElementProgram elements_of(const core::Step& step, const core::LoopAttributes& group) {
   ElementProgram program;
   program.name = "fused";
   program.inputs = stretched(step.inputs, group.shape);
-  for (const core::FusedConstant& constant : group.program.constants) {
+  for (const core::LoopConstant& constant : group.program.constants) {
     program.instructions.push_back({OpId::fill, constant.dtype, {}, {constant.value, 0}});
   }
-  for (const core::FusedStep& made : group.program.steps) program.instructions.push_back(instruction_of(made));
+  for (const core::LoopStep& made : group.program.steps) program.instructions.push_back(instruction_of(made));
   program.stored.assign(group.program.outputs.begin(), group.program.outputs.end());
   program.outputs.assign(step.outputs.begin(), step.outputs.end());
   return program;
 }
 
-Recipe one_reduction(const Context& context, const core::Step& step, const core::FusedAttributes& group) {
+Recipe one_reduction(const Context& context, const core::Step& step, const core::LoopAttributes& group) {
   ElementProgram elements = elements_of(step, group);
   const Instruction last = elements.instructions.back();
   elements.instructions.pop_back();
@@ -144,8 +144,8 @@ class Rows {
   RowProgram program_;
 };
 
-Recipe rows_of_group(const Context& context, const core::Step& step, const core::FusedAttributes& group) {
-  const core::FusedProgram& program = group.program;
+Recipe rows_of_group(const Context& context, const core::Step& step, const core::LoopAttributes& group) {
+  const core::LoopProgram& program = group.program;
   std::vector<Shape> shapes;
   for (const core::Operand& input : step.inputs) shapes.push_back(input.view.shape);
   const std::vector<bool> whole = core::whole_values(group, shapes);
@@ -155,10 +155,10 @@ Recipe rows_of_group(const Context& context, const core::Step& step, const core:
     rows.input_is_whole(i, whole[i]);
     value_of.push_back(i);
   }
-  for (const core::FusedConstant& constant : program.constants) {
+  for (const core::LoopConstant& constant : program.constants) {
     value_of.push_back(rows.add({OpId::fill, constant.dtype, {}, {constant.value, 0}}, false));
   }
-  for (const core::FusedStep& made : program.steps) {
+  for (const core::LoopStep& made : program.steps) {
     Instruction instruction = instruction_of(made);
     for (std::size_t& operand : instruction.operands) operand = value_of[operand];
     if (made.op == OpId::var) {
@@ -212,7 +212,7 @@ bool is_row_operator(OpId op) {
 
 Recipe fused_recipe(const Context& context, const core::Step& step) {
   if (step.op != OpId::fused) return rows_of_operator(context, step);
-  const auto& group = std::get<core::FusedAttributes>(*step.attributes);
+  const auto& group = std::get<core::LoopAttributes>(*step.attributes);
   if (group.axes.empty()) return element_recipe(context, elements_of(step, group));
   const bool folds_last =
       core::ends_in_its_only_reduction(group.program) && folds(instruction_of(group.program.steps.back()));

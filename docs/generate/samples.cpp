@@ -126,8 +126,8 @@ const std::unordered_map<OpId, Sample>& samples() {
        [](DType t) { return slope([](const T& x) { return upsample(x, 2, Resampling::bilinear); }, picture(t)); }},
       {OpId::fused,
        [](DType t) -> T {
-         const core::FusedProgram twice{1, {}, {{OpId::add, t, {0, 0}}}, {1}};
-         return core::emit(OpId::fused, core::FusedAttributes{{4}, {}, twice}, {line(t)});
+         const core::LoopProgram twice{1, {}, {{OpId::add, t, {0, 0}}}, {1}};
+         return core::emit(OpId::fused, core::LoopAttributes{{4}, {}, twice}, {line(t)});
        }},
       {OpId::matmul_epilogue,
        [](DType t) -> T {

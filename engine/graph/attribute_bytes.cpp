@@ -35,15 +35,15 @@ void put(ByteWriter& out, const IntList& list) {
   out.number(static_cast<std::uint32_t>(list.size()));
   for (const std::int64_t value : list) out.number(value);
 }
-void put(ByteWriter& out, const core::FusedProgram& program) {
+void put(ByteWriter& out, const core::LoopProgram& program) {
   out.number(program.inputs);
   out.number(static_cast<std::uint32_t>(program.constants.size()));
-  for (const core::FusedConstant& constant : program.constants) {
+  for (const core::LoopConstant& constant : program.constants) {
     put(out, constant.value);
     put(out, constant.dtype);
   }
   out.number(static_cast<std::uint32_t>(program.steps.size()));
-  for (const core::FusedStep& step : program.steps) {
+  for (const core::LoopStep& step : program.steps) {
     out.text(core::definition(step.op).name);
     put(out, step.dtype);
     for (const std::uint16_t operand : step.operands) out.number(operand);
@@ -78,15 +78,15 @@ void take(ByteReader& in, IntList& list) {
   list = IntList();
   for (std::uint32_t i = 0; i < count; ++i) list.push_back(in.number<std::int64_t>("an entry of a list"));
 }
-void take(ByteReader& in, core::FusedProgram& program) {
+void take(ByteReader& in, core::LoopProgram& program) {
   program.inputs = in.number<std::uint16_t>("a count of inputs");
   program.constants.resize(in.count(2, "constants"));
-  for (core::FusedConstant& constant : program.constants) {
+  for (core::LoopConstant& constant : program.constants) {
     take(in, constant.value);
     take(in, constant.dtype);
   }
   program.steps.resize(in.count(2, "steps"));
-  for (core::FusedStep& step : program.steps) {
+  for (core::LoopStep& step : program.steps) {
     const std::string name = in.text("name of a step");
     const core::OpDef* def = core::find_operator(name);
     if (def == nullptr) in.refuse("a step of the unknown operator '", name, "'");

@@ -75,7 +75,7 @@ std::string dot_of(const Executable& executable) {
         << name_of(type.dtype) << to_string(type.shape);
     if (node.label) out << "\\n" << escaped(*node.label);
     if (node.op == core::OpId::fused) {
-      const core::FusedProgram& program = std::get<core::FusedAttributes>(graph.attributes(node)).program;
+      const core::LoopProgram& program = std::get<core::LoopAttributes>(graph.attributes(node)).program;
       out << "\\n" << escaped(core::to_string(program));
     }
     out << "\"";

@@ -158,7 +158,7 @@ void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> member
   }
   std::vector<Port> inputs;
   for (const Port port : group.inputs()) inputs.push_back(renamed_[port]);
-  core::FusedAttributes made = group.attributes();
+  core::LoopAttributes made = group.attributes();
   const std::string_view rule = update_rule(made.program, changes_by(made.program, group.inputs(), outputs));
   if (!rule.empty()) count_rule(counts.updates, rule, 1);
   const auto attributes = std::make_shared<const core::Attributes>(std::move(made));
@@ -171,7 +171,7 @@ void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> member
   }
 }
 
-std::vector<StateChange> Fuser::changes_by(const core::FusedProgram& program, std::span<const Port> inputs,
+std::vector<StateChange> Fuser::changes_by(const core::LoopProgram& program, std::span<const Port> inputs,
                                            std::span<const Port> outputs) const {
   std::vector<StateChange> changes;
   for (std::size_t k = 0; k < outputs.size(); ++k) {

@@ -2,7 +2,7 @@
 #include "core/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/shape.hpp"
 
 namespace tyto::optimiser {

@@ -12,7 +12,7 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::FusedConstant;
+using core::LoopConstant;
 using core::OpId;
 using core::Port;
 
@@ -24,14 +24,14 @@ T first_element(const core::Array& array) {
   return value;
 }
 
-std::optional<FusedConstant> fused_number_in(const core::Array& array) {
+std::optional<LoopConstant> fused_number_in(const core::Array& array) {
   if (array.view.rank() != 0 || !array.buffer->device()->properties().host_memory) return std::nullopt;
   switch (array.dtype) {
-    case DType::boolean: return FusedConstant{first_element<std::uint8_t>(array) != 0, array.dtype};
-    case DType::i32: return FusedConstant{first_element<std::int32_t>(array), array.dtype};
-    case DType::i64: return FusedConstant{first_element<std::int64_t>(array), array.dtype};
-    case DType::f32: return FusedConstant{first_element<float>(array), array.dtype};
-    case DType::f64: return FusedConstant{first_element<double>(array), array.dtype};
+    case DType::boolean: return LoopConstant{first_element<std::uint8_t>(array) != 0, array.dtype};
+    case DType::i32: return LoopConstant{first_element<std::int32_t>(array), array.dtype};
+    case DType::i64: return LoopConstant{first_element<std::int64_t>(array), array.dtype};
+    case DType::f32: return LoopConstant{first_element<float>(array), array.dtype};
+    case DType::f64: return LoopConstant{first_element<double>(array), array.dtype};
     default: return std::nullopt;
   }
 }
@@ -42,19 +42,19 @@ bool is_small_and_whole(const Scalar& value) {
   return number >= 0 && number <= 100 && number == static_cast<double>(static_cast<int>(number));
 }
 
-std::optional<FusedConstant> filled_with(const Scalar& given, DType dtype) {
+std::optional<LoopConstant> filled_with(const Scalar& given, DType dtype) {
   const Scalar value = core::as_stored(given, dtype);
   switch (dtype) {
     case DType::boolean:
     case DType::f32:
-    case DType::f64: return FusedConstant{value, dtype};
-    default: return is_small_and_whole(value) ? std::optional(FusedConstant{value.as_int(), dtype}) : std::nullopt;
+    case DType::f64: return LoopConstant{value, dtype};
+    default: return is_small_and_whole(value) ? std::optional(LoopConstant{value.as_int(), dtype}) : std::nullopt;
   }
 }
 
 }  // namespace
 
-std::optional<FusedConstant> number_of(const core::Graph& graph, Port port) {
+std::optional<LoopConstant> number_of(const core::Graph& graph, Port port) {
   const core::GraphNode& node = graph.nodes()[graph.producer(port)];
   if (node.op == OpId::constant) return fused_number_in(*graph.constant(port));
   if (node.op != OpId::fill) return std::nullopt;
@@ -90,11 +90,11 @@ void FusedGroup::add_step(OpId op, Port result, std::span<const Port> operands) 
   steps_.push_back(step);
 }
 
-core::FusedAttributes FusedGroup::attributes() const {
-  core::FusedAttributes group;
+core::LoopAttributes FusedGroup::attributes() const {
+  core::LoopAttributes group;
   group.shape = shape_;
   group.axes = axes_;
-  core::FusedProgram& program = group.program;
+  core::LoopProgram& program = group.program;
   program.inputs = static_cast<std::uint16_t>(inputs_.size());
   program.constants = constants_;
   const auto number = [&](const Place& place) {
@@ -105,7 +105,7 @@ core::FusedAttributes FusedGroup::attributes() const {
   };
   program.steps.reserve(steps_.size());
   for (const Step& step : steps_) {
-    core::FusedStep& made = program.steps.emplace_back();
+    core::LoopStep& made = program.steps.emplace_back();
     made.op = step.op;
     made.dtype = step.dtype;
     for (std::size_t k = 0; k < step.operand_count; ++k) made.operands[k] = number(step.operands[k]);

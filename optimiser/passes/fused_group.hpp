@@ -12,7 +12,7 @@
 namespace tyto::optimiser {
 
 /// The number that a port holds in every element, if that is known now and its type can express it exactly.
-std::optional<core::FusedConstant> number_of(const core::Graph& graph, core::Port port);
+std::optional<core::LoopConstant> number_of(const core::Graph& graph, core::Port port);
 
 /// Steps are added in an order in which operands precede them; a port that no step made becomes an input or a constant.
 class FusedGroup {
@@ -27,7 +27,7 @@ class FusedGroup {
   void add_output(core::Port port) { outputs_.push_back(port); }
 
   std::span<const core::Port> inputs() const { return inputs_; }
-  core::FusedAttributes attributes() const;
+  core::LoopAttributes attributes() const;
 
  private:
   /// Which list a value stands in, and where.
@@ -49,7 +49,7 @@ class FusedGroup {
   Shape shape_;
   IntList axes_;
   std::vector<core::Port> inputs_;
-  std::vector<core::FusedConstant> constants_;
+  std::vector<core::LoopConstant> constants_;
   std::vector<Step> steps_;
   std::vector<core::Port> outputs_;
   std::vector<std::pair<core::Port, Place>> values_;  // few, so they are looked through, the latest first

@@ -228,7 +228,7 @@ class Fuser {
   void add_group(core::GraphBuilder& builder, std::span<const Index> members, FuseCounts& counts);
 
   /// The states that the group both reads and gives a new value.
-  std::vector<StateChange> changes_by(const core::FusedProgram& program, std::span<const Port> inputs,
+  std::vector<StateChange> changes_by(const core::LoopProgram& program, std::span<const Port> inputs,
                                       std::span<const Port> outputs) const;
 
   /// Adds what node i computes, for this member: itself, or one that repeats it.

@@ -10,17 +10,17 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::FusedStep;
+using core::LoopStep;
 using core::OpId;
 
 enum class Role { parameter, sum_of_squares, mean, mean_of_squares, other };
 
 class StepRoles {
  public:
-  explicit StepRoles(const core::FusedProgram& program) : program_(program), squares_(program.values(), false) {
+  explicit StepRoles(const core::LoopProgram& program) : program_(program), squares_(program.values(), false) {
     roots_ = squares_;
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
-      const FusedStep& step = program.steps[i];
+      const LoopStep& step = program.steps[i];
       const std::size_t made = program.first_step() + i;
       const bool same = step.operands[0] == step.operands[1];
       squares_[made] = step.op == OpId::square || (step.op == OpId::multiply && same) ||
@@ -31,12 +31,12 @@ class StepRoles {
 
   Role role_of(StateChange change) const {
     const std::uint16_t made = uncast(change.after);
-    const FusedStep* step = step_of(made);
+    const LoopStep* step = step_of(made);
     if (step == nullptr) return Role::other;
     const std::uint16_t a = uncast(step->operands[0]), b = uncast(step->operands[1]), c = uncast(step->operands[2]);
     const auto old = [&](std::uint16_t value) { return value == change.before; };
     const auto decayed = [&](std::uint16_t value) {
-      const FusedStep* product = step_of(value);
+      const LoopStep* product = step_of(value);
       if (product == nullptr || product->op != OpId::multiply) return false;
       return old(uncast(product->operands[0])) || old(uncast(product->operands[1]));
     };
@@ -58,34 +58,34 @@ class StepRoles {
   bool has_root(std::uint16_t value) const { return roots_[value]; }
 
  private:
-  bool any(const std::vector<bool>& marks, const FusedStep& step) const {
+  bool any(const std::vector<bool>& marks, const LoopStep& step) const {
     for (int k = 0; k < core::definition(step.op).max_inputs; ++k) {
       if (marks[step.operands[static_cast<std::size_t>(k)]]) return true;
     }
     return false;
   }
-  const FusedStep* step_of(std::uint16_t value) const {
+  const LoopStep* step_of(std::uint16_t value) const {
     return value < program_.first_step() ? nullptr : &program_.steps[value - program_.first_step()];
   }
   bool is_square(std::uint16_t value) const {
-    const FusedStep* step = step_of(value);
+    const LoopStep* step = step_of(value);
     return step != nullptr && (step->op == OpId::square ||
                                (step->op == OpId::multiply && uncast(step->operands[0]) == uncast(step->operands[1])));
   }
   /// What the value was before it was brought to another type: states of 16 bits are updated in 32.
   std::uint16_t uncast(std::uint16_t value) const {
-    const FusedStep* step = step_of(value);
+    const LoopStep* step = step_of(value);
     return step != nullptr && step->op == OpId::cast ? uncast(step->operands[0]) : value;
   }
 
-  const core::FusedProgram& program_;
+  const core::LoopProgram& program_;
   std::vector<bool> squares_;  // by value: whether a square went into it
   std::vector<bool> roots_;    // by value: whether a square root did
 };
 
 }  // namespace
 
-std::string_view update_rule(const core::FusedProgram& program, std::span<const StateChange> changes) {
+std::string_view update_rule(const core::LoopProgram& program, std::span<const StateChange> changes) {
   if (changes.size() < 2) return {};
   const StepRoles roles(program);
   std::vector<Role> memories;

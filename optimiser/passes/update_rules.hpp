@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/fused.hpp"
+#include "core/loop_program.hpp"
 
 namespace tyto::optimiser {
 
@@ -15,6 +15,6 @@ struct StateChange {
 };
 
 /// "adagrad", "rmsprop", "adam" or "momentum"; empty for anything else.
-std::string_view update_rule(const core::FusedProgram& program, std::span<const StateChange> changes);
+std::string_view update_rule(const core::LoopProgram& program, std::span<const StateChange> changes);
 
 }  // namespace tyto::optimiser

@@ -22,7 +22,7 @@ namespace {
 const IntList* reduced_axes(const core::Attributes& attributes) {
   if (const auto* axes = std::get_if<core::AxesAttributes>(&attributes)) return &axes->axes;
   if (const auto* variance = std::get_if<core::VarianceAttributes>(&attributes)) return &variance->axes;
-  if (const auto* group = std::get_if<core::FusedAttributes>(&attributes)) return &group->axes;
+  if (const auto* group = std::get_if<core::LoopAttributes>(&attributes)) return &group->axes;
   return nullptr;
 }
 

@@ -1,7 +1,7 @@
 // One pass over the nodes; every port gets a storage and a place in it.
 #include "optimiser/storage/storages.hpp"
 
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 
 namespace tyto::optimiser {
@@ -45,7 +45,7 @@ bool may_write_over(const core::Graph& graph, const GraphNode& node, Port result
   if (rule == core::InPlace::first_input && slot != 0) return false;
   // A group's reductions are written while others still read rows.
   if (node.op == OpId::fused) {
-    const auto& group = std::get<core::FusedAttributes>(*node.attributes);
+    const auto& group = std::get<core::LoopAttributes>(*node.attributes);
     const bool whole = group.axes.empty() || graph.type(result).shape == group.shape;
     if (!whole || core::ends_in_its_only_reduction(group.program)) return false;
   }

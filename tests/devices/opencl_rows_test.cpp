@@ -16,8 +16,8 @@ namespace opencl_rows_test {
 using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
-using core::FusedAttributes;
-using core::FusedStep;
+using core::LoopAttributes;
+using core::LoopStep;
 using core::OpId;
 using core::View;
 
@@ -27,8 +27,8 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 const double not_a_number = std::nan("");
 
 // x0, then the scale and the shift of columns, then what keeps the root from zero.
-FusedAttributes layer_norm(const Shape& shape, DType type, bool with_rows = false) {
-  FusedAttributes group{shape, {shape.rank() - 1}, {}};
+LoopAttributes layer_norm(const Shape& shape, DType type, bool with_rows = false) {
+  LoopAttributes group{shape, {shape.rank() - 1}, {}};
   group.program.inputs = 3;
   group.program.constants = {{0.5, type}};
   group.program.steps = {{OpId::mean, type, {0}},         // 4
@@ -44,8 +44,8 @@ FusedAttributes layer_norm(const Shape& shape, DType type, bool with_rows = fals
   return group;
 }
 
-FusedAttributes softmax(const Shape& shape, DType type) {
-  FusedAttributes group{shape, {shape.rank() - 1}, {}};
+LoopAttributes softmax(const Shape& shape, DType type) {
+  LoopAttributes group{shape, {shape.rank() - 1}, {}};
   group.program.inputs = 1;
   group.program.steps = {{OpId::max, type, {0}},
                          {OpId::subtract, type, {0, 1}},
@@ -379,7 +379,7 @@ TEST_CASE("a reduction takes the elements that a group computes, over rows, colu
         CAPTURE(type);
         CAPTURE(request.shape);
         const std::vector<HostTensor> inputs = {spread(type, request.shape, -1, 1.25), spread(type, request.row, 0, 1)};
-        FusedAttributes group{request.shape, request.axes, {}};
+        LoopAttributes group{request.shape, request.axes, {}};
         group.program.inputs = 2;
         group.program.steps = {{OpId::subtract, type, {0, 1}}, {OpId::square, type, {2}}, {request.fold, type, {3}}};
         group.program.outputs = {4};
@@ -405,7 +405,7 @@ TEST_CASE("a reduction takes the elements that a group computes, over rows, colu
 TEST_CASE("products and sums of a group are rounded one after the other") {
   // 1 + 2^-12 squared is 1 + 2^-11 + 2^-24, which rounds to 1 + 2^-11; less that, 0. Rounded once it would be 2^-24.
   const HostTensor x = HostTensor::of(DType::f32, {2, 64}, std::vector<double>(128, 1 + 0x1p-12));
-  FusedAttributes group{{2, 64}, {1}, {}};
+  LoopAttributes group{{2, 64}, {1}, {}};
   group.program.inputs = 1;
   group.program.constants = {{1 + 0x1p-11, DType::f32}};
   group.program.steps = {
@@ -420,7 +420,7 @@ TEST_CASE("products and sums of a group are rounded one after the other") {
 TEST_CASE("whole numbers and truth values are reduced and read back in rows") {
   // How far each number is above the least of its row, where that is more than the mean.
   const HostTensor x = HostTensor::of_integers(DType::i32, {2, 5}, {3, 1, 4, 1, 5, -9, 2, -6, 5, 3});
-  FusedAttributes group{{2, 5}, {1}, {}};
+  LoopAttributes group{{2, 5}, {1}, {}};
   group.program.inputs = 1;
   group.program.constants = {{0, DType::i32}};
   group.program.steps = {{OpId::min, DType::i32, {0}},             // 2

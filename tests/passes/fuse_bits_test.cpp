@@ -108,7 +108,7 @@ TEST_CASE("groups of any operators on any types give the bits of the operators o
     const core::Graph fused = optimiser::fuse(plain, {}, &counts);
     groups += counts.groups;
     for (std::size_t i = 0; i < counts.groups; ++i) {
-      for (const core::FusedStep& step : program_of(fused, i).steps) met[static_cast<std::size_t>(step.op)] = true;
+      for (const core::LoopStep& step : program_of(fused, i).steps) met[static_cast<std::size_t>(step.op)] = true;
     }
     // No negative inputs: some are of unsigned types.
     CHECK(agree(results_of(plain, 0, 3), results_of(fused, 0, 3)));

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "devices/cpu/device.hpp"
-#include "devices/cpu/fused/row_plan.hpp"
 #include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/loop/row_plan.hpp"
 #include "tests/passes/fused_program.hpp"
 
 namespace fuse_rows_in_place_test {
@@ -36,7 +36,7 @@ struct Seen {
 };
 
 void note(Seen& seen, const core::Step& step) {
-  const cpu::RowPlan plan = cpu::plan_rows(step);
+  const cpu::RowPlan plan = cpu::plan_rows(*core::loop_of(step));
   ++seen.groups;
   for (const cpu::Level& level : plan.levels) {
     seen.sums += level.partials.size();
@@ -57,7 +57,7 @@ View dense_with_odd_strides(const Shape& shape) {
 }
 
 void check_group(const core::Graph& graph, const core::GraphNode& group, Seen& seen) {
-  const Shape& whole = std::get<core::FusedAttributes>(*group.attributes).shape;
+  const Shape& whole = std::get<core::LoopAttributes>(*group.attributes).shape;
   std::vector<core::Operand> inputs, outputs;
   std::vector<std::vector<float>> given, memory, results;
   std::vector<std::size_t> whole_inputs, whole_results;
@@ -116,8 +116,8 @@ Seen check_in_place(const core::Graph& graph) {
   const core::Graph made = optimiser::fuse(graph);
   Seen seen;
   for (const core::GraphNode& node : made.nodes()) {
-    if (node.op != OpId::fused || std::get<core::FusedAttributes>(*node.attributes).axes.empty()) continue;
-    if (core::ends_in_its_only_reduction(std::get<core::FusedAttributes>(*node.attributes).program)) continue;
+    if (node.op != OpId::fused || std::get<core::LoopAttributes>(*node.attributes).axes.empty()) continue;
+    if (core::ends_in_its_only_reduction(std::get<core::LoopAttributes>(*node.attributes).program)) continue;
     check_group(made, node, seen);
   }
   check_same(graph, made);

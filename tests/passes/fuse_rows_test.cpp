@@ -5,10 +5,10 @@
 #include <functional>
 #include <random>
 
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
-#include "devices/cpu/fused/row_plan.hpp"
 #include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/loop/row_plan.hpp"
 #include "tests/passes/fused_program.hpp"
 #include "tyto/tyto.hpp"
 
@@ -197,12 +197,12 @@ TEST_CASE("a state is normalised in place") {
 }
 
 TEST_CASE("a group with reductions that makes no sense is refused") {
-  const auto make = [](const core::FusedAttributes& group, const Shape& input) {
+  const auto make = [](const core::LoopAttributes& group, const Shape& input) {
     core::GraphBuilder builder;
     const Port x = builder.add_input({DType::f32, input, false}, {});
     builder.add(OpId::fused, std::make_shared<const core::Attributes>(group), {{x}});
   };
-  core::FusedAttributes group;
+  core::LoopAttributes group;
   group.shape = {4, 20};
   group.axes = {1};
   group.program.inputs = 1;
@@ -210,7 +210,7 @@ TEST_CASE("a group with reductions that makes no sense is refused") {
   group.program.outputs = {2};
   CHECK_NOTHROW(make(group, {4, 20}));
   CHECK_THROWS_WITH_AS(make(group, {4, 1}), "fused: sum reduces value 0, which is reduced already", GraphError);
-  core::FusedAttributes other = group;
+  core::LoopAttributes other = group;
   other.axes = {0};
   CHECK_THROWS_WITH_AS(make(other, {4, 20}), "fused: a group that goes on after a reduction reduces its last axes",
                        GraphError);
@@ -294,7 +294,7 @@ TEST_CASE("random graphs of rows give the bits of their operators, and settle") 
     const core::Graph made = optimiser::fuse(plain);
     for (const core::GraphNode& node : made.nodes()) {
       if (node.op != OpId::fused) continue;
-      const auto& group = std::get<core::FusedAttributes>(*node.attributes);
+      const auto& group = std::get<core::LoopAttributes>(*node.attributes);
       rows += !group.axes.empty() && !core::ends_in_its_only_reduction(group.program) ? 1 : 0;
     }
     CHECK(agree(results_of(plain, -1, 1), results_of(made, -1, 1)));

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/fused.hpp"
+#include "core/loop_program.hpp"
 #include "core/op_ids.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "tests/passes/sketch.hpp"
@@ -11,9 +11,9 @@
 namespace tyto::testing {
 
 /// The program of the first group in the graph, or of a later one.
-inline const core::FusedProgram& program_of(const core::Graph& graph, std::size_t which = 0) {
+inline const core::LoopProgram& program_of(const core::Graph& graph, std::size_t which = 0) {
   for (const core::GraphNode& node : graph.nodes()) {
-    if (node.op == core::OpId::fused && which-- == 0) return std::get<core::FusedAttributes>(*node.attributes).program;
+    if (node.op == core::OpId::fused && which-- == 0) return std::get<core::LoopAttributes>(*node.attributes).program;
   }
   throw GraphError("no such group");
 }

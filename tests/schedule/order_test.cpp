@@ -292,7 +292,7 @@ TEST_CASE("an update waits for all that read the old value, and brings along wha
 
 namespace {
 
-core::FusedStep fused_step(core::OpId op, std::uint16_t a, std::uint16_t b = 0) { return {op, DType::f32, {a, b, 0}}; }
+core::LoopStep fused_step(core::OpId op, std::uint16_t a, std::uint16_t b = 0) { return {op, DType::f32, {a, b, 0}}; }
 
 }  // namespace
 
@@ -303,7 +303,7 @@ TEST_CASE("each result of a node with several is written over a dying input or i
   const Port w = input(), s = input(), x = input();
   const Port gradient = builder.add(OpId::softmax, core::AxisAttributes{0}, {x});
   const Port other = builder.add(OpId::softmax, core::AxisAttributes{0}, {gradient});
-  core::FusedAttributes group;
+  core::LoopAttributes group;
   group.shape = {1024};
   group.program.inputs = 3;  // w, s, gradient
   group.program.steps = {fused_step(OpId::square, 2), fused_step(OpId::add, 1, 3), fused_step(OpId::sqrt, 4),

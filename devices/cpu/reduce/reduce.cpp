@@ -20,7 +20,8 @@ using core::OpId;
 
 class ReduceKernel final : public core::Kernel {
  public:
-  explicit ReduceKernel(const core::Step& step, std::shared_ptr<const ElementSource> source = nullptr)
+  explicit ReduceKernel(const core::Step& step, std::shared_ptr<const ElementSource> source = nullptr,
+                        const KernelChoice& choice = {})
       : source_(std::move(source)) {
     const core::Operand& x = step.inputs[0];
     const core::Operand& y = step.outputs[0];
@@ -51,7 +52,8 @@ class ReduceKernel final : public core::Kernel {
     const double nanoseconds = static_cast<double>(extent_.count) * static_cast<double>(results_) *
                                reduction.nanoseconds * std::max(1.0, static_cast<double>(in_size_) / 4);
     const bool divides = outer_.count() * chunks_ * pieces_ > 1;
-    if (divides) workers_ = workers_for(nanoseconds + (source_ == nullptr ? 0 : source_->nanoseconds()));
+    if (divides && choice.threads > 0) workers_.count = choice.threads;
+    else if (divides) workers_ = workers_for(nanoseconds + (source_ == nullptr ? 0 : source_->nanoseconds()));
     if (source_ == nullptr) return;
     // One part of a line, or the rows that are folded together.
     const std::int64_t across = group_ > 1 ? group_ * width_ : chunk_;
@@ -378,8 +380,9 @@ Reduction reduction_of(OpId op) {
 std::span<const KernelEntry> reduce_kernels() { return entries; }
 
 std::shared_ptr<const core::Kernel> prepare_reduction(const core::Step& step,
-                                                      std::shared_ptr<const ElementSource> source) {
-  return std::make_shared<ReduceKernel>(step, std::move(source));
+                                                      std::shared_ptr<const ElementSource> source,
+                                                      const KernelChoice& choice) {
+  return std::make_shared<ReduceKernel>(step, std::move(source), choice);
 }
 
 }  // namespace tyto::cpu

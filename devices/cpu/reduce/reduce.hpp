@@ -5,6 +5,7 @@
 
 #include "core/device.hpp"
 #include "devices/cpu/element_source.hpp"
+#include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
 
 namespace tyto::cpu {
@@ -17,9 +18,10 @@ struct Reduction {
 
 Reduction reduction_of(core::OpId op);
 
-/// The kernel of a sum, product or mean over neighbouring axes of a dense tensor whose elements `source` computes from
-/// the inputs given at launch. Gives the bits that reducing the tensor itself would.
+/// The kernel of a reduction. With a source, over neighbouring axes of a dense tensor whose elements the source
+/// computes from the inputs given at launch; gives the bits that reducing the tensor itself would.
 std::shared_ptr<const core::Kernel> prepare_reduction(const core::Step& step,
-                                                      std::shared_ptr<const ElementSource> source);
+                                                      std::shared_ptr<const ElementSource> source = nullptr,
+                                                      const KernelChoice& choice = {});
 
 }  // namespace tyto::cpu

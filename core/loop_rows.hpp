@@ -17,10 +17,10 @@ Attributes fold_attributes(OpId op, const IntList& axes);
 
 /// The group's last step is its only reduction and its only result, which lets its operand be any element-wise
 /// function.
-bool ends_in_its_only_reduction(const FusedProgram& program);
+bool ends_in_its_only_reduction(const LoopProgram& program);
 
 /// By value: whether it has an element for each element of the group's shape. Reductions have not, nor has what is made
 /// of them and of inputs that do not vary along the axes. Without axes all values are whole.
-std::vector<bool> whole_values(const FusedAttributes& group, std::span<const Shape> inputs);
+std::vector<bool> whole_values(const LoopAttributes& group, std::span<const Shape> inputs);
 
 }  // namespace tyto::core

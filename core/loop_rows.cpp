@@ -1,5 +1,5 @@
 // Reductions make rows, and what is made of rows alone is one.
-#include "core/fused_rows.hpp"
+#include "core/loop_rows.hpp"
 
 #include <algorithm>
 
@@ -26,14 +26,14 @@ Attributes fold_attributes(OpId op, const IntList& axes) {
   return AxesAttributes{axes, true};
 }
 
-bool ends_in_its_only_reduction(const FusedProgram& program) {
+bool ends_in_its_only_reduction(const LoopProgram& program) {
   if (program.steps.empty() || program.outputs.size() != 1) return false;
-  const auto folds = std::ranges::count_if(program.steps, [](const FusedStep& step) { return may_fold(step.op); });
+  const auto folds = std::ranges::count_if(program.steps, [](const LoopStep& step) { return may_fold(step.op); });
   return folds == 1 && may_fold(program.steps.back().op) && program.outputs[0] + std::size_t{1} == program.values();
 }
 
-std::vector<bool> whole_values(const FusedAttributes& group, std::span<const Shape> inputs) {
-  const FusedProgram& program = group.program;
+std::vector<bool> whole_values(const LoopAttributes& group, std::span<const Shape> inputs) {
+  const LoopProgram& program = group.program;
   std::vector<bool> whole(program.values(), true);
   if (group.axes.empty()) return whole;
   const Shape reduced = reduced_shape(group.shape, group.axes, true);
@@ -41,7 +41,7 @@ std::vector<bool> whole_values(const FusedAttributes& group, std::span<const Sha
     whole[i] = i < program.inputs && !broadcastable(inputs[i], reduced);
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const FusedStep& step = program.steps[i];
+    const LoopStep& step = program.steps[i];
     bool any = ends_in_its_only_reduction(program);
     for (int k = 0; k < definition(step.op).max_inputs; ++k) {
       any = any || whole[step.operands[static_cast<std::size_t>(k)]];

@@ -1,5 +1,5 @@
-// Hashing and printing of fused programs.
-#include "core/fused.hpp"
+// Reading, hashing and printing of loop programs.
+#include "core/loop_program.hpp"
 
 #include <bit>
 
@@ -8,15 +8,27 @@
 
 namespace tyto::core {
 
-std::size_t hash_of(const FusedProgram& program) {
+std::span<const LoopValue> LoopProgram::operands_of(std::size_t value) const {
+  const LoopStep& step = step_of(value);
+  return {step.operands.data(), static_cast<std::size_t>(definition(step.op).max_inputs)};
+}
+
+std::vector<DType> value_types(const LoopProgram& program, std::span<const DType> inputs) {
+  std::vector<DType> types(inputs.begin(), inputs.end());
+  for (const LoopConstant& constant : program.constants) types.push_back(constant.dtype);
+  for (const LoopStep& step : program.steps) types.push_back(step.dtype);
+  return types;
+}
+
+std::size_t hash_of(const LoopProgram& program) {
   std::size_t seed = program.inputs;
   const auto mix = [&](std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); };
-  for (const FusedConstant& constant : program.constants) {
+  for (const LoopConstant& constant : program.constants) {
     mix(static_cast<std::size_t>(constant.dtype));
     mix(constant.value.is_floating() ? std::bit_cast<std::uint64_t>(constant.value.as_double())
                                      : static_cast<std::uint64_t>(constant.value.as_int()));
   }
-  for (const FusedStep& step : program.steps) {
+  for (const LoopStep& step : program.steps) {
     mix(static_cast<std::size_t>(step.op));
     mix(static_cast<std::size_t>(step.dtype));
     for (const std::uint16_t operand : step.operands) mix(operand);
@@ -25,7 +37,7 @@ std::size_t hash_of(const FusedProgram& program) {
   return seed;
 }
 
-std::string to_string(const FusedProgram& program) {
+std::string to_string(const LoopProgram& program) {
   const auto name = [&](std::size_t value) {
     if (value < program.inputs) return text("x", value);
     if (value >= program.first_step()) return text("v", value - program.first_step());
@@ -34,7 +46,7 @@ std::string to_string(const FusedProgram& program) {
   };
   std::string out;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const FusedStep& step = program.steps[i];
+    const LoopStep& step = program.steps[i];
     const OpDef& def = definition(step.op);
     out += text(i == 0 ? "" : "; ", "v", i, "=");
     // A cast is named by the type that it makes.

@@ -1,9 +1,10 @@
-// How a group that goes on after reductions is run: its stages, what each computes and where values lie in between.
+// How a loop with reductions over its last axes is run: its stages, what each computes and where values lie in between.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "core/bound_loop.hpp"
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 
@@ -57,7 +58,7 @@ struct RowPlan {
   double nanoseconds = 0;       // of all rows on one thread
 };
 
-/// Throws DeviceError where a group has too many stages.
-RowPlan plan_rows(const core::Step& step);
+/// Throws DeviceError where a loop has too many stages.
+RowPlan plan_rows(const core::BoundLoop& loop);
 
 }  // namespace tyto::cpu

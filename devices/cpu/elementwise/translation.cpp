@@ -1,5 +1,5 @@
 // Values become registers of the type that each operator works in.
-#include "devices/cpu/fused/translation.hpp"
+#include "devices/cpu/elementwise/translation.hpp"
 
 #include "core/op_ids.hpp"
 #include "devices/cpu/elementwise/domains.hpp"
@@ -8,16 +8,16 @@ namespace tyto::cpu {
 
 using core::OpId;
 
-Translation::Translation(const core::FusedProgram& program, std::span<const DType> inputs)
-    : group_(program), types_(inputs.begin(), inputs.end()), registers_(program.values()) {
-  for (const core::FusedConstant& constant : program.constants) types_.push_back(constant.dtype);
-  for (const core::FusedStep& step : program.steps) {
-    types_.push_back(step.dtype);
-    add(step, types_.size() - 1);
-  }
+Translation::Translation(const core::LoopProgram& program, std::span<const DType> inputs, std::size_t written)
+    : loop_(program),
+      types_(core::value_types(program, inputs)),
+      registers_(program.values()),
+      made_(program.values()) {
+  for (std::size_t v = program.first_step(); v < program.values(); ++v) add(program.step_of(v), v);
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     const std::uint16_t value = program.outputs[i];
-    tiles_.output(as(value, types_[value]), static_cast<int>(i));
+    const bool rounds = i >= written || value < program.first_step() || registers_[value].contains(types_[value]);
+    tiles_.output(rounds ? as(value, types_[value]) : made_[value], static_cast<int>(i));
   }
 }
 
@@ -25,19 +25,20 @@ Translation::Register Translation::as(std::uint16_t value, DType type) {
   const auto found = registers_[value].find(type);
   if (found != registers_[value].end()) return found->second;
   Register made = 0;
-  if (value < group_.inputs) {
+  if (value < loop_.inputs) {
     made = tiles_.input(value, type);
-  } else if (value < group_.first_step()) {
-    const core::FusedConstant& constant = group_.constants[value - group_.inputs];
-    made = tiles_.constant(constant.value, type);
+  } else if (value < loop_.first_step()) {
+    made = tiles_.constant(loop_.constants[value - loop_.inputs].value, type);
+  } else if (type == types_[value]) {
+    made = tiles_.apply(OpId::cast, type, {made_[value]});
   } else {
-    made = tiles_.apply(OpId::cast, type, {registers_[value].at(types_[value])});
+    made = tiles_.apply(OpId::cast, type, {as(value, types_[value])});
   }
   registers_[value][type] = made;
   return made;
 }
 
-void Translation::add(const core::FusedStep& step, std::size_t value) {
+void Translation::add(const core::LoopStep& step, std::size_t value) {
   Register result = 0;
   if (step.op == OpId::cast) {
     result = tiles_.apply(OpId::cast, step.dtype, {as(step.operands[0], types_[step.operands[0]])});
@@ -54,9 +55,12 @@ void Translation::add(const core::FusedStep& step, std::size_t value) {
     }
     const DType made = domain == core::Domain::comparison ? DType::boolean : type;
     result = tiles_.apply(step.op, made, {list[0], list[1], list[2]});
-    if (made != step.dtype) result = tiles_.apply(OpId::cast, step.dtype, {result});
+    if (made != step.dtype) {
+      made_[value] = result;
+      return;
+    }
   }
-  registers_[value][step.dtype] = result;
+  registers_[value][step.dtype] = made_[value] = result;
 }
 
 }  // namespace tyto::cpu

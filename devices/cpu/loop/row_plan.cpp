@@ -1,17 +1,17 @@
-// Steps are sorted by how many reductions come before them. Each such level is a program over rows, a program over
-// whole elements, which as machine code also reduces what it computes, and the reductions of what lies in memory then.
-// What later levels read is kept in buffers of a block, or computed again where that is cheaper than to store and load
-// it.
-#include "devices/cpu/fused/row_plan.hpp"
+// Each level (core/loop_levels.hpp) is a program over rows, a program over whole elements, which as machine code also
+// reduces what it computes, and the reductions of what lies in memory then. What later levels read is kept in buffers
+// of a block.
+#include "devices/cpu/loop/row_plan.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/cheap_operators.hpp"
-#include "core/fused_rows.hpp"
+#include "core/loop_levels.hpp"
+#include "core/loop_rows.hpp"
 #include "core/shape.hpp"
 #include "core/text.hpp"
-#include "devices/cpu/fused/translation.hpp"
+#include "devices/cpu/elementwise/translation.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/workspace.hpp"
 
@@ -19,9 +19,9 @@ namespace tyto::cpu {
 
 namespace {
 
-using core::FusedStep;
+using core::LoopStep;
 using core::OpId;
-using Value = std::uint16_t;
+using Value = core::LoopValue;
 
 /// Elements of a block: with its buffers about what the L1 cache holds.
 constexpr std::int64_t block_size = 4096;
@@ -30,22 +30,27 @@ constexpr double cache_bytes = 24e6;
 
 constexpr std::size_t none = SIZE_MAX;
 
-/// Sorts the steps into levels and makes their programs.
+/// Makes the programs of all levels and gives their values places.
 class RowPlanner {
  public:
-  explicit RowPlanner(const core::Step& step)
-      : group_(std::get<core::FusedAttributes>(*step.attributes)), program_(group_.program), inputs_(step.inputs) {
+  explicit RowPlanner(const core::BoundLoop& bound)
+      : group_(bound.loop),
+        program_(bound.loop.program),
+        inputs_(bound.inputs),
+        types_(core::value_types(program_, bound.input_types())),
+        whole_(bound.whole()),
+        levels_(core::plan_levels(program_, whole_)) {
     reduced_ = core::reduced_shape(group_.shape, group_.axes, true);
     plan_.rows = element_count(reduced_);
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
-    sort_steps();
+    note_readers();
     plan_.block_rows = std::clamp<std::int64_t>(block_size / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
     exceeds_caches_ = operands_exceed_caches();
-    for (std::size_t depth = 0; depth <= deepest_; ++depth) add_level(depth);
+    for (std::size_t depth = 0; depth <= deepest(); ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
-      throw DeviceError(core::text("cpu: a fused group may have ", RowPlan::most_stages, " stages, this one has ",
-                                   plan_.stages.size()));
+      throw DeviceError(
+          core::text("cpu: a loop may have ", RowPlan::most_stages, " stages, this one has ", plan_.stages.size()));
     }
     plan_.buffers = layout_.bytes();
   }
@@ -53,68 +58,25 @@ class RowPlanner {
   RowPlan& plan() { return plan_; }
 
  private:
-  const FusedStep* step_of(Value value) const {
-    return value < program_.first_step() ? nullptr : &program_.steps[value - program_.first_step()];
-  }
-  bool is_fold(Value value) const { return step_of(value) != nullptr && core::may_fold(step_of(value)->op); }
-  std::span<const Value> operands_of(Value value) const {
-    const FusedStep& step = *step_of(value);
-    return {step.operands.data(), static_cast<std::size_t>(core::definition(step.op).max_inputs)};
-  }
+  bool is_fold(Value value) const { return value >= program_.first_step() && core::may_fold(step_of(value).op); }
+  const LoopStep& step_of(Value value) const { return program_.step_of(value); }
+  Value operand_of(Value fold) const { return step_of(fold).operands[0]; }
+  std::size_t deepest() const { return levels_.levels.size() - 1; }
 
-  void sort_steps() {
-    std::vector<Shape> shapes;
-    for (const core::Operand& input : inputs_) {
-      shapes.push_back(input.view.shape);
-      types_.push_back(input.dtype);
-    }
-    for (const core::FusedConstant& constant : program_.constants) types_.push_back(constant.dtype);
-    for (const FusedStep& step : program_.steps) types_.push_back(step.dtype);
-    whole_ = core::whole_values(group_, shapes);
+  void note_readers() {
     homes_.resize(program_.values());
-    depth_.assign(program_.values(), 0);
     for (std::size_t i = 0; i < program_.inputs; ++i) homes_[i] = {Home::Kind::input, i, 0};
-    last_reader_ = depth_;
     read_by_whole_.assign(program_.values(), false);
     stored_.assign(program_.values(), false);
     result_.assign(program_.values(), none);
     lent_.assign(program_.outputs.size(), false);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) result_[program_.outputs[i]] = i;
     for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      for (const Value operand : operands_of(value)) depth_[v] = std::max(depth_[v], depth_[operand]);
-      if (is_fold(value)) ++depth_[v];
-      deepest_ = std::max(deepest_, depth_[v]);
-    }
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      const std::size_t at = is_fold(value) ? depth_[v] - 1 : depth_[v];
-      for (const Value operand : operands_of(value)) {
-        last_reader_[operand] = std::max(last_reader_[operand], at);
+      for (const Value operand : program_.operands_of(v)) {
         if (whole_[v]) read_by_whole_[operand] = true;
       }
     }
-    // Whole results are written last of all, when nothing is read any more over which they may lie.
-    for (const Value output : program_.outputs) {
-      if (whole_[output]) last_reader_[output] = deepest_;
-    }
   }
-
-  /// Steps that it takes to compute a whole value from what is at hand when its stage is over, counted no further than
-  /// to `enough`: values that read one value twice would double the count, and the time, step by step.
-  std::size_t steps_again(Value value, std::size_t enough) const {
-    const FusedStep* step = step_of(value);
-    if (step == nullptr || available(value)) return 0;
-    if (!core::is_cheap(step->op)) return enough;
-    std::size_t steps = 1;
-    for (const Value operand : operands_of(value)) {
-      if (steps >= enough) return enough;
-      steps += steps_again(operand, enough - steps);
-    }
-    return steps;
-  }
-
-  bool available(Value value) const { return stored_[value] || value < program_.inputs; }
 
   bool operands_exceed_caches() const {
     double bytes = 0;
@@ -133,13 +95,13 @@ class RowPlanner {
     int work = 0;
     for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
-      if (whole_[v] && !is_fold(value) && depth_[v] == depth) work += core::is_cheap(step_of(value)->op) ? 1 : 20;
+      if (whole_[v] && !is_fold(value) && levels_.depth[v] == depth) work += core::is_cheap(step_of(value).op) ? 1 : 20;
     }
     return work;
   }
   /// Inputs are prefetched where there is most to do meanwhile.
   bool prefetches(std::size_t depth) const {
-    for (std::size_t other = 0; other <= deepest_; ++other) {
+    for (std::size_t other = 0; other <= deepest(); ++other) {
       if (work_at(other) > work_at(depth)) return false;
     }
     return exceeds_caches_;
@@ -152,14 +114,14 @@ class RowPlanner {
       if (seen[value]) return false;
       seen[value] = true;
       if (value < program_.inputs) return reads_dense(value);
-      if (stored_[value] || step_of(value) == nullptr) return false;
-      return std::ranges::any_of(operands_of(value), [&](Value operand) { return self(self, operand); });
+      if (stored_[value] || value < program_.first_step()) return false;
+      return std::ranges::any_of(program_.operands_of(value), [&](Value operand) { return self(self, operand); });
     };
     for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
-      const bool later = depth_[v] > depth || (whole_[v] && result_[v] != none);
-      if (!later || (stored_[v] && depth_[v] <= depth)) continue;
-      for (const Value operand : operands_of(value)) {
+      const bool later = levels_.depth[v] > depth || (whole_[v] && result_[v] != none);
+      if (!later || (stored_[v] && levels_.depth[v] <= depth)) continue;
+      for (const Value operand : program_.operands_of(value)) {
         if (reaches(reaches, operand)) return true;
       }
     }
@@ -193,57 +155,19 @@ class RowPlanner {
     }
   }
 
-  /// A program that makes these values from what is available.
-  struct Draft {
-    std::vector<Value> inputs;
-    core::FusedProgram program;
-  };
-  Draft draft(std::span<const Value> wanted) const {
-    Draft out;
-    std::vector<Value> steps;
-    std::vector<bool> seen(program_.values(), false);
-    const auto visit = [&](const auto& self, Value value) -> void {
-      if (seen[value]) return;
-      seen[value] = true;
-      if (available(value)) {
-        out.inputs.push_back(value);
-      } else if (step_of(value) != nullptr) {
-        for (const Value operand : operands_of(value)) self(self, operand);
-        steps.push_back(value);
-      }
-    };
-    for (const Value value : wanted) visit(visit, value);
-    std::vector<Value> number(program_.values(), 0);
-    Value next = 0;
-    for (const Value value : out.inputs) number[value] = next++;
-    for (std::size_t i = program_.inputs; i < program_.first_step(); ++i) {
-      if (!seen[i]) continue;
-      number[i] = next++;
-      out.program.constants.push_back(program_.constants[i - program_.inputs]);
-    }
-    for (const Value value : steps) {
-      FusedStep step = *step_of(value);
-      for (Value& operand : step.operands) operand = number[operand];
-      out.program.steps.push_back(step);
-      number[value] = next++;
-    }
-    out.program.inputs = static_cast<Value>(out.inputs.size());
-    for (const Value value : wanted) out.program.outputs.push_back(number[value]);
-    return out;
-  }
-
-  /// A stage without its program yet: the inputs of a draft, and where they lie.
+  /// A stage without its program yet: the inputs of a part, and where they lie.
   struct Opened {
     Stage stage;
     std::vector<core::Operand> inputs;
     std::vector<DType> types;
   };
-  Opened open_stage(const Draft& draft, const Shape& shape) const {
+  Opened open_stage(const core::LoopPart& part, const Shape& shape) const {
     Opened opened;
-    for (const Value value : draft.inputs) {
+    for (const Value value : part.inputs) {
       const bool as_given = value < program_.inputs && !stored_[value];
-      const core::View view =
-          as_given ? inputs_[value].view : core::View::dense(whole_[value] ? group_.shape : reduced_);
+      core::View view = core::View::dense(whole_[value] ? group_.shape : reduced_);
+      if (as_given) view = inputs_[value].view;
+      if (as_given && !whole_[value]) view.shape = reduced_;  // it does not vary along the axes
       opened.inputs.push_back({types_[value], core::broadcast_to(view, shape)});
       opened.types.push_back(types_[value]);
       opened.stage.inputs.push_back(homes_[value]);
@@ -257,27 +181,27 @@ class RowPlanner {
                 std::vector<RowPartial>& partials) {
     if (wanted.empty() && folds.empty()) return -1;
     std::vector<Value> made(wanted.begin(), wanted.end());
-    for (const Value fold : folds) made.push_back(operands_of(fold)[0]);
-    const Draft drawn = draft(made);
+    for (const Value fold : folds) made.push_back(operand_of(fold));
+    const core::LoopPart part = core::part_of(program_, made, stored_);
     const Shape& shape = whole ? group_.shape : reduced_;
-    Opened opened = open_stage(drawn, shape);
-    TileProgram program = Translation(drawn.program, opened.types).tiles();
+    Opened opened = open_stage(part, shape);
+    TileProgram program = Translation(part.program, opened.types, wanted.size()).tiles();
     std::vector<TileProgram::Output> outputs(program.outputs.begin(),
                                              program.outputs.begin() + static_cast<std::ptrdiff_t>(wanted.size()));
     std::vector<core::Operand> results;
     for (const Value value : wanted) results.push_back({types_[value], core::View::dense(shape)});
     for (std::size_t i = 0; i < folds.size(); ++i) {
       const TileProgram::Output& operand = program.outputs[wanted.size() + i];
-      const OpId op = step_of(folds[i])->op;
+      const OpId op = step_of(folds[i]).op;
       program.reduce(op, operand.source, operand.operand);
-      const DType partial = *jit::partial_type(op, types_[operands_of(folds[i])[0]]);
+      const DType partial = *jit::partial_type(op, types_[operand_of(folds[i])]);
       results.push_back({partial, core::broadcast_to(core::View::dense(reduced_), shape)});
     }
     program.outputs = std::move(outputs);
     RangePolicy policy;
     policy.non_temporal = exceeds_caches_ && whole && last;
-    for (std::size_t i = 0; i < drawn.inputs.size() && whole && prefetches(depth); ++i) {
-      const Value input = drawn.inputs[i];
+    for (std::size_t i = 0; i < part.inputs.size() && whole && prefetches(depth); ++i) {
+      const Value input = part.inputs[i];
       policy.prefetched.push_back(input < program_.inputs && reads_dense(input));
     }
     opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1, policy);
@@ -302,31 +226,24 @@ class RowPlanner {
   }
 
   FoldRules rules_of(Value fold) {
-    const Reduction reduction = reduction_of(step_of(fold)->op);
-    return fold_rules(reduction.fold, reduction.finish, types_[operands_of(fold)[0]], types_[fold]);
+    const Reduction reduction = reduction_of(step_of(fold).op);
+    return fold_rules(reduction.fold, reduction.finish, types_[operand_of(fold)], types_[fold]);
   }
 
   void add_level(std::size_t depth) {
     Level level;
-    std::vector<Value> rows, elements, folds;
-    const bool last = depth == deepest_;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      if (is_fold(value)) {
-        if (depth_[v] == depth + 1) folds.push_back(value);
-      } else if (!whole_[v] && depth_[v] == depth) {
-        if (result_[v] != none || read_by_whole_[v] || last_reader_[v] > depth) rows.push_back(value);
-      }
+    const core::LoopLevel& planned = levels_.levels[depth];
+    std::vector<Value> rows, elements = planned.kept;
+    const std::span<const Value> folds = planned.folds;
+    const bool last = depth == deepest();
+    for (const Value value : planned.row_values) {
+      const bool read_later = levels_.last_reader[value] > depth;
+      if (result_[value] != none || read_by_whole_[value] || read_later) rows.push_back(value);
     }
     level.rows = add_stage(rows, {}, false, last, depth, level.partials);
     const auto want = [&](std::vector<Value>& list, Value value) {
       if (!stored_[value] && std::ranges::find(list, value) == list.end()) list.push_back(value);
     };
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      if (!whole_[v] || depth_[v] != depth || last_reader_[v] <= depth || last) continue;
-      if (steps_again(value, 3) > 2) want(elements, value);
-    }
     if (last) {
       // Results that an earlier stage kept elsewhere are copied.
       for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
@@ -338,25 +255,25 @@ class RowPlanner {
     // Machine code reduces what it computes; what it cannot reduce is reduced in memory.
     std::vector<Value> together, lines;
     for (const Value fold : folds) {
-      const FusedStep& step = *step_of(fold);
+      const LoopStep& step = step_of(fold);
       (jit::partial_type(step.op, types_[step.operands[0]]) ? together : lines).push_back(fold);
     }
     const auto keep_operands = [&] {
       for (const Value fold : lines) {
-        const Value operand = operands_of(fold)[0];
+        const Value operand = operand_of(fold);
         if (operand >= program_.inputs || !reads_dense(operand)) want(elements, operand);
       }
     };
     keep_operands();
     level.elements = add_stage(elements, together, true, last, depth, level.partials);
     if (level.elements < 0 && !together.empty()) {
-      lines = folds;
+      lines.assign(folds.begin(), folds.end());
       keep_operands();
       level.elements = add_stage(elements, {}, true, last, depth, level.partials);
     }
     for (const Value fold : lines) {
-      const Value operand = operands_of(fold)[0];
-      const Reduction reduction = reduction_of(step_of(fold)->op);
+      const Value operand = operand_of(fold);
+      const Reduction reduction = reduction_of(step_of(fold).op);
       plan_.nanoseconds += reduction.nanoseconds * static_cast<double>(plan_.rows * plan_.length);
       store(fold, false, last);
       RowFold made{fold_loops(reduction.fold, types_[operand]), rules_of(fold), homes_[operand], homes_[fold]};
@@ -376,27 +293,25 @@ class RowPlanner {
     return view.shape == group_.shape && core::is_dense(view);
   }
 
-  const core::FusedAttributes& group_;
-  const core::FusedProgram& program_;
+  const core::LoopAttributes& group_;
+  const core::LoopProgram& program_;
   std::span<const core::Operand> inputs_;
   RowPlan plan_;
   Shape reduced_;
   std::vector<DType> types_;  // by value, as all that follows
   std::vector<bool> whole_;
-  std::vector<std::size_t> depth_;        // reductions before it
-  std::vector<std::size_t> last_reader_;  // the deepest stage that reads it
+  core::LoopLevels levels_;
   std::vector<bool> read_by_whole_;
   std::vector<std::size_t> result_;  // which result of the node it is, or none
   std::vector<Home> homes_;
   std::vector<bool> stored_;
   std::vector<bool> lent_;  // by result: whether another value lies in its place until the end
-  std::size_t deepest_ = 0;
   bool exceeds_caches_ = false;
   WorkspaceLayout layout_;
 };
 
 }  // namespace
 
-RowPlan plan_rows(const core::Step& step) { return std::move(RowPlanner(step).plan()); }
+RowPlan plan_rows(const core::BoundLoop& loop) { return std::move(RowPlanner(loop).plan()); }
 
 }  // namespace tyto::cpu

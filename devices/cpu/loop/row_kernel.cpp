@@ -1,11 +1,11 @@
-// Runs a planned group block by block: on each thread the runners of all stages are opened first, then rows go through.
-#include "devices/cpu/fused/rows.hpp"
+// Runs a planned loop block by block: on each thread the runners of all stages are opened first, then rows go through.
+#include "devices/cpu/loop/row_kernel.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "devices/cpu/fused/row_plan.hpp"
 #include "devices/cpu/kernels.hpp"
+#include "devices/cpu/loop/row_plan.hpp"
 
 namespace tyto::cpu {
 
@@ -144,8 +144,8 @@ class RowKernel final : public core::Kernel {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_rows(const core::Step& step) {
-  return std::make_shared<const RowKernel>(plan_rows(step));
+std::shared_ptr<const core::Kernel> prepare_rows(const core::BoundLoop& loop) {
+  return std::make_shared<const RowKernel>(plan_rows(loop));
 }
 
 }  // namespace tyto::cpu

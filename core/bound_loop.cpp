@@ -1,0 +1,196 @@
+// Reductions of several stages are spelt out: what is squared or exponentiated on the way is never of 16 bits.
+#include "core/bound_loop.hpp"
+
+#include <algorithm>
+
+#include "core/loop_builder.hpp"
+#include "core/loop_rows.hpp"
+#include "core/op_ids.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+/// The type that elements are squared or exponentiated in.
+DType wide_enough(DType type, bool has_f64) {
+  if (type == DType::f64) return type;
+  return is_floating(type) || !has_f64 ? DType::f32 : DType::f64;
+}
+
+/// Writes reductions of several stages over the elements of rows of some length.
+class Stages {
+ public:
+  Stages(LoopBuilder& builder, std::int64_t length, bool has_f64)
+      : builder_(builder), length_(length), has_f64_(has_f64) {}
+
+  LoopValue variance(DType dtype, LoopValue value, std::int64_t ddof) {
+    const DType wide = wide_enough(builder_.type(value), has_f64_);
+    const LoopValue elements = builder_.as(wide, value);
+    const LoopValue mean = builder_.apply(OpId::mean, wide, {elements});
+    const LoopValue apart = builder_.apply(OpId::subtract, wide, {elements, mean});
+    const LoopValue squares = builder_.apply(OpId::sum, wide, {builder_.apply(OpId::square, wide, {apart})});
+    const auto divisor = static_cast<double>(std::max<std::int64_t>(length_ - ddof, 0));
+    return builder_.as(dtype, builder_.apply(OpId::divide, wide, {squares, builder_.constant(divisor, wide)}));
+  }
+
+  LoopValue log_sum_exp(DType dtype, LoopValue value) {
+    const DType wide = wide_enough(builder_.type(value), has_f64_);
+    const LoopValue elements = builder_.as(wide, value);
+    const LoopValue largest = builder_.apply(OpId::max, wide, {elements});
+    const LoopValue finite = builder_.apply(OpId::isfinite, DType::boolean, {largest});
+    const LoopValue shift = builder_.apply(OpId::where, wide, {finite, largest, builder_.constant(0.0, wide)});
+    const LoopValue terms = builder_.apply(OpId::exp, wide, {builder_.apply(OpId::subtract, wide, {elements, shift})});
+    const LoopValue logarithm = builder_.apply(OpId::log, wide, {builder_.apply(OpId::sum, wide, {terms})});
+    return builder_.as(dtype, builder_.apply(OpId::add, wide, {logarithm, shift}));
+  }
+
+  LoopValue softmax(DType dtype, LoopValue value, bool logarithm) {
+    const DType wide = wide_enough(builder_.type(value), has_f64_), total = has_f64_ ? DType::f64 : wide;
+    const LoopValue elements = builder_.as(wide, value);
+    const LoopValue below =
+        builder_.apply(OpId::subtract, wide, {elements, builder_.apply(OpId::max, wide, {elements})});
+    const LoopValue terms = builder_.apply(OpId::exp, wide, {below});
+    const LoopValue sum = builder_.apply(OpId::sum, total, {terms});
+    if (logarithm) {
+      const LoopValue shift = builder_.as(wide, builder_.apply(OpId::log, total, {sum}));
+      return builder_.as(dtype, builder_.apply(OpId::subtract, wide, {below, shift}));
+    }
+    const LoopValue share = builder_.as(wide, builder_.apply(OpId::reciprocal, total, {sum}));
+    return builder_.as(dtype, builder_.apply(OpId::multiply, wide, {terms, share}));
+  }
+
+ private:
+  LoopBuilder& builder_;
+  std::int64_t length_;
+  bool has_f64_;
+};
+
+std::int64_t row_length(const Shape& shape, const IntList& axes) {
+  std::int64_t length = 1;
+  for (const std::int64_t axis : axes) length *= shape[static_cast<std::size_t>(axis)];
+  return length;
+}
+
+/// The view with ones where axes were reduced.
+View with_axes(View view, const Shape& shape, IntList axes) {
+  if (view.rank() == shape.rank()) return view;
+  std::ranges::sort(axes);
+  for (const std::int64_t axis : axes) {
+    view.shape.insert(static_cast<std::size_t>(axis), 1);
+    view.strides.insert(static_cast<std::size_t>(axis), 0);
+  }
+  return view;
+}
+
+BoundLoop operands_of(const Step& step) {
+  BoundLoop bound;
+  bound.inputs.assign(step.inputs.begin(), step.inputs.end());
+  bound.outputs.assign(step.outputs.begin(), step.outputs.end());
+  for (const Operand& input : bound.inputs) bound.given.push_back(input.view.shape);
+  return bound;
+}
+
+BoundLoop elementwise_loop(const Step& step) {
+  BoundLoop bound = operands_of(step);
+  bound.loop.shape = step.outputs[0].view.shape;
+  LoopProgram& program = bound.loop.program;
+  program.inputs = static_cast<std::uint16_t>(step.inputs.size());
+  if (step.op != OpId::copy) {
+    LoopStep only{step.op, step.outputs[0].dtype, {}};
+    for (std::uint16_t i = 0; i < program.inputs; ++i) only.operands[i] = i;
+    program.steps.push_back(only);
+  }
+  program.outputs = {static_cast<std::uint16_t>(program.values() - 1)};
+  return bound;
+}
+
+BoundLoop softmax_loop(const Step& step, bool has_f64) {
+  BoundLoop bound = operands_of(step);
+  for (Operand* operand : {&bound.inputs[0], &bound.outputs[0]}) {
+    if (operand->view.rank() == 0) operand->view = View{{1}, {1}, operand->view.offset};
+  }
+  bound.given = {bound.inputs[0].view.shape};
+  bound.loop.shape = bound.inputs[0].view.shape;
+  const std::int64_t axis = std::get<AxisAttributes>(*step.attributes).axis;
+  bound.loop.axes = {axis < 0 ? axis + bound.loop.shape.rank() : axis};
+  LoopBuilder builder(bound.input_types());
+  Stages stages(builder, row_length(bound.loop.shape, bound.loop.axes), has_f64);
+  const LoopValue made = stages.softmax(bound.outputs[0].dtype, 0, step.op == OpId::log_softmax);
+  bound.loop.program = builder.finish({&made, 1});
+  return bound;
+}
+
+BoundLoop statistic_loop(const Step& step, bool has_f64) {
+  BoundLoop bound = operands_of(step);
+  const auto* variance = std::get_if<VarianceAttributes>(step.attributes);
+  bound.loop.shape = bound.inputs[0].view.shape;
+  bound.loop.axes = variance != nullptr ? variance->axes : std::get<AxesAttributes>(*step.attributes).axes;
+  bound.outputs[0].view = with_axes(bound.outputs[0].view, bound.loop.shape, bound.loop.axes);
+  LoopBuilder builder(bound.input_types());
+  Stages stages(builder, row_length(bound.loop.shape, bound.loop.axes), has_f64);
+  const DType dtype = bound.outputs[0].dtype;
+  const LoopValue made = variance != nullptr ? stages.variance(dtype, 0, variance->ddof) : stages.log_sum_exp(dtype, 0);
+  bound.loop.program = builder.finish({&made, 1});
+  return bound;
+}
+
+BoundLoop group_loop(const Step& step) {
+  BoundLoop bound = operands_of(step);
+  bound.loop = std::get<LoopAttributes>(*step.attributes);
+  for (Operand& input : bound.inputs) input.view = broadcast_to(input.view, bound.loop.shape);
+  return bound;
+}
+
+}  // namespace
+
+std::vector<DType> BoundLoop::input_types() const {
+  std::vector<DType> types;
+  for (const Operand& input : inputs) types.push_back(input.dtype);
+  return types;
+}
+
+std::vector<bool> BoundLoop::whole() const { return whole_values(loop, given); }
+
+std::optional<BoundLoop> loop_of(const Step& step, bool has_f64) {
+  switch (step.op) {
+    case OpId::fused: return group_loop(step);
+    case OpId::softmax:
+    case OpId::log_softmax: return softmax_loop(step, has_f64);
+    case OpId::var:
+    case OpId::logsumexp: return statistic_loop(step, has_f64);
+    case OpId::cast:
+    case OpId::copy: return elementwise_loop(step);
+    default: break;
+  }
+  if (!is_listed_elementwise(step.op)) return std::nullopt;
+  return elementwise_loop(step);
+}
+
+BoundLoop with_simple_reductions(const BoundLoop& bound, bool has_f64) {
+  const LoopProgram& program = bound.loop.program;
+  LoopBuilder builder(bound.input_types());
+  Stages stages(builder, row_length(bound.loop.shape, bound.loop.axes), has_f64);
+  std::vector<LoopValue> value_of(program.values());
+  for (std::size_t v = 0; v < program.values(); ++v) {
+    if (v < program.inputs) {
+      value_of[v] = static_cast<LoopValue>(v);
+    } else if (v < program.first_step()) {
+      const LoopConstant& constant = program.constants[v - program.inputs];
+      value_of[v] = builder.constant(constant.value, constant.dtype);
+    } else {
+      const LoopStep& step = program.step_of(v);
+      std::vector<LoopValue> operands;
+      for (const std::uint16_t operand : program.operands_of(v)) operands.push_back(value_of[operand]);
+      if (step.op == OpId::var) value_of[v] = stages.variance(step.dtype, operands[0], 0);
+      else if (step.op == OpId::logsumexp) value_of[v] = stages.log_sum_exp(step.dtype, operands[0]);
+      else value_of[v] = builder.apply(step, operands);
+    }
+  }
+  std::vector<LoopValue> outputs;
+  for (const std::uint16_t output : program.outputs) outputs.push_back(value_of[output]);
+  BoundLoop spelt = bound;
+  spelt.loop.program = builder.finish(outputs);
+  return spelt;
+}
+
+}  // namespace tyto::core

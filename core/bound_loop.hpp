@@ -1,0 +1,32 @@
+// Operator applications as loops: the one place that says how operators over elements and rows read as loop programs.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/attributes.hpp"
+#include "core/device.hpp"
+
+namespace tyto::core {
+
+/// A loop and the operands it runs over: inputs broadcast to its shape, outputs with ones for the axes they were
+/// reduced along.
+struct BoundLoop {
+  LoopAttributes loop;
+  std::vector<Operand> inputs, outputs;
+  std::vector<Shape> given;  // the inputs' shapes before they were broadcast
+
+  std::vector<DType> input_types() const;
+  /// By value of the program, see whole_values.
+  std::vector<bool> whole() const;
+};
+
+/// The loop of an element-wise operator, cast, copy, softmax, log_softmax, var, logsumexp or fused group; nothing for
+/// other operators. Softmaxes, variances and logarithms of sums come as steps of simple reductions; those of a group
+/// stay as they are. Row values are in f64 where the device has it.
+std::optional<BoundLoop> loop_of(const Step& step, bool has_f64 = true);
+
+/// The loop with the variances and logarithms of sums among its steps spelt out as simple reductions.
+BoundLoop with_simple_reductions(const BoundLoop& bound, bool has_f64);
+
+}  // namespace tyto::core

@@ -1,0 +1,92 @@
+// Softmaxes and fused groups: which of the ways to run a loop is taken. Machine code or the interpreter runs it each
+// way.
+#include "core/loop_rows.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
+#include "devices/cpu/elementwise/tile_kernel.hpp"
+#include "devices/cpu/elementwise/translation.hpp"
+#include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/loop/row_kernel.hpp"
+#include "devices/cpu/loop/staged.hpp"
+#include "devices/cpu/reduce/reduce.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+
+/// Rows that machine code reduces in the order in which a reduction alone would: that takes shorter rows as columns,
+/// and cuts longer ones.
+constexpr std::int64_t shortest_row = 16, longest_row = 16384;
+/// So many rows occupy the threads, however long they are.
+constexpr std::int64_t enough_rows = 32;
+
+/// The elements are computed where the loop's only reduction wants to read them.
+std::shared_ptr<const core::Kernel> prepare_fold(const core::BoundLoop& bound) {
+  core::LoopProgram elements = bound.loop.program;
+  const OpId op = elements.steps.back().op;
+  elements.outputs = {elements.steps.back().operands[0]};
+  elements.steps.pop_back();
+  const Translation translation(elements, bound.input_types());
+  const core::Operand whole{translation.result_type(0), core::View::dense(bound.loop.shape)};
+  const core::Attributes over = core::AxesAttributes{bound.loop.axes, true};
+  const core::Step reduction{op, &over, {&whole, 1}, bound.outputs};
+  if (whole.view.count() == 0) return prepare_reduction(reduction);
+  const bool summed = reduction_of(op).fold == Fold::sum && whole.dtype == DType::f32;
+  const std::int64_t line = whole.view.count() / bound.outputs[0].view.count();
+  return prepare_reduction(reduction, prepare_source(translation.tiles(), bound.inputs, whole, summed ? line : 0));
+}
+
+bool reduces_last_axes(const core::LoopAttributes& loop) {
+  for (std::size_t i = 0; i < loop.axes.size(); ++i) {
+    const std::size_t axis = loop.shape.size() - loop.axes.size() + i;
+    if (loop.axes[i] != static_cast<std::int64_t>(axis)) return false;
+  }
+  return true;
+}
+
+/// Whether machine code reduces the rows of a loop that ends in its only reduction, as it computes them.
+bool folds_rows(const core::BoundLoop& bound, std::int64_t length) {
+  if (length < shortest_row || length > longest_row) return false;
+  const core::LoopStep& fold = bound.loop.program.steps.back();
+  const std::vector<DType> types = core::value_types(bound.loop.program, bound.input_types());
+  return jit::is_available() && jit::partial_type(fold.op, types[fold.operands[0]]).has_value();
+}
+
+std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+  const core::BoundLoop bound = *core::loop_of(step);
+  const core::LoopAttributes& loop = bound.loop;
+  if (loop.axes.empty()) {
+    const Translation translation(loop.program, bound.input_types());
+    return prepare_tile_program(translation.tiles(), bound.inputs, bound.outputs);
+  }
+  const std::int64_t rows = element_count(core::reduced_shape(loop.shape, loop.axes, true));
+  const std::int64_t length = rows == 0 ? 0 : element_count(loop.shape) / rows;
+  const bool last = reduces_last_axes(loop);
+  if (core::ends_in_its_only_reduction(loop.program)) {
+    return last && folds_rows(bound, length) ? prepare_rows(bound) : prepare_fold(bound);
+  }
+  const bool in_rows = last && length != 0 && (length <= longest_row || rows >= enough_rows);
+  if (rows == 0 || in_rows) return prepare_rows(bound);
+  return prepare_staged(bound);
+}
+
+/// What is walked along must not lie apart.
+std::uint64_t wants_dense(const core::Step& step) {
+  const core::View& x = step.inputs[0].view;
+  if (x.rank() == 0 || x.count() == 0) return 0;
+  const std::int64_t nearest = x.shape.back() == 1 ? 1 : x.strides.back();
+  return nearest == 0 || nearest == 1 ? 0 : 1;
+}
+
+constexpr KernelEntry entries[] = {
+    {OpId::fused, prepare}, {OpId::softmax, prepare, wants_dense}, {OpId::log_softmax, prepare, wants_dense}};
+
+}  // namespace
+
+std::span<const KernelEntry> loop_kernels() { return entries; }
+
+}  // namespace tyto::cpu

@@ -1,0 +1,14 @@
+// Loops with reductions over any axes: stages one after the other, each over a block that stays in the cache where the
+// reduced axes are not the last, or else over everything.
+#pragma once
+
+#include <memory>
+
+#include "core/bound_loop.hpp"
+
+namespace tyto::cpu {
+
+/// The kernel of a loop whose reduced axes are neighbours. Gives the bits of the operators one by one on each block.
+std::shared_ptr<const core::Kernel> prepare_staged(const core::BoundLoop& loop);
+
+}  // namespace tyto::cpu

@@ -1,4 +1,0 @@
-// softmax and log_softmax compiled for AVX-512.
-#define TYTO_ISA avx512
-#define TYTO_VECTOR_BYTES 64
-#include "devices/cpu/softmax/softmax_loops.inc"

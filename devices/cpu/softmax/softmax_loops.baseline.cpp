@@ -1,4 +1,0 @@
-// softmax and log_softmax compiled for every processor.
-#define TYTO_ISA baseline
-#define TYTO_VECTOR_BYTES 16
-#include "devices/cpu/softmax/softmax_loops.inc"
