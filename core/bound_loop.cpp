@@ -11,12 +11,6 @@ namespace tyto::core {
 
 namespace {
 
-/// The type that elements are squared or exponentiated in.
-DType wide_enough(DType type, bool has_f64) {
-  if (type == DType::f64) return type;
-  return is_floating(type) || !has_f64 ? DType::f32 : DType::f64;
-}
-
 /// Writes reductions of several stages over the elements of rows of some length.
 class Stages {
  public:
@@ -120,12 +114,26 @@ BoundLoop softmax_loop(const Step& step, bool has_f64) {
   return bound;
 }
 
+/// A loop over no axes reduces each element on its own: rows of length one.
+void reduce_single_elements(BoundLoop& bound) {
+  const auto with_one = [](View& view) {
+    view.shape.push_back(1);
+    view.strides.push_back(1);
+  };
+  bound.loop.axes = {bound.loop.shape.rank()};
+  bound.loop.shape.push_back(1);
+  with_one(bound.inputs[0].view);
+  with_one(bound.outputs[0].view);
+  bound.given = {bound.loop.shape};
+}
+
 BoundLoop statistic_loop(const Step& step, bool has_f64) {
   BoundLoop bound = operands_of(step);
   const auto* variance = std::get_if<VarianceAttributes>(step.attributes);
   bound.loop.shape = bound.inputs[0].view.shape;
   bound.loop.axes = variance != nullptr ? variance->axes : std::get<AxesAttributes>(*step.attributes).axes;
   bound.outputs[0].view = with_axes(bound.outputs[0].view, bound.loop.shape, bound.loop.axes);
+  if (bound.loop.axes.empty()) reduce_single_elements(bound);
   LoopBuilder builder(bound.input_types());
   Stages stages(builder, row_length(bound.loop.shape, bound.loop.axes), has_f64);
   const DType dtype = bound.outputs[0].dtype;
@@ -142,6 +150,11 @@ BoundLoop group_loop(const Step& step) {
 }
 
 }  // namespace
+
+DType wide_enough(DType type, bool has_f64) {
+  if (type == DType::f64) return type;
+  return is_floating(type) || !has_f64 ? DType::f32 : DType::f64;
+}
 
 std::vector<DType> BoundLoop::input_types() const {
   std::vector<DType> types;

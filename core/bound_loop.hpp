@@ -26,6 +26,9 @@ struct BoundLoop {
 /// stay as they are. Row values are in f64 where the device has it.
 std::optional<BoundLoop> loop_of(const Step& step, bool has_f64 = true);
 
+/// The type that elements are squared or exponentiated in before they are added up: never one of 16 bits.
+DType wide_enough(DType type, bool has_f64);
+
 /// The loop with the variances and logarithms of sums among its steps spelt out as simple reductions.
 BoundLoop with_simple_reductions(const BoundLoop& bound, bool has_f64);
 

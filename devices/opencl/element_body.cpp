@@ -1,6 +1,8 @@
 // The statements of one element, made of the operator table's expressions.
 #include "devices/opencl/element_body.hpp"
 
+#include <algorithm>
+
 #include "core/op_ids.hpp"
 #include "core/stored_number.hpp"
 #include "core/text.hpp"
@@ -13,26 +15,22 @@ namespace {
 
 using core::OpId;
 using core::text;
-using Instruction = ElementProgram::Instruction;
 
-bool draws(OpId op) { return op == OpId::random_uniform || op == OpId::random_normal || op == OpId::random_bernoulli; }
-
-bool in_integers(const Instruction& instruction) {
-  return !is_floating(instruction.dtype) && !instruction.constants[0].is_floating() &&
-         !instruction.constants[1].is_floating();
+bool is_integral(const core::RangeAttributes& range, DType dtype) {
+  return !is_floating(dtype) && !range.start.is_floating() && !range.step.is_floating();
 }
 
-void real_constants(KernelText& kernel, std::size_t k, bool wide, double first, double second) {
+void real_constants(KernelText& kernel, bool wide, double first, double second) {
   const auto value = [&](double x) { return wide ? Argument(x) : Argument(static_cast<float>(x)); };
-  kernel.constant(wide ? "double" : "float", text("first", k), value(first));
-  kernel.constant(wide ? "double" : "float", text("second", k), value(second));
+  kernel.constant(wide ? "double" : "float", "first", value(first));
+  kernel.constant(wide ? "double" : "float", "second", value(second));
 }
 
-void fill_constant(KernelText& kernel, const Instruction& instruction, std::size_t k) {
-  const Scalar value = core::as_stored(instruction.constants[0], instruction.dtype);
-  const Compute type = compute_of(instruction.dtype);
+void number_constant(KernelText& kernel, std::string_view name, Scalar number, DType dtype) {
+  const Scalar value = core::as_stored(number, dtype);
+  const Compute type = compute_of(dtype);
   Argument argument;
-  if (instruction.dtype == DType::boolean) {
+  if (dtype == DType::boolean) {
     argument = std::int32_t{value.as_double() != 0};
   } else if (type == Compute::i32) {
     argument = static_cast<std::int32_t>(value.as_int());
@@ -43,53 +41,61 @@ void fill_constant(KernelText& kernel, const Instruction& instruction, std::size
   } else {
     argument = value.as_double();
   }
-  kernel.constant(type_name(type), text("first", k), argument);
+  kernel.constant(type_name(type), name, argument);
+}
+
+/// What an operator that makes numbers needs to know.
+void numbers_constants(KernelText& kernel, const core::LoopStep& step, const core::Attributes& attributes,
+                       bool has_f64) {
+  if (const auto* draw = std::get_if<core::RandomAttributes>(&attributes)) {
+    const bool uniform = step.op == OpId::random_uniform;
+    const bool wide = step.dtype == DType::f64 && step.op != OpId::random_bernoulli;
+    real_constants(kernel, wide, draw->first, uniform ? draw->second - draw->first : draw->second);
+    kernel.constant("long", "draw", draw->draw);
+    return;
+  }
+  const auto& range = std::get<core::RangeAttributes>(attributes);
+  if (step.op == OpId::fill) {
+    number_constant(kernel, "first", range.start, step.dtype);
+  } else if (step.op == OpId::eye) {
+    kernel.constant("long", "first", range.start.as_int());
+    kernel.constant("long", "width", std::max<std::int64_t>(range.shape.back(), 1));
+  } else if (is_integral(range, step.dtype)) {
+    kernel.constant("long", "first", range.start.as_int());
+    kernel.constant("long", "second", range.step.as_int());
+  } else {
+    real_constants(kernel, has_f64, range.start.as_double(), range.step.as_double());
+  }
 }
 
 }  // namespace
 
-ElementBody::ElementBody(const Context& context, const ElementProgram& program) : context_(context), program_(program) {
-  types_.reserve(program.inputs.size() + program.instructions.size());
-  for (const core::Operand& input : program.inputs) types_.push_back(input.dtype);
-  for (const Instruction& instruction : program.instructions) types_.push_back(instruction.dtype);
-  raw_.assign(program.inputs.size(), false);
+ElementBody::ElementBody(const Context& context, const NamedLoop& loop)
+    : context_(context),
+      loop_(loop),
+      program_(loop.program()),
+      types_(core::value_types(program_, loop.bound.input_types())) {
+  // The key of a draw is the only input of what makes numbers.
+  raw_.assign(program_.inputs, loop.numbers != nullptr);
   exact_.assign(types_.size(), false);
-  for (const Instruction& instruction : program.instructions) {
-    for (const std::size_t operand : instruction.operands) {
-      exact_[operand] = true;
-      if (draws(instruction.op)) raw_[operand] = true;
-    }
+  for (std::size_t v = program_.first_step(); v < program_.values() && loop.numbers == nullptr; ++v) {
+    for (const core::LoopValue operand : program_.operands_of(v)) exact_[operand] = true;
   }
   // A value stored as one type while it was computed as another has to be rounded first, too.
-  for (std::size_t i = 0; i < program.stored.size(); ++i) {
-    const bool goes_on = i >= program.outputs.size();
-    if (goes_on || program.outputs[i].dtype != types_[program.stored[i]]) exact_[program.stored[i]] = true;
+  const std::vector<core::Operand>& outputs = loop.bound.outputs;
+  for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+    const core::LoopValue value = program_.outputs[i];
+    const bool goes_on = i >= outputs.size();
+    if (goes_on || outputs[i].dtype != types_[value]) exact_[value] = true;
   }
 }
 
 void ElementBody::declare(KernelText& kernel) const {
-  for (std::size_t k = 0; k < program_.instructions.size(); ++k) {
-    const Instruction& instruction = program_.instructions[k];
-    if (instruction.op == OpId::fill) {
-      fill_constant(kernel, instruction, k);
-    } else if (instruction.op == OpId::arange) {
-      if (in_integers(instruction)) {
-        kernel.constant("long", text("first", k), instruction.constants[0].as_int());
-        kernel.constant("long", text("second", k), instruction.constants[1].as_int());
-      } else {
-        real_constants(kernel, k, context_.has_f64, instruction.constants[0].as_double(),
-                       instruction.constants[1].as_double());
-      }
-    } else if (instruction.op == OpId::eye) {
-      kernel.constant("long", text("first", k), instruction.constants[0].as_int());
-      kernel.constant("long", text("width", k), instruction.width);
-    } else if (draws(instruction.op)) {
-      const double first = instruction.constants[0].as_double();
-      const double second = instruction.constants[1].as_double();
-      real_constants(kernel, k, instruction.dtype == DType::f64 && instruction.op != OpId::random_bernoulli, first,
-                     instruction.op == OpId::random_uniform ? second - first : second);
-      kernel.constant("long", text("draw", k), instruction.draw);
-    }
+  if (loop_.numbers != nullptr) numbers_constants(kernel, program_.steps[0], *loop_.numbers, context_.has_f64);
+  for (std::size_t v = program_.inputs; v < program_.first_step(); ++v) {
+    number_constant(kernel, text("number", v), program_.constants[v - program_.inputs].value, types_[v]);
+    kernel.line(
+        text("  const ", type_name(compute_of(types_[v])), " v", v, " = ", narrow(types_[v], text("number", v)), ";"));
   }
 }
 
@@ -98,58 +104,51 @@ std::string ElementBody::load_input(std::size_t i, std::string_view at) const {
 }
 
 std::string ElementBody::store_output(std::size_t i, std::string_view at) const {
-  const std::size_t value = program_.stored[i];
-  const DType type = program_.outputs[i].dtype;
+  const std::size_t value = program_.outputs[i];
+  const DType type = loop_.bound.outputs[i].dtype;
   return store(type, text("out", i), at, convert(types_[value], type, text("v", value)));
 }
 
-std::string ElementBody::instruction(std::size_t k, std::string_view index) const {
-  const Instruction& instruction = program_.instructions[k];
-  const std::size_t value = program_.inputs.size() + k;
-  return text("const ", type_name(compute_of(instruction.dtype)), " v", value, " = ",
-              expression(instruction, k, exact_[value], index), ";");
+std::string ElementBody::step(std::size_t value, std::string_view index) const {
+  return text("const ", type_name(compute_of(types_[value])), " v", value, " = ", expression(value, index), ";");
 }
 
-std::string ElementBody::expression(const Instruction& instruction, std::size_t k, bool exact,
-                                    std::string_view index) const {
+std::string ElementBody::expression(std::size_t value, std::string_view index) const {
+  const core::LoopStep& step = program_.step_of(value);
+  if (loop_.numbers != nullptr) {
+    return program_.inputs == 0 ? number(step, index) : draw(step, exact_[value], index);
+  }
   std::vector<DType> types;
   std::vector<std::string> values;
-  for (const std::size_t operand : instruction.operands) {
+  for (const core::LoopValue operand : program_.operands_of(value)) {
     types.push_back(types_[operand]);
     values.push_back(text("v", operand));
   }
-  const DType type = instruction.dtype;
-  switch (instruction.op) {
-    case OpId::cast: return convert(types[0], type, values[0]);
-    case OpId::copy: return values[0];
-    case OpId::fill: return narrow(type, text("first", k));
-    case OpId::arange: {
-      if (in_integers(instruction)) {
-        return convert(DType::i64, type,
-                       text("(long)((ulong)first", k, " + (ulong)", index, " * (ulong)second", k, ")"));
-      }
-      const DType wide = context_.has_f64 ? DType::f64 : DType::f32;
-      return convert(wide, type, text("(first", k, " + ", index, " * second", k, ")"));
-    }
-    case OpId::eye:
-      return convert(DType::boolean, type,
-                     text("(int)(", index, " % width", k, " - ", index, " / width", k, " == first", k, ")"));
-    case OpId::random_uniform:
-    case OpId::random_normal:
-    case OpId::random_bernoulli: {
-      const std::string key = text("(ulong)", index, ", (ulong)(in", instruction.operands[0], "[1] + draw", k,
-                                   "), (ulong)in", instruction.operands[0], "[0]");
-      if (instruction.op == OpId::random_bernoulli) {
-        return convert(DType::boolean, type, text("(int)(uniform_f32(", key, ") < first", k, ")"));
-      }
-      const char* draw = instruction.op == OpId::random_uniform ? "uniform_" : "normal_";
+  if (step.op == OpId::cast) return convert(types[0], step.dtype, values[0]);
+  return apply(step.op, step.dtype, types, values, exact_[value]);
+}
 
-      const std::string drawn =
-          text("(first", k, " + second", k, " * ", draw, suffix(compute_of(type)), "(", key, "))");
-      return exact ? narrow(type, drawn) : drawn;
-    }
-    default: return apply(instruction.op, type, types, values, exact);
+std::string ElementBody::number(const core::LoopStep& step, std::string_view index) const {
+  if (step.op == OpId::fill) return narrow(step.dtype, "first");
+  if (step.op == OpId::eye) {
+    const std::string diagonal = text("(int)(", index, " % width - ", index, " / width == first)");
+    return convert(DType::boolean, step.dtype, diagonal);
   }
+  if (is_integral(std::get<core::RangeAttributes>(*loop_.numbers), step.dtype)) {
+    return convert(DType::i64, step.dtype, text("(long)((ulong)first + (ulong)", index, " * (ulong)second)"));
+  }
+  const DType wide = context_.has_f64 ? DType::f64 : DType::f32;
+  return convert(wide, step.dtype, text("(first + ", index, " * second)"));
+}
+
+std::string ElementBody::draw(const core::LoopStep& step, bool exact, std::string_view index) const {
+  const std::string key = text("(ulong)", index, ", (ulong)(in0[1] + draw), (ulong)in0[0]");
+  if (step.op == OpId::random_bernoulli) {
+    return convert(DType::boolean, step.dtype, text("(int)(uniform_f32(", key, ") < first)"));
+  }
+  const char* distribution = step.op == OpId::random_uniform ? "uniform_" : "normal_";
+  const std::string drawn = text("(first + second * ", distribution, suffix(compute_of(step.dtype)), "(", key, "))");
+  return exact ? narrow(step.dtype, drawn) : drawn;
 }
 
 }  // namespace tyto::opencl

@@ -1,10 +1,10 @@
-// The kernel of an element program, in either style, for any strides.
+// The kernel of a loop over elements, in either style, for any strides.
 #include <algorithm>
 
 #include "core/text.hpp"
 #include "devices/opencl/element_body.hpp"
-#include "devices/opencl/element_program.hpp"
 #include "devices/opencl/kernel_text.hpp"
+#include "devices/opencl/named_loop.hpp"
 
 namespace tyto::opencl {
 
@@ -34,25 +34,25 @@ std::string along(std::int64_t stride, std::string_view counter, const std::stri
 
 class ElementKernel {
  public:
-  ElementKernel(const Context& context, const ElementProgram& program)
-      : context_(context), program_(program), body_(context, program) {
-    for (std::size_t i = 0; i < program.inputs.size(); ++i) {
-      if (!body_.raw(i)) lanes_.push_back({text("in", i), true, i, program.inputs[i].view});
+  ElementKernel(const Context& context, const NamedLoop& loop)
+      : context_(context), bound_(loop.bound), program_(loop.program()), body_(context, loop) {
+    for (std::size_t i = 0; i < bound_.inputs.size(); ++i) {
+      if (!body_.raw(i)) lanes_.push_back({text("in", i), true, i, bound_.inputs[i].view});
     }
-    for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-      lanes_.push_back({text("out", i), false, i, program.outputs[i].view});
+    for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
+      lanes_.push_back({text("out", i), false, i, bound_.outputs[i].view});
     }
-    count_ = program.outputs[0].view.count();
+    count_ = bound_.outputs[0].view.count();
     collapse();
   }
 
   KernelLaunch generate() {
     KernelText kernel(context_.style == Style::gpu && fits_int());
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
-      kernel.memory(MemoryArgument::Role::input, i, program_.inputs[i], text("in", i));
+    for (std::size_t i = 0; i < bound_.inputs.size(); ++i) {
+      kernel.memory(MemoryArgument::Role::input, i, bound_.inputs[i], text("in", i));
     }
-    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
-      kernel.memory(MemoryArgument::Role::output, i, program_.outputs[i], text("out", i));
+    for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
+      kernel.memory(MemoryArgument::Role::output, i, bound_.outputs[i], text("out", i));
     }
     kernel.number("count", count_);
     body_.declare(kernel);
@@ -126,8 +126,8 @@ class ElementKernel {
       if (!lane.is_input || (!with_repeated_loads && stride(lane, rank_ - 1) == 0)) continue;
       kernel.line(text(indent, body_.load_input(lane.which, place(lane, counter))));
     }
-    for (std::size_t k = 0; k < program_.instructions.size(); ++k) {
-      kernel.line(text(indent, body_.instruction(k, index)));
+    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+      kernel.line(text(indent, body_.step(v, index)));
     }
     for (const Lane& lane : lanes_) {
       if (!lane.is_input) kernel.line(text(indent, body_.store_output(lane.which, place(lane, counter))));
@@ -204,7 +204,8 @@ class ElementKernel {
   }
 
   const Context& context_;
-  const ElementProgram& program_;
+  const core::BoundLoop& bound_;
+  const core::LoopProgram& program_;
   ElementBody body_;
   std::vector<Lane> lanes_;
   std::int64_t count_ = 0;
@@ -213,11 +214,11 @@ class ElementKernel {
 
 }  // namespace
 
-Recipe element_recipe(const Context& context, const ElementProgram& program) {
+Recipe element_recipe(const Context& context, const NamedLoop& loop) {
   Recipe recipe;
-  recipe.name = program.name;
-  if (program.outputs[0].view.count() == 0) return recipe;
-  recipe.launches.push_back(ElementKernel(context, program).generate());
+  recipe.name = loop.name;
+  if (loop.bound.outputs[0].view.count() == 0) return recipe;
+  recipe.launches.push_back(ElementKernel(context, loop).generate());
   return recipe;
 }
 

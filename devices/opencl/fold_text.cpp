@@ -19,11 +19,6 @@ DType FoldText::accumulator_of(OpId op, DType type) {
   }
 }
 
-DType FoldText::wide_enough(DType type, bool has_f64) {
-  if (type == DType::f64) return type;
-  return is_floating(type) || !has_f64 ? DType::f32 : DType::f64;
-}
-
 std::string FoldText::element(DType from, std::string_view value) const {
   return convert(from == DType::boolean ? DType::i32 : from, accumulator_, value);
 }

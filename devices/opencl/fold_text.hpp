@@ -17,9 +17,6 @@ class FoldText {
   /// What an operator adds up elements of a type in.
   static DType accumulator_of(core::OpId op, DType type);
 
-  /// The type that elements are squared or exponentiated in before they are added up: never one of 16 bits.
-  static DType wide_enough(DType type, bool has_f64);
-
   /// The C type of the accumulator.
   const char* type() const { return type_name(compute_of(accumulator_)); }
   /// An element of a type, given in its compute form, as an accumulator.

@@ -7,10 +7,9 @@
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/custom_kernel.hpp"
-#include "devices/opencl/element_program.hpp"
-#include "devices/opencl/fused.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
+#include "devices/opencl/named_loop.hpp"
 #include "devices/opencl/reduction.hpp"
 #include "devices/opencl/text_hash.hpp"
 #include "tyto/error.hpp"
@@ -120,13 +119,13 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   if (op == OpId::matmul) return std::all_of(inputs.begin(), inputs.end(), multiplies);
-  return op == OpId::fused || op == OpId::custom || is_elementwise(op) || is_reduction(op) || is_row_operator(op);
+  return op == OpId::custom || is_reduction(op) || is_loop(op);
 }
 
 std::uint64_t OpenClDevice::wants_dense(const core::Step&) const { return 0; }
 
 bool OpenClDevice::writes(const core::Step& step) const {
-  if (is_elementwise(step.op)) return true;
+  if (is_element_loop(step.op)) return true;
   for (const core::Operand& output : step.outputs) {
     if (!core::is_dense(output.view) || output.view.offset != 0) return false;
   }
@@ -145,8 +144,7 @@ Recipe OpenClDevice::recipe_of(const core::Step& step) const {
   }
   if (step.op == OpId::matmul) return matrix_recipe(context_, matrix_product(step));
   if (is_reduction(step.op)) return reduction_recipe(context_, step);
-  if (step.op == OpId::fused || is_row_operator(step.op)) return fused_recipe(context_, step);
-  return element_recipe(context_, *element_program(step));
+  return loop_recipe(context_, step);
 }
 
 std::shared_ptr<const core::Kernel> OpenClDevice::prepare(const core::Step& step) {

@@ -172,24 +172,25 @@ Recipe reduction_recipe(const Context& context, const core::Step& step) {
   return recipe;
 }
 
-Recipe computed_reduction_recipe(const Context& context, const ComputedReduction& computed) {
-  const core::Operand& output = computed.output;
+Recipe computed_reduction_recipe(const Context& context, OpId op, const NamedLoop& elements,
+                                 const core::Operand& output) {
+  const core::BoundLoop& bound = elements.bound;
   Reduction reduction;
-  reduction.op = computed.op;
-  reduction.elements = &computed.elements;
+  reduction.op = op;
+  reduction.elements = &elements;
   std::vector<View> views;
-  for (std::size_t i = 0; i < computed.elements.inputs.size(); ++i) {
-    const core::Operand& input = computed.elements.inputs[i];
+  for (const core::Operand& input : bound.inputs) {
     reduction.sources.push_back({{MemoryArgument::Role::input, input.dtype, input.view.offset}, {}, {}});
     views.push_back(input.view);
   }
   reduction.target = {MemoryArgument::Role::output, output.dtype, output.view.offset};
-  reduction.accumulator = FoldText::accumulator_of(computed.op, computed.dtype);
-  const View whole = View::dense(computed.shape);
-  lay_out(reduction, whole, views, output.view, sides_of(computed.axes, true, whole.rank()));
+  const DType computed = core::value_types(bound.loop.program, bound.input_types())[bound.loop.program.outputs[0]];
+  reduction.accumulator = FoldText::accumulator_of(op, computed);
+  const View whole = View::dense(bound.loop.shape);
+  lay_out(reduction, whole, views, output.view, sides_of(bound.loop.axes, true, whole.rank()));
   reduction.count = static_cast<double>(reduction.reduced.count());
   Recipe recipe;
-  recipe.name = computed.elements.name;
+  recipe.name = elements.name;
   if (output.view.count() != 0) append(recipe, context, std::move(reduction));
   return recipe;
 }
@@ -200,7 +201,7 @@ std::optional<Recipe> variance_by_reductions(const Context& context, const core:
   const core::Operand& input = step.inputs[0];
   const core::Operand& output = step.outputs[0];
   const Sides sides = sides_of(variance.axes, variance.keepdims, input.view.rank());
-  const DType wide = FoldText::wide_enough(input.dtype, context.has_f64);
+  const DType wide = core::wide_enough(input.dtype, context.has_f64);
 
   Recipe recipe;
   recipe.name = core::definition(step.op).name;
@@ -226,10 +227,10 @@ std::optional<Recipe> variance_by_reductions(const Context& context, const core:
   for (std::size_t i = 0; i < sides.kept.size(); ++i) {
     means_stretched.strides[static_cast<std::size_t>(sides.kept[i])] = means_in_order.strides[i];
   }
-  ElementProgram squares;
-  squares.inputs = {input, {wide, means_stretched}};
-  squares.instructions = {{OpId::cast, wide, {0}}, {OpId::subtract, wide, {2, 1}}, {OpId::square, wide, {3}}};
-  squares.stored = {4};
+  NamedLoop squares;
+  squares.bound.inputs = {input, {wide, means_stretched}};
+  squares.bound.loop.program = {
+      2, {}, {{OpId::cast, wide, {0}}, {OpId::subtract, wide, {2, 1}}, {OpId::square, wide, {3}}}, {4}};
   Reduction spread = mean;
   spread.sources = {{source, {}, {}}, {means, {}, {}}};
   spread.elements = &squares;

@@ -5,7 +5,7 @@
 
 #include "core/device.hpp"
 #include "devices/opencl/context.hpp"
-#include "devices/opencl/element_program.hpp"
+#include "devices/opencl/named_loop.hpp"
 #include "devices/opencl/recipe.hpp"
 
 namespace tyto::opencl {
@@ -15,17 +15,10 @@ bool is_reduction(core::OpId op);
 
 Recipe reduction_recipe(const Context& context, const core::Step& step);
 
-/// A reduction whose elements are computed where it reads them.
-struct ComputedReduction {
-  core::OpId op;            // sum, prod, mean, min or max
-  ElementProgram elements;  // inputs broadcast to `shape`; stores the one value that is reduced
-  DType dtype;              // of that value
-  Shape shape;
-  IntList axes;
-  core::Operand output;  // with ones for the axes
-};
-
-Recipe computed_reduction_recipe(const Context& context, const ComputedReduction& reduction);
+/// A sum, prod, mean, min or max over the loop's axes of its only result, which is computed where the reduction reads
+/// it. The output has ones for the axes.
+Recipe computed_reduction_recipe(const Context& context, core::OpId op, const NamedLoop& elements,
+                                 const core::Operand& output);
 
 /// A variance as a mean and a reduction of squares, which suits columns and few long rows; nothing for what is better
 /// taken row by row.

@@ -93,10 +93,9 @@ class ReductionText {
     std::string value;
     if (body_) {
       for (std::size_t i = 0; i < source_kept_.size(); ++i) out += body_->load_input(i, at(i)) + " ";
-      for (std::size_t k = 0; k < reduction_.elements->instructions.size(); ++k) {
-        out += body_->instruction(k, "0") + " ";
-      }
-      const std::size_t stored = reduction_.elements->stored[0];
+      const core::LoopProgram& program = reduction_.elements->program();
+      for (std::size_t v = program.first_step(); v < program.values(); ++v) out += body_->step(v, "0") + " ";
+      const std::size_t stored = program.outputs[0];
       value = fold_.element(body_->type(stored), text("v", stored));
     } else {
       const DType from = reduction_.sources[0].memory.dtype;

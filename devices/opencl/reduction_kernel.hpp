@@ -5,7 +5,7 @@
 
 #include "core/device.hpp"
 #include "devices/opencl/context.hpp"
-#include "devices/opencl/element_program.hpp"
+#include "devices/opencl/named_loop.hpp"
 #include "devices/opencl/recipe.hpp"
 
 namespace tyto::opencl {
@@ -26,8 +26,8 @@ struct ReductionSource {
 /// results[k] = combination over r of the element at kept(k) + reduced(r); all views have at least one axis.
 struct Reduction {
   core::OpId op;
-  std::vector<ReductionSource> sources;      // one, or the inputs of `elements`
-  const ElementProgram* elements = nullptr;  // computes the elements, of which it stores one, where there are several
+  std::vector<ReductionSource> sources;  // one, or the inputs of `elements`
+  const NamedLoop* elements = nullptr;   // computes the elements, its only result, where there are several
   MemoryOperand target;
   DType accumulator = DType::f32;
   core::View kept, reduced;  // of the elements in memory, or as they would lie there

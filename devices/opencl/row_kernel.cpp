@@ -1,25 +1,24 @@
 // Walks along rows as text: loops over tiles that vectorise, or a work-group with a tree in local memory.
-#include "devices/opencl/row_kernel.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <deque>
 #include <set>
 
-#include "core/op_ids.hpp"
+#include "core/loop_levels.hpp"
+#include "core/loop_rows.hpp"
 #include "devices/opencl/element_body.hpp"
 #include "devices/opencl/fold_text.hpp"
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_axes.hpp"
+#include "devices/opencl/named_loop.hpp"
 
 namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
 using core::text;
 using core::View;
-using Instruction = ElementProgram::Instruction;
+using Value = core::LoopValue;
 
 constexpr std::int64_t row_tile = 256;             // elements of the CPU style that wait to be reduced
 constexpr std::int64_t stretch = 4096;             // elements after which sums are put aside, for the sake of accuracy
@@ -45,15 +44,26 @@ void merge(std::vector<View>& views) {
   }
 }
 
+/// A level, and the whole values that its walk computes, in order: inputs are loaded, kept values read.
+struct RowWalk {
+  core::LoopLevel level;
+  std::vector<Value> computed;
+};
+
 class RowKernel {
  public:
-  RowKernel(const Context& context, const RowProgram& program)
-      : context_(context), program_(program), elements_(program.elements), body_(context, elements_), kernel_(false) {
+  RowKernel(const Context& context, const NamedLoop& loop)
+      : context_(context),
+        bound_(loop.bound),
+        program_(loop.program()),
+        whole_(loop.bound.whole()),
+        body_(context, loop),
+        kernel_(false) {
     lay_out();
     rows_ = kept_views_[0].count();
     length_ = reduced_views_[0].count();
-    walks_ = walks_of(program, true);
-    if (!is_cpu() && bytes_kept(padded_length()) > most_local_memory) walks_ = walks_of(program, false);
+    walks_ = walks(true);
+    if (!is_cpu() && bytes_kept(padded_length()) > most_local_memory) walks_ = walks(false);
   }
 
   KernelLaunch generate(std::size_t& workspace) {
@@ -65,31 +75,53 @@ class RowKernel {
   using Role = MemoryArgument::Role;
 
   bool is_cpu() const { return context_.style == Style::cpu; }
-  std::size_t first_step() const { return elements_.inputs.size(); }
-  const Instruction& instruction(std::size_t value) const { return elements_.instructions[value - first_step()]; }
+  const Shape& shape() const { return bound_.loop.shape; }
+
+  std::vector<RowWalk> walks(bool keeps) const {
+    std::vector<RowWalk> walks;
+    std::vector<bool> at_hand(program_.values(), false);
+    for (core::LoopLevel& level : core::plan_levels(program_, whole_, keeps).levels) {
+      std::vector<bool> needed(program_.values(), false);
+      for (const Value fold : level.folds) needed[program_.step_of(fold).operands[0]] = true;
+      for (const Value value : level.kept) needed[value] = true;
+      for (const Value result : program_.outputs) needed[result] = needed[result] || level.folds.empty();
+      RowWalk walk{std::move(level), {}};
+      for (std::size_t v = program_.values(); v-- > 0;) {
+        if (!needed[v] || !whole_[v]) continue;
+        walk.computed.push_back(static_cast<Value>(v));
+        if (v < program_.first_step() || at_hand[v]) continue;
+        for (const Value operand : program_.operands_of(v)) needed[operand] = true;
+      }
+      std::ranges::reverse(walk.computed);
+      for (const Value value : walk.level.kept) at_hand[value] = true;
+      walks.push_back(std::move(walk));
+    }
+    return walks;
+  }
+
   const char* type(std::size_t value) const { return type_name(compute_of(body_.type(value))); }
 
   // Lane 0 is the shape itself; inputs and outputs follow.
   std::size_t input_lane(std::size_t i) const { return 1 + i; }
-  std::size_t output_lane(std::size_t i) const { return 1 + elements_.inputs.size() + i; }
+  std::size_t output_lane(std::size_t i) const { return 1 + bound_.inputs.size() + i; }
 
   void lay_out() {
     IntList kept;
-    for (std::int64_t axis = 0; axis < program_.shape.rank(); ++axis) {
-      if (std::ranges::find(program_.axes, axis) == program_.axes.end()) kept.push_back(axis);
+    for (std::int64_t axis = 0; axis < shape().rank(); ++axis) {
+      if (std::ranges::find(bound_.loop.axes, axis) == bound_.loop.axes.end()) kept.push_back(axis);
     }
     const auto add = [&](const View& view, bool whole) {
       kept_views_.push_back(part_of(view, kept));
       // What has one element a row stays where it is along the row.
-      View along = part_of(View::dense(program_.shape), program_.axes);
-      if (whole) along.strides = part_of(view, program_.axes).strides;
+      View along = part_of(View::dense(shape()), bound_.loop.axes);
+      if (whole) along.strides = part_of(view, bound_.loop.axes).strides;
       else std::ranges::fill(along.strides, 0);
       reduced_views_.push_back(std::move(along));
     };
-    add(View::dense(program_.shape), true);
-    for (const core::Operand& input : elements_.inputs) add(input.view, true);
-    for (std::size_t i = 0; i < elements_.outputs.size(); ++i) {
-      add(elements_.outputs[i].view, program_.whole[elements_.stored[i]]);
+    add(View::dense(shape()), true);
+    for (const core::Operand& input : bound_.inputs) add(input.view, true);
+    for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
+      add(bound_.outputs[i].view, whole_[program_.outputs[i]]);
     }
     merge(kept_views_);
     merge(reduced_views_);
@@ -100,11 +132,11 @@ class RowKernel {
   }
 
   void declare() {
-    for (std::size_t i = 0; i < elements_.inputs.size(); ++i) {
-      kernel_.memory(Role::input, i, elements_.inputs[i], text("in", i));
+    for (std::size_t i = 0; i < bound_.inputs.size(); ++i) {
+      kernel_.memory(Role::input, i, bound_.inputs[i], text("in", i));
     }
-    for (std::size_t i = 0; i < elements_.outputs.size(); ++i) {
-      kernel_.memory(Role::output, i, elements_.outputs[i], text("out", i));
+    for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
+      kernel_.memory(Role::output, i, bound_.outputs[i], text("out", i));
     }
     if (is_cpu()) declare_workspace();
     kernel_.number("rows", rows_);
@@ -117,20 +149,17 @@ class RowKernel {
     }
     body_.declare(kernel_);
     for (const RowWalk& walk : walks_) {
-      for (const std::size_t value : walk.folds) {
+      for (const std::size_t value : walk.level.folds) {
         fold_of(value).declare_divisor(kernel_, text("divisor", value), static_cast<double>(length_));
       }
-    }
-    for (std::size_t k = 0; k < elements_.instructions.size(); ++k) {
-      if (elements_.instructions[k].op == OpId::fill) kernel_.line(text("  ", body_.instruction(k, "0")));
     }
   }
 
   FoldText fold_of(std::size_t value) const {
-    const OpId op = instruction(value).op;
+    const core::OpId op = program_.step_of(value).op;
     return {op, FoldText::accumulator_of(op, body_.type(operand_of(value)))};
   }
-  std::size_t operand_of(std::size_t fold) const { return instruction(fold).operands[0]; }
+  std::size_t operand_of(std::size_t fold) const { return program_.step_of(fold).operands[0]; }
   std::string folded_element(std::size_t fold) const {
     return fold_of(fold).element(body_.type(operand_of(fold)), text("v", operand_of(fold)));
   }
@@ -144,7 +173,7 @@ class RowKernel {
   std::size_t bytes_kept(std::int64_t length) const {
     std::size_t bytes = 0;
     for (const RowWalk& walk : walks_) {
-      for (const std::size_t value : walk.kept) bytes += width_of(value) * static_cast<std::size_t>(length);
+      for (const std::size_t value : walk.level.kept) bytes += width_of(value) * static_cast<std::size_t>(length);
     }
     return bytes;
   }
@@ -167,7 +196,7 @@ class RowKernel {
   void declare_workspace() {
     std::size_t before = 0;
     for (const RowWalk& walk : walks_) {
-      for (const std::size_t value : walk.kept) {
+      for (const std::size_t value : walk.level.kept) {
         const std::size_t width = width_of(value);
         kernel_.memory(Role::workspace, 0, type(value), width, static_cast<std::int64_t>(before / width),
                        text("keep", value));
@@ -182,19 +211,19 @@ class RowKernel {
     for (std::size_t lane = 1; lane < kept_.size(); ++lane) {
       kernel_.line(text("    const long start", lane, " = ", kept_[lane].place("k"), ";"));
     }
-    for (std::size_t i = 0; i < elements_.inputs.size(); ++i) {
-      if (!program_.whole[i]) kernel_.line(text("    ", body_.load_input(i, text("start", input_lane(i)))));
+    for (std::size_t i = 0; i < bound_.inputs.size(); ++i) {
+      if (!whole_[i]) kernel_.line(text("    ", body_.load_input(i, text("start", input_lane(i)))));
     }
   }
   void end_row(std::string_view condition) {
-    for (std::size_t i = 0; i < elements_.outputs.size(); ++i) {
-      if (program_.whole[elements_.stored[i]]) continue;
+    for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
+      if (whole_[program_.outputs[i]]) continue;
       kernel_.line(text("    ", condition, body_.store_output(i, text("start", output_lane(i)))));
     }
   }
   void row_values(const RowWalk& walk) {
-    for (const std::size_t value : walk.row_values) {
-      kernel_.line(text("    ", body_.instruction(value - first_step(), "0")));
+    for (const std::size_t value : walk.level.row_values) {
+      kernel_.line(text("    ", body_.step(value, "0")));
     }
   }
 
@@ -204,26 +233,26 @@ class RowKernel {
   void element(std::string_view indent, const RowWalk& walk, std::string_view keep) {
     kernel_.line(text(indent, reduced_[0].split("r", "j", "long")));
     for (const std::size_t value : walk.computed) {
-      if (value < first_step()) {
+      if (value < program_.inputs) {
         kernel_.line(text(indent, body_.load_input(value, place(input_lane(value)))));
       } else if (kept_before_.contains(value)) {
         kernel_.line(text(indent, "const ", type(value), " v", value, " = keep", value, "[", keep, "j];"));
       } else {
-        kernel_.line(text(indent, body_.instruction(value - first_step(), "0")));
+        kernel_.line(text(indent, body_.step(value, "0")));
       }
     }
-    for (const std::size_t value : walk.kept) {
+    for (const std::size_t value : walk.level.kept) {
       kernel_.line(text(indent, "keep", value, "[", keep, "j] = v", value, ";"));
     }
   }
-  void end_walk(const RowWalk& walk) { kept_before_.insert(walk.kept.begin(), walk.kept.end()); }
+  void end_walk(const RowWalk& walk) { kept_before_.insert(walk.level.kept.begin(), walk.level.kept.end()); }
 
   bool writes_whole() const {
-    return std::ranges::any_of(elements_.stored, [&](std::size_t value) { return program_.whole[value]; });
+    return std::ranges::any_of(program_.outputs, [&](std::size_t value) { return whole_[value]; });
   }
   void store_whole(std::string_view indent) {
-    for (std::size_t i = 0; i < elements_.outputs.size(); ++i) {
-      if (!program_.whole[elements_.stored[i]]) continue;
+    for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
+      if (!whole_[program_.outputs[i]]) continue;
       kernel_.line(text(indent, body_.store_output(i, place(output_lane(i)))));
     }
   }
@@ -236,7 +265,7 @@ class RowKernel {
     kernel_.line("  const long past = min(first + share, rows);");
     kernel_.line("  const long mine = (long)get_global_id(0) * keep_length;");
     for (const RowWalk& walk : walks_) {
-      for (const std::size_t fold : walk.folds) {
+      for (const std::size_t fold : walk.level.folds) {
         kernel_.line(text("  ", fold_of(fold).type(), " tile", fold, "[", row_tile, "];"));
       }
     }
@@ -244,7 +273,7 @@ class RowKernel {
     begin_row();
     for (const RowWalk& walk : walks_) {
       row_values(walk);
-      if (!walk.folds.empty()) {
+      if (!walk.level.folds.empty()) {
         tiles(walk);
       } else if (writes_whole()) {
         kernel_.line("    for (long j = 0; j < length; ++j) {");
@@ -263,14 +292,14 @@ class RowKernel {
 
   // The order of additions is that of the kernel that reduces a tensor in memory.
   void tiles(const RowWalk& walk) {
-    for (const std::size_t fold : walk.folds) {
+    for (const std::size_t fold : walk.level.folds) {
       const FoldText f = fold_of(fold);
       kernel_.line(text("    ", f.type(), "16 total", fold, " = ", f.start(), "; ", f.type(), " single", fold, " = ",
                         f.start(), ";"));
     }
     kernel_.line(text("    for (long from = 0; from < length; from += ", stretch, ") {"));
     kernel_.line(text("      const long until = min(from + ", stretch, ", length);"));
-    for (const std::size_t fold : walk.folds) {
+    for (const std::size_t fold : walk.level.folds) {
       kernel_.line(text("      ", fold_of(fold).type(), "16 some", fold, " = ", fold_of(fold).start(), ";"));
     }
     kernel_.line(text("      for (long at = from; at < until; at += ", row_tile, ") {"));
@@ -278,11 +307,11 @@ class RowKernel {
     kernel_.line("        for (int l = 0; l < width; ++l) {");
     kernel_.line("          const long j = at + l;");
     element("          ", walk, "mine + ");
-    for (const std::size_t fold : walk.folds) {
+    for (const std::size_t fold : walk.level.folds) {
       kernel_.line(text("          tile", fold, "[l] = ", folded_element(fold), ";"));
     }
     kernel_.line("        }");
-    for (const std::size_t fold : walk.folds) {
+    for (const std::size_t fold : walk.level.folds) {
       const FoldText f = fold_of(fold);
       const std::string some = text("some", fold), single = text("single", fold), tiled = text("tile", fold);
       kernel_.line("        { int l = 0; for (; l + 16 <= width; l += 16) {");
@@ -291,12 +320,12 @@ class RowKernel {
       kernel_.line(text("          } for (; l < width; ++l) ", single, " = ", f.two(single, tiled + "[l]"), "; }"));
     }
     kernel_.line("      }");
-    for (const std::size_t fold : walk.folds) {
+    for (const std::size_t fold : walk.level.folds) {
       const std::string total = text("total", fold);
       kernel_.line(text("      ", total, " = ", fold_of(fold).sixteen(total, text("some", fold)), ";"));
     }
     kernel_.line("    }");
-    for (const std::size_t fold : walk.folds) {
+    for (const std::size_t fold : walk.level.folds) {
       const std::string single = text("single", fold);
       kernel_.line(text("    ", fold_of(fold).across(text("total", fold), single, text("lanes", fold))));
       kernel_.line(text("    ", finished(fold, single)));
@@ -309,8 +338,8 @@ class RowKernel {
     // One tree for each type of accumulator serves all reductions, one after the other.
     std::set<std::string> types;
     for (const RowWalk& walk : walks_) {
-      for (const std::size_t fold : walk.folds) types.insert(fold_of(fold).type());
-      for (const std::size_t value : walk.kept) {
+      for (const std::size_t fold : walk.level.folds) types.insert(fold_of(fold).type());
+      for (const std::size_t value : walk.level.kept) {
         kernel_.line(text("  local ", type(value), " keep", value, "[", padded_length(), "];"));
       }
     }
@@ -320,21 +349,21 @@ class RowKernel {
     begin_row();
     for (const RowWalk& walk : walks_) {
       row_values(walk);
-      for (const std::size_t fold : walk.folds) {
+      for (const std::size_t fold : walk.level.folds) {
         kernel_.line(text("    ", fold_of(fold).type(), " total", fold, " = ", fold_of(fold).start(), ";"));
       }
-      if (!walk.folds.empty() || writes_whole()) {
+      if (!walk.level.folds.empty() || writes_whole()) {
         kernel_.line(text("    for (long j = me; j < length; j += ", group, ") {"));
         element("      ", walk, "");
-        for (const std::size_t fold : walk.folds) {
+        for (const std::size_t fold : walk.level.folds) {
           const std::string total = text("total", fold);
           kernel_.line(text("      { const ", fold_of(fold).type(), " next = ", folded_element(fold), "; ", total,
                             " = ", fold_of(fold).two(total, "next"), "; }"));
         }
-        if (walk.folds.empty()) store_whole("      ");
+        if (walk.level.folds.empty()) store_whole("      ");
         kernel_.line("    }");
       }
-      for (const std::size_t fold : walk.folds) tree(fold, group);
+      for (const std::size_t fold : walk.level.folds) tree(fold, group);
       end_walk(walk);
     }
     end_row("if (me == 0) ");
@@ -359,8 +388,9 @@ class RowKernel {
   }
 
   const Context& context_;
-  const RowProgram& program_;
-  const ElementProgram& elements_;
+  const core::BoundLoop& bound_;
+  const core::LoopProgram& program_;
+  std::vector<bool> whole_;  // by value
   ElementBody body_;
   KernelText kernel_;
   std::vector<View> kept_views_, reduced_views_;  // by lane
@@ -372,11 +402,11 @@ class RowKernel {
 
 }  // namespace
 
-Recipe row_recipe(const Context& context, const RowProgram& program) {
+Recipe row_recipe(const Context& context, const NamedLoop& loop) {
   Recipe recipe;
-  recipe.name = program.elements.name;
-  if (element_count(core::reduced_shape(program.shape, program.axes, true)) == 0) return recipe;
-  recipe.launches.push_back(RowKernel(context, program).generate(recipe.workspace));
+  recipe.name = loop.name;
+  if (element_count(core::reduced_shape(loop.bound.loop.shape, loop.bound.loop.axes, true)) == 0) return recipe;
+  recipe.launches.push_back(RowKernel(context, loop).generate(recipe.workspace));
   return recipe;
 }
 

@@ -24,13 +24,14 @@ namespace {
 // A step of its own for each number, so that nothing but this test has compiled it.
 std::vector<HostTensor> times(OpenClDevice& device, const std::string& name) {
   const HostTensor x = HostTensor::of(DType::f32, {4}, {1, 2, 3, 4});
-  ElementProgram program;
-  program.name = name;
-  program.instructions.push_back({OpId::square, DType::f32, {0}});
-  program.instructions.push_back({OpId::add, DType::f32, {1, 0}});
-  program.stored = {2};
-  program.outputs = {{DType::f32, core::View::dense({4})}};
-  return run_program(device, program, {&x, 1});
+  NamedLoop loop;
+  core::LoopProgram& program = loop.bound.loop.program;
+  loop.name = name;
+  program.steps.push_back({OpId::square, DType::f32, {0}});
+  program.steps.push_back({OpId::add, DType::f32, {1, 0}});
+  program.outputs = {2};
+  loop.bound.outputs = {{DType::f32, core::View::dense({4})}};
+  return run_program(device, loop, {&x, 1});
 }
 
 const std::vector<double> times_result = {2, 6, 12, 20};

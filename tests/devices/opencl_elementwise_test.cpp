@@ -175,8 +175,9 @@ std::vector<HostTensor> operands_over(DType dtype, double low, double high, std:
 // Every case in one kernel; cases of one interval share their operands, so that the kernel has arguments enough.
 void check_all(OpenClDevice& device, DType dtype, const std::vector<RealCase>& cases) {
   const std::int64_t n = 203;
-  ElementProgram program;
-  program.name = "every_case";
+  NamedLoop loop;
+  core::LoopProgram& program = loop.bound.loop.program;
+  loop.name = "every_case";
   std::vector<HostTensor> inputs;
   std::vector<std::pair<double, double>> intervals;
   std::vector<std::size_t> first_operand;
@@ -188,15 +189,15 @@ void check_all(OpenClDevice& device, DType dtype, const std::vector<RealCase>& c
     for (HostTensor& operand : operands_over(dtype, item.low, item.high, n)) inputs.push_back(std::move(operand));
   }
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    ElementProgram::Instruction instruction{cases[i].op, dtype, {}};
+    core::LoopStep step{cases[i].op, dtype, {}};
     for (std::size_t k = 0; k < static_cast<std::size_t>(expression_of(cases[i].op)->operands); ++k) {
-      instruction.operands.push_back(first_operand[i] + k);
+      step.operands[k] = static_cast<core::LoopValue>(first_operand[i] + k);
     }
-    program.stored.push_back(inputs.size() + i);
-    program.instructions.push_back(std::move(instruction));
-    program.outputs.push_back({dtype, core::View::dense({n})});
+    program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + i));
+    program.steps.push_back(step);
+    loop.bound.outputs.push_back({dtype, core::View::dense({n})});
   }
-  const std::vector<HostTensor> results = run_program(device, program, inputs);
+  const std::vector<HostTensor> results = run_program(device, loop, inputs);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     double worst = 0;
     std::size_t where = 0;
@@ -239,18 +240,19 @@ TEST_CASE("real functions give at their ends what C gives: zeros, infinities, Na
                                         -tiny, largest(dtype), 1e-20};
       const auto n = static_cast<std::int64_t>(ends.size());
       const HostTensor input = HostTensor::of(dtype, {n}, ends);
-      ElementProgram program;
-      program.name = "ends";
+      NamedLoop loop;
+      core::LoopProgram& program = loop.bound.loop.program;
+      loop.name = "ends";
       std::vector<const RealCase*> cases;
       for (const RealCase& item : unary_cases()) {
         // The references of these are only for the inside.
         if (item.op >= OpId::erfinv && item.op <= OpId::trigamma) continue;
         cases.push_back(&item);
-        program.stored.push_back(program.instructions.size() + 1);
-        program.instructions.push_back({item.op, dtype, {0}});
-        program.outputs.push_back({dtype, core::View::dense({n})});
+        program.outputs.push_back(static_cast<core::LoopValue>(program.steps.size() + 1));
+        program.steps.push_back({item.op, dtype, {0}});
+        loop.bound.outputs.push_back({dtype, core::View::dense({n})});
       }
-      const std::vector<HostTensor> results = run_program(*device, program, {&input, 1});
+      const std::vector<HostTensor> results = run_program(*device, loop, {&input, 1});
       for (std::size_t i = 0; i < cases.size(); ++i) {
         for (std::size_t e = 0; e < ends.size(); ++e) {
           const double x = input.values[e];
@@ -281,13 +283,14 @@ std::vector<std::int64_t> of_pairs(OpenClDevice& device, OpId op, DType dtype, D
   const Shape shape{static_cast<std::int64_t>(a.size())};
   std::vector<HostTensor> inputs = {HostTensor::of_integers(dtype, shape, a)};
   if (expression_of(op)->operands == 2) inputs.push_back(HostTensor::of_integers(dtype, shape, b));
-  ElementProgram program;
-  program.name = "integers";
-  program.instructions.push_back({op, result, {0}});
-  if (inputs.size() == 2) program.instructions[0].operands.push_back(1);
-  program.stored = {inputs.size()};
-  program.outputs = {{result, core::View::dense(shape)}};
-  return run_program(device, program, inputs)[0].integers;
+  NamedLoop loop;
+  core::LoopProgram& program = loop.bound.loop.program;
+  loop.name = "integers";
+  program.steps.push_back({op, result, {0}});
+  if (inputs.size() == 2) program.steps[0].operands[1] = 1;
+  program.outputs = {static_cast<core::LoopValue>(inputs.size())};
+  loop.bound.outputs = {{result, core::View::dense(shape)}};
+  return run_program(device, loop, inputs)[0].integers;
 }
 
 using Integers = std::vector<std::int64_t>;
@@ -328,17 +331,18 @@ TEST_CASE("integer operators wrap, round down and never trap") {
       {OpId::bitwise_not, {-8, 6, -8, 6, -6, 2147483647, 2147483647, -1, low, -4}},
   };
   for (OpenClDevice* device : both_styles()) {
-    ElementProgram program;
-    program.name = "integers";
+    NamedLoop loop;
+    core::LoopProgram& program = loop.bound.loop.program;
+    loop.name = "integers";
     const std::vector<HostTensor> inputs = {HostTensor::of_integers(DType::i32, {10}, a),
                                             HostTensor::of_integers(DType::i32, {10}, b)};
     for (const IntegerCase& item : cases) {
-      program.stored.push_back(inputs.size() + program.instructions.size());
-      program.instructions.push_back({item.op, DType::i32, {0}});
-      if (expression_of(item.op)->operands == 2) program.instructions.back().operands.push_back(1);
-      program.outputs.push_back({DType::i32, core::View::dense({10})});
+      program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.steps.size()));
+      program.steps.push_back({item.op, DType::i32, {0}});
+      if (expression_of(item.op)->operands == 2) program.steps.back().operands[1] = 1;
+      loop.bound.outputs.push_back({DType::i32, core::View::dense({10})});
     }
-    const std::vector<HostTensor> results = run_program(*device, program, inputs);
+    const std::vector<HostTensor> results = run_program(*device, loop, inputs);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       CAPTURE(core::definition(cases[i].op).name);
       CHECK(results[i].integers == cases[i].expected);
@@ -385,21 +389,22 @@ TEST_CASE("comparisons, tests and choices treat NaN, infinities and zeros as IEE
   for (OpenClDevice* device : both_styles()) {
     for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
       const std::vector<HostTensor> inputs = {HostTensor::of(dtype, {7}, a), HostTensor::of(dtype, {7}, b)};
-      ElementProgram program;
-      program.name = "truths";
+      NamedLoop loop;
+      core::LoopProgram& program = loop.bound.loop.program;
+      loop.name = "truths";
       for (const Case& item : truths) {
-        program.stored.push_back(inputs.size() + program.instructions.size());
-        program.instructions.push_back({item.op, DType::boolean, {0}});
-        if (expression_of(item.op)->operands == 2) program.instructions.back().operands.push_back(1);
-        program.outputs.push_back({DType::boolean, core::View::dense({7})});
+        program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.steps.size()));
+        program.steps.push_back({item.op, DType::boolean, {0}});
+        if (expression_of(item.op)->operands == 2) program.steps.back().operands[1] = 1;
+        loop.bound.outputs.push_back({DType::boolean, core::View::dense({7})});
       }
       for (const OpId op : {OpId::maximum, OpId::fmin, OpId::relu, OpId::sign, OpId::sigmoid, OpId::softplus}) {
-        program.stored.push_back(inputs.size() + program.instructions.size());
-        program.instructions.push_back({op, dtype, {0}});
-        if (expression_of(op)->operands == 2) program.instructions.back().operands.push_back(1);
-        program.outputs.push_back({dtype, core::View::dense({7})});
+        program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.steps.size()));
+        program.steps.push_back({op, dtype, {0}});
+        if (expression_of(op)->operands == 2) program.steps.back().operands[1] = 1;
+        loop.bound.outputs.push_back({dtype, core::View::dense({7})});
       }
-      const std::vector<HostTensor> results = run_program(*device, program, inputs);
+      const std::vector<HostTensor> results = run_program(*device, loop, inputs);
       for (std::size_t i = 0; i < truths.size(); ++i) {
         CAPTURE(core::definition(truths[i].op).name);
         CHECK(results[i].integers == truths[i].expected);

@@ -127,16 +127,17 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
   for (OpenClDevice* device : both_styles()) {
     for (const DType from : {DType::f32, DType::f64}) {
       const HostTensor input = HostTensor::of(from, {n}, reals);
-      ElementProgram program;
-      program.name = "casts";
+      NamedLoop loop;
+      core::LoopProgram& program = loop.bound.loop.program;
+      loop.name = "casts";
       const std::vector<DType> targets = {DType::boolean, DType::u8,  DType::i8, DType::i16,
                                           DType::i32,     DType::i64, DType::f16};
       for (const DType target : targets) {
-        program.stored.push_back(1 + program.instructions.size());
-        program.instructions.push_back({OpId::cast, target, {0}});
-        program.outputs.push_back({target, View::dense({n})});
+        program.outputs.push_back(static_cast<core::LoopValue>(1 + program.steps.size()));
+        program.steps.push_back({OpId::cast, target, {0}});
+        loop.bound.outputs.push_back({target, View::dense({n})});
       }
-      const auto out = run_program(*device, program, {&input, 1});
+      const auto out = run_program(*device, loop, {&input, 1});
       CHECK(out[0].integers == Integers{0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
       CHECK(out[1].integers == Integers{0, 0, 1, 0, 255, 0, 255, 0, 255, 0, 0, 255, 0});
       CHECK(out[2].integers == Integers{0, 0, 1, -1, 127, -128, 127, -128, 127, -128, 0, 127, -128});
@@ -150,14 +151,15 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
       CHECK(std::isnan(out[6].values[10]));
     }
     const HostTensor wide = HostTensor::of_integers(DType::i64, {5}, {-1, 300, 1LL << 40, 40000, -129});
-    ElementProgram program;
-    program.name = "casts";
+    NamedLoop loop;
+    core::LoopProgram& program = loop.bound.loop.program;
+    loop.name = "casts";
     for (const DType target : {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::f32}) {
-      program.stored.push_back(1 + program.instructions.size());
-      program.instructions.push_back({OpId::cast, target, {0}});
-      program.outputs.push_back({target, View::dense({5})});
+      program.outputs.push_back(static_cast<core::LoopValue>(1 + program.steps.size()));
+      program.steps.push_back({OpId::cast, target, {0}});
+      loop.bound.outputs.push_back({target, View::dense({5})});
     }
-    const auto out = run_program(*device, program, {&wide, 1});
+    const auto out = run_program(*device, loop, {&wide, 1});
     CHECK(out[0].integers == Integers{1, 1, 1, 1, 1});
     CHECK(out[1].integers == Integers{255, 44, 0, 64, 127});
     CHECK(out[2].integers == Integers{-1, 44, 0, 64, 127});
@@ -174,14 +176,15 @@ TEST_CASE("values inside a fused group are rounded as if each had been stored") 
       const double edge = dtype == DType::f16 ? 2048 : 256;
       const std::vector<HostTensor> inputs = {HostTensor::of(dtype, {3}, {edge, 0x1p-24, 1}),
                                               HostTensor::of(dtype, {3}, {1, 0x1p-24, 3})};
-      ElementProgram program;
-      program.name = "fused";
-      program.instructions.push_back({OpId::add, dtype, {0, 1}});
-      program.instructions.push_back({OpId::add, dtype, {2, 1}});
-      program.instructions.push_back({OpId::cast, DType::f32, {3}});
-      program.stored = {3, 4};
-      program.outputs = {{dtype, View::dense({3})}, {DType::f32, View::dense({3})}};
-      const auto out = run_program(*device, program, inputs);
+      NamedLoop loop;
+      core::LoopProgram& program = loop.bound.loop.program;
+      loop.name = "fused";
+      program.steps.push_back({OpId::add, dtype, {0, 1}});
+      program.steps.push_back({OpId::add, dtype, {2, 1}});
+      program.steps.push_back({OpId::cast, DType::f32, {3}});
+      program.outputs = {3, 4};
+      loop.bound.outputs = {{dtype, View::dense({3})}, {DType::f32, View::dense({3})}};
+      const auto out = run_program(*device, loop, inputs);
       const double tiny = 3 * 0x1p-24;
       CHECK(out[0].values == std::vector<double>{edge, tiny, 7});
       CHECK(out[1].values == std::vector<double>{edge, tiny, 7});

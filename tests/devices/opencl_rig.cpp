@@ -217,10 +217,11 @@ std::vector<HostTensor> run_step(OpenClDevice& device, core::OpId op, const core
   return run(device, *kernel, inputs, output_operands);
 }
 
-std::vector<HostTensor> run_program(OpenClDevice& device, ElementProgram program, std::span<const HostTensor> inputs) {
-  for (const HostTensor& input : inputs) program.inputs.push_back(input.operand());
-  const Recipe recipe = element_recipe(device.context(), program);
-  return run(device, *device.build({&recipe, 1}).front(), inputs, program.outputs);
+std::vector<HostTensor> run_program(OpenClDevice& device, NamedLoop loop, std::span<const HostTensor> inputs) {
+  for (const HostTensor& input : inputs) loop.bound.inputs.push_back(input.operand());
+  loop.bound.loop.program.inputs = static_cast<core::LoopValue>(inputs.size());
+  const Recipe recipe = element_recipe(device.context(), loop);
+  return run(device, *device.build({&recipe, 1}).front(), inputs, loop.bound.outputs);
 }
 
 }  // namespace tyto::opencl::test

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "devices/opencl/element_program.hpp"
+#include "devices/opencl/named_loop.hpp"
 #include "devices/opencl/opencl_device.hpp"
 
 namespace tyto::opencl::test {
@@ -58,6 +58,6 @@ std::vector<HostTensor> run_step(OpenClDevice& device, core::OpId op, const core
                                  std::span<const HostTensor> inputs, std::span<const core::TensorType> outputs);
 
 /// Builds and runs a fused program.
-std::vector<HostTensor> run_program(OpenClDevice& device, ElementProgram program, std::span<const HostTensor> inputs);
+std::vector<HostTensor> run_program(OpenClDevice& device, NamedLoop loop, std::span<const HostTensor> inputs);
 
 }  // namespace tyto::opencl::test

@@ -1,0 +1,87 @@
+// Which operators are loops, and which of the kernels a loop becomes.
+#include "devices/opencl/named_loop.hpp"
+
+#include <algorithm>
+
+#include "core/loop_rows.hpp"
+#include "core/op_ids.hpp"
+#include "devices/opencl/reduction.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+using core::OpId;
+
+bool makes_numbers(OpId op) {
+  switch (op) {
+    case OpId::fill:
+    case OpId::arange:
+    case OpId::eye:
+    case OpId::random_uniform:
+    case OpId::random_normal:
+    case OpId::random_bernoulli: return true;
+    default: return false;
+  }
+}
+
+/// One step, whose operand, where it has one, is the key of a draw.
+core::BoundLoop loop_making_numbers(const core::Step& step) {
+  core::BoundLoop bound;
+  bound.inputs.assign(step.inputs.begin(), step.inputs.end());
+  bound.outputs.assign(step.outputs.begin(), step.outputs.end());
+  bound.loop.shape = step.outputs[0].view.shape;
+  core::LoopProgram& program = bound.loop.program;
+  program.inputs = static_cast<std::uint16_t>(step.inputs.size());
+  program.steps = {{step.op, step.outputs[0].dtype, {}}};
+  program.outputs = {program.inputs};
+  return bound;
+}
+
+/// The elements are computed where the loop's only reduction reads them.
+Recipe one_reduction(const Context& context, NamedLoop loop) {
+  core::LoopProgram& program = loop.bound.loop.program;
+  const core::LoopStep last = program.steps.back();
+  program.steps.pop_back();
+  program.outputs = {last.operands[0]};
+  const core::Operand output = loop.bound.outputs[0];
+  loop.bound.outputs.clear();
+  return computed_reduction_recipe(context, last.op, loop, output);
+}
+
+}  // namespace
+
+bool is_element_loop(OpId op) {
+  return op == OpId::copy || op == OpId::cast || makes_numbers(op) || core::is_listed_elementwise(op);
+}
+
+bool is_loop(OpId op) {
+  switch (op) {
+    case OpId::fused:
+    case OpId::softmax:
+    case OpId::log_softmax:
+    case OpId::var:
+    case OpId::logsumexp: return true;
+    default: return is_element_loop(op);
+  }
+}
+
+NamedLoop named_loop(const Context& context, const core::Step& step) {
+  const std::string name(core::definition(step.op).name);
+  if (makes_numbers(step.op)) return {name, loop_making_numbers(step), step.attributes};
+  const core::BoundLoop bound = *core::loop_of(step, context.has_f64);
+  return {name, step.op == OpId::fused ? core::with_simple_reductions(bound, context.has_f64) : bound};
+}
+
+Recipe loop_recipe(const Context& context, const core::Step& step) {
+  if (step.op == OpId::var) {
+    if (std::optional<Recipe> recipe = variance_by_reductions(context, step)) return *std::move(recipe);
+  }
+  const NamedLoop loop = named_loop(context, step);
+  const bool reduces =
+      std::ranges::any_of(loop.program().steps, [](const core::LoopStep& each) { return core::may_fold(each.op); });
+  if (!reduces) return element_recipe(context, loop);
+  return core::ends_in_its_only_reduction(loop.program()) ? one_reduction(context, loop) : row_recipe(context, loop);
+}
+
+}  // namespace tyto::opencl
