@@ -33,6 +33,8 @@ struct Traits {
     is_associative = 1u << 10,
     is_idempotent = 1u << 11,  // op(x, x) = x, or op(op(x)) = op(x) for one operand
     is_involution = 1u << 12,  // op(op(x)) = x
+    is_odd = 1u << 13,         // op(-x) = -op(x) to the bit, for floating x
+    is_even = 1u << 14,        // op(-x) = op(x) to the bit, for floating x
   };
 
   std::uint32_t flags = 0;
@@ -50,6 +52,8 @@ struct Traits {
   constexpr Traits associative() const { return with(is_associative); }
   constexpr Traits idempotent() const { return with(is_idempotent); }
   constexpr Traits involution() const { return with(is_involution); }
+  constexpr Traits odd() const { return with(is_odd); }
+  constexpr Traits even() const { return with(is_even); }
   constexpr Traits identity(double value) const {
     Traits out = *this;
     out.identity_element = out.right_identity_element = value;
@@ -128,6 +132,9 @@ TensorType elementwise_type(const OpDef& def, std::span<const TensorType* const>
 
 inline const OpDef& definition(OpId id) { return op_table()[static_cast<std::size_t>(id)]; }
 inline const OpDef& definition(const Node& node) { return definition(node.op()); }
+
+/// Throws DeviceError: what is called `where` does not do this operator.
+[[noreturn]] void refuse_operator(std::string_view where, OpId op);
 
 /// The operator of that name, or null.
 const OpDef* find_operator(std::string_view name);

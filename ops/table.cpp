@@ -18,6 +18,9 @@ std::array<OpDef, op_count> assemble() {
         epilogue_operators}) {
     for (const OpDef& def : family()) table[static_cast<std::size_t>(def.id)] = def;
   }
+  for (std::size_t i = 0; i < op_count; ++i) {
+    if (table[i].id != static_cast<OpId>(i)) throw GraphError(text("operator ", i, " of the lists has no definition"));
+  }
   return table;
 }
 
@@ -26,6 +29,10 @@ std::array<OpDef, op_count> assemble() {
 std::span<const OpDef> op_table() {
   static const std::array<OpDef, op_count> table = assemble();
   return table;
+}
+
+void refuse_operator(std::string_view where, OpId op) {
+  throw DeviceError(text(where, " do not know ", definition(op).name));
 }
 
 const OpDef* find_operator(std::string_view name) {

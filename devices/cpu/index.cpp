@@ -19,16 +19,6 @@ using core::View;
 using KernelRef = std::shared_ptr<const core::Kernel>;
 using Addresses = std::span<const core::Address>;
 
-std::string_view name_of(OpId op) {
-  switch (op) {
-    case OpId::take: return "take";
-    case OpId::take_along_axis: return "take_along_axis";
-    case OpId::gather: return "gather";
-    case OpId::scatter: return "scatter";
-    default: return "scatter_add";
-  }
-}
-
 /// A tensor of i32 or i64 indices into an axis of `length` elements.
 class Indices {
  public:
@@ -64,7 +54,8 @@ class Indices {
     walk_.each({0, walk_.count()}, [&](std::int64_t, const Walk<1>::Offsets& offsets) {
       const std::int64_t index = raw(inputs, offsets[0]);
       if (index < -length_ || index >= length_) {
-        throw IndexError(core::text(name_of(op_), ": index ", index, " is outside an axis of length ", length_,
+        throw IndexError(core::text(core::definition(op_).name, ": index ", index, " is outside an axis of length ",
+                                    length_,
                                     length_ == 0 ? std::string(", which holds nothing")
                                                  : core::text("; it must lie in [", -length_, ", ", length_ - 1, "]")));
       }

@@ -168,7 +168,8 @@ ScanFunction scan_function(OpId op) {
     case OpId::cumsum: return scan<Sum, T, To>;
     case OpId::cumprod: return scan<Product, T, To>;
     case OpId::cummin: return scan<Minimum, T, T>;
-    default: return scan<Maximum, T, T>;
+    case OpId::cummax: return scan<Maximum, T, T>;
+    default: core::refuse_operator("cpu: scans", op);
   }
 }
 

@@ -42,7 +42,9 @@ std::string FoldText::two(const std::string& a, const std::string& b) const {
     case OpId::max: return by(OpId::maximum);
     case OpId::any: return text(a, " | ", b);
     case OpId::all: return text(a, " & ", b);
-    default: return by(OpId::add);
+    case OpId::sum:
+    case OpId::mean: return by(OpId::add);
+    default: core::refuse_operator("opencl: reductions", op_);
   }
 }
 
@@ -62,7 +64,9 @@ std::string FoldText::sixteen(std::string_view a, std::string_view b) const {
       return text("select(", b, ", ", a, ", (", a, " <= ", b, ")", real ? text(" | (", a, " != ", a, ")") : "", ")");
     case OpId::max:
       return text("select(", b, ", ", a, ", (", a, " >= ", b, ")", real ? text(" | (", a, " != ", a, ")") : "", ")");
-    default: return wrapping(" + ");
+    case OpId::sum:
+    case OpId::mean: return wrapping(" + ");
+    default: core::refuse_operator("opencl: reductions", op_);
   }
 }
 

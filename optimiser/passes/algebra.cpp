@@ -26,6 +26,8 @@ bool has_absorbing(const OpDef& def) { return def.is(Traits::elementwise) && def
 bool is_idempotent_of_two(const OpDef& def) { return def.is(Traits::is_idempotent) && def.min_inputs == 2; }
 bool is_idempotent_of_one(const OpDef& def) { return def.is(Traits::is_idempotent) && def.min_inputs == 1; }
 bool is_involution(const OpDef& def) { return def.is(Traits::is_involution); }
+bool is_odd(const OpDef& def) { return def.is(Traits::is_odd); }
+bool is_even(const OpDef& def) { return def.is(Traits::is_even); }
 
 // The floating domain rounds: 1 / (1 / x) need not be x.
 const Condition unrounded{"not rounded, or fast_math", [](const Match& m) {
@@ -57,6 +59,7 @@ const Condition signed_operand{"x has a sign", [](const Match& m) {
                                  return dtype != DType::u8 && dtype != DType::boolean;
                                }};
 
+const Condition negative{"C is negative", [](const Match& m) { return m.number('C').as_double() < 0; }};
 // Scaling by a power of two is exact both ways as long as its reciprocal is a normal number.
 const Condition power_of_two{"C is a power of two with a normal reciprocal", [](const Match& m) {
                                int exponent = 0;
@@ -129,6 +132,10 @@ const Rule algebra_table[] = {
     {"idempotent_pair",        "op(x, x)",                              "x",                     {}, nullptr, is_idempotent_of_two},
     {"idempotent_twice",       "op(op(x))",                             "op(x)",                 {}, nullptr, is_idempotent_of_one},
     {"involution",             "op(op(x))",                             "x",                     {&unrounded}, nullptr, is_involution},
+    {"odd_of_negated",         "op(negate(x))",                         "negate(op(x))",         {&floating}, nullptr, is_odd},
+    {"odd_of_multiple",        "op(multiply(x, C)!)",                   "negate(op(multiply(x, negate(C))))", {&floating, &negative}, nullptr, is_odd},
+    {"even_of_negated",        "op(negate(x))",                         "op(x)",                 {&floating}, nullptr, is_even},
+    {"even_of_multiple",       "op(multiply(x, C)!)",                   "op(multiply(x, negate(C)))", {&floating, &negative}, nullptr, is_even},
 
     // Zeros, signs.
     {"add_zero",               "add(x, 0)",                             "x",                     {&zero_of_either_sign}},

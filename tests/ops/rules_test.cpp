@@ -1,10 +1,12 @@
 // Shape rules of their own: what the public functions never ask for, but a saved graph might, is refused all the same.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "core/builder.hpp"
 #include "core/op_ids.hpp"
+#include "tyto/elementwise.hpp"
 #include "tyto/shaping.hpp"
 
 using namespace tyto;
@@ -19,6 +21,58 @@ const Value& matrix() {
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 }  // namespace
+
+TEST_CASE("each line of the operator lists has a definition, in its place and of its name") {
+  const std::string_view names[] = {
+#define TYTO_UNARY(name) #name,
+#define TYTO_BINARY(name) #name,
+#define TYTO_TERNARY(name) #name,
+#include "tyto/ops/elementwise_names.def"
+#undef TYTO_UNARY
+#undef TYTO_BINARY
+#undef TYTO_TERNARY
+#define TYTO_OP(name) #name,
+#include "tyto/ops/ops.def"
+#undef TYTO_OP
+  };
+  const std::span<const core::OpDef> table = core::op_table();
+  REQUIRE(table.size() == std::size(names));
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    CHECK(table[i].name == names[i]);
+    CHECK(table[i].id == static_cast<OpId>(i));
+    CHECK(core::find_operator(names[i]) == &table[i]);
+  }
+}
+
+TEST_CASE("odd and even operators are so to the bit") {
+  std::size_t met = 0;
+  for (const core::OpDef& def : core::op_table()) {
+    const bool odd = def.is(core::Traits::is_odd);
+    if (!odd && !def.is(core::Traits::is_even)) continue;
+    CAPTURE(def.name);
+    ++met;
+    for (const DType type : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+      CAPTURE(type);
+      for (const double reach : {1.0, 4.0, 100.0, 1e4, 3e38}) {
+        const auto x = concat<Eager>({Tensor<Eager>::uniform({3000}, {.high = reach, .dtype = type}),
+                                      Tensor<Eager>({0.0, 0.5, 1.5, 2.5, 1e-30, 1e-7, 1.0 / 0.0}).astype(type)});
+        const Tensor<Eager> y = emit(def.id, core::NoAttributes{}, {x});
+        const Tensor<Eager> mirrored = emit(def.id, core::NoAttributes{}, {negate(x)});
+        const auto expected = (odd ? negate(y) : y).astype(DType::f64).template to_vector<double>();
+        const auto got = mirrored.astype(DType::f64).template to_vector<double>();
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          const bool same = std::isnan(expected[i])
+                                ? std::isnan(got[i])
+                                : got[i] == expected[i] && std::signbit(got[i]) == std::signbit(expected[i]);
+          wrong += same ? 0 : 1;
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+  CHECK(met >= 17);
+}
 
 TEST_CASE("an axis that the tensor lacks, or that is not normalised, is refused") {
   CHECK_THROWS_WITH_AS(emit(OpId::cumsum, core::AxisAttributes{2}, {matrix()}),

@@ -45,7 +45,8 @@ Distribution distribution_of(OpId op, DType type, const RandomLoops& loops) {
     case OpId::random_exponential: return {wide ? loops.exponential_f64 : loops.exponential_f32, real, 2};
     case OpId::random_gamma: return {loops.gamma_f64, DType::f64, 12};
     case OpId::random_integers: return {loops.integers, DType::i64, 2};
-    default: return {loops.bernoulli, DType::boolean, 0.8};
+    case OpId::random_bernoulli: return {loops.bernoulli, DType::boolean, 0.8};
+    default: core::refuse_operator("cpu: random numbers", op);
   }
 }
 

@@ -373,7 +373,8 @@ Reduction reduction_of(OpId op) {
     case OpId::argmax: return {Fold::first_maximum, Finish::index, 0.2};
     case OpId::any: return {Fold::any, Finish::value, 0.05};
     case OpId::all: return {Fold::all, Finish::value, 0.05};
-    default: return {Fold::exponentials, Finish::logarithm, 0.4};
+    case OpId::logsumexp: return {Fold::exponentials, Finish::logarithm, 0.4};
+    default: core::refuse_operator("cpu: reductions", op);
   }
 }
 
