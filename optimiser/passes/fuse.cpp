@@ -282,7 +282,7 @@ core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vect
   rules.push_back({"groups", counts.groups});
   rules.push_back({"members", counts.members});
   if (counts.repeated != 0) rules.push_back({"repeated", counts.repeated});
-  rules.insert(rules.end(), counts.updates.begin(), counts.updates.end());
+  if (counts.updates != 0) rules.push_back({"state_updates", counts.updates});
   return out;
 }
 

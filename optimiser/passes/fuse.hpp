@@ -9,10 +9,10 @@ namespace tyto::optimiser {
 
 /// What one run of the pass did.
 struct FuseCounts {
-  std::size_t groups = 0;          ///< nodes `fused` made
-  std::size_t members = 0;         ///< nodes that went into them
-  std::size_t repeated = 0;        ///< cheap nodes computed in several groups rather than stored
-  std::vector<RuleCount> updates;  ///< groups that are an update of gradient descent, by its rule
+  std::size_t groups = 0;    ///< nodes `fused` made
+  std::size_t members = 0;   ///< nodes that went into them
+  std::size_t repeated = 0;  ///< cheap nodes computed in several groups rather than stored
+  std::size_t updates = 0;   ///< groups that read a state and give it its new value, as those of gradient descent do
 };
 
 /// The graph with groups of element-wise nodes, and of such nodes with the reduction that alone reads them, replaced by

@@ -158,10 +158,8 @@ void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> member
   }
   std::vector<Port> inputs;
   for (const Port port : group.inputs()) inputs.push_back(renamed_[port]);
-  core::LoopAttributes made = group.attributes();
-  const std::string_view rule = update_rule(made.program, changes_by(made.program, group.inputs(), outputs));
-  if (!rule.empty()) count_rule(counts.updates, rule, 1);
-  const auto attributes = std::make_shared<const core::Attributes>(std::move(made));
+  if (updates_states(group.inputs(), outputs)) ++counts.updates;
+  const auto attributes = std::make_shared<const core::Attributes>(group.attributes());
   const Port first = builder.add(OpId::fused, attributes, inputs, label);
   for (std::uint32_t k = 0; k < outputs.size(); ++k) renamed_[outputs[k]] = first + k;
   for (const Port output : outputs) {
@@ -171,17 +169,12 @@ void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> member
   }
 }
 
-std::vector<StateChange> Fuser::changes_by(const core::LoopProgram& program, std::span<const Port> inputs,
-                                           std::span<const Port> outputs) const {
-  std::vector<StateChange> changes;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const auto update = update_of_.find(outputs[k]);
-    if (update == update_of_.end()) continue;
-    const auto state = std::ranges::find(inputs, graph_.inputs()[update->second].port);
-    if (state == inputs.end()) continue;
-    changes.push_back({static_cast<std::uint16_t>(state - inputs.begin()), program.outputs[k]});
-  }
-  return changes;
+bool Fuser::updates_states(std::span<const Port> inputs, std::span<const Port> outputs) const {
+  return std::ranges::any_of(outputs, [&](Port output) {
+    const auto update = update_of_.find(output);
+    if (update == update_of_.end()) return false;
+    return std::ranges::find(inputs, graph_.inputs()[update->second].port) != inputs.end();
+  });
 }
 
 void Fuser::add_step(FusedGroup& group, Index i, Index member) {

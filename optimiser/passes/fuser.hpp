@@ -13,7 +13,6 @@
 #include "core/graph.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "optimiser/passes/fused_group.hpp"
-#include "optimiser/passes/update_rules.hpp"
 
 namespace tyto::optimiser {
 
@@ -227,9 +226,8 @@ class Fuser {
 
   void add_group(core::GraphBuilder& builder, std::span<const Index> members, FuseCounts& counts);
 
-  /// The states that the group both reads and gives a new value.
-  std::vector<StateChange> changes_by(const core::LoopProgram& program, std::span<const Port> inputs,
-                                      std::span<const Port> outputs) const;
+  /// Whether a group reads a state and gives it its new value.
+  bool updates_states(std::span<const Port> inputs, std::span<const Port> outputs) const;
 
   /// Adds what node i computes, for this member: itself, or one that repeats it.
   void add_step(FusedGroup& group, Index i, Index member);
