@@ -30,6 +30,7 @@ std::span<const KernelEntry> move_kernels();    // set_slice concat tile repeat 
 std::span<const KernelEntry> index_kernels();   // take take_along_axis gather scatter scatter_add
 std::span<const KernelEntry> sort_kernels();    // sort argsort topk searchsorted histogram
 std::span<const KernelEntry> matmul_kernels();
+std::span<const KernelEntry> linalg_kernels();    // factorisations, and what is solved by them
 std::span<const KernelEntry> softmax_kernels();   // softmax log_softmax
 std::span<const KernelEntry> fused_kernels();     // groups of element-wise operators; strided outputs
 std::span<const KernelEntry> window_kernels();    // convolution, pooling, resizing and their gradients

@@ -1,0 +1,188 @@
+// Eigenvalues and eigenvectors of symmetric matrices: reduction to tridiagonal form, implicit QR with Wilkinson's
+// shift.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "devices/cpu/linalg/factorisations.hpp"
+#include "devices/cpu/linalg/reflections.hpp"
+#include "devices/cpu/linalg/rotations.hpp"
+
+namespace tyto::cpu::linalg {
+
+namespace {
+
+template <class T>
+struct Tridiagonal {
+  T* diagonal;
+  T* beside;   // one shorter
+  T* factors;  // of the reflections, by row
+};
+
+// Rows are reduced from the last one up: row k's reflection turns its first k elements into one, and what it does to
+// the rows above is v w^T + w v^T. A block of rows keeps its v and w and changes the rows above it once.
+template <class T>
+void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to, T* room) noexcept {
+  const std::int64_t size = a.rows;
+  const auto vs = dense(room, reflection_block, size), ws = dense(vs.row(reflection_block), reflection_block, size);
+  T* shares = ws.row(reflection_block);
+  const VectorLoops<T>& loops = *bench.loops;
+  for (std::int64_t bottom = size; bottom > 1;) {
+    const std::int64_t count = std::min(reflection_block, bottom - 1), top = bottom - count;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t k = bottom - 1 - j;
+      T* row = a.row(k);
+      for (std::int64_t i = 0; i < j; ++i) shares[i] = -vs(i, k);
+      loops.add_rows(j, k + 1, ws.first, size, shares, row);
+      for (std::int64_t i = 0; i < j; ++i) shares[i] = -ws(i, k);
+      loops.add_rows(j, k + 1, vs.first, size, shares, row);
+      to.diagonal[k] = row[k];
+      const T factor = to.factors[k] = reflect(row, 1, k, k - 1);
+      to.beside[k - 1] = row[k - 1];
+      T *v = vs.row(j), *w = ws.row(j);
+      std::copy_n(row, k - 1, v);
+      v[k - 1] = 1;
+      v[k] = 0;
+      loops.multiply_symmetric(k, a.first, a.row_step, v, w);
+      w[k] = 0;
+      loops.multiply(j, k, ws.first, size, v, shares);
+      for (std::int64_t i = 0; i < j; ++i) shares[i] = -shares[i];
+      loops.add_rows(j, k, vs.first, size, shares, w);
+      loops.multiply(j, k, vs.first, size, v, shares);
+      for (std::int64_t i = 0; i < j; ++i) shares[i] = -shares[i];
+      loops.add_rows(j, k, ws.first, size, shares, w);
+      for (std::int64_t i = 0; i < k; ++i) w[i] *= factor;
+      loops.add_scaled(k, -factor * loops.dot(k, w, v) / 2, v, w);
+    }
+    const auto v = vs.part(0, 0, count, top), w = ws.part(0, 0, count, top), above = a.part(0, 0, top, top);
+    add_product_below<T>(bench, v.transposed(), w, above, Sign::minus);
+    add_product_below<T>(bench, w.transposed(), v, above, Sign::minus);
+    bottom = top;
+  }
+  to.diagonal[0] = a(0, 0);
+}
+
+/// One sweep of the implicit QR iteration over the rows [begin, end].
+template <class T>
+void sweep(T* d, T* e, std::int64_t begin, std::int64_t end, RotationSweeps<T>& rotations) noexcept {
+  const T half = (d[end - 1] - d[end]) / 2, beside = e[end - 1];
+  const T shift = d[end] - beside * (beside / (half + std::copysign(std::hypot(half, beside), half)));
+  T x = d[begin] - shift, z = e[begin];
+  rotations.begin(begin);
+  for (std::int64_t k = begin; k < end; ++k) {
+    const Rotation<T> turn = rotation_of(x, z);
+    const T c = turn.c, s = turn.s;
+    if (k > begin) e[k - 1] = turn.length;
+    const T p = d[k], q = d[k + 1], r = e[k];
+    const T move = s * (s * (q - p) + 2 * c * r);
+    d[k] = p + move;
+    d[k + 1] = q - move;
+    e[k] = c * s * (q - p) + (c - s) * (c + s) * r;
+    if (k + 1 < end) {
+      x = e[k];
+      z = s * e[k + 1];
+      e[k + 1] *= c;
+    }
+    rotations.add(turn);
+  }
+}
+
+template <class T>
+bool iterate(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotations) noexcept {
+  constexpr T epsilon = std::numeric_limits<T>::epsilon() / 2;
+  const auto negligible = [&](std::int64_t i) {
+    return std::abs(e[i]) <= epsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + std::numeric_limits<T>::min();
+  };
+  std::int64_t sweeps = 60 * size;
+  for (std::int64_t end = size - 1; end > 0;) {
+    if (negligible(end - 1)) {
+      e[--end] = 0;
+      continue;
+    }
+    std::int64_t begin = end - 1;
+    while (begin > 0 && !negligible(begin - 1)) --begin;
+    if (sweeps-- == 0) return false;
+    sweep(d, e, begin, end, rotations);
+  }
+  return true;
+}
+
+/// x (rows are vectors) times the reflections in the order of their rows.
+template <class T>
+void turn_back(const Bench<T>& bench, const Matrix<T>& a, const T* factors, const Matrix<T>& x, T* room) noexcept {
+  const std::int64_t size = a.rows;
+  T* triangle = room + reflection_block * size;
+  for (std::int64_t first = 1; first < size; first += reflection_block) {
+    const std::int64_t last = std::min(first + reflection_block, size), count = last - first, width = last - 1;
+    const ReflectionBlock<T> block{dense(room, count, width), dense(triangle, count, count)};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t k = first + i;
+      T* v = block.vectors.row(i);
+      std::copy_n(a.row(k), k - 1, v);
+      v[k - 1] = 1;
+      std::fill(v + k, v + width, T(0));
+    }
+    join(bench, block, factors + first);
+    apply_right(bench, block, false, x.part(0, 0, size, width), triangle + reflection_block * reflection_block);
+  }
+}
+
+}  // namespace
+
+std::int64_t eigen_room(std::int64_t size, bool vectors) noexcept {
+  const std::int64_t reduction = 3 * size + 2 * reflection_block * size + reflection_block;
+  if (!vectors) return reduction;
+  return 3 * size + size * size +
+         std::max({reduction, RotationSweeps<double>::room(size), reflection_block * size + block_room(size)});
+}
+
+template <class T>
+bool decompose_symmetric(const Bench<T>& bench, Matrix<T> a, bool vectors, T* values, T* room) noexcept {
+  const std::int64_t size = a.rows;
+  if (size == 0) return true;
+  const Tridiagonal<T> to{room, room + size, room + 2 * size};
+  T* rest = room + 3 * size;
+  Matrix<T> x;
+  if (vectors) {
+    x = dense(rest, size, size);
+    rest += size * size;
+  }
+  reduce(bench, a, to, rest);
+  if (vectors) {
+    // Rotating what the reflections make of the identity, not the identity itself: its zeros would become numbers below
+    // the smallest normal one, with which processors are slow.
+    set_identity(x);
+    turn_back(bench, a, to.factors, x, rest);
+  }
+  RotationSweeps<T> rotations(bench, x, rest);
+  if (!iterate(size, to.diagonal, to.beside, rotations)) return false;
+  rotations.flush();
+  if (!vectors) {
+    std::copy_n(to.diagonal, size, values);
+    std::sort(values, values + size);
+    return true;
+  }
+  // Each vector goes to the column of its value's rank.
+  T* order = to.beside;
+  for (std::int64_t i = 0; i < size; ++i) order[i] = static_cast<T>(i);
+  std::sort(order, order + size, [&](T left, T right) {
+    const auto i = static_cast<std::int64_t>(left), j = static_cast<std::int64_t>(right);
+    return to.diagonal[i] != to.diagonal[j] ? to.diagonal[i] < to.diagonal[j] : i < j;
+  });
+  for (std::int64_t column = 0; column < size; ++column) {
+    values[column] = to.diagonal[static_cast<std::int64_t>(order[column])];
+  }
+  for (std::int64_t row = 0; row < size; ++row) {
+    for (std::int64_t column = 0; column < size; ++column) {
+      a(row, column) = x(static_cast<std::int64_t>(order[column]), row);
+    }
+  }
+  return true;
+}
+
+#define TYTO_INSTANTIATE(T) template bool decompose_symmetric<T>(const Bench<T>&, Matrix<T>, bool, T*, T*) noexcept;
+TYTO_INSTANTIATE(float)
+TYTO_INSTANTIATE(double)
+#undef TYTO_INSTANTIATE
+
+}  // namespace tyto::cpu::linalg
