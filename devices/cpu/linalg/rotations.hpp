@@ -2,6 +2,7 @@
 // second cache for all of them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -30,10 +31,10 @@ Rotation<T> rotation_of(T f, T g) noexcept {
 template <class T>
 class RotationSweeps {
  public:
-  /// Sweeps that are kept before they are applied.
-  static constexpr std::int64_t most_sweeps = 48;
+  /// Groups of sweeps that are kept before they are applied.
+  static constexpr std::int64_t most_groups = 12;
 
-  static std::int64_t room(std::int64_t rows) noexcept { return 2 * most_sweeps * rows; }
+  static std::int64_t room(std::int64_t rows) noexcept { return most_groups * table_size(rows); }
 
   /// Sweeps over the rows of `target`; without an address nothing is kept.
   RotationSweeps(const Bench<T>& bench, Matrix<T> target, T* room) noexcept
@@ -42,33 +43,46 @@ class RotationSweeps {
   /// Begins a sweep whose first rotation turns rows `first` and `first + 1`.
   void begin(std::int64_t first) noexcept {
     if (target_.first == nullptr) return;
-    if (count_ == most_sweeps) flush();
-    first_[count_] = first;
-    length_[count_] = 0;
-    ++count_;
+    if (lane_ == sweeps_at_once) begin_group(first);
+    groups_[group_].first = std::min(groups_[group_].first, first);
+    place_ = table(group_) + (first + lane_) * rotation_row + 2 * lane_;
+    row_ = first;
+    ++lane_;
   }
 
   /// The next rotation of the sweep: one row further down.
   void add(const Rotation<T>& rotation) noexcept {
     if (target_.first == nullptr) return;
-    T* c = cosines(count_ - 1);
-    const std::int64_t place = length_[count_ - 1]++;
-    c[place] = rotation.c;
-    c[target_.rows + place] = rotation.s;
+    place_[0] = rotation.c;
+    place_[1] = rotation.s;
+    place_ += rotation_row;
+    groups_[group_].last = std::max(groups_[group_].last, ++row_);
   }
 
   /// Applies what was collected.
   void flush() noexcept;
 
  private:
-  T* cosines(std::int64_t sweep) const noexcept { return room_ + 2 * sweep * target_.rows; }
+  /// The rows that the sweeps of a group turn.
+  struct Group {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+  };
+
+  static constexpr std::int64_t table_size(std::int64_t rows) noexcept {
+    return (rows + sweeps_at_once) * rotation_row;
+  }
+  T* table(std::int64_t group) const noexcept { return room_ + group * table_size(target_.rows); }
+  void begin_group(std::int64_t first) noexcept;
 
   const Bench<T>& bench_;
   Matrix<T> target_;
   T* room_;
-  std::int64_t count_ = 0;
-  std::int64_t first_[most_sweeps] = {};
-  std::int64_t length_[most_sweeps] = {};
+  Group groups_[most_groups];
+  std::int64_t group_ = -1;
+  int lane_ = sweeps_at_once;  // of the next sweep in its group
+  T* place_ = nullptr;         // of the sweep's next rotation
+  std::int64_t row_ = 0;
 };
 
 }  // namespace tyto::cpu::linalg
