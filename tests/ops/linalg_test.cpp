@@ -137,6 +137,22 @@ TEST_CASE("matrices that are hard to take apart are taken apart") {
   }
 }
 
+BOTH_MODES("each matrix of a stack is taken apart as if it were alone") {
+  using T = Tensor<Mode>;
+  const T stacked = T::normal({30, 50, 50}, {.dtype = DType::f64, .key = Key{3, 1}});
+  const auto same = [&](const auto& f) {
+    const T together = f(stacked);
+    for (const std::int64_t i : {0, 14, 29}) CHECK(array_equal(together(i), f(stacked(i))));
+  };
+  same([](const T& x) { return linalg::inv(x); });
+  same([](const T& x) { return linalg::solve(x, x(ellipsis, slice({}, 2))); });
+  same([](const T& x) { return linalg::qr(x).q; });
+  same([](const T& x) { return linalg::svd(x).u; });
+  same([](const T& x) { return linalg::eigh(x).vectors; });
+  same([](const T& x) { return linalg::cholesky(matmul(x, matrix_transpose(x))); });
+  same([](const T& x) { return linalg::det(x); });
+}
+
 BOTH_MODES("stacks broadcast, and vectors are solved for") {
   using T = Tensor<Mode>;
   const T a = T{{4.0, 2.0}, {2.0, 5.0}}, stack = linalg::kron(T::ones({3, 1, 1}), a);
