@@ -1,12 +1,11 @@
-// Eigenvalues and eigenvectors of symmetric matrices: reduction to tridiagonal form, implicit QR with Wilkinson's
-// shift.
+// Eigenvalues and eigenvectors of symmetric matrices: reduction to tridiagonal form, and back from its eigenvectors.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "devices/cpu/linalg/factorisations.hpp"
 #include "devices/cpu/linalg/reflections.hpp"
-#include "devices/cpu/linalg/rotations.hpp"
+#include "devices/cpu/linalg/tridiagonal.hpp"
 
 namespace tyto::cpu::linalg {
 
@@ -62,51 +61,6 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to,
   to.diagonal[0] = a(0, 0);
 }
 
-/// One sweep of the implicit QR iteration over the rows [begin, end].
-template <class T>
-void sweep(T* d, T* e, std::int64_t begin, std::int64_t end, RotationSweeps<T>& rotations) noexcept {
-  const T half = (d[end - 1] - d[end]) / 2, beside = e[end - 1];
-  const T shift = d[end] - beside * (beside / (half + std::copysign(std::hypot(half, beside), half)));
-  T x = d[begin] - shift, z = e[begin];
-  rotations.begin(begin);
-  for (std::int64_t k = begin; k < end; ++k) {
-    const Rotation<T> turn = rotation_of(x, z);
-    const T c = turn.c, s = turn.s;
-    if (k > begin) e[k - 1] = turn.length;
-    const T p = d[k], q = d[k + 1], r = e[k];
-    const T move = s * (s * (q - p) + 2 * c * r);
-    d[k] = p + move;
-    d[k + 1] = q - move;
-    e[k] = c * s * (q - p) + (c - s) * (c + s) * r;
-    if (k + 1 < end) {
-      x = e[k];
-      z = s * e[k + 1];
-      e[k + 1] *= c;
-    }
-    rotations.add(turn);
-  }
-}
-
-template <class T>
-bool iterate(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotations) noexcept {
-  constexpr T epsilon = std::numeric_limits<T>::epsilon() / 2;
-  const auto negligible = [&](std::int64_t i) {
-    return std::abs(e[i]) <= epsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + std::numeric_limits<T>::min();
-  };
-  std::int64_t sweeps = 60 * size;
-  for (std::int64_t end = size - 1; end > 0;) {
-    if (negligible(end - 1)) {
-      e[--end] = 0;
-      continue;
-    }
-    std::int64_t begin = end - 1;
-    while (begin > 0 && !negligible(begin - 1)) --begin;
-    if (sweeps-- == 0) return false;
-    sweep(d, e, begin, end, rotations);
-  }
-  return true;
-}
-
 /// x (rows are vectors) times the reflections in the order of their rows.
 template <class T>
 void turn_back(const Bench<T>& bench, const Matrix<T>& a, const T* factors, const Matrix<T>& x, T* room) noexcept {
@@ -133,7 +87,7 @@ std::int64_t eigen_room(std::int64_t size, bool vectors) noexcept {
   const std::int64_t reduction = 3 * size + 2 * reflection_block * size + reflection_block;
   if (!vectors) return reduction;
   return 3 * size + size * size +
-         std::max({reduction, RotationSweeps<double>::room(size), reflection_block * size + block_room(size)});
+         std::max({reduction, division_room(size), reflection_block * size + block_room(size)});
 }
 
 template <class T>
@@ -148,20 +102,15 @@ bool decompose_symmetric(const Bench<T>& bench, Matrix<T> a, bool vectors, T* va
     rest += size * size;
   }
   reduce(bench, a, to, rest);
-  if (vectors) {
-    // Rotating what the reflections make of the identity, not the identity itself: its zeros would become numbers below
-    // the smallest normal one, with which processors are slow.
-    set_identity(x);
-    turn_back(bench, a, to.factors, x, rest);
-  }
-  RotationSweeps<T> rotations(bench, x, rest);
-  if (!iterate(size, to.diagonal, to.beside, rotations)) return false;
-  rotations.flush();
   if (!vectors) {
+    RotationSweeps<T> none(bench, {}, nullptr);
+    if (!iterate_tridiagonal(size, to.diagonal, to.beside, none)) return false;
     std::copy_n(to.diagonal, size, values);
     std::sort(values, values + size);
     return true;
   }
+  if (!divide_tridiagonal(bench, to.diagonal, to.beside, x, rest)) return false;
+  turn_back(bench, a, to.factors, x, rest);
   // Each vector goes to the column of its value's rank.
   T* order = to.beside;
   for (std::int64_t i = 0; i < size; ++i) order[i] = static_cast<T>(i);
