@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <span>
 
 #include "devices/cpu/linalg/factorisations.hpp"
 
@@ -10,13 +11,24 @@ namespace tyto::cpu::linalg {
 
 namespace {
 
-/// The largest 1-norm at which the approximant of a degree is good to the last digit of a double.
+/// The largest 1-norm at which the approximant of a degree is good to the last digit of a type.
 struct Degree {
   int degree;
   double largest_norm;
 };
-constexpr Degree degrees[] = {{3, 1.495585217958292e-2}, {5, 2.539398330063230e-1}, {7, 9.504178996162932e-1}};
-constexpr Degree highest = {13, 5.371920351148152};
+constexpr Degree double_degrees[] = {
+    {3, 1.495585217958292e-2}, {5, 2.539398330063230e-1}, {7, 9.504178996162932e-1}, {13, 5.371920351148152}};
+constexpr Degree float_degrees[] = {{3, 4.258730016922831e-1}, {5, 1.880152677804762}, {7, 3.925724783138660}};
+constexpr int highest_degree = 13;
+
+/// The first that is good, or the last, for which the matrix is to be scaled.
+template <class T>
+const Degree& degree_for(double norm) noexcept {
+  const std::span<const Degree> list = sizeof(T) == 8 ? std::span<const Degree>(double_degrees) : float_degrees;
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const Degree& each) { return norm <= each.largest_norm; });
+  return found == list.end() ? list.back() : *found;
+}
 
 template <class T>
 double norm_of(const Matrix<const T>& a) noexcept {
@@ -41,9 +53,7 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
     std::fill_n(result.first, count, std::numeric_limits<T>::quiet_NaN());
     return;
   }
-  const Degree* found =
-      std::find_if(std::begin(degrees), std::end(degrees), [&](const Degree& d) { return norm <= d.largest_norm; });
-  const Degree& chosen = found == std::end(degrees) ? highest : *found;
+  const Degree& chosen = degree_for<T>(norm);
   int squarings = 0;
   for (double left = norm; left > chosen.largest_norm; left /= 2) ++squarings;
   const T scale = static_cast<T>(std::ldexp(1.0, -squarings));
@@ -62,7 +72,7 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
   multiply(powers[0], powers[0], powers[1]);
   multiply(powers[0], powers[1], powers[2]);
 
-  double coefficients[highest.degree + 1] = {1};
+  double coefficients[highest_degree + 1] = {1};
   for (int j = 1; j <= chosen.degree; ++j) {
     coefficients[j] = coefficients[j - 1] * (chosen.degree - j + 1) / (j * (2.0 * chosen.degree - j + 1));
   }

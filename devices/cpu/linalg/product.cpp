@@ -99,6 +99,32 @@ void add_product(const Bench<T>& bench, const Matrix<const T>& a, const Matrix<c
 
 }  // namespace
 
+namespace {
+
+// Column by column from the left; of a lower triangle, which the reverse order of both makes an upper one, from the
+// right. The triangle lies in rows that follow one another, whichever way it was turned.
+template <class T>
+void solve_small_right(const Matrix<const T>& t, bool upper, bool unit, const Matrix<T>& b) noexcept {
+  const std::int64_t size = t.rows;
+  T rows[smallest_triangle][smallest_triangle], inverses[smallest_triangle];
+  for (std::int64_t step = 0; step < size; ++step) {
+    for (std::int64_t other = 0; other < size; ++other) rows[step][other] = t(step, other);
+    inverses[step] = unit ? T(1) : 1 / t(step, step);
+  }
+  for (std::int64_t row = 0; row < b.rows; ++row) {
+    T* here = b.row(row);
+    for (std::int64_t step = 0; step < size; ++step) {
+      const std::int64_t column = upper ? step : size - 1 - step;
+      const T value = here[column] *= inverses[column];
+      for (std::int64_t other = upper ? column + 1 : 0; other < (upper ? size : column); ++other) {
+        here[other] -= value * rows[column][other];
+      }
+    }
+  }
+}
+
+}  // namespace
+
 template <class T>
 std::size_t packed_bytes(const TileSet<T>& tiles, std::int64_t columns) noexcept {
   return static_cast<std::size_t>(deepest * rounded_up(columns, tiles.width())) * sizeof(T);
@@ -167,17 +193,7 @@ void solve_triangular_right(const Bench<T>& bench, Matrix<const std::type_identi
   if (size == 0 || b.rows == 0) return;
   const bool upper = triangle == Triangle::upper;
   if (size <= smallest_triangle) {
-    for (std::int64_t row = 0; row < b.rows; ++row) {
-      T* here = b.row(row);
-      for (std::int64_t step = 0; step < size; ++step) {
-        const std::int64_t column = upper ? step : size - 1 - step;
-        T value = here[column];
-        for (std::int64_t other = upper ? 0 : column + 1; other < (upper ? column : size); ++other) {
-          value -= here[other] * t(other, column);
-        }
-        here[column] = unit ? value : value / t(column, column);
-      }
-    }
+    solve_small_right(t, upper, unit, b);
     return;
   }
   const std::int64_t half = rounded_up(size / 2, smallest_triangle / 2), rest = size - half;

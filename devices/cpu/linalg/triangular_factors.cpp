@@ -70,11 +70,12 @@ std::int64_t factorise_block(const Matrix<T>& a) noexcept {
     for (std::int64_t k = 0; k < column; ++k) rest -= head[k] * head[k];
     if (!(rest > 0)) return column + 1;  // NaN neither
     head[column] = std::sqrt(rest);
+    const T inverse = 1 / head[column];
     for (std::int64_t row = column + 1; row < a.rows; ++row) {
       T* here = a.row(row);
       T value = here[column];
       for (std::int64_t k = 0; k < column; ++k) value -= here[k] * head[k];
-      here[column] = value / head[column];
+      here[column] = value * inverse;
     }
   }
   return 0;
