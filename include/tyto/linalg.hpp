@@ -84,7 +84,7 @@ struct LUFactor {
 };
 template <class M>
 LUFactor<M> lu_factor(const Tensor<M>& a);
-/// x with a x = b, or with a's transpose in its place, for a factorised a.
+/// x with a x = b, or with a's transpose in its place, for a factorised a; NaN where the permutation is none.
 template <class M>
 Tensor<M> lu_solve(const LUFactor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool transposed = false);
 

@@ -225,6 +225,19 @@ BOTH_MODES("what is not finite makes its own matrix NaN, and no other") {
   }
 }
 
+BOTH_MODES("a permutation that is none solves nothing") {
+  using T = Tensor<Mode>;
+  auto factor = linalg::lu_factor(T{{4.0, 2.0}, {2.0, 5.0}});
+  CHECK(numbers(linalg::lu_solve(factor, T{8.0, 12.0})) == Numbers{1, 2});
+  for (const T& wrong : {T{0, 2}, T{-1, 0}, T{1, 1}}) {
+    factor.permutation = wrong;
+    CHECK(bool(all(isnan(linalg::lu_solve(factor, T{8.0, 12.0})))));
+    CHECK(bool(all(isnan(linalg::lu_solve(factor, T{8.0, 12.0}, true)))));
+  }
+  factor.permutation = T{0, 1, 2};
+  CHECK_THROWS_AS(linalg::lu_solve(factor, T{8.0, 12.0}), ShapeError);
+}
+
 BOTH_MODES("singular matrices have determinants, ranks and pseudo-inverses") {
   using T = Tensor<Mode>;
   const T singular = T{{1.0, 2.0}, {2.0, 4.0}};

@@ -78,14 +78,15 @@ struct Desk {
   std::int64_t* indices = nullptr;
 };
 
-/// A kernel that calls work(inputs, outputs, index, desk) for each matrix. Several matrices are shared out among the
-/// threads; a single one has all threads for its products. The work must not throw.
+/// A kernel that calls work(inputs, outputs, index, desk) for each matrix. Matrices are shared out among the threads;
+/// where there are fewer of them than threads, each in its turn has all threads for its products. The work must not
+/// throw.
 template <class T, class Work>
 KernelRef for_each_matrix(std::int64_t count, const Effort& effort, Work work) {
   // A thread makes some ten operations a nanosecond outside of its products.
   const int wanted = threads_for(static_cast<double>(count) * effort.operations / 10);
-  const bool by_matrix = count > 1;
-  const int workers = by_matrix ? static_cast<int>(std::min<std::int64_t>(wanted, count)) : 1;
+  const bool by_matrix = count >= wanted;
+  const int workers = by_matrix ? wanted : 1;
   Bench<T> bench;
   bench.loops = &vector_loops<T>(instruction_set());
   bench.tiles = &tiles<T>(instruction_set());

@@ -28,6 +28,15 @@ void permute_back(const Matrix<const std::type_identity_t<T>>& from, const std::
   for (std::int64_t row = 0; row < to.rows; ++row) std::copy_n(from.row(row), to.columns, to.row(permutation[row]));
 }
 
+/// Whether every row is named once: whoever calls lu_solve may have made the permutation. `seen` is room for as many.
+bool is_permutation(const std::int64_t* permutation, std::int64_t count, std::int64_t* seen) noexcept {
+  std::fill_n(seen, count, 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (permutation[i] < 0 || permutation[i] >= count || ++seen[permutation[i]] > 1) return false;
+  }
+  return true;
+}
+
 template <class T>
 void solve_factorised(const Bench<T>& bench, const Matrix<const std::type_identity_t<T>>& lu,
                       const Matrix<T>& x) noexcept {
@@ -71,12 +80,13 @@ KernelRef prepare_lu_solve(const core::Step& step) {
   const bool transposed = std::get<core::AxisAttributes>(*step.attributes).flag;
   return with_real(step, [&]<class T>(std::type_identity<T>) {
     const Effort effort{2.0 * static_cast<double>(lu.rows * lu.rows) * static_cast<double>(b.columns), b.columns,
-                        b.rows * b.columns, 0};
+                        b.rows * b.columns, b.rows};
     return for_each_matrix<T>(
         b.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
           const auto factors = lu.at<const T>(inputs[0], index), right = b.at<const T>(inputs[2], index);
           const auto x = Stack{0, b.count, b.rows, b.columns}.template at<T>(outputs[0], index);
           const auto* permutation = numbers<const std::int64_t>(inputs[1], 0) + offset + index * lu.rows;
+          if (!is_permutation(permutation, lu.rows, desk.indices)) return fill_with_nan(x);
           if (!transposed) {
             permute<T>(right, permutation, x);
             return solve_factorised<T>(desk.bench, factors, x);
