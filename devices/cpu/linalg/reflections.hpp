@@ -7,6 +7,10 @@
 
 namespace tyto::cpu::linalg {
 
+/// Columns or rows that the reductions to two diagonals take at a time: what is changed late costs each of them a
+/// product with all that the block has kept, so fewer than are applied together.
+inline constexpr std::int64_t reduction_block = 16;
+
 /// Turns x into a multiple of its element `head`: x - factor * v (v . x) = beta * e, where v is x scaled to have one at
 /// `head`. Overwrites x by v, but for its head, which becomes beta. Returns the factor, 0 where x needs no turning.
 template <class T>

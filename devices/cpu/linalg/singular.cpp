@@ -26,13 +26,13 @@ struct Bidiagonal {
 template <class T>
 void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, T* room) noexcept {
   const std::int64_t rows = a.rows, columns = a.columns;
-  const auto vs = dense(room, reflection_block, rows), xs = dense(vs.row(reflection_block), reflection_block, rows);
-  const auto ys = dense(xs.row(reflection_block), reflection_block, columns);
-  const auto us = dense(ys.row(reflection_block), reflection_block, columns);
-  T* shares = us.row(reflection_block);
+  const auto vs = dense(room, reduction_block, rows), xs = dense(vs.row(reduction_block), reduction_block, rows);
+  const auto ys = dense(xs.row(reduction_block), reduction_block, columns);
+  const auto us = dense(ys.row(reduction_block), reduction_block, columns);
+  T* shares = us.row(reduction_block);
   const VectorLoops<T>& loops = *bench.loops;
-  for (std::int64_t first = 0; first < columns; first += reflection_block) {
-    const std::int64_t last = std::min(first + reflection_block, columns);
+  for (std::int64_t first = 0; first < columns; first += reduction_block) {
+    const std::int64_t last = std::min(first + reduction_block, columns);
     for (std::int64_t k = first; k < last; ++k) {
       const std::int64_t j = k - first, height = rows - k, width = columns - k - 1;
       T *v = vs.row(j), *x = xs.row(j), *y = ys.row(j), *u = us.row(j);
@@ -210,7 +210,7 @@ ReflectionBlock<T> gather(const Bench<T>& bench, const Matrix<const T>& a, std::
 constexpr bool is_tall(std::int64_t rows, std::int64_t columns) noexcept { return 5 * rows > 8 * columns; }
 
 std::int64_t direct_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
-  const std::int64_t reduction = reflection_block * (2 * rows + 2 * columns) + reflection_block;
+  const std::int64_t reduction = reduction_block * (2 * rows + 2 * columns) + reduction_block;
   if (u_columns == 0) return 4 * columns + reduction;
   return 4 * columns + u_columns * rows + columns * columns +
          std::max({reduction, 2 * RotationSweeps<double>::room(u_columns), reflection_block * rows + block_room(rows)});

@@ -23,11 +23,11 @@ struct Tridiagonal {
 template <class T>
 void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to, T* room) noexcept {
   const std::int64_t size = a.rows;
-  const auto vs = dense(room, reflection_block, size), ws = dense(vs.row(reflection_block), reflection_block, size);
-  T* shares = ws.row(reflection_block);
+  const auto vs = dense(room, reduction_block, size), ws = dense(vs.row(reduction_block), reduction_block, size);
+  T* shares = ws.row(reduction_block);
   const VectorLoops<T>& loops = *bench.loops;
   for (std::int64_t bottom = size; bottom > 1;) {
-    const std::int64_t count = std::min(reflection_block, bottom - 1), top = bottom - count;
+    const std::int64_t count = std::min(reduction_block, bottom - 1), top = bottom - count;
     for (std::int64_t j = 0; j < count; ++j) {
       const std::int64_t k = bottom - 1 - j;
       T* row = a.row(k);
@@ -84,7 +84,7 @@ void turn_back(const Bench<T>& bench, const Matrix<T>& a, const T* factors, cons
 }  // namespace
 
 std::int64_t eigen_room(std::int64_t size, bool vectors) noexcept {
-  const std::int64_t reduction = 3 * size + 2 * reflection_block * size + reflection_block;
+  const std::int64_t reduction = 3 * size + 2 * reduction_block * size + reduction_block;
   if (!vectors) return reduction;
   return 3 * size + size * size +
          std::max({reduction, division_room(size), reflection_block * size + block_room(size)});
