@@ -20,11 +20,11 @@ if(TYTO_TESTS)
   find_package(doctest QUIET)
   tyto_require(doctest doctest-dev)
 endif()
-# A yardstick of two benchmarks; the library does not use it (docs/adr/0004).
+# A yardstick of three benchmarks; the library does not use it (docs/adr/0004, 0024).
 if(TYTO_BENCH)
   find_package(Eigen3 3.4 QUIET NO_MODULE)
   if(NOT Eigen3_FOUND)
-    list(APPEND TYTO_LEFT_OUT "Eigen (libeigen3-dev): no fused_bench and products_bench, which measure against it")
+    list(APPEND TYTO_LEFT_OUT "Eigen (libeigen3-dev): no fused_bench, products_bench and linalg_bench, which measure against it")
   endif()
 endif()
 

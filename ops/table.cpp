@@ -11,11 +11,29 @@ namespace {
 
 std::array<OpDef, op_count> assemble() {
   std::array<OpDef, op_count> table;
-  for (const auto family :
-       {elementwise_operators, control_operators, create_operators, random_operators, view_operators, reduce_operators,
-        scan_operators, join_operators, repeat_operators, pad_operators, triangle_operators, index_operators,
-        sort_operators, matmul_operators, softmax_operators, convolution_operators, pool_operators, fused_operators,
-        epilogue_operators}) {
+  for (const auto family : {elementwise_operators,
+                            control_operators,
+                            create_operators,
+                            random_operators,
+                            view_operators,
+                            reduce_operators,
+                            scan_operators,
+                            join_operators,
+                            repeat_operators,
+                            pad_operators,
+                            triangle_operators,
+                            index_operators,
+                            sort_operators,
+                            matmul_operators,
+                            linalg_system_operators,
+                            linalg_triangle_operators,
+                            linalg_spectrum_operators,
+                            linalg_power_operators,
+                            softmax_operators,
+                            convolution_operators,
+                            pool_operators,
+                            fused_operators,
+                            epilogue_operators}) {
     for (const OpDef& def : family()) table[static_cast<std::size_t>(def.id)] = def;
   }
   for (std::size_t i = 0; i < op_count; ++i) {

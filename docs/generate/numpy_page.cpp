@@ -28,6 +28,12 @@ The rows use these:
 )";
 
 constexpr const char* closing = R"(
+## Not there yet
+
+| NumPy | why |
+|---|---|
+| `np.linalg.eig(a)`, `np.linalg.eigvals(a)` | their results are complex, even for real matrices: they come with complex numbers. Of symmetric matrices: `linalg::eigh(a)` |
+
 ## Control
 
 | NumPy | Tyto |

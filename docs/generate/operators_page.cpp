@@ -46,7 +46,9 @@ const std::map<OpId, const char*>& sections() {
                                                 {OpId::set_slice, "Joining and moving"},
                                                 {OpId::take, "Indexing"},
                                                 {OpId::sort, "Sorting and searching"},
-                                                {OpId::matmul, "Products and softmax"},
+                                                {OpId::matmul, "Products"},
+                                                {OpId::lu_factor, "Linear algebra"},
+                                                {OpId::softmax, "Softmax"},
                                                 {OpId::convolution, "Windows: convolution, pooling, resizing"}};
   return list;
 }

@@ -8,6 +8,7 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
+#include "tyto/linalg.hpp"
 #include "tyto/memory.hpp"
 #include "tyto/named.hpp"
 #include "tyto/passes.hpp"

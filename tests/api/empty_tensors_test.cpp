@@ -128,6 +128,50 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: reductions, scans, losse
   REFUSES("allclose", allclose(none, x));
 }
 
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: linear algebra", Mode, tyto::Eager, tyto::Lazy) {
+  namespace linalg = tyto::linalg;
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor none;
+  const Tensor x = Tensor::eye(3);
+  REFUSES("solve", linalg::solve(none, x));
+  REFUSES("solve", linalg::solve(x, none));
+  REFUSES("inv", linalg::inv(none));
+  REFUSES("det", linalg::det(none));
+  REFUSES("slogdet", linalg::slogdet(none));
+  REFUSES("triangular_solve", linalg::triangular_solve(none, x));
+  REFUSES("triangular_solve", linalg::triangular_solve(x, none));
+  REFUSES("lu_factor", linalg::lu(none));
+  REFUSES("lu_factor", linalg::lu_factor(none));
+  REFUSES("lu_solve", linalg::lu_solve(linalg::LUFactor<Mode>{}, x));
+  REFUSES("lu_solve", linalg::lu_solve(linalg::lu_factor(x), none));
+  REFUSES("cholesky", linalg::cholesky(none));
+  REFUSES("cholesky_solve", linalg::cholesky_solve(none, x));
+  REFUSES("cholesky_solve", linalg::cholesky_solve(x, none));
+  REFUSES("qr", linalg::qr(none));
+  REFUSES("svd", linalg::svd(none));
+  REFUSES("svdvals", linalg::svdvals(none));
+  REFUSES("eigh", linalg::eigh(none));
+  REFUSES("eigvalsh", linalg::eigvalsh(none));
+  REFUSES("pinv", linalg::pinv(none));
+  REFUSES("matrix_rank", linalg::matrix_rank(none));
+  REFUSES("lstsq", linalg::lstsq(none, x));
+  REFUSES("lstsq", linalg::lstsq(x, none));
+  REFUSES("matrix_power", linalg::matrix_power(none, 2));
+  REFUSES("expm", linalg::expm(none));
+  REFUSES("multi_dot", linalg::multi_dot(std::vector<Tensor>{x, none}));
+  REFUSES("norm", linalg::norm(none));
+  REFUSES("vector_norm", linalg::vector_norm(none));
+  REFUSES("matrix_norm", linalg::matrix_norm(none));
+  REFUSES("cond", linalg::cond(none));
+  REFUSES("trace", linalg::trace(none));
+  REFUSES("diagonal", linalg::diagonal(none));
+  REFUSES("vecdot", linalg::vecdot(none, x));
+  REFUSES("cross", linalg::cross(x, none));
+  REFUSES("vander", linalg::vander(none));
+  REFUSES("cov", linalg::cov(none));
+  REFUSES("corrcoef", linalg::corrcoef(none));
+}
+
 TEST_CASE_TEMPLATE("an empty tensor is refused by name: indexing and ordering", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   Tensor none;

@@ -31,7 +31,7 @@ TEST_CASE("every spelling of docs/owl.md works, lazy") {
   rows.run();
 }
 
-TEST_CASE("docs/owl.md names all 199 constructors once, and only the inverse is missing among them") {
+TEST_CASE("docs/owl.md names all 199 constructors once, and none is missing among them") {
   eager_rows_of_owl::Rows rows;
   rows.run();
   CHECK(rows.constructors.size() == 199);
@@ -40,5 +40,5 @@ TEST_CASE("docs/owl.md names all 199 constructors once, and only the inverse is 
   for (const std::string& name : rows.later) {
     if (name.find("Linalg.") != 0) missing.push_back(name);
   }
-  CHECK(missing == std::vector<std::string>{"Inv"});
+  CHECK(missing.empty());
 }

@@ -15,6 +15,7 @@ const Calls<M>& calls() {
     add_shaping_calls(all);
     add_indexing_calls(all);
     add_product_calls(all);
+    add_linalg_calls(all);
     add_window_calls(all);
     return all;
   }();

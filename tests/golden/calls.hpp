@@ -40,6 +40,8 @@ void add_indexing_calls(Calls<M>& calls);
 template <class M>
 void add_product_calls(Calls<M>& calls);
 template <class M>
+void add_linalg_calls(Calls<M>& calls);
+template <class M>
 void add_window_calls(Calls<M>& calls);
 
 /// The element type of that name; throws for a name that is none.

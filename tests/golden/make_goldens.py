@@ -22,7 +22,8 @@ import numpy
 import scipy
 import torch
 
-from recipes import convolution, creation, elementwise, ordering, pooling, products, reductions, shaping, softmax
+from recipes import (convolution, creation, elementwise, linalg, ordering, pooling, products, reductions, shaping,
+                     softmax)
 from recipes.book import Book, TOLERANCE_REASONS
 
 FAMILIES = {
@@ -32,6 +33,7 @@ FAMILIES = {
     "shaping": shaping.fill,
     "ordering": ordering.fill,
     "products": products.fill,
+    "linalg": linalg.fill,
     "softmax": softmax.fill,
     "convolution": convolution.fill,
     "pooling": pooling.fill,

@@ -136,6 +136,36 @@ TEST_CASE("a training step that was run before allocates nothing") {
   CHECK(step(x, t).item<float>() < before);
 }
 
+TEST_CASE("linear algebra that was run before allocates nothing") {
+  namespace linalg = tyto::linalg;
+  const auto each = [](Tensor x) {
+    const Tensor definite = matmul(x, matrix_transpose(x)) + Tensor::eye(40);
+    const auto [p, l, u] = linalg::lu(x);
+    const auto [values, vectors] = linalg::eigh(definite);
+    const auto [left, sizes, right] = linalg::svd(x);
+    const Tensor solved = linalg::solve(definite, x) + linalg::inv(definite) + linalg::cholesky(definite);
+    const Tensor others = linalg::qr(x).r + linalg::pinv(x) + linalg::expm(0.01 * x) + vectors + matmul(left, right);
+    return sum(solved + others + matmul(p, matmul(l, u))) + sum(values + sizes) + sum(linalg::det(definite)) +
+           sum(linalg::svdvals(x) + linalg::eigvalsh(definite));
+  };
+  auto step = tyto::compile([&](Tensor x) {
+    auto [value, gradient] = tyto::value_and_grad(each)(x);
+    return value + sum(gradient[0]);
+  });
+  const Tensor x = Tensor::uniform({3, 40, 40});
+  for (int i = 0; i < 4; ++i) step(x);
+  const std::size_t blocks = tyto::cpu::allocation_count();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::size_t nodes = 3;
+#else
+  constexpr std::size_t nodes = 0;
+#endif
+  CHECK(allocations_during([&] {
+          for (int i = 0; i < 3; ++i) step(x);
+        }) == nodes);
+  CHECK(tyto::cpu::allocation_count() == blocks);
+}
+
 TEST_CASE("a result that is kept costs one new output, and holds its value") {
   const Tensor x = Tensor::full({4}, 1.0);
   auto twice = tyto::compile([](Tensor a) { return a + a; });

@@ -31,6 +31,8 @@ TOLERANCE_REASONS = {
     "special": "a function made of series and asymptotic forms: good to some 16 units in the last place of one",
     "composed": "a short chain of element-wise steps, each rounded once, in f32 for the 16-bit types",
     "sum": "a sum of products in any order: 4 eps times the sum of the magnitudes, plus the last rounding",
+    "factorised": "a factorisation and what is solved by it: some hundred units in the last place of the largest "
+                  "element, times how badly conditioned the cases are",
     "gradient": "a chain of a few roundings against one exact value: relative to the largest gradient",
     "second": "two chained gradients: relative to the largest",
 }
@@ -141,6 +143,8 @@ class Book:
             absolute, relative = small + arithmetic * 8, rounding * 3 if narrow else arithmetic * 16
         elif kind == "sum":
             absolute, relative = small + arithmetic * 4 * float(scale), rounding
+        elif kind == "factorised":
+            absolute, relative = small + arithmetic * 128 * float(scale), rounding
         else:
             raise ValueError(f"unknown tolerance {kind}")
         return {"abs": float(f"{absolute:.3g}"), "rel": relative, "why": kind}

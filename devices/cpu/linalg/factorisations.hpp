@@ -1,0 +1,70 @@
+// The factorisations of one matrix: each works in place or in the room that it is given, and allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "devices/cpu/linalg/matrix.hpp"
+
+namespace tyto::cpu::linalg {
+
+/// P a = L U by partial pivoting, L (unit diagonal) and U in place of a. Step i exchanged rows i and pivots[i]. Returns
+/// the first diagonal element of U that is zero, counted from one, or 0.
+template <class T>
+std::int64_t factorise_lu(const Bench<T>& bench, Matrix<T> a, std::int64_t* pivots) noexcept;
+
+/// The order of rows that the exchanges make of 0, 1, ..: row i of P a is row permutation[i] of a.
+void permutation_of(const std::int64_t* pivots, std::int64_t exchanges, std::int64_t* permutation,
+                    std::int64_t rows) noexcept;
+
+/// a = L L^T, L in place of a's lower triangle, which alone is read. Returns the first pivot that is not positive,
+/// counted from one, or 0.
+template <class T>
+std::int64_t factorise_cholesky(const Bench<T>& bench, Matrix<T> a) noexcept;
+
+/// How many reflections are applied together.
+inline constexpr std::int64_t reflection_block = 32;
+
+/// Elements of room for factorise_qr and form_q: of an m x n matrix, with up to `width` columns multiplied.
+std::int64_t qr_room(std::int64_t rows, std::int64_t columns, std::int64_t width) noexcept;
+
+/// a = Q R of a matrix with no fewer rows than columns: R in the upper triangle, reflections below it; `factors`
+/// receives one number a column.
+template <class T>
+void factorise_qr(const Bench<T>& bench, Matrix<T> a, T* factors, T* room) noexcept;
+
+/// The first columns of the Q whose reflections factorise_qr left in a; q has a's rows.
+template <class T>
+void form_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, Matrix<T> q, T* room) noexcept;
+
+/// c becomes Q c for the whole, square Q of those reflections.
+template <class T>
+void multiply_by_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, Matrix<T> c, T* room) noexcept;
+
+/// Elements of room for decompose_symmetric.
+std::int64_t eigen_room(std::int64_t size, bool vectors) noexcept;
+
+/// Eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns in place of a where they are
+/// wanted. Reads a's lower triangle and overwrites all of it. False where the iteration did not converge: for NaN.
+template <class T>
+bool decompose_symmetric(const Bench<T>& bench, Matrix<T> a, bool vectors, T* values, T* room) noexcept;
+
+/// Elements of room for decompose_singular.
+/// u_columns is 0 where no vectors are wanted.
+std::int64_t singular_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept;
+
+/// a = U diag(values) V^T with values in descending order, for a matrix with no fewer rows than columns, which is
+/// overwritten. u has a's rows and at least its columns, v^T is square; both are without address where they are not
+/// wanted. False where the iteration did not converge: for NaN.
+template <class T>
+bool decompose_singular(const Bench<T>& bench, Matrix<T> a, T* values, Matrix<T> u, Matrix<T> v_transposed,
+                        T* room) noexcept;
+
+/// Elements of room for exponential.
+std::int64_t exponential_room(std::int64_t size) noexcept;
+
+/// e^a by scaling and squaring.
+template <class T>
+void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std::int64_t* pivots, T* room) noexcept;
+
+}  // namespace tyto::cpu::linalg

@@ -1,0 +1,21 @@
+// The makers of the kernels of linear algebra, each in the source that holds its work.
+#pragma once
+
+#include "devices/cpu/kernels.hpp"
+
+namespace tyto::cpu::linalg {
+
+std::shared_ptr<const core::Kernel> prepare_lu_factor(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_lu_solve(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_solve(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_inv(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_det(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_cholesky(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_triangular_solve(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_qr(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_eigh(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_svd(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_pinv(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_expm(const core::Step& step);
+
+}  // namespace tyto::cpu::linalg

@@ -1,0 +1,85 @@
+// What every factorisation works with: a matrix by strides, and the tools that a worker is given.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "devices/cpu/linalg/vector_loops.hpp"
+#include "devices/cpu/tile/tile.hpp"
+
+namespace tyto::cpu::linalg {
+
+/// A matrix somewhere in memory; strides count elements.
+template <class T>
+struct Matrix {
+  T* first = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t row_step = 0;
+  std::int64_t column_step = 1;
+
+  T& operator()(std::int64_t row, std::int64_t column) const noexcept {
+    return first[row * row_step + column * column_step];
+  }
+  T* row(std::int64_t index) const noexcept { return first + index * row_step; }
+  Matrix part(std::int64_t row, std::int64_t column, std::int64_t height, std::int64_t width) const noexcept {
+    return {first + row * row_step + column * column_step, height, width, row_step, column_step};
+  }
+  Matrix transposed() const noexcept { return {first, columns, rows, column_step, row_step}; }
+  operator Matrix<const T>() const noexcept { return {first, rows, columns, row_step, column_step}; }
+};
+
+/// A row-major matrix without gaps.
+template <class T>
+Matrix<T> dense(T* first, std::int64_t rows, std::int64_t columns) noexcept {
+  return {first, rows, columns, columns, 1};
+}
+
+/// Ones on the diagonal, zeros elsewhere.
+template <class T>
+void set_identity(const Matrix<T>& a) noexcept {
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t column = 0; column < a.columns; ++column) a(row, column) = row == column ? T(1) : T(0);
+  }
+}
+
+/// What one worker multiplies with: loops, tiles, threads that it may call up, and room for packed operands.
+template <class T>
+struct Bench {
+  const VectorLoops<T>* loops = nullptr;
+  const TileSet<T>* tiles = nullptr;
+  int threads = 1;
+  T* packed = nullptr;
+};
+
+/// Bytes of room that products with up to so many columns need in Bench::packed.
+template <class T>
+std::size_t packed_bytes(const TileSet<T>& tiles, std::int64_t columns) noexcept;
+
+enum class Sign { plus, minus };
+
+/// c += a b, or c -= a b. Rows of c are contiguous; it overlaps neither operand.
+template <class T>
+void add_product(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> a,
+                 Matrix<const std::type_identity_t<T>> b, Matrix<T> c, Sign sign = Sign::plus) noexcept;
+
+/// The lower triangle of c += or -= a b; some elements above it may be changed too.
+template <class T>
+void add_product_below(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> a,
+                       Matrix<const std::type_identity_t<T>> b, Matrix<T> c, Sign sign) noexcept;
+
+/// Which triangle of a square matrix is read.
+enum class Triangle { lower, upper };
+
+/// b becomes t^-1 b. Rows of b are contiguous. A zero on the diagonal gives infinities and NaN.
+template <class T>
+void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Triangle triangle, bool unit,
+                      Matrix<T> b) noexcept;
+
+/// b becomes b t^-1.
+template <class T>
+void solve_triangular_right(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Triangle triangle,
+                            bool unit, Matrix<T> b) noexcept;
+
+}  // namespace tyto::cpu::linalg

@@ -1,0 +1,232 @@
+// The kernels of orthogonal factorisations, eigenvalues and singular values, and of the exponential; and the family's
+// table.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/op_ids.hpp"
+#include "devices/cpu/linalg/factorisations.hpp"
+#include "devices/cpu/linalg/linalg_kernels.hpp"
+#include "devices/cpu/linalg/matrix_kernel.hpp"
+
+namespace tyto::cpu::linalg {
+
+namespace {
+
+constexpr KernelEntry entries[] = {{core::OpId::lu_factor, prepare_lu_factor, all_dense},
+                                   {core::OpId::lu_solve, prepare_lu_solve, all_dense},
+                                   {core::OpId::solve, prepare_solve, all_dense},
+                                   {core::OpId::inv, prepare_inv, all_dense},
+                                   {core::OpId::det, prepare_det, all_dense},
+                                   {core::OpId::cholesky, prepare_cholesky, all_dense},
+                                   {core::OpId::triangular_solve, prepare_triangular_solve, all_dense},
+                                   {core::OpId::qr, prepare_qr, all_dense},
+                                   {core::OpId::eigh, prepare_eigh, all_dense},
+                                   {core::OpId::eigvalsh, prepare_eigh, all_dense},
+                                   {core::OpId::svd, prepare_svd, all_dense},
+                                   {core::OpId::svdvals, prepare_svd, all_dense},
+                                   {core::OpId::pinv, prepare_pinv, all_dense},
+                                   {core::OpId::expm, prepare_expm, all_dense}};
+
+double work_of(double factor, std::int64_t rows, std::int64_t columns) {
+  return factor * static_cast<double>(rows) * static_cast<double>(columns) *
+         static_cast<double>(std::min(rows, columns));
+}
+
+/// Multiplies a matrix by a power of two that brings it into a range in which squares neither overflow nor vanish.
+/// Returns what the results are to be multiplied by, or NaN where an element is not finite.
+template <class T>
+T bring_into_range(const Matrix<T>& a) noexcept {
+  double largest = 0;
+  bool finite = true;
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t column = 0; column < a.columns; ++column) {
+      const double size = std::abs(static_cast<double>(a(row, column)));
+      finite = finite && std::isfinite(size);
+      largest = std::max(largest, size);
+    }
+  }
+  if (!finite) return std::numeric_limits<T>::quiet_NaN();
+  constexpr double far = sizeof(T) == 8 ? 1e100 : 1e12;
+  if (largest == 0 || (largest < far && largest > 1 / far)) return 1;
+  const int exponent = std::ilogb(largest);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t column = 0; column < a.columns; ++column) {
+      a(row, column) = static_cast<T>(std::ldexp(a(row, column), -exponent));
+    }
+  }
+  return static_cast<T>(std::ldexp(1.0, exponent));
+}
+
+/// The work on a matrix that lies as it is, or on its transpose where that has more rows.
+struct Upright {
+  bool turned;
+  std::int64_t rows;
+  std::int64_t columns;
+
+  explicit Upright(const Stack& a)
+      : turned(a.rows < a.columns), rows(std::max(a.rows, a.columns)), columns(std::min(a.rows, a.columns)) {}
+};
+
+}  // namespace
+
+// a, no fewer rows than columns, to Q and R; Q has the columns of its result
+KernelRef prepare_qr(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  const std::int64_t q_columns = step.outputs[0].view.shape.back();
+  return with_real(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{work_of(4, a.rows, std::max(a.columns, q_columns)), std::max(a.columns, q_columns),
+                        a.rows * a.columns + a.columns + qr_room(a.rows, a.columns, q_columns), 0};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+          const auto q = Stack{0, a.count, a.rows, q_columns}.template at<T>(outputs[0], index);
+          const auto r = Stack{0, a.count, q_columns, a.columns}.template at<T>(outputs[1], index);
+          const auto factored = dense(desk.room, a.rows, a.columns);
+          T *factors = factored.row(a.rows), *room = factors + a.columns;
+          copy_matrix<T>(a.at<const T>(inputs[0], index), factored);
+          factorise_qr(desk.bench, factored, factors, room);
+          form_q<T>(desk.bench, factored, factors, q, room);
+          for (std::int64_t row = 0; row < r.rows; ++row) {
+            for (std::int64_t column = 0; column < r.columns; ++column) {
+              r(row, column) = column < row ? T(0) : factored(row, column);
+            }
+          }
+        });
+  });
+}
+
+// a to its eigenvalues, and to its eigenvectors where there is a result for them
+KernelRef prepare_eigh(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  const bool vectors = step.outputs.size() > 1;
+  return with_real(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{work_of(vectors ? 9 : 2, a.rows, a.rows), a.rows,
+                        eigen_room(a.rows, vectors) + (vectors ? 0 : a.rows * a.rows), 0};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+          T* values = numbers<T>(outputs[0], index, a.rows);
+          const auto work = vectors ? Stack{0, a.count, a.rows, a.rows}.template at<T>(outputs[1], index)
+                                    : dense(desk.room, a.rows, a.rows);
+          T* room = vectors ? desk.room : work.row(a.rows);
+          // Above the diagonal may stand anything.
+          const auto from = a.at<const T>(inputs[0], index);
+          for (std::int64_t row = 0; row < a.rows; ++row) {
+            std::copy_n(from.row(row), row + 1, work.row(row));
+            std::fill(work.row(row) + row + 1, work.row(row) + a.rows, T(0));
+          }
+          const T scale = bring_into_range(work);
+          if (scale != scale || !decompose_symmetric(desk.bench, work, vectors, values, room)) {
+            std::fill_n(values, a.rows, std::numeric_limits<T>::quiet_NaN());
+            return fill_with_nan(work);
+          }
+          for (std::int64_t i = 0; scale != 1 && i < a.rows; ++i) values[i] *= scale;
+        });
+  });
+}
+
+// a to U, the singular values and V^T, or to the values alone
+KernelRef prepare_svd(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  const bool vectors = step.outputs.size() > 1;
+  const Upright upright(a);
+  const std::int64_t u_columns = vectors ? step.outputs[0].view.shape.back() : 0;
+  const std::int64_t v_rows = vectors ? step.outputs[2].view.shape[step.outputs[2].view.rank() - 2] : 0;
+  const std::int64_t left = upright.turned ? v_rows : u_columns;
+  const std::int64_t size = upright.columns;
+  // The left vectors of the transpose are the right ones, as columns.
+  const std::int64_t turned_room = vectors && upright.turned ? upright.rows * left + size * size : 0;
+  return with_real(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{work_of(vectors ? 20 : 4, upright.rows, size), upright.rows,
+                        upright.rows * size + turned_room + singular_room(upright.rows, size, left), 0};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+          const auto work = dense(desk.room, upright.rows, size);
+          const auto from = a.at<const T>(inputs[0], index);
+          copy_matrix<T>(upright.turned ? from.transposed() : from, work);
+          T* values = numbers<T>(outputs[vectors ? 1 : 0], index, size);
+          T* room = work.row(upright.rows);
+          Matrix<T> u, v, lefts, rights;
+          if (vectors) {
+            u = Stack{0, a.count, a.rows, u_columns}.template at<T>(outputs[0], index);
+            v = Stack{0, a.count, v_rows, a.columns}.template at<T>(outputs[2], index);
+            lefts = upright.turned ? dense(room, upright.rows, left) : u;
+            rights = upright.turned ? dense(lefts.row(upright.rows), size, size) : v;
+            room += turned_room;
+          }
+          const T scale = bring_into_range(work);
+          if (scale != scale || !decompose_singular(desk.bench, work, values, lefts, rights, room)) {
+            std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
+            fill_with_nan(u);
+            return fill_with_nan(v);
+          }
+          for (std::int64_t i = 0; scale != 1 && i < size; ++i) values[i] *= scale;
+          if (vectors && upright.turned) {
+            copy_matrix<T>(rights.transposed(), u);
+            copy_matrix<T>(lefts.transposed(), v);
+          }
+        });
+  });
+}
+
+// a and the share of the largest singular value below which the others count as zero, to the pseudo-inverse and the
+// singular values
+KernelRef prepare_pinv(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  const Upright upright(a);
+  const std::int64_t size = upright.columns, offset = step.inputs[1].view.offset;
+  return with_real(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{work_of(20, upright.rows, size), upright.rows,
+                        2 * upright.rows * size + size * size + singular_room(upright.rows, size, size), 0};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+          const auto work = dense(desk.room, upright.rows, size), u = dense(work.row(upright.rows), upright.rows, size);
+          const auto v = dense(u.row(upright.rows), size, size);
+          const auto from = a.at<const T>(inputs[0], index);
+          copy_matrix<T>(upright.turned ? from.transposed() : from, work);
+          T* values = numbers<T>(outputs[1], index, size);
+          const auto inverse = Stack{0, a.count, a.columns, a.rows}.template at<T>(outputs[0], index);
+          const T scale = bring_into_range(work);
+          if (scale != scale || !decompose_singular(desk.bench, work, values, u, v, v.row(size))) {
+            std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
+            return fill_with_nan(inverse);
+          }
+          const T least = size == 0 ? T(0) : numbers<const T>(inputs[1], 0)[offset] * values[0];
+          for (std::int64_t i = 0; i < size; ++i) {
+            values[i] *= scale;
+            const T share = values[i] > least * scale ? 1 / values[i] : T(0);
+            for (std::int64_t column = 0; column < size; ++column) v(i, column) *= share;
+          }
+          std::fill_n(inverse.first, a.rows * a.columns, T(0));
+          if (upright.turned) {
+            add_product<T>(desk.bench, u, v, inverse);
+          } else {
+            add_product<T>(desk.bench, v.transposed(), u.transposed(), inverse);
+          }
+        });
+  });
+}
+
+KernelRef prepare_expm(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  return with_real(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{work_of(20, a.rows, a.rows), a.rows, exponential_room(a.rows), a.rows};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+          exponential<T>(desk.bench, a.at<const T>(inputs[0], index),
+                         Stack{0, a.count, a.rows, a.rows}.template at<T>(outputs[0], index), desk.indices, desk.room);
+        });
+  });
+}
+
+}  // namespace tyto::cpu::linalg
+
+namespace tyto::cpu {
+
+std::span<const KernelEntry> linalg_kernels() { return linalg::entries; }
+
+}  // namespace tyto::cpu

@@ -1,0 +1,58 @@
+// The loops over rows that factorisations spend their time in outside of matrix products.
+#pragma once
+
+#include <cstdint>
+
+#include "devices/cpu/instruction_set.hpp"
+
+namespace tyto::cpu::linalg {
+
+/// Sweeps of plane rotations that VectorLoops::rotate applies in one pass over the rows. Rotation i of a sweep makes
+/// c * row i + s * row i+1 and c * row i+1 - s * row i of rows i and i+1. While the first sweep is at rows i and i+1,
+/// the next one follows at i-1 and i, and so on: row i of the table holds c and s of rotation i of the first sweep, of
+/// rotation i-1 of the second, and so on, and the identity (1, 0) where a sweep has no rotation.
+inline constexpr int sweeps_at_once = 4;
+/// Elements of a row of the table. The table reaches `sweeps_at_once` rows further than the matrix.
+inline constexpr int rotation_row = 2 * sweeps_at_once;
+
+/// Rows are contiguous; `step` is the number of elements from one row of a matrix to the next.
+template <class T>
+struct VectorLoops {
+  /// y += a * x
+  void (*add_scaled)(std::int64_t count, T a, const T* x, T* y) = nullptr;
+  /// The sum of x * y.
+  T (*dot)(std::int64_t count, const T* x, const T* y) = nullptr;
+  /// y[r] = the sum of row r * x
+  void (*multiply)(std::int64_t rows, std::int64_t columns, const T* matrix, std::int64_t step, const T* x,
+                   T* y) = nullptr;
+  /// y += the sum over r of x[r] * row r
+  void (*add_rows)(std::int64_t rows, std::int64_t columns, const T* matrix, std::int64_t step, const T* x,
+                   T* y) = nullptr;
+  /// row r += x[r] * y
+  void (*add_outer)(std::int64_t rows, std::int64_t columns, const T* x, const T* y, T* matrix,
+                    std::int64_t step) = nullptr;
+  /// y = S x for a symmetric matrix of which the lower triangle is read, once.
+  void (*multiply_symmetric)(std::int64_t size, const T* matrix, std::int64_t step, const T* x, T* y) = nullptr;
+  /// Some sweeps of rotations, one after the other: see below.
+  void (*rotate)(std::int64_t first, std::int64_t last, std::int64_t columns, const T* table, T* matrix,
+                 std::int64_t step) = nullptr;
+};
+
+/// The loops for a set; those of the baseline where the build lacks it.
+template <class T>
+const VectorLoops<T>& vector_loops(InstructionSet set) noexcept;
+
+namespace baseline {
+const VectorLoops<float>& vector_loops_f32() noexcept;
+const VectorLoops<double>& vector_loops_f64() noexcept;
+}  // namespace baseline
+namespace avx2 {
+const VectorLoops<float>& vector_loops_f32() noexcept;
+const VectorLoops<double>& vector_loops_f64() noexcept;
+}  // namespace avx2
+namespace avx512 {
+const VectorLoops<float>& vector_loops_f32() noexcept;
+const VectorLoops<double>& vector_loops_f64() noexcept;
+}  // namespace avx512
+
+}  // namespace tyto::cpu::linalg

@@ -1,0 +1,95 @@
+// Products of vectors and what statistics makes of them: trace, cross, vander, cov, corrcoef.
+#include "ops/linalg.hpp"
+#include "tyto/reduce.hpp"
+
+namespace tyto {
+namespace linalg TYTO_API {
+
+template <class M>
+Tensor<M> diagonal(const Tensor<M>& x, std::int64_t k) {
+  core::require("diagonal", x);
+  if (x.ndim() < 2) throw ShapeError(core::text("diagonal: matrices need two axes or more, not shape ", x.shape()));
+  return tyto::diagonal(x, k, -2, -1);
+}
+
+template <class M>
+Tensor<M> trace(const Tensor<M>& x, std::int64_t k) {
+  core::require("trace", x);
+  if (x.ndim() < 2) throw ShapeError(core::text("trace: matrices need two axes or more, not shape ", x.shape()));
+  return sum(tyto::diagonal(x, k, -2, -1), -1);
+}
+
+template <class M>
+Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axis) {
+  const Tensor<M> left = core::given("vecdot", a), right = core::given("vecdot", b);
+  const int first = core::normalise_axis("vecdot", axis, left.ndim());
+  const int second = core::normalise_axis("vecdot", axis, right.ndim());
+  if (left.shape()[static_cast<std::size_t>(first)] != right.shape()[static_cast<std::size_t>(second)]) {
+    throw ShapeError(core::text("vecdot: axis ", axis, " differs in length: ", left.shape(), " and ", right.shape()));
+  }
+  return sum(moveaxis(left, first, -1) * moveaxis(right, second, -1), -1);
+}
+
+template <class M>
+Tensor<M> cross(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axis) {
+  const Tensor<M> left = core::given("cross", a), right = core::given("cross", b);
+  for (const Tensor<M>& each : {left, right}) {
+    const int place = core::normalise_axis("cross", axis, each.ndim());
+    if (each.shape()[static_cast<std::size_t>(place)] == 3) continue;
+    throw ShapeError(core::text("cross: axis ", axis, " must have length 3: ", left.shape(), " and ", right.shape()));
+  }
+  const Tensor<M> x = moveaxis(left, axis, -1), y = moveaxis(right, axis, -1);
+  // Each element is made of the two behind it.
+  const Tensor<M> found = roll(x, {-1}, -1) * roll(y, {-2}, -1) - roll(x, {-2}, -1) * roll(y, {-1}, -1);
+  return axis < 0 ? moveaxis(found, -1, axis) : moveaxis(found, -1, axis + found.ndim() - left.ndim());
+}
+
+template <class M>
+Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool increasing) {
+  const Tensor<M> given = core::given("vander", x);
+  if (given.ndim() != 1) throw ShapeError(core::text("vander: a vector is needed, not shape ", given.shape()));
+  const std::int64_t count = columns.value_or(given.size());
+  if (count < 0) throw ValueError(core::text("vander: ", count, " columns are fewer than none"));
+  if (count == 0) return broadcast_to(reshape(given, {given.size(), 1}), {given.size(), 1}).get({all, slice(0, 0)});
+  // Running products rather than powers: exact for whole numbers, and smooth at zero.
+  Tensor<M> powers = broadcast_to(expand_dims(given, 1), {given.size(), count - 1});
+  const Tensor<M> ones = broadcast_to(expand_dims(ones_like(given), 1), {given.size(), 1});
+  powers = concat(std::vector<Tensor<M>>{ones, powers}, 1);
+  powers = cast(cumprod(powers, 1), is_floating(given.dtype()) ? given.dtype() : DType::i64);
+  return increasing ? powers : flip(powers, 1);
+}
+
+template <class M>
+Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
+  Tensor<M> y = core::as_floating(core::given("cov", x));
+  if (y.ndim() > 2) throw ShapeError(core::text("cov: a vector or a matrix is needed, not shape ", y.shape()));
+  const bool alone = y.ndim() < 2;
+  if (alone) y = reshape(y, {1, y.size()});
+  if (!alone && !options.rows_are_variables) y = matrix_transpose(y);
+  const Tensor<M> off = y - mean(y, 1, true);
+  // No fewer than none: a division by zero tells of too few observations, as in NumPy.
+  const double count = static_cast<double>(std::max<std::int64_t>(y.shape()[1] - options.ddof, 0));
+  const Tensor<M> found = matmul(off, matrix_transpose(off)) / count;
+  return alone ? reshape(found, {}) : found;
+}
+
+template <class M>
+Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables) {
+  core::require("corrcoef", x);
+  if (x.ndim() > 2) throw ShapeError(core::text("corrcoef: a vector or a matrix is needed, not shape ", x.shape()));
+  const Tensor<M> covariances = cov(x, {.rows_are_variables = rows_are_variables});
+  if (covariances.ndim() == 0) return covariances / covariances;
+  const Tensor<M> deviations = sqrt(tyto::diagonal(covariances));
+  return clip(covariances / expand_dims(deviations, 1) / expand_dims(deviations, 0), -1, 1);
+}
+
+TYTO_INSTANTIATE_LINALG(diagonal)
+TYTO_INSTANTIATE_LINALG(trace)
+TYTO_INSTANTIATE_LINALG(vecdot)
+TYTO_INSTANTIATE_LINALG(cross)
+TYTO_INSTANTIATE_LINALG(vander)
+TYTO_INSTANTIATE_LINALG(cov)
+TYTO_INSTANTIATE_LINALG(corrcoef)
+
+}  // namespace TYTO_API
+}  // namespace tyto
