@@ -1,4 +1,4 @@
-// Neural networks: layers, initial values, gradient descent, batches, the training loop and checkpoints.
+// Neural networks: layers, losses, initial values, gradient descent, batches, the training loop and files.
 #pragma once
 
 #include "tyto/nn/batches.hpp"
@@ -7,4 +7,5 @@
 #include "tyto/nn/initial.hpp"
 #include "tyto/nn/layer.hpp"
 #include "tyto/nn/layers.hpp"
+#include "tyto/nn/loading.hpp"
 #include "tyto/nn/training.hpp"
