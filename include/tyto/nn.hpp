@@ -3,9 +3,11 @@
 
 #include "tyto/nn/batches.hpp"
 #include "tyto/nn/checkpoint.hpp"
+#include "tyto/nn/class_losses.hpp"
 #include "tyto/nn/descent.hpp"
 #include "tyto/nn/initial.hpp"
 #include "tyto/nn/layer.hpp"
 #include "tyto/nn/layers.hpp"
 #include "tyto/nn/loading.hpp"
+#include "tyto/nn/losses.hpp"
 #include "tyto/nn/training.hpp"
