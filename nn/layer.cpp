@@ -10,7 +10,7 @@ thread_local detail::CallObserver* call_observer = nullptr;
 
 Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {
   if (call_observer == nullptr) return forward(x, phase);
-  return call_observer->call(*this, [&] { return forward(x, phase); });
+  return call_observer->call(*this, x, [&] { return forward(x, phase); });
 }
 
 namespace detail {

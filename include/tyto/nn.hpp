@@ -15,4 +15,5 @@
 #include "tyto/nn/module.hpp"
 #include "tyto/nn/rates.hpp"
 #include "tyto/nn/rules.hpp"
+#include "tyto/nn/summary.hpp"
 #include "tyto/nn/training.hpp"

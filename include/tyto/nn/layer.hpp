@@ -37,7 +37,7 @@ class TYTO_API CallObserver {
   CallObserver(const CallObserver&) = delete;
   CallObserver& operator=(const CallObserver&) = delete;
   /// Calls `forward` and yields its result.
-  virtual Tensor<Any> call(const Layer& layer, const std::function<Tensor<Any>()>& forward) = 0;
+  virtual Tensor<Any> call(const Layer& layer, const Tensor<Any>& x, const std::function<Tensor<Any>()>& forward) = 0;
 };
 
 }  // namespace detail
