@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tyto/named.hpp"
@@ -50,14 +51,17 @@ class TYTO_API Descent {
   /// Has these parameters go by another rule, with a rate and a decay of its own; the count of updates is shared.
   /// Before the first update only.
   ///
-  ///     nn::Descent descent = nn::adamw({.rate = 1e-4});
-  ///     descent.use(nn::adamw({.rate = 1e-3, .weight_decay = 0}), model.head.parameters());
+  ///     nn::Descent descent = nn::adamw({.rate = 1e-4}).use(nn::adamw({.rate = 1e-3}), model.head.parameters());
   template <class P>
-  Descent& use(Descent other, const std::vector<Tensor<P>>& parameters) {
+  Descent& use(Descent other, const std::vector<Tensor<P>>& parameters) & {
     std::vector<Tensor<Any>> states;
     for (const Tensor<P>& parameter : parameters) states.emplace_back(parameter.value());
     add_group(std::move(other), states);
     return *this;
+  }
+  template <class P>
+  Descent use(Descent other, const std::vector<Tensor<P>>& parameters) && {
+    return std::move(use(std::move(other), parameters));
   }
 
   /// Assigns every parameter its next value. Always the same parameters in the same order.
