@@ -74,8 +74,8 @@ Members MultiheadAttention::members() const {
 Tensor<Any> MultiheadAttention::projected(const Tensor<Any>& x, int part, const Tensor<Any>& own_weight) const {
   const auto columns = slice(part * options.features, (part + 1) * options.features);
   const Tensor<Any> weight = own_weight.empty_handle() ? in_proj_weight.get({tyto::all, columns}) : own_weight;
-  Tensor<Any> y = matmul(x, weight);
-  if (!in_proj_bias.empty_handle()) y = y + in_proj_bias.get({columns});
+  Tensor<Any> y = matmul(to_multiply(x), to_multiply(weight));
+  if (!in_proj_bias.empty_handle()) y = y + to_multiply(in_proj_bias.get({columns}));
   const std::int64_t batch = x.shape()[0], length = x.shape()[1];
   return transpose(reshape(y, {batch, length, options.heads, options.features / options.heads}), {0, 2, 1, 3});
 }

@@ -90,7 +90,15 @@ NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) 
   return list;
 }
 
-void Descent::apply(const std::vector<Tensor<Any>>& parameters, const std::vector<Tensor<Any>>& gradients) {
+void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
+                    const std::vector<Tensor<Any>>& gradients) {
+  if (!condition.empty_handle() && (condition.dtype() != DType::boolean || condition.ndim() != 0)) {
+    throw ShapeError(text(name(), ": the condition of an update is ", name_of(condition.dtype()), " of shape ",
+                          condition.shape(), "; one bool is expected"));
+  }
+  const auto give = [&](const Tensor<Any>& state, const Tensor<Any>& next) {
+    assign(state, condition.empty_handle() ? next : where(condition, next, state));
+  };
   if (parameters.size() != gradients.size()) {
     throw ValueError(text(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
   }
@@ -113,10 +121,10 @@ void Descent::apply(const std::vector<Tensor<Any>>& parameters, const std::vecto
     const Tensor<Any> own_count = cast(count, type);
     const Tensor<Any> own_rate = rate.ndim() == 0 && rate.dtype() == type ? rate : cast(rate, type);
     const Tensor<Any> change = rule.change({parameter, cast(gradients[i], type), memories, own_count, own_rate});
-    assign(parameters[i], parameter - change);
-    for (std::size_t k = 0; k < memories.size(); ++k) assign(memories_[i][k], memories[k]);
+    give(parameters[i], cast(parameter - change, parameters[i].dtype()));
+    for (std::size_t k = 0; k < memories.size(); ++k) give(memories_[i][k], memories[k]);
   }
-  assign(count_, count_ + 1);
+  give(count_, count_ + 1);
 }
 
 }  // namespace nn

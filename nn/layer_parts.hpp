@@ -29,6 +29,9 @@ inline DType statistics_type(DType dtype) { return size_of(dtype) == 2 ? DType::
 
 inline Tensor<Any> as_type(const Tensor<Any>& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 
+/// What a layer multiplies: x in the type that an Autocast asks for.
+Tensor<Any> to_multiply(const Tensor<Any>& x);
+
 /// All axes but the first and the last: those of space.
 inline IntList spatial_axes_of(const Tensor<Any>& x) {
   IntList axes;

@@ -21,8 +21,8 @@ Tensor<Any> Linear::forward(const Tensor<Any>& x, Phase) const {
   if (x.ndim() < 1 || x.shape().back() != weight.shape()[0]) {
     throw ShapeError(text("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]));
   }
-  const Tensor<Any> product = matmul(x, weight);
-  return bias.empty_handle() ? product : product + bias;
+  const Tensor<Any> product = matmul(to_multiply(x), to_multiply(weight));
+  return bias.empty_handle() ? product : product + to_multiply(bias);
 }
 
 Members Linear::members() const { return {{"weight", weight, StateKind::parameter, {1, 0}}, {"bias", bias}}; }
@@ -44,8 +44,9 @@ Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const 
     throw ShapeError(text("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left, " and ",
                           right, ", the others equal"));
   }
-  const Tensor<Any> y = einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{a, weight, b});
-  return bias.empty_handle() ? y : y + bias;
+  const Tensor<Any> y =
+      einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{to_multiply(a), to_multiply(weight), to_multiply(b)});
+  return bias.empty_handle() ? y : y + to_multiply(bias);
 }
 
 Members Bilinear::members() const { return {{"weight", weight}, {"bias", bias}}; }

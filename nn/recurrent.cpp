@@ -63,17 +63,17 @@ Members Recurrent::members() const {
 }
 
 Tensor<Any> Recurrent::from_hidden(const Tensor<Any>& hidden, std::size_t network) const {
-  const Tensor<Any> product = matmul(hidden, weights_hidden[network]);
-  return options.bias ? product + biases_hidden[network] : product;
+  const Tensor<Any> product = matmul(to_multiply(hidden), to_multiply(weights_hidden[network]));
+  return options.bias ? product + to_multiply(biases_hidden[network]) : product;
 }
 
 Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x) const {
   const Shape shape{static_cast<std::int64_t>(weights_in.size()), x.shape()[0], options.hidden};
-  if (given.empty_handle()) return Tensor<Any>::zeros(shape, x.dtype());
+  if (given.empty_handle()) return to_multiply(Tensor<Any>::zeros(shape, x.dtype()));
   if (given.shape() != shape) {
     throw ShapeError(text(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape));
   }
-  return given;
+  return to_multiply(given);
 }
 
 Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const {
@@ -95,8 +95,8 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
     for (std::size_t direction = 0; direction < directions; ++direction) {
       const std::size_t number = network + direction;
       // One product for all times; what depends on the time before is left for the steps.
-      Tensor<Any> gates = matmul(y, weights_in[number]);
-      if (options.bias) gates = gates + biases_in[number];
+      Tensor<Any> gates = matmul(to_multiply(y), to_multiply(weights_in[number]));
+      if (options.bias) gates = gates + to_multiply(biases_in[number]);
       std::vector<Tensor<Any>> times = split(gates, gates.shape()[1], 1);
       if (direction == 1) std::reverse(times.begin(), times.end());
       RecurrentState<Any> state{part_of(hidden, number), has_cell_ ? part_of(cell, number) : Tensor<Any>()};

@@ -13,6 +13,7 @@
 #include "tyto/nn/loading.hpp"
 #include "tyto/nn/losses.hpp"
 #include "tyto/nn/module.hpp"
+#include "tyto/nn/precision.hpp"
 #include "tyto/nn/rates.hpp"
 #include "tyto/nn/rules.hpp"
 #include "tyto/nn/summary.hpp"

@@ -67,11 +67,17 @@ class TYTO_API Descent {
   /// Assigns every parameter its next value. Always the same parameters in the same order.
   template <class P, class G>
   void update(const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
+    update_where(Tensor<Any>(), parameters, gradients);
+  }
+  /// The same where `condition`, one truth value, is true; where it is false nothing changes, the count neither.
+  template <class C, class P, class G>
+  void update_where(const Tensor<C>& condition, const std::vector<Tensor<P>>& parameters,
+                    const std::vector<Tensor<G>>& gradients) {
     std::vector<Tensor<Any>> states;
     std::vector<Tensor<Any>> slopes;
     for (const Tensor<P>& parameter : parameters) states.emplace_back(parameter.value());
     for (const Tensor<G>& gradient : gradients) slopes.emplace_back(gradient.value());
-    apply(states, slopes);
+    apply(Tensor<Any>(condition.value()), states, slopes);
   }
 
   /// The states under names, made if there were none yet: "count", and "NAME.MEMORY" for each parameter.
@@ -83,7 +89,8 @@ class TYTO_API Descent {
  private:
   void add_group(Descent other, const std::vector<Tensor<Any>>& parameters);
   const DescentRule& rule_of(const Tensor<Any>& parameter) const;
-  void apply(const std::vector<Tensor<Any>>& parameters, const std::vector<Tensor<Any>>& gradients);
+  void apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
+             const std::vector<Tensor<Any>>& gradients);
   void prepare(const std::vector<Tensor<Any>>& parameters);
 
   struct Group {

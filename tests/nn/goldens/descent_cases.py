@@ -125,3 +125,19 @@ def fill(arrays):
             averaged.update_parameters(model)
             values.append(averaged.module.weight.detach().clone())
         put(arrays, f"average/{name}", torch.stack(values))
+
+    # A loss scale that grows after three finite updates; the fourth and the seventh gradient overflow.
+    w = weights.clone().float().requires_grad_()
+    optimiser = torch.optim.SGD([w], 0.125)
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=3)
+    scales, values = [], []
+    for i, gradient in enumerate(gradients):
+        factor = float("inf") if i in (3, 6) else 1.0
+        optimiser.zero_grad()
+        scaler.scale((w * gradient.float() * factor).sum()).backward()
+        scaler.step(optimiser)
+        scaler.update()
+        scales.append(scaler.get_scale())
+        values.append(w.detach().clone())
+    arrays["scale/scales"] = np.array(scales)
+    put(arrays, "scale/weights", torch.stack(values))
