@@ -26,7 +26,7 @@ Tensor<Any> glu(const Tensor<Any>& x, std::int64_t axis);
 
 template <class M, class F, class... Options>
 Tensor<M> in_mode(F function, const Tensor<M>& x, const Options&... options) {
-  return Tensor<M>(function(Tensor<Any>(x.value()), options...).value());
+  return with_mode<M>(function(modeless(x), options...));
 }
 }  // namespace detail
 

@@ -45,9 +45,8 @@ struct TYTO_API MultiheadAttention : Layer {
   Tensor<M> operator()(const Tensor<M>& query, const std::type_identity_t<Tensor<M>>& key,
                        const std::type_identity_t<Tensor<M>>& value,
                        const std::type_identity_t<AttentionOptions<M>>& masks = {}, Phase phase = inference) const {
-    return Tensor<M>(attend(Tensor<Any>(query.value()), Tensor<Any>(key.value()), Tensor<Any>(value.value()),
-                            tyto::detail::in_any_mode(masks), phase)
-                         .value());
+    return detail::with_mode<M>(attend(detail::modeless(query), detail::modeless(key), detail::modeless(value),
+                                       tyto::detail::in_any_mode(masks), phase));
   }
 
  private:

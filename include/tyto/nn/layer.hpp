@@ -1,6 +1,7 @@
 // What every layer is: a function of a tensor with states. Works in the mode of what it is given.
 #pragma once
 
+#include "tyto/nn/modes.hpp"
 #include "tyto/nn/module.hpp"
 
 namespace tyto {
@@ -20,7 +21,7 @@ class TYTO_API Layer : public Module {
 
   template <class M>
   Tensor<M> operator()(const Tensor<M>& x, Phase phase = inference) const {
-    return Tensor<M>(run(Tensor<Any>(x.value()), phase).value());
+    return detail::with_mode<M>(run(detail::modeless(x), phase));
   }
 
  private:

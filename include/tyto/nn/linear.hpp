@@ -42,7 +42,7 @@ struct TYTO_API Bilinear : Module {
   explicit Bilinear(const BilinearOptions& options);
   template <class M>
   Tensor<M> operator()(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) const {
-    return Tensor<M>(product(Tensor<Any>(a.value()), Tensor<Any>(b.value())).value());
+    return detail::with_mode<M>(product(detail::modeless(a), detail::modeless(b)));
   }
   Members members() const override;
 

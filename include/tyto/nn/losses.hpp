@@ -1,7 +1,7 @@
 // Losses of numbers and pairs: how far a prediction is from its target. Those of classes are in class_losses.hpp.
 #pragma once
 
-#include "tyto/tensor.hpp"
+#include "tyto/nn/modes.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
@@ -49,15 +49,6 @@ Tensor<Any> triplet_margin(const Tensor<Any>& anchor, const Tensor<Any>& positiv
                            const TripletOptions& options);
 Tensor<Any> cosine_similarity(const Tensor<Any>& a, const Tensor<Any>& b, std::int64_t axis, double epsilon);
 Tensor<Any> pairwise_distance(const Tensor<Any>& a, const Tensor<Any>& b, double epsilon);
-
-template <class M>
-Tensor<Any> modeless(const Tensor<M>& x) {
-  return Tensor<Any>(x.value());
-}
-template <class M>
-Tensor<M> with_mode(const Tensor<Any>& x) {
-  return Tensor<M>(x.value());
-}
 }  // namespace detail
 
 /// Squares of differences.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tyto/nn/descent.hpp"
+#include "tyto/nn/modes.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
@@ -48,17 +49,17 @@ class TYTO_API LossScale {
 
   template <class M>
   Tensor<M> scaled(const Tensor<M>& loss) const {
-    return Tensor<M>(times_scale(Tensor<Any>(loss.value())).value());
+    return detail::with_mode<M>(times_scale(detail::modeless(loss)));
   }
   template <class M>
   Tensor<M> unscaled(const Tensor<M>& x) const {
-    return Tensor<M>(over_scale(Tensor<Any>(x.value())).value());
+    return detail::with_mode<M>(over_scale(detail::modeless(x)));
   }
   /// Updates by the gradients over the scale where all of them are finite, else changes the scale alone.
   template <class P, class G>
   void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
     std::vector<Tensor<Any>> slopes;
-    for (const Tensor<G>& gradient : gradients) slopes.push_back(over_scale(Tensor<Any>(gradient.value())));
+    for (const Tensor<G>& gradient : gradients) slopes.push_back(over_scale(detail::modeless(gradient)));
     const Tensor<Any> finite = all_finite(slopes);
     descent.update_where(finite, parameters, slopes);
     adjust(finite);

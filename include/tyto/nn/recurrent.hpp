@@ -49,8 +49,8 @@ struct TYTO_API Recurrent : Layer {
   Recurrence<M> run(const Tensor<M>& x, const std::type_identity_t<RecurrentState<M>>& initial = {},
                     Phase phase = inference) const {
     const Recurrence<Any> y =
-        read(Tensor<Any>(x.value()), {Tensor<Any>(initial.hidden.value()), Tensor<Any>(initial.cell.value())}, phase);
-    return {Tensor<M>(y.output.value()), {Tensor<M>(y.state.hidden.value()), Tensor<M>(y.state.cell.value())}};
+        read(detail::modeless(x), {detail::modeless(initial.hidden), detail::modeless(initial.cell)}, phase);
+    return {detail::with_mode<M>(y.output), {detail::with_mode<M>(y.state.hidden), detail::with_mode<M>(y.state.cell)}};
   }
 
  protected:

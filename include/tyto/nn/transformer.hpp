@@ -41,7 +41,7 @@ struct TYTO_API TransformerEncoderLayer : Layer {
   template <class M>
   Tensor<M> operator()(const Tensor<M>& x, const std::type_identity_t<AttentionOptions<M>>& masks,
                        Phase phase = inference) const {
-    return Tensor<M>(encode(Tensor<Any>(x.value()), tyto::detail::in_any_mode(masks), phase).value());
+    return detail::with_mode<M>(encode(detail::modeless(x), tyto::detail::in_any_mode(masks), phase));
   }
 
  private:
@@ -65,9 +65,8 @@ struct TYTO_API TransformerDecoderLayer : Module {
                        const std::type_identity_t<AttentionOptions<M>>& masks = {},
                        const std::type_identity_t<AttentionOptions<M>>& memory_masks = {},
                        Phase phase = inference) const {
-    return Tensor<M>(decode(Tensor<Any>(x.value()), Tensor<Any>(memory.value()), tyto::detail::in_any_mode(masks),
-                            tyto::detail::in_any_mode(memory_masks), phase)
-                         .value());
+    return detail::with_mode<M>(decode(detail::modeless(x), detail::modeless(memory), tyto::detail::in_any_mode(masks),
+                                       tyto::detail::in_any_mode(memory_masks), phase));
   }
 
  private:
