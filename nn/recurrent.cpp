@@ -18,6 +18,17 @@ std::string name_of_network(const char* what, std::size_t network, std::size_t d
   return text(what, "_l", network / directions, network % directions == 1 ? "_reverse" : "");
 }
 
+/// What x (batch, time, gates) is at each time, as (batch, gates). The gradient of a part is as large as the whole, so
+/// the whole is halved, and halved again, instead of cut into all its parts at once.
+void append_times(const Tensor<Any>& x, std::vector<Tensor<Any>>& times) {
+  const std::int64_t length = x.shape()[1];
+  if (length == 1) {
+    times.push_back(squeeze(x, 1));
+    return;
+  }
+  for (const Tensor<Any>& half : split(x, {length / 2}, 1)) append_times(half, times);
+}
+
 Tensor<Any> part_of(const Tensor<Any>& states, std::size_t network) {
   return states.get({static_cast<std::int64_t>(network)});
 }
@@ -97,12 +108,13 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
       // One product for all times; what depends on the time before is left for the steps.
       Tensor<Any> gates = matmul(to_multiply(y), to_multiply(weights_in[number]));
       if (options.bias) gates = gates + to_multiply(biases_in[number]);
-      std::vector<Tensor<Any>> times = split(gates, gates.shape()[1], 1);
+      std::vector<Tensor<Any>> times;
+      append_times(gates, times);
       if (direction == 1) std::reverse(times.begin(), times.end());
       RecurrentState<Any> state{part_of(hidden, number), has_cell_ ? part_of(cell, number) : Tensor<Any>()};
       std::vector<Tensor<Any>> outputs;
       for (const Tensor<Any>& time : times) {
-        state = step(squeeze(time, 1), state, number);
+        state = step(time, state, number);
         outputs.push_back(state.hidden);
       }
       if (direction == 1) std::reverse(outputs.begin(), outputs.end());
