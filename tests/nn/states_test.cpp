@@ -135,6 +135,14 @@ TEST_CASE_TEMPLATE("inference reads the running statistics and leaves them alone
   CHECK(norm.num_batches_tracked.item<std::int64_t>() == 0);
 }
 
+TEST_CASE_TEMPLATE("a call in training is counted whether its result is read or not", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const BatchNorm1d norm({.channels = 2});
+  for (int i = 0; i < 3; ++i) (void)norm(T{{1.0, 2.0}, {3.0, 2.0}}, training);
+  CHECK(norm.num_batches_tracked.item<std::int64_t>() == 3);
+  CHECK(norm.running_mean.to_vector<float>()[0] == doctest::Approx(2 * (1 - 0.9 * 0.9 * 0.9)));
+}
+
 TEST_CASE_TEMPLATE("half-precision pictures are normalised by statistics in f32", M, Eager, Lazy) {
   using T = Tensor<M>;
   const BatchNorm2d norm({.channels = 2, .dtype = DType::f16});
