@@ -1,6 +1,7 @@
 // Losses of classes and probabilities.
 #include "tyto/nn/class_losses.hpp"
 
+#include "nn/layer_parts.hpp"
 #include "nn/loss_parts.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -38,7 +39,7 @@ void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOpt
 }
 
 Tensor<Any> picked(const Tensor<Any>& x, const Tensor<Any>& labels) {
-  return squeeze(take_along_axis(x, expand_dims(labels, {-1}), -1), -1);
+  return squeeze(take_along_axis(x, expand_dims(as_index(labels), {-1}), -1), -1);
 }
 
 /// Losses of rows over what they weigh: the sum of the weights, which is the count where there are none.
@@ -52,7 +53,7 @@ Tensor<Any> of_labels(const Tensor<Any>& log_p, const Tensor<Any>& given, const 
   const auto only_counting = [&](const Tensor<Any>& x) { return o.ignored ? where(counts, x, 0.0) : x; };
   const bool weighing = !o.weights.empty_handle();
   Tensor<Any> weights = Tensor<Any>::ones(given.shape(), log_p.dtype());
-  if (weighing) weights = cast(take(o.weights, labels, 0), log_p.dtype());
+  if (weighing) weights = cast(take(o.weights, as_index(labels), 0), log_p.dtype());
   weights = only_counting(weights);
   Tensor<Any> losses = -picked(log_p, labels) * weights;
   if (o.smoothing > 0) {
@@ -138,7 +139,7 @@ Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, 
 Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions& o) {
   check_labels("multi_margin", x, labels);
   const std::int64_t classes = x.shape().back();
-  const Tensor<Any> own = take_along_axis(x, expand_dims(labels, {-1}), -1);
+  const Tensor<Any> own = take_along_axis(x, expand_dims(as_index(labels), {-1}), -1);
   Tensor<Any> excess = relu(o.margin - own + x);
   if (o.squared) excess = square(excess);
   const Tensor<Any> others = equal(one_hot(labels, classes, x.dtype()), 0.0);

@@ -29,6 +29,9 @@ inline DType statistics_type(DType dtype) { return size_of(dtype) == 2 ? DType::
 
 inline Tensor<Any> as_type(const Tensor<Any>& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 
+/// Class numbers and indices of any whole type as the operators that pick by them take them.
+inline Tensor<Any> as_index(const Tensor<Any>& x) { return size_of(x.dtype()) < 4 ? cast(x, DType::i64) : x; }
+
 /// What a layer multiplies: x in the type that an Autocast asks for.
 Tensor<Any> to_multiply(const Tensor<Any>& x);
 

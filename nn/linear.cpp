@@ -69,7 +69,7 @@ Tensor<Any> Embedding::forward(const Tensor<Any>& indices, Phase) const {
   if (!is_integer(indices.dtype())) {
     throw TypeError(text("Embedding: indices are ", name_of(indices.dtype()), "; whole numbers are expected"));
   }
-  const Tensor<Any> rows = take(weight, indices, 0);
+  const Tensor<Any> rows = take(weight, as_index(indices), 0);
   if (!padding) return rows;
   return where(expand_dims(equal(indices, *padding), {-1}), stop_gradient(rows), rows);
 }

@@ -62,6 +62,8 @@ Tensor<Any> running(const char* name, double value, std::int64_t channels, DType
   return Tensor<Any>::persistent(Tensor<Any>::full({channels}, value, statistics_type(dtype)), name);
 }
 
+Tensor<Any> counter() { return Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "num_batches_tracked"); }
+
 /// old + share * (now - old), which the state holds from now on. No gradient flows through a statistic.
 void enter(const Tensor<Any>& state, const Tensor<Any>& now, const Tensor<Any>& share) {
   assign(state, (1.0 - share) * state + share * as_type(stop_gradient(now), state.dtype()));
@@ -108,7 +110,7 @@ BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(
   if (given.track) {
     running_mean = running("running_mean", 0, given.channels, given.dtype);
     running_var = running("running_var", 1, given.channels, given.dtype);
-    num_batches_tracked = Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "num_batches_tracked");
+    num_batches_tracked = counter();
   }
 }
 
@@ -165,6 +167,7 @@ InstanceNorm::InstanceNorm(const InstanceNormOptions& given) : options(given) {
   if (given.track) {
     running_mean = running("running_mean", 0, given.channels, given.dtype);
     running_var = running("running_var", 1, given.channels, given.dtype);
+    num_batches_tracked = counter();
   }
 }
 
@@ -191,7 +194,8 @@ Members InstanceNorm::members() const {
   return {{"weight", weight},
           {"bias", bias},
           {"running_mean", running_mean, StateKind::buffer},
-          {"running_var", running_var, StateKind::buffer}};
+          {"running_var", running_var, StateKind::buffer},
+          {"num_batches_tracked", num_batches_tracked, StateKind::buffer}};
 }
 
 GroupNorm::GroupNorm(const GroupNormOptions& given) : options(given) {

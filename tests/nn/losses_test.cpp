@@ -149,6 +149,20 @@ TEST_CASE_TEMPLATE("temporal classification gives PyTorch's values and gradients
   CHECK(std::isinf(loss.template item<float>()));
 }
 
+TEST_CASE_TEMPLATE("labels and indices may be whole numbers of any type", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x{{1.0, 2.0, 3.0}, {3.0, 2.0, 1.0}}, labels{2, 1};
+  const float expected = nn::cross_entropy(x, labels, {.ignored = 9}).template item<float>();
+  const Embedding embedding({.count = 3, .features = 2});
+  for (const DType type : {DType::u8, DType::i16, DType::i32}) {
+    const T same = labels.astype(type);
+    CHECK(nn::cross_entropy(x, same, {.ignored = 9}).template item<float>() == expected);
+    CHECK(nll(x, same, {.weights = T::ones({3})}).template item<float>() == -2.5f);
+    CHECK(multi_margin(x, same).template item<float>() == multi_margin(x, labels).template item<float>());
+    CHECK(array_equal(embedding(same), embedding(labels)));
+  }
+}
+
 TEST_CASE("losses refuse what does not fit, by name, shape and type") {
   using T = Tensor<Eager>;
   const T x = T::zeros({2, 3}), whole = T::zeros({2}, DType::i64);

@@ -59,6 +59,7 @@ struct TYTO_API InstanceNorm : Layer {
   InstanceNormOptions options;
   Tensor<Any> weight, bias;               ///< (channels,), or empty handles
   Tensor<Any> running_mean, running_var;  ///< buffers (channels,), or empty handles
+  Tensor<Any> num_batches_tracked;        ///< a buffer that stays 0, since PyTorch's files have it
 
   explicit InstanceNorm(const InstanceNormOptions& given);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;

@@ -56,11 +56,11 @@ def draw_states(random, layer):
                 value.copy_(draw(random, tuple(value.shape)).abs() + 0.5)
 
 
-def case(arrays, name, layer, shape, enter=first, leave=last, call=None, draw_x=draw, counters=True):
+def case(arrays, name, layer, shape, enter=first, leave=last, call=None, draw_x=draw):
     """`shape` is that of x as Tyto takes it; `enter` and `leave` go between the two layouts."""
     random = generator(name)
     draw_states(random, layer)
-    kept = [key for key in layer.state_dict() if counters or "num_batches" not in key]
+    kept = list(layer.state_dict())
     for key in kept:
         put(arrays, f"{name}/state/{key}", layer.state_dict()[key])
     call = call or (lambda module, x: module(x))
@@ -159,8 +159,7 @@ def fill(arrays):
     add("batch_norm3d", nn.BatchNorm3d(2), (2, 3, 2, 2, 2))
     add("instance_norm", nn.InstanceNorm2d(3), image)
     add("instance_norm_affine", nn.InstanceNorm1d(3, affine=True), (2, 5, 3))
-    add("instance_norm_tracked", nn.InstanceNorm2d(3, affine=True, track_running_stats=True), image,
-        counters=False)
+    add("instance_norm_tracked", nn.InstanceNorm2d(3, affine=True, track_running_stats=True), image)
     add("group_norm", nn.GroupNorm(2, 4), (2, 3, 2, 4))
     add("group_norm_flat", nn.GroupNorm(3, 6), (4, 6))
     add("layer_norm", nn.LayerNorm(5), (2, 3, 5), **plain)
