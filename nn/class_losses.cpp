@@ -121,7 +121,7 @@ Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const 
     const Tensor<Any> there = greater(t, 0.0);
     losses = where(there, t * log(where(there, t, 1.0)), 0.0) - t * log_p;
   }
-  if (!o.mean_of_rows) return reduced(losses, o.reduction);
+  if (!o.batch_mean) return reduced(losses, o.reduction);
   if (log_p.ndim() < 1) throw ShapeError("kl_divergence: a mean of rows needs an axis of rows");
   return sum(losses) / static_cast<double>(log_p.shape()[0]);
 }

@@ -16,22 +16,25 @@ namespace {
 // The logarithm of no chance at all, far from infinity, so that differences of two of them are no NaN.
 constexpr double no_chance = -1e30;
 
-void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& times,
-               const Tensor<Any>& lengths, const CtcOptions& o) {
+void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
+               const Tensor<Any>& target_lengths, const CtcOptions& o) {
   if (!is_floating(log_p.dtype()) || log_p.dtype() == DType::f16) {
     throw TypeError(text("ctc: log_probabilities are ", name_of(log_p.dtype()), "; f32, f64 or bf16 is expected"));
   }
-  for (const Tensor<Any>* each : {&targets, &times, &lengths}) {
+  for (const Tensor<Any>* each : {&targets, &input_lengths, &target_lengths}) {
     if (!is_integer(each->dtype())) {
-      throw TypeError(text("ctc: targets, times and lengths must be whole numbers, not ", name_of(each->dtype())));
+      throw TypeError(
+          text("ctc: targets, input_lengths and target_lengths must be whole numbers, not ", name_of(each->dtype())));
     }
   }
   if (log_p.ndim() != 3 || log_p.shape()[1] < 1) {
     throw ShapeError(text("ctc: log_probabilities ", log_p.shape(), " must be (batch, time, classes)"));
   }
   const Shape batch{log_p.shape()[0]};
-  if (targets.ndim() != 2 || targets.shape()[0] != batch[0] || times.shape() != batch || lengths.shape() != batch) {
-    throw ShapeError(text("ctc: targets ", targets.shape(), ", times ", times.shape(), " and lengths ", lengths.shape(),
+  if (targets.ndim() != 2 || targets.shape()[0] != batch[0] || input_lengths.shape() != batch ||
+      target_lengths.shape() != batch) {
+    throw ShapeError(text("ctc: targets ", targets.shape(), ", input_lengths ", input_lengths.shape(),
+                          " and target_lengths ", target_lengths.shape(),
                           " must be (batch, length), (batch,) and (batch,) for log_probabilities ", log_p.shape()));
   }
   if (o.blank < 0 || o.blank >= log_p.shape()[2]) {
@@ -47,9 +50,9 @@ Tensor<Any> moved(const Tensor<Any>& rows, std::int64_t count, double filling) {
 
 }  // namespace
 
-Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& times,
-                const Tensor<Any>& lengths, const CtcOptions& o) {
-  check_ctc(log_p, targets, times, lengths, o);
+Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
+                const Tensor<Any>& target_lengths, const CtcOptions& o) {
+  check_ctc(log_p, targets, input_lengths, target_lengths, o);
   const std::int64_t batch = log_p.shape()[0], steps = log_p.shape()[1], letters = targets.shape()[1];
   const std::int64_t places = 2 * letters + 1;
   // A blank before, between and behind the letters.
@@ -70,16 +73,16 @@ Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tens
     const Tensor<Any> skipped = where(may_skip, moved(chance, 2, no_chance), no_chance);
     const Tensor<Any> come = logaddexp(logaddexp(chance, moved(chance, 1, no_chance)), skipped);
     const Tensor<Any> next = come + seen.get({tyto::all, t});
-    chance = where(expand_dims(greater(times, t), {1}), next, chance);
+    chance = where(expand_dims(greater(input_lengths, t), {1}), next, chance);
   }
   // Paths end on the last letter or on the blank behind it.
-  const Tensor<Any> last = 2 * reshape(cast(lengths, DType::i64), {batch, 1});
+  const Tensor<Any> last = 2 * reshape(cast(target_lengths, DType::i64), {batch, 1});
   const Tensor<Any> ends = equal(place, last) || equal(place, last - 1);
   const Tensor<Any> losses = -logsumexp(where(ends, chance, no_chance), 1);
   const double none = o.zero_infinity ? 0 : std::numeric_limits<double>::infinity();
   const Tensor<Any> finite = where(less(losses, -0.5 * no_chance), losses, none);
   if (o.reduction != Reduction::mean) return reduced(finite, o.reduction);
-  return mean(finite / maximum(cast(lengths, log_p.dtype()), 1.0));
+  return mean(finite / maximum(cast(target_lengths, log_p.dtype()), 1.0));
 }
 
 }  // namespace detail

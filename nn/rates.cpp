@@ -42,8 +42,8 @@ void check_ascending(const char* what, const std::vector<std::pair<std::int64_t,
 Tensor<Any> to_power(double factor, const Tensor<Any>& times) { return exp(std::log(factor) * times); }
 
 /// From first to last along half a cosine, or a straight line, while `part` goes from 0 to 1.
-Tensor<Any> between(double first, double last, const Tensor<Any>& part, bool straight) {
-  if (straight) return first + (last - first) * part;
+Tensor<Any> between(double first, double last, const Tensor<Any>& part, bool linear) {
+  if (linear) return first + (last - first) * part;
   return last + (0.5 * (first - last)) * (1.0 + cos(part * std::numbers::pi));
 }
 
@@ -156,11 +156,11 @@ Rate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& o) {
   std::vector<Part> parts{{0, top, first, largest}};
   if (o.three_phases) parts.insert(parts.end(), {{top, 2 * top, largest, first}, {2 * top, end, first, last}});
   else parts.push_back({top, end, largest, last});
-  return Rate([parts, straight = o.straight](const Tensor<Any>& count) {
+  return Rate([parts, linear = o.linear](const Tensor<Any>& count) {
     Tensor<Any> rate;
     for (const Part& part : parts) {
       const Tensor<Any> passed = (count - part.begin) / (part.end - part.begin);
-      const Tensor<Any> own = between(part.from, part.to, minimum(maximum(passed, 0.0), 1.0), straight);
+      const Tensor<Any> own = between(part.from, part.to, minimum(maximum(passed, 0.0), 1.0), linear);
       rate = rate.empty_handle() ? own : where(greater(count, part.begin), own, rate);
     }
     return rate;
@@ -187,8 +187,8 @@ Rate in_sequence(std::vector<std::pair<std::int64_t, Rate>> entries) {
   });
 }
 
-Rate per(std::int64_t updates, Rate rate) {
-  check_steps("per", updates);
+Rate per_epoch(std::int64_t updates, Rate rate) {
+  check_steps("per_epoch", updates);
   return Rate([updates, rate = std::move(rate)](const Tensor<Any>& count) {
     return rate.at(floor(count / static_cast<double>(updates)));
   });

@@ -43,14 +43,14 @@ void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<An
     throw TypeError(text(attention_name, ": the mask is ", name_of(mask.dtype()),
                          "; bool (true: may look) or a floating type (added) is expected"));
   }
-  if (options.keys.empty_handle()) return;
-  if (options.keys.dtype() != DType::boolean) {
-    throw TypeError(text(attention_name, ": keys are marked by ", name_of(options.keys.dtype()),
+  if (options.key_mask.empty_handle()) return;
+  if (options.key_mask.dtype() != DType::boolean) {
+    throw TypeError(text(attention_name, ": the key mask is ", name_of(options.key_mask.dtype()),
                          "; bool is expected, true where a key is no padding"));
   }
-  if (options.keys.shape() != Shape{q.shape()[0], k.shape()[kr - 2]} || q.ndim() < 3) {
-    throw ShapeError(text(attention_name, ": keys are marked by ", options.keys.shape(),
-                          ", which must be (batch, keys) of ", "queries ", q.shape(), " and keys ", k.shape()));
+  if (options.key_mask.shape() != Shape{q.shape()[0], k.shape()[kr - 2]} || q.ndim() < 3) {
+    throw ShapeError(text(attention_name, ": the key mask is ", options.key_mask.shape(),
+                          ", it must be (batch, keys) of ", "queries ", q.shape(), " and keys ", k.shape()));
   }
 }
 
@@ -61,11 +61,11 @@ Tensor<Any> allowed(const Tensor<Any>& q, const Tensor<Any>& k, const AttentionO
   const std::int64_t queries = q.shape()[q.shape().size() - 2], keys = k.shape()[k.shape().size() - 2];
   if (!options.mask.empty_handle() && options.mask.dtype() == DType::boolean) restrict(options.mask);
   if (options.causal) restrict(Tensor<Any>::tri(queries, keys, 0, DType::boolean));
-  if (!options.keys.empty_handle()) {
+  if (!options.key_mask.empty_handle()) {
     Shape shape(q.shape().size(), 1);
-    shape[0] = options.keys.shape()[0];
+    shape[0] = options.key_mask.shape()[0];
     shape[shape.size() - 1] = keys;
-    restrict(reshape(options.keys, shape));
+    restrict(reshape(options.key_mask, shape));
   }
   return all_of;
 }

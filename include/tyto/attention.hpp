@@ -15,7 +15,7 @@ struct AttentionOptions {
   /// Query i looks at keys 0 to i.
   bool causal = false;
   /// (batch, keys), true where a key is no padding; batch is the first axis of the queries.
-  Tensor<M> keys = {};
+  Tensor<M> key_mask = {};
   /// What scores are multiplied by; none: 1 / sqrt(features).
   std::optional<double> scale = {};
   /// The probability with which a weight is left out, whoever calls; layers set it in training only.
@@ -28,7 +28,7 @@ Tensor<Any> attention(const Tensor<Any>& queries, const Tensor<Any>& keys, const
 
 template <class M>
 AttentionOptions<Any> in_any_mode(const AttentionOptions<M>& options) {
-  return {Tensor<Any>(options.mask.value()), options.causal, Tensor<Any>(options.keys.value()), options.scale,
+  return {Tensor<Any>(options.mask.value()), options.causal, Tensor<Any>(options.key_mask.value()), options.scale,
           options.dropout};
 }
 }  // namespace detail

@@ -81,10 +81,9 @@ TEST_CASE("schedules give PyTorch's rates") {
   check_rate("restarts", cosine_restarts(0.5, 0.01, 7));
   check_rate("restarts_growing", cosine_restarts(0.5, 0.01, 3, 2));
   check_rate("one_cycle", one_cycle(0.4, 25));
-  check_rate(
-      "one_cycle_three",
-      one_cycle(0.4, 25,
-                {.rising = 0.4, .first_factor = 10, .last_factor = 100, .three_phases = true, .straight = true}));
+  check_rate("one_cycle_three",
+             one_cycle(0.4, 25,
+                       {.rising = 0.4, .first_factor = 10, .last_factor = 100, .three_phases = true, .linear = true}));
   check_rate("sequence", in_sequence({{0, 0.05}, {4, exponential_decay(0.5, -std::log(0.9))}}));
 }
 
@@ -184,7 +183,7 @@ TEST_CASE_TEMPLATE("a rate that falls on a plateau is read anew by a compiled st
 }
 
 TEST_CASE("a schedule can count epochs") {
-  const Rate rate = per(10, step_decay(1, 0.5, 2));
+  const Rate rate = per_epoch(10, step_decay(1, 0.5, 2));
   const auto at = [&](double count) {
     return cast(rate.at(Tensor<Any>::full({}, count, DType::f64)), DType::f64).item<double>();
   };
@@ -205,7 +204,7 @@ TEST_CASE("schedules, groups and averages refuse what makes no sense") {
   CHECK_THROWS_WITH_AS(one_cycle(1, 5, {.first_factor = 0}), "one_cycle: the factors 0 and 10000 must be positive",
                        ValueError);
   CHECK_THROWS_WITH_AS(in_sequence({{1, 0.1}}), "in_sequence: the first entry must be for count 0", ValueError);
-  CHECK_THROWS_WITH_AS(per(0, 0.1), "per: 0 steps; at least 1 is needed", ValueError);
+  CHECK_THROWS_WITH_AS(per_epoch(0, 0.1), "per_epoch: 0 steps; at least 1 is needed", ValueError);
   CHECK_THROWS_WITH_AS(Plateau(0.1, {.factor = 1}), "Plateau: the factor 1 must be between 0 and 1", ValueError);
   CHECK_THROWS_WITH_AS(Plateau(0.1, {.patience = -1}), "Plateau: patience = -1 and cooldown = 0 must be at least 0",
                        ValueError);

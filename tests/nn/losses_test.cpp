@@ -119,7 +119,7 @@ TEST_CASE_TEMPLATE("losses of probabilities give PyTorch's values and gradients"
   check("kl_divergence_log",
         [](I in, Reduction r) { return kl_divergence(in[0], in[1], {.log_target = true, .reduction = r}); });
   const auto given = [](const char* what) { return array<M>(losses_file, what); };
-  check_near(kl_divergence(given("kl_divergence/x"), given("kl_divergence/t"), {.mean_of_rows = true}),
+  check_near(kl_divergence(given("kl_divergence/x"), given("kl_divergence/t"), {.batch_mean = true}),
              array<Eager>(losses_file, "kl_divergence/rows"), "the mean of rows");
   const Tensor<M> w = given("binary_weights/w"), v = given("binary_weights/v");
   check("binary_cross_entropy_weights",
@@ -192,12 +192,13 @@ TEST_CASE("losses refuse what does not fit, by name, shape and type") {
   CHECK_THROWS_WITH_AS(ctc(x, whole, whole, whole), "ctc: log_probabilities (2,3) must be (batch, time, classes)",
                        ShapeError);
   const T log_p = T::zeros({2, 4, 3});
-  CHECK_THROWS_WITH_AS(ctc(log_p, whole, whole, whole),
-                       "ctc: targets (2,), times (2,) and lengths (2,) must be (batch, length), (batch,) and (batch,) "
-                       "for log_probabilities (2,4,3)",
-                       ShapeError);
-  CHECK_THROWS_WITH_AS(ctc(log_p, x, whole, whole), "ctc: targets, times and lengths must be whole numbers, not f32",
-                       TypeError);
+  CHECK_THROWS_WITH_AS(
+      ctc(log_p, whole, whole, whole),
+      "ctc: targets (2,), input_lengths (2,) and target_lengths (2,) must be (batch, length), (batch,) and (batch,) "
+      "for log_probabilities (2,4,3)",
+      ShapeError);
+  CHECK_THROWS_WITH_AS(ctc(log_p, x, whole, whole),
+                       "ctc: targets, input_lengths and target_lengths must be whole numbers, not f32", TypeError);
   CHECK_THROWS_WITH_AS(ctc(log_p, T::zeros({2, 2}, DType::i64), whole, whole, {.blank = 3}),
                        "ctc: the blank 3 is none of 3 classes", IndexError);
 }

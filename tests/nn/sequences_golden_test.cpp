@@ -71,7 +71,7 @@ TEST_CASE_TEMPLATE("attention of several heads computes, learns and loads as PyT
                   [&](const T& x, Phase phase) { return causal(x, {.causal = true}, phase); });
   const MultiheadAttention padded({.features = 4, .heads = 2, .bias = false, .dtype = f64});
   check_module<M>("attention_padding", padded, [&](const T& x, Phase phase) {
-    return padded(x, {.keys = T{{true, true, false}, {true, false, false}}}, phase);
+    return padded(x, {.key_mask = T{{true, true, false}, {true, false, false}}}, phase);
   });
   const MultiheadAttention biased(options);
   check_module<M>("attention_additive", biased, [&](const T& x, Phase phase) {

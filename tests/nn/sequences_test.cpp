@@ -47,7 +47,8 @@ TEST_CASE_TEMPLATE("a causal mask hides what comes later, a mask of keys hides p
   CHECK(close(before(all, slice(0, 3)), after(all, slice(0, 3))));
   CHECK(!close(before(all, slice(3, 5)), after(all, slice(3, 5))));
   const T keys{{true, true, true, false, false}, {true, true, true, false, false}};
-  CHECK(close(attention(x, {.keys = keys})(all, slice(0, 3)), attention(other, {.keys = keys})(all, slice(0, 3))));
+  CHECK(close(attention(x, {.key_mask = keys})(all, slice(0, 3)),
+              attention(other, {.key_mask = keys})(all, slice(0, 3))));
 }
 
 TEST_CASE_TEMPLATE("a query that may look nowhere gives zeros and finite gradients", M, Eager, Lazy) {
@@ -125,12 +126,12 @@ TEST_CASE("recurrent layers, attention and embeddings refuse what does not fit, 
       "scaled_dot_product_attention: the mask is i64; bool (true: may look) or a floating type (added) "
       "is expected",
       TypeError);
-  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.keys = T::ones({2, 5})}),
-                       "scaled_dot_product_attention: keys are marked by f32; bool is expected, true where a key is no "
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.key_mask = T::ones({2, 5})}),
+                       "scaled_dot_product_attention: the key mask is f32; bool is expected, true where a key is no "
                        "padding",
                        TypeError);
-  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.keys = T{{true, false}}}),
-                       "scaled_dot_product_attention: keys are marked by (1,2), which must be (batch, keys) of queries "
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.key_mask = T{{true, false}}}),
+                       "scaled_dot_product_attention: the key mask is (1,2), it must be (batch, keys) of queries "
                        "(2,5,4) and keys (2,5,4)",
                        ShapeError);
   CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.dropout = 1}),

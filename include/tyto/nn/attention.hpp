@@ -22,7 +22,7 @@ struct MultiheadAttentionOptions {
 ///
 ///     nn::MultiheadAttention attention({.features = 64, .heads = 4});
 ///     auto y = attention(x, {.causal = true});            // of x to itself
-///     auto z = attention(x, memory, memory, {.keys = is_word}, nn::training);
+///     auto z = attention(x, memory, memory, {.key_mask = is_word}, nn::training);
 struct TYTO_API MultiheadAttention : Layer {
   MultiheadAttentionOptions options;
   Tensor<Any> in_proj_weight;  ///< (features, 3 features): queries, keys, values; or an empty handle

@@ -22,8 +22,8 @@ struct BinaryOptions {
   Reduction reduction = Reduction::mean;
 };
 struct DivergenceOptions {
-  bool log_target = false;    ///< whether targets are logarithms of probabilities too
-  bool mean_of_rows = false;  ///< the sum divided by the first axis, which is what the divergence is
+  bool log_target = false;  ///< whether targets are logarithms of probabilities too
+  bool batch_mean = false;  ///< the sum divided by the first axis, which is what the divergence is
   Reduction reduction = Reduction::mean;
 };
 struct MultiMarginOptions {
@@ -46,8 +46,8 @@ Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const 
 Tensor<Any> soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction);
 Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction);
 Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions& o);
-Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& times,
-                const Tensor<Any>& lengths, const CtcOptions& o);
+Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
+                const Tensor<Any>& target_lengths, const CtcOptions& o);
 
 template <class M>
 CrossEntropyOptions<Any> modeless(const CrossEntropyOptions<M>& o) {
@@ -120,10 +120,10 @@ Tensor<M> multi_margin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>
 /// time, classes) spell targets (batch, length), of which each sample has so many times and letters.
 template <class M>
 Tensor<M> ctc(const Tensor<M>& log_probabilities, const std::type_identity_t<Tensor<M>>& targets,
-              const std::type_identity_t<Tensor<M>>& times, const std::type_identity_t<Tensor<M>>& lengths,
-              const CtcOptions& options = {}) {
+              const std::type_identity_t<Tensor<M>>& input_lengths,
+              const std::type_identity_t<Tensor<M>>& target_lengths, const CtcOptions& options = {}) {
   return detail::with_mode<M>(detail::ctc(detail::modeless(log_probabilities), detail::modeless(targets),
-                                          detail::modeless(times), detail::modeless(lengths), options));
+                                          detail::modeless(input_lengths), detail::modeless(target_lengths), options));
 }
 
 }  // namespace TYTO_API

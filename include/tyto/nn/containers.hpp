@@ -60,8 +60,8 @@ struct TYTO_API Sequential : Layer {
 
 /// x plus what `body` makes of it; where that has another shape, plus what `shortcut` makes of x.
 ///
-///     nn::Residual(nn::Sequential{...}), nn::Residual(nn::Sequential{...}, nn::Conv2d({.in = 8, .out = 16, .window =
-///     1}))
+///     nn::Residual(nn::Sequential{...})
+///     nn::Residual(nn::Sequential{...}, nn::Conv2d({.in = 8, .out = 16, .window = 1}))
 struct TYTO_API Residual : Layer {
   Step body;
   Step shortcut;

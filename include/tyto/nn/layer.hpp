@@ -11,8 +11,10 @@ namespace nn TYTO_API {
 ///
 ///     struct Block : nn::Layer {
 ///       nn::Linear first{{.in = 8, .out = 8}}, second{{.in = 8, .out = 8}};
-///       Tensor<Any> forward(const Tensor<Any>& x, nn::Phase p) const override { return x + second(relu(first(x, p)),
-///       p); } nn::Members members() const override { return {{"first", first}, {"second", second}}; }
+///       Tensor<Any> forward(const Tensor<Any>& x, nn::Phase phase) const override {
+///         return x + second(relu(first(x, phase)), phase);
+///       }
+///       nn::Members members() const override { return {{"first", first}, {"second", second}}; }
 ///     };
 class TYTO_API Layer : public Module {
  public:

@@ -61,13 +61,13 @@ struct TYTO_API Upsample : Layer {
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
 };
 
-/// Elements added before and after each spatial axis: zeros, another number, the edge, or a reflection.
-///
-///     nn::Pad(1), nn::Pad(2, {.mode = Padding::reflect}), nn::Pad({{1, 0}, {2, 1}})
 struct PadOptions {
   Padding mode = Padding::constant;
   double value = 0;
 };
+/// Elements added before and after each spatial axis: zeros, another number, the edge, or a reflection.
+///
+///     nn::Pad(1), nn::Pad(2, {.mode = Padding::reflect}), nn::Pad(Border({1, 0}, {2, 1}))
 struct TYTO_API Pad : Layer {
   Border border;
   PadOptions options;

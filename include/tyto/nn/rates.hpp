@@ -51,7 +51,7 @@ struct OneCycleOptions {
   double first_factor = 25;   ///< the first rate is the largest over this
   double last_factor = 1e4;   ///< the last rate is the first over this
   bool three_phases = false;  ///< back to the first rate in as many updates as it rose, then down
-  bool straight = false;      ///< in straight lines instead of half cosines
+  bool linear = false;        ///< in straight lines instead of half cosines
 };
 /// Up to `largest` and down again in `steps` updates (Smith, Topin 2018), then as at the end.
 Rate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& options = {});
@@ -60,8 +60,8 @@ Rate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& option
 Rate warm_up(std::int64_t steps, Rate rate);
 /// The rate of the last entry whose count is reached, which counts from there on: in_sequence({{0, a}, {1000, b}}).
 Rate in_sequence(std::vector<std::pair<std::int64_t, Rate>> entries);
-/// `rate` counting `updates` as one, such as those of an epoch.
-Rate per(std::int64_t updates, Rate rate);
+/// `rate` counting epochs of so many updates.
+Rate per_epoch(std::int64_t updates, Rate rate);
 
 struct PlateauOptions {
   double factor = 0.1;         ///< what the rate is multiplied by
