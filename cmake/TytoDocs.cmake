@@ -1,4 +1,4 @@
-# The target `docs` writes the generated pages under docs/; the tests hold them against the sources and against NumPy.
+# The target `docs` writes the generated pages under docs/; the tests hold them against the sources, NumPy and PyTorch.
 tyto_sources(sources docs/generate)
 if(sources)
   add_executable(tyto_docs_generator ${sources})
@@ -13,9 +13,12 @@ endif()
 find_program(TYTO_PYTHON python3)
 mark_as_advanced(TYTO_PYTHON)
 if(TYTO_PYTHON)
-  add_test(NAME docs.numpy_column
-    COMMAND "${TYTO_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/docs/check_numpy_page.py" "${PROJECT_SOURCE_DIR}/docs/numpy.md")
-  set_tests_properties(docs.numpy_column PROPERTIES SKIP_RETURN_CODE 77)
+  foreach(page IN ITEMS numpy pytorch)
+    add_test(NAME docs.${page}_column
+      COMMAND "${TYTO_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/docs/check_compared_page.py"
+              "${PROJECT_SOURCE_DIR}/docs/${page}.md")
+    set_tests_properties(docs.${page}_column PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
 endif()
 
 include(TytoReadme)

@@ -50,22 +50,9 @@ constexpr const char* closing = R"(
 Page numpy_page(const std::string& folder) {
   std::ifstream program(folder + "/generate/numpy_program.inc");
   std::string text = numpy_opening + std::string(std::istreambuf_iterator<char>(program), {}) + general;
-  const std::string head = table_row({"NumPy", "Tyto", "gives"}) + "|---|---|---|\n";
-  text += table_row({"NumPy", "Tyto"}) + "|---|---|\n";
-  const auto add = [&](const char* numpy, const std::string& tyto, const std::string& value) {
-    text += table_row({code(numpy), tyto, code(value)});
-  };
-#define LET(numpy, name, ...) text += table_row({code(numpy), code(#name " = " #__VA_ARGS__)});
-#define SECTION(title) text += std::string("\n## ") + (title) + "\n\n" + head;
-#define ROW(numpy, value, ...) add(numpy, code(#__VA_ARGS__), value);
-#define CHANGE(numpy, value, name, ...) add(numpy, code(#__VA_ARGS__), #name " is " value);
-#define EAGER(numpy, value, ...) add(numpy, code(#__VA_ARGS__) + " *eager*", value);
-#include "docs/generate/numpy_rows.inc"
-#undef LET
-#undef SECTION
-#undef ROW
-#undef CHANGE
-#undef EAGER
+#define COMPARED "NumPy"
+#define COMPARED_ROWS "docs/generate/numpy_rows.inc"
+#include "docs/generate/compared_table.inc"
   return {"numpy.md", text + closing};
 }
 

@@ -14,6 +14,7 @@ struct Page {
 
 /// `folder` holds the documentation, and below it the program that opens the page.
 Page numpy_page(const std::string& folder);
+Page pytorch_page(const std::string& folder);
 /// Without a file where there is no OpenCL device to ask.
 Page operators_page();
 Page owl_page();

@@ -94,7 +94,7 @@ void run(const Options& options) {
   });
 
   nn::Checkpoint checkpoint;
-  checkpoint.add("model", model.named_parameters());
+  checkpoint.add("model", model.named_states());
   checkpoint.add("descent", descent.state(model.named_parameters()));
   checkpoint.add("batches", batches);
   if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {

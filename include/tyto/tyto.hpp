@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tyto/activations.hpp"
+#include "tyto/attention.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/custom.hpp"
 #include "tyto/device.hpp"

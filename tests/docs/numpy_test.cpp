@@ -2,45 +2,32 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <sstream>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
 
 #include "tests/docs/shown.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/docs/work_folder.hpp"
 
 using namespace tyto;
 using documented::packed;
 using documented::shown;
+using documented::WorkFolder;
+
+#define COMPARED_ROWS "docs/generate/numpy_rows.inc"
 
 namespace eager_rows {
 using Tensor = tyto::Tensor<tyto::Eager>;
-#include "numpy_rows.inc"
+#include "compared_rows.inc"
 }  // namespace eager_rows
 
 namespace lazy_rows {
 using Tensor = tyto::Tensor<tyto::Lazy>;
-#include "numpy_rows.inc"
+#include "compared_rows.inc"
 }  // namespace lazy_rows
 
-namespace {
-
-/// A folder of its own to work in, removed in the end.
-class WorkFolder {
- public:
-  WorkFolder() : before_(std::filesystem::current_path()) { std::filesystem::current_path(folder_.path()); }
-  ~WorkFolder() { std::filesystem::current_path(before_); }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-
- private:
-  std::filesystem::path before_;
-  tyto::testing::TemporaryFolder folder_;
-};
-
-}  // namespace
+#undef COMPARED_ROWS
 
 TEST_CASE("every line of docs/numpy.md gives what NumPy gives, eager") {
   const WorkFolder folder;

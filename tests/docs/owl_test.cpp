@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <sstream>
+#include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
 #include "tests/docs/shown.hpp"

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <tyto/elementwise.hpp>
 #include <tyto/graph.hpp>
-#include <tyto/nn/descent.hpp>
+#include <tyto/nn/clipping.hpp>
+#include <tyto/nn/rules.hpp>
 #include <vector>
 
 namespace tyto::nn {

@@ -26,7 +26,7 @@ struct Block : Layer {
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override {
     return x + second(tanh(first(x, phase)), phase);
   }
-  NamedList<Tensor<Any>> named_parameters() const override { return join({{"first", first}, {"second", second}}); }
+  Members members() const override { return {{"first", first}, {"second", second}}; }
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace nn TYTO_API {
 /// and, always, the position in the sequence of random numbers. What is listed must live as long as this does.
 ///
 ///     nn::Checkpoint checkpoint;
-///     checkpoint.add("model", model.named_parameters()).add("descent", descent.state(model.named_parameters()));
+///     checkpoint.add("model", model.named_states()).add("descent", descent.state(model.named_parameters()));
 ///     if (checkpoint.load_if_present("run.npz")) ...
 ///     checkpoint.save("run.npz");
 class TYTO_API Checkpoint {

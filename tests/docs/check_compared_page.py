@@ -1,4 +1,5 @@
-"""Evaluates the NumPy column of docs/numpy.md and compares it with the values that the page states; 77 without NumPy."""
+"""Evaluates the first column of docs/numpy.md or docs/pytorch.md and compares it with the values that the page states; 77
+without NumPy, or PyTorch for its page."""
 import os
 import re
 import sys
@@ -9,6 +10,7 @@ try:
 except ImportError:
     sys.exit(77)
 import functools
+import warnings
 
 PLAIN = {"int64": "i64", "int32": "i32", "float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
 
@@ -18,7 +20,23 @@ def packed(text):
     return text.replace("[ ", "[").replace(" ]", "]").strip()
 
 
+def names_of(page):
+    """What the rows of a page may use."""
+    names = {"np": np, "functools": functools}
+    if "| PyTorch |" in page:
+        try:
+            import torch
+        except ImportError:
+            sys.exit(77)
+        warnings.simplefilter("ignore")
+        names.update(torch=torch, nn=torch.nn, F=torch.nn.functional, optim=torch.optim,
+                     lr_scheduler=torch.optim.lr_scheduler)
+    return names
+
+
 def shown(value):
+    if hasattr(value, "detach"):
+        return shown(value.detach().numpy())
     if isinstance(value, np.dtype):
         return PLAIN[value.name]
     if isinstance(value, tuple) and all(type(entry) is int for entry in value):
@@ -35,7 +53,7 @@ def cells(line):
 
 def main(page):
     given = []
-    names = {"np": np, "functools": functools}
+    names = names_of(page)
     checked = wrong = 0
     for line in page.split("## Control")[0].splitlines():
         if not line.startswith("| `"):
@@ -46,17 +64,17 @@ def main(page):
             continue
         for assignment in given:
             exec(assignment, names)
-        numpy, _, value = row
+        other, _, value = row
         changed = re.match(r"(\w+) is (.*)", value)
-        if changed or re.match(r"\w+ = ", numpy):
-            exec(numpy, names)
+        if changed or re.match(r"\w+ = ", other):
+            exec(other, names)
             found, value = (shown(names[changed[1]]), changed[2]) if changed else ("", value)
         else:
-            found = shown(eval(numpy, names))
+            found = shown(eval(other, names))
         checked += 1
         if value and found != packed(value):
             wrong += 1
-            print(f"{numpy}: the page says {packed(value)}, NumPy gives {found}")
+            print(f"{other}: the page says {packed(value)}, {found} was found")
     print(f"{checked} rows checked, {wrong} wrong")
     return 1 if wrong or checked < 120 else 0
 

@@ -1,0 +1,59 @@
+// Multi-head attention as a layer.
+#pragma once
+
+#include "tyto/attention.hpp"
+#include "tyto/nn/linear.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+struct MultiheadAttentionOptions {
+  std::int64_t features = 0;  ///< of queries and results; the heads share them
+  std::int64_t heads = 1;
+  std::int64_t key_features = 0;    ///< 0: as many as queries have
+  std::int64_t value_features = 0;  ///< 0: as many as queries have
+  double dropout = 0;               ///< of the weights, in training
+  bool bias = true;
+  Initialiser initial = glorot_uniform;
+  DType dtype = DType::f32;
+};
+/// Attention of several heads over projections of queries, keys and values (batch, length, features). Masks are those
+/// of scaled_dot_product_attention: true where a query may look, PyTorch's masks of this layer negated.
+///
+///     nn::MultiheadAttention attention({.features = 64, .heads = 4});
+///     auto y = attention(x, {.causal = true});            // of x to itself
+///     auto z = attention(x, memory, memory, {.key_mask = is_word}, nn::training);
+struct TYTO_API MultiheadAttention : Layer {
+  MultiheadAttentionOptions options;
+  Tensor<Any> in_proj_weight;  ///< (features, 3 features): queries, keys, values; or an empty handle
+  Tensor<Any> q_proj_weight, k_proj_weight, v_proj_weight;  ///< where keys or values have other features
+  Tensor<Any> in_proj_bias;                                 ///< (3 features,), or an empty handle
+  Linear out_proj;
+
+  explicit MultiheadAttention(const MultiheadAttentionOptions& given);
+  /// Of x to itself, without masks.
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+
+  using Layer::operator();
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& x, const std::type_identity_t<AttentionOptions<M>>& masks,
+                       Phase phase = inference) const {
+    return (*this)(x, x, x, masks, phase);
+  }
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& query, const std::type_identity_t<Tensor<M>>& key,
+                       const std::type_identity_t<Tensor<M>>& value,
+                       const std::type_identity_t<AttentionOptions<M>>& masks = {}, Phase phase = inference) const {
+    return detail::with_mode<M>(attend(detail::modeless(query), detail::modeless(key), detail::modeless(value),
+                                       tyto::detail::in_any_mode(masks), phase));
+  }
+
+ private:
+  Tensor<Any> attend(const Tensor<Any>& query, const Tensor<Any>& key, const Tensor<Any>& value,
+                     AttentionOptions<Any> masks, Phase phase) const;
+  Tensor<Any> projected(const Tensor<Any>& x, int part, const Tensor<Any>& own_weight) const;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

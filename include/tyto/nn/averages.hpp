@@ -1,0 +1,65 @@
+// Sums over updates: averaged weights, and gradients gathered over several batches.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tyto/named.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// What is averaged: with a decay, decay * average + (1 - decay) * weights; without one, all weights alike (SWA).
+struct AverageOptions {
+  std::optional<double> decay = {};
+};
+/// Averages of a model's states over updates, as states of their own; whole numbers are copied.
+///
+///     nn::AveragedWeights average(model.named_states(), {.decay = 0.999});
+///     ...after descent.update(...), in a compiled step too: average.update();
+///     average.exchange();   // the model has the averages; once more, and it has its own weights again
+class TYTO_API AveragedWeights {
+ public:
+  explicit AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options = {});
+
+  /// Takes in the states as they are now; the first time it copies them.
+  void update();
+  /// The model's states and their averages change places.
+  void exchange();
+  /// The averages under the names of the states, and "count".
+  NamedList<Tensor<Any>> state() const;
+
+ private:
+  AverageOptions options_;
+  NamedList<Tensor<Any>> states_;
+  NamedList<Tensor<Any>> averages_;
+  Tensor<Any> count_;
+};
+
+/// Gradients added up over several batches, for one update that stands for all of them.
+///
+///     nn::GradientSum gradients;
+///     auto gather = compile([&](Tensor x, Tensor t) { ...; gradients.add(slopes); return loss; });
+///     ...after some batches: descent.update(model.parameters(), gradients.take_mean());
+class TYTO_API GradientSum {
+ public:
+  /// Always gradients of the same parameters in the same order.
+  template <class M>
+  void add(const std::vector<Tensor<M>>& gradients) {
+    std::vector<Tensor<Any>> given;
+    for (const Tensor<M>& gradient : gradients) given.emplace_back(gradient.value());
+    add_all(given);
+  }
+  /// The mean of what was added since it was last taken. Throws GraphError when nothing was ever added.
+  std::vector<Tensor<Any>> take_mean();
+
+ private:
+  void add_all(const std::vector<Tensor<Any>>& gradients);
+
+  std::vector<Tensor<Any>> sums_;
+  Tensor<Any> count_;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

@@ -1,0 +1,44 @@
+// Gradients kept within limits: by value, by norm, and by the norm of all of them.
+#pragma once
+
+#include <vector>
+
+#include "tyto/tensor.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+namespace detail {
+std::vector<Tensor<Any>> clip_by_value(const std::vector<Tensor<Any>>& gradients, double limit);
+std::vector<Tensor<Any>> clip_by_norm(const std::vector<Tensor<Any>>& gradients, double limit);
+std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gradients, double limit);
+
+template <class M>
+std::vector<Tensor<M>> clipped(std::vector<Tensor<Any>> (*how)(const std::vector<Tensor<Any>>&, double),
+                               const std::vector<Tensor<M>>& gradients, double limit) {
+  std::vector<Tensor<Any>> given;
+  for (const Tensor<M>& gradient : gradients) given.emplace_back(gradient.value());
+  std::vector<Tensor<M>> out;
+  for (const Tensor<Any>& gradient : how(given, limit)) out.emplace_back(gradient.value());
+  return out;
+}
+}  // namespace detail
+
+/// Every element limited to [-limit, limit].
+template <class M>
+std::vector<Tensor<M>> clip_by_value(const std::vector<Tensor<M>>& gradients, double limit) {
+  return detail::clipped(detail::clip_by_value, gradients, limit);
+}
+/// Each gradient on its own scaled down to the norm `limit` if it is longer.
+template <class M>
+std::vector<Tensor<M>> clip_by_norm(const std::vector<Tensor<M>>& gradients, double limit) {
+  return detail::clipped(detail::clip_by_norm, gradients, limit);
+}
+/// All gradients scaled by one factor, so that together they are no longer than `limit`.
+template <class M>
+std::vector<Tensor<M>> clip_by_global_norm(const std::vector<Tensor<M>>& gradients, double limit) {
+  return detail::clipped(detail::clip_by_global_norm, gradients, limit);
+}
+
+}  // namespace TYTO_API
+}  // namespace tyto

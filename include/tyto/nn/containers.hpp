@@ -1,0 +1,119 @@
+// Layers made of layers: one after the other, side by side, and round a shortcut; and layers that only reshape.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tyto/nn/layer.hpp"
+#include "tyto/windows.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// One of the steps of a Sequential: a layer, or any function of a tensor, or of a tensor and the phase.
+class TYTO_API Step {
+ public:
+  using Function = std::function<Tensor<Any>(const Tensor<Any>&)>;
+  using PhasedFunction = std::function<Tensor<Any>(const Tensor<Any>&, Phase)>;
+
+  template <class L>
+  requires std::is_base_of_v<Layer, L> Step(L layer) : layer_(std::make_shared<const L>(std::move(layer))) {}
+  template <class F>
+  requires(!std::is_base_of_v<Layer, F> && std::is_invocable_r_v<Tensor<Any>, const F&, const Tensor<Any>&>)
+      Step(F function)
+      : Step(Function(std::move(function))) {}
+  template <class F>
+  requires(!std::is_base_of_v<Layer, F> && std::is_invocable_r_v<Tensor<Any>, const F&, const Tensor<Any>&, Phase> &&
+           !std::is_invocable_r_v<Tensor<Any>, const F&, const Tensor<Any>&>) Step(F function)
+      : Step(PhasedFunction(std::move(function))) {}
+  /// What lets the name of an element-wise function stand for a step.
+  Step(Tensor<Any> (*function)(const Tensor<Any>&));
+  Step(Function function);
+  Step(PhasedFunction function);
+  /// A step with a name of its own, which stands before its states' names: {"stem", nn::Conv2d(...)}.
+  Step(std::string name, Step step) : Step(std::move(step)) { name_ = std::move(name); }
+
+  const Layer& layer() const { return *layer_; }
+  /// Empty where it is named by its place.
+  const std::string& name() const { return name_; }
+
+ private:
+  std::shared_ptr<const Layer> layer_;
+  std::string name_;
+};
+
+/// One step after the other. States are named by the step's place, "0.weight", or by its name.
+///
+///     nn::Sequential model{nn::Linear({.in = 4, .out = 8}), tyto::relu, nn::Linear({.in = 8, .out = 1})};
+struct TYTO_API Sequential : Layer {
+  std::vector<Step> steps;
+
+  Sequential(std::initializer_list<Step> list) : steps(list) {}
+  explicit Sequential(std::vector<Step> list) : steps(std::move(list)) {}
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+/// x plus what `body` makes of it; where that has another shape, plus what `shortcut` makes of x.
+///
+///     nn::Residual(nn::Sequential{...})
+///     nn::Residual(nn::Sequential{...}, nn::Conv2d({.in = 8, .out = 16, .window = 1}))
+struct TYTO_API Residual : Layer {
+  Step body;
+  Step shortcut;
+
+  explicit Residual(Step function);
+  Residual(Step function, Step other) : body(std::move(function)), shortcut(std::move(other)) {}
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+/// Branches that are all given the same input, and a function that makes one tensor of their results.
+struct TYTO_API Parallel : Layer {
+  using Combine = std::function<Tensor<Any>(const std::vector<Tensor<Any>>&)>;
+  std::vector<Step> branches;
+  Combine combine;
+
+  Parallel(std::vector<Step> list, Combine function);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+/// The results of branches joined along `axis`, that of channels if nothing is said.
+///
+///     nn::Concatenate({nn::Conv2d({.in = 8, .out = 4, .window = 1}), nn::MaxPool(3, {.stride = 1, .padding = same})})
+struct TYTO_API Concatenate : Parallel {
+  explicit Concatenate(std::vector<Step> list, std::int64_t axis = -1);
+};
+/// The sum of what branches make of the same input.
+struct TYTO_API Sum : Parallel {
+  explicit Sum(std::vector<Step> list);
+};
+
+/// What it is given.
+struct TYTO_API Identity : Layer {
+  Tensor<Any> forward(const Tensor<Any>& x, Phase) const override { return x; }
+};
+
+/// All axes but the first made one. Weights from PyTorch that follow expect the order of channels first: Flatten(nchw).
+struct TYTO_API Flatten : Layer {
+  Layout order;
+
+  explicit Flatten(Layout elements = nhwc) : order(elements) {}
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+};
+
+/// All axes but the first in another shape, one length of which may be -1.
+struct TYTO_API Reshape : Layer {
+  Shape shape;
+
+  explicit Reshape(Shape of_sample) : shape(std::move(of_sample)) {}
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

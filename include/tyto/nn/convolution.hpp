@@ -1,0 +1,107 @@
+// Convolution layers: plain, transposed, depthwise and separable, over 1 to 3 spatial axes.
+#pragma once
+
+#include "tyto/nn/initial.hpp"
+#include "tyto/nn/layer.hpp"
+#include "tyto/windows.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+struct ConvolutionLayerOptions {
+  std::int64_t in = 0;   ///< channels
+  std::int64_t out = 0;  ///< channels
+  PerAxis window = 3;
+  PerAxis stride = 1;
+  Border padding = valid;
+  PerAxis dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  Initialiser initial = glorot_uniform;
+  DType dtype = DType::f32;
+};
+/// Convolution of x (batch, spatial..., in) with as many spatial axes as the derived layer names.
+struct TYTO_API Convolution : Layer {
+  Tensor<Any> weight;          ///< (window..., in / groups, out)
+  Tensor<Any> bias;            ///< (out,), or an empty handle
+  ConvolutionOptions options;  ///< layout stays channels last
+
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+
+ protected:
+  Convolution(int spatial_axes, const ConvolutionLayerOptions& options);
+};
+struct Conv1d : Convolution {
+  explicit Conv1d(const ConvolutionLayerOptions& given) : Convolution(1, given) {}
+};
+struct Conv2d : Convolution {
+  explicit Conv2d(const ConvolutionLayerOptions& given) : Convolution(2, given) {}
+};
+struct Conv3d : Convolution {
+  explicit Conv3d(const ConvolutionLayerOptions& given) : Convolution(3, given) {}
+};
+
+struct TransposedConvolutionLayerOptions {
+  std::int64_t in = 0;   ///< channels
+  std::int64_t out = 0;  ///< channels
+  PerAxis window = 3;
+  PerAxis stride = 1;
+  Border padding = valid;
+  PerAxis dilation = 1;
+  PerAxis output_padding = 0;
+  std::int64_t groups = 1;
+  bool bias = true;
+  Initialiser initial = glorot_uniform;
+  DType dtype = DType::f32;
+};
+/// The transpose of a convolution: makes space larger where a convolution makes it smaller.
+struct TYTO_API TransposedConvolution : Layer {
+  Tensor<Any> weight;  ///< (window..., out / groups, in)
+  Tensor<Any> bias;    ///< (out,), or an empty handle
+  TransposedConvolutionOptions options;
+
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+
+ protected:
+  TransposedConvolution(int spatial_axes, const TransposedConvolutionLayerOptions& options);
+};
+struct ConvTranspose1d : TransposedConvolution {
+  explicit ConvTranspose1d(const TransposedConvolutionLayerOptions& given) : TransposedConvolution(1, given) {}
+};
+struct ConvTranspose2d : TransposedConvolution {
+  explicit ConvTranspose2d(const TransposedConvolutionLayerOptions& given) : TransposedConvolution(2, given) {}
+};
+struct ConvTranspose3d : TransposedConvolution {
+  explicit ConvTranspose3d(const TransposedConvolutionLayerOptions& given) : TransposedConvolution(3, given) {}
+};
+
+struct DepthwiseOptions {
+  std::int64_t channels = 0;
+  std::int64_t multiplier = 1;  ///< results of each channel
+  PerAxis window = 3;
+  PerAxis stride = 1;
+  Border padding = valid;
+  PerAxis dilation = 1;
+  bool bias = true;
+  Initialiser initial = glorot_uniform;
+  DType dtype = DType::f32;
+};
+/// Convolution of each channel on its own, over two spatial axes.
+struct TYTO_API DepthwiseConv2d : Conv2d {
+  explicit DepthwiseConv2d(const DepthwiseOptions& options);
+};
+
+/// A depthwise convolution, then one of window 1 that mixes the channels; the options are those of one convolution.
+struct TYTO_API SeparableConv2d : Layer {
+  DepthwiseConv2d depthwise;
+  Conv2d pointwise;
+
+  explicit SeparableConv2d(const ConvolutionLayerOptions& options);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

@@ -1,0 +1,71 @@
+// Layers that multiply by a matrix: linear, bilinear, embedding.
+#pragma once
+
+#include <optional>
+
+#include "tyto/nn/initial.hpp"
+#include "tyto/nn/layer.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+struct LinearOptions {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  bool bias = true;
+  Initialiser initial = glorot_uniform;
+  DType dtype = DType::f32;
+};
+/// x (..., in) times weight (in, out), plus bias.
+struct TYTO_API Linear : Layer {
+  Tensor<Any> weight;
+  Tensor<Any> bias;  ///< (out,), or an empty handle
+
+  explicit Linear(const LinearOptions& options);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+struct BilinearOptions {
+  std::int64_t left = 0;
+  std::int64_t right = 0;
+  std::int64_t out = 0;
+  bool bias = true;
+  Initialiser initial = glorot_uniform;
+  DType dtype = DType::f32;
+};
+/// Of two inputs a (..., left) and b (..., right): result k is a weight[k] b, plus bias.
+struct TYTO_API Bilinear : Module {
+  Tensor<Any> weight;  ///< (out, left, right)
+  Tensor<Any> bias;    ///< (out,), or an empty handle
+
+  explicit Bilinear(const BilinearOptions& options);
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) const {
+    return detail::with_mode<M>(product(detail::modeless(a), detail::modeless(b)));
+  }
+  Members members() const override;
+
+ private:
+  Tensor<Any> product(const Tensor<Any>& a, const Tensor<Any>& b) const;
+};
+
+struct EmbeddingOptions {
+  std::int64_t count = 0;                    ///< of different indices
+  std::int64_t features = 0;                 ///< of each
+  std::optional<std::int64_t> padding = {};  ///< the index whose vector is zero and is not trained
+  Initialiser initial = normal_weights(1);
+  DType dtype = DType::f32;
+};
+/// The row of weight (count, features) at each index: whole numbers of any shape to that shape and `features`.
+struct TYTO_API Embedding : Layer {
+  Tensor<Any> weight;
+  std::optional<std::int64_t> padding;
+
+  explicit Embedding(const EmbeddingOptions& options);
+  Tensor<Any> forward(const Tensor<Any>& indices, Phase phase) const override;
+  Members members() const override;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

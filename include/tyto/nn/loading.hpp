@@ -1,0 +1,41 @@
+// Weights by name: a model's states from a file and into one, PyTorch's names and layouts included.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tyto/nn/module.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// In which order the file has the axes of weights: as Tyto's layers, or as PyTorch's: (out, in) and OIHW.
+enum class WeightLayout : std::uint8_t { tyto, pytorch };
+
+struct LoadOptions {
+  /// The model's name for a name of the file; an empty one passes the tensor over. Left out, names are equal.
+  std::function<std::string(const std::string& name)> rename = {};
+  WeightLayout layout = WeightLayout::tyto;
+  /// Whether a state that the file lacks, or a tensor that the model lacks, is an error.
+  bool strict = true;
+};
+
+/// Names of states that were loaded, of states that the file lacks, and of the file's tensors that found no state.
+struct LoadReport {
+  std::vector<std::string> loaded;
+  std::vector<std::string> missing;
+  std::vector<std::string> left_over;
+};
+
+/// Gives the states of a model the values that a .safetensors or .npz file has under their names; floating types are
+/// cast. Throws IoError, and changes nothing, when a shape or type does not fit, or, `strict`, when names do not.
+///
+///     nn::load(model, "resnet18.safetensors", {.layout = nn::WeightLayout::pytorch});
+LoadReport load(const Module& model, const std::string& path, const LoadOptions& options = {});
+
+/// Writes all states of a model under their names, in Tyto's layout, as .safetensors or .npz by the path's ending.
+void save(const Module& model, const std::string& path);
+
+}  // namespace TYTO_API
+}  // namespace tyto

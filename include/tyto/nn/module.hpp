@@ -1,0 +1,114 @@
+// What holds states between runs: named parameters, which are trained, and buffers, which are not, as a tree.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tyto/named.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// Whether a module is being trained or used: it decides what dropout and batch norm do. Using is the default
+/// everywhere.
+enum class Phase : std::uint8_t { inference, training };
+inline constexpr Phase inference = Phase::inference;
+inline constexpr Phase training = Phase::training;
+
+/// What is done with a state: a parameter is trained; a buffer (a running statistic, a counter) is only kept.
+enum class StateKind : std::uint8_t { parameter, buffer };
+
+class Module;
+
+/// One of the things that a module consists of, under a name: a state of its own, another module, or a list of modules.
+class TYTO_API Member {
+ public:
+  /// A state; an empty handle is passed over. Axis i of it is axis `pytorch_axes[i]` of what PyTorch saves.
+  Member(std::string name, Tensor<Any> state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
+  Member(std::string name, const Module& module);
+  /// Modules named "NAME.0", "NAME.1", ...
+  template <class M>
+  Member(std::string name, const std::vector<M>& modules) : Member(std::move(name)) {
+    for (const M& module : modules) modules_.push_back(&module);
+    list_ = true;
+  }
+
+  const std::string& name() const { return name_; }
+  const Tensor<Any>& state() const { return state_; }
+  StateKind kind() const { return kind_; }
+  const IntList& pytorch_axes() const { return pytorch_axes_; }
+  const std::vector<const Module*>& modules() const { return modules_; }
+  bool is_list() const { return list_; }
+
+ private:
+  explicit Member(std::string name);
+
+  std::string name_;
+  Tensor<Any> state_;
+  StateKind kind_ = StateKind::parameter;
+  IntList pytorch_axes_;
+  std::vector<const Module*> modules_;
+  bool list_ = false;
+};
+using Members = std::vector<Member>;
+
+/// Base of everything that holds states. Copies of a module share its states. A module of one tensor is a Layer; one of
+/// several inputs has functions of its own:
+///
+///     struct Scorer : nn::Module {
+///       nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
+///       Tensor score(Tensor a, Tensor b) const { return sum(left(a) * right(b), -1); }
+///       nn::Members members() const override { return {{"left", left}, {"right", right}}; }
+///     };
+class TYTO_API Module {
+ public:
+  virtual ~Module();
+  /// What it consists of; the name of a state inside of a member is "MEMBER.STATE".
+  virtual Members members() const;
+
+  /// The variables that are trained, those frozen left out.
+  NamedList<Tensor<Any>> named_parameters() const;
+  /// The states that are kept beside them: running statistics, counters.
+  NamedList<Tensor<Any>> named_buffers() const;
+  /// All that a file must hold for the module to be made again: parameters, frozen or not, and buffers.
+  NamedList<Tensor<Any>> named_states() const;
+  /// The parameters in the order of their names, as value_and_grad and Descent::update take them.
+  std::vector<Tensor<Any>> parameters() const;
+
+  /// Leaves parameters out of parameters() from now on: all, the one of this name, or all of the member of this name.
+  /// Steps compiled before go on as they are, and so do running statistics. Throws ValueError when there is none.
+  ///
+  ///     model.freeze("encoder");
+  void freeze(std::string_view part = {}) const;
+  void unfreeze(std::string_view part = {}) const;
+
+  /// Calls `seen` with the path of each module inside of this one, itself first under "".
+  void visit(const std::function<void(const std::string& path, const Module& module)>& seen) const;
+  /// Calls `seen` with the path of each state, the module that owns it, and what that says of it.
+  void visit_states(
+      const std::function<void(const std::string& path, const Module& owner, const Member& state)>& seen) const;
+  /// Whether a parameter of its own is frozen.
+  bool is_frozen(const std::string& own_name) const { return frozen_->count(own_name) != 0; }
+
+ protected:
+  Module() : frozen_(std::make_shared<std::set<std::string>>()) {}
+  // A module that was moved from keeps its states, as it would if it were copied.
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+
+ private:
+  void set_frozen(const char* function, std::string_view part, bool frozen) const;
+
+  std::shared_ptr<std::set<std::string>> frozen_;
+};
+
+/// How many numbers the parameters are, frozen ones included.
+std::int64_t parameter_count(const Module& module);
+
+}  // namespace TYTO_API
+}  // namespace tyto

@@ -1,0 +1,120 @@
+// Layers that bring what passes through them to mean 0 and variance 1: batch, layer, group, instance and RMS norm.
+#pragma once
+
+#include <optional>
+
+#include "tyto/nn/layer.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+struct BatchNormOptions {
+  std::int64_t channels = 0;
+  double epsilon = 1e-5;                 ///< added to the variance
+  std::optional<double> momentum = 0.1;  ///< the share of a batch in the running statistics; none: all batches alike
+  bool affine = true;                    ///< with a trained weight and bias for each channel
+  bool track = true;  ///< keeps running statistics; without them a batch's own serve inference as well
+  DType dtype = DType::f32;
+};
+/// In training x (batch, spatial..., channels) is normalised by the mean and variance of its batch and space, which
+/// enter the running ones; in inference by the running ones (Ioffe, Szegedy 2015).
+struct TYTO_API BatchNorm : Layer {
+  BatchNormOptions options;
+  Tensor<Any> weight, bias;               ///< (channels,), or empty handles
+  Tensor<Any> running_mean, running_var;  ///< buffers (channels,), or empty handles
+  Tensor<Any> num_batches_tracked;        ///< a buffer: how many batches entered the running statistics
+
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+
+ protected:
+  BatchNorm(int spatial_axes, const BatchNormOptions& options);
+
+ private:
+  void track(const Tensor<Any>& mean, const Tensor<Any>& variance, std::int64_t count) const;
+
+  int spatial_axes_;
+};
+/// Of x (batch, channels) or (batch, length, channels).
+struct BatchNorm1d : BatchNorm {
+  explicit BatchNorm1d(const BatchNormOptions& given) : BatchNorm(1, given) {}
+};
+struct BatchNorm2d : BatchNorm {
+  explicit BatchNorm2d(const BatchNormOptions& given) : BatchNorm(2, given) {}
+};
+struct BatchNorm3d : BatchNorm {
+  explicit BatchNorm3d(const BatchNormOptions& given) : BatchNorm(3, given) {}
+};
+
+struct InstanceNormOptions {
+  std::int64_t channels = 0;
+  double epsilon = 1e-5;
+  double momentum = 0.1;
+  bool affine = false;
+  bool track = false;  ///< keeps running statistics, which serve inference
+  DType dtype = DType::f32;
+};
+/// Each channel of each sample of x (batch, spatial..., channels) normalised over its space.
+struct TYTO_API InstanceNorm : Layer {
+  InstanceNormOptions options;
+  Tensor<Any> weight, bias;               ///< (channels,), or empty handles
+  Tensor<Any> running_mean, running_var;  ///< buffers (channels,), or empty handles
+  Tensor<Any> num_batches_tracked;        ///< a buffer that stays 0, since PyTorch's files have it
+
+  explicit InstanceNorm(const InstanceNormOptions& given);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+struct GroupNormOptions {
+  std::int64_t channels = 0;
+  std::int64_t groups = 1;
+  double epsilon = 1e-5;
+  bool affine = true;
+  DType dtype = DType::f32;
+};
+/// Groups of channels of each sample normalised over themselves and space (Wu, He 2018).
+struct TYTO_API GroupNorm : Layer {
+  GroupNormOptions options;
+  Tensor<Any> weight, bias;  ///< (channels,), or empty handles
+
+  explicit GroupNorm(const GroupNormOptions& given);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+struct LayerNormOptions {
+  Shape shape;  ///< of the last axes, over which each sample is normalised
+  double epsilon = 1e-5;
+  bool affine = true;
+  bool bias = true;  ///< whether there is one beside the weight
+  DType dtype = DType::f32;
+};
+/// The last axes normalised over themselves (Ba, Kiros, Hinton 2016): nn::LayerNorm({.shape = {64}}).
+struct TYTO_API LayerNorm : Layer {
+  LayerNormOptions options;
+  Tensor<Any> weight, bias;  ///< of these axes, or empty handles
+
+  explicit LayerNorm(const LayerNormOptions& given);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+struct RMSNormOptions {
+  Shape shape;                         ///< of the last axes
+  std::optional<double> epsilon = {};  ///< added to the mean of squares; none: the spacing of the type's numbers at 1
+  bool affine = true;
+  DType dtype = DType::f32;
+};
+/// The last axes divided by the root of the mean of their squares (Zhang, Sennrich 2019).
+struct TYTO_API RMSNorm : Layer {
+  RMSNormOptions options;
+  Tensor<Any> weight;  ///< of these axes, or an empty handle
+
+  explicit RMSNorm(const RMSNormOptions& given);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

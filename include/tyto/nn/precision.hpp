@@ -1,0 +1,83 @@
+// Training in mixed precision: products in 16 bits over parameters in 32, and losses scaled so that small gradients of
+// f16 do not vanish.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "tyto/nn/descent.hpp"
+#include "tyto/nn/modes.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// While alive, layers of this thread that multiply (linear, convolution, recurrent, attention) cast what they multiply
+/// to this type and leave their results in it; parameters stay as they are, and norms keep their statistics in f32.
+/// Take losses of results in f32: loss(model(x).astype(DType::f32), t).
+///
+///     const nn::Autocast half(DType::bf16);
+///     auto y = model(x, nn::training);
+class TYTO_API Autocast {
+ public:
+  /// Throws TypeError unless the type is a floating one.
+  explicit Autocast(DType dtype);
+  ~Autocast();
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  bool was_active_;
+  DType was_;
+};
+
+struct LossScaleOptions {
+  double first = 65536;
+  double growth = 2;     ///< after `growth_interval` updates with finite gradients
+  double backoff = 0.5;  ///< after gradients that are not finite
+  std::int64_t growth_interval = 2000;
+};
+/// A factor of the loss that is as large as gradients bear: gradients that overflow are not used, and make it smaller.
+///
+///     nn::LossScale scale;
+///     auto objective = [&](Tensor x, Tensor t) { return scale.scaled(loss(model(x, nn::training), t)); };
+///     auto [loss, gradients] = value_and_grad(objective, model.parameters())(x, t);
+///     scale.step(descent, model.parameters(), gradients);
+///     return scale.unscaled(loss);
+class TYTO_API LossScale {
+ public:
+  explicit LossScale(const LossScaleOptions& options = {});
+
+  template <class M>
+  Tensor<M> scaled(const Tensor<M>& loss) const {
+    return detail::with_mode<M>(times_scale(detail::modeless(loss)));
+  }
+  template <class M>
+  Tensor<M> unscaled(const Tensor<M>& x) const {
+    return detail::with_mode<M>(over_scale(detail::modeless(x)));
+  }
+  /// Updates by the gradients over the scale where all of them are finite, else changes the scale alone.
+  template <class P, class G>
+  void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
+    std::vector<Tensor<Any>> slopes;
+    for (const Tensor<G>& gradient : gradients) slopes.push_back(over_scale(detail::modeless(gradient)));
+    const Tensor<Any> finite = all_finite(slopes);
+    descent.update_where(finite, parameters, slopes);
+    adjust(finite);
+  }
+
+  double current() const;
+  /// What a checkpoint must hold.
+  NamedList<Tensor<Any>> state() const;
+
+ private:
+  Tensor<Any> times_scale(const Tensor<Any>& x) const;
+  Tensor<Any> over_scale(const Tensor<Any>& x) const;
+  static Tensor<Any> all_finite(const std::vector<Tensor<Any>>& gradients);
+  void adjust(const Tensor<Any>& finite);
+
+  LossScaleOptions options_;
+  Tensor<Any> scale_, finite_updates_;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

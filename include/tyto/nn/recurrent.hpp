@@ -1,0 +1,104 @@
+// Recurrent layers over (batch, time, features): RNN, LSTM and GRU.
+#pragma once
+
+#include "tyto/nn/initial.hpp"
+#include "tyto/nn/layer.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+struct RecurrentOptions {
+  std::int64_t in = 0;      ///< features at each time
+  std::int64_t hidden = 0;  ///< features that are remembered
+  std::int64_t layers = 1;
+  bool bidirectional = false;  ///< a second network reads from the end; results stand side by side
+  double dropout = 0;          ///< between layers, in training
+  bool bias = true;
+  Initialiser initial = lecun_uniform;
+  DType dtype = DType::f32;
+};
+
+/// What is remembered: (layers, or twice as many with two directions, batch, hidden). Empty handles stand for zeros.
+template <class M>
+struct RecurrentState {
+  Tensor<M> hidden = {};
+  Tensor<M> cell = {};  ///< of an LSTM only
+};
+
+/// What each time gives, and what is remembered in the end.
+template <class M>
+struct Recurrence {
+  Tensor<M> output;  ///< (batch, time, hidden), or twice as many features with two directions
+  RecurrentState<M> state;
+};
+
+/// A network that reads a sequence and remembers. As a layer it begins with zeros and yields what each time gives.
+///
+///     nn::LSTM lstm({.in = 8, .hidden = 16});
+///     auto [output, state] = lstm.run(x);             // then go on: lstm.run(y, state)
+struct TYTO_API Recurrent : Layer {
+  RecurrentOptions options;
+  std::vector<Tensor<Any>> weights_in;      ///< one for each layer and direction: (features, gates hidden)
+  std::vector<Tensor<Any>> weights_hidden;  ///< (hidden, gates hidden)
+  std::vector<Tensor<Any>> biases_in, biases_hidden;
+
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+
+  template <class M>
+  Recurrence<M> run(const Tensor<M>& x, const std::type_identity_t<RecurrentState<M>>& initial = {},
+                    Phase phase = inference) const {
+    const Recurrence<Any> y =
+        read(detail::modeless(x), {detail::modeless(initial.hidden), detail::modeless(initial.cell)}, phase);
+    return {detail::with_mode<M>(y.output), {detail::with_mode<M>(y.state.hidden), detail::with_mode<M>(y.state.cell)}};
+  }
+
+ protected:
+  Recurrent(const char* name, std::int64_t gates, bool has_cell, const RecurrentOptions& given);
+  /// One time: `in` is the part of the gates that comes from x.
+  virtual RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
+                                   std::size_t network) const = 0;
+  /// The part of the gates that comes from what is remembered.
+  Tensor<Any> from_hidden(const Tensor<Any>& hidden, std::size_t network) const;
+
+ private:
+  Recurrence<Any> read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const;
+  Tensor<Any> initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x) const;
+
+  const char* name_;
+  bool has_cell_;
+};
+
+enum class RecurrentActivation : std::uint8_t { tanh, relu };
+/// h = tanh(W x + b + U h + c), or relu of it.
+struct TYTO_API RNN : Recurrent {
+  RecurrentActivation activation;
+
+  explicit RNN(const RecurrentOptions& given, RecurrentActivation function = RecurrentActivation::tanh)
+      : Recurrent("RNN", 1, false, given), activation(function) {}
+
+ protected:
+  RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
+                           std::size_t network) const override;
+};
+
+/// Long short-term memory (Hochreiter, Schmidhuber 1997); gates in the order input, forget, cell, output.
+struct TYTO_API LSTM : Recurrent {
+  explicit LSTM(const RecurrentOptions& given) : Recurrent("LSTM", 4, true, given) {}
+
+ protected:
+  RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
+                           std::size_t network) const override;
+};
+
+/// Gated recurrent unit (Cho et al. 2014), the reset gate applied behind the product; gates reset, update, new.
+struct TYTO_API GRU : Recurrent {
+  explicit GRU(const RecurrentOptions& given) : Recurrent("GRU", 3, false, given) {}
+
+ protected:
+  RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
+                           std::size_t network) const override;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

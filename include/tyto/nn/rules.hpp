@@ -1,0 +1,121 @@
+// The rules of descent, each with its options. w is a parameter, g its gradient, t the count of updates.
+#pragma once
+
+#include "tyto/nn/descent.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+// In every rule weight_decay times the parameter is added to the gradient, unless it says otherwise.
+
+struct SgdOptions {
+  Rate rate = 0.01;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+};
+/// w -= rate * v, v = momentum * v + g; with Nesterov's look ahead w -= rate * (g + momentum * v).
+Descent sgd(const SgdOptions& options = {});
+
+struct AdagradOptions {
+  Rate rate = 0.01;
+  double epsilon = 1e-10;
+  double weight_decay = 0;
+};
+/// w -= rate * g / (sqrt(s) + epsilon), s the sum of all squared gradients.
+Descent adagrad(const AdagradOptions& options = {});
+
+struct RmspropOptions {
+  Rate rate = 0.01;
+  double decay = 0.99;
+  double epsilon = 1e-8;
+  double momentum = 0;   ///< of what is subtracted
+  bool centred = false;  ///< divides by the running deviation instead of the running root of squares
+  double weight_decay = 0;
+};
+/// w -= rate * g / (sqrt(s) + epsilon), s the running mean of squared gradients.
+Descent rmsprop(const RmspropOptions& options = {});
+
+struct AdamOptions {
+  Rate rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  bool amsgrad = false;  ///< divides by the largest running mean of squares so far (Reddi et al. 2018)
+};
+/// Adam (Kingma, Ba 2015): running means of the gradient and of its square, corrected for starting at zero.
+Descent adam(const AdamOptions& options = {});
+
+struct AdamwOptions {
+  Rate rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;  ///< times the rate and the parameter, subtracted beside Adam's change
+  bool amsgrad = false;
+};
+/// Adam with weight decay of its own (Loshchilov, Hutter 2019).
+Descent adamw(const AdamwOptions& options = {});
+
+struct AdamaxOptions {
+  Rate rate = 0.002;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+};
+/// Adam with the largest fading gradient in place of the mean of squares (Kingma, Ba 2015).
+Descent adamax(const AdamaxOptions& options = {});
+
+struct NadamOptions {
+  Rate rate = 0.002;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  double momentum_decay = 0.004;
+};
+/// Adam with Nesterov's look ahead (Dozat 2016).
+Descent nadam(const NadamOptions& options = {});
+
+struct RadamOptions {
+  Rate rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+};
+/// Adam that divides by the root of squares only once enough of them were seen (Liu et al. 2020).
+Descent radam(const RadamOptions& options = {});
+
+struct AdadeltaOptions {
+  Rate rate = 1.0;
+  double decay = 0.9;
+  double epsilon = 1e-6;
+  double weight_decay = 0;
+};
+/// w -= rate * d, d = g * sqrt(running mean of d^2) / sqrt(running mean of g^2) (Zeiler 2012).
+Descent adadelta(const AdadeltaOptions& options = {});
+
+struct LionOptions {
+  Rate rate = 1e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double weight_decay = 0;  ///< times the rate and the parameter, subtracted beside the change
+};
+/// w -= rate * sign(beta1 * m + (1 - beta1) * g), m = beta2 * m + (1 - beta2) * g (Chen et al. 2023).
+Descent lion(const LionOptions& options = {});
+
+struct LambOptions {
+  Rate rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 0;  ///< times the parameter, added to Adam's change before it is scaled
+};
+/// Adam's change scaled to the norm of its parameter (You et al. 2020).
+Descent lamb(const LambOptions& options = {});
+
+}  // namespace TYTO_API
+}  // namespace tyto

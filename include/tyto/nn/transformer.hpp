@@ -1,0 +1,78 @@
+// Blocks of transformers: self-attention and a small network for each place, each round a shortcut with a norm.
+#pragma once
+
+#include "tyto/nn/attention.hpp"
+#include "tyto/nn/noise.hpp"
+#include "tyto/nn/normalisation.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// What stands between the two linear layers of a block.
+enum class BlockActivation : std::uint8_t { relu, gelu };
+
+struct TransformerOptions {
+  std::int64_t features = 0;
+  std::int64_t heads = 1;
+  std::int64_t hidden = 2048;  ///< features between the two linear layers
+  double dropout = 0.1;
+  BlockActivation activation = BlockActivation::relu;
+  double epsilon = 1e-5;    ///< of the norms
+  bool norm_first = false;  ///< each norm before its part instead of after the sum
+  bool bias = true;
+  Initialiser initial = glorot_uniform;
+  DType dtype = DType::f32;
+};
+
+/// Self-attention, then two linear layers, over (batch, length, features) (Vaswani et al. 2017).
+struct TYTO_API TransformerEncoderLayer : Layer {
+  TransformerOptions options;
+  MultiheadAttention self_attn;
+  Linear linear1, linear2;
+  LayerNorm norm1, norm2;
+  Dropout dropout;
+
+  explicit TransformerEncoderLayer(const TransformerOptions& given);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+  Members members() const override;
+
+  using Layer::operator();
+  /// With masks for the self-attention.
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& x, const std::type_identity_t<AttentionOptions<M>>& masks,
+                       Phase phase = inference) const {
+    return detail::with_mode<M>(encode(detail::modeless(x), tyto::detail::in_any_mode(masks), phase));
+  }
+
+ private:
+  Tensor<Any> encode(const Tensor<Any>& x, const AttentionOptions<Any>& masks, Phase phase) const;
+};
+
+/// Self-attention, attention to a memory, then two linear layers.
+struct TYTO_API TransformerDecoderLayer : Module {
+  TransformerOptions options;
+  MultiheadAttention self_attn, multihead_attn;
+  Linear linear1, linear2;
+  LayerNorm norm1, norm2, norm3;
+  Dropout dropout;
+
+  explicit TransformerDecoderLayer(const TransformerOptions& given);
+  Members members() const override;
+
+  /// `masks` are for the self-attention, `memory_masks` for the other one.
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& memory,
+                       const std::type_identity_t<AttentionOptions<M>>& masks = {},
+                       const std::type_identity_t<AttentionOptions<M>>& memory_masks = {},
+                       Phase phase = inference) const {
+    return detail::with_mode<M>(decode(detail::modeless(x), detail::modeless(memory), tyto::detail::in_any_mode(masks),
+                                       tyto::detail::in_any_mode(memory_masks), phase));
+  }
+
+ private:
+  Tensor<Any> decode(const Tensor<Any>& x, const Tensor<Any>& memory, const AttentionOptions<Any>& masks,
+                     const AttentionOptions<Any>& memory_masks, Phase phase) const;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

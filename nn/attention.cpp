@@ -1,0 +1,98 @@
+// Multi-head attention: projections, heads, and what comes out of them.
+#include "tyto/nn/attention.hpp"
+
+#include "nn/layer_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/products.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace {
+
+constexpr const char* multihead = "MultiheadAttention";
+
+const MultiheadAttentionOptions& checked(const MultiheadAttentionOptions& o) {
+  if (o.features < 1 || o.heads < 1 || o.features % o.heads != 0) {
+    throw ValueError(text(multihead, ": heads = ", o.heads, " must divide features = ", o.features));
+  }
+  if (!(o.dropout >= 0 && o.dropout < 1)) {
+    throw ValueError(text(multihead, ": the dropout ", o.dropout, " must be in [0, 1)"));
+  }
+  return o;
+}
+
+Tensor<Any> projection(const char* name, const MultiheadAttentionOptions& o, std::int64_t in, std::int64_t parts) {
+  const Fans fans{static_cast<double>(in), static_cast<double>(o.features * parts)};
+  return Tensor<Any>::variable(o.initial({in, o.features * parts}, fans, o.dtype), name);
+}
+
+void check_sequence(const char* what, const Tensor<Any>& x, std::int64_t features) {
+  check_floating(multihead, x);
+  if (x.ndim() != 3 || x.shape()[2] != features) {
+    throw ShapeError(text(multihead, ": the ", what, " ", x.shape(), " must be (batch, length, ", features, ")"));
+  }
+}
+
+/// A mask that all heads share: an axis of heads before (queries, keys).
+Tensor<Any> for_all_heads(const Tensor<Any>& mask) {
+  return mask.empty_handle() || mask.ndim() != 3 ? mask : expand_dims(mask, {1});
+}
+
+}  // namespace
+
+MultiheadAttention::MultiheadAttention(const MultiheadAttentionOptions& given)
+    : options(checked(given)),
+      out_proj({.in = given.features,
+                .out = given.features,
+                .bias = given.bias,
+                .initial = given.initial,
+                .dtype = given.dtype}) {
+  if (options.key_features == 0) options.key_features = options.features;
+  if (options.value_features == 0) options.value_features = options.features;
+  if (options.key_features == options.features && options.value_features == options.features) {
+    in_proj_weight = projection("in_proj_weight", options, options.features, 3);
+  } else {
+    q_proj_weight = projection("q_proj_weight", options, options.features, 1);
+    k_proj_weight = projection("k_proj_weight", options, options.key_features, 1);
+    v_proj_weight = projection("v_proj_weight", options, options.value_features, 1);
+  }
+  if (options.bias) in_proj_bias = zero_parameter("in_proj_bias", {3 * options.features}, options.dtype);
+}
+
+Members MultiheadAttention::members() const {
+  const IntList exchanged{1, 0};
+  return {{"in_proj_weight", in_proj_weight, StateKind::parameter, exchanged},
+          {"q_proj_weight", q_proj_weight, StateKind::parameter, exchanged},
+          {"k_proj_weight", k_proj_weight, StateKind::parameter, exchanged},
+          {"v_proj_weight", v_proj_weight, StateKind::parameter, exchanged},
+          {"in_proj_bias", in_proj_bias},
+          {"out_proj", out_proj}};
+}
+
+/// (batch, length, any) to (batch, heads, length, features / heads).
+Tensor<Any> MultiheadAttention::projected(const Tensor<Any>& x, int part, const Tensor<Any>& own_weight) const {
+  const auto columns = slice(part * options.features, (part + 1) * options.features);
+  const Tensor<Any> weight = own_weight.empty_handle() ? in_proj_weight.get({tyto::all, columns}) : own_weight;
+  Tensor<Any> y = matmul(to_multiply(x), to_multiply(weight));
+  if (!in_proj_bias.empty_handle()) y = y + to_multiply(in_proj_bias.get({columns}));
+  const std::int64_t batch = x.shape()[0], length = x.shape()[1];
+  return transpose(reshape(y, {batch, length, options.heads, options.features / options.heads}), {0, 2, 1, 3});
+}
+
+Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<Any>& key, const Tensor<Any>& value,
+                                       AttentionOptions<Any> masks, Phase phase) const {
+  check_sequence("query", query, options.features);
+  check_sequence("key", key, options.key_features);
+  check_sequence("value", value, options.value_features);
+  masks.mask = for_all_heads(masks.mask);
+  masks.dropout = phase == training ? options.dropout : 0;
+  const Tensor<Any> heads = scaled_dot_product_attention(
+      projected(query, 0, q_proj_weight), projected(key, 1, k_proj_weight), projected(value, 2, v_proj_weight), masks);
+  return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), query.shape()), phase);
+}
+
+Tensor<Any> MultiheadAttention::forward(const Tensor<Any>& x, Phase phase) const { return attend(x, x, x, {}, phase); }
+
+}  // namespace nn
+}  // namespace TYTO_API

@@ -1,0 +1,151 @@
+// Losses of classes and probabilities.
+#include "tyto/nn/class_losses.hpp"
+
+#include "nn/layer_parts.hpp"
+#include "nn/loss_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+namespace detail {
+
+namespace {
+
+Shape shape_of_rows(const Tensor<Any>& x) { return Shape(std::span(x.shape().data(), x.shape().size() - 1)); }
+
+void check_labels(const char* loss, const Tensor<Any>& x, const Tensor<Any>& labels) {
+  if (!is_floating(x.dtype())) {
+    throw TypeError(text(loss, ": the prediction is ", name_of(x.dtype()), "; a floating type is expected"));
+  }
+  if (!is_integer(labels.dtype())) {
+    throw TypeError(text(loss, ": labels are ", name_of(labels.dtype()), "; class numbers are expected"));
+  }
+  if (x.ndim() < 1 || labels.shape() != shape_of_rows(x)) {
+    throw ShapeError(text(loss, ": labels ", labels.shape(), " must have the shape of the prediction ", x.shape(),
+                          " without its last axis"));
+  }
+}
+
+void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOptions<Any>& o) {
+  if (!(o.smoothing >= 0 && o.smoothing <= 1)) {
+    throw ValueError(text(loss, ": the smoothing ", o.smoothing, " must be in [0, 1]"));
+  }
+  if (!o.weights.empty_handle() && o.weights.shape() != Shape{x.shape().back()}) {
+    throw ShapeError(
+        text(loss, ": the weights ", o.weights.shape(), " must be (", x.shape().back(), ",), a number a class"));
+  }
+}
+
+Tensor<Any> picked(const Tensor<Any>& x, const Tensor<Any>& labels) {
+  return squeeze(take_along_axis(x, expand_dims(as_index(labels), {-1}), -1), -1);
+}
+
+/// Losses of rows over what they weigh: the sum of the weights, which is the count where there are none.
+Tensor<Any> weighted(const Tensor<Any>& losses, const Tensor<Any>& weights, Reduction reduction) {
+  return reduction == Reduction::mean ? sum(losses) / sum(weights) : reduced(losses, reduction);
+}
+
+Tensor<Any> of_labels(const Tensor<Any>& log_p, const Tensor<Any>& given, const CrossEntropyOptions<Any>& o) {
+  const Tensor<Any> counts = o.ignored ? not_equal(given, *o.ignored) : Tensor<Any>();
+  const Tensor<Any> labels = o.ignored ? where(counts, given, 0) : given;
+  const auto only_counting = [&](const Tensor<Any>& x) { return o.ignored ? where(counts, x, 0.0) : x; };
+  const bool weighing = !o.weights.empty_handle();
+  Tensor<Any> weights = Tensor<Any>::ones(given.shape(), log_p.dtype());
+  if (weighing) weights = cast(take(o.weights, as_index(labels), 0), log_p.dtype());
+  weights = only_counting(weights);
+  Tensor<Any> losses = -picked(log_p, labels) * weights;
+  if (o.smoothing > 0) {
+    const Tensor<Any> all = only_counting(-sum(weighing ? log_p * o.weights : log_p, -1));
+    const double share = o.smoothing / static_cast<double>(log_p.shape().back());
+    losses = (1 - o.smoothing) * losses + share * all;
+  }
+  if (o.reduction == Reduction::mean && !weighing && !o.ignored) return mean(losses);
+  return weighted(losses, weights, o.reduction);
+}
+
+Tensor<Any> of_probabilities(const Tensor<Any>& log_p, const Tensor<Any>& given, const CrossEntropyOptions<Any>& o) {
+  if (o.ignored) throw ValueError("cross_entropy: an ignored label needs labels that are class numbers");
+  Tensor<Any> target = given;
+  if (o.smoothing > 0) target = (1 - o.smoothing) * target + o.smoothing / static_cast<double>(log_p.shape().back());
+  if (!o.weights.empty_handle()) target = target * o.weights;
+  return reduced(-sum(target * log_p, -1), o.reduction);
+}
+
+Tensor<Any> weighted_by(const Tensor<Any>& losses, const Tensor<Any>& weights) {
+  return weights.empty_handle() ? losses : losses * weights;
+}
+
+}  // namespace
+
+Tensor<Any> cross_entropy(const Tensor<Any>& logits, const Tensor<Any>& labels, const CrossEntropyOptions<Any>& o) {
+  const bool distributions = is_floating(labels.dtype());
+  if (distributions) check_pair("cross_entropy", logits, labels);
+  else check_labels("cross_entropy", logits, labels);
+  check_options("cross_entropy", logits, o);
+  const Tensor<Any> log_p = log_softmax(logits, -1);
+  return distributions ? of_probabilities(log_p, labels, o) : of_labels(log_p, labels, o);
+}
+
+Tensor<Any> nll(const Tensor<Any>& log_p, const Tensor<Any>& labels, const CrossEntropyOptions<Any>& o) {
+  check_labels("nll", log_p, labels);
+  check_options("nll", log_p, o);
+  return of_labels(log_p, labels, o);
+}
+
+Tensor<Any> binary_cross_entropy(const Tensor<Any>& p, const Tensor<Any>& t, const BinaryOptions<Any>& o) {
+  check_pair("binary_cross_entropy", p, t);
+  if (!o.positive_weights.empty_handle()) {
+    throw ValueError("binary_cross_entropy: weights of positive targets are for the loss with logits");
+  }
+  constexpr double least = -100;
+  const Tensor<Any> losses = -(t * maximum(log(p), least) + (1.0 - t) * maximum(log1p(-p), least));
+  return reduced(weighted_by(losses, o.weights), o.reduction);
+}
+
+Tensor<Any> binary_cross_entropy_with_logits(const Tensor<Any>& x, const Tensor<Any>& t, const BinaryOptions<Any>& o) {
+  check_pair("binary_cross_entropy_with_logits", x, t);
+  const Tensor<Any> positive = weighted_by(t, o.positive_weights);
+  const Tensor<Any> losses = positive * softplus(-x) + (1.0 - t) * softplus(x);
+  return reduced(weighted_by(losses, o.weights), o.reduction);
+}
+
+Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const DivergenceOptions& o) {
+  check_pair("kl_divergence", log_p, t);
+  Tensor<Any> losses;
+  if (o.log_target) {
+    losses = exp(t) * (t - log_p);
+  } else {
+    // 0 log 0 is 0: the logarithm is taken of what is not 0 alone.
+    const Tensor<Any> there = greater(t, 0.0);
+    losses = where(there, t * log(where(there, t, 1.0)), 0.0) - t * log_p;
+  }
+  if (!o.batch_mean) return reduced(losses, o.reduction);
+  if (log_p.ndim() < 1) throw ShapeError("kl_divergence: a mean of rows needs an axis of rows");
+  return sum(losses) / static_cast<double>(log_p.shape()[0]);
+}
+
+Tensor<Any> soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction) {
+  check_pair("soft_margin", x, t);
+  return reduced(softplus(-t * x), reduction);
+}
+
+Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction) {
+  check_pair("multi_label_soft_margin", x, t);
+  return reduced(mean(t * softplus(-x) + (1.0 - t) * softplus(x), -1), reduction);
+}
+
+Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions& o) {
+  check_labels("multi_margin", x, labels);
+  const std::int64_t classes = x.shape().back();
+  const Tensor<Any> own = take_along_axis(x, expand_dims(as_index(labels), {-1}), -1);
+  Tensor<Any> excess = relu(o.margin - own + x);
+  if (o.squared) excess = square(excess);
+  const Tensor<Any> others = equal(one_hot(labels, classes, x.dtype()), 0.0);
+  return reduced(sum(where(others, excess, 0.0), -1) / static_cast<double>(classes), o.reduction);
+}
+
+}  // namespace detail
+}  // namespace nn
+}  // namespace TYTO_API

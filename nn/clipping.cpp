@@ -1,0 +1,55 @@
+// Gradients kept within limits.
+#include "tyto/nn/clipping.hpp"
+
+#include "nn/complain.hpp"
+#include "nn/layer_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace detail {
+
+namespace {
+void check_limit(const char* function, double limit) {
+  if (!(limit > 0)) throw ValueError(text(function, ": the limit ", limit, " must be positive"));
+}
+// A norm of zero gives an infinite quotient, of which the factor takes the 1.
+Tensor<Any> factor(const Tensor<Any>& norm, double limit) { return minimum(limit / norm, 1.0); }
+}  // namespace
+
+std::vector<Tensor<Any>> clip_by_value(const std::vector<Tensor<Any>>& gradients, double limit) {
+  check_limit("clip_by_value", limit);
+  std::vector<Tensor<Any>> out;
+  for (const Tensor<Any>& gradient : gradients) out.push_back(clip(gradient, -limit, limit));
+  return out;
+}
+
+std::vector<Tensor<Any>> clip_by_norm(const std::vector<Tensor<Any>>& gradients, double limit) {
+  check_limit("clip_by_norm", limit);
+  std::vector<Tensor<Any>> out;
+  for (const Tensor<Any>& gradient : gradients) out.push_back(gradient * factor(l2_norm(gradient), limit));
+  return out;
+}
+
+std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gradients, double limit) {
+  check_limit("clip_by_global_norm", limit);
+  if (gradients.empty()) return {};
+  // Squares of half-precision numbers overflow soon.
+  Tensor<Any> total;
+  for (const Tensor<Any>& gradient : gradients) {
+    const Tensor<Any> squares = l2_norm_sqr(cast(gradient, statistics_type(gradient.dtype())));
+    total = total.empty_handle() ? squares : total + squares;
+  }
+  const Tensor<Any> scale = factor(sqrt(total), limit);
+  std::vector<Tensor<Any>> out;
+  for (const Tensor<Any>& gradient : gradients) out.push_back(gradient * cast(scale, gradient.dtype()));
+  return out;
+}
+
+}  // namespace detail
+
+}  // namespace nn
+}  // namespace TYTO_API

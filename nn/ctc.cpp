@@ -1,0 +1,90 @@
+// Connectionist temporal classification: the forward sums of Graves et al. (2006), equation 6, unrolled over time.
+#include <limits>
+
+#include "nn/loss_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/nn/class_losses.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+namespace detail {
+
+namespace {
+
+// The logarithm of no chance at all, far from infinity, so that differences of two of them are no NaN.
+constexpr double no_chance = -1e30;
+
+void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
+               const Tensor<Any>& target_lengths, const CtcOptions& o) {
+  if (!is_floating(log_p.dtype()) || log_p.dtype() == DType::f16) {
+    throw TypeError(text("ctc: log_probabilities are ", name_of(log_p.dtype()), "; f32, f64 or bf16 is expected"));
+  }
+  for (const Tensor<Any>* each : {&targets, &input_lengths, &target_lengths}) {
+    if (!is_integer(each->dtype())) {
+      throw TypeError(
+          text("ctc: targets, input_lengths and target_lengths must be whole numbers, not ", name_of(each->dtype())));
+    }
+  }
+  if (log_p.ndim() != 3 || log_p.shape()[1] < 1) {
+    throw ShapeError(text("ctc: log_probabilities ", log_p.shape(), " must be (batch, time, classes)"));
+  }
+  const Shape batch{log_p.shape()[0]};
+  if (targets.ndim() != 2 || targets.shape()[0] != batch[0] || input_lengths.shape() != batch ||
+      target_lengths.shape() != batch) {
+    throw ShapeError(text("ctc: targets ", targets.shape(), ", input_lengths ", input_lengths.shape(),
+                          " and target_lengths ", target_lengths.shape(),
+                          " must be (batch, length), (batch,) and (batch,) for log_probabilities ", log_p.shape()));
+  }
+  if (o.blank < 0 || o.blank >= log_p.shape()[2]) {
+    throw IndexError(text("ctc: the blank ", o.blank, " is none of ", log_p.shape()[2], " classes"));
+  }
+}
+
+/// Each row moved right by `count` places.
+Tensor<Any> moved(const Tensor<Any>& rows, std::int64_t count, double filling) {
+  const Tensor<Any> wider = pad(rows, {0, count}, {0, 0}, Padding::constant, filling);
+  return wider.get({tyto::all, slice(0, rows.shape()[1])});
+}
+
+}  // namespace
+
+Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
+                const Tensor<Any>& target_lengths, const CtcOptions& o) {
+  check_ctc(log_p, targets, input_lengths, target_lengths, o);
+  const std::int64_t batch = log_p.shape()[0], steps = log_p.shape()[1], letters = targets.shape()[1];
+  const std::int64_t places = 2 * letters + 1;
+  // A blank before, between and behind the letters.
+  const Tensor<Any> blank = Tensor<Any>::full({batch, 1}, o.blank, DType::i64);
+  const Tensor<Any> letter = cast(targets, DType::i64);
+  const Tensor<Any> with_blanks = stack(std::vector<Tensor<Any>>{broadcast_to(blank, {batch, letters}), letter}, 2);
+  const Tensor<Any> path = concat(std::vector<Tensor<Any>>{reshape(with_blanks, {batch, places - 1}), blank}, 1);
+  // A letter may follow the letter before it without a blank unless they are equal.
+  const Tensor<Any> two_before =
+      pad(path, {0, 2}, {0, 0}, Padding::constant, o.blank).get({tyto::all, slice(0, places)});
+  const Tensor<Any> may_skip = not_equal(path, o.blank) && not_equal(path, two_before);
+
+  const Tensor<Any> seen =
+      take_along_axis(log_p, broadcast_to(reshape(path, {batch, 1, places}), {batch, steps, places}), 2);
+  const Tensor<Any> place = Tensor<Any>::arange(places);
+  Tensor<Any> chance = where(less(place, 2), seen.get({tyto::all, 0}), no_chance);
+  for (std::int64_t t = 1; t < steps; ++t) {
+    const Tensor<Any> skipped = where(may_skip, moved(chance, 2, no_chance), no_chance);
+    const Tensor<Any> come = logaddexp(logaddexp(chance, moved(chance, 1, no_chance)), skipped);
+    const Tensor<Any> next = come + seen.get({tyto::all, t});
+    chance = where(expand_dims(greater(input_lengths, t), {1}), next, chance);
+  }
+  // Paths end on the last letter or on the blank behind it.
+  const Tensor<Any> last = 2 * reshape(cast(target_lengths, DType::i64), {batch, 1});
+  const Tensor<Any> ends = equal(place, last) || equal(place, last - 1);
+  const Tensor<Any> losses = -logsumexp(where(ends, chance, no_chance), 1);
+  const double none = o.zero_infinity ? 0 : std::numeric_limits<double>::infinity();
+  const Tensor<Any> finite = where(less(losses, -0.5 * no_chance), losses, none);
+  if (o.reduction != Reduction::mean) return reduced(finite, o.reduction);
+  return mean(finite / maximum(cast(target_lengths, log_p.dtype()), 1.0));
+}
+
+}  // namespace detail
+}  // namespace nn
+}  // namespace TYTO_API

@@ -1,0 +1,45 @@
+// What layers are made of inside: zero and constant parameters, running statistics, and checks of what they are given.
+#pragma once
+
+#include "nn/complain.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto::nn {
+
+inline void check_sizes(const char* layer, std::int64_t in, std::int64_t out) {
+  if (in < 1 || out < 1) throw ValueError(text(layer, ": in = ", in, " and out = ", out, " must be at least 1"));
+}
+
+inline void check_floating(const std::string& layer, const Tensor<Any>& x) {
+  if (!is_floating(x.dtype())) {
+    throw TypeError(text(layer, ": x is ", name_of(x.dtype()), "; a floating type is expected"));
+  }
+}
+
+inline Tensor<Any> zero_parameter(const char* name, const Shape& shape, DType dtype) {
+  return Tensor<Any>::variable(Tensor<Any>::zeros(shape, dtype), name);
+}
+inline Tensor<Any> one_parameter(const char* name, const Shape& shape, DType dtype) {
+  return Tensor<Any>::variable(Tensor<Any>::ones(shape, dtype), name);
+}
+
+/// Sums of many 16-bit numbers are lost in 16 bits, so statistics are taken and kept in f32.
+inline DType statistics_type(DType dtype) { return size_of(dtype) == 2 ? DType::f32 : dtype; }
+
+inline Tensor<Any> as_type(const Tensor<Any>& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+
+/// Class numbers and indices of any whole type as the operators that pick by them take them.
+inline Tensor<Any> as_index(const Tensor<Any>& x) { return size_of(x.dtype()) < 4 ? cast(x, DType::i64) : x; }
+
+/// What a layer multiplies: x in the type that an Autocast asks for.
+Tensor<Any> to_multiply(const Tensor<Any>& x);
+
+/// All axes but the first and the last: those of space.
+inline IntList spatial_axes_of(const Tensor<Any>& x) {
+  IntList axes;
+  for (std::int64_t axis = 1; axis + 1 < x.ndim(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+}  // namespace tyto::nn

@@ -1,0 +1,80 @@
+// Linear, bilinear and embedding layers.
+#include "tyto/nn/linear.hpp"
+
+#include "nn/layer_parts.hpp"
+#include "tyto/autodiff.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+Linear::Linear(const LinearOptions& options) {
+  check_sizes("Linear", options.in, options.out);
+  const Fans fans{static_cast<double>(options.in), static_cast<double>(options.out)};
+  weight = Tensor<Any>::variable(options.initial({options.in, options.out}, fans, options.dtype), "weight");
+  if (options.bias) bias = zero_parameter("bias", {options.out}, options.dtype);
+}
+
+Tensor<Any> Linear::forward(const Tensor<Any>& x, Phase) const {
+  if (x.ndim() < 1 || x.shape().back() != weight.shape()[0]) {
+    throw ShapeError(text("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]));
+  }
+  const Tensor<Any> product = matmul(to_multiply(x), to_multiply(weight));
+  return bias.empty_handle() ? product : product + to_multiply(bias);
+}
+
+Members Linear::members() const { return {{"weight", weight, StateKind::parameter, {1, 0}}, {"bias", bias}}; }
+
+Bilinear::Bilinear(const BilinearOptions& options) {
+  if (options.left < 1 || options.right < 1 || options.out < 1) {
+    throw ValueError(text("Bilinear: left = ", options.left, ", right = ", options.right, " and out = ", options.out,
+                          " must be at least 1"));
+  }
+  const Fans fans{static_cast<double>(options.left), static_cast<double>(options.out)};
+  const Shape shape{options.out, options.left, options.right};
+  weight = Tensor<Any>::variable(options.initial(shape, fans, options.dtype), "weight");
+  if (options.bias) bias = zero_parameter("bias", {options.out}, options.dtype);
+}
+
+Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const {
+  const std::int64_t left = weight.shape()[1], right = weight.shape()[2];
+  if (a.ndim() < 1 || a.ndim() != b.ndim() || a.shape().back() != left || b.shape().back() != right) {
+    throw ShapeError(text("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left, " and ",
+                          right, ", the others equal"));
+  }
+  const Tensor<Any> y =
+      einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{to_multiply(a), to_multiply(weight), to_multiply(b)});
+  return bias.empty_handle() ? y : y + to_multiply(bias);
+}
+
+Members Bilinear::members() const { return {{"weight", weight}, {"bias", bias}}; }
+
+Embedding::Embedding(const EmbeddingOptions& options) : padding(options.padding) {
+  if (options.count < 1 || options.features < 1) {
+    throw ValueError(
+        text("Embedding: count = ", options.count, " and features = ", options.features, " must be at least 1"));
+  }
+  if (padding && (*padding < 0 || *padding >= options.count)) {
+    throw IndexError(text("Embedding: the padding index ", *padding, " is not below the count ", options.count));
+  }
+  const Fans fans{static_cast<double>(options.count), static_cast<double>(options.features)};
+  Tensor<Any> initial = options.initial({options.count, options.features}, fans, options.dtype);
+  if (padding) initial = set(initial, {*padding}, 0);
+  weight = Tensor<Any>::variable(initial, "weight");
+}
+
+Tensor<Any> Embedding::forward(const Tensor<Any>& indices, Phase) const {
+  if (!is_integer(indices.dtype())) {
+    throw TypeError(text("Embedding: indices are ", name_of(indices.dtype()), "; whole numbers are expected"));
+  }
+  const Tensor<Any> rows = take(weight, as_index(indices), 0);
+  if (!padding) return rows;
+  return where(expand_dims(equal(indices, *padding), {-1}), stop_gradient(rows), rows);
+}
+
+Members Embedding::members() const { return {{"weight", weight}}; }
+
+}  // namespace nn
+}  // namespace TYTO_API

@@ -1,0 +1,109 @@
+// Loading by name: everything is held against the model before anything in it is changed.
+#include "tyto/nn/loading.hpp"
+
+#include <map>
+
+#include "nn/complain.hpp"
+#include "tyto/autodiff.hpp"
+#include "tyto/io.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace {
+
+bool ends_with(const std::string& path, std::string_view ending) {
+  return path.size() >= ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+[[noreturn]] void refuse_ending(const char* function, const std::string& path) {
+  throw IoError(text(function, ": ", path, " must end in .safetensors or .npz"));
+}
+
+NamedList<HostArray> read_arrays(const std::string& path) {
+  if (ends_with(path, ".safetensors")) return tyto::detail::read_safetensors_file(path);
+  if (ends_with(path, ".npz")) return tyto::detail::read_npz_file(path);
+  refuse_ending("load", path);
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < most; ++i) out += (i == 0 ? "'" : ", '") + names[i] + "'";
+  return names.size() > most ? out + text(" and ", names.size() - most, " more") : out;
+}
+
+/// The shape under which the file has a state.
+Shape shape_in_file(const Member& state, WeightLayout layout) {
+  const Shape& own = state.state().shape();
+  if (layout == WeightLayout::tyto || state.pytorch_axes().empty()) return own;
+  Shape shape(own.size(), 0);
+  for (std::size_t i = 0; i < own.size(); ++i) shape[static_cast<std::size_t>(state.pytorch_axes()[i])] = own[i];
+  return shape;
+}
+
+bool castable(DType from, DType to) {
+  return from == to || (is_floating(from) && is_floating(to)) || (is_integer(from) && is_integer(to));
+}
+
+}  // namespace
+
+LoadReport load(const Module& model, const std::string& path, const LoadOptions& options) {
+  const NamedList<HostArray> arrays = read_arrays(path);
+  std::map<std::string, const HostArray*> by_name;
+  for (const Named<HostArray>& array : arrays) {
+    const std::string name = options.rename ? options.rename(array.name) : array.name;
+    if (name.empty()) continue;
+    if (!by_name.emplace(name, &array.value).second) {
+      throw IoError(text(path, ": two tensors are called '", name, "', the second of them '", array.name, "'"));
+    }
+  }
+  LoadReport report;
+  std::vector<std::pair<Member, const HostArray*>> pairs;
+  model.visit_states([&](const std::string& name, const Module&, const Member& state) {
+    const auto place = by_name.find(name);
+    if (place == by_name.end()) {
+      report.missing.push_back(name);
+      return;
+    }
+    const HostArray& array = *place->second;
+    const Shape expected = shape_in_file(state, options.layout);
+    const DType type = state.state().dtype();
+    if (array.shape != expected || !castable(array.dtype, type)) {
+      throw IoError(text(path, ": '", name, "' is ", tyto::name_of(array.dtype), " of shape ", array.shape,
+                         ", expected ", tyto::name_of(type), " of shape ", expected));
+    }
+    pairs.emplace_back(state, &array);
+    report.loaded.push_back(name);
+    by_name.erase(place);
+  });
+  for (const auto& left : by_name) report.left_over.push_back(left.first);
+  if (options.strict && !report.missing.empty()) {
+    throw IoError(text(path, ": the file lacks ", some_of(report.missing),
+                       report.left_over.empty() ? "" : "; it has besides " + some_of(report.left_over)));
+  }
+  if (options.strict && !report.left_over.empty()) {
+    throw IoError(text(path, ": the model has nothing called ", some_of(report.left_over)));
+  }
+  for (const auto& [state, array] : pairs) {
+    Tensor<Any> value = to_tensor<Tensor<Any>>(*array);
+    if (options.layout == WeightLayout::pytorch && !state.pytorch_axes().empty()) {
+      value = transpose(value, state.pytorch_axes());
+    }
+    assign(state.state(), cast(value, state.state().dtype()));
+  }
+  return report;
+}
+
+void save(const Module& model, const std::string& path) {
+  // Read through a tensor of its own each: what a state's handle was asked to show, it would hold on to.
+  NamedList<Tensor<Any>> states = model.named_states();
+  for (Named<Tensor<Any>>& state : states) state.value = stop_gradient(state.value);
+  if (ends_with(path, ".safetensors")) return write_safetensors(path, states);
+  if (ends_with(path, ".npz")) return write_npz(path, states);
+  refuse_ending("save", path);
+}
+
+}  // namespace nn
+}  // namespace TYTO_API

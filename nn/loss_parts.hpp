@@ -1,0 +1,29 @@
+// What losses share: the check of two shapes, and what is made of all losses.
+#pragma once
+
+#include "nn/complain.hpp"
+#include "tyto/nn/losses.hpp"
+#include "tyto/reduce.hpp"
+
+namespace tyto::nn {
+
+inline Tensor<Any> reduced(const Tensor<Any>& losses, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::mean: return mean(losses);
+    case Reduction::sum: return sum(losses);
+    case Reduction::none: break;
+  }
+  return losses;
+}
+
+inline void check_pair(const char* loss, const Tensor<Any>& prediction, const Tensor<Any>& target) {
+  if (prediction.shape() != target.shape()) {
+    throw ShapeError(text(loss, ": the prediction ", prediction.shape(), " and the target ", target.shape(),
+                          " must have one shape"));
+  }
+  if (!is_floating(prediction.dtype())) {
+    throw TypeError(text(loss, ": the prediction is ", name_of(prediction.dtype()), "; a floating type is expected"));
+  }
+}
+
+}  // namespace tyto::nn

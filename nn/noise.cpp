@@ -1,0 +1,71 @@
+// Layers that disturb what passes through them in training.
+#include "tyto/nn/noise.hpp"
+
+#include <cmath>
+
+#include "nn/layer_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace {
+
+double checked_rate(const char* layer, double rate) {
+  if (!(rate >= 0 && rate < 1)) throw ValueError(text(layer, ": the rate ", rate, " must be in [0, 1)"));
+  return rate;
+}
+
+// The result of SELU far on the negative side: -scale * alpha.
+constexpr double selu_floor = -1.7580993408473766;
+
+}  // namespace
+
+Dropout::Dropout(double probability) : rate(checked_rate("Dropout", probability)) {}
+
+Tensor<Any> Dropout::forward(const Tensor<Any>& x, Phase phase) const {
+  return phase == training && rate > 0 ? x * dropout_mask(x, rate) : x;
+}
+
+ChannelDropout::ChannelDropout(double probability) : rate(checked_rate("ChannelDropout", probability)) {}
+
+Tensor<Any> ChannelDropout::forward(const Tensor<Any>& x, Phase phase) const {
+  if (x.ndim() < 3) throw ShapeError(text("ChannelDropout: x ", x.shape(), " must be (batch, spatial..., channels)"));
+  if (phase != training || rate == 0) return x;
+  Shape shape(static_cast<std::size_t>(x.ndim()), 1);
+  shape[0] = x.shape()[0];
+  shape[shape.size() - 1] = x.shape().back();
+  return x * dropout_mask(Tensor<Any>::zeros(shape, x.dtype()), rate);
+}
+
+AlphaDropout::AlphaDropout(double probability) : rate(checked_rate("AlphaDropout", probability)) {}
+
+Tensor<Any> AlphaDropout::forward(const Tensor<Any>& x, Phase phase) const {
+  if (phase != training || rate == 0) return x;
+  const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * selu_floor * selu_floor));
+  const Tensor<Any> kept = greater(dropout_mask(x, rate), 0);
+  return where(kept, x, selu_floor) * scale - scale * rate * selu_floor;
+}
+
+GaussianNoise::GaussianNoise(double deviation) : stddev(deviation) {
+  if (!(deviation >= 0 && std::isfinite(deviation))) {
+    throw ValueError(text("GaussianNoise: the deviation ", deviation, " must be finite and at least 0"));
+  }
+}
+
+Tensor<Any> GaussianNoise::forward(const Tensor<Any>& x, Phase phase) const {
+  if (phase != training || stddev == 0) return x;
+  return x + Tensor<Any>::normal(x.shape(), {.stddev = stddev, .dtype = x.dtype()});
+}
+
+GaussianDropout::GaussianDropout(double probability) : rate(checked_rate("GaussianDropout", probability)) {}
+
+Tensor<Any> GaussianDropout::forward(const Tensor<Any>& x, Phase phase) const {
+  if (phase != training || rate == 0) return x;
+  const double stddev = std::sqrt(rate / (1 - rate));
+  return x * Tensor<Any>::normal(x.shape(), {.mean = 1, .stddev = stddev, .dtype = x.dtype()});
+}
+
+}  // namespace nn
+}  // namespace TYTO_API

@@ -1,0 +1,255 @@
+// Normalisation: statistics of a batch and of all that came before, of a layer, a group, an instance.
+#include "tyto/nn/normalisation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "nn/layer_parts.hpp"
+#include "tyto/autodiff.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/reduce.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace {
+
+/// Mean and variance with the axes kept, and what the variance was taken of.
+struct Moments {
+  Tensor<Any> mean;
+  Tensor<Any> centred;
+  Tensor<Any> variance;
+};
+
+Moments moments(const Tensor<Any>& x, const IntList& axes) {
+  Moments of;
+  of.mean = mean(x, Axes(axes), true);
+  of.centred = x - of.mean;
+  of.variance = mean(square(of.centred), Axes(axes), true);
+  return of;
+}
+
+Tensor<Any> normalised(const Moments& of, double epsilon) { return of.centred * rsqrt(of.variance + epsilon); }
+
+Tensor<Any> scaled(const Tensor<Any>& y, const Tensor<Any>& weight, const Tensor<Any>& bias) {
+  if (weight.empty_handle()) return y;
+  return bias.empty_handle() ? y * weight : y * weight + bias;
+}
+
+/// (x - mean) / sqrt(variance + epsilon) with weight and bias, as one multiplication and one addition an element.
+Tensor<Any> by_statistics(const Tensor<Any>& x, const Tensor<Any>& mean, const Tensor<Any>& variance, double epsilon,
+                          const Tensor<Any>& weight, const Tensor<Any>& bias) {
+  Tensor<Any> scale = rsqrt(variance + epsilon);
+  if (!weight.empty_handle()) scale = scale * weight;
+  const Tensor<Any> shift = bias.empty_handle() ? -mean * scale : bias - mean * scale;
+  return x * scale + shift;
+}
+
+void check_channels_of(const std::string& layer, const Tensor<Any>& x, std::int64_t channels) {
+  check_floating(layer, x);
+  if (x.ndim() < 2 || x.shape().back() != channels) {
+    throw ShapeError(text(layer, ": the last axis of x ", x.shape(), " must be of ", channels, " channels"));
+  }
+}
+
+void check_channel_count(const char* layer, std::int64_t channels, double epsilon) {
+  if (channels < 1) throw ValueError(text(layer, ": channels = ", channels, " must be at least 1"));
+  if (!(epsilon >= 0)) throw ValueError(text(layer, ": epsilon = ", epsilon, " must be at least 0"));
+}
+
+Tensor<Any> running(const char* name, double value, std::int64_t channels, DType dtype) {
+  return Tensor<Any>::persistent(Tensor<Any>::full({channels}, value, statistics_type(dtype)), name);
+}
+
+Tensor<Any> counter() { return Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "num_batches_tracked"); }
+
+/// old + share * (now - old), which the state holds from now on. No gradient flows through a statistic.
+void enter(const Tensor<Any>& state, const Tensor<Any>& now, const Tensor<Any>& share) {
+  assign(state, (1.0 - share) * state + share * as_type(stop_gradient(now), state.dtype()));
+}
+
+/// The last axes of x by number, which must have this shape.
+IntList last_axes(const char* layer, const Tensor<Any>& x, const Shape& shape) {
+  check_floating(layer, x);
+  const auto rank = static_cast<std::size_t>(x.ndim());
+  const bool fits = rank >= shape.size() && std::equal(shape.begin(), shape.end(), x.shape().end() - shape.size());
+  if (!fits) throw ShapeError(text(layer, ": the last axes of x ", x.shape(), " must be ", shape));
+  IntList axes;
+  for (std::size_t i = rank - shape.size(); i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
+  return axes;
+}
+
+void check_last_shape(const char* layer, const Shape& shape) {
+  if (shape.empty() || element_count(shape) < 1) {
+    throw ShapeError(text(layer, ": the shape ", shape, " must have an axis, and none that is empty"));
+  }
+}
+
+/// Spacing of numbers at 1.
+double spacing(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return std::numeric_limits<double>::epsilon();
+    case DType::f16: return std::ldexp(1, -10);
+    case DType::bf16: return std::ldexp(1, -7);
+    default: return static_cast<double>(std::numeric_limits<float>::epsilon());
+  }
+}
+
+}  // namespace
+
+BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(given), spatial_axes_(spatial_axes) {
+  check_channel_count("BatchNorm", given.channels, given.epsilon);
+  if (given.momentum && !(*given.momentum >= 0 && *given.momentum <= 1)) {
+    throw ValueError(text("BatchNorm: the momentum ", *given.momentum, " must be in [0, 1]"));
+  }
+  if (given.affine) {
+    weight = one_parameter("weight", {given.channels}, given.dtype);
+    bias = zero_parameter("bias", {given.channels}, given.dtype);
+  }
+  if (given.track) {
+    running_mean = running("running_mean", 0, given.channels, given.dtype);
+    running_var = running("running_var", 1, given.channels, given.dtype);
+    num_batches_tracked = counter();
+  }
+}
+
+void BatchNorm::track(const Tensor<Any>& mean, const Tensor<Any>& variance, std::int64_t count) const {
+  const Tensor<Any> batches = num_batches_tracked + 1;
+  const Tensor<Any> share =
+      options.momentum ? Tensor<Any>(*options.momentum) : 1.0 / cast(batches, running_mean.dtype());
+  const double unbiased = static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(count - 1, 1));
+  enter(running_mean, reshape(mean, {options.channels}), share);
+  enter(running_var, reshape(variance, {options.channels}) * unbiased, share);
+  assign(num_batches_tracked, batches);
+}
+
+Tensor<Any> BatchNorm::forward(const Tensor<Any>& given, Phase phase) const {
+  const std::string name = text("BatchNorm", spatial_axes_, "d");
+  check_channels_of(name, given, options.channels);
+  const int rank = given.ndim();
+  if (rank != spatial_axes_ + 2 && !(spatial_axes_ == 1 && rank == 2)) {
+    throw ShapeError(text(name, ": x ", given.shape(), " must have ", spatial_axes_ + 2, " axes",
+                          spatial_axes_ == 1 ? ", or 2" : ""));
+  }
+  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  Tensor<Any> y;
+  if (phase == training || !options.track) {
+    const std::int64_t count = x.size() / options.channels;
+    if (phase == training && count < 2) {
+      throw ShapeError(text(name, ": x ", given.shape(), " has one number a channel; training needs more"));
+    }
+    IntList axes = spatial_axes_of(x);
+    axes.push_back(0);
+    const Moments of = moments(x, axes);
+    y = scaled(normalised(of, options.epsilon), weight, bias);
+    if (phase == training && options.track) track(of.mean, of.variance, count);
+  } else {
+    y = by_statistics(x, running_mean, running_var, options.epsilon, weight, bias);
+  }
+  return as_type(y, given.dtype());
+}
+
+Members BatchNorm::members() const {
+  return {{"weight", weight},
+          {"bias", bias},
+          {"running_mean", running_mean, StateKind::buffer},
+          {"running_var", running_var, StateKind::buffer},
+          {"num_batches_tracked", num_batches_tracked, StateKind::buffer}};
+}
+
+InstanceNorm::InstanceNorm(const InstanceNormOptions& given) : options(given) {
+  check_channel_count("InstanceNorm", given.channels, given.epsilon);
+  if (given.affine) {
+    weight = one_parameter("weight", {given.channels}, given.dtype);
+    bias = zero_parameter("bias", {given.channels}, given.dtype);
+  }
+  if (given.track) {
+    running_mean = running("running_mean", 0, given.channels, given.dtype);
+    running_var = running("running_var", 1, given.channels, given.dtype);
+    num_batches_tracked = counter();
+  }
+}
+
+Tensor<Any> InstanceNorm::forward(const Tensor<Any>& given, Phase phase) const {
+  check_channels_of("InstanceNorm", given, options.channels);
+  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  if (phase == inference && options.track) {
+    return as_type(by_statistics(x, running_mean, running_var, options.epsilon, weight, bias), given.dtype());
+  }
+  const IntList space = spatial_axes_of(x);
+  const std::int64_t count = x.size() / (std::max<std::int64_t>(x.shape()[0], 1) * options.channels);
+  if (count < 2) throw ShapeError(text("InstanceNorm: x ", given.shape(), " has one number a channel of a sample"));
+  const Moments of = moments(x, space);
+  if (phase == training && options.track) {
+    const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
+    const Tensor<Any> share(options.momentum);
+    enter(running_mean, mean(reshape(of.mean, {-1, options.channels}), 0), share);
+    enter(running_var, mean(reshape(of.variance, {-1, options.channels}), 0) * unbiased, share);
+  }
+  return as_type(scaled(normalised(of, options.epsilon), weight, bias), given.dtype());
+}
+
+Members InstanceNorm::members() const {
+  return {{"weight", weight},
+          {"bias", bias},
+          {"running_mean", running_mean, StateKind::buffer},
+          {"running_var", running_var, StateKind::buffer},
+          {"num_batches_tracked", num_batches_tracked, StateKind::buffer}};
+}
+
+GroupNorm::GroupNorm(const GroupNormOptions& given) : options(given) {
+  check_channel_count("GroupNorm", given.channels, given.epsilon);
+  if (given.groups < 1 || given.channels % given.groups != 0) {
+    throw ValueError(text("GroupNorm: groups = ", given.groups, " must divide channels = ", given.channels));
+  }
+  if (given.affine) {
+    weight = one_parameter("weight", {given.channels}, given.dtype);
+    bias = zero_parameter("bias", {given.channels}, given.dtype);
+  }
+}
+
+Tensor<Any> GroupNorm::forward(const Tensor<Any>& given, Phase) const {
+  check_channels_of("GroupNorm", given, options.channels);
+  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  const std::int64_t each = options.channels / options.groups;
+  const std::int64_t samples = x.shape()[0];
+  const std::int64_t places = element_count(x.shape()) / std::max<std::int64_t>(samples * options.channels, 1);
+  const Tensor<Any> apart = reshape(x, {samples, places, options.groups, each});
+  const Tensor<Any> y = reshape(normalised(moments(apart, {1, 3}), options.epsilon), x.shape());
+  return as_type(scaled(y, weight, bias), given.dtype());
+}
+
+Members GroupNorm::members() const { return {{"weight", weight}, {"bias", bias}}; }
+
+LayerNorm::LayerNorm(const LayerNormOptions& given) : options(given) {
+  check_last_shape("LayerNorm", given.shape);
+  if (given.affine) weight = one_parameter("weight", given.shape, given.dtype);
+  if (given.affine && given.bias) bias = zero_parameter("bias", given.shape, given.dtype);
+}
+
+Tensor<Any> LayerNorm::forward(const Tensor<Any>& given, Phase) const {
+  const IntList axes = last_axes("LayerNorm", given, options.shape);
+  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  return as_type(scaled(normalised(moments(x, axes), options.epsilon), weight, bias), given.dtype());
+}
+
+Members LayerNorm::members() const { return {{"weight", weight}, {"bias", bias}}; }
+
+RMSNorm::RMSNorm(const RMSNormOptions& given) : options(given) {
+  check_last_shape("RMSNorm", given.shape);
+  if (given.affine) weight = one_parameter("weight", given.shape, given.dtype);
+}
+
+Tensor<Any> RMSNorm::forward(const Tensor<Any>& given, Phase) const {
+  const IntList axes = last_axes("RMSNorm", given, options.shape);
+  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  const double epsilon = options.epsilon.value_or(spacing(given.dtype()));
+  const Tensor<Any> y = x * rsqrt(mean(square(x), Axes(axes), true) + epsilon);
+  return as_type(scaled(y, weight, {}), given.dtype());
+}
+
+Members RMSNorm::members() const { return {{"weight", weight}}; }
+
+}  // namespace nn
+}  // namespace TYTO_API

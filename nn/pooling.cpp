@@ -1,0 +1,108 @@
+// Layers that change the size of space without weights.
+#include "tyto/nn/pooling.hpp"
+
+#include "nn/layer_parts.hpp"
+#include "tyto/reduce.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace {
+
+void check_space(const char* layer, const Tensor<Any>& x) {
+  if (x.ndim() < 3) throw ShapeError(text(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)"));
+}
+
+Shape lengths_of_space(const char* layer, const PerAxis& given, const Tensor<Any>& x) {
+  check_space(layer, x);
+  const auto axes = static_cast<std::size_t>(x.ndim() - 2);
+  if (given.size() != 1 && given.size() != axes) {
+    throw ShapeError(text(layer, ": ", given, " must have 1 or ", axes, " lengths for x ", x.shape()));
+  }
+  return given.size() == axes ? Shape(given) : Shape(axes, given[0]);
+}
+
+/// Largest elements of `size` windows along one axis, window i from floor(i n / size) to ceil((i + 1) n / size).
+Tensor<Any> adaptive_max(const Tensor<Any>& x, std::int64_t axis, std::int64_t size) {
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+  std::vector<Tensor<Any>> results;
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::vector<Index> index(static_cast<std::size_t>(axis), Index(tyto::all));
+    index.emplace_back(slice(i * length / size, ((i + 1) * length + size - 1) / size));
+    results.push_back(max(x.get(index), {axis}, true));
+  }
+  return concat(results, axis);
+}
+
+void check_factor(const char* layer, std::int64_t factor) {
+  if (factor < 1) throw ValueError(text(layer, ": the factor ", factor, " must be at least 1"));
+}
+
+}  // namespace
+
+Tensor<Any> MaxPool::forward(const Tensor<Any>& x, Phase) const { return max_pool(x, window, options); }
+
+Tensor<Any> AveragePool::forward(const Tensor<Any>& x, Phase) const { return average_pool(x, window, options); }
+
+Tensor<Any> AdaptiveAveragePool::forward(const Tensor<Any>& x, Phase) const { return adaptive_average_pool(x, size); }
+
+Tensor<Any> AdaptiveMaxPool::forward(const Tensor<Any>& x, Phase) const {
+  const Shape lengths = lengths_of_space("AdaptiveMaxPool", size, x);
+  Tensor<Any> y = x;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 1) throw ValueError(text("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on"));
+    y = adaptive_max(y, static_cast<std::int64_t>(i) + 1, lengths[i]);
+  }
+  return y;
+}
+
+Tensor<Any> GlobalAveragePool::forward(const Tensor<Any>& x, Phase) const {
+  check_space("GlobalAveragePool", x);
+  return global_average_pool(x);
+}
+
+Tensor<Any> GlobalMaxPool::forward(const Tensor<Any>& x, Phase) const {
+  check_space("GlobalMaxPool", x);
+  return max(x, Axes(spatial_axes_of(x)));
+}
+
+Tensor<Any> Upsample::forward(const Tensor<Any>& x, Phase) const { return upsample(x, scale, how); }
+
+Tensor<Any> Pad::forward(const Tensor<Any>& x, Phase) const {
+  if (border.kind() != Border::Kind::explicit_counts) throw ValueError("Pad: counts of elements are expected");
+  IntList before{0}, after{0};
+  const Shape first = lengths_of_space("Pad", PerAxis(border.before()), x);
+  const Shape last = lengths_of_space("Pad", PerAxis(border.after()), x);
+  for (const std::int64_t count : first) before.push_back(count);
+  for (const std::int64_t count : last) after.push_back(count);
+  before.push_back(0);
+  after.push_back(0);
+  return pad(x, before, after, options.mode, options.value);
+}
+
+PixelShuffle::PixelShuffle(std::int64_t r) : factor(r) { check_factor("PixelShuffle", r); }
+
+Tensor<Any> PixelShuffle::forward(const Tensor<Any>& x, Phase) const {
+  const std::int64_t square = factor * factor;
+  if (x.ndim() != 4 || x.shape()[3] % square != 0) {
+    throw ShapeError(text("PixelShuffle: x ", x.shape(), " must have 4 axes, the last a multiple of ", square));
+  }
+  const std::int64_t n = x.shape()[0], h = x.shape()[1], w = x.shape()[2], c = x.shape()[3] / square;
+  return reshape(transpose(reshape(x, {n, h, w, c, factor, factor}), {0, 1, 4, 2, 5, 3}),
+                 {n, h * factor, w * factor, c});
+}
+
+PixelUnshuffle::PixelUnshuffle(std::int64_t r) : factor(r) { check_factor("PixelUnshuffle", r); }
+
+Tensor<Any> PixelUnshuffle::forward(const Tensor<Any>& x, Phase) const {
+  if (x.ndim() != 4 || x.shape()[1] % factor != 0 || x.shape()[2] % factor != 0) {
+    throw ShapeError(
+        text("PixelUnshuffle: x ", x.shape(), " must have 4 axes, rows and columns multiples of ", factor));
+  }
+  const std::int64_t n = x.shape()[0], h = x.shape()[1] / factor, w = x.shape()[2] / factor, c = x.shape()[3];
+  return reshape(transpose(reshape(x, {n, h, factor, w, factor, c}), {0, 1, 3, 5, 2, 4}),
+                 {n, h, w, c * factor * factor});
+}
+
+}  // namespace nn
+}  // namespace TYTO_API

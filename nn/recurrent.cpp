@@ -1,0 +1,153 @@
+// Recurrent layers, unrolled over time.
+#include "tyto/nn/recurrent.hpp"
+
+#include <algorithm>
+
+#include "nn/layer_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace {
+
+/// As PyTorch names them: "weight_ih_l0", "weight_ih_l0_reverse", "weight_ih_l1", ...
+std::string name_of_network(const char* what, std::size_t network, std::size_t directions) {
+  return text(what, "_l", network / directions, network % directions == 1 ? "_reverse" : "");
+}
+
+/// What x (batch, time, gates) is at each time, as (batch, gates). The gradient of a part is as large as the whole, so
+/// the whole is halved, and halved again, instead of cut into all its parts at once.
+void append_times(const Tensor<Any>& x, std::vector<Tensor<Any>>& times) {
+  const std::int64_t length = x.shape()[1];
+  if (length == 1) {
+    times.push_back(squeeze(x, 1));
+    return;
+  }
+  for (const Tensor<Any>& half : split(x, {length / 2}, 1)) append_times(half, times);
+}
+
+Tensor<Any> part_of(const Tensor<Any>& states, std::size_t network) {
+  return states.get({static_cast<std::int64_t>(network)});
+}
+
+}  // namespace
+
+Recurrent::Recurrent(const char* name, std::int64_t gates, bool has_cell, const RecurrentOptions& given)
+    : options(given), name_(name), has_cell_(has_cell) {
+  if (given.in < 1 || given.hidden < 1 || given.layers < 1) {
+    throw ValueError(text(name, ": in = ", given.in, ", hidden = ", given.hidden, " and layers = ", given.layers,
+                          " must be at least 1"));
+  }
+  if (!(given.dropout >= 0 && given.dropout < 1)) {
+    throw ValueError(text(name, ": the dropout ", given.dropout, " must be in [0, 1)"));
+  }
+  const std::int64_t directions = given.bidirectional ? 2 : 1;
+  const std::int64_t width = gates * given.hidden;
+  // All weights of all gates begin within 1 / sqrt(hidden), as PyTorch's do, unless another initialiser is given.
+  const Fans fans{static_cast<double>(given.hidden), static_cast<double>(given.hidden)};
+  for (std::int64_t network = 0; network < given.layers * directions; ++network) {
+    const std::int64_t features = network < directions ? given.in : given.hidden * directions;
+    weights_in.push_back(Tensor<Any>::variable(given.initial({features, width}, fans, given.dtype), "weight_ih"));
+    weights_hidden.push_back(
+        Tensor<Any>::variable(given.initial({given.hidden, width}, fans, given.dtype), "weight_hh"));
+    if (!given.bias) continue;
+    biases_in.push_back(zero_parameter("bias_ih", {width}, given.dtype));
+    biases_hidden.push_back(zero_parameter("bias_hh", {width}, given.dtype));
+  }
+}
+
+Members Recurrent::members() const {
+  Members list;
+  const std::size_t directions = options.bidirectional ? 2 : 1;
+  for (std::size_t i = 0; i < weights_in.size(); ++i) {
+    const IntList exchanged{1, 0};
+    list.emplace_back(name_of_network("weight_ih", i, directions), weights_in[i], StateKind::parameter, exchanged);
+    list.emplace_back(name_of_network("weight_hh", i, directions), weights_hidden[i], StateKind::parameter, exchanged);
+    if (!options.bias) continue;
+    list.emplace_back(name_of_network("bias_ih", i, directions), biases_in[i]);
+    list.emplace_back(name_of_network("bias_hh", i, directions), biases_hidden[i]);
+  }
+  return list;
+}
+
+Tensor<Any> Recurrent::from_hidden(const Tensor<Any>& hidden, std::size_t network) const {
+  const Tensor<Any> product = matmul(to_multiply(hidden), to_multiply(weights_hidden[network]));
+  return options.bias ? product + to_multiply(biases_hidden[network]) : product;
+}
+
+Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x) const {
+  const Shape shape{static_cast<std::int64_t>(weights_in.size()), x.shape()[0], options.hidden};
+  if (given.empty_handle()) return to_multiply(Tensor<Any>::zeros(shape, x.dtype()));
+  if (given.shape() != shape) {
+    throw ShapeError(text(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape));
+  }
+  return to_multiply(given);
+}
+
+Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const {
+  check_floating(name_, x);
+  if (x.ndim() != 3 || x.shape()[2] != options.in || x.shape()[1] < 1) {
+    throw ShapeError(text(name_, ": x ", x.shape(), " must be (batch, time, ", options.in, ") with a time at least"));
+  }
+  if (!has_cell_ && !initial.cell.empty_handle()) {
+    throw ValueError(text(name_, ": it has no cell state; only the hidden state can be given"));
+  }
+  const Tensor<Any> hidden = initial_part("hidden", initial.hidden, x);
+  const Tensor<Any> cell = has_cell_ ? initial_part("cell", initial.cell, x) : Tensor<Any>();
+  const std::size_t directions = options.bidirectional ? 2 : 1;
+  std::vector<Tensor<Any>> last_hidden, last_cell;
+  Tensor<Any> y = x;
+  for (std::size_t network = 0; network < weights_in.size(); network += directions) {
+    if (network > 0 && phase == training && options.dropout > 0) y = y * dropout_mask(y, options.dropout);
+    std::vector<Tensor<Any>> results;
+    for (std::size_t direction = 0; direction < directions; ++direction) {
+      const std::size_t number = network + direction;
+      // One product for all times; what depends on the time before is left for the steps.
+      Tensor<Any> gates = matmul(to_multiply(y), to_multiply(weights_in[number]));
+      if (options.bias) gates = gates + to_multiply(biases_in[number]);
+      std::vector<Tensor<Any>> times;
+      append_times(gates, times);
+      if (direction == 1) std::reverse(times.begin(), times.end());
+      RecurrentState<Any> state{part_of(hidden, number), has_cell_ ? part_of(cell, number) : Tensor<Any>()};
+      std::vector<Tensor<Any>> outputs;
+      for (const Tensor<Any>& time : times) {
+        state = step(time, state, number);
+        outputs.push_back(state.hidden);
+      }
+      if (direction == 1) std::reverse(outputs.begin(), outputs.end());
+      results.push_back(stack(outputs, 1));
+      last_hidden.push_back(state.hidden);
+      if (has_cell_) last_cell.push_back(state.cell);
+    }
+    y = directions == 1 ? results[0] : concat(results, -1);
+  }
+  return {y, {stack(last_hidden, 0), has_cell_ ? stack(last_cell, 0) : Tensor<Any>()}};
+}
+
+Tensor<Any> Recurrent::forward(const Tensor<Any>& x, Phase phase) const { return read(x, {}, phase).output; }
+
+RecurrentState<Any> RNN::step(const Tensor<Any>& in, const RecurrentState<Any>& before, std::size_t network) const {
+  const Tensor<Any> sum = in + from_hidden(before.hidden, network);
+  return {activation == RecurrentActivation::relu ? relu(sum) : tanh(sum), {}};
+}
+
+RecurrentState<Any> LSTM::step(const Tensor<Any>& in, const RecurrentState<Any>& before, std::size_t network) const {
+  const std::vector<Tensor<Any>> gates = split(in + from_hidden(before.hidden, network), 4, 1);
+  const Tensor<Any> cell = sigmoid(gates[1]) * before.cell + sigmoid(gates[0]) * tanh(gates[2]);
+  return {sigmoid(gates[3]) * tanh(cell), cell};
+}
+
+RecurrentState<Any> GRU::step(const Tensor<Any>& in, const RecurrentState<Any>& before, std::size_t network) const {
+  const std::vector<Tensor<Any>> x = split(in, 3, 1);
+  const std::vector<Tensor<Any>> h = split(from_hidden(before.hidden, network), 3, 1);
+  const Tensor<Any> reset = sigmoid(x[0] + h[0]);
+  const Tensor<Any> update = sigmoid(x[1] + h[1]);
+  const Tensor<Any> fresh = tanh(x[2] + reset * h[2]);
+  return {fresh + update * (before.hidden - fresh), {}};
+}
+
+}  // namespace nn
+}  // namespace TYTO_API

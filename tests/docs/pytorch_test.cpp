@@ -1,0 +1,44 @@
+// Every line of docs/pytorch.md, run in both modes and held against what PyTorch gives.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <tyto/io.hpp>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/docs/shown.hpp"
+#include "tests/docs/work_folder.hpp"
+
+using namespace tyto;
+using documented::packed;
+using documented::shown;
+using documented::WorkFolder;
+
+#define COMPARED_ROWS "docs/generate/pytorch_rows.inc"
+
+namespace eager_rows_of_pytorch {
+using Tensor = tyto::Tensor<tyto::Eager>;
+#include "compared_rows.inc"
+}  // namespace eager_rows_of_pytorch
+
+namespace lazy_rows_of_pytorch {
+using Tensor = tyto::Tensor<tyto::Lazy>;
+#include "compared_rows.inc"
+}  // namespace lazy_rows_of_pytorch
+
+#undef COMPARED_ROWS
+
+TEST_CASE("every line of docs/pytorch.md gives what PyTorch gives, eager") {
+  const WorkFolder folder;
+  eager_rows_of_pytorch::Rows rows;
+  rows.run();
+  CHECK(rows.count >= 120);
+}
+
+TEST_CASE("every line of docs/pytorch.md gives what PyTorch gives, lazy") {
+  const WorkFolder folder;
+  lazy_rows_of_pytorch::Rows rows;
+  rows.run();
+  CHECK(rows.count >= 120);
+}

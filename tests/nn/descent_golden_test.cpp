@@ -1,0 +1,229 @@
+// Rules, schedules, plateaus and averages against PyTorch, in both modes.
+#include <tyto/nn.hpp>
+
+#include "tests/nn/goldens_of.hpp"
+
+namespace tyto::nn {
+namespace {
+
+using goldens::array;
+using goldens::check_near;
+using goldens::descent_file;
+
+/// The parameter after each update of one compiled step.
+template <class M>
+void check_rule(const std::string& name, Descent descent) {
+  using T = Tensor<M>;
+  CAPTURE(name);
+  const T w = T::variable(array<M>(descent_file, "given/weights"), "w");
+  const T gradients = array<M>(descent_file, "given/gradients");
+  auto step = compile([&](T gradient) {
+    descent.update(std::vector{w}, std::vector{gradient});
+    return gradient;
+  });
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < gradients.shape()[0]; ++i) {
+    (void)step(copy(std::as_const(gradients)(i)));
+    values.push_back(T::from(w.template to_vector<double>(), w.shape()));
+  }
+  check_near(stack(values), array<Eager>(descent_file, "rule/" + name), "the parameter after each update");
+}
+
+void check_rate(const std::string& name, const Rate& rate) {
+  CAPTURE(name);
+  const std::vector<double> expected = array<Eager>(descent_file, "rate/" + name).to_vector<double>();
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    const Tensor<Any> count = Tensor<Any>::full({}, static_cast<double>(i), DType::f64);
+    CHECK(cast(rate.at(count), DType::f64).item<double>() == doctest::Approx(expected[i]).epsilon(1e-9));
+  }
+}
+
+void check_plateau(const std::string& name, Plateau plateau) {
+  CAPTURE(name);
+  const std::vector<double> figures = array<Eager>(descent_file, "plateau/figures").to_vector<double>();
+  const std::vector<double> expected = array<Eager>(descent_file, "plateau/" + name).to_vector<double>();
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    CAPTURE(i);
+    const double before = plateau.current();
+    CHECK(plateau.observe(figures[i]) == (expected[i] < before));
+    CHECK(plateau.current() == doctest::Approx(expected[i]).epsilon(1e-12));
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("rules of descent take PyTorch's steps", M, Eager, Lazy) {
+  check_rule<M>("sgd", sgd({.rate = 0.1, .momentum = 0.9, .weight_decay = 0.01}));
+  check_rule<M>("sgd_nesterov", sgd({.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
+  check_rule<M>("adagrad", adagrad({.rate = 0.1, .weight_decay = 0.01}));
+  check_rule<M>("rmsprop", rmsprop({.rate = 0.01, .decay = 0.9}));
+  check_rule<M>("rmsprop_all",
+                rmsprop({.rate = 0.01, .decay = 0.9, .momentum = 0.5, .centred = true, .weight_decay = 0.01}));
+  check_rule<M>("adam", adam({.rate = 0.1, .weight_decay = 0.01}));
+  check_rule<M>("adam_amsgrad", adam({.rate = 0.1, .beta1 = 0.8, .beta2 = 0.9, .amsgrad = true}));
+  check_rule<M>("adamw", adamw({.rate = 0.1, .weight_decay = 0.1}));
+  check_rule<M>("adamax", adamax({.rate = 0.1, .weight_decay = 0.01}));
+  check_rule<M>("nadam", nadam({.rate = 0.1, .weight_decay = 0.01}));
+  check_rule<M>("radam", radam({.rate = 0.1, .weight_decay = 0.01}));
+  check_rule<M>("adadelta", adadelta({.weight_decay = 0.01}));
+  check_rule<M>("lion", lion({.rate = 0.1, .weight_decay = 0.01}));
+  check_rule<M>("lamb", lamb({.rate = 0.1, .weight_decay = 0.01}));
+}
+
+TEST_CASE("schedules give PyTorch's rates") {
+  check_rate("step", step_decay(0.5, 0.5, 5));
+  check_rate("multi_step", multi_step(0.5, 0.5, {3, 7, 8}));
+  check_rate("exponential", exponential_decay(0.5, -std::log(0.9)));
+  check_rate("polynomial", polynomial_decay(0.5, 0, 10, 2));
+  check_rate("linear", polynomial_decay(0.5, 0.125, 10));
+  check_rate("cosine", cosine_decay(0.5, 0.01, 23));
+  check_rate("restarts", cosine_restarts(0.5, 0.01, 7));
+  check_rate("restarts_growing", cosine_restarts(0.5, 0.01, 3, 2));
+  check_rate("one_cycle", one_cycle(0.4, 25));
+  check_rate("one_cycle_three",
+             one_cycle(0.4, 25,
+                       {.rising = 0.4, .first_factor = 10, .last_factor = 100, .three_phases = true, .linear = true}));
+  check_rate("sequence", in_sequence({{0, 0.05}, {4, exponential_decay(0.5, -std::log(0.9))}}));
+}
+
+TEST_CASE("a rate falls on a plateau when PyTorch's does") {
+  check_plateau("plain", Plateau(0.5, {.factor = 0.5, .patience = 2}));
+  check_plateau(
+      "all",
+      Plateau(0.5, {.factor = 0.5, .patience = 1, .threshold = 0.15, .relative = false, .cooldown = 2, .least = 0.1}));
+  check_plateau("larger", Plateau(0.5, {.factor = 0.5, .patience = 2, .larger_is_better = true}));
+}
+
+TEST_CASE_TEMPLATE("averaged weights are PyTorch's, taken in a compiled step", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T values = array<M>(descent_file, "given/gradients");
+  for (const bool decaying : {false, true}) {
+    const T w = T::variable(T::zeros({3, 4}, DType::f64), "w");
+    const T steps = T::persistent(T::zeros({}, DType::i64), "steps");
+    AveragedWeights average({{"w", w.value()}, {"steps", steps.value()}},
+                            {.decay = decaying ? std::optional(0.75) : std::nullopt});
+    auto step = compile([&](T x) {
+      assign(w, x);
+      assign(steps, steps + 1);
+      average.update();
+      return x;
+    });
+    const Tensor<Any> shown = average.state()[0].value;
+    std::vector<T> found;
+    for (std::int64_t i = 0; i < values.shape()[0]; ++i) {
+      (void)step(copy(std::as_const(values)(i)));
+      found.push_back(T::from(shown.to_vector<double>(), w.shape()));
+    }
+    check_near(stack(found), array<Eager>(descent_file, decaying ? "average/decay" : "average/mean"), "averages");
+    // The model has the averages until they are exchanged again.
+    const std::vector<double> own = w.template to_vector<double>(), other = shown.to_vector<double>();
+    average.exchange();
+    CHECK(w.template to_vector<double>() == other);
+    CHECK(steps.template item<std::int64_t>() == 8);
+    average.exchange();
+    CHECK(w.template to_vector<double>() == own);
+  }
+}
+
+TEST_CASE_TEMPLATE("two half batches gathered make the update of a whole one", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x = array<M>(descent_file, "given/weights");
+  const auto trained = [&](int parts) {
+    const T w = T::variable(T::ones({4}, DType::f64), "w");
+    Descent descent = sgd({.rate = 0.1});
+    GradientSum gradients;
+    auto gather = compile([&](T in) {
+      auto [loss, slopes] =
+          value_and_grad([&](const T& rows) { return mean(square(matmul(rows, w))); }, std::vector{w})(in);
+      gradients.add(slopes);
+      return loss;
+    });
+    for (int round = 0; round < 3; ++round) {
+      for (int part = 0; part < parts; ++part) (void)gather(parts == 1 ? x : copy(x(slice(part, part + 1))));
+      descent.update(std::vector{w}, gradients.take_mean());
+    }
+    return T::from(w.template to_vector<double>(), {4});
+  };
+  check_near(trained(3), Tensor<Eager>::from(trained(1).template to_vector<double>(), {4}), "three parts, or one");
+}
+
+TEST_CASE_TEMPLATE("groups of parameters go by rates, decays and rules of their own", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T a = T::variable(T::ones({2}), "a"), b = T::variable(T::ones({2}), "b"), c = T::variable(T::ones({2}), "c");
+  Descent descent = sgd({.rate = 0.1, .weight_decay = 0.5});
+  descent.use(sgd({.rate = 0.01}), std::vector{b}).use(lion({.rate = 0.25}), std::vector{c});
+  auto step = compile([&](T g) {
+    descent.update(std::vector{a, b, c}, std::vector{g, g, g});
+    return g;
+  });
+  (void)step(T{1.0, 2.0});
+  CHECK(a.template to_vector<float>() == std::vector<float>{0.85f, 0.75f});
+  CHECK(b.template to_vector<float>() == std::vector<float>{0.99f, 0.98f});
+  CHECK(c.template to_vector<float>() == std::vector<float>{0.75f, 0.75f});
+  const NamedList<Tensor<Any>> state = descent.state({{"a", a.value()}, {"b", b.value()}, {"c", c.value()}});
+  REQUIRE(state.size() == 2);
+  CHECK(state[1].name == "c.mean");
+}
+
+TEST_CASE_TEMPLATE("a rate that falls on a plateau is read anew by a compiled step", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  Plateau plateau(0.5, {.factor = 0.5, .patience = 0});
+  const T w = T::variable(T::zeros({1}), "w");
+  Descent descent = sgd({.rate = plateau.rate()});
+  auto step = compile([&](T g) {
+    descent.update(std::vector{w}, std::vector{g});
+    return g;
+  });
+  (void)step(T{1.0});
+  CHECK(!plateau.observe(1));
+  CHECK(plateau.observe(1));
+  (void)step(T{1.0});
+  CHECK(w.template item<float>() == -0.75f);
+}
+
+TEST_CASE("a schedule can count epochs") {
+  const Rate rate = per_epoch(10, step_decay(1, 0.5, 2));
+  const auto at = [&](double count) {
+    return cast(rate.at(Tensor<Any>::full({}, count, DType::f64)), DType::f64).item<double>();
+  };
+  CHECK(at(19) == 1);
+  CHECK(at(20) == doctest::Approx(0.5));
+  CHECK(at(45) == doctest::Approx(0.25));
+}
+
+TEST_CASE("schedules, groups and averages refuse what makes no sense") {
+  using T = Tensor<Eager>;
+  const T w = T::variable(T::ones({2}), "w");
+  CHECK_THROWS_WITH_AS(step_decay(1, 0.5, 0), "step_decay: 0 steps; at least 1 is needed", ValueError);
+  CHECK_THROWS_WITH_AS(multi_step(1, 0, {1}), "multi_step: the factor 0 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(polynomial_decay(1, 0, 5, 0), "polynomial_decay: the power 0 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(cosine_restarts(1, 0, 5, 0), "cosine_restarts: the factor 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(one_cycle(1, 5, {.rising = 1}), "one_cycle: the rising share 1 must be between 0 and 1",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(one_cycle(1, 5, {.first_factor = 0}), "one_cycle: the factors 0 and 10000 must be positive",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(in_sequence({{1, 0.1}}), "in_sequence: the first entry must be for count 0", ValueError);
+  CHECK_THROWS_WITH_AS(per_epoch(0, 0.1), "per_epoch: 0 steps; at least 1 is needed", ValueError);
+  CHECK_THROWS_WITH_AS(Plateau(0.1, {.factor = 1}), "Plateau: the factor 1 must be between 0 and 1", ValueError);
+  CHECK_THROWS_WITH_AS(Plateau(0.1, {.patience = -1}), "Plateau: patience = -1 and cooldown = 0 must be at least 0",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(AveragedWeights({}, {.decay = 1}), "AveragedWeights: the decay 1 must be in [0, 1)", ValueError);
+  GradientSum gradients;
+  CHECK_THROWS_WITH_AS(gradients.take_mean(), "GradientSum: nothing was added yet", GraphError);
+  gradients.add(std::vector{T::ones({2})});
+  CHECK_THROWS_WITH_AS(gradients.add(std::vector{T::ones({3})}),
+                       "GradientSum: gradient 0 has shape (3,), at first it had (2,)", ShapeError);
+  CHECK_THROWS_WITH_AS(gradients.add(std::vector<T>{}), "GradientSum: given 0 gradients, at first there were 1",
+                       ValueError);
+  Descent descent = sgd();
+  descent.update(std::vector{w}, std::vector{w + 0});
+  CHECK_THROWS_WITH_AS(descent.use(sgd(), std::vector{w}), "sgd: rules of groups are given before the first update",
+                       ValueError);
+  Descent grouped = sgd();
+  grouped.use(sgd(), std::vector{w});
+  CHECK_THROWS_WITH_AS(adam().use(std::move(grouped), std::vector{w}),
+                       "adam: a group goes by one rule, not by groups of its own", ValueError);
+}
+
+}  // namespace tyto::nn

@@ -1,0 +1,206 @@
+// Losses against PyTorch under every reduction, with gradients, in both modes; and what they refuse.
+#include <tyto/nn.hpp>
+
+#include "tests/nn/goldens_of.hpp"
+
+namespace tyto::nn {
+namespace {
+
+using goldens::array;
+using goldens::check_near;
+using goldens::losses_file;
+
+/// A loss of the inputs in the order of their names; the first ones are predictions.
+template <class M>
+using Loss = std::function<Tensor<M>(const std::vector<Tensor<M>>& inputs, Reduction reduction)>;
+
+template <class M>
+void check_loss(const std::string& name, const std::vector<const char*>& inputs, std::size_t predictions,
+                const Loss<M>& loss) {
+  using T = Tensor<M>;
+  CAPTURE(name);
+  const auto golden = [&](const std::string& what) { return array<Eager>(losses_file, name + "/" + what); };
+  std::vector<T> given;
+  for (const char* input : inputs) given.push_back(array<M>(losses_file, name + "/" + input));
+  check_near(loss(given, Reduction::none), golden("none"), "of each element");
+  check_near(loss(given, Reduction::sum), golden("sum"), "the sum");
+  check_near(loss(given, Reduction::mean), golden("mean"), "the mean");
+  const std::vector<T> predicted(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(predictions));
+  const auto of_predictions = [&](const std::vector<T>& in) {
+    std::vector<T> all = given;
+    std::copy(in.begin(), in.end(), all.begin());
+    return loss(all, Reduction::mean);
+  };
+  const std::vector<T> slopes = vjp(of_predictions, predicted, T::ones({}, DType::f64)).second;
+  for (std::size_t i = 0; i < predictions; ++i) {
+    check_near(slopes[i], golden(std::string("gradient_") + inputs[i]), "the gradient");
+  }
+}
+
+template <class M>
+using Inputs = const std::vector<Tensor<M>>&;
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("losses of numbers give PyTorch's values and gradients", M, Eager, Lazy) {
+  using I = Inputs<M>;
+  const auto check = [](const char* name, const Loss<M>& loss) { check_loss<M>(name, {"x", "t"}, 1, loss); };
+  check("squared_error", [](I in, Reduction r) { return squared_error(in[0], in[1], r); });
+  check("absolute_error", [](I in, Reduction r) { return absolute_error(in[0], in[1], r); });
+  check("huber", [](I in, Reduction r) { return huber(in[0], in[1], 0.75, r); });
+  check("smooth_l1", [](I in, Reduction r) { return smooth_l1(in[0], in[1], 0.5, r); });
+  check("poisson_nll", [](I in, Reduction r) { return poisson_nll(in[0], in[1], {.reduction = r}); });
+  check("poisson_nll_full",
+        [](I in, Reduction r) { return poisson_nll(in[0], in[1], {.full = true, .reduction = r}); });
+  check("poisson_nll_rate",
+        [](I in, Reduction r) { return poisson_nll(in[0], in[1], {.log_input = false, .reduction = r}); });
+  check("hinge_embedding",
+        [](I in, Reduction r) { return hinge_embedding(in[0], in[1], {.margin = 0.8, .reduction = r}); });
+  check("soft_margin", [](I in, Reduction r) { return soft_margin(in[0], in[1], r); });
+  check_loss<M>("gaussian_nll", {"x", "v", "t"}, 2, [](I in, Reduction r) {
+    return gaussian_nll(in[0], in[2], in[1], {.epsilon = 0.125, .reduction = r});
+  });
+  check_loss<M>("gaussian_nll_full", {"x", "v", "t"}, 2,
+                [](I in, Reduction r) { return gaussian_nll(in[0], in[2], in[1], {.full = true, .reduction = r}); });
+}
+
+TEST_CASE_TEMPLATE("losses of pairs and triplets give PyTorch's values and gradients", M, Eager, Lazy) {
+  using I = Inputs<M>;
+  check_loss<M>("margin_ranking", {"a", "b", "t"}, 2,
+                [](I in, Reduction r) { return margin_ranking(in[0], in[1], in[2], {.margin = 0.3, .reduction = r}); });
+  check_loss<M>("cosine_embedding", {"a", "b", "t"}, 2, [](I in, Reduction r) {
+    return cosine_embedding(in[0], in[1], in[2], {.margin = -0.2, .reduction = r});
+  });
+  check_loss<M>("triplet_margin", {"a", "b", "c"}, 3,
+                [](I in, Reduction r) { return triplet_margin(in[0], in[1], in[2], {.reduction = r}); });
+  check_loss<M>("triplet_margin_swap", {"a", "b", "c"}, 3, [](I in, Reduction r) {
+    return triplet_margin(in[0], in[1], in[2], {.margin = 0.5, .swap = true, .reduction = r});
+  });
+  const Tensor<M> a = array<M>(losses_file, "distances/a"), b = array<M>(losses_file, "distances/b");
+  check_near(cosine_similarity(a, b), array<Eager>(losses_file, "distances/cosine_similarity"), "cosine");
+  check_near(pairwise_distance(a, b), array<Eager>(losses_file, "distances/pairwise_distance"), "distance");
+  CHECK(hinge(Tensor<M>{0.5, -2.0, 3.0}, Tensor<M>{1, 1, -1}, {.margin = 1, .reduction = Reduction::none})
+            .template to_vector<float>() == std::vector<float>{0.5, 3, 4});
+}
+
+TEST_CASE_TEMPLATE("losses of classes give PyTorch's values and gradients", M, Eager, Lazy) {
+  using I = Inputs<M>;
+  const auto check = [](const char* name, const Loss<M>& loss) { check_loss<M>(name, {"x", "t"}, 1, loss); };
+  const Tensor<M> w = array<M>(losses_file, "class_weights/w");
+  check("cross_entropy", [](I in, Reduction r) { return nn::cross_entropy(in[0], in[1], {.reduction = r}); });
+  check("cross_entropy_weights",
+        [&](I in, Reduction r) { return nn::cross_entropy(in[0], in[1], {.weights = w, .reduction = r}); });
+  check("cross_entropy_smoothing",
+        [](I in, Reduction r) { return nn::cross_entropy(in[0], in[1], {.smoothing = 0.2, .reduction = r}); });
+  check("cross_entropy_ignored",
+        [](I in, Reduction r) { return nn::cross_entropy(in[0], in[1], {.ignored = -100, .reduction = r}); });
+  check("cross_entropy_all", [&](I in, Reduction r) {
+    return nn::cross_entropy(in[0], in[1], {.weights = w, .smoothing = 0.2, .ignored = -100, .reduction = r});
+  });
+  check("cross_entropy_picture", [](I in, Reduction r) { return nn::cross_entropy(in[0], in[1], {.reduction = r}); });
+  check("cross_entropy_probabilities",
+        [](I in, Reduction r) { return nn::cross_entropy(in[0], in[1], {.reduction = r}); });
+  check("cross_entropy_probabilities_all", [&](I in, Reduction r) {
+    return nn::cross_entropy(in[0], in[1], {.weights = w, .smoothing = 0.2, .reduction = r});
+  });
+  check("nll", [](I in, Reduction r) { return nll(in[0], in[1], {.reduction = r}); });
+  check("nll_all",
+        [&](I in, Reduction r) { return nll(in[0], in[1], {.weights = w, .ignored = -100, .reduction = r}); });
+  check("multi_margin", [](I in, Reduction r) { return multi_margin(in[0], in[1], {.reduction = r}); });
+  check("multi_margin_squared",
+        [](I in, Reduction r) { return multi_margin(in[0], in[1], {.margin = 0.7, .squared = true, .reduction = r}); });
+}
+
+TEST_CASE_TEMPLATE("losses of probabilities give PyTorch's values and gradients", M, Eager, Lazy) {
+  using I = Inputs<M>;
+  const auto check = [](const char* name, const Loss<M>& loss) { check_loss<M>(name, {"x", "t"}, 1, loss); };
+  check("kl_divergence", [](I in, Reduction r) { return kl_divergence(in[0], in[1], {.reduction = r}); });
+  check("kl_divergence_zero", [](I in, Reduction r) { return kl_divergence(in[0], in[1], {.reduction = r}); });
+  check("kl_divergence_log",
+        [](I in, Reduction r) { return kl_divergence(in[0], in[1], {.log_target = true, .reduction = r}); });
+  const auto given = [](const char* what) { return array<M>(losses_file, what); };
+  check_near(kl_divergence(given("kl_divergence/x"), given("kl_divergence/t"), {.batch_mean = true}),
+             array<Eager>(losses_file, "kl_divergence/rows"), "the mean of rows");
+  const Tensor<M> w = given("binary_weights/w"), v = given("binary_weights/v");
+  check("binary_cross_entropy_weights",
+        [&](I in, Reduction r) { return binary_cross_entropy(in[0], in[1], {.weights = w, .reduction = r}); });
+  check_near(binary_cross_entropy(given("binary_cross_entropy_limit/x"), given("binary_cross_entropy_limit/t"),
+                                  {.reduction = Reduction::none}),
+             array<Eager>(losses_file, "binary_cross_entropy_limit/none"), "limited logarithms");
+  check("binary_cross_entropy_with_logits",
+        [](I in, Reduction r) { return binary_cross_entropy_with_logits(in[0], in[1], {.reduction = r}); });
+  check("binary_cross_entropy_with_logits_weights", [&](I in, Reduction r) {
+    return binary_cross_entropy_with_logits(in[0], in[1], {.weights = v, .positive_weights = w * 2.0, .reduction = r});
+  });
+  check("multi_label_soft_margin", [](I in, Reduction r) { return multi_label_soft_margin(in[0], in[1], r); });
+}
+
+TEST_CASE_TEMPLATE("temporal classification gives PyTorch's values and gradients", M, Eager, Lazy) {
+  using I = Inputs<M>;
+  check_loss<M>("ctc", {"x", "t", "times", "lengths"}, 1, [](I in, Reduction r) {
+    return ctc(log_softmax(in[0]), in[1], in[2], in[3], {.zero_infinity = true, .reduction = r});
+  });
+  check_loss<M>("ctc_blank", {"x", "t", "times", "lengths"}, 1, [](I in, Reduction r) {
+    return ctc(log_softmax(in[0]), in[1], in[2], in[3], {.blank = 3, .zero_infinity = true, .reduction = r});
+  });
+  // Three equal letters need five times.
+  const Tensor<M> x = Tensor<M>::zeros({1, 4, 2});
+  const Tensor<M> loss = ctc(log_softmax(x), Tensor<M>{{1, 1, 1}}, Tensor<M>{4}, Tensor<M>{3});
+  CHECK(std::isinf(loss.template item<float>()));
+}
+
+TEST_CASE_TEMPLATE("labels and indices may be whole numbers of any type", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x{{1.0, 2.0, 3.0}, {3.0, 2.0, 1.0}}, labels{2, 1};
+  const float expected = nn::cross_entropy(x, labels, {.ignored = 9}).template item<float>();
+  const Embedding embedding({.count = 3, .features = 2});
+  for (const DType type : {DType::u8, DType::i16, DType::i32}) {
+    const T same = labels.astype(type);
+    CHECK(nn::cross_entropy(x, same, {.ignored = 9}).template item<float>() == expected);
+    CHECK(nll(x, same, {.weights = T::ones({3})}).template item<float>() == -2.5f);
+    CHECK(multi_margin(x, same).template item<float>() == multi_margin(x, labels).template item<float>());
+    CHECK(array_equal(embedding(same), embedding(labels)));
+  }
+}
+
+TEST_CASE("losses refuse what does not fit, by name, shape and type") {
+  using T = Tensor<Eager>;
+  const T x = T::zeros({2, 3}), whole = T::zeros({2}, DType::i64);
+  CHECK_THROWS_WITH_AS(huber(x, T::zeros({3})), "huber: the prediction (2,3) and the target (3,) must have one shape",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(huber(x, x, 0), "huber: delta = 0 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(smooth_l1(x, x, -1), "smooth_l1: beta = -1 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(squared_error(whole, whole), "squared_error: the prediction is i64; a floating type is expected",
+                       TypeError);
+  CHECK_THROWS_WITH_AS(cosine_embedding(x, x, x),
+                       "cosine_embedding: the target (2,3) must be (2,), a number for each of the vectors (2,3)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(nn::cross_entropy(x, T::zeros({3}, DType::i64), {}),
+                       "cross_entropy: labels (3,) must have the shape of the prediction (2,3) without its last axis",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(nn::cross_entropy(x, T{true, false}, {}),
+                       "cross_entropy: labels are bool; class numbers are expected", TypeError);
+  CHECK_THROWS_WITH_AS(nn::cross_entropy(x, whole, {.weights = T::ones({2})}),
+                       "cross_entropy: the weights (2,) must be (3,), a number a class", ShapeError);
+  CHECK_THROWS_WITH_AS(nn::cross_entropy(x, whole, {.smoothing = 2}),
+                       "cross_entropy: the smoothing 2 must be in [0, 1]", ValueError);
+  CHECK_THROWS_WITH_AS(nn::cross_entropy(x, x, {.ignored = 0}),
+                       "cross_entropy: an ignored label needs labels that are class numbers", ValueError);
+  CHECK_THROWS_WITH_AS(nll(x, x), "nll: labels are f32; class numbers are expected", TypeError);
+  CHECK_THROWS_WITH_AS(binary_cross_entropy(x, x, {.positive_weights = x}),
+                       "binary_cross_entropy: weights of positive targets are for the loss with logits", ValueError);
+  CHECK_THROWS_WITH_AS(ctc(x, whole, whole, whole), "ctc: log_probabilities (2,3) must be (batch, time, classes)",
+                       ShapeError);
+  const T log_p = T::zeros({2, 4, 3});
+  CHECK_THROWS_WITH_AS(
+      ctc(log_p, whole, whole, whole),
+      "ctc: targets (2,), input_lengths (2,) and target_lengths (2,) must be (batch, length), (batch,) and (batch,) "
+      "for log_probabilities (2,4,3)",
+      ShapeError);
+  CHECK_THROWS_WITH_AS(ctc(log_p, x, whole, whole),
+                       "ctc: targets, input_lengths and target_lengths must be whole numbers, not f32", TypeError);
+  CHECK_THROWS_WITH_AS(ctc(log_p, T::zeros({2, 2}, DType::i64), whole, whole, {.blank = 3}),
+                       "ctc: the blank 3 is none of 3 classes", IndexError);
+}
+
+}  // namespace tyto::nn

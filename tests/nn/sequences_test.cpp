@@ -1,0 +1,182 @@
+// Recurrent layers, attention and embeddings: continuity, masks in both modes, and what they refuse.
+#include <doctest/doctest.h>
+
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace tyto::nn {
+namespace {
+
+template <class M>
+bool close(const Tensor<M>& a, const Tensor<M>& b) {
+  return allclose(a, b, 1e-5, 1e-6);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("reading in two parts with the state handed on is reading at once", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  seed(2);
+  const T x = T::normal({2, 6, 3});
+  const LSTM lstm({.in = 3, .hidden = 4, .layers = 2});
+  const Recurrence<M> first = lstm.run(x(all, slice(0, 2)));
+  const Recurrence<M> second = lstm.run(x(all, slice(2, 6)), first.state);
+  CHECK(close(concat(std::vector<T>{first.output, second.output}, 1), lstm(x)));
+  const GRU gru({.in = 3, .hidden = 4});
+  const Recurrence<M> half = gru.run(x(all, slice(0, 3)));
+  CHECK(half.state.cell.empty_handle());
+  CHECK(close(gru.run(x(all, slice(3, 6)), half.state).output, gru(x)(all, slice(3, 6))));
+}
+
+TEST_CASE_TEMPLATE("dropout between recurrent layers acts in training alone", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const GRU gru({.in = 3, .hidden = 8, .layers = 2, .dropout = 0.5});
+  const T x = T::ones({2, 3, 3});
+  CHECK(array_equal(gru(x), gru(x)));
+  CHECK(!array_equal(gru(x, training), gru(x)));
+}
+
+TEST_CASE_TEMPLATE("a causal mask hides what comes later, a mask of keys hides padding", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  seed(4);
+  const MultiheadAttention attention({.features = 8, .heads = 2});
+  const T x = T::normal({2, 5, 8});
+  T other = x;
+  other(all, slice(3, 5)) = T::normal({2, 2, 8});
+  const T before = attention(x, {.causal = true}), after = attention(other, {.causal = true});
+  CHECK(close(before(all, slice(0, 3)), after(all, slice(0, 3))));
+  CHECK(!close(before(all, slice(3, 5)), after(all, slice(3, 5))));
+  const T keys{{true, true, true, false, false}, {true, true, true, false, false}};
+  CHECK(close(attention(x, {.key_mask = keys})(all, slice(0, 3)),
+              attention(other, {.key_mask = keys})(all, slice(0, 3))));
+}
+
+TEST_CASE_TEMPLATE("a query that may look nowhere gives zeros and finite gradients", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T q = T::ones({1, 2, 3});
+  const T mask{{false, false}, {true, false}};
+  const auto attend = [&](const T& x) { return scaled_dot_product_attention(x, x, x, {.mask = mask}); };
+  CHECK(attend(q).template to_vector<float>() == std::vector<float>{0, 0, 0, 1, 1, 1});
+  const T slope = grad([&](const T& x) { return sum(square(attend(x))); })(q);
+  CHECK(bool(all(isfinite(slope))));
+}
+
+TEST_CASE_TEMPLATE("the row of the padding index is not trained", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const Embedding embedding({.count = 3, .features = 2, .padding = 1});
+  Descent descent = sgd({.rate = 1});
+  const T indices{{0, 1}, {1, 2}};
+  auto [loss, gradients] =
+      value_and_grad([&](const T& i) { return sum(embedding(i)); }, embedding.parameters())(indices);
+  descent.update(embedding.parameters(), gradients);
+  const std::vector<float> rows = gradients[0].template to_vector<float>();
+  CHECK(rows == std::vector<float>{1, 1, 0, 0, 1, 1});
+}
+
+TEST_CASE_TEMPLATE("noise is drawn in training alone, with the mean of what it disturbs", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  seed(6);
+  const T x = T::ones({4, 50, 50, 2});
+  for (const Step& step :
+       {Step(ChannelDropout(0.5)), Step(AlphaDropout(0.3)), Step(GaussianNoise(0.5)), Step(GaussianDropout(0.3))}) {
+    CHECK(array_equal(step.layer()(x), x));
+  }
+  CHECK(mean(GaussianNoise(0.5)(x, training)).template item<float>() == doctest::Approx(1).epsilon(0.02));
+  CHECK(stddev(GaussianDropout(0.2)(x, training)).template item<float>() == doctest::Approx(0.5).epsilon(0.02));
+  // Whole channels of a sample are dropped.
+  const T dropped = ChannelDropout(0.5)(x, training);
+  CHECK(array_equal(max(dropped, {1, 2}), min(dropped, {1, 2})));
+  // Mean 0 and variance 1 are kept.
+  const T normal = T::normal({100000});
+  const T alpha = AlphaDropout(0.3)(normal, training);
+  CHECK(std::abs(mean(alpha).template item<float>()) < 0.02f);
+  CHECK(stddev(alpha).template item<float>() == doctest::Approx(1).epsilon(0.02));
+}
+
+TEST_CASE("recurrent layers, attention and embeddings refuse what does not fit, by name and shape") {
+  using T = Tensor<Eager>;
+  CHECK_THROWS_WITH_AS(LSTM({.in = 3}), "LSTM: in = 3, hidden = 0 and layers = 1 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(GRU({.in = 3, .hidden = 2, .dropout = 1}), "GRU: the dropout 1 must be in [0, 1)", ValueError);
+  const LSTM lstm({.in = 3, .hidden = 2});
+  CHECK_THROWS_WITH_AS(lstm(T::zeros({2, 3})), "LSTM: x (2,3) must be (batch, time, 3) with a time at least",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(lstm(T::zeros({2, 5, 3}, DType::i64)), "LSTM: x is i64; a floating type is expected", TypeError);
+  CHECK_THROWS_WITH_AS(lstm.run(T::zeros({2, 5, 3}), {.hidden = T::zeros({2, 2})}),
+                       "LSTM: the initial hidden state (2,2) must be (1,2,2)", ShapeError);
+  CHECK_THROWS_WITH_AS(GRU({.in = 3, .hidden = 2}).run(T::zeros({2, 5, 3}), {.cell = T::zeros({1, 2, 2})}),
+                       "GRU: it has no cell state; only the hidden state can be given", ValueError);
+  CHECK_THROWS_WITH_AS(MultiheadAttention({.features = 4, .heads = 3}),
+                       "MultiheadAttention: heads = 3 must divide features = 4", ValueError);
+  const MultiheadAttention attention({.features = 4});
+  CHECK_THROWS_WITH_AS(attention(T::zeros({2, 5, 3})),
+                       "MultiheadAttention: the query (2,5,3) must be (batch, length, 4)", ShapeError);
+  const T q = T::zeros({2, 5, 4});
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, T::zeros({2, 5, 3}), q),
+                       "scaled_dot_product_attention: queries (2,5,4) and keys (2,5,3) must have equally many features",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, T::zeros({2, 3, 4})),
+                       "scaled_dot_product_attention: there must be as many keys (2,5,4) as values (2,3,4)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(T::zeros({4}), q, q),
+                       "scaled_dot_product_attention: (4,) must be (..., length, features)", ShapeError);
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(T::zeros({2, 5, 4}, DType::i32), q, q),
+                       "scaled_dot_product_attention: given is i32; a floating type is expected", TypeError);
+  CHECK_THROWS_WITH_AS(
+      scaled_dot_product_attention(q, q, q, {.mask = T::zeros({5, 5}, DType::i64)}),
+      "scaled_dot_product_attention: the mask is i64; bool (true: may look) or a floating type (added) "
+      "is expected",
+      TypeError);
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.key_mask = T::ones({2, 5})}),
+                       "scaled_dot_product_attention: the key mask is f32; bool is expected, true where a key is no "
+                       "padding",
+                       TypeError);
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.key_mask = T{{true, false}}}),
+                       "scaled_dot_product_attention: the key mask is (1,2), it must be (batch, keys) of queries "
+                       "(2,5,4) and keys (2,5,4)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.dropout = 1}),
+                       "scaled_dot_product_attention: the dropout 1 must be in [0, 1)", ValueError);
+  CHECK_THROWS_WITH_AS(Embedding({.count = 3, .features = 2})(q),
+                       "Embedding: indices are f32; whole numbers are expected", TypeError);
+  CHECK_THROWS_WITH_AS(Embedding({.count = 3}), "Embedding: count = 3 and features = 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(Embedding({.count = 3, .features = 2, .padding = 3}),
+                       "Embedding: the padding index 3 is not below the count 3", IndexError);
+  CHECK_THROWS_WITH_AS(Bilinear({.left = 2}), "Bilinear: left = 2, right = 0 and out = 0 must be at least 1",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(Bilinear({.left = 2, .right = 3, .out = 1})(T::zeros({1, 3}), T::zeros({1, 2})),
+                       "Bilinear: the last axes of (1,3) and (1,2) must be 2 and 3, the others equal", ShapeError);
+}
+
+TEST_CASE("layers without weights refuse what they cannot take, by name and shape") {
+  using T = Tensor<Eager>;
+  CHECK_THROWS_WITH_AS(ConvTranspose2d({.in = 3, .out = 4})(T::zeros({1, 8, 8, 2})),
+                       "TransposedConvolution: x (1,8,8,2) must have 4 axes, the last of 3 channels", ShapeError);
+  CHECK_THROWS_WITH_AS(Conv1d({.in = 3, .out = 4, .window = 0}),
+                       "Convolution: the window (0,) must have lengths from 1 on", ValueError);
+  CHECK_THROWS_WITH_AS(GlobalAveragePool()(T::zeros({2, 3})),
+                       "GlobalAveragePool: x (2,3) must be (batch, spatial..., channels)", ShapeError);
+  CHECK_THROWS_WITH_AS(AdaptiveMaxPool({2, 2, 2})(T::zeros({2, 4, 4, 3})),
+                       "AdaptiveMaxPool: (2,2,2) must have 1 or 2 lengths for x (2,4,4,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(AdaptiveMaxPool(0)(T::zeros({2, 4, 4, 3})),
+                       "AdaptiveMaxPool: the size (0,) must have lengths from 1 on", ValueError);
+  CHECK_THROWS_WITH_AS(Pad(Border(same))(T::zeros({2, 4, 4, 3})), "Pad: counts of elements are expected", ValueError);
+  CHECK_THROWS_WITH_AS(PixelShuffle(2)(T::zeros({1, 4, 4, 3})),
+                       "PixelShuffle: x (1,4,4,3) must have 4 axes, the last a multiple of 4", ShapeError);
+  CHECK_THROWS_WITH_AS(PixelShuffle(0), "PixelShuffle: the factor 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(PixelUnshuffle(2)(T::zeros({1, 3, 4, 3})),
+                       "PixelUnshuffle: x (1,3,4,3) must have 4 axes, rows and columns multiples of 2", ShapeError);
+  CHECK_THROWS_WITH_AS(ChannelDropout(0.5)(T::zeros({2, 3})),
+                       "ChannelDropout: x (2,3) must be (batch, spatial..., channels)", ShapeError);
+  CHECK_THROWS_WITH_AS(GaussianNoise(-1), "GaussianNoise: the deviation -1 must be finite and at least 0", ValueError);
+  CHECK_THROWS_WITH_AS(AlphaDropout(1), "AlphaDropout: the rate 1 must be in [0, 1)", ValueError);
+  CHECK_THROWS_WITH_AS(PReLU({.channels = 3})(T::zeros({2, 2})),
+                       "PReLU: the last axis of x (2,2) must be of 3 channels", ShapeError);
+  CHECK_THROWS_WITH_AS(PReLU({.channels = 0}), "PReLU: channels = 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(RReLU({.low = 2, .high = 1}), "RReLU: low = 2 must not be above high = 1", ValueError);
+  CHECK_THROWS_WITH_AS(CELU(0), "CELU: alpha = 0 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(Softplus(0), "Softplus: beta = 0 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(Hardtanh(1, 1)(T::zeros({1})), "hard_tanh: low = 1 must be below high = 1", ValueError);
+  CHECK_THROWS_WITH_AS(Softshrink(-1)(T::zeros({1})), "soft_shrink: the limit -1 must be at least 0", ValueError);
+}
+
+}  // namespace tyto::nn

@@ -1,0 +1,70 @@
+// The summary of a model: layers by call, shapes, parameters, multiplications and memory.
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace tyto::nn {
+namespace {
+
+Sequential summarised() {
+  return {{"conv", Conv2d({.in = 3, .out = 4})},
+          {"norm", BatchNorm2d({.channels = 4})},
+          tyto::relu,
+          Residual(Sequential{Conv2d({.in = 4, .out = 4, .window = 1, .bias = false})}),
+          Dropout(0.5),
+          Flatten(),
+          Linear({.in = 144, .out = 10})};
+}
+
+}  // namespace
+
+TEST_CASE("a summary has a line for each call of a layer, with what it holds and does") {
+  const Sequential model = summarised();
+  model.freeze("conv");
+  const Summary all = summary(model, {2, 8, 8, 3});
+  REQUIRE(all.layers.size() == 11);
+  CHECK(all.layers[0].kind == "Sequential");
+  CHECK(all.layers[0].name.empty());
+  CHECK(all.layers[0].output == Shape{2, 10});
+  const LayerSummary& conv = all.layers[1];
+  CHECK(conv.name == "conv");
+  CHECK(conv.kind == "Conv2d");
+  CHECK(conv.depth == 1);
+  CHECK(conv.output == Shape{2, 6, 6, 4});
+  CHECK(conv.parameters == 3 * 3 * 3 * 4 + 4);
+  CHECK(conv.multiply_adds == 2 * 36 * 4 * 27);
+  CHECK(conv.planned_bytes >= 2 * 36 * 4 * sizeof(float));
+  CHECK(all.layers[2].kind == "BatchNorm2d");
+  CHECK(all.layers[2].multiply_adds == 0);
+  // The residual block holds its body, which holds the convolution, and its shortcut.
+  CHECK(all.layers[4].name == "3");
+  CHECK(all.layers[6].name == "3.body.0");
+  CHECK(all.layers[6].depth == 3);
+  CHECK(all.layers[6].multiply_adds == 2 * 36 * 4 * 4);
+  CHECK(all.layers[4].multiply_adds == all.layers[6].multiply_adds);
+  CHECK(all.layers[8].kind == "Dropout");
+  CHECK(all.layers[8].planned_bytes == 0);
+  CHECK(all.parameters == 112 + 8 + 16 + 1450);
+  CHECK(all.trained_parameters == all.parameters - 112);
+  CHECK(all.state_bytes == (1586 + 8) * sizeof(float) + sizeof(std::int64_t));
+  CHECK(all.multiply_adds == conv.multiply_adds + all.layers[4].multiply_adds + 2 * 144 * 10);
+  CHECK(all.planned_bytes >= all.bound_bytes);
+  CHECK(all.bound_bytes > 0);
+  // Looking at a model changes nothing in it.
+  CHECK(model.named_buffers()[2].value.item<std::int64_t>() == 0);
+}
+
+TEST_CASE("a summary prints as a table with its totals") {
+  std::ostringstream out;
+  out << summary(summarised(), {1, 8, 8, 3});
+  const std::string text = out.str();
+  CHECK(text.find("layer") == 0);
+  CHECK(text.find("  conv Conv2d") != std::string::npos);
+  CHECK(text.find("(1,6,6,4)") != std::string::npos);
+  CHECK(text.find("3.89 k") != std::string::npos);
+  CHECK(text.find("1586 parameters, 1586 of them trained; states of 6.2 KiB") != std::string::npos);
+}
+
+}  // namespace tyto::nn
