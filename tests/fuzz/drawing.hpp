@@ -104,6 +104,8 @@ std::span<const Move<M>> reduction_moves();
 template <class M>
 std::span<const Move<M>> product_moves();
 template <class M>
+std::span<const Move<M>> linalg_moves();
+template <class M>
 std::span<const Move<M>> creation_moves();
 template <class M>
 std::span<const Move<M>> gradient_moves();
