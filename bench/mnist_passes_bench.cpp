@@ -17,7 +17,7 @@ using Tensor = tyto::Tensor<tyto::Lazy>;
 
 constexpr std::int64_t batch = 100;
 
-struct Step {
+struct TrainingStep {
   Tensor x = Tensor::placeholder({batch, 28, 28, 1}, tyto::DType::f32, "x");
   Tensor t = Tensor::placeholder({batch}, tyto::DType::i64, "t");
   Tensor loss = {};
@@ -32,9 +32,9 @@ struct Step {
 };
 
 // The update edges written out: Adagrad as in nn::adagrad, on states of this graph.
-Step record() {
+TrainingStep record() {
   const nn::Sequential model = tyto::bench::mnist_network();
-  Step step;
+  TrainingStep step;
   std::vector<Tensor> parameters;
   std::vector<Tensor> sums;
   for (const tyto::Value& parameter : model.parameters()) {

@@ -27,8 +27,8 @@ Port cell(core::GraphBuilder& graph, Port state, Port input, Port weight, Port o
   const Port rest =
       graph.add(OpId::subtract, {}, {one, graph.add(OpId::negate, {}, {graph.add(OpId::negate, {}, {gate})})});
   const Port added = graph.add(OpId::multiply, {}, {rest, fresh});
-  const Port turned = list(OpId::transpose, list(OpId::transpose, added, {1, 0}), {1, 0});
-  return graph.add(OpId::add, {}, {kept, graph.add(OpId::multiply, {}, {turned, one})});
+  const Port transposed = list(OpId::transpose, list(OpId::transpose, added, {1, 0}), {1, 0});
+  return graph.add(OpId::add, {}, {kept, graph.add(OpId::multiply, {}, {transposed, one})});
 }
 
 core::Graph cells(std::size_t count) {

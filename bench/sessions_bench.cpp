@@ -46,16 +46,16 @@ class AllocatingRunner {
     dying_.resize(plan.steps().size());
     for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
       const run::Storage& storage = plan.storages()[i];
-      if (storage.source == run::Source::constant) memory_[i] = plan.constants()[storage.index].buffer->memory();
-      if (storage.source != run::Source::arena || storage.first_step >= plan.steps().size()) continue;
-      born_[storage.first_step].push_back(i);
+      if (storage.kind == run::StorageKind::constant) memory_[i] = plan.constants()[storage.index].buffer->memory();
+      if (storage.kind != run::StorageKind::arena || storage.first_instruction >= plan.steps().size()) continue;
+      born_[storage.first_instruction].push_back(i);
       dying_[std::min<std::size_t>(storage.last_step, plan.steps().size() - 1)].push_back(i);
     }
   }
-  void bind(run::Source source, std::uint32_t index, void* memory) {
+  void bind(run::StorageKind kind, std::uint32_t index, void* memory) {
     for (std::uint32_t i = 0; i < memory_.size(); ++i) {
       const run::Storage& storage = plan_.storages()[i];
-      if (storage.source == source && storage.index == index) memory_[i] = memory;
+      if (storage.kind == kind && storage.index == index) memory_[i] = memory;
     }
   }
   void run() {
@@ -160,8 +160,8 @@ int main() {
         allocating.take_best(speed_of(count, [&] {
           auto runner = std::make_shared<AllocatingRunner>(*executable);
           const auto result = std::make_shared<std::vector<float>>(static_cast<std::size_t>(batch) + 16);
-          runner->bind(run::Source::input, 0, input.buffer->memory());
-          runner->bind(run::Source::output, 0, result->data());
+          runner->bind(run::StorageKind::input, 0, input.buffer->memory());
+          runner->bind(run::StorageKind::output, 0, result->data());
           return [runner, result] { runner->run(); };
         }));
       }

@@ -30,7 +30,7 @@ class Arguments {
 
   bool has(std::string_view name) const { return text(name).has_value(); }
   std::optional<std::string> text(std::string_view name) const;
-  /// A whole number of at least `least`.
+  /// An integer of at least `least`.
   std::optional<std::int64_t> number(std::string_view name, std::int64_t least) const;
   const std::vector<std::string>& operands() const { return operands_; }
 

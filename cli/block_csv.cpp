@@ -47,9 +47,9 @@ std::string quoted(std::string_view text) {
   return shown + (text.size() > 40 ? "...'" : "'");
 }
 
-class Reader {
+class CsvParser {
  public:
-  Reader(std::istream& in, const std::string& path) : in_(in), path_(path) {}
+  CsvParser(std::istream& in, const std::string& path) : in_(in), path_(path) {}
 
   BlockFile read() {
     if (!next_row()) fail("the file is empty; a header such as id,lower,upper,size is missing");
@@ -207,7 +207,7 @@ class Reader {
 
 }  // namespace
 
-BlockFile read_blocks(std::istream& in, const std::string& path) { return Reader(in, path).read(); }
+BlockFile read_blocks(std::istream& in, const std::string& path) { return CsvParser(in, path).read(); }
 
 void write_solution(std::ostream& out, const BlockFile& file, const MemoryPlan& plan) {
   out << "id,lower,upper,size,offset" << (plan.arenas.empty() ? "\n" : ",arena\n");

@@ -90,9 +90,9 @@ BoundLoop elementwise_loop(const Step& step) {
   LoopProgram& program = bound.loop.program;
   program.inputs = static_cast<std::uint16_t>(step.inputs.size());
   if (step.op != OpId::copy) {
-    LoopStep only{step.op, step.outputs[0].dtype, {}};
+    LoopInstruction only{step.op, step.outputs[0].dtype, {}};
     for (std::uint16_t i = 0; i < program.inputs; ++i) only.operands[i] = i;
-    program.steps.push_back(only);
+    program.instructions.push_back(only);
   }
   program.outputs = {static_cast<std::uint16_t>(program.values() - 1)};
   return bound;
@@ -187,11 +187,11 @@ BoundLoop with_simple_reductions(const BoundLoop& bound, bool has_f64) {
   for (std::size_t v = 0; v < program.values(); ++v) {
     if (v < program.inputs) {
       value_of[v] = static_cast<LoopValue>(v);
-    } else if (v < program.first_step()) {
+    } else if (v < program.first_instruction()) {
       const LoopConstant& constant = program.constants[v - program.inputs];
       value_of[v] = builder.constant(constant.value, constant.dtype);
     } else {
-      const LoopStep& step = program.step_of(v);
+      const LoopInstruction& step = program.instruction_of(v);
       std::vector<LoopValue> operands;
       for (const std::uint16_t operand : program.operands_of(v)) operands.push_back(value_of[operand]);
       if (step.op == OpId::var) value_of[v] = stages.variance(step.dtype, operands[0], 0);

@@ -1,4 +1,5 @@
-// The one seam between the modes: emitting an operator. The recorder notes it down; the interpreter runs it as well.
+// The one interface between the modes: emitting an operator. The lazy builder records it; the eager builder runs it as
+// well.
 #pragma once
 
 #include <initializer_list>

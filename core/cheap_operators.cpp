@@ -1,4 +1,4 @@
-// One instruction or two an element; what several places decide alike, the optimiser and the devices' plans of groups.
+// Operators of one or two instructions per element; the optimiser and the devices' planners of groups share the list.
 #include "core/cheap_operators.hpp"
 
 #include "core/op_ids.hpp"

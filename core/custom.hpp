@@ -14,7 +14,7 @@
 namespace tyto::core {
 
 /// Host memory of one operand, dense and row-major.
-struct HostArray {
+struct HostBuffer {
   DType dtype;
   Shape shape;
   void* data;
@@ -25,9 +25,9 @@ struct HostArray {
 struct DeviceSource {
   std::string text;  // empty: there is none
   std::string kernel;
-  std::array<std::size_t, 3> items = {1, 1, 1};
-  std::array<std::size_t, 3> group = {0, 0, 0};  // zeros: the driver's choice
-  std::vector<std::int64_t> numbers;
+  std::array<std::size_t, 3> global_size = {1, 1, 1};
+  std::array<std::size_t, 3> local_size = {0, 0, 0};  // zeros: the driver's choice
+  std::vector<std::int64_t> scalar_arguments;
 };
 
 class CustomOperator {
@@ -36,7 +36,7 @@ class CustomOperator {
   std::vector<TensorType> results;
   DeviceSource opencl;
   /// Computes on the host: dense inputs, dense outputs to be filled. Empty where only devices compute it.
-  std::function<void(std::span<const HostArray> inputs, std::span<const HostArray> outputs)> host;
+  std::function<void(std::span<const HostBuffer> inputs, std::span<const HostBuffer> outputs)> host;
   /// Gradients with respect to the inputs; empty when the operator has none.
   std::function<std::vector<Value>(std::span<const Value> inputs, std::span<const Value> results,
                                    std::span<const Value> gradients)>

@@ -1,4 +1,4 @@
-// What a device must offer: memory, kernels prepared once and launched many times, and an honest list of limits.
+// The device interface: memory, kernels prepared once and launched many times, and the limits of both.
 #pragma once
 
 #include <cstddef>
@@ -70,11 +70,11 @@ class Device {
 
   /// Whether the device has a kernel for the operator on these types.
   virtual bool supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const = 0;
-  /// Inputs (bit i) that the kernel for this step wants dense; the caller copies them first where they are not.
-  virtual std::uint64_t wants_dense(const Step& step) const = 0;
-  /// Whether the kernel for this step can write results that lie as the step says. Dense ones at offset zero it always
-  /// can.
-  virtual bool writes(const Step& step) const = 0;
+  /// Inputs (bit i) that the kernel for this step requires dense; the caller copies them first where they are strided.
+  virtual std::uint64_t requires_dense(const Step& step) const = 0;
+  /// Whether the kernel for this step can write results with the strides and offsets that the step states. Dense ones
+  /// at offset zero it always can.
+  virtual bool writes_strided(const Step& step) const = 0;
   /// Bytes of the weights of a product with an epilogue in the layout that its kernel reads fastest, for operands of
   /// the shapes `left` and `weights`; 0 where packing them does not pay.
   virtual std::int64_t packed_bytes(OpId /*op*/, const ProductAttributes& /*product*/, DType /*dtype*/) const {

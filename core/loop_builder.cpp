@@ -21,10 +21,10 @@ LoopValue LoopBuilder::constant(Scalar value, DType dtype) {
   return add(Kind::constant, dtype, constants_.size() - 1);
 }
 
-LoopValue LoopBuilder::apply(const LoopStep& step, std::span<const LoopValue> operands) {
-  steps_.push_back({step.op, step.dtype, {}});
-  std::ranges::copy(operands, steps_.back().operands.begin());
-  return add(Kind::step, step.dtype, steps_.size() - 1);
+LoopValue LoopBuilder::apply(const LoopInstruction& step, std::span<const LoopValue> operands) {
+  instructions_.push_back({step.op, step.dtype, {}});
+  std::ranges::copy(operands, instructions_.back().operands.begin());
+  return add(Kind::step, step.dtype, instructions_.size() - 1);
 }
 
 LoopValue LoopBuilder::apply(OpId op, DType dtype, std::initializer_list<LoopValue> operands) {
@@ -43,8 +43,8 @@ LoopProgram LoopBuilder::finish(std::span<const LoopValue> outputs) const {
                                                              : inputs_ + constants_.size();
     return static_cast<LoopValue>(before + made.at);
   };
-  LoopProgram program{inputs_, constants_, steps_, {}};
-  for (LoopStep& step : program.steps) {
+  LoopProgram program{inputs_, constants_, instructions_, {}};
+  for (LoopInstruction& step : program.instructions) {
     const auto operands = static_cast<std::size_t>(definition(step.op).max_inputs);
     for (std::size_t k = 0; k < operands; ++k) step.operands[k] = number(step.operands[k]);
   }

@@ -17,7 +17,7 @@ class LoopBuilder {
   LoopValue constant(Scalar value, DType dtype);
   LoopValue apply(OpId op, DType dtype, std::initializer_list<LoopValue> operands);
   /// The same step on these operands.
-  LoopValue apply(const LoopStep& step, std::span<const LoopValue> operands);
+  LoopValue apply(const LoopInstruction& step, std::span<const LoopValue> operands);
   /// The value in another type, or itself.
   LoopValue as(DType dtype, LoopValue value);
 
@@ -37,7 +37,7 @@ class LoopBuilder {
   std::vector<Made> made_;
   std::uint16_t inputs_;
   std::vector<LoopConstant> constants_;
-  std::vector<LoopStep> steps_;
+  std::vector<LoopInstruction> instructions_;
 };
 
 }  // namespace tyto::core

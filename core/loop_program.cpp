@@ -9,14 +9,14 @@
 namespace tyto::core {
 
 std::span<const LoopValue> LoopProgram::operands_of(std::size_t value) const {
-  const LoopStep& step = step_of(value);
+  const LoopInstruction& step = instruction_of(value);
   return {step.operands.data(), static_cast<std::size_t>(definition(step.op).max_inputs)};
 }
 
 std::vector<DType> value_types(const LoopProgram& program, std::span<const DType> inputs) {
   std::vector<DType> types(inputs.begin(), inputs.end());
   for (const LoopConstant& constant : program.constants) types.push_back(constant.dtype);
-  for (const LoopStep& step : program.steps) types.push_back(step.dtype);
+  for (const LoopInstruction& step : program.instructions) types.push_back(step.dtype);
   return types;
 }
 
@@ -28,7 +28,7 @@ std::size_t hash_of(const LoopProgram& program) {
     mix(constant.value.is_floating() ? std::bit_cast<std::uint64_t>(constant.value.as_double())
                                      : static_cast<std::uint64_t>(constant.value.as_int()));
   }
-  for (const LoopStep& step : program.steps) {
+  for (const LoopInstruction& step : program.instructions) {
     mix(static_cast<std::size_t>(step.op));
     mix(static_cast<std::size_t>(step.dtype));
     for (const std::uint16_t operand : step.operands) mix(operand);
@@ -40,13 +40,13 @@ std::size_t hash_of(const LoopProgram& program) {
 std::string to_string(const LoopProgram& program) {
   const auto name = [&](std::size_t value) {
     if (value < program.inputs) return text("x", value);
-    if (value >= program.first_step()) return text("v", value - program.first_step());
+    if (value >= program.first_instruction()) return text("v", value - program.first_instruction());
     const Scalar& number = program.constants[value - program.inputs].value;
     return number.is_floating() ? text(number.as_double()) : text(number.as_int());
   };
   std::string out;
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const LoopStep& step = program.steps[i];
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    const LoopInstruction& step = program.instructions[i];
     const OpDef& def = definition(step.op);
     out += text(i == 0 ? "" : "; ", "v", i, "=");
     // A cast is named by the type that it makes.

@@ -27,25 +27,25 @@ struct LoopConstant {
 
 /// An element-wise operator or `cast` on values made before, or a reduction over the loop's axes, which keeps them as
 /// ones and of which there may be several. Operands that it does not have are 0.
-struct LoopStep {
+struct LoopInstruction {
   OpId op = {};
   DType dtype = DType::f32;  // of the result, which is rounded to it before anybody reads it
   std::array<LoopValue, 3> operands = {};
-  friend bool operator==(const LoopStep&, const LoopStep&) = default;
+  friend bool operator==(const LoopInstruction&, const LoopInstruction&) = default;
 };
 
-/// Values are numbered: the inputs, then the constants, then the steps' results.
+/// Values are numbered: the inputs, then the constants, then the instructions' results.
 struct LoopProgram {
   std::uint16_t inputs = 0;
   std::vector<LoopConstant> constants;
-  std::vector<LoopStep> steps;
+  std::vector<LoopInstruction> instructions;
   std::vector<LoopValue> outputs;  // the value that each result gets
 
-  std::size_t first_step() const { return inputs + constants.size(); }
-  std::size_t values() const { return first_step() + steps.size(); }
-  /// The step that makes a value, which is no input and no constant.
-  const LoopStep& step_of(std::size_t value) const { return steps[value - first_step()]; }
-  /// The values that its step reads.
+  std::size_t first_instruction() const { return inputs + constants.size(); }
+  std::size_t values() const { return first_instruction() + instructions.size(); }
+  /// The instruction that makes a value, which is no input and no constant.
+  const LoopInstruction& instruction_of(std::size_t value) const { return instructions[value - first_instruction()]; }
+  /// The values that its instruction reads.
   std::span<const LoopValue> operands_of(std::size_t value) const;
   friend bool operator==(const LoopProgram&, const LoopProgram&) = default;
 };
@@ -53,7 +53,7 @@ struct LoopProgram {
 /// The types of a program's values, given those of its inputs.
 std::vector<DType> value_types(const LoopProgram& program, std::span<const DType> inputs);
 
-/// "v0=multiply(x0,2); v1=add(v0,x1) -> v1": inputs are x0, x1, ..., steps v0, v1, ...
+/// "v0=multiply(x0,2); v1=add(v0,x1) -> v1": inputs are x0, x1, ..., instructions v0, v1, ...
 std::string to_string(const LoopProgram& program);
 
 std::size_t hash_of(const LoopProgram& program);

@@ -27,9 +27,11 @@ Attributes fold_attributes(OpId op, const IntList& axes) {
 }
 
 bool ends_in_its_only_reduction(const LoopProgram& program) {
-  if (program.steps.empty() || program.outputs.size() != 1) return false;
-  const auto folds = std::ranges::count_if(program.steps, [](const LoopStep& step) { return may_fold(step.op); });
-  return folds == 1 && may_fold(program.steps.back().op) && program.outputs[0] + std::size_t{1} == program.values();
+  if (program.instructions.empty() || program.outputs.size() != 1) return false;
+  const auto folds =
+      std::ranges::count_if(program.instructions, [](const LoopInstruction& step) { return may_fold(step.op); });
+  return folds == 1 && may_fold(program.instructions.back().op) &&
+         program.outputs[0] + std::size_t{1} == program.values();
 }
 
 std::vector<bool> whole_values(const LoopAttributes& group, std::span<const Shape> inputs) {
@@ -37,16 +39,16 @@ std::vector<bool> whole_values(const LoopAttributes& group, std::span<const Shap
   std::vector<bool> whole(program.values(), true);
   if (group.axes.empty()) return whole;
   const Shape reduced = reduced_shape(group.shape, group.axes, true);
-  for (std::size_t i = 0; i < program.first_step(); ++i) {
+  for (std::size_t i = 0; i < program.first_instruction(); ++i) {
     whole[i] = i < program.inputs && !broadcastable(inputs[i], reduced);
   }
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const LoopStep& step = program.steps[i];
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    const LoopInstruction& step = program.instructions[i];
     bool any = ends_in_its_only_reduction(program);
     for (int k = 0; k < definition(step.op).max_inputs; ++k) {
       any = any || whole[step.operands[static_cast<std::size_t>(k)]];
     }
-    whole[program.first_step() + i] = any && !may_fold(step.op);
+    whole[program.first_instruction() + i] = any && !may_fold(step.op);
   }
   return whole;
 }

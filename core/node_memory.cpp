@@ -1,4 +1,4 @@
-// Where nodes live: memory recycled within a thread, since eager mode makes and drops a node an operator.
+// The allocator of nodes: memory is recycled within a thread, since eager mode makes and drops a node per operator.
 #include <new>
 
 #include "core/symbol.hpp"
@@ -7,7 +7,8 @@ namespace tyto::core {
 
 namespace {
 
-// Checkers see a use after the end only of memory that is given back. g++ says so by a macro, clang by a feature.
+// Sanitizers detect a use after free only in memory that is returned to the allocator. g++ announces them by a macro,
+// clang by a feature.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TYTO_IS_CHECKED 1

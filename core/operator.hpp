@@ -33,8 +33,8 @@ struct Traits {
     is_associative = 1u << 10,
     is_idempotent = 1u << 11,  // op(x, x) = x, or op(op(x)) = op(x) for one operand
     is_involution = 1u << 12,  // op(op(x)) = x
-    is_odd = 1u << 13,         // op(-x) = -op(x) to the bit, for floating x
-    is_even = 1u << 14,        // op(-x) = op(x) to the bit, for floating x
+    is_odd = 1u << 13,         // op(-x) = -op(x) bit for bit, for floating x
+    is_even = 1u << 14,        // op(-x) = op(x) bit for bit, for floating x
   };
 
   std::uint32_t flags = 0;
@@ -74,7 +74,7 @@ struct Traits {
 /// Start of a fluent list of traits: `traits().commutative().identity(0)`.
 constexpr Traits traits(std::uint32_t flags = 0) { return Traits{flags, {}, {}, {}}; }
 
-/// Whether the result may be written over an input's memory.
+/// Whether the result may be computed in place, in an input's memory.
 enum class InPlace : std::uint8_t {
   none,         // the kernel reads inputs after it has begun to write
   same_index,   // element i of the result needs only element i of the input: shapes and layouts must agree

@@ -79,7 +79,7 @@ void Node::drop_inputs() {
 }
 
 void Node::release() {
-  // The last owner has no rival, so it need not pay for an exchange with one.
+  // A sole owner needs no atomic read-modify-write.
   if (references_.load(std::memory_order_acquire) != 1 && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }

@@ -15,7 +15,7 @@ bool is_dense(const View& view) {
   return true;
 }
 
-bool same_place(const View& a, const View& b) {
+bool same_layout(const View& a, const View& b) {
   if (a.shape != b.shape || a.offset != b.offset) return false;
   for (std::size_t i = 0; i < a.shape.size(); ++i) {
     if (a.shape[i] != 1 && a.strides[i] != b.strides[i]) return false;

@@ -33,7 +33,7 @@ struct ElementRange {
 bool is_dense(const View& view);
 
 /// Both show the same elements at the same positions.
-bool same_place(const View& a, const View& b);
+bool same_layout(const View& a, const View& b);
 
 /// Storage elements between the lowest and the highest that the view can reach.
 ElementRange touched(const View& view);

@@ -9,8 +9,8 @@
 namespace tyto::io {
 
 /// Written beside its place as `path.partial`, flushed to the disk, and renamed into place by commit(). A kill at any
-/// moment leaves the old file or the new one; a partial file that a kill left behind is written over the next time.
-/// A symbolic link stays one: the file that it leads to is replaced. What is there already and is no regular file, such
+/// moment leaves the old file or the new one; a partial file that a kill left behind is overwritten the next time. A
+/// symbolic link stays one: the file that it leads to is replaced. What is there already and is no regular file, such
 /// as a folder or a device, is refused. The new file has the permissions of the old.
 class AtomicFile {
  public:

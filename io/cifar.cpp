@@ -13,7 +13,7 @@ constexpr std::size_t record_size = 1 + channels * plane;
 constexpr int classes = 10;
 }  // namespace
 
-std::pair<HostArray, HostArray> read_cifar10(const Source& source) {
+std::pair<HostArray, HostArray> read_cifar10(const ByteSource& source) {
   const std::unique_ptr<Stream> stream = plain_stream(source);
   HostArray images{DType::u8, {0, side, side, channels}, {}};
   HostArray labels{DType::u8, {0}, {}};

@@ -24,7 +24,7 @@ DType idx_type(const std::string& file, int code) {
 
 }  // namespace
 
-HostArray read_idx(const Source& source) {
+HostArray read_idx(const ByteSource& source) {
   const std::unique_ptr<Stream> stream = plain_stream(source);
   std::byte magic[4];
   stream->read(magic, "the IDX header");

@@ -3,13 +3,13 @@
 
 #include <utility>
 
-#include "io/source.hpp"
+#include "io/byte_source.hpp"
 #include "tyto/io.hpp"
 
 namespace tyto::io {
 
-HostArray read_idx(const Source& source);
+HostArray read_idx(const ByteSource& source);
 /// Images (count, 32, 32, 3) and labels (count,).
-std::pair<HostArray, HostArray> read_cifar10(const Source& source);
+std::pair<HostArray, HostArray> read_cifar10(const ByteSource& source);
 
 }  // namespace tyto::io

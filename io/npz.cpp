@@ -13,7 +13,7 @@ constexpr std::string_view suffix = ".npy";
 constexpr std::size_t longest_name = 0xffff;
 }  // namespace
 
-NamedList<HostArray> read_npz(const Source& source) {
+NamedList<HostArray> read_npz(const ByteSource& source) {
   NamedList<HostArray> arrays;
   std::set<std::string> names;
   for (const ZipMember& member : read_zip_directory(source)) {
@@ -36,7 +36,7 @@ namespace detail {
 
 NamedList<HostArray> read_npz_file(const std::string& path) { return io::read_npz(io::FileSource(path)); }
 
-void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Packing packing) {
+void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Compression compression) {
   std::set<std::string> names;
   for (const Named<HostArrayView>& array : arrays) {
     io::check_array(path + ": " + array.name, array.value);
@@ -47,7 +47,7 @@ void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arr
   io::AtomicFile file(path);
   io::ZipWriter zip(file);
   for (const Named<HostArrayView>& array : arrays) {
-    zip.add(array.name + std::string(io::suffix), io::npy_header(array.value), array.value.bytes, packing);
+    zip.add(array.name + std::string(io::suffix), io::npy_header(array.value), array.value.bytes, compression);
   }
   zip.finish();
   file.commit();

@@ -67,7 +67,7 @@ Entry parse_entry(const std::string& where, const std::string& name, const Json&
   return entry;
 }
 
-std::vector<Entry> parse_header(const Source& source, std::span<const std::byte> text) {
+std::vector<Entry> parse_header(const ByteSource& source, std::span<const std::byte> text) {
   const char* begin = reinterpret_cast<const char*>(text.data());
   // The parser recurses, so the depth is limited: a tensor's lengths are the deepest that the format has.
   constexpr int deepest = 3;
@@ -94,7 +94,7 @@ std::vector<Entry> parse_header(const Source& source, std::span<const std::byte>
 
 }  // namespace
 
-NamedList<HostArray> read_safetensors(const Source& source) {
+NamedList<HostArray> read_safetensors(const ByteSource& source) {
   RangeStream stream(source);
   std::byte length[8];
   stream.read(length, "the header's length");

@@ -32,7 +32,7 @@ void Stream::expect_end(const char* what) {
   if (read_some(one) != 0) refuse(name_, "has bytes left over after ", what);
 }
 
-RangeStream::RangeStream(const Source& source, std::uint64_t offset, std::uint64_t size, std::string name)
+RangeStream::RangeStream(const ByteSource& source, std::uint64_t offset, std::uint64_t size, std::string name)
     : Stream(std::move(name)), source_(source), position_(offset), end_(offset + size) {
   if (offset > source.size() || size > source.size() - offset) {
     refuse(this->name(), "ends too early: ", size, " bytes from byte ", offset, " on are needed, the file has ",
@@ -47,15 +47,15 @@ std::size_t RangeStream::read_some(std::span<std::byte> target) {
   return count;
 }
 
-InflateStream::InflateStream(const Source& source, std::uint64_t offset, std::uint64_t size, Wrapping wrapping,
+InflateStream::InflateStream(const ByteSource& source, std::uint64_t offset, std::uint64_t size, DeflateFormat format,
                              std::string name)
     : Stream(name),
-      packed_(source, offset, size, std::move(name)),
-      wrapping_(wrapping),
+      compressed_(source, offset, size, std::move(name)),
+      format_(format),
       state_(std::make_unique<z_stream_s>()),
       buffer_(std::size_t{1} << 16) {
   // zlib tells the wrappings apart by the window: negative for none, 16 added for gzip.
-  const int window = wrapping == Wrapping::raw ? -MAX_WBITS : MAX_WBITS + 16;
+  const int window = format == DeflateFormat::raw ? -MAX_WBITS : MAX_WBITS + 16;
   if (inflateInit2(state_.get(), window) != Z_OK) refuse(this->name(), "zlib has no memory to inflate it");
 }
 
@@ -63,7 +63,7 @@ InflateStream::~InflateStream() { inflateEnd(state_.get()); }
 
 std::uint64_t InflateStream::at_most() const {
   if (ended_) return 0;
-  const std::uint64_t packed = packed_.at_most() + state_->avail_in;
+  const std::uint64_t packed = compressed_.at_most() + state_->avail_in;
   constexpr std::uint64_t limit = std::numeric_limits<std::uint64_t>::max() / deflate_ratio - 1;
   // One byte more for what zlib has taken in but not yet put out, a window at most.
   return std::min(packed + 1, limit) * deflate_ratio + (std::uint64_t{1} << MAX_WBITS);
@@ -73,7 +73,7 @@ std::size_t InflateStream::read_some(std::span<std::byte> target) {
   std::size_t done = 0;
   while (done < target.size() && !ended_) {
     if (state_->avail_in == 0) {
-      state_->avail_in = static_cast<uInt>(packed_.read_some(buffer_));
+      state_->avail_in = static_cast<uInt>(compressed_.read_some(buffer_));
       state_->next_in = reinterpret_cast<Bytef*>(buffer_.data());
     }
     const bool dry = state_->avail_in == 0;
@@ -84,8 +84,8 @@ std::size_t InflateStream::read_some(std::span<std::byte> target) {
     const std::size_t made = room - state_->avail_out;
     done += made;
     if (status == Z_STREAM_END) {
-      const bool more = state_->avail_in != 0 || packed_.at_most() != 0;
-      if (wrapping_ == Wrapping::raw && more) refuse(name(), "has bytes left over after its deflated data");
+      const bool more = state_->avail_in != 0 || compressed_.at_most() != 0;
+      if (format_ == DeflateFormat::raw && more) refuse(name(), "has bytes left over after its deflated data");
       // A gzip file may be several, one after the other.
       if (!more || inflateReset(state_.get()) != Z_OK) ended_ = true;
     } else if (status == Z_BUF_ERROR && dry && made == 0) {
@@ -97,11 +97,11 @@ std::size_t InflateStream::read_some(std::span<std::byte> target) {
   return done;
 }
 
-std::unique_ptr<Stream> plain_stream(const Source& source) {
+std::unique_ptr<Stream> plain_stream(const ByteSource& source) {
   std::byte magic[2] = {};
   if (source.size() >= 2) source.read(0, magic, "its first bytes");
   if (magic[0] == std::byte{0x1f} && magic[1] == std::byte{0x8b}) {
-    return std::make_unique<InflateStream>(source, 0, source.size(), Wrapping::gzip, source.name());
+    return std::make_unique<InflateStream>(source, 0, source.size(), DeflateFormat::gzip, source.name());
   }
   return std::make_unique<RangeStream>(source);
 }

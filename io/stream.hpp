@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/source.hpp"
+#include "io/byte_source.hpp"
 
 struct z_stream_s;
 
@@ -41,14 +41,14 @@ class Stream {
 /// A range of a source as it is.
 class RangeStream final : public Stream {
  public:
-  RangeStream(const Source& source, std::uint64_t offset, std::uint64_t size, std::string name);
-  explicit RangeStream(const Source& source) : RangeStream(source, 0, source.size(), source.name()) {}
+  RangeStream(const ByteSource& source, std::uint64_t offset, std::uint64_t size, std::string name);
+  explicit RangeStream(const ByteSource& source) : RangeStream(source, 0, source.size(), source.name()) {}
 
   std::size_t read_some(std::span<std::byte> target) override;
   std::uint64_t at_most() const override { return end_ - position_; }
 
  private:
-  const Source& source_;
+  const ByteSource& source_;
   std::uint64_t position_;
   std::uint64_t end_;
 };
@@ -56,26 +56,27 @@ class RangeStream final : public Stream {
 /// The most that deflate can make of one byte: 258 bytes of match in two bits.
 inline constexpr std::uint64_t deflate_ratio = 1032;
 
-enum class Wrapping : std::uint8_t { gzip, raw };
+enum class DeflateFormat : std::uint8_t { gzip, raw };
 
 /// A deflated range, inflated: gzip (of any number of members) or the bare data of a zip member.
 class InflateStream final : public Stream {
  public:
-  InflateStream(const Source& source, std::uint64_t offset, std::uint64_t size, Wrapping wrapping, std::string name);
+  InflateStream(const ByteSource& source, std::uint64_t offset, std::uint64_t size, DeflateFormat format,
+                std::string name);
   ~InflateStream() override;
 
   std::size_t read_some(std::span<std::byte> target) override;
   std::uint64_t at_most() const override;
 
  private:
-  RangeStream packed_;
-  Wrapping wrapping_;
+  RangeStream compressed_;
+  DeflateFormat format_;
   std::unique_ptr<z_stream_s> state_;
   std::vector<std::byte> buffer_;
   bool ended_ = false;
 };
 
 /// The whole source, inflated when it begins like a gzip file.
-std::unique_ptr<Stream> plain_stream(const Source& source);
+std::unique_ptr<Stream> plain_stream(const ByteSource& source);
 
 }  // namespace tyto::io

@@ -18,27 +18,28 @@ struct ZipMember {
   std::string name;
   bool deflated = false;
   std::uint32_t checksum = 0;
-  std::uint64_t packed_size = 0;
+  std::uint64_t compressed_size = 0;
   std::uint64_t size = 0;
   std::uint64_t data = 0;  // where the packed bytes begin in the file
 };
 
 /// The members by the archive's directory. Each is within the file and none overlaps another, so that what they
 /// inflate to is bounded by the size of the file.
-std::vector<ZipMember> read_zip_directory(const Source& source);
+std::vector<ZipMember> read_zip_directory(const ByteSource& source);
 
 /// The archive's checksum of bytes behind those that gave `running`.
 std::uint32_t checksum_of(std::uint32_t running, std::span<const std::byte> bytes);
 
 /// A member's contents. expect_end() on it also checks size and checksum.
-std::unique_ptr<Stream> open_zip_member(const Source& source, const ZipMember& member);
+std::unique_ptr<Stream> open_zip_member(const ByteSource& source, const ZipMember& member);
 
 /// Writes members one after the other and the directory behind them.
 class ZipWriter {
  public:
   explicit ZipWriter(AtomicFile& file) : file_(file) {}
   /// A member of two parts, one written behind the other.
-  void add(const std::string& name, std::span<const std::byte> head, std::span<const std::byte> body, Packing packing);
+  void add(const std::string& name, std::span<const std::byte> head, std::span<const std::byte> body,
+           Compression compression);
   void finish();
 
  private:

@@ -48,7 +48,7 @@ struct Directory {
   std::uint64_t offset = 0;
 };
 
-Directory find_directory(const Source& source) {
+Directory find_directory(const ByteSource& source) {
   const std::size_t tail_size =
       static_cast<std::size_t>(std::min<std::uint64_t>(source.size(), end_size + longest_comment));
   std::vector<std::byte> tail(tail_size);
@@ -92,7 +92,7 @@ void widen(const std::string& file, ZipMember& member, std::uint64_t& local, std
     if (head.u16(0) == zip64_extra) {
       const Record fields(extra.subspan(4));
       std::size_t at = 0;
-      for (std::uint64_t* field : {&member.size, &member.packed_size, &local}) {
+      for (std::uint64_t* field : {&member.size, &member.compressed_size, &local}) {
         if (*field != elsewhere) continue;
         if (at + 8 > length) refuse(file, "has a zip64 field that is too short for member '", member.name, "'");
         *field = fields.u64(at);
@@ -105,7 +105,7 @@ void widen(const std::string& file, ZipMember& member, std::uint64_t& local, std
 }
 
 // Where a member's bytes begin: behind its local header, whose name and extra field have lengths of their own.
-std::uint64_t data_offset(const Source& source, const std::string& name, std::uint64_t local) {
+std::uint64_t data_offset(const ByteSource& source, const std::string& name, std::uint64_t local) {
   std::byte bytes[local_size];
   source.read(local, bytes, "a member's local header");
   const Record header(bytes);
@@ -115,7 +115,7 @@ std::uint64_t data_offset(const Source& source, const std::string& name, std::ui
   return local + local_size + header.u16(26) + header.u16(28);
 }
 
-void check_overlap(const Source& source, const std::vector<ZipMember>& members,
+void check_overlap(const ByteSource& source, const std::vector<ZipMember>& members,
                    const std::vector<std::uint64_t>& locals) {
   std::vector<std::size_t> order(members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -123,7 +123,7 @@ void check_overlap(const Source& source, const std::vector<ZipMember>& members,
   std::uint64_t end = 0;
   for (const std::size_t i : order) {
     if (locals[i] < end) refuse(source.name(), "has members that overlap, such as '", members[i].name, "'");
-    end = members[i].data + members[i].packed_size;
+    end = members[i].data + members[i].compressed_size;
   }
 }
 
@@ -159,7 +159,7 @@ class CheckedStream final : public Stream {
 
 }  // namespace
 
-std::vector<ZipMember> read_zip_directory(const Source& source) {
+std::vector<ZipMember> read_zip_directory(const ByteSource& source) {
   const Directory place = find_directory(source);
   if (place.offset > source.size() || place.size > source.size() - place.offset ||
       place.members > place.size / entry_size) {
@@ -190,16 +190,16 @@ std::vector<ZipMember> read_zip_directory(const Source& source) {
     }
     member.deflated = method == 8;
     member.checksum = entry.u32(16);
-    member.packed_size = entry.u32(20);
+    member.compressed_size = entry.u32(20);
     member.size = entry.u32(24);
     std::uint64_t local = entry.u32(42);
     widen(source.name(), member, local, rest.subspan(entry_size + name_size, extra_size));
     if (local > source.size()) refuse(source.name(), "places member '", member.name, "' behind its end");
     member.data = data_offset(source, member.name, local);
-    if (member.data > source.size() || member.packed_size > source.size() - member.data) {
-      refuse(source.name(), "ends within member '", member.name, "' of ", member.packed_size, " bytes");
+    if (member.data > source.size() || member.compressed_size > source.size() - member.data) {
+      refuse(source.name(), "ends within member '", member.name, "' of ", member.compressed_size, " bytes");
     }
-    if (!member.deflated && member.size != member.packed_size) {
+    if (!member.deflated && member.size != member.compressed_size) {
       refuse(source.name(), "states two sizes for the stored member '", member.name, "'");
     }
     members.push_back(std::move(member));
@@ -210,13 +210,13 @@ std::vector<ZipMember> read_zip_directory(const Source& source) {
   return members;
 }
 
-std::unique_ptr<Stream> open_zip_member(const Source& source, const ZipMember& member) {
+std::unique_ptr<Stream> open_zip_member(const ByteSource& source, const ZipMember& member) {
   const std::string name = source.name() + ": " + member.name;
   std::unique_ptr<Stream> packed;
   if (member.deflated) {
-    packed = std::make_unique<InflateStream>(source, member.data, member.packed_size, Wrapping::raw, name);
+    packed = std::make_unique<InflateStream>(source, member.data, member.compressed_size, DeflateFormat::raw, name);
   } else {
-    packed = std::make_unique<RangeStream>(source, member.data, member.packed_size, name);
+    packed = std::make_unique<RangeStream>(source, member.data, member.compressed_size, name);
   }
   return std::make_unique<CheckedStream>(std::move(packed), member);
 }

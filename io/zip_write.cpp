@@ -81,28 +81,28 @@ std::uint32_t checksum_of(std::uint32_t running, std::span<const std::byte> byte
 }
 
 void ZipWriter::add(const std::string& name, std::span<const std::byte> head, std::span<const std::byte> body,
-                    Packing packing) {
+                    Compression compression) {
   ZipMember member;
   member.name = name;
-  member.deflated = packing == Packing::deflated;
+  member.deflated = compression == Compression::deflated;
   member.checksum = checksum_of(checksum_of(0, head), body);
   member.size = head.size() + body.size();
-  member.packed_size = member.size;
+  member.compressed_size = member.size;
   std::vector<std::byte> packed;
   if (member.deflated) {
     Deflater deflater;
     deflater.add(head, packed, false);
     deflater.add(body, packed, true);
-    member.packed_size = packed.size();
+    member.compressed_size = packed.size();
   }
-  const bool wide = std::max(member.size, member.packed_size) >= narrow_limit;
+  const bool wide = std::max(member.size, member.compressed_size) >= narrow_limit;
   const std::uint64_t offset = file_.size();
   RecordWriter header;
   header.u32(0x04034b50).u16(wide ? version_zip64 : version_plain).u16(names_are_utf8).u16(member.deflated ? 8 : 0);
   header.u16(0).u16(first_day).u32(member.checksum);
-  header.u32(wide ? narrow_limit : member.packed_size).u32(wide ? narrow_limit : member.size);
+  header.u32(wide ? narrow_limit : member.compressed_size).u32(wide ? narrow_limit : member.size);
   header.u16(name.size()).u16(wide ? 20 : 0).text(name);
-  if (wide) header.u16(1).u16(16).put(member.size).put(member.packed_size);
+  if (wide) header.u16(1).u16(16).put(member.size).put(member.compressed_size);
   file_.write(header);
   member.data = file_.size();
   if (member.deflated) {
@@ -121,7 +121,7 @@ void ZipWriter::finish() {
     const ZipMember& member = members_[i];
     RecordWriter extra;
     std::uint64_t extra_size = 0;
-    for (const std::uint64_t field : {member.size, member.packed_size, offsets_[i]}) {
+    for (const std::uint64_t field : {member.size, member.compressed_size, offsets_[i]}) {
       if (field < narrow_limit) continue;
       extra.put(field);
       extra_size += 8;
@@ -129,7 +129,7 @@ void ZipWriter::finish() {
     const std::uint16_t version = extra_size != 0 ? version_zip64 : version_plain;
     RecordWriter entry;
     entry.u32(0x02014b50).u16(version).u16(version).u16(names_are_utf8).u16(member.deflated ? 8 : 0);
-    entry.u16(0).u16(first_day).u32(member.checksum).narrow(member.packed_size).narrow(member.size);
+    entry.u16(0).u16(first_day).u32(member.checksum).narrow(member.compressed_size).narrow(member.size);
     entry.u16(member.name.size()).u16(extra_size != 0 ? extra_size + 4 : 0).u16(0).u16(0).u16(0).u32(0);
     entry.narrow(offsets_[i]).text(member.name);
     if (extra_size != 0) entry.u16(1).u16(extra_size);

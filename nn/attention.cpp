@@ -36,7 +36,7 @@ void check_sequence(const char* what, const Tensor<Any>& x, std::int64_t feature
 
 /// A mask that all heads share: an axis of heads before (queries, keys).
 Tensor<Any> for_all_heads(const Tensor<Any>& mask) {
-  return mask.empty_handle() || mask.ndim() != 3 ? mask : expand_dims(mask, {1});
+  return !mask.defined() || mask.ndim() != 3 ? mask : expand_dims(mask, {1});
 }
 
 }  // namespace
@@ -73,9 +73,9 @@ Members MultiheadAttention::members() const {
 /// (batch, length, any) to (batch, heads, length, features / heads).
 Tensor<Any> MultiheadAttention::projected(const Tensor<Any>& x, int part, const Tensor<Any>& own_weight) const {
   const auto columns = slice(part * options.features, (part + 1) * options.features);
-  const Tensor<Any> weight = own_weight.empty_handle() ? in_proj_weight.get({tyto::all, columns}) : own_weight;
+  const Tensor<Any> weight = !own_weight.defined() ? in_proj_weight.get({tyto::all, columns}) : own_weight;
   Tensor<Any> y = matmul(to_multiply(x), to_multiply(weight));
-  if (!in_proj_bias.empty_handle()) y = y + to_multiply(in_proj_bias.get({columns}));
+  if (in_proj_bias.defined()) y = y + to_multiply(in_proj_bias.get({columns}));
   const std::int64_t batch = x.shape()[0], length = x.shape()[1];
   return transpose(reshape(y, {batch, length, options.heads, options.features / options.heads}), {0, 2, 1, 3});
 }

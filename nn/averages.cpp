@@ -51,7 +51,7 @@ NamedList<Tensor<Any>> AveragedWeights::state() const {
 }
 
 void GradientSum::add_all(const std::vector<Tensor<Any>>& gradients) {
-  if (count_.empty_handle()) {
+  if (!count_.defined()) {
     for (const Tensor<Any>& gradient : gradients) {
       const Tensor<Any> zero = Tensor<Any>::zeros(gradient.shape(), statistics_type(gradient.dtype()));
       sums_.push_back(Tensor<Any>::persistent(zero, "gradient_sum"));
@@ -72,7 +72,7 @@ void GradientSum::add_all(const std::vector<Tensor<Any>>& gradients) {
 }
 
 std::vector<Tensor<Any>> GradientSum::take_mean() {
-  if (count_.empty_handle()) throw GraphError("GradientSum: nothing was added yet");
+  if (!count_.defined()) throw GraphError("GradientSum: nothing was added yet");
   std::vector<Tensor<Any>> means;
   for (const Tensor<Any>& sum : sums_) {
     means.push_back(sum / maximum(cast(count_, sum.dtype()), 1.0));

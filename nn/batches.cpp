@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/device.hpp"
 
 namespace tyto TYTO_API {
@@ -20,13 +20,13 @@ BatchOrder::BatchOrder(const Tensor<Any>& inputs, const Tensor<Any>& targets, co
   if (options.size < 1) throw ValueError(text("Batches: the size ", options.size, " must be at least 1"));
   samples_ = inputs.shape()[0];
   if (samples_ == 0) throw ValueError("Batches: there are no samples");
-  if (options.drop_short && samples_ < options.size) {
+  if (options.drop_last && samples_ < options.size) {
     throw ValueError(text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
   }
 }
 
 std::int64_t BatchOrder::batches_in(std::int64_t samples) const {
-  const bool short_one = !options_.drop_short && samples % options_.size != 0;
+  const bool short_one = !options_.drop_last && samples % options_.size != 0;
   return samples / options_.size + (short_one ? 1 : 0);
 }
 
@@ -54,7 +54,7 @@ void BatchOrder::arrange() {
 
 std::span<const std::int64_t> BatchOrder::next() {
   const std::int64_t count = std::min(options_.size, samples_ - position_.sample);
-  if (count == 0 || (options_.drop_short && count < options_.size)) {
+  if (count == 0 || (options_.drop_last && count < options_.size)) {
     position_ = {position_.epoch + 1, 0};
     return {};
   }

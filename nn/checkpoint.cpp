@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/io.hpp"
 
@@ -45,12 +45,12 @@ Checkpoint& Checkpoint::add_position(const std::string& name, std::function<Batc
 std::vector<Checkpoint::Numbers> Checkpoint::all_numbers() const {
   std::vector<Numbers> all = numbers_;
   const auto read = [] {
-    const RandomPosition position = random_position();
+    const RandomState position = random_state();
     return std::vector<std::int64_t>{static_cast<std::int64_t>(position.seed),
                                      static_cast<std::int64_t>(position.draws)};
   };
   const auto write = [](std::span<const std::int64_t> values) {
-    random_position({static_cast<std::uint64_t>(values[0]), static_cast<std::uint64_t>(values[1])});
+    random_state({static_cast<std::uint64_t>(values[0]), static_cast<std::uint64_t>(values[1])});
   };
   all.push_back({random_name, read, write});
   return all;

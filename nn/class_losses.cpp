@@ -32,7 +32,7 @@ void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOpt
   if (!(o.smoothing >= 0 && o.smoothing <= 1)) {
     throw ValueError(text(loss, ": the smoothing ", o.smoothing, " must be in [0, 1]"));
   }
-  if (!o.weights.empty_handle() && o.weights.shape() != Shape{x.shape().back()}) {
+  if (o.weights.defined() && o.weights.shape() != Shape{x.shape().back()}) {
     throw ShapeError(
         text(loss, ": the weights ", o.weights.shape(), " must be (", x.shape().back(), ",), a number a class"));
   }
@@ -51,7 +51,7 @@ Tensor<Any> of_labels(const Tensor<Any>& log_p, const Tensor<Any>& given, const 
   const Tensor<Any> counts = o.ignored ? not_equal(given, *o.ignored) : Tensor<Any>();
   const Tensor<Any> labels = o.ignored ? where(counts, given, 0) : given;
   const auto only_counting = [&](const Tensor<Any>& x) { return o.ignored ? where(counts, x, 0.0) : x; };
-  const bool weighing = !o.weights.empty_handle();
+  const bool weighing = o.weights.defined();
   Tensor<Any> weights = Tensor<Any>::ones(given.shape(), log_p.dtype());
   if (weighing) weights = cast(take(o.weights, as_index(labels), 0), log_p.dtype());
   weights = only_counting(weights);
@@ -69,12 +69,12 @@ Tensor<Any> of_probabilities(const Tensor<Any>& log_p, const Tensor<Any>& given,
   if (o.ignored) throw ValueError("cross_entropy: an ignored label needs labels that are class numbers");
   Tensor<Any> target = given;
   if (o.smoothing > 0) target = (1 - o.smoothing) * target + o.smoothing / static_cast<double>(log_p.shape().back());
-  if (!o.weights.empty_handle()) target = target * o.weights;
+  if (o.weights.defined()) target = target * o.weights;
   return reduced(-sum(target * log_p, -1), o.reduction);
 }
 
 Tensor<Any> weighted_by(const Tensor<Any>& losses, const Tensor<Any>& weights) {
-  return weights.empty_handle() ? losses : losses * weights;
+  return !weights.defined() ? losses : losses * weights;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ Tensor<Any> nll(const Tensor<Any>& log_p, const Tensor<Any>& labels, const Cross
 
 Tensor<Any> binary_cross_entropy(const Tensor<Any>& p, const Tensor<Any>& t, const BinaryOptions<Any>& o) {
   check_pair("binary_cross_entropy", p, t);
-  if (!o.positive_weights.empty_handle()) {
+  if (o.positive_weights.defined()) {
     throw ValueError("binary_cross_entropy: weights of positive targets are for the loss with logits");
   }
   constexpr double least = -100;

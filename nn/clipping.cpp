@@ -1,8 +1,8 @@
 // Gradients kept within limits.
 #include "tyto/nn/clipping.hpp"
 
-#include "nn/complain.hpp"
 #include "nn/layer_parts.hpp"
+#include "nn/message.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -41,7 +41,7 @@ std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gra
   Tensor<Any> total;
   for (const Tensor<Any>& gradient : gradients) {
     const Tensor<Any> squares = l2_norm_sqr(cast(gradient, statistics_type(gradient.dtype())));
-    total = total.empty_handle() ? squares : total + squares;
+    total = !total.defined() ? squares : total + squares;
   }
   const Tensor<Any> scale = factor(sqrt(total), limit);
   std::vector<Tensor<Any>> out;

@@ -1,7 +1,7 @@
 // Layers made of layers.
 #include "tyto/nn/containers.hpp"
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {

@@ -63,7 +63,7 @@ Tensor<Any> Convolution::forward(const Tensor<Any>& x, Phase) const {
   const Shape& kernel = weight.shape();
   check_image("Convolution", x, weight.ndim(), kernel[kernel.size() - 2] * options.groups);
   const Tensor<Any> result = convolution(to_multiply(x), to_multiply(weight), options);
-  return bias.empty_handle() ? result : result + to_multiply(bias);
+  return !bias.defined() ? result : result + to_multiply(bias);
 }
 
 Members Convolution::members() const {
@@ -90,7 +90,7 @@ TransposedConvolution::TransposedConvolution(int spatial_axes, const TransposedC
 Tensor<Any> TransposedConvolution::forward(const Tensor<Any>& x, Phase) const {
   check_image("TransposedConvolution", x, weight.ndim(), weight.shape().back());
   const Tensor<Any> result = transposed_convolution(to_multiply(x), to_multiply(weight), options);
-  return bias.empty_handle() ? result : result + to_multiply(bias);
+  return !bias.defined() ? result : result + to_multiply(bias);
 }
 
 Members TransposedConvolution::members() const {

@@ -44,7 +44,7 @@ void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tenso
 
 /// Each row moved right by `count` places.
 Tensor<Any> moved(const Tensor<Any>& rows, std::int64_t count, double filling) {
-  const Tensor<Any> wider = pad(rows, {0, count}, {0, 0}, Padding::constant, filling);
+  const Tensor<Any> wider = pad(rows, {0, count}, {0, 0}, PaddingMode::constant, filling);
   return wider.get({tyto::all, slice(0, rows.shape()[1])});
 }
 
@@ -62,7 +62,7 @@ Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tens
   const Tensor<Any> path = concat(std::vector<Tensor<Any>>{reshape(with_blanks, {batch, places - 1}), blank}, 1);
   // A letter may follow the letter before it without a blank unless they are equal.
   const Tensor<Any> two_before =
-      pad(path, {0, 2}, {0, 0}, Padding::constant, o.blank).get({tyto::all, slice(0, places)});
+      pad(path, {0, 2}, {0, 0}, PaddingMode::constant, o.blank).get({tyto::all, slice(0, places)});
   const Tensor<Any> may_skip = not_equal(path, o.blank) && not_equal(path, two_before);
 
   const Tensor<Any> seen =

@@ -26,7 +26,7 @@ Descent::Descent(DescentRule rule)
       count_(Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), rules_[0].name + " count")) {}
 
 void Descent::add_group(Descent other, const std::vector<Tensor<Any>>& parameters) {
-  if (!memories_.empty()) throw ValueError(text(name(), ": rules of groups are given before the first update"));
+  if (!states_.empty()) throw ValueError(text(name(), ": rules of groups are given before the first update"));
   if (other.rules_.size() != 1) throw ValueError(text(name(), ": a group goes by one rule, not by groups of its own"));
   rules_.push_back(std::move(other.rules_[0]));
   for (const Tensor<Any>& parameter : parameters) groups_.push_back({parameter, rules_.size() - 1});
@@ -43,7 +43,7 @@ const DescentRule& Descent::rule_of(const Tensor<Any>& parameter) const {
 std::int64_t Descent::count() const { return count_.item<std::int64_t>(); }
 
 void Descent::prepare(const std::vector<Tensor<Any>>& parameters) {
-  if (memories_.empty()) {
+  if (states_.empty()) {
     for (const Tensor<Any>& parameter : parameters) {
       if (!is_floating(parameter.dtype())) {
         throw TypeError(text(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained"));
@@ -52,19 +52,18 @@ void Descent::prepare(const std::vector<Tensor<Any>>& parameters) {
     for (const Tensor<Any>& parameter : parameters) {
       const DescentRule& rule = rule_of(parameter);
       const DType type = statistics_type(parameter.dtype());
-      std::vector<Tensor<Any>>& own = memories_.emplace_back();
+      std::vector<Tensor<Any>>& own = states_.emplace_back();
       shapes_.push_back(parameter.shape());
-      for (const std::string& memory : rule.memories) {
-        own.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(parameter.shape(), type), rule.name + " " + memory));
+      for (const std::string& name : rule.state_names) {
+        own.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(parameter.shape(), type), rule.name + " " + name));
       }
       for (const std::string& number : rule.numbers) {
         own.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros({}, type), rule.name + " " + number));
       }
     }
   }
-  if (memories_.size() != parameters.size()) {
-    throw ValueError(
-        text(name(), ": given ", parameters.size(), " parameters, at first there were ", memories_.size()));
+  if (states_.size() != parameters.size()) {
+    throw ValueError(text(name(), ": given ", parameters.size(), " parameters, at first there were ", states_.size()));
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (shapes_[i] != parameters[i].shape()) {
@@ -81,10 +80,10 @@ NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) 
   NamedList<Tensor<Any>> list{{"count", count_}};
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const DescentRule& rule = rule_of(parameters[i].value);
-    std::vector<std::string> names = rule.memories;
+    std::vector<std::string> names = rule.state_names;
     names.insert(names.end(), rule.numbers.begin(), rule.numbers.end());
     for (std::size_t k = 0; k < names.size(); ++k) {
-      list.push_back({parameters[i].name + "." + names[k], memories_[i][k]});
+      list.push_back({parameters[i].name + "." + names[k], states_[i][k]});
     }
   }
   return list;
@@ -92,12 +91,12 @@ NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) 
 
 void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
                     const std::vector<Tensor<Any>>& gradients) {
-  if (!condition.empty_handle() && (condition.dtype() != DType::boolean || condition.ndim() != 0)) {
+  if (condition.defined() && (condition.dtype() != DType::boolean || condition.ndim() != 0)) {
     throw ShapeError(text(name(), ": the condition of an update is ", name_of(condition.dtype()), " of shape ",
                           condition.shape(), "; one bool is expected"));
   }
   const auto give = [&](const Tensor<Any>& state, const Tensor<Any>& next) {
-    assign(state, condition.empty_handle() ? next : where(condition, next, state));
+    assign(state, !condition.defined() ? next : where(condition, next, state));
   };
   if (parameters.size() != gradients.size()) {
     throw ValueError(text(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
@@ -116,13 +115,13 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     const Tensor<Any>& rate = rates[static_cast<std::size_t>(&rule - rules_.data())];
     const DType type = statistics_type(parameters[i].dtype());
     const Tensor<Any> parameter = cast(parameters[i], type);
-    std::vector<Tensor<Any>> memories;
-    for (const Tensor<Any>& memory : memories_[i]) memories.push_back(cast(memory, type));
+    std::vector<Tensor<Any>> states;
+    for (const Tensor<Any>& each : states_[i]) states.push_back(cast(each, type));
     const Tensor<Any> own_count = cast(count, type);
     const Tensor<Any> own_rate = rate.ndim() == 0 && rate.dtype() == type ? rate : cast(rate, type);
-    const Tensor<Any> change = rule.change({parameter, cast(gradients[i], type), memories, own_count, own_rate});
+    const Tensor<Any> change = rule.change({parameter, cast(gradients[i], type), states, own_count, own_rate});
     give(parameters[i], cast(parameter - change, parameters[i].dtype()));
-    for (std::size_t k = 0; k < memories.size(); ++k) give(memories_[i][k], memories[k]);
+    for (std::size_t k = 0; k < states.size(); ++k) give(states_[i][k], states[k]);
   }
   give(count_, count_ + 1);
 }

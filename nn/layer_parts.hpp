@@ -1,7 +1,7 @@
 // What layers are made of inside: zero and constant parameters, running statistics, and checks of what they are given.
 #pragma once
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"
 

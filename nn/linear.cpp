@@ -22,7 +22,7 @@ Tensor<Any> Linear::forward(const Tensor<Any>& x, Phase) const {
     throw ShapeError(text("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]));
   }
   const Tensor<Any> product = matmul(to_multiply(x), to_multiply(weight));
-  return bias.empty_handle() ? product : product + to_multiply(bias);
+  return !bias.defined() ? product : product + to_multiply(bias);
 }
 
 Members Linear::members() const { return {{"weight", weight, StateKind::parameter, {1, 0}}, {"bias", bias}}; }
@@ -46,7 +46,7 @@ Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const 
   }
   const Tensor<Any> y =
       einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{to_multiply(a), to_multiply(weight), to_multiply(b)});
-  return bias.empty_handle() ? y : y + to_multiply(bias);
+  return !bias.defined() ? y : y + to_multiply(bias);
 }
 
 Members Bilinear::members() const { return {{"weight", weight}, {"bias", bias}}; }

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/io.hpp"
 #include "tyto/shaping.hpp"

@@ -1,7 +1,7 @@
 // What losses share: the check of two shapes, and what is made of all losses.
 #pragma once
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/nn/losses.hpp"
 #include "tyto/reduce.hpp"
 

@@ -1,7 +1,7 @@
 // The tree of modules and the lists of states that are read off it.
 #include "tyto/nn/module.hpp"
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -29,7 +29,7 @@ using StateVisitor = std::function<void(const std::string& path, const Module& o
 void visit_each_state(const std::string& path, const Module& module, const StateVisitor& seen) {
   for (const Member& member : module.members()) {
     const std::string inner = path_of(path, member.name());
-    if (!member.state().empty_handle()) seen(inner, module, member);
+    if (member.state().defined()) seen(inner, module, member);
     for (std::size_t i = 0; i < member.modules().size(); ++i) {
       visit_each_state(member.is_list() ? text(inner, ".", i) : inner, *member.modules()[i], seen);
     }

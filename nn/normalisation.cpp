@@ -33,16 +33,16 @@ Moments moments(const Tensor<Any>& x, const IntList& axes) {
 Tensor<Any> normalised(const Moments& of, double epsilon) { return of.centred * rsqrt(of.variance + epsilon); }
 
 Tensor<Any> scaled(const Tensor<Any>& y, const Tensor<Any>& weight, const Tensor<Any>& bias) {
-  if (weight.empty_handle()) return y;
-  return bias.empty_handle() ? y * weight : y * weight + bias;
+  if (!weight.defined()) return y;
+  return !bias.defined() ? y * weight : y * weight + bias;
 }
 
 /// (x - mean) / sqrt(variance + epsilon) with weight and bias, as one multiplication and one addition an element.
 Tensor<Any> by_statistics(const Tensor<Any>& x, const Tensor<Any>& mean, const Tensor<Any>& variance, double epsilon,
                           const Tensor<Any>& weight, const Tensor<Any>& bias) {
   Tensor<Any> scale = rsqrt(variance + epsilon);
-  if (!weight.empty_handle()) scale = scale * weight;
-  const Tensor<Any> shift = bias.empty_handle() ? -mean * scale : bias - mean * scale;
+  if (weight.defined()) scale = scale * weight;
+  const Tensor<Any> shift = !bias.defined() ? -mean * scale : bias - mean * scale;
   return x * scale + shift;
 }
 

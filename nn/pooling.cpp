@@ -69,7 +69,7 @@ Tensor<Any> GlobalMaxPool::forward(const Tensor<Any>& x, Phase) const {
 Tensor<Any> Upsample::forward(const Tensor<Any>& x, Phase) const { return upsample(x, scale, how); }
 
 Tensor<Any> Pad::forward(const Tensor<Any>& x, Phase) const {
-  if (border.kind() != Border::Kind::explicit_counts) throw ValueError("Pad: counts of elements are expected");
+  if (border.kind() != Padding::Kind::explicit_counts) throw ValueError("Pad: counts of elements are expected");
   IntList before{0}, after{0};
   const Shape first = lengths_of_space("Pad", PerAxis(border.before()), x);
   const Shape last = lengths_of_space("Pad", PerAxis(border.after()), x);

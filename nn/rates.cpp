@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/elementwise.hpp"
 
 namespace tyto TYTO_API {
@@ -49,66 +49,68 @@ Tensor<Any> between(double first, double last, const Tensor<Any>& part, bool lin
 
 }  // namespace
 
-Rate::Rate(double constant) : constant_(constant) { check_rate("Rate", constant); }
+LearningRate::LearningRate(double constant) : constant_(constant) { check_rate("LearningRate", constant); }
 
-Tensor<Any> Rate::at(const Tensor<Any>& count) const { return schedule_ ? schedule_(count) : Tensor<Any>(constant_); }
+Tensor<Any> LearningRate::at(const Tensor<Any>& count) const {
+  return schedule_ ? schedule_(count) : Tensor<Any>(constant_);
+}
 
-Rate inverse_decay(double first, double decay) {
+LearningRate inverse_decay(double first, double decay) {
   check_rate("inverse_decay", first);
-  return Rate([=](const Tensor<Any>& count) { return first / (1.0 + decay * count); });
+  return LearningRate([=](const Tensor<Any>& count) { return first / (1.0 + decay * count); });
 }
 
-Rate exponential_decay(double first, double decay) {
+LearningRate exponential_decay(double first, double decay) {
   check_rate("exponential_decay", first);
-  return Rate([=](const Tensor<Any>& count) { return first * exp(-decay * count); });
+  return LearningRate([=](const Tensor<Any>& count) { return first * exp(-decay * count); });
 }
 
-Rate step_decay(double first, double factor, std::int64_t steps) {
+LearningRate step_decay(double first, double factor, std::int64_t steps) {
   check_rate("step_decay", first);
   check_factor_of("step_decay", factor);
   check_steps("step_decay", steps);
-  return Rate(
+  return LearningRate(
       [=](const Tensor<Any>& count) { return first * to_power(factor, floor(count / static_cast<double>(steps))); });
 }
 
-Rate multi_step(double first, double factor, std::vector<std::int64_t> counts) {
+LearningRate multi_step(double first, double factor, std::vector<std::int64_t> counts) {
   check_rate("multi_step", first);
   check_factor_of("multi_step", factor);
-  return Rate([=, counts = std::move(counts)](const Tensor<Any>& count) {
+  return LearningRate([=, counts = std::move(counts)](const Tensor<Any>& count) {
     Tensor<Any> passed = 0.0 * count;
     for (const std::int64_t each : counts) passed = passed + where(greater_equal(count, each), 1.0, 0.0);
     return first * to_power(factor, passed);
   });
 }
 
-Rate polynomial_decay(double first, double last, std::int64_t steps, double power) {
+LearningRate polynomial_decay(double first, double last, std::int64_t steps, double power) {
   check_rate("polynomial_decay", first);
   check_rate("polynomial_decay", last);
   check_steps("polynomial_decay", steps);
   if (!(power > 0)) throw ValueError(text("polynomial_decay: the power ", power, " must be positive"));
-  return Rate([=](const Tensor<Any>& count) {
+  return LearningRate([=](const Tensor<Any>& count) {
     const Tensor<Any> left = 1.0 - minimum(count / static_cast<double>(steps), 1.0);
     return last + (first - last) * tyto::power(left, power);
   });
 }
 
-Rate cosine_decay(double first, double last, std::int64_t steps) {
+LearningRate cosine_decay(double first, double last, std::int64_t steps) {
   check_rate("cosine_decay", first);
   check_rate("cosine_decay", last);
   check_steps("cosine_decay", steps);
-  return Rate([=](const Tensor<Any>& count) {
+  return LearningRate([=](const Tensor<Any>& count) {
     return between(first, last, minimum(count / static_cast<double>(steps), 1.0), false);
   });
 }
 
-Rate cosine_restarts(double first, double last, std::int64_t steps, std::int64_t factor) {
+LearningRate cosine_restarts(double first, double last, std::int64_t steps, std::int64_t factor) {
   check_rate("cosine_restarts", first);
   check_rate("cosine_restarts", last);
   check_steps("cosine_restarts", steps);
   if (factor < 1) throw ValueError(text("cosine_restarts: the factor ", factor, " must be at least 1"));
   const auto length = static_cast<double>(steps);
   if (factor == 1) {
-    return Rate([=](const Tensor<Any>& count) {
+    return LearningRate([=](const Tensor<Any>& count) {
       return between(first, last, (count - length * floor(count / length)) / length, false);
     });
   }
@@ -117,7 +119,7 @@ Rate cosine_restarts(double first, double last, std::int64_t steps, std::int64_t
   const auto begin = [=](const Tensor<Any>& cycle) {
     return round(length * (to_power(growth, cycle) - 1.0) / (growth - 1));
   };
-  return Rate([=](const Tensor<Any>& count) {
+  return LearningRate([=](const Tensor<Any>& count) {
     Tensor<Any> cycle = floor(log1p(count * ((growth - 1) / length)) / std::log(growth));
     cycle = cycle - where(less(count, begin(cycle)), 1.0, 0.0);
     cycle = cycle + where(greater_equal(count, begin(cycle + 1.0)), 1.0, 0.0);
@@ -126,10 +128,10 @@ Rate cosine_restarts(double first, double last, std::int64_t steps, std::int64_t
   });
 }
 
-Rate piecewise(std::vector<std::pair<std::int64_t, double>> entries) {
+LearningRate piecewise(std::vector<std::pair<std::int64_t, double>> entries) {
   check_ascending("piecewise", entries);
   for (const auto& entry : entries) check_rate("piecewise", entry.second);
-  return Rate([entries = std::move(entries)](const Tensor<Any>& count) {
+  return LearningRate([entries = std::move(entries)](const Tensor<Any>& count) {
     Tensor<Any> rate = 0.0 * count + entries[0].second;
     for (std::size_t i = 1; i < entries.size(); ++i) {
       rate = where(greater_equal(count, entries[i].first), entries[i].second, rate);
@@ -138,7 +140,7 @@ Rate piecewise(std::vector<std::pair<std::int64_t, double>> entries) {
   });
 }
 
-Rate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& o) {
+LearningRate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& o) {
   check_rate("one_cycle", largest);
   check_steps("one_cycle", steps);
   if (!(o.rising > 0 && o.rising < 1) || (o.three_phases && o.rising >= 0.5)) {
@@ -156,27 +158,27 @@ Rate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& o) {
   std::vector<Part> parts{{0, top, first, largest}};
   if (o.three_phases) parts.insert(parts.end(), {{top, 2 * top, largest, first}, {2 * top, end, first, last}});
   else parts.push_back({top, end, largest, last});
-  return Rate([parts, linear = o.linear](const Tensor<Any>& count) {
+  return LearningRate([parts, linear = o.linear](const Tensor<Any>& count) {
     Tensor<Any> rate;
     for (const Part& part : parts) {
       const Tensor<Any> passed = (count - part.begin) / (part.end - part.begin);
       const Tensor<Any> own = between(part.from, part.to, minimum(maximum(passed, 0.0), 1.0), linear);
-      rate = rate.empty_handle() ? own : where(greater(count, part.begin), own, rate);
+      rate = !rate.defined() ? own : where(greater(count, part.begin), own, rate);
     }
     return rate;
   });
 }
 
-Rate warm_up(std::int64_t steps, Rate rate) {
+LearningRate warm_up(std::int64_t steps, LearningRate rate) {
   check_steps("warm_up", steps);
-  return Rate([steps, rate = std::move(rate)](const Tensor<Any>& count) {
+  return LearningRate([steps, rate = std::move(rate)](const Tensor<Any>& count) {
     return minimum(count / static_cast<double>(steps), 1.0) * rate.at(count);
   });
 }
 
-Rate in_sequence(std::vector<std::pair<std::int64_t, Rate>> entries) {
+LearningRate in_sequence(std::vector<std::pair<std::int64_t, LearningRate>> entries) {
   check_ascending("in_sequence", entries);
-  return Rate([entries = std::move(entries)](const Tensor<Any>& count) {
+  return LearningRate([entries = std::move(entries)](const Tensor<Any>& count) {
     Tensor<Any> rate = 0.0 * count + entries[0].second.at(count);
     for (std::size_t i = 1; i < entries.size(); ++i) {
       const auto begin = static_cast<double>(entries[i].first);
@@ -187,9 +189,9 @@ Rate in_sequence(std::vector<std::pair<std::int64_t, Rate>> entries) {
   });
 }
 
-Rate per_epoch(std::int64_t updates, Rate rate) {
+LearningRate per_epoch(std::int64_t updates, LearningRate rate) {
   check_steps("per_epoch", updates);
-  return Rate([updates, rate = std::move(rate)](const Tensor<Any>& count) {
+  return LearningRate([updates, rate = std::move(rate)](const Tensor<Any>& count) {
     return rate.at(floor(count / static_cast<double>(updates)));
   });
 }
@@ -214,8 +216,8 @@ Plateau::Plateau(double first, const PlateauOptions& options) : options_(options
   cooling_ = Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "cooling");
 }
 
-Rate Plateau::rate() const {
-  return Rate([rate = rate_](const Tensor<Any>& count) { return rate + 0.0 * count; });
+LearningRate Plateau::rate() const {
+  return LearningRate([rate = rate_](const Tensor<Any>& count) { return rate + 0.0 * count; });
 }
 
 double Plateau::current() const { return rate_.item<double>(); }

@@ -80,7 +80,7 @@ Tensor<Any> Recurrent::from_hidden(const Tensor<Any>& hidden, std::size_t networ
 
 Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x) const {
   const Shape shape{static_cast<std::int64_t>(weights_in.size()), x.shape()[0], options.hidden};
-  if (given.empty_handle()) return to_multiply(Tensor<Any>::zeros(shape, x.dtype()));
+  if (!given.defined()) return to_multiply(Tensor<Any>::zeros(shape, x.dtype()));
   if (given.shape() != shape) {
     throw ShapeError(text(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape));
   }
@@ -92,7 +92,7 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
   if (x.ndim() != 3 || x.shape()[2] != options.in || x.shape()[1] < 1) {
     throw ShapeError(text(name_, ": x ", x.shape(), " must be (batch, time, ", options.in, ") with a time at least"));
   }
-  if (!has_cell_ && !initial.cell.empty_handle()) {
+  if (!has_cell_ && initial.cell.defined()) {
     throw ValueError(text(name_, ": it has no cell state; only the hidden state can be given"));
   }
   const Tensor<Any> hidden = initial_part("hidden", initial.hidden, x);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 
@@ -31,25 +31,25 @@ void check_adam(const char* rule, const Options& o) {
   check_not_negative(rule, "weight_decay", o.weight_decay);
 }
 
-Tensor<Any> decayed(const UpdateStep& step, double weight_decay) {
-  return weight_decay != 0 ? step.gradient + weight_decay * step.parameter : step.gradient;
+Tensor<Any> decayed(const UpdateContext& context, double weight_decay) {
+  return weight_decay != 0 ? context.gradient + weight_decay * context.parameter : context.gradient;
 }
 
 /// Replaces a memory by decay * memory + (1 - decay) * x.
 void blend(Tensor<Any>& memory, double decay, const Tensor<Any>& x) { memory = decay * memory + (1 - decay) * x; }
 
 // 1 - decay^count. The power itself is so close to 1 at first that f32 would lose half its digits in the difference.
-Tensor<Any> share_seen(const UpdateStep& step, double decay) { return -expm1(step.count * std::log(decay)); }
+Tensor<Any> share_seen(const UpdateContext& context, double decay) { return -expm1(context.count * std::log(decay)); }
 
 /// `factor` times Adam's change, the mean over the root of squares, both corrected; memories are the means and, for
 /// AMSGrad, the largest mean of squares. The correction of the mean is one number, so it goes to the factor.
-Tensor<Any> adam_change(const UpdateStep& step, const Tensor<Any>& gradient, const AdamwOptions& o,
+Tensor<Any> adam_change(const UpdateContext& context, const Tensor<Any>& gradient, const AdamwOptions& o,
                         const Tensor<Any>& factor) {
-  blend(step.memories[0], o.beta1, gradient);
-  blend(step.memories[1], o.beta2, square(gradient));
-  if (o.amsgrad) step.memories[2] = maximum(step.memories[2], step.memories[1]);
-  const Tensor<Any> root = sqrt(step.memories[o.amsgrad ? 2 : 1]) / sqrt(share_seen(step, o.beta2));
-  return factor / share_seen(step, o.beta1) * step.memories[0] / (root + o.epsilon);
+  blend(context.state[0], o.beta1, gradient);
+  blend(context.state[1], o.beta2, square(gradient));
+  if (o.amsgrad) context.state[2] = maximum(context.state[2], context.state[1]);
+  const Tensor<Any> root = sqrt(context.state[o.amsgrad ? 2 : 1]) / sqrt(share_seen(context, o.beta2));
+  return factor / share_seen(context, o.beta1) * context.state[0] / (root + o.epsilon);
 }
 
 std::vector<std::string> adam_memories(bool amsgrad) {
@@ -64,12 +64,12 @@ Descent sgd(const SgdOptions& o) {
   check_not_negative("sgd", "weight_decay", o.weight_decay);
   const bool moving = o.momentum > 0;
   if (o.nesterov && !moving) throw ValueError("sgd: Nesterov's look ahead needs a momentum above 0");
-  const auto change = [o, moving](const UpdateStep& step) {
-    const Tensor<Any> gradient = decayed(step, o.weight_decay);
-    if (!moving) return step.rate * gradient;
-    Tensor<Any>& velocity = step.memories[0];
+  const auto change = [o, moving](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    if (!moving) return context.rate * gradient;
+    Tensor<Any>& velocity = context.state[0];
     velocity = o.momentum * velocity + gradient;
-    return step.rate * (o.nesterov ? gradient + o.momentum * velocity : velocity);
+    return context.rate * (o.nesterov ? gradient + o.momentum * velocity : velocity);
   };
   return Descent({"sgd", moving ? std::vector<std::string>{"velocity"} : std::vector<std::string>{}, o.rate, change});
 }
@@ -77,11 +77,11 @@ Descent sgd(const SgdOptions& o) {
 Descent adagrad(const AdagradOptions& o) {
   check_not_negative("adagrad", "epsilon", o.epsilon);
   check_not_negative("adagrad", "weight_decay", o.weight_decay);
-  const auto change = [o](const UpdateStep& step) {
-    const Tensor<Any> gradient = decayed(step, o.weight_decay);
-    Tensor<Any>& squares = step.memories[0];
+  const auto change = [o](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    Tensor<Any>& squares = context.state[0];
     squares = squares + square(gradient);
-    return step.rate * gradient / (sqrt(squares) + o.epsilon);
+    return context.rate * gradient / (sqrt(squares) + o.epsilon);
   };
   return Descent({"adagrad", {"squares"}, o.rate, change});
 }
@@ -94,18 +94,18 @@ Descent rmsprop(const RmspropOptions& o) {
   std::vector<std::string> memories{"square_mean"};
   if (o.centred) memories.emplace_back("mean");
   if (o.momentum > 0) memories.emplace_back("velocity");
-  const auto change = [o](const UpdateStep& step) {
-    const Tensor<Any> gradient = decayed(step, o.weight_decay);
-    blend(step.memories[0], o.decay, square(gradient));
-    Tensor<Any> spread = step.memories[0];
+  const auto change = [o](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    blend(context.state[0], o.decay, square(gradient));
+    Tensor<Any> spread = context.state[0];
     if (o.centred) {
-      blend(step.memories[1], o.decay, gradient);
-      spread = spread - square(step.memories[1]);
+      blend(context.state[1], o.decay, gradient);
+      spread = spread - square(context.state[1]);
     }
-    if (o.momentum == 0) return step.rate * gradient / (sqrt(spread) + o.epsilon);
-    Tensor<Any>& velocity = step.memories[step.memories.size() - 1];
+    if (o.momentum == 0) return context.rate * gradient / (sqrt(spread) + o.epsilon);
+    Tensor<Any>& velocity = context.state[context.state.size() - 1];
     velocity = o.momentum * velocity + gradient / (sqrt(spread) + o.epsilon);
-    return step.rate * velocity;
+    return context.rate * velocity;
   };
   return Descent({"rmsprop", memories, o.rate, change});
 }
@@ -113,28 +113,28 @@ Descent rmsprop(const RmspropOptions& o) {
 Descent adam(const AdamOptions& o) {
   check_adam("adam", o);
   const AdamwOptions as_adamw{.beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.epsilon, .amsgrad = o.amsgrad};
-  const auto change = [as_adamw, weight_decay = o.weight_decay](const UpdateStep& step) {
-    return adam_change(step, decayed(step, weight_decay), as_adamw, step.rate);
+  const auto change = [as_adamw, weight_decay = o.weight_decay](const UpdateContext& context) {
+    return adam_change(context, decayed(context, weight_decay), as_adamw, context.rate);
   };
   return Descent({"adam", adam_memories(o.amsgrad), o.rate, change});
 }
 
 Descent adamw(const AdamwOptions& o) {
   check_adam("adamw", o);
-  const auto change = [o](const UpdateStep& step) {
-    return adam_change(step, step.gradient, o, step.rate) + step.rate * o.weight_decay * step.parameter;
+  const auto change = [o](const UpdateContext& context) {
+    return adam_change(context, context.gradient, o, context.rate) + context.rate * o.weight_decay * context.parameter;
   };
   return Descent({"adamw", adam_memories(o.amsgrad), o.rate, change});
 }
 
 Descent adamax(const AdamaxOptions& o) {
   check_adam("adamax", o);
-  const auto change = [o](const UpdateStep& step) {
-    const Tensor<Any> gradient = decayed(step, o.weight_decay);
-    blend(step.memories[0], o.beta1, gradient);
-    Tensor<Any>& largest = step.memories[1];
+  const auto change = [o](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    blend(context.state[0], o.beta1, gradient);
+    Tensor<Any>& largest = context.state[1];
     largest = maximum(o.beta2 * largest, abs(gradient) + o.epsilon);
-    return step.rate / share_seen(step, o.beta1) * step.memories[0] / largest;
+    return context.rate / share_seen(context, o.beta1) * context.state[0] / largest;
   };
   return Descent({"adamax", {"mean", "largest"}, o.rate, change});
 }
@@ -142,41 +142,41 @@ Descent adamax(const AdamaxOptions& o) {
 Descent nadam(const NadamOptions& o) {
   check_adam("nadam", o);
   check_not_negative("nadam", "momentum_decay", o.momentum_decay);
-  const auto change = [o](const UpdateStep& step) {
-    const Tensor<Any> gradient = decayed(step, o.weight_decay);
+  const auto change = [o](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay);
     const auto momentum_at = [&](const Tensor<Any>& t) {
       return o.beta1 * (1.0 - 0.5 * exp(t * (o.momentum_decay * std::log(0.96))));
     };
-    const Tensor<Any> momentum = momentum_at(step.count), next = momentum_at(step.count + 1.0);
-    blend(step.memories[0], o.beta1, gradient);
-    blend(step.memories[1], o.beta2, square(gradient));
+    const Tensor<Any> momentum = momentum_at(context.count), next = momentum_at(context.count + 1.0);
+    blend(context.state[0], o.beta1, gradient);
+    blend(context.state[1], o.beta2, square(gradient));
     // The logarithm of the product of all momenta, which begins at 1.
-    Tensor<Any>& log_product = step.memories[2];
+    Tensor<Any>& log_product = context.state[2];
     log_product = log_product + log(momentum);
-    const Tensor<Any> root = sqrt(step.memories[1] / share_seen(step, o.beta2)) + o.epsilon;
+    const Tensor<Any> root = sqrt(context.state[1] / share_seen(context, o.beta2)) + o.epsilon;
     const Tensor<Any> of_gradient = (1.0 - momentum) / -expm1(log_product);
     const Tensor<Any> of_mean = next / -expm1(log_product + log(next));
-    return step.rate * (of_gradient * gradient + of_mean * step.memories[0]) / root;
+    return context.rate * (of_gradient * gradient + of_mean * context.state[0]) / root;
   };
   return Descent({"nadam", {"mean", "square_mean"}, o.rate, change, {"log_momentum_product"}});
 }
 
 Descent radam(const RadamOptions& o) {
   check_adam("radam", o);
-  const auto change = [o](const UpdateStep& step) {
-    const Tensor<Any> gradient = decayed(step, o.weight_decay);
-    blend(step.memories[0], o.beta1, gradient);
-    blend(step.memories[1], o.beta2, square(gradient));
-    const Tensor<Any> seen = share_seen(step, o.beta2);
+  const auto change = [o](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    blend(context.state[0], o.beta1, gradient);
+    blend(context.state[1], o.beta2, square(gradient));
+    const Tensor<Any> seen = share_seen(context, o.beta2);
     const double most = 2 / (1 - o.beta2) - 1;
     // How many squares the mean is worth; below 5 its variance is unknown.
-    const Tensor<Any> worth = most - 2.0 * step.count * (1.0 - seen) / seen;
+    const Tensor<Any> worth = most - 2.0 * context.count * (1.0 - seen) / seen;
     const Tensor<Any> known = greater(worth, 5.0);
     const Tensor<Any> safe = where(known, worth, 6.0);
     const Tensor<Any> rectified =
         sqrt((safe - 4.0) * (safe - 2.0) * most / ((most - 4) * (most - 2) * safe)) * sqrt(seen);
-    const Tensor<Any> scale = where(known, rectified / (sqrt(step.memories[1]) + o.epsilon), 1.0);
-    return step.rate / share_seen(step, o.beta1) * step.memories[0] * scale;
+    const Tensor<Any> scale = where(known, rectified / (sqrt(context.state[1]) + o.epsilon), 1.0);
+    return context.rate / share_seen(context, o.beta1) * context.state[0] * scale;
   };
   return Descent({"radam", {"mean", "square_mean"}, o.rate, change});
 }
@@ -185,12 +185,12 @@ Descent adadelta(const AdadeltaOptions& o) {
   check_fraction("adadelta", "decay", o.decay);
   check_not_negative("adadelta", "epsilon", o.epsilon);
   check_not_negative("adadelta", "weight_decay", o.weight_decay);
-  const auto change = [o](const UpdateStep& step) {
-    const Tensor<Any> gradient = decayed(step, o.weight_decay);
-    blend(step.memories[0], o.decay, square(gradient));
-    const Tensor<Any> delta = gradient * (sqrt(step.memories[1] + o.epsilon) / sqrt(step.memories[0] + o.epsilon));
-    blend(step.memories[1], o.decay, square(delta));
-    return step.rate * delta;
+  const auto change = [o](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    blend(context.state[0], o.decay, square(gradient));
+    const Tensor<Any> delta = gradient * (sqrt(context.state[1] + o.epsilon) / sqrt(context.state[0] + o.epsilon));
+    blend(context.state[1], o.decay, square(delta));
+    return context.rate * delta;
   };
   return Descent({"adadelta", {"square_mean", "square_change_mean"}, o.rate, change});
 }
@@ -199,11 +199,11 @@ Descent lion(const LionOptions& o) {
   check_fraction("lion", "beta1", o.beta1);
   check_fraction("lion", "beta2", o.beta2);
   check_not_negative("lion", "weight_decay", o.weight_decay);
-  const auto change = [o](const UpdateStep& step) {
-    Tensor<Any>& mean = step.memories[0];
-    const Tensor<Any> direction = sign(o.beta1 * mean + (1 - o.beta1) * step.gradient);
-    blend(mean, o.beta2, step.gradient);
-    return step.rate * (direction + o.weight_decay * step.parameter);
+  const auto change = [o](const UpdateContext& context) {
+    Tensor<Any>& mean = context.state[0];
+    const Tensor<Any> direction = sign(o.beta1 * mean + (1 - o.beta1) * context.gradient);
+    blend(mean, o.beta2, context.gradient);
+    return context.rate * (direction + o.weight_decay * context.parameter);
   };
   return Descent({"lion", {"mean"}, o.rate, change});
 }
@@ -211,11 +211,12 @@ Descent lion(const LionOptions& o) {
 Descent lamb(const LambOptions& o) {
   check_adam("lamb", o);
   const AdamwOptions as_adamw{.beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.epsilon};
-  const auto change = [as_adamw, weight_decay = o.weight_decay](const UpdateStep& step) {
-    const Tensor<Any> direction = adam_change(step, step.gradient, as_adamw, 1.0) + weight_decay * step.parameter;
-    const Tensor<Any> own = l2_norm(step.parameter), other = l2_norm(direction);
+  const auto change = [as_adamw, weight_decay = o.weight_decay](const UpdateContext& context) {
+    const Tensor<Any> direction =
+        adam_change(context, context.gradient, as_adamw, 1.0) + weight_decay * context.parameter;
+    const Tensor<Any> own = l2_norm(context.parameter), other = l2_norm(direction);
     const Tensor<Any> both = greater(own, 0.0) && greater(other, 0.0);
-    return step.rate * where(both, own / where(both, other, 1.0), 1.0) * direction;
+    return context.rate * where(both, own / where(both, other, 1.0), 1.0) * direction;
   };
   return Descent({"lamb", {"mean", "square_mean"}, o.rate, change});
 }

@@ -39,11 +39,11 @@ void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<An
     throw ValueError(text(attention_name, ": the dropout ", options.dropout, " must be in [0, 1)"));
   }
   const Tensor<Any>& mask = options.mask;
-  if (!mask.empty_handle() && mask.dtype() != DType::boolean && !is_floating(mask.dtype())) {
+  if (mask.defined() && mask.dtype() != DType::boolean && !is_floating(mask.dtype())) {
     throw TypeError(text(attention_name, ": the mask is ", name_of(mask.dtype()),
                          "; bool (true: may look) or a floating type (added) is expected"));
   }
-  if (options.key_mask.empty_handle()) return;
+  if (!options.key_mask.defined()) return;
   if (options.key_mask.dtype() != DType::boolean) {
     throw TypeError(text(attention_name, ": the key mask is ", name_of(options.key_mask.dtype()),
                          "; bool is expected, true where a key is no padding"));
@@ -57,11 +57,11 @@ void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<An
 /// True where a query may look; an empty handle where nothing is forbidden.
 Tensor<Any> allowed(const Tensor<Any>& q, const Tensor<Any>& k, const AttentionOptions<Any>& options) {
   Tensor<Any> all_of;
-  const auto restrict = [&](const Tensor<Any>& more) { all_of = all_of.empty_handle() ? more : all_of && more; };
+  const auto restrict = [&](const Tensor<Any>& more) { all_of = !all_of.defined() ? more : all_of && more; };
   const std::int64_t queries = q.shape()[q.shape().size() - 2], keys = k.shape()[k.shape().size() - 2];
-  if (!options.mask.empty_handle() && options.mask.dtype() == DType::boolean) restrict(options.mask);
+  if (options.mask.defined() && options.mask.dtype() == DType::boolean) restrict(options.mask);
   if (options.causal) restrict(Tensor<Any>::tri(queries, keys, 0, DType::boolean));
-  if (!options.key_mask.empty_handle()) {
+  if (options.key_mask.defined()) {
     Shape shape(q.shape().size(), 1);
     shape[0] = options.key_mask.shape()[0];
     shape[shape.size() - 1] = keys;
@@ -80,13 +80,13 @@ Tensor<Any> attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<A
   check_attention(q, k, v, options);
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape().back())));
   Tensor<Any> scores = matmul(q * scale, matrix_transpose(k));
-  if (!options.mask.empty_handle() && is_floating(options.mask.dtype())) {
+  if (options.mask.defined() && is_floating(options.mask.dtype())) {
     scores = scores + nn::as_type(options.mask, scores.dtype());
   }
   const Tensor<Any> may = allowed(q, k, options);
-  if (!may.empty_handle()) scores = where(may, scores, lowest_score(scores.dtype()));
+  if (may.defined()) scores = where(may, scores, lowest_score(scores.dtype()));
   Tensor<Any> weights = softmax(scores, -1);
-  if (!may.empty_handle()) weights = where(may, weights, 0.0);
+  if (may.defined()) weights = where(may, weights, 0.0);
   if (options.dropout > 0) weights = weights * dropout_mask(weights, options.dropout);
   return matmul(weights, v);
 }

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "nn/complain.hpp"
+#include "nn/message.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {

@@ -210,7 +210,7 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
     }
   }
   Shape sizes;
-  if (options.padding.kind() == Border::Kind::same) {
+  if (options.padding.kind() == Padding::Kind::same) {
     for (std::size_t i = 0; i < axes; ++i) sizes.push_back(from[i + 1] * a.stride[i]);
     core::resolve_padding(op, options.padding, {sizes.data(), axes}, a);
   } else {

@@ -32,16 +32,16 @@ Value cast_to(const Value& value, DType dtype);
 /// The type in which operands meet: promotion among tensors, numbers yielding to them.
 DType common_type(std::span<const Value> operands);
 
-/// The same for operands that are compared: i64 where a bare number does not fit the tensors' elements.
+/// The same for operands that are compared: i64 where a scalar does not fit the tensors' elements.
 DType comparable_type(std::span<const Value> operands);
 
-/// Whether elements of `dtype` can hold the number: all can but those of whole numbers one that is too large.
+/// Whether elements of `dtype` can hold the number: all can, save integer elements one that is too large.
 bool holds(DType dtype, const Scalar& number);
 
-/// Throws ValueError naming `op` where a bare whole number does not fit elements of whole numbers, as NumPy does.
+/// Throws ValueError naming `op` where a scalar integer does not fit integer elements, as NumPy does.
 void check_holds(std::string_view op, DType dtype, const Scalar& number);
 
-/// As cast_to, for what goes into elements of `dtype`: a bare number is checked.
+/// As cast_to, for what goes into elements of `dtype`: a scalar is checked.
 Value fitted_to(std::string_view op, const Value& value, DType dtype);
 
 /// Summed over the axes along which `shape` was broadcast to value's shape.

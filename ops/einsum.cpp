@@ -22,9 +22,9 @@ struct Equation {
   Labels result;
 };
 
-class Reader {
+class EquationParser {
  public:
-  Reader(std::string_view text, std::span<const Shape> shapes) : text_(text), shapes_(shapes) {}
+  EquationParser(std::string_view text, std::span<const Shape> shapes) : text_(text), shapes_(shapes) {}
 
   Equation read() {
     Equation out;
@@ -278,7 +278,7 @@ Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operan
     shapes.push_back(operand.shape());
   }
   const DType type = core::common_type(values);
-  const Equation read = Reader(equation, shapes).read();
+  const Equation read = EquationParser(equation, shapes).read();
   std::vector<Term<M>> terms;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     terms.push_back(without_repeats(equation, Term<M>{core::cast_to(values[i], type), read.operands[i]}));

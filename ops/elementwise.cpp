@@ -20,7 +20,7 @@ const Scalar* bare_number(const Value& value) {
   return bare ? &core::get<RangeAttributes>(attributes_of(value)).start : nullptr;
 }
 
-/// A whole number whose value only the run knows: an argument of a compiled function, or what was made of one.
+/// An integer whose value only the run knows: an argument of a compiled function, or what was made of one.
 bool is_unknown_whole(const Value& value) {
   return is_number(value) && bare_number(value) == nullptr && is_integer(result_of(value).type.dtype);
 }
@@ -158,7 +158,7 @@ Value reachable(const Value& bound, DType type) {
   return weak_scalar(number->as_int() < least ? least : most);
 }
 
-// One floating type, and no number among them.
+// One floating-point type, and no number among them.
 bool alike(std::span<const Value> operands) {
   const DType type = result_of(operands[0]).type.dtype;
   bool same = is_floating(type);

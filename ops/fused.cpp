@@ -15,28 +15,28 @@ namespace {
 /// Types of all values, which are checked on the way as the operators themselves would check them.
 std::vector<DType> value_types(const LoopAttributes& group, std::span<const TensorType> inputs) {
   std::vector<DType> types;
-  types.reserve(inputs.size() + group.program.constants.size() + group.program.steps.size());
+  types.reserve(inputs.size() + group.program.constants.size() + group.program.instructions.size());
   for (const TensorType& input : inputs) types.push_back(input.dtype);
   for (const LoopConstant& constant : group.program.constants) types.push_back(constant.dtype);
-  for (const LoopStep& step : group.program.steps) {
-    const OpDef& def = definition(step.op);
-    const bool fold = may_fold(step.op);
-    if (!def.is(Traits::elementwise) && step.op != OpId::cast && !fold) {
+  for (const LoopInstruction& instruction : group.program.instructions) {
+    const OpDef& def = definition(instruction.op);
+    const bool fold = may_fold(instruction.op);
+    if (!def.is(Traits::elementwise) && instruction.op != OpId::cast && !fold) {
       refuse(text(def.name, " cannot be a step: it is neither element-wise nor a reduction that a group computes"));
     }
-    std::array<TensorType, std::tuple_size_v<decltype(LoopStep::operands)>> operands;
+    std::array<TensorType, std::tuple_size_v<decltype(LoopInstruction::operands)>> operands;
     const auto count = static_cast<std::size_t>(def.max_inputs);
     for (std::size_t k = 0; k < count; ++k) {
-      const std::uint16_t operand = step.operands[k];
+      const std::uint16_t operand = instruction.operands[k];
       if (operand >= types.size()) refuse(text(def.name, " reads value ", operand, ", which is not made before it"));
       operands[k] = {types[operand], fold ? group.shape : Shape()};
     }
-    if (step.op != OpId::cast) {
-      const Attributes own = fold ? fold_attributes(step.op, group.axes) : NoAttributes{};
+    if (instruction.op != OpId::cast) {
+      const Attributes own = fold ? fold_attributes(instruction.op, group.axes) : NoAttributes{};
       const DType type = def.infer(own, std::span(operands).first(count))[0].dtype;
-      if (type != step.dtype) refuse(text(def.name, " gives ", type, ", not ", step.dtype));
+      if (type != instruction.dtype) refuse(text(def.name, " gives ", type, ", not ", instruction.dtype));
     }
-    types.push_back(step.dtype);
+    types.push_back(instruction.dtype);
   }
   return types;
 }
@@ -54,7 +54,8 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
   }
   const std::vector<DType> types = value_types(group, inputs);
   const bool one_stage = ends_in_its_only_reduction(program);
-  const auto folds = std::ranges::count_if(program.steps, [](const LoopStep& step) { return may_fold(step.op); });
+  const auto folds = std::ranges::count_if(program.instructions,
+                                           [](const LoopInstruction& instruction) { return may_fold(instruction.op); });
   if (folds == 0 && !group.axes.empty()) refuse("it names axes but has no reduction to fold them");
   if (folds != 0 && group.axes.empty()) refuse("it has a reduction but names no axes for it");
   for (std::size_t i = 0; i < group.axes.size() && !one_stage; ++i) {
@@ -65,9 +66,10 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
   std::vector<Shape> shapes;
   for (const TensorType& input : inputs) shapes.push_back(input.shape);
   const std::vector<bool> whole = whole_values(group, shapes);
-  for (const LoopStep& step : program.steps) {
-    if (may_fold(step.op) && !one_stage && !whole[step.operands[0]]) {
-      refuse(text(definition(step.op).name, " reduces value ", step.operands[0], ", which is reduced already"));
+  for (const LoopInstruction& instruction : program.instructions) {
+    if (may_fold(instruction.op) && !one_stage && !whole[instruction.operands[0]]) {
+      refuse(text(definition(instruction.op).name, " reduces value ", instruction.operands[0],
+                  ", which is reduced already"));
     }
   }
   const Shape reduced = reduced_shape(group.shape, group.axes, true);
@@ -75,7 +77,7 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
   for (const std::uint16_t output : program.outputs) {
     if (output >= types.size()) refuse(text("result ", results.size(), " is value ", output, ", which nobody makes"));
     if (!group.axes.empty() && !one_stage &&
-        (output < program.first_step() || std::ranges::count(program.outputs, output) != 1)) {
+        (output < program.first_instruction() || std::ranges::count(program.outputs, output) != 1)) {
       refuse(text("result ", results.size(), " is no step's, or another result as well"));
     }
     results.push_back({types[output], whole[output] ? group.shape : reduced});
@@ -97,19 +99,19 @@ std::vector<Value> lower_fused(const Attributes& attributes, std::span<const Val
   for (const LoopConstant& constant : program.constants) {
     values.push_back(scalar_constant(constant.value, constant.dtype));
   }
-  for (const LoopStep& step : program.steps) {
-    if (may_fold(step.op)) {
-      const Value whole = stretched(values[step.operands[0]], group.shape);
-      values.push_back(emit(step.op, fold_attributes(step.op, group.axes), {whole}));
+  for (const LoopInstruction& instruction : program.instructions) {
+    if (may_fold(instruction.op)) {
+      const Value whole = stretched(values[instruction.operands[0]], group.shape);
+      values.push_back(emit(instruction.op, fold_attributes(instruction.op, group.axes), {whole}));
       continue;
     }
     Attributes own = NoAttributes{};
-    if (step.op == OpId::cast) own = CastAttributes{step.dtype};
+    if (instruction.op == OpId::cast) own = CastAttributes{instruction.dtype};
     std::vector<Value> operands;
-    for (int k = 0; k < definition(step.op).max_inputs; ++k) {
-      operands.push_back(values[step.operands[static_cast<std::size_t>(k)]]);
+    for (int k = 0; k < definition(instruction.op).max_inputs; ++k) {
+      operands.push_back(values[instruction.operands[static_cast<std::size_t>(k)]]);
     }
-    values.push_back(emit(step.op, std::move(own), operands));
+    values.push_back(emit(instruction.op, std::move(own), operands));
   }
   std::vector<Value> results;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

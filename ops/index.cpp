@@ -266,7 +266,7 @@ std::span<const OpDef> index_operators() {
 
 namespace {
 
-/// Indices in a type that the kernels read: i32 and i64 as they are, narrower integers and lone numbers widened.
+/// Indices in a type that the kernels read: i32 and i64 as they are, narrower integers and scalars widened.
 Value as_indices(std::string_view op, const Value& indices) {
   const Value& current = given(op, indices);
   const DType type = current.dtype();
@@ -285,7 +285,7 @@ std::vector<Value> as_coordinates(std::string_view op, const std::vector<Tensor<
   return out;
 }
 
-/// The tensor itself, in its own element type even if it is a lone number.
+/// The tensor itself, in its own element type even if it is a scalar.
 Value strong(std::string_view op, const Value& x) { return cast_to(given(op, x), x.dtype()); }
 
 template <class M>

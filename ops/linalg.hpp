@@ -28,7 +28,7 @@ Shape stack_shape(const Shape& shape);
 /// The shape with further axes.
 Shape extended(Shape shape, std::initializer_list<std::int64_t> lengths);
 
-/// The operand as factorisations take it: there, and of floating elements (whole numbers become f32).
+/// The operand as factorisations take it: there, and of floating elements (integers become f32).
 Value matrix_operand(std::string_view op, const Value& value);
 /// Two operands brought to one element type and one shape of stack.
 std::pair<Value, Value> matrix_operands(std::string_view op, const Value& a, const Value& b);

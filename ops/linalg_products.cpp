@@ -51,7 +51,7 @@ Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool i
   const std::int64_t count = columns.value_or(given.size());
   if (count < 0) throw ValueError(core::text("vander: ", count, " columns are fewer than none"));
   if (count == 0) return broadcast_to(reshape(given, {given.size(), 1}), {given.size(), 1}).get({all, slice(0, 0)});
-  // Running products rather than powers: exact for whole numbers, and smooth at zero.
+  // Running products rather than powers: exact for integers, and smooth at zero.
   Tensor<M> powers = broadcast_to(expand_dims(given, 1), {given.size(), count - 1});
   const Tensor<M> ones = broadcast_to(expand_dims(ones_like(given), 1), {given.size(), 1});
   powers = concat(std::vector<Tensor<M>>{ones, powers}, 1);

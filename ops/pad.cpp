@@ -93,11 +93,11 @@ std::span<const OpDef> pad_operators() {
 
 namespace {
 
-PadMode mode_of_padding(Padding padding) {
+PadMode mode_of_padding(PaddingMode padding) {
   switch (padding) {
-    case Padding::constant: return PadMode::constant;
-    case Padding::edge: return PadMode::edge;
-    case Padding::reflect: return PadMode::reflect;
+    case PaddingMode::constant: return PadMode::constant;
+    case PaddingMode::edge: return PadMode::edge;
+    case PaddingMode::reflect: return PadMode::reflect;
   }
   throw ValueError("pad: unknown mode");
 }
@@ -112,7 +112,7 @@ using core::emit;
 using core::OpId;
 
 template <class M>
-Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, Padding mode, const Scalar& value) {
+Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, PaddingMode mode, const Scalar& value) {
   core::require("pad", x);
   core::check_holds("pad", x.dtype(), value);
   return emit(OpId::pad, core::PadAttributes{before, after, core::mode_of_padding(mode), value}, {x});

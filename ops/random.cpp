@@ -142,7 +142,7 @@ Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace, const std
   if (!replace && count > length) {
     throw ValueError(core::text("choice: ", count, " of ", length, " elements cannot be drawn without putting back"));
   }
-  if (weights.empty_handle()) {
+  if (!weights.defined()) {
     return Value(
         take(core::AnyTensor(x.value()), core::chosen(core::mode_of_draw<M>(x), length, count, replace, options), 0));
   }

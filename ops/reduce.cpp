@@ -167,7 +167,7 @@ Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
   return emit(id, AxesAttributes{normalise_axes(definition(id).name, axes, x.ndim()), keepdims}, {x});
 }
 
-// Squares of halves leave their range where the root of their sum does not, and those of whole numbers wrap round.
+// Squares of halves leave their range where the root of their sum does not, and those of integers wrap round.
 T widened(const Value& x) {
   const DType type = resolve(x).dtype();
   return cast_to(as_floating(x), type == DType::f64 ? DType::f64 : DType::f32);

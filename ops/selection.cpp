@@ -307,33 +307,33 @@ bool readable(const Value& owner, const std::vector<Index>& entries) {
 }  // namespace
 
 template <class M>
-Tensor<M>::Tensor(const Selection<M>& part) : Tensor(part.read()) {}
-template Tensor<Eager>::Tensor(const Selection<Eager>&);
-template Tensor<Lazy>::Tensor(const Selection<Lazy>&);
-template Tensor<Any>::Tensor(const Selection<Any>&);
+Tensor<M>::Tensor(const IndexProxy<M>& part) : Tensor(part.read()) {}
+template Tensor<Eager>::Tensor(const IndexProxy<Eager>&);
+template Tensor<Lazy>::Tensor(const IndexProxy<Lazy>&);
+template Tensor<Any>::Tensor(const IndexProxy<Any>&);
 
 template <class M>
-Selection<M>::Selection(Tensor<M>& owner, std::vector<Index> entries)
+IndexProxy<M>::IndexProxy(Tensor<M>& owner, std::vector<Index> entries)
     : Tensor<M>(readable(owner.value(), entries) ? std::as_const(owner).get(entries) : Tensor<M>()),
       owner_(&owner),
       entries_(std::move(entries)) {}
 
 template <class M>
-const Tensor<M>& Selection<M>::read() const {
-  if (this->empty_handle()) refuse_mask();
+const Tensor<M>& IndexProxy<M>::read() const {
+  if (!this->defined()) refuse_mask();
   return *this;
 }
 
 template <class M>
-void Selection<M>::operator=(const Tensor<M>& replacement) && {
+void IndexProxy<M>::operator=(const Tensor<M>& replacement) && {
   // The part that was read for the left side is wanted no more; it would share the owner's memory.
   const Tensor<M> value = replacement;
   static_cast<Tensor<M>&>(*this) = Tensor<M>();
   if (overwritten(owner_->value(), entries_, value.value())) return;
   *owner_ = set(*owner_, entries_, value);
 }
-template class Selection<Eager>;
-template class Selection<Lazy>;
-template class Selection<Any>;
+template class IndexProxy<Eager>;
+template class IndexProxy<Lazy>;
+template class IndexProxy<Any>;
 
 }  // namespace TYTO_API

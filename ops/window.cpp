@@ -22,16 +22,16 @@ IntList per_axis(std::string_view op, std::string_view what, const IntList& give
   return out;
 }
 
-void resolve_padding(std::string_view op, const Border& padding, std::span<const std::int64_t> sizes,
+void resolve_padding(std::string_view op, const Padding& padding, std::span<const std::int64_t> sizes,
                      WindowAttributes& attributes) {
   const std::size_t rank = sizes.size();
-  if (padding.kind() == Border::Kind::explicit_counts) {
+  if (padding.kind() == Padding::Kind::explicit_counts) {
     attributes.before = per_axis(op, "padding", padding.before(), rank, 0);
     attributes.after = per_axis(op, "padding", padding.after(), rank, 0);
     return;
   }
   attributes.before = attributes.after = IntList(rank, 0);
-  if (padding.kind() == Border::Kind::valid) return;
+  if (padding.kind() == Padding::Kind::valid) return;
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t results = (sizes[i] + attributes.stride[i] - 1) / attributes.stride[i];
     const std::int64_t reach = (attributes.window[i] - 1) * attributes.dilation[i] + 1;

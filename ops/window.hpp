@@ -11,7 +11,7 @@ IntList per_axis(std::string_view op, std::string_view what, const IntList& give
                  std::int64_t least);
 
 /// Fills in before and after: what `padding` means for these sizes, windows, strides and dilations.
-void resolve_padding(std::string_view op, const Border& padding, std::span<const std::int64_t> sizes,
+void resolve_padding(std::string_view op, const Padding& padding, std::span<const std::int64_t> sizes,
                      WindowAttributes& attributes);
 
 /// Batch, one to three spatial axes, channels.

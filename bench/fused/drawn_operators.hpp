@@ -26,7 +26,7 @@ struct Choice {
   Interval (*result)(Interval a, Interval b);
 };
 
-/// Whole numbers of programs lie within this.
+/// Integers of programs lie within this.
 inline constexpr double whole_bound = 1e9;
 
 std::span<const Choice> floating_choices();

@@ -266,7 +266,7 @@ bool contest(const std::vector<RandomProgram>& programs, std::int64_t elements, 
     const double scale = 1e9 / static_cast<double>(both.elements());
     measured.push_back({i, seconds[0] / seconds[1], type_of(program)});
     std::printf("%4d %5s %-10s %5zu %5lld %7zu %9.4f %9.4f %6.2f\n", i,
-                std::string(name_of(measured.back().type)).c_str(), program.kind, program.program.steps.size(),
+                std::string(name_of(measured.back().type)).c_str(), program.kind, program.program.instructions.size(),
                 static_cast<long long>(program.row_length), program.program.outputs.size(), seconds[0] * scale,
                 seconds[1] * scale, measured.back().ratio);
     std::fflush(stdout);

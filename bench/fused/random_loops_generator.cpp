@@ -22,7 +22,7 @@ namespace {
 
 using namespace tyto;
 using namespace tyto::bench;
-using core::LoopStep;
+using core::LoopInstruction;
 using core::OpId;
 using core::text;
 
@@ -68,7 +68,7 @@ class LoopWriter {
         "void loop_", number,
         "(const RandomLoopArguments& at, [[maybe_unused]] std::byte* buffers, std::int64_t begin, std::int64_t end) {");
     if (!flat) line("const std::int64_t columns = at.columns;");
-    for (std::size_t v = 0; v < program_.first_step(); ++v) known_[v] = v >= program_.inputs;
+    for (std::size_t v = 0; v < program_.first_instruction(); ++v) known_[v] = v >= program_.inputs;
     for (std::size_t i = 0; i < random_.operands.size(); ++i) {
       const RandomOperand& operand = random_.operands[i];
       const std::string pointer = text("reinterpret_cast<const ", stored_type(operand.type), "*>(at.inputs[", i, "])");
@@ -104,12 +104,15 @@ class LoopWriter {
     text_ += text(parts..., "\n");
   }
 
-  const LoopStep* step_of(std::size_t value) const {
-    return value < program_.first_step() ? nullptr : &program_.steps[value - program_.first_step()];
+  const LoopInstruction* instruction_of(std::size_t value) const {
+    return value < program_.first_instruction() ? nullptr
+                                                : &program_.instructions[value - program_.first_instruction()];
   }
-  bool is_fold(std::size_t value) const { return step_of(value) != nullptr && core::may_fold(step_of(value)->op); }
+  bool is_fold(std::size_t value) const {
+    return instruction_of(value) != nullptr && core::may_fold(instruction_of(value)->op);
+  }
   std::span<const std::uint16_t> operands_of(std::size_t value) const {
-    const LoopStep& step = *step_of(value);
+    const LoopInstruction& step = *instruction_of(value);
     return {step.operands.data(), static_cast<std::size_t>(core::definition(step.op).max_inputs)};
   }
   int result_of(std::size_t value) const {
@@ -117,7 +120,7 @@ class LoopWriter {
     return found == program_.outputs.end() ? -1 : static_cast<int>(found - program_.outputs.begin());
   }
   std::string name(std::size_t value) const {
-    if (value < program_.inputs || value >= program_.first_step()) return text("v", value);
+    if (value < program_.inputs || value >= program_.first_instruction()) return text("v", value);
     const core::LoopConstant& constant = program_.constants[value - program_.inputs];
     char number[40];
     std::snprintf(number, sizeof number, "%a", constant.value.as_double());
@@ -125,7 +128,7 @@ class LoopWriter {
   }
 
   std::string expression(std::size_t value) const {
-    const LoopStep& step = *step_of(value);
+    const LoopInstruction& step = *instruction_of(value);
     const DType from = random_.values[step.operands[0]].type;
     if (step.op == OpId::cast) return text("static_cast<", working_type(step.dtype), ">(", name(step.operands[0]), ")");
     std::string list;
@@ -150,8 +153,8 @@ class LoopWriter {
   std::string stored(std::size_t value) const {
     const DType type = random_.values[value].type;
     if (!is_half(type)) return text("v", value);
-    return is_exact(step_of(value)->op) ? text("StoreElement<", stored_type(type), ">::from(v", value, ")")
-                                        : text("h", value);
+    return is_exact(instruction_of(value)->op) ? text("StoreElement<", stored_type(type), ">::from(v", value, ")")
+                                               : text("h", value);
   }
 
   /// Half numbers are stored as their bits: copies of structures would keep the compiler from vectorising.
@@ -162,10 +165,10 @@ class LoopWriter {
 
   /// What has one value a row and is known after so many reductions.
   void write_row_values(int depth) {
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       const RandomValue& value = random_.values[v];
       if (value.varies_in_row || value.depth != depth || is_fold(v)) continue;
-      define(v, expression(v), is_exact(step_of(v)->op));
+      define(v, expression(v), is_exact(instruction_of(v)->op));
       known_[v] = true;
       write_row_result(v);
     }
@@ -213,7 +216,7 @@ class LoopWriter {
       is_buffered_[v] = true;
     }
     std::vector<std::size_t> folds;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       if (is_fold(v) && random_.values[v].depth == depth + 1) folds.push_back(v);
     }
     if (folds.empty()) {
@@ -239,9 +242,9 @@ class LoopWriter {
         line(partial_type(fold), " t", fold, " = s", fold, "[0];");
         line("for (int k = 1; k < ", lanes, "; ++k) t", fold, " = ",
              fold_two(fold, text("t", fold), text("s", fold, "[k]")), ";");
-        const bool average = step_of(fold)->op == OpId::mean;
+        const bool average = instruction_of(fold)->op == OpId::mean;
         define(fold, text("t", fold, average ? text(" / static_cast<", partial_type(fold), ">(columns)") : ""),
-               step_of(fold)->op == OpId::max);
+               instruction_of(fold)->op == OpId::max);
         known_[fold] = true;
         write_row_result(fold);
       }
@@ -262,19 +265,19 @@ class LoopWriter {
 
   const char* partial_type(std::size_t fold) const { return working_type(random_.values[fold].type); }
   std::string start(std::size_t fold) const {
-    if (step_of(fold)->op != OpId::max) return "0";
+    if (instruction_of(fold)->op != OpId::max) return "0";
     return random_.values[fold].type == DType::i32 ? "INT32_MIN" : text("-Format<", partial_type(fold), ">::infinity");
   }
   std::string fold_two(std::size_t fold, const std::string& a, const std::string& b) const {
-    if (step_of(fold)->op != OpId::max) return a + " + " + b;
+    if (instruction_of(fold)->op != OpId::max) return a + " + " + b;
     return text("maximum_operator::apply<", partial_type(fold), ">(", a, ", ", b, ")");
   }
 
   /// Steps to compute the value again from what is known or lies in memory.
   int steps_again(std::size_t value) const {
-    if (step_of(value) == nullptr || known_[value] || is_buffered_[value]) return 0;
+    if (instruction_of(value) == nullptr || known_[value] || is_buffered_[value]) return 0;
     if (!random_.values[value].varies_in_row) return 0;
-    int steps = core::is_cheap(step_of(value)->op) ? 1 : 3;
+    int steps = core::is_cheap(instruction_of(value)->op) ? 1 : 3;
     for (const std::uint16_t operand : operands_of(value)) steps += steps_again(operand);
     return steps;
   }
@@ -282,7 +285,7 @@ class LoopWriter {
   /// Whole values that the pass stores: results, and what is not quickly computed again.
   std::vector<std::size_t> kept_by(int depth) const {
     std::vector<std::size_t> list;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       const RandomValue& value = random_.values[v];
       if (!value.varies_in_row || value.depth != depth || is_fold(v)) continue;
       bool later = false;
@@ -312,7 +315,7 @@ class LoopWriter {
              result_of(v) >= 0 ? text("y", result_of(v)) : text("b", v), "[c]);");
       } else {
         for (const std::uint16_t operand : operands_of(v)) need(operand);
-        define(v, expression(v), is_exact(step_of(v)->op));
+        define(v, expression(v), is_exact(instruction_of(v)->op));
       }
     };
     for (const std::size_t v : kept) {

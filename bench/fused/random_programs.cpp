@@ -348,11 +348,11 @@ class Drawer {
         if (source == Source::operand) ++program.inputs;
         if (source == Source::constant) program.constants.push_back({constant_of(value.number), value.type});
         if (source != Source::step) continue;
-        core::LoopStep step{value.op, value.type, {}};
+        core::LoopInstruction step{value.op, value.type, {}};
         for (std::size_t k = 0; k < value.operands.size(); ++k) {
           step.operands[k] = number[static_cast<std::size_t>(value.operands[k])];
         }
-        program.steps.push_back(step);
+        program.instructions.push_back(step);
       }
     }
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -384,7 +384,8 @@ std::string_view name_of(Layout layout) {
 }  // namespace
 
 bool RandomProgram::reduces() const {
-  return std::ranges::any_of(program.steps, [](const core::LoopStep& step) { return core::may_fold(step.op); });
+  return std::ranges::any_of(program.instructions,
+                             [](const core::LoopInstruction& step) { return core::may_fold(step.op); });
 }
 
 bool RandomProgram::is_flat() const {
@@ -412,7 +413,7 @@ std::vector<RandomProgram> draw_programs(std::uint64_t seed, int count, Limits l
   while (static_cast<int>(programs.size()) < count) {
     RandomProgram program = drawer.draw();
     const std::size_t results = program.program.outputs.size();
-    const auto steps = static_cast<int>(program.program.steps.size());
+    const auto steps = static_cast<int>(program.program.instructions.size());
     const bool fits = steps >= limits.fewest_steps && steps <= limits.most_steps;
     if (fits && results >= 1 && results <= 4) programs.push_back(std::move(program));
   }

@@ -127,14 +127,14 @@ void run(InstructionSet set) {
     }
     if (count >= 10'000) {
       const std::int64_t side = count == 10'000 ? 100 : count == 1'000'000 ? 1000 : 4000;
-      const View square = View::dense({side, side}), turned = core::permute(square, {1, 0});
+      const View square = View::dense({side, side}), transposed = core::permute(square, {1, 0});
       TileProgram copy;
       copy.output(copy.input(0, DType::f32), 0);
-      report("copy of a transposed matrix", side * side, compare(launcher(copy, {turned}, {&a}, square, y, set), [&] {
-               hand.scale(a.data(), 1, y.data(), static_cast<std::size_t>(side * side));
-             }));
+      report("copy of a transposed matrix", side * side,
+             compare(launcher(copy, {transposed}, {&a}, square, y, set),
+                     [&] { hand.scale(a.data(), 1, y.data(), static_cast<std::size_t>(side * side)); }));
       report("a + transposed b", side * side,
-             compare(launcher(single(OpId::add, 2), {square, turned}, {&a, &b}, square, y, set),
+             compare(launcher(single(OpId::add, 2), {square, transposed}, {&a, &b}, square, y, set),
                      [&] { hand.add(a.data(), b.data(), y.data(), static_cast<std::size_t>(side * side)); }));
     }
   }

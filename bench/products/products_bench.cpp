@@ -214,33 +214,33 @@ void report_convolutions(int threads, double peak) {
   std::printf("\n");
 }
 
-struct Ending {
+struct Epilogue {
   bool bias = true, relu = true, drops_nan = false, packed = true;
   std::int64_t pitch = 0;
 };
 
-double time_ending(const bench::ImageConvolution& shape, std::int64_t batch, const Ending& ending,
+double time_ending(const bench::ImageConvolution& shape, std::int64_t batch, const Epilogue& epilogue,
                    const cpu::KernelChoice& choice) {
   cpu::ConvolutionProblem problem;
   problem.batch = batch;
   problem.in_channels = shape.channels;
   problem.out_channels = shape.filters;
   problem.axes.assign(2, {shape.size, shape.kernel, shape.stride, 1, shape.padding, shape.padding});
-  problem.bias = ending.bias;
-  problem.relu = ending.relu;
-  problem.drops_nan = ending.drops_nan;
-  problem.packed_kernel = ending.packed;
-  problem.result_pitch = ending.pitch;
+  problem.bias = epilogue.bias;
+  problem.relu = epilogue.relu;
+  problem.drops_nan = epilogue.drops_nan;
+  problem.packed_kernel = epilogue.packed;
+  problem.result_pitch = epilogue.pitch;
   const cpu::Convolution convolution = cpu::prepare_convolution(problem, choice);
   const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
   const Aligned input(bytes(batch * shape.size * shape.size * shape.channels)),
       weights(bytes(shape.kernel * shape.kernel * shape.channels * shape.filters)), bias(bytes(shape.filters));
-  const Aligned result(bytes(batch * shape.output() * shape.output() * std::max(shape.filters, ending.pitch))),
+  const Aligned result(bytes(batch * shape.output() * shape.output() * std::max(shape.filters, epilogue.pitch))),
       workspace(convolution.workspace_bytes()), packed(convolution.packed_bytes());
-  if (ending.packed) convolution.pack(weights.memory, packed.memory);
+  if (epilogue.packed) convolution.pack(weights.memory, packed.memory);
   cpu::ConvolutionArguments arguments;
   arguments.input = input.memory;
-  arguments.kernel = ending.packed ? packed.memory : weights.memory;
+  arguments.kernel = epilogue.packed ? packed.memory : weights.memory;
   arguments.result = result.memory;
   arguments.bias = bias.memory;
   arguments.workspace = workspace.memory;
@@ -283,11 +283,11 @@ void report_joins(int threads) {
     std::printf("\n%-20s batch %2lld, ms: %9s %9s %9s %9s\n", "DenseNet-121", static_cast<long long>(batch), "oneDNN",
                 "spread", "own", "own apart");
     for (const Layer& layer : layers) {
-      const Ending dense{false, false, false, true}, apart{false, false, false, true, 512};
+      const Epilogue dense{false, false, false, true}, apart{false, false, false, true, 512};
       std::printf("%-20s             ", layer.name);
-      for (const auto& [ending, choice] :
+      for (const auto& [epilogue, choice] :
            {std::pair(dense, onednn), std::pair(apart, onednn), std::pair(dense, own), std::pair(apart, own)}) {
-        std::printf(" %9.3f", time_ending(layer.shape, batch, ending, choice) * 1e3);
+        std::printf(" %9.3f", time_ending(layer.shape, batch, epilogue, choice) * 1e3);
       }
       std::printf("\n");
     }

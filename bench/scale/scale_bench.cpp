@@ -1,4 +1,4 @@
-// Cost per node as graphs grow: long chains, one node with many readers, many states, a vector written element by
+// Cost per node as graphs grow: long chains, one node with many consumers, many states, a vector written element by
 // element, and the recurrent training step.
 //
 //   scale_bench [NAME]    NAME picks the lines whose names contain it
@@ -193,8 +193,8 @@ int main(int count, char** arguments) {
   const Line lines[] = {
       {"chain", chain, {10'000, 100'000, 1'000'000}},
       {"gradient of a chain", chain_gradient, {10'000, 100'000, 1'000'000}},
-      {"readers of one node, joined", joined_readers, {4'000, 40'000}},
-      {"readers of one node, summed", summed_readers, {4'000, 40'000}},
+      {"consumers of one node, joined", joined_readers, {4'000, 40'000}},
+      {"consumers of one node, summed", summed_readers, {4'000, 40'000}},
       {"state pairs", state_pairs, {80, 800, 8'000}},
       {"element writes", element_writes, {8'000, 16'000, 64'000}},
   };

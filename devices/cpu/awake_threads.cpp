@@ -38,7 +38,7 @@ void AwakeThreads::short_step_done(Time began, Time ended, Clock::duration alone
   last_region_ = ended;
   if (asleep) return;  // it was to wake them
   waking_ = false;
-  // Anybody may be late once. Those that are so again sleep, or something else has their processors.
+  // A single late region proves nothing. After two in a row the helpers sleep, or other programs have their processors.
   if (ended - began < alone + alone / 2) {
     late_in_a_row_ = 0;
     next_distrust_ = std::max(next_distrust_ / 2, first_distrust);

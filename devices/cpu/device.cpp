@@ -52,19 +52,19 @@ class CpuDevice final : public core::Device {
     return table_[static_cast<std::size_t>(op)] != nullptr;
   }
 
-  std::uint64_t wants_dense(const core::Step& step) const override {
+  std::uint64_t requires_dense(const core::Step& step) const override {
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
-    return entry == nullptr || entry->wants_dense == nullptr ? 0 : entry->wants_dense(step);
+    return entry == nullptr || entry->requires_dense == nullptr ? 0 : entry->requires_dense(step);
   }
 
-  bool writes(const core::Step& step) const override {
+  bool writes_strided(const core::Step& step) const override {
     bool plain = true;
     for (const core::Operand& output : step.outputs) {
       plain = plain && core::is_dense(output.view) && output.view.offset == 0;
     }
     if (plain) return true;
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
-    return entry != nullptr && entry->writes != nullptr && entry->writes(step);
+    return entry != nullptr && entry->writes_strided != nullptr && entry->writes_strided(step);
   }
 
   std::int64_t packed_bytes(OpId op, const core::ProductAttributes& product, DType dtype) const override {

@@ -16,9 +16,9 @@ namespace {
 thread_local bool lost_threads = false;
 
 /// A thread that runs one thing after another for the thread that lost its own.
-class Deputy {
+class HelperThread {
  public:
-  Deputy() : thread_([this] { serve(); }) { thread_.detach(); }
+  HelperThread() : thread_([this] { serve(); }) { thread_.detach(); }
 
   void run(void (*task)(void* context), void* context) {
     std::unique_lock lock(mutex_);
@@ -47,7 +47,7 @@ class Deputy {
 };
 
 /// Of the thread that lost its own: a child's child has another. They live as long as their process.
-thread_local Deputy* deputy = nullptr;
+thread_local HelperThread* deputy = nullptr;
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void watch_for_forks() noexcept {
 bool has_lost_threads() noexcept { return lost_threads; }
 
 void run_with_new_threads(void (*run)(void* context), void* context) {
-  if (deputy == nullptr) deputy = new Deputy;
+  if (deputy == nullptr) deputy = new HelperThread;
   deputy->run(run, context);
 }
 

@@ -51,7 +51,7 @@ class Indices {
   /// Throws IndexError naming the first index that is outside the axis.
   void check(Addresses inputs) const {
     if (dense_ && all_inside(inputs)) return;
-    walk_.each({0, walk_.count()}, [&](std::int64_t, const Walk<1>::Offsets& offsets) {
+    walk_.each({0, walk_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
       const std::int64_t index = raw(inputs, offsets[0]);
       if (index < -length_ || index >= length_) {
         throw IndexError(core::text(core::definition(op_).name, ": index ", index, " is outside an axis of length ",
@@ -81,7 +81,7 @@ class Indices {
   std::size_t input_;
   bool wide_, dense_;
   std::int64_t length_, start_;
-  Walk<1> walk_;
+  StridedIterator<1> walk_;
 };
 
 /// A view over the axes [begin, end) only.
@@ -142,7 +142,7 @@ KernelRef take_elements(const core::Step& step, const Indices& indices) {
   const std::size_t axis = x.shape.size() - 1;
   View lines = axes_of(x, 0, axis);
   lines.offset = x.offset;
-  const Walk<1> outer({lines});
+  const StridedIterator<1> outer({lines});
   const std::int64_t chosen = step.inputs[1].view.count(), total = chosen * outer.count();
   const std::int64_t stride = x.strides[axis], length = indices.length(), begin = step.outputs[0].view.offset;
   const int workers = threads_for(static_cast<double>(total) * 2);
@@ -185,7 +185,7 @@ KernelRef prepare_take(const core::Step& step) {
   from.offset = x.offset;
   index.offset = step.inputs[1].view.offset;
   to.offset = out.offset;
-  const Walk<3> walk({from, index, to});
+  const StridedIterator<3> walk({from, index, to});
   const InnerBlock inner(axes_of(x, axis + 1, x.shape.size()), axes_of(out, axis + index_rank, out.shape.size()), size);
   const std::int64_t stride = x.strides[axis], element = static_cast<std::int64_t>(size);
   const std::int64_t count = inner.bytes() == 0 ? 0 : walk.count();
@@ -195,7 +195,7 @@ KernelRef prepare_take(const core::Step& step) {
     const std::byte* source = inputs[0].pointer();
     std::byte* target = outputs[0].pointer();
     run_team(workers, [&](Team team) {
-      walk.each(share(count, team.member, team.size), [&](std::int64_t, const Walk<3>::Offsets& at) {
+      walk.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
         inner(source + (at[0] + indices.read(inputs, at[1]) * stride) * element, target + at[2] * element);
       });
     });
@@ -211,7 +211,7 @@ KernelRef prepare_take_along_axis(const core::Step& step) {
   from.shape[axis] = 1;
   from = core::broadcast_to(from, out.shape);
   index = core::broadcast_to(index, out.shape);
-  const Walk<3> walk({from, index, out});
+  const StridedIterator<3> walk({from, index, out});
   const int workers = threads_for(static_cast<double>(walk.count()) * 2);
   return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) -> KernelRef {
     return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
@@ -219,9 +219,10 @@ KernelRef prepare_take_along_axis(const core::Step& step) {
       const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
       U* target = reinterpret_cast<U*>(outputs[0].pointer());
       run_team(workers, [&](Team team) {
-        walk.each(share(walk.count(), team.member, team.size), [&](std::int64_t, const Walk<3>::Offsets& at) {
-          target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
-        });
+        walk.each(share(walk.count(), team.member, team.size),
+                  [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
+                    target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
+                  });
       });
     });
   });
@@ -256,7 +257,7 @@ class Positions {
 
  private:
   std::vector<Indices> tensors_;
-  std::vector<Walk<1>> walks_;
+  std::vector<StridedIterator<1>> walks_;
   std::vector<std::int64_t> strides_;
   std::int64_t count_ = 0;
 };
@@ -325,8 +326,9 @@ KernelRef scatter_kernel(const core::Step& step) {
   copy.add(0, step.inputs[0].view, out, sizeof(T));
   View outer = axes_of(v, 0, index_rank);
   outer.offset = v.offset;
-  const Walk<1> values({outer});
-  const Walk<2> inner({axes_of(v, index_rank, v.shape.size()), axes_of(out, positions.axes(), out.shape.size())});
+  const StridedIterator<1> values({outer});
+  const StridedIterator<2> inner(
+      {axes_of(v, index_rank, v.shape.size()), axes_of(out, positions.axes(), out.shape.size())});
   const bool run = core::is_dense(axes_of(v, index_rank, v.shape.size()));
   const std::int64_t width = inner.count(), count = positions.count();
   const std::int64_t begin = out.offset;
@@ -342,14 +344,15 @@ KernelRef scatter_kernel(const core::Step& step) {
       team.barrier();
       const Range mine = share(width, team.member, team.size, cache_line);
       if (mine.size() == 0) return;
-      values.each({0, count}, [&](std::int64_t position, const Walk<1>::Offsets& at) {
+      values.each({0, count}, [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
         const T* x = source + at[0];
         T* y = target + positions.offset(inputs, position);
         if (run) {
           for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
         } else {
-          inner.each(
-              mine, [&](std::int64_t, const Walk<2>::Offsets& offsets) { Write::apply(y[offsets[1]], x[offsets[0]]); });
+          inner.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+            Write::apply(y[offsets[1]], x[offsets[0]]);
+          });
         }
       });
     });

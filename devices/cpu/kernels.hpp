@@ -14,9 +14,9 @@ struct KernelEntry {
   /// Chooses the implementation for a step. Everything costly happens here, not at launch.
   std::shared_ptr<const core::Kernel> (*prepare)(const core::Step& step);
   /// Inputs (bit i) that must be dense for this step; null when any strides will do.
-  std::uint64_t (*wants_dense)(const core::Step& step) = nullptr;
+  std::uint64_t (*requires_dense)(const core::Step& step) = nullptr;
   /// Whether results may lie as the step says; null when they must be dense, at offset zero of their addresses.
-  bool (*writes)(const core::Step& step) = nullptr;
+  bool (*writes_strided)(const core::Step& step) = nullptr;
 };
 
 // Each returns a constant table. A kernel takes every element type that the operator's shape rule admits, writes dense
@@ -38,10 +38,10 @@ std::span<const KernelEntry> epilogue_kernels();  // products with an epilogue, 
 /// See core::Device::packed_bytes.
 std::int64_t packed_bytes(core::OpId op, const core::ProductAttributes& product, DType dtype);
 
-/// Bit mask for KernelEntry::wants_dense: every input dense.
+/// Bit mask for KernelEntry::requires_dense: every input dense.
 inline std::uint64_t all_dense(const core::Step&) { return ~std::uint64_t{0}; }
 
-/// For KernelEntry::writes: results with any strides.
+/// For KernelEntry::writes_strided: results with any strides.
 inline bool any_result(const core::Step&) { return true; }
 
 /// A kernel that is a function object called as f(inputs, outputs, workspace).

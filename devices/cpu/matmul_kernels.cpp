@@ -38,7 +38,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
 }
 
 /// Rows of the result may lie apart, but each must be a run.
-bool writes(const core::Step& step) {
+bool writes_strided(const core::Step& step) {
   const core::View& c = step.outputs[0].view;
   const std::size_t rank = c.shape.size();
   return c.strides[rank - 1] == 1 && c.strides[rank - 2] >= c.shape[rank - 1];
@@ -47,7 +47,7 @@ bool writes(const core::Step& step) {
 }  // namespace
 
 std::span<const KernelEntry> matmul_kernels() {
-  static constexpr KernelEntry entries[] = {{core::OpId::matmul, prepare, nullptr, writes}};
+  static constexpr KernelEntry entries[] = {{core::OpId::matmul, prepare, nullptr, writes_strided}};
   return entries;
 }
 

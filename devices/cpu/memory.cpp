@@ -1,5 +1,5 @@
-// A pool of freed blocks by size class, one mutex for all, with a few small ones at hand in each thread; blocks above a
-// few MiB ask for huge pages.
+// A pool of freed blocks by size class, one mutex for all, with a thread-local cache of a few small ones; blocks above
+// a few MiB ask for huge pages.
 #include "devices/cpu/memory.hpp"
 
 #include <sys/mman.h>
@@ -62,9 +62,9 @@ void give_to_pool(void* memory, std::size_t size) {
   std::free(memory);
 }
 
-/// Small blocks freed by this thread and wanted by it again: lone numbers and short vectors need no lock. Checkers of
-/// memory see none of them here, since a block at hand could not be told from one in use.
-struct AtHand {
+/// Small blocks freed by this thread and wanted by it again: scalars and short vectors need no lock. Sanitizers do not
+/// see this cache, since they could not tell a cached block from one in use.
+struct ThreadCache {
   static constexpr std::size_t largest = 1024;
   static constexpr std::uint32_t most = 64;
   struct List {
@@ -76,13 +76,13 @@ struct AtHand {
 // Pointers without a destructor, so that they can still be asked after the thread's other variables are gone. What they
 // point to is on the heap: a library that keeps more than a few hundred bytes for each thread cannot be loaded by a
 // program that already runs, such as Python.
-thread_local constinit AtHand* at_hand = nullptr;
+thread_local constinit ThreadCache* at_hand = nullptr;
 thread_local constinit bool hands_closed = false;
 
 void empty_hands() {
   if (at_hand == nullptr) return;
   for (std::size_t i = 0; i < std::size(at_hand->lists); ++i) {
-    AtHand::List& list = at_hand->lists[i];
+    ThreadCache::List& list = at_hand->lists[i];
     while (list.count != 0) give_to_pool(list.blocks[--list.count], (i + 1) * memory_alignment);
   }
 }
@@ -93,14 +93,14 @@ struct Closing {
     empty_hands();
     delete std::exchange(at_hand, nullptr);
   }
-  void begin() { at_hand = new AtHand{}; }
+  void begin() { at_hand = new ThreadCache{}; }
 };
 
-AtHand::List* list_of(std::size_t size) {
+ThreadCache::List* list_of(std::size_t size) {
 #if defined(__SANITIZE_ADDRESS__)
   return nullptr;
 #else
-  return size <= AtHand::largest && at_hand != nullptr ? &at_hand->lists[size / memory_alignment - 1] : nullptr;
+  return size <= ThreadCache::largest && at_hand != nullptr ? &at_hand->lists[size / memory_alignment - 1] : nullptr;
 #endif
 }
 
@@ -111,7 +111,7 @@ void* allocate_memory(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   calls.fetch_add(1, std::memory_order_relaxed);
   ++calls_here;
-  if (AtHand::List* list = list_of(size); list != nullptr && list->count != 0) {
+  if (ThreadCache::List* list = list_of(size); list != nullptr && list->count != 0) {
     live_bytes.fetch_add(size, std::memory_order_relaxed);
     return list->blocks[--list->count];
   }
@@ -145,8 +145,8 @@ void release_memory(void* memory, std::size_t bytes) {
     thread_local Closing closing;
     closing.begin();
   }
-  AtHand::List* list = list_of(size);
-  if (list == nullptr || list->count == AtHand::most) {
+  ThreadCache::List* list = list_of(size);
+  if (list == nullptr || list->count == ThreadCache::most) {
     give_to_pool(memory, size);
     return;
   }

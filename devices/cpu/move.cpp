@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/op_ids.hpp"
-#include "core/stored_number.hpp"
+#include "core/stored_scalar.hpp"
 #include "devices/cpu/element_dispatch.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/narrow_float.hpp"
@@ -256,25 +256,26 @@ KernelRef triangle_kernel(const core::Step& step) {
     view->shape.pop_back();
     view->strides.pop_back();
   }
-  const Walk<2> rows(std::array<View, 2>{rows_in, rows_out});
+  const StridedIterator<2> rows(std::array<View, 2>{rows_in, rows_out});
   const std::int64_t count = width == 0 ? 0 : rows.count();
   const int workers = threads_to_move(count * width * static_cast<std::int64_t>(sizeof(U)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     run_team(workers, [&](Team team) {
-      rows.each(share(count, team.member, team.size), [&](std::int64_t index, const Walk<2>::Offsets& offsets) {
-        const U* x = reinterpret_cast<const U*>(inputs[0].pointer()) + offsets[0];
-        U* y = reinterpret_cast<U*>(outputs[0].pointer()) + offsets[1];
-        const std::int64_t row = index % height;
-        const std::int64_t edge = std::clamp<std::int64_t>(row + k + (lower ? 1 : 0), 0, width);
-        const std::int64_t begin = lower ? 0 : edge, end = lower ? edge : width;
-        std::fill_n(y, begin, U{});
-        if (stride != 1) {
-          for (std::int64_t j = begin; j < end; ++j) y[j] = x[j * stride];
-        } else if (x != y) {
-          std::copy(x + begin, x + end, y + begin);
-        }
-        std::fill_n(y + end, width - end, U{});
-      });
+      rows.each(share(count, team.member, team.size),
+                [&](std::int64_t index, const StridedIterator<2>::Offsets& offsets) {
+                  const U* x = reinterpret_cast<const U*>(inputs[0].pointer()) + offsets[0];
+                  U* y = reinterpret_cast<U*>(outputs[0].pointer()) + offsets[1];
+                  const std::int64_t row = index % height;
+                  const std::int64_t edge = std::clamp<std::int64_t>(row + k + (lower ? 1 : 0), 0, width);
+                  const std::int64_t begin = lower ? 0 : edge, end = lower ? edge : width;
+                  std::fill_n(y, begin, U{});
+                  if (stride != 1) {
+                    for (std::int64_t j = begin; j < end; ++j) y[j] = x[j * stride];
+                  } else if (x != y) {
+                    std::copy(x + begin, x + end, y + begin);
+                  }
+                  std::fill_n(y + end, width - end, U{});
+                });
     });
   });
 }

@@ -42,7 +42,7 @@ TYTO_VECTOR_INLINE Boolean is_finite(i64) { return true; }
 TYTO_VECTOR_INLINE f32 round_even(f32 x) { return rint(x); }
 TYTO_VECTOR_INLINE f64 round_even(f64 x) { return rint(x); }
 
-// Whole numbers have no fraction and are never NaN.
+// Integers have no fraction and are never NaN.
 #define TYTO_INTEGER_FUNCTIONS(T)                                     \
   TYTO_VECTOR_INLINE T floor(T x) { return x; }                       \
   TYTO_VECTOR_INLINE T ceil(T x) { return x; }                        \

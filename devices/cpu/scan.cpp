@@ -6,7 +6,7 @@
 #include "devices/cpu/element_dispatch.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/narrow_float.hpp"
-#include "devices/cpu/walk.hpp"
+#include "devices/cpu/strided_iterator.hpp"
 
 namespace tyto::cpu {
 
@@ -24,8 +24,8 @@ constexpr std::int64_t lines_together = 4;
 template <class T>
 constexpr bool is_float = std::is_floating_point_v<Compute<T>>;
 
-// Running values are kept wider than the elements, so that a long sum loses no more than its last rounding. Whole
-// numbers wrap, which unsigned arithmetic defines.
+// Running values are kept wider than the elements, so that a long sum loses no more than its last rounding. Integers
+// wrap, which unsigned arithmetic defines.
 template <class T>
 using Running = std::conditional_t<is_float<T>, double, std::uint64_t>;
 
@@ -207,7 +207,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
     loop.in_stride = take_axis(views[0], last);
     loop.out_stride = take_axis(views[1], last);
   }
-  const Walk<2> outer(views);
+  const StridedIterator<2> outer(views);
   const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines_together : scan_columns;
   const std::int64_t chunks = (width + chunk - 1) / chunk;
   const int workers = threads_for(static_cast<double>(total) * 1.0);

@@ -1,4 +1,4 @@
-// A step's views and attributes in the terms of products and windows.
+// A step's views and attributes as matrix layouts and window axes.
 #pragma once
 
 #include <cstddef>

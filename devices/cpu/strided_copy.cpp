@@ -95,7 +95,7 @@ StridedCopy::StridedCopy(const core::View& from, const core::View& to, std::size
     if (block_.columns < short_row && !views[0].shape.empty()) nearest = views[0].shape.size() - 1;
     if (nearest != views[0].shape.size()) block_.rows = take(nearest, block_.from_row, block_.to_row);
   }
-  outer_ = Walk<2>(std::move(views));
+  outer_ = StridedIterator<2>(std::move(views));
   chunk_ = block_.rows == 1 ? run_length : block_.columns < short_row ? rows_together : block_side;
   chunks_ = ((block_.rows > 1 ? block_.rows : block_.columns) + chunk_ - 1) / chunk_;
   switch (element) {
@@ -109,7 +109,7 @@ StridedCopy::StridedCopy(const core::View& from, const core::View& to, std::size
 void StridedCopy::run(const std::byte* from, std::byte* to, Range units) const {
   if (units.size() <= 0) return;
   if (chunks_ == 1) {
-    outer_.each(units, [&](std::int64_t, const Walk<2>::Offsets& offsets) {
+    outer_.each(units, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
       copy_(from + offsets[0] * element_, to + offsets[1] * element_, block_);
     });
     return;

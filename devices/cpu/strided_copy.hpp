@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "devices/cpu/walk.hpp"
+#include "devices/cpu/strided_iterator.hpp"
 
 namespace tyto::cpu {
 
@@ -36,7 +36,7 @@ class StridedCopy {
  private:
   using CopyFunction = void (*)(const std::byte* from, std::byte* to, const CopyBlock& block);
 
-  Walk<2> outer_;  // what the blocks leave over
+  StridedIterator<2> outer_;  // what the blocks leave over
   CopyBlock block_;
   CopyFunction copy_ = nullptr;
   std::int64_t chunks_ = 1;  // parts that a block is cut into

@@ -35,7 +35,7 @@ struct Range {
   std::int64_t size() const noexcept { return end - begin; }
 };
 
-/// The share of `part` when `total` items are dealt to `parts` in runs that are multiples of `grain`.
+/// The share of `part` when `total` items are divided among `parts` in runs that are multiples of `grain`.
 inline Range share(std::int64_t total, std::int64_t part, std::int64_t parts, std::int64_t grain = 1) noexcept {
   const std::int64_t grains = (total + grain - 1) / grain;
   const std::int64_t base = grains / parts, extra = grains % parts;

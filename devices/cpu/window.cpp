@@ -43,7 +43,7 @@ void check_axes(const char* who, const std::vector<WindowAxis>& axes) {
 
 // Counting sort of the meetings by one of their three coordinates.
 template <class Key, class Value>
-Meetings::Meetings(const WindowAxis& axis, std::int64_t keys, const Key& key, const Value& value)
+WindowPairs::WindowPairs(const WindowAxis& axis, std::int64_t keys, const Key& key, const Value& value)
     : starts_(static_cast<std::size_t>(keys) + 1, 0) {
   for_each_meeting(axis, [&](std::int64_t in, std::int64_t tap, std::int64_t out) {
     ++starts_[static_cast<std::size_t>(key(in, tap, out)) + 1];
@@ -56,19 +56,19 @@ Meetings::Meetings(const WindowAxis& axis, std::int64_t keys, const Key& key, co
   });
 }
 
-Meetings Meetings::of_output(const WindowAxis& axis) {
+WindowPairs WindowPairs::of_output(const WindowAxis& axis) {
   const auto key = [](auto, auto, auto out) { return out; };
-  return Meetings(axis, axis.output(), key, [](auto in, auto tap, auto) { return Pair{tap, in}; });
+  return WindowPairs(axis, axis.output(), key, [](auto in, auto tap, auto) { return Pair{tap, in}; });
 }
 
-Meetings Meetings::of_input(const WindowAxis& axis) {
+WindowPairs WindowPairs::of_input(const WindowAxis& axis) {
   const auto key = [](auto in, auto, auto) { return in; };
-  return Meetings(axis, axis.input, key, [](auto, auto tap, auto out) { return Pair{tap, out}; });
+  return WindowPairs(axis, axis.input, key, [](auto, auto tap, auto out) { return Pair{tap, out}; });
 }
 
-Meetings Meetings::of_tap(const WindowAxis& axis) {
+WindowPairs WindowPairs::of_tap(const WindowAxis& axis) {
   const auto key = [](auto, auto tap, auto) { return tap; };
-  return Meetings(axis, axis.kernel, key, [](auto in, auto, auto out) { return Pair{in, out}; });
+  return WindowPairs(axis, axis.kernel, key, [](auto in, auto, auto out) { return Pair{in, out}; });
 }
 
 }  // namespace tyto::cpu

@@ -1,4 +1,4 @@
-// A window that slides along an axis, as in convolution and pooling, and which coordinates meet under it.
+// A window that slides along an axis, as in convolution and pooling, and the pairs of coordinates that it relates.
 #pragma once
 
 #include <array>
@@ -35,8 +35,8 @@ std::array<WindowAxis, 3> three_axes(const std::vector<WindowAxis>& axes);
 /// Throws ValueError, beginning with `who`, unless there are one to three axes with sensible values.
 void check_axes(const char* who, const std::vector<WindowAxis>& axes);
 
-/// On one axis, which coordinates meet: for each coordinate of one tensor, pairs of coordinates of the other two.
-class Meetings {
+/// The index pairs of one axis: for each coordinate of one tensor, pairs of coordinates of the other two.
+class WindowPairs {
  public:
   struct Pair {
     std::int64_t first, second;
@@ -50,11 +50,11 @@ class Meetings {
   };
 
   /// For each output coordinate: (tap, input coordinate).
-  static Meetings of_output(const WindowAxis& axis);
+  static WindowPairs of_output(const WindowAxis& axis);
   /// For each input coordinate: (tap, output coordinate).
-  static Meetings of_input(const WindowAxis& axis);
+  static WindowPairs of_input(const WindowAxis& axis);
   /// For each tap: (input coordinate, output coordinate).
-  static Meetings of_tap(const WindowAxis& axis);
+  static WindowPairs of_tap(const WindowAxis& axis);
 
   Pairs at(std::int64_t coordinate) const noexcept {
     const auto place = static_cast<std::size_t>(coordinate);
@@ -63,15 +63,15 @@ class Meetings {
 
  private:
   template <class Key, class Value>
-  Meetings(const WindowAxis& axis, std::int64_t keys, const Key& key, const Value& value);
+  WindowPairs(const WindowAxis& axis, std::int64_t keys, const Key& key, const Value& value);
 
   std::vector<std::size_t> starts_;
   std::vector<Pair> pairs_;
 };
 
-using AxisMeetings = std::array<Meetings, 3>;
+using AxisWindowPairs = std::array<WindowPairs, 3>;
 
-inline AxisMeetings meetings_of(const std::array<WindowAxis, 3>& axes, Meetings (*of)(const WindowAxis&)) {
+inline AxisWindowPairs window_pairs_of(const std::array<WindowAxis, 3>& axes, WindowPairs (*of)(const WindowAxis&)) {
   return {of(axes[0]), of(axes[1]), of(axes[2])};
 }
 

@@ -57,20 +57,20 @@ std::shared_ptr<const core::Kernel> custom_kernel(Context& context, const core::
   };
   for (std::size_t i = 0; i < step.inputs.size(); ++i) array(Role::input, i, step.inputs[i]);
   for (std::size_t i = 0; i < step.outputs.size(); ++i) array(Role::output, i, step.outputs[i]);
-  for (std::size_t i = 0; i < op.opencl.numbers.size(); ++i) {
+  for (std::size_t i = 0; i < op.opencl.scalar_arguments.size(); ++i) {
     program.number(i);
-    launch.arguments.push_back(op.opencl.numbers[i]);
+    launch.arguments.push_back(op.opencl.scalar_arguments[i]);
   }
-  launch.global = op.opencl.items;
-  launch.local = op.opencl.group;
-  Recipe recipe;
-  recipe.name = text('\'', op.name, '\'');
+  launch.global = op.opencl.global_size;
+  launch.local = op.opencl.local_size;
+  LaunchPlan plan;
+  plan.name = text('\'', op.name, '\'');
   std::vector<EnqueuedKernel::Compiled> programs;
   // Compiled even where there is nothing to do, so that a fault in the source shows at once.
   programs.push_back(
-      {context.programs.get(program.source(op.opencl), context.options, text(context.name, ": ", recipe.name)), entry});
-  if (!std::ranges::count(launch.global, std::size_t{0})) recipe.launches.push_back(std::move(launch));
-  return std::make_shared<EnqueuedKernel>(context.name, context.queue, recipe, programs);
+      {context.programs.get(program.source(op.opencl), context.options, text(context.name, ": ", plan.name)), entry});
+  if (!std::ranges::count(launch.global, std::size_t{0})) plan.launches.push_back(std::move(launch));
+  return std::make_shared<EnqueuedKernel>(context.name, context.queue, plan, programs);
 }
 
 }  // namespace tyto::opencl

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/op_ids.hpp"
-#include "core/stored_number.hpp"
+#include "core/stored_scalar.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/expressions.hpp"
@@ -45,7 +45,7 @@ void number_constant(KernelText& kernel, std::string_view name, Scalar number, D
 }
 
 /// What an operator that makes numbers needs to know.
-void numbers_constants(KernelText& kernel, const core::LoopStep& step, const core::Attributes& attributes,
+void numbers_constants(KernelText& kernel, const core::LoopInstruction& step, const core::Attributes& attributes,
                        bool has_f64) {
   if (const auto* draw = std::get_if<core::RandomAttributes>(&attributes)) {
     const bool uniform = step.op == OpId::random_uniform;
@@ -78,7 +78,7 @@ ElementBody::ElementBody(const Context& context, const NamedLoop& loop)
   // The key of a draw is the only input of what makes numbers.
   raw_.assign(program_.inputs, loop.numbers != nullptr);
   exact_.assign(types_.size(), false);
-  for (std::size_t v = program_.first_step(); v < program_.values() && loop.numbers == nullptr; ++v) {
+  for (std::size_t v = program_.first_instruction(); v < program_.values() && loop.numbers == nullptr; ++v) {
     for (const core::LoopValue operand : program_.operands_of(v)) exact_[operand] = true;
   }
   // A value stored as one type while it was computed as another has to be rounded first, too.
@@ -91,8 +91,8 @@ ElementBody::ElementBody(const Context& context, const NamedLoop& loop)
 }
 
 void ElementBody::declare(KernelText& kernel) const {
-  if (loop_.numbers != nullptr) numbers_constants(kernel, program_.steps[0], *loop_.numbers, context_.has_f64);
-  for (std::size_t v = program_.inputs; v < program_.first_step(); ++v) {
+  if (loop_.numbers != nullptr) numbers_constants(kernel, program_.instructions[0], *loop_.numbers, context_.has_f64);
+  for (std::size_t v = program_.inputs; v < program_.first_instruction(); ++v) {
     number_constant(kernel, text("number", v), program_.constants[v - program_.inputs].value, types_[v]);
     kernel.line(
         text("  const ", type_name(compute_of(types_[v])), " v", v, " = ", narrow(types_[v], text("number", v)), ";"));
@@ -114,7 +114,7 @@ std::string ElementBody::step(std::size_t value, std::string_view index) const {
 }
 
 std::string ElementBody::expression(std::size_t value, std::string_view index) const {
-  const core::LoopStep& step = program_.step_of(value);
+  const core::LoopInstruction& step = program_.instruction_of(value);
   if (loop_.numbers != nullptr) {
     return program_.inputs == 0 ? number(step, index) : draw(step, exact_[value], index);
   }
@@ -128,7 +128,7 @@ std::string ElementBody::expression(std::size_t value, std::string_view index) c
   return apply(step.op, step.dtype, types, values, exact_[value]);
 }
 
-std::string ElementBody::number(const core::LoopStep& step, std::string_view index) const {
+std::string ElementBody::number(const core::LoopInstruction& step, std::string_view index) const {
   if (step.op == OpId::fill) return narrow(step.dtype, "first");
   if (step.op == OpId::eye) {
     const std::string diagonal = text("(int)(", index, " % width - ", index, " / width == first)");
@@ -141,7 +141,7 @@ std::string ElementBody::number(const core::LoopStep& step, std::string_view ind
   return convert(wide, step.dtype, text("(first + ", index, " * second)"));
 }
 
-std::string ElementBody::draw(const core::LoopStep& step, bool exact, std::string_view index) const {
+std::string ElementBody::draw(const core::LoopInstruction& step, bool exact, std::string_view index) const {
   const std::string key = text("(ulong)", index, ", (ulong)(in0[1] + draw), (ulong)in0[0]");
   if (step.op == OpId::random_bernoulli) {
     return convert(DType::boolean, step.dtype, text("(int)(uniform_f32(", key, ") < first)"));

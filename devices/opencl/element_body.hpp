@@ -32,8 +32,8 @@ class ElementBody {
 
  private:
   std::string expression(std::size_t value, std::string_view index) const;
-  std::string number(const core::LoopStep& step, std::string_view index) const;
-  std::string draw(const core::LoopStep& step, bool exact, std::string_view index) const;
+  std::string number(const core::LoopInstruction& step, std::string_view index) const;
+  std::string draw(const core::LoopInstruction& step, bool exact, std::string_view index) const;
 
   const Context& context_;
   const NamedLoop& loop_;

@@ -126,7 +126,7 @@ class ElementKernel {
       if (!lane.is_input || (!with_repeated_loads && stride(lane, rank_ - 1) == 0)) continue;
       kernel.line(text(indent, body_.load_input(lane.which, place(lane, counter))));
     }
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       kernel.line(text(indent, body_.step(v, index)));
     }
     for (const Lane& lane : lanes_) {
@@ -214,12 +214,12 @@ class ElementKernel {
 
 }  // namespace
 
-Recipe element_recipe(const Context& context, const NamedLoop& loop) {
-  Recipe recipe;
-  recipe.name = loop.name;
-  if (loop.bound.outputs[0].view.count() == 0) return recipe;
-  recipe.launches.push_back(ElementKernel(context, loop).generate());
-  return recipe;
+LaunchPlan element_launch_plan(const Context& context, const NamedLoop& loop) {
+  LaunchPlan plan;
+  plan.name = loop.name;
+  if (loop.bound.outputs[0].view.count() == 0) return plan;
+  plan.launches.push_back(ElementKernel(context, loop).generate());
+  return plan;
 }
 
 }  // namespace tyto::opencl

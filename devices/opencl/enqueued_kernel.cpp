@@ -15,11 +15,11 @@ void set(cl_kernel kernel, cl_uint position, const T& value, const std::string& 
 
 }  // namespace
 
-EnqueuedKernel::EnqueuedKernel(const std::string& device, const Queue& queue, const Recipe& recipe,
+EnqueuedKernel::EnqueuedKernel(const std::string& device, const Queue& queue, const LaunchPlan& plan,
                                const std::vector<Compiled>& programs)
-    : what_(core::text(device, ": ", recipe.name)), queue_(queue), workspace_(recipe.workspace) {
-  for (std::size_t i = 0; i < recipe.launches.size(); ++i) {
-    const KernelLaunch& launch = recipe.launches[i];
+    : what_(core::text(device, ": ", plan.name)), queue_(queue), workspace_(plan.workspace) {
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    const KernelLaunch& launch = plan.launches[i];
     cl_int status = CL_SUCCESS;
     Stage stage{KernelHandle(clCreateKernel(programs[i].program, programs[i].name.c_str(), &status)),
                 {},

@@ -7,8 +7,8 @@
 
 #include "core/device.hpp"
 #include "devices/opencl/api.hpp"
+#include "devices/opencl/launch_plan.hpp"
 #include "devices/opencl/queue.hpp"
-#include "devices/opencl/recipe.hpp"
 
 namespace tyto::opencl {
 
@@ -19,7 +19,7 @@ class EnqueuedKernel final : public core::Kernel {
     cl_program program;
     std::string name;
   };
-  EnqueuedKernel(const std::string& device, const Queue& queue, const Recipe& recipe,
+  EnqueuedKernel(const std::string& device, const Queue& queue, const LaunchPlan& plan,
                  const std::vector<Compiled>& programs);
 
   std::size_t workspace() const override { return workspace_; }

@@ -8,7 +8,7 @@
 #include "core/device.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
-#include "devices/opencl/recipe.hpp"
+#include "devices/opencl/launch_plan.hpp"
 
 namespace tyto::opencl {
 
@@ -55,7 +55,7 @@ class KernelText {
 
   /// Opens a loop over `task`, which a `}` closes: every item takes a run of so many of the `tasks` tasks that no more
   /// than `items` items are needed. Needs wide indices.
-  void deal_out(std::int64_t tasks, std::int64_t items) {
+  void distribute(std::int64_t tasks, std::int64_t items) {
     const std::int64_t most = std::clamp<std::int64_t>(items, 1, tasks);
     const std::int64_t share = (tasks + most - 1) / most;
     number("tasks", tasks);

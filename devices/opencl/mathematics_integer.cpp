@@ -1,4 +1,4 @@
-// OpenCL C: integer functions, and the narrow floating types within f32.
+// OpenCL C: integer functions, and the narrow floating-point types within f32.
 #include "devices/opencl/mathematics_source.hpp"
 
 namespace tyto::opencl {

@@ -104,7 +104,7 @@ class PackText : ProductText {
     const std::int64_t panels = divided_up(product_.n, width_);
     const std::int64_t tasks = product_.batch[1].count() * panels;
     kernel_.number("panels", panels);
-    kernel_.deal_out(tasks, items);
+    kernel_.distribute(tasks, items);
     kernel_.line("  const long panel = task % panels;");
     kernel_.line(text("  ", batch_[0].split("batch", "task / panels", "long")));
     start(1);
@@ -153,7 +153,7 @@ class TileText : ProductText {
     kernel_.number("panels", panels);
     kernel_.number("rows", rows);
     kernel_.number("row_blocks", row_blocks);
-    kernel_.deal_out(tasks, items);
+    kernel_.distribute(tasks, items);
     kernel_.line("  const long panel = task / row_blocks % panels;");
     kernel_.line(text("  ", batch_[0].split("batch", "task / (row_blocks * panels)", "long")));
     start(0);
@@ -325,23 +325,23 @@ MatrixProduct matrix_product(const core::Step& step) {
   return product;
 }
 
-Recipe matrix_recipe(const Context& context, const MatrixProduct& product) {
-  Recipe recipe;
-  recipe.name = "matmul";
-  if (product.m == 0 || product.n == 0 || product.batch[2].count() == 0) return recipe;
+LaunchPlan matrix_launch_plan(const Context& context, const MatrixProduct& product) {
+  LaunchPlan plan;
+  plan.name = "matmul";
+  if (product.m == 0 || product.n == 0 || product.batch[2].count() == 0) return plan;
   if (context.style == Style::gpu && context.group >= group_side * group_side) {
-    recipe.launches.push_back(GroupText(product).generate());
-    return recipe;
+    plan.launches.push_back(GroupText(product).generate());
+    return plan;
   }
   const std::int64_t lanes = 64 / static_cast<std::int64_t>(size_of(product.dtype));
   const std::int64_t width = lanes * tile_vectors;
   const auto items = static_cast<std::int64_t>(context.units) * 4;
-  recipe.workspace =
+  plan.workspace =
       static_cast<std::size_t>(product.batch[1].count() * divided_up(product.n, width) * width * product.k) *
       size_of(product.dtype);
-  if (product.k > 0) recipe.launches.push_back(PackText(product, width).generate(items));
-  recipe.launches.push_back(TileText(product, lanes).generate(items));
-  return recipe;
+  if (product.k > 0) plan.launches.push_back(PackText(product, width).generate(items));
+  plan.launches.push_back(TileText(product, lanes).generate(items));
+  return plan;
 }
 
 }  // namespace tyto::opencl

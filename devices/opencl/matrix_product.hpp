@@ -5,7 +5,7 @@
 
 #include "core/device.hpp"
 #include "devices/opencl/context.hpp"
-#include "devices/opencl/recipe.hpp"
+#include "devices/opencl/launch_plan.hpp"
 
 namespace tyto::opencl {
 
@@ -22,7 +22,7 @@ struct MatrixProduct {
 MatrixProduct matrix_product(const core::Step& step);
 
 /// Our own kernels, for any strides: packed panels and register tiles on processors, local memory on GPUs.
-Recipe matrix_recipe(const Context& context, const MatrixProduct& product);
+LaunchPlan matrix_launch_plan(const Context& context, const MatrixProduct& product);
 
 /// CLBlast, when it is built in and the operands lie as BLAS wants them; null otherwise.
 std::shared_ptr<const core::Kernel> clblast_kernel(const Context& context, const MatrixProduct& product);

@@ -33,20 +33,20 @@ core::BoundLoop loop_making_numbers(const core::Step& step) {
   bound.loop.shape = step.outputs[0].view.shape;
   core::LoopProgram& program = bound.loop.program;
   program.inputs = static_cast<std::uint16_t>(step.inputs.size());
-  program.steps = {{step.op, step.outputs[0].dtype, {}}};
+  program.instructions = {{step.op, step.outputs[0].dtype, {}}};
   program.outputs = {program.inputs};
   return bound;
 }
 
 /// The elements are computed where the loop's only reduction reads them.
-Recipe one_reduction(const Context& context, NamedLoop loop) {
+LaunchPlan one_reduction(const Context& context, NamedLoop loop) {
   core::LoopProgram& program = loop.bound.loop.program;
-  const core::LoopStep last = program.steps.back();
-  program.steps.pop_back();
+  const core::LoopInstruction last = program.instructions.back();
+  program.instructions.pop_back();
   program.outputs = {last.operands[0]};
   const core::Operand output = loop.bound.outputs[0];
   loop.bound.outputs.clear();
-  return computed_reduction_recipe(context, last.op, loop, output);
+  return computed_reduction_launch_plan(context, last.op, loop, output);
 }
 
 }  // namespace
@@ -73,15 +73,16 @@ NamedLoop named_loop(const Context& context, const core::Step& step) {
   return {name, step.op == OpId::fused ? core::with_simple_reductions(bound, context.has_f64) : bound};
 }
 
-Recipe loop_recipe(const Context& context, const core::Step& step) {
+LaunchPlan loop_recipe(const Context& context, const core::Step& step) {
   if (step.op == OpId::var) {
-    if (std::optional<Recipe> recipe = variance_by_reductions(context, step)) return *std::move(recipe);
+    if (std::optional<LaunchPlan> plan = variance_by_reductions(context, step)) return *std::move(plan);
   }
   const NamedLoop loop = named_loop(context, step);
-  const bool reduces =
-      std::ranges::any_of(loop.program().steps, [](const core::LoopStep& each) { return core::may_fold(each.op); });
-  if (!reduces) return element_recipe(context, loop);
-  return core::ends_in_its_only_reduction(loop.program()) ? one_reduction(context, loop) : row_recipe(context, loop);
+  const bool reduces = std::ranges::any_of(loop.program().instructions,
+                                           [](const core::LoopInstruction& each) { return core::may_fold(each.op); });
+  if (!reduces) return element_launch_plan(context, loop);
+  return core::ends_in_its_only_reduction(loop.program()) ? one_reduction(context, loop)
+                                                          : row_launch_plan(context, loop);
 }
 
 }  // namespace tyto::opencl

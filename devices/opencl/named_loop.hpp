@@ -6,7 +6,7 @@
 
 #include "core/bound_loop.hpp"
 #include "devices/opencl/context.hpp"
-#include "devices/opencl/recipe.hpp"
+#include "devices/opencl/launch_plan.hpp"
 
 namespace tyto::opencl {
 
@@ -28,13 +28,13 @@ bool is_element_loop(core::OpId op);
 NamedLoop named_loop(const Context& context, const core::Step& step);
 
 /// The kernel of a loop over elements.
-Recipe element_recipe(const Context& context, const NamedLoop& loop);
+LaunchPlan element_launch_plan(const Context& context, const NamedLoop& loop);
 
 /// The kernel of a loop with reductions. GPU style: a work-group a row, which keeps values in local memory. CPU style:
 /// an item takes some rows one after the other, and keeps values in the workspace.
-Recipe row_recipe(const Context& context, const NamedLoop& loop);
+LaunchPlan row_launch_plan(const Context& context, const NamedLoop& loop);
 
 /// Of any loop: over elements, over rows, or a reduction of what is computed where it reads it.
-Recipe loop_recipe(const Context& context, const core::Step& step);
+LaunchPlan loop_recipe(const Context& context, const core::Step& step);
 
 }  // namespace tyto::opencl

@@ -1,4 +1,4 @@
-// Memory, and the way from steps through recipes to compiled kernels.
+// Memory, and the way from steps through launch plans to compiled kernels.
 #include "devices/opencl/opencl_device.hpp"
 
 #include <algorithm>
@@ -34,9 +34,9 @@ void check_range(const std::string& device, std::string_view what, const core::B
 }
 
 // A readable name; kernels of equal text share the name of the first that was compiled.
-std::string kernel_name(const std::string& recipe, const std::string& source) {
+std::string kernel_name(const std::string& plan, const std::string& source) {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string name = recipe + '_';
+  std::string name = plan + '_';
   const std::uint64_t hash = hash_text(source, 0);
   for (int shift = 60; shift >= 0; shift -= 4) name.push_back(digits[(hash >> shift) & 15]);
   return name;
@@ -122,9 +122,9 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   return op == OpId::custom || is_reduction(op) || is_loop(op);
 }
 
-std::uint64_t OpenClDevice::wants_dense(const core::Step&) const { return 0; }
+std::uint64_t OpenClDevice::requires_dense(const core::Step&) const { return 0; }
 
-bool OpenClDevice::writes(const core::Step& step) const {
+bool OpenClDevice::writes_strided(const core::Step& step) const {
   if (is_element_loop(step.op)) return true;
   for (const core::Operand& output : step.outputs) {
     if (!core::is_dense(output.view) || output.view.offset != 0) return false;
@@ -132,7 +132,7 @@ bool OpenClDevice::writes(const core::Step& step) const {
   return true;
 }
 
-Recipe OpenClDevice::recipe_of(const core::Step& step) const {
+LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
   std::vector<DType> inputs;
   std::vector<DType> outputs;
   for (const core::Operand& operand : step.inputs) inputs.push_back(operand.dtype);
@@ -142,8 +142,8 @@ Recipe OpenClDevice::recipe_of(const core::Step& step) const {
     for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
     throw DeviceError(text(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")"));
   }
-  if (step.op == OpId::matmul) return matrix_recipe(context_, matrix_product(step));
-  if (is_reduction(step.op)) return reduction_recipe(context_, step);
+  if (step.op == OpId::matmul) return matrix_launch_plan(context_, matrix_product(step));
+  if (is_reduction(step.op)) return reduction_launch_plan(context_, step);
   return loop_recipe(context_, step);
 }
 
@@ -153,7 +153,7 @@ std::shared_ptr<const core::Kernel> OpenClDevice::prepare(const core::Step& step
 
 std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::prepare_all(std::span<const core::Step> steps) {
   std::vector<std::shared_ptr<const core::Kernel>> kernels(steps.size());
-  std::vector<Recipe> recipes;
+  std::vector<LaunchPlan> plans;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].op == OpId::matmul && context_.style == Style::gpu) {
@@ -162,39 +162,39 @@ std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::prepare_all(std::
       kernels[i] = custom_kernel(context_, steps[i]);
     }
     if (kernels[i] != nullptr) continue;
-    recipes.push_back(recipe_of(steps[i]));
+    plans.push_back(launch_plan_of(steps[i]));
     places.push_back(i);
   }
-  const auto built = build(recipes);
+  const auto built = build(plans);
   for (std::size_t i = 0; i < built.size(); ++i) kernels[places[i]] = built[i];
   return kernels;
 }
 
-std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::build(std::span<const Recipe> recipes) {
+std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::build(std::span<const LaunchPlan> plans) {
   std::vector<std::shared_ptr<const core::Kernel>> kernels;
   const std::lock_guard lock(mutex_);
-  compile_missing(recipes);
-  for (const Recipe& recipe : recipes) {
+  compile_missing(plans);
+  for (const LaunchPlan& plan : plans) {
     std::vector<EnqueuedKernel::Compiled> programs;
-    for (const KernelLaunch& launch : recipe.launches) {
+    for (const KernelLaunch& launch : plan.launches) {
       programs.push_back(compiled_.at(launch.source));
     }
-    kernels.push_back(std::make_shared<EnqueuedKernel>(context_.name, context_.queue, recipe, programs));
+    kernels.push_back(std::make_shared<EnqueuedKernel>(context_.name, context_.queue, plan, programs));
   }
   return kernels;
 }
 
-void OpenClDevice::compile_missing(std::span<const Recipe> recipes) {
+void OpenClDevice::compile_missing(std::span<const LaunchPlan> plans) {
   std::string kernels;
   std::string names;
   std::vector<std::pair<const std::string*, std::string>> missing;  // texts and names
   std::unordered_set<std::string_view> seen;
-  for (const Recipe& recipe : recipes) {
-    for (const KernelLaunch& launch : recipe.launches) {
+  for (const LaunchPlan& plan : plans) {
+    for (const KernelLaunch& launch : plan.launches) {
       if (compiled_.contains(launch.source) || !seen.insert(launch.source).second) continue;
-      missing.emplace_back(&launch.source, kernel_name(recipe.name, launch.source));
+      missing.emplace_back(&launch.source, kernel_name(plan.name, launch.source));
       kernels += named(launch.source, missing.back().second);
-      if (missing.size() <= 4) names += (names.empty() ? "" : ", ") + recipe.name;
+      if (missing.size() <= 4) names += (names.empty() ? "" : ", ") + plan.name;
     }
   }
   if (missing.empty()) return;

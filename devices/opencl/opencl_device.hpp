@@ -14,7 +14,7 @@
 #include "core/kernel_clock.hpp"
 #include "devices/opencl/context.hpp"
 #include "devices/opencl/enqueued_kernel.hpp"
-#include "devices/opencl/recipe.hpp"
+#include "devices/opencl/launch_plan.hpp"
 
 namespace tyto::opencl {
 
@@ -30,13 +30,13 @@ class OpenClDevice final : public core::Device, public core::KernelClock {
             std::size_t source_offset, std::size_t bytes) override;
 
   bool supports(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const override;
-  std::uint64_t wants_dense(const core::Step& step) const override;
-  bool writes(const core::Step& step) const override;
+  std::uint64_t requires_dense(const core::Step& step) const override;
+  bool writes_strided(const core::Step& step) const override;
   std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override;
   /// The kernels of many steps at once: those not yet compiled are built as one program.
   std::vector<std::shared_ptr<const core::Kernel>> prepare_all(std::span<const core::Step> steps) override;
-  /// The kernels of recipes, such as those of fused groups; built as one program.
-  std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const Recipe> recipes);
+  /// The kernels of launch plans, such as those of fused groups; built as one program.
+  std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const LaunchPlan> plans);
 
   void synchronise() override;
   void start() override { context_.queue.start_timing(); }
@@ -49,9 +49,9 @@ class OpenClDevice final : public core::Device, public core::KernelClock {
   ProgramCache::Counts cache_counts() const { return context_.programs.counts(); }
 
  private:
-  Recipe recipe_of(const core::Step& step) const;
+  LaunchPlan launch_plan_of(const core::Step& step) const;
   /// Compiles what is missing, as one program; afterwards every launch of the recipes has an entry.
-  void compile_missing(std::span<const Recipe> recipes);
+  void compile_missing(std::span<const LaunchPlan> plans);
 
   Context context_;
   core::DeviceProperties properties_;

@@ -98,26 +98,26 @@ void lay_out(Reduction& reduction, const View& whole, std::span<const View> sour
   }
 }
 
-/// Bytes at the end of a recipe's workspace, on a line of their own.
-std::size_t reserve(Recipe& recipe, std::size_t bytes) {
+/// Bytes at the end of a launch plan's workspace, on a cache line of their own.
+std::size_t reserve(LaunchPlan& plan, std::size_t bytes) {
   constexpr std::size_t line = 64;
-  const std::size_t at = (recipe.workspace + line - 1) / line * line;
-  recipe.workspace = at + bytes;
+  const std::size_t at = (plan.workspace + line - 1) / line * line;
+  plan.workspace = at + bytes;
   return at;
 }
 
 /// One kernel, or two with partial results between them.
-void append(Recipe& recipe, const Context& context, Reduction reduction) {
+void append(LaunchPlan& plan, const Context& context, Reduction reduction) {
   const std::int64_t results = reduction.kept.count(), length = reduction.reduced.count();
   const std::int64_t parts =
       results >= enough_results ? 1 : std::clamp<std::int64_t>(length / smallest_part, 1, most_parts);
   if (parts == 1) {
-    recipe.launches.push_back(reduction_kernel(context, reduction, 1));
+    plan.launches.push_back(reduction_kernel(context, reduction, 1));
     return;
   }
   // Partial results, a row of them for each result, lie in the workspace between the two.
   const std::size_t size = size_of(reduction.accumulator);
-  const std::size_t at = reserve(recipe, static_cast<std::size_t>(results * parts) * size);
+  const std::size_t at = reserve(plan, static_cast<std::size_t>(results * parts) * size);
   const MemoryOperand partial{MemoryArgument::Role::workspace, reduction.accumulator,
                               static_cast<std::int64_t>(at / size)};
   Reduction last = reduction;
@@ -129,8 +129,8 @@ void append(Recipe& recipe, const Context& context, Reduction reduction) {
   reduction.target = partial;
   reduction.written = last.kept;
   reduction.finishes = false;
-  recipe.launches.push_back(reduction_kernel(context, reduction, parts));
-  recipe.launches.push_back(reduction_kernel(context, last, 1));
+  plan.launches.push_back(reduction_kernel(context, reduction, parts));
+  plan.launches.push_back(reduction_kernel(context, last, 1));
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ bool is_reduction(OpId op) {
   }
 }
 
-Recipe reduction_recipe(const Context& context, const core::Step& step) {
+LaunchPlan reduction_launch_plan(const Context& context, const core::Step& step) {
   const core::Operand& input = step.inputs[0];
   const core::Operand& output = step.outputs[0];
   const auto [reduced, keepdims] = axes_of(*step.attributes, input.view);
@@ -161,19 +161,19 @@ Recipe reduction_recipe(const Context& context, const core::Step& step) {
   reduction.accumulator = FoldText::accumulator_of(step.op, input.dtype);
   lay_out(reduction, input.view, {&input.view, 1}, output.view, sides_of(reduced, keepdims, input.view.rank()));
   reduction.count = static_cast<double>(reduction.reduced.count());
-  Recipe recipe;
-  recipe.name = core::definition(step.op).name;
-  if (output.view.count() == 0) return recipe;
+  LaunchPlan plan;
+  plan.name = core::definition(step.op).name;
+  if (output.view.count() == 0) return plan;
   if (step.op == OpId::argmin || step.op == OpId::argmax) {
-    recipe.launches.push_back(place_kernel(context, reduction));
+    plan.launches.push_back(arg_reduction_kernel(context, reduction));
   } else {
-    append(recipe, context, std::move(reduction));
+    append(plan, context, std::move(reduction));
   }
-  return recipe;
+  return plan;
 }
 
-Recipe computed_reduction_recipe(const Context& context, OpId op, const NamedLoop& elements,
-                                 const core::Operand& output) {
+LaunchPlan computed_reduction_launch_plan(const Context& context, OpId op, const NamedLoop& elements,
+                                          const core::Operand& output) {
   const core::BoundLoop& bound = elements.bound;
   Reduction reduction;
   reduction.op = op;
@@ -189,24 +189,24 @@ Recipe computed_reduction_recipe(const Context& context, OpId op, const NamedLoo
   const View whole = View::dense(bound.loop.shape);
   lay_out(reduction, whole, views, output.view, sides_of(bound.loop.axes, true, whole.rank()));
   reduction.count = static_cast<double>(reduction.reduced.count());
-  Recipe recipe;
-  recipe.name = elements.name;
-  if (output.view.count() != 0) append(recipe, context, std::move(reduction));
-  return recipe;
+  LaunchPlan plan;
+  plan.name = elements.name;
+  if (output.view.count() != 0) append(plan, context, std::move(reduction));
+  return plan;
 }
 
 // The means go to the workspace; the squares are computed where the second reduction reads them.
-std::optional<Recipe> variance_by_reductions(const Context& context, const core::Step& step) {
+std::optional<LaunchPlan> variance_by_reductions(const Context& context, const core::Step& step) {
   const auto& variance = std::get<core::VarianceAttributes>(*step.attributes);
   const core::Operand& input = step.inputs[0];
   const core::Operand& output = step.outputs[0];
   const Sides sides = sides_of(variance.axes, variance.keepdims, input.view.rank());
   const DType wide = core::wide_enough(input.dtype, context.has_f64);
 
-  Recipe recipe;
-  recipe.name = core::definition(step.op).name;
+  LaunchPlan plan;
+  plan.name = core::definition(step.op).name;
   const MemoryOperand source{MemoryArgument::Role::input, input.dtype, input.view.offset};
-  const std::size_t at = reserve(recipe, static_cast<std::size_t>(output.view.count()) * size_of(wide));
+  const std::size_t at = reserve(plan, static_cast<std::size_t>(output.view.count()) * size_of(wide));
   const MemoryOperand means{MemoryArgument::Role::workspace, wide, static_cast<std::int64_t>(at / size_of(wide))};
   const View means_in_order = View::dense(core::reduced_shape(input.view.shape, variance.axes, false));
   Sides of_means = sides;
@@ -221,7 +221,7 @@ std::optional<Recipe> variance_by_reductions(const Context& context, const core:
   mean.count = static_cast<double>(mean.reduced.count());
   const bool few_and_long = mean.kept.count() < enough_results && mean.reduced.count() >= 2 * smallest_part;
   if (output.view.count() == 0 || !(few_and_long || columns_lie_closer(mean))) return std::nullopt;
-  append(recipe, context, mean);
+  append(plan, context, mean);
 
   View means_stretched{input.view.shape, Strides(input.view.shape.size(), 0), 0};
   for (std::size_t i = 0; i < sides.kept.size(); ++i) {
@@ -238,8 +238,8 @@ std::optional<Recipe> variance_by_reductions(const Context& context, const core:
   const View views[] = {input.view, means_stretched};
   lay_out(spread, input.view, views, output.view, sides);
   spread.count = std::max(mean.count - static_cast<double>(variance.ddof), 0.0);
-  append(recipe, context, spread);
-  return recipe;
+  append(plan, context, spread);
+  return plan;
 }
 
 }  // namespace tyto::opencl

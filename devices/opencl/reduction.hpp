@@ -5,23 +5,23 @@
 
 #include "core/device.hpp"
 #include "devices/opencl/context.hpp"
+#include "devices/opencl/launch_plan.hpp"
 #include "devices/opencl/named_loop.hpp"
-#include "devices/opencl/recipe.hpp"
 
 namespace tyto::opencl {
 
 /// sum, prod, mean, min, max, any, all, argmin, argmax.
 bool is_reduction(core::OpId op);
 
-Recipe reduction_recipe(const Context& context, const core::Step& step);
+LaunchPlan reduction_launch_plan(const Context& context, const core::Step& step);
 
 /// A sum, prod, mean, min or max over the loop's axes of its only result, which is computed where the reduction reads
 /// it. The output has ones for the axes.
-Recipe computed_reduction_recipe(const Context& context, core::OpId op, const NamedLoop& elements,
-                                 const core::Operand& output);
+LaunchPlan computed_reduction_launch_plan(const Context& context, core::OpId op, const NamedLoop& elements,
+                                          const core::Operand& output);
 
 /// A variance as a mean and a reduction of squares, which suits columns and few long rows; nothing for what is better
 /// taken row by row.
-std::optional<Recipe> variance_by_reductions(const Context& context, const core::Step& step);
+std::optional<LaunchPlan> variance_by_reductions(const Context& context, const core::Step& step);
 
 }  // namespace tyto::opencl

@@ -94,7 +94,7 @@ class ReductionText {
     if (body_) {
       for (std::size_t i = 0; i < source_kept_.size(); ++i) out += body_->load_input(i, at(i)) + " ";
       const core::LoopProgram& program = reduction_.elements->program();
-      for (std::size_t v = program.first_step(); v < program.values(); ++v) out += body_->step(v, "0") + " ";
+      for (std::size_t v = program.first_instruction(); v < program.values(); ++v) out += body_->step(v, "0") + " ";
       const std::size_t stored = program.outputs[0];
       value = fold_.element(body_->type(stored), text("v", stored));
     } else {
@@ -130,9 +130,9 @@ class ReductionText {
   }
 
   // A few items for each unit, and none for little work.
-  void deal_out(std::int64_t tasks) {
+  void distribute(std::int64_t tasks) {
     const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
-    kernel_.deal_out(tasks, std::clamp<std::int64_t>(results_ * length_ / 4096, 1, most));
+    kernel_.distribute(tasks, std::clamp<std::int64_t>(results_ * length_ / 4096, 1, most));
   }
 
   // CPU: one result (or part of one) after the other, with as many accumulators as fill the vector registers. They are
@@ -140,7 +140,7 @@ class ReductionText {
   KernelLaunch rows() {
     const std::int64_t tasks = results_ * parts_;
     kernel_.number("parts", parts_);
-    deal_out(tasks);
+    distribute(tasks);
     kernel_.line("    const long result = task / parts;");
     bounds_of_part("(task % parts)");
     kernel_.line(text("    ", kept_.split("k", "result", "long")));
@@ -227,7 +227,7 @@ class ReductionText {
     const std::int64_t tasks = results_ / columns * strips_a_row * parts_;
     kernel_.number("parts", parts_);
     kernel_.number("strips_a_row", strips_a_row);
-    deal_out(tasks);
+    distribute(tasks);
     bounds_of_part("(task % parts)");
     kernel_.line("    const long row_strip = task / parts;");
     kernel_.line(text("    const long column = row_strip % strips_a_row * ", strip, ";"));

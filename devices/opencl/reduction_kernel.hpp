@@ -5,8 +5,8 @@
 
 #include "core/device.hpp"
 #include "devices/opencl/context.hpp"
+#include "devices/opencl/launch_plan.hpp"
 #include "devices/opencl/named_loop.hpp"
-#include "devices/opencl/recipe.hpp"
 
 namespace tyto::opencl {
 
@@ -47,6 +47,6 @@ inline bool columns_lie_closer(const Reduction& reduction) {
 KernelLaunch reduction_kernel(const Context& context, const Reduction& reduction, std::int64_t parts);
 
 /// Where along the one reduced axis the first extreme stands.
-KernelLaunch place_kernel(const Context& context, const Reduction& reduction);
+KernelLaunch arg_reduction_kernel(const Context& context, const Reduction& reduction);
 
 }  // namespace tyto::opencl

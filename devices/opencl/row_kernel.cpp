@@ -45,7 +45,7 @@ void merge(std::vector<View>& views) {
 }
 
 /// A level, and the whole values that its walk computes, in order: inputs are loaded, kept values read.
-struct RowWalk {
+struct RowTraversal {
   core::LoopLevel level;
   std::vector<Value> computed;
 };
@@ -77,19 +77,19 @@ class RowKernel {
   bool is_cpu() const { return context_.style == Style::cpu; }
   const Shape& shape() const { return bound_.loop.shape; }
 
-  std::vector<RowWalk> walks(bool keeps) const {
-    std::vector<RowWalk> walks;
+  std::vector<RowTraversal> walks(bool keeps) const {
+    std::vector<RowTraversal> walks;
     std::vector<bool> at_hand(program_.values(), false);
     for (core::LoopLevel& level : core::plan_levels(program_, whole_, keeps).levels) {
       std::vector<bool> needed(program_.values(), false);
-      for (const Value fold : level.folds) needed[program_.step_of(fold).operands[0]] = true;
+      for (const Value fold : level.folds) needed[program_.instruction_of(fold).operands[0]] = true;
       for (const Value value : level.kept) needed[value] = true;
       for (const Value result : program_.outputs) needed[result] = needed[result] || level.folds.empty();
-      RowWalk walk{std::move(level), {}};
+      RowTraversal walk{std::move(level), {}};
       for (std::size_t v = program_.values(); v-- > 0;) {
         if (!needed[v] || !whole_[v]) continue;
         walk.computed.push_back(static_cast<Value>(v));
-        if (v < program_.first_step() || at_hand[v]) continue;
+        if (v < program_.first_instruction() || at_hand[v]) continue;
         for (const Value operand : program_.operands_of(v)) needed[operand] = true;
       }
       std::ranges::reverse(walk.computed);
@@ -148,7 +148,7 @@ class RowKernel {
       reduced_[lane].declare_strides(kernel_);
     }
     body_.declare(kernel_);
-    for (const RowWalk& walk : walks_) {
+    for (const RowTraversal& walk : walks_) {
       for (const std::size_t value : walk.level.folds) {
         fold_of(value).declare_divisor(kernel_, text("divisor", value), static_cast<double>(length_));
       }
@@ -156,10 +156,10 @@ class RowKernel {
   }
 
   FoldText fold_of(std::size_t value) const {
-    const core::OpId op = program_.step_of(value).op;
+    const core::OpId op = program_.instruction_of(value).op;
     return {op, FoldText::accumulator_of(op, body_.type(operand_of(value)))};
   }
-  std::size_t operand_of(std::size_t fold) const { return program_.step_of(fold).operands[0]; }
+  std::size_t operand_of(std::size_t fold) const { return program_.instruction_of(fold).operands[0]; }
   std::string folded_element(std::size_t fold) const {
     return fold_of(fold).element(body_.type(operand_of(fold)), text("v", operand_of(fold)));
   }
@@ -172,7 +172,7 @@ class RowKernel {
   /// With every value that is kept taking `length` elements.
   std::size_t bytes_kept(std::int64_t length) const {
     std::size_t bytes = 0;
-    for (const RowWalk& walk : walks_) {
+    for (const RowTraversal& walk : walks_) {
       for (const std::size_t value : walk.level.kept) bytes += width_of(value) * static_cast<std::size_t>(length);
     }
     return bytes;
@@ -195,7 +195,7 @@ class RowKernel {
   /// Each kept value has a row for each item.
   void declare_workspace() {
     std::size_t before = 0;
-    for (const RowWalk& walk : walks_) {
+    for (const RowTraversal& walk : walks_) {
       for (const std::size_t value : walk.level.kept) {
         const std::size_t width = width_of(value);
         kernel_.memory(Role::workspace, 0, type(value), width, static_cast<std::int64_t>(before / width),
@@ -221,7 +221,7 @@ class RowKernel {
       kernel_.line(text("    ", condition, body_.store_output(i, text("start", output_lane(i)))));
     }
   }
-  void row_values(const RowWalk& walk) {
+  void row_values(const RowTraversal& walk) {
     for (const std::size_t value : walk.level.row_values) {
       kernel_.line(text("    ", body_.step(value, "0")));
     }
@@ -230,7 +230,7 @@ class RowKernel {
   std::string place(std::size_t lane) const { return text("start", lane, " + ", reduced_[lane].place("r")); }
 
   /// What the walk computes of element j; `keep` adds to j what leads to the item's own row.
-  void element(std::string_view indent, const RowWalk& walk, std::string_view keep) {
+  void element(std::string_view indent, const RowTraversal& walk, std::string_view keep) {
     kernel_.line(text(indent, reduced_[0].split("r", "j", "long")));
     for (const std::size_t value : walk.computed) {
       if (value < program_.inputs) {
@@ -245,7 +245,7 @@ class RowKernel {
       kernel_.line(text(indent, "keep", value, "[", keep, "j] = v", value, ";"));
     }
   }
-  void end_walk(const RowWalk& walk) { kept_before_.insert(walk.level.kept.begin(), walk.level.kept.end()); }
+  void end_walk(const RowTraversal& walk) { kept_before_.insert(walk.level.kept.begin(), walk.level.kept.end()); }
 
   bool writes_whole() const {
     return std::ranges::any_of(program_.outputs, [&](std::size_t value) { return whole_[value]; });
@@ -264,14 +264,14 @@ class RowKernel {
     kernel_.line("  const long first = (long)get_global_id(0) * share;");
     kernel_.line("  const long past = min(first + share, rows);");
     kernel_.line("  const long mine = (long)get_global_id(0) * keep_length;");
-    for (const RowWalk& walk : walks_) {
+    for (const RowTraversal& walk : walks_) {
       for (const std::size_t fold : walk.level.folds) {
         kernel_.line(text("  ", fold_of(fold).type(), " tile", fold, "[", row_tile, "];"));
       }
     }
     kernel_.line("  for (long row = first; row < past; ++row) {");
     begin_row();
-    for (const RowWalk& walk : walks_) {
+    for (const RowTraversal& walk : walks_) {
       row_values(walk);
       if (!walk.level.folds.empty()) {
         tiles(walk);
@@ -291,7 +291,7 @@ class RowKernel {
   }
 
   // The order of additions is that of the kernel that reduces a tensor in memory.
-  void tiles(const RowWalk& walk) {
+  void tiles(const RowTraversal& walk) {
     for (const std::size_t fold : walk.level.folds) {
       const FoldText f = fold_of(fold);
       kernel_.line(text("    ", f.type(), "16 total", fold, " = ", f.start(), "; ", f.type(), " single", fold, " = ",
@@ -337,7 +337,7 @@ class RowKernel {
     const std::size_t group = std::clamp(std::bit_ceil(static_cast<std::size_t>(length_)), least, context_.group);
     // One tree for each type of accumulator serves all reductions, one after the other.
     std::set<std::string> types;
-    for (const RowWalk& walk : walks_) {
+    for (const RowTraversal& walk : walks_) {
       for (const std::size_t fold : walk.level.folds) types.insert(fold_of(fold).type());
       for (const std::size_t value : walk.level.kept) {
         kernel_.line(text("  local ", type(value), " keep", value, "[", padded_length(), "];"));
@@ -347,7 +347,7 @@ class RowKernel {
     kernel_.line("  const long row = get_group_id(0);");
     kernel_.line("  const int me = get_local_id(0);");
     begin_row();
-    for (const RowWalk& walk : walks_) {
+    for (const RowTraversal& walk : walks_) {
       row_values(walk);
       for (const std::size_t fold : walk.level.folds) {
         kernel_.line(text("    ", fold_of(fold).type(), " total", fold, " = ", fold_of(fold).start(), ";"));
@@ -395,19 +395,19 @@ class RowKernel {
   KernelText kernel_;
   std::vector<View> kept_views_, reduced_views_;  // by lane
   std::vector<LoopAxes> kept_, reduced_;
-  std::vector<RowWalk> walks_;
+  std::vector<RowTraversal> walks_;
   std::set<std::size_t> kept_before_;
   std::int64_t rows_ = 0, length_ = 0;
 };
 
 }  // namespace
 
-Recipe row_recipe(const Context& context, const NamedLoop& loop) {
-  Recipe recipe;
-  recipe.name = loop.name;
-  if (element_count(core::reduced_shape(loop.bound.loop.shape, loop.bound.loop.axes, true)) == 0) return recipe;
-  recipe.launches.push_back(RowKernel(context, loop).generate(recipe.workspace));
-  return recipe;
+LaunchPlan row_launch_plan(const Context& context, const NamedLoop& loop) {
+  LaunchPlan plan;
+  plan.name = loop.name;
+  if (element_count(core::reduced_shape(loop.bound.loop.shape, loop.bound.loop.axes, true)) == 0) return plan;
+  plan.launches.push_back(RowKernel(context, loop).generate(plan.workspace));
+  return plan;
 }
 
 }  // namespace tyto::opencl

@@ -34,7 +34,7 @@ void copy_elements(const core::Array& from, const core::Array& to) {
   kernel->launch({&in, 1}, {&out, 1}, {workspace ? workspace->memory() : nullptr, 0});
 }
 
-core::Array packed(const core::Array& array) {
+core::Array contiguous(const core::Array& array) {
   if (core::is_dense(array.view)) return array;
   core::Array copy = new_array(*array.buffer->device(), array.dtype, array.view.shape);
   copy_elements(array, copy);
@@ -44,7 +44,7 @@ core::Array packed(const core::Array& array) {
 core::Array to_device(const core::Array& array, core::Device& device) {
   core::Device& home = *array.buffer->device();
   if (&home == &device) return array;
-  const core::Array source = packed(array);
+  const core::Array source = contiguous(array);
   core::Array copy = new_array(device, array.dtype, array.view.shape);
   const std::size_t width = size_of(array.dtype);
   const std::size_t bytes = static_cast<std::size_t>(array.view.count()) * width;

@@ -1,4 +1,4 @@
-// Moving whole arrays: packed, to another device, to the host.
+// Copies of whole arrays: contiguous, to another device, to the host.
 #pragma once
 
 #include "core/device.hpp"
@@ -15,7 +15,7 @@ std::size_t byte_count(DType dtype, const Shape& shape);
 core::Array new_array(core::Device& device, DType dtype, const Shape& shape);
 
 /// The array itself if it is dense, else a dense copy on the same device.
-core::Array packed(const core::Array& array);
+core::Array contiguous(const core::Array& array);
 
 /// The array itself if it lies on the device, else a dense copy there.
 core::Array to_device(const core::Array& array, core::Device& device);

@@ -17,8 +17,8 @@ class CustomKernel final : public core::Kernel {
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
-    const std::vector<core::HostArray> from = arrays(inputs_, inputs);
-    const std::vector<core::HostArray> to = arrays(outputs_, outputs);
+    const std::vector<core::HostBuffer> from = arrays(inputs_, inputs);
+    const std::vector<core::HostBuffer> to = arrays(outputs_, outputs);
     try {
       op_->host(from, to);
     } catch (const Error&) {
@@ -29,9 +29,9 @@ class CustomKernel final : public core::Kernel {
   }
 
  private:
-  static std::vector<core::HostArray> arrays(const std::vector<core::Operand>& operands,
-                                             std::span<const core::Address> addresses) {
-    std::vector<core::HostArray> list;
+  static std::vector<core::HostBuffer> arrays(const std::vector<core::Operand>& operands,
+                                              std::span<const core::Address> addresses) {
+    std::vector<core::HostBuffer> list;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const auto skip = static_cast<std::ptrdiff_t>(operands[i].view.offset) *
                         static_cast<std::ptrdiff_t>(size_of(operands[i].dtype));

@@ -15,7 +15,7 @@
 namespace tyto::run {
 
 /// Where a storage's memory comes from.
-enum class Source : std::uint8_t {
+enum class StorageKind : std::uint8_t {
   arena,     // planned, at an offset of the session's arena
   host,      // planned, at an offset of the session's host arena (steps that run on the CPU for another device)
   input,     // what is bound to the graph's input `index`
@@ -26,11 +26,11 @@ enum class Source : std::uint8_t {
 
 /// One piece of memory; several ports share it when one is a view of another or is computed in its place.
 struct Storage {
-  Source source = Source::arena;
+  StorageKind kind = StorageKind::arena;
   std::uint32_t index = 0;
   std::size_t bytes = 0;
   std::size_t offset = 0;  // in its arena, or in what is kept
-  std::uint32_t first_step = 0;
+  std::uint32_t first_instruction = 0;
   std::uint32_t last_step = 0;
   std::string label;
 };
@@ -55,10 +55,10 @@ struct Packing {
 
 class Executable {
  public:
-  /// `kin` are executables of what may be the same program at other sizes; order and plan follow theirs where that is
-  /// as good as a search.
+  /// `related` are executables of what may be the same program at other sizes; order and plan follow theirs where that
+  /// is as good as a search.
   Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
-             std::span<const std::shared_ptr<const Executable>> kin = {});
+             std::span<const std::shared_ptr<const Executable>> related = {});
 
   /// As the passes left it.
   const core::Graph& graph() const { return graph_; }
@@ -73,8 +73,8 @@ class Executable {
   /// Of each operand the bytes from its storage's start to the address that its kernel is given.
   std::span<const std::size_t> shifts() const { return shifts_; }
   std::span<const core::Array> constants() const { return constants_; }
-  /// Most bytes alive at once, as they were counted when the order was chosen. What kernels work in is counted where
-  /// that led to another order.
+  /// Most bytes alive at once, as they were counted when the order was chosen. The workspace of kernels is counted
+  /// where that led to another order.
   std::size_t counted_bytes() const { return counted_bytes_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t host_bytes() const { return host_bytes_; }

@@ -1,4 +1,4 @@
-// From nodes to steps; see the header. One forward pass, with counts of readers still to come.
+// From nodes to steps; see the header. One forward pass, with counts of consumers still to come.
 #include "engine/execution/executable_builder.hpp"
 
 #include <algorithm>
@@ -22,53 +22,53 @@ using core::OpId;
 using core::Port;
 using core::View;
 
-ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* kin)
+ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* related)
     : target_(target),
       graph_(target.graph_),
       device_(*target.device_),
       host_(cpu_device()),
       split_(&device_ != &host_),
       options_(options),
-      kin_(kin) {}
+      related_(related) {}
 
 std::size_t ExecutableBuilder::bytes_of(Port port) const { return optimiser::bytes_of(graph_, port); }
 
-void ExecutableBuilder::count_readers() {
+void ExecutableBuilder::count_consumers() {
   for (const GraphNode& node : graph_.nodes()) {
-    for (const Port input : graph_.inputs_of(node)) ++readers_[input];
+    for (const Port input : graph_.inputs_of(node)) ++consumers_[input];
   }
-  for (const Port output : graph_.outputs()) ++readers_[output];
-  for (const core::GraphUpdate& update : graph_.updates()) ++readers_[update.port];
+  for (const Port output : graph_.outputs()) ++consumers_[output];
+  for (const core::GraphUpdate& update : graph_.updates()) ++consumers_[update.port];
 }
 
-void ExecutableBuilder::place_inputs() {
+void ExecutableBuilder::locate_inputs() {
   for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i) {
     const Port port = graph_.inputs()[i].port;
-    const std::uint32_t storage = new_storage(Source::input, i, bytes_of(port), graph_.producer(port));
+    const std::uint32_t storage = new_storage(StorageKind::input, i, bytes_of(port), graph_.producer(port));
     bind(port, storage, View::dense(graph_.type(port).shape), false);
   }
 }
 
-std::uint32_t ExecutableBuilder::new_storage(Source source, std::uint32_t index, std::size_t bytes,
+std::uint32_t ExecutableBuilder::new_storage(StorageKind kind, std::uint32_t index, std::size_t bytes,
                                              std::uint32_t node) {
   Storage storage;
-  storage.source = source;
+  storage.kind = kind;
   storage.index = index;
   storage.bytes = bytes;
-  storage.first_step = storage.last_step = static_cast<std::uint32_t>(target_.steps_.size());
+  storage.first_instruction = storage.last_step = static_cast<std::uint32_t>(target_.steps_.size());
   if (node != none) {
     const GraphNode& origin = graph_.nodes()[node];
     storage.label = std::string(core::definition(origin.op).name);
     if (origin.label) storage.label = *origin.label + "/" + storage.label;
   }
   target_.storages_.push_back(std::move(storage));
-  storage_readers_.push_back(0);
+  storage_consumers_.push_back(0);
   return static_cast<std::uint32_t>(target_.storages_.size() - 1);
 }
 
 void ExecutableBuilder::bind(Port port, std::uint32_t storage, View view, bool on_host) {
-  (on_host && split_ ? host_place_ : device_place_)[port] = {storage, std::move(view)};
-  storage_readers_[storage] += readers_[port];
+  (on_host && split_ ? host_location_ : device_location_)[port] = {storage, std::move(view)};
+  storage_consumers_[storage] += consumers_[port];
 }
 
 void ExecutableBuilder::add_node(std::uint32_t index) {
@@ -79,12 +79,12 @@ void ExecutableBuilder::add_node(std::uint32_t index) {
     const bool here = array.buffer->device() == &device_;
     core::Array kept = array;
     if (!here) {
-      // Constants of another device are brought over once, whole and dense.
+      // Constants of another device are transferred once, whole and dense.
       kept = to_device(array, device_);
     }
     target_.constants_.push_back(kept);
     const std::uint32_t storage =
-        new_storage(Source::constant, static_cast<std::uint32_t>(target_.constants_.size() - 1), 0, index);
+        new_storage(StorageKind::constant, static_cast<std::uint32_t>(target_.constants_.size() - 1), 0, index);
     bind(node.first_result, storage, kept.view, false);
     return;
   }
@@ -98,54 +98,55 @@ void ExecutableBuilder::add_node(std::uint32_t index) {
 
 void ExecutableBuilder::release_inputs(const GraphNode& node) {
   for (const Port input : graph_.inputs_of(node)) {
-    --readers_[input];
-    for (const auto* places : {&device_place_, &host_place_}) {
-      const Place& place = (*places)[input];
-      if (place.storage != none) --storage_readers_[place.storage];
+    --consumers_[input];
+    for (const auto* places : {&device_location_, &host_location_}) {
+      const Location& location = (*places)[input];
+      if (location.storage != none) --storage_consumers_[location.storage];
     }
   }
 }
 
 void ExecutableBuilder::add_view(const GraphNode& node, std::uint32_t index) {
   const Port input = graph_.inputs_of(node)[0];
-  const bool on_host = split_ && device_place_[input].storage == none;
-  Place place = place_of(input, on_host);
+  const bool on_host = split_ && device_location_[input].storage == none;
+  Location location = location_of(input, on_host);
   const core::OpDef& def = core::definition(node.op);
-  std::optional<View> view = def.view(graph_.attributes(node), place.view);
+  std::optional<View> view = def.view(graph_.attributes(node), location.view);
   if (!view) {
-    place = dense(input, place, on_host, index);
-    view = def.view(graph_.attributes(node), place.view);
+    location = dense(input, location, on_host, index);
+    view = def.view(graph_.attributes(node), location.view);
   }
-  bind(node.first_result, place.storage, std::move(*view), on_host);
+  bind(node.first_result, location.storage, std::move(*view), on_host);
 }
 
-const ExecutableBuilder::Place& ExecutableBuilder::place_of(Port port, bool on_host) {
-  if (!split_) return device_place_[port];
-  std::vector<Place>& wanted = on_host ? host_place_ : device_place_;
+const ExecutableBuilder::Location& ExecutableBuilder::location_of(Port port, bool on_host) {
+  if (!split_) return device_location_[port];
+  std::vector<Location>& wanted = on_host ? host_location_ : device_location_;
   if (wanted[port].storage != none) return wanted[port];
-  const Place& from = (on_host ? device_place_ : host_place_)[port];
+  const Location& from = (on_host ? device_location_ : host_location_)[port];
   const std::uint32_t node = graph_.producer(port);
-  const Place packed = dense(port, from, !on_host, node);
-  const std::uint32_t storage = new_storage(on_host ? Source::host : Source::arena, 0, bytes_of(port), node);
+  const Location packed = dense(port, from, !on_host, node);
+  const std::uint32_t storage = new_storage(on_host ? StorageKind::host : StorageKind::arena, 0, bytes_of(port), node);
   add_raw_step(std::make_shared<TransferKernel>(device_, bytes_of(port), on_host), {&packed.storage, 1}, {&storage, 1},
                node, on_host ? "to host" : "to device");
   bind(port, storage, View::dense(graph_.type(port).shape), on_host);
   return wanted[port];
 }
 
-ExecutableBuilder::Place ExecutableBuilder::dense(Port port, const Place& place, bool on_host, std::uint32_t node) {
-  if (core::is_dense(place.view) && place.view.offset == 0) return place;
-  Place copy{new_storage(on_host && split_ ? Source::host : Source::arena, 0, bytes_of(port), node),
-             View::dense(graph_.type(port).shape)};
+ExecutableBuilder::Location ExecutableBuilder::dense(Port port, const Location& location, bool on_host,
+                                                     std::uint32_t node) {
+  if (core::is_dense(location.view) && location.view.offset == 0) return location;
+  Location copy{new_storage(on_host && split_ ? StorageKind::host : StorageKind::arena, 0, bytes_of(port), node),
+                View::dense(graph_.type(port).shape)};
   const DType type = graph_.type(port).dtype;
-  add_step(OpId::copy, core::no_attributes, on_host, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
+  add_step(OpId::copy, core::no_attributes, on_host, {&location, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
   return copy;
 }
 
 void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   const core::OpDef& def = core::definition(node.op);
   const std::span<const Port> ports = graph_.inputs_of(node);
-  const std::size_t first_step = target_.steps_.size();
+  const std::size_t first_instruction = target_.steps_.size();
   std::vector<DType> input_types;
   std::vector<DType> output_types;
   for (const Port port : ports) input_types.push_back(graph_.type(port).dtype);
@@ -155,10 +156,11 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   const bool custom = node.op == OpId::custom;
   const bool on_host = runs_on_host(node);
   if (on_host) target_.fallbacks_.emplace_back(custom ? custom_operator(graph_.attributes(node)).name : def.name);
-  std::vector<Place> inputs;
-  for (const Port port : ports) inputs.push_back(place_of(port, on_host));
+  std::vector<Location> inputs;
+  for (const Port port : ports) inputs.push_back(location_of(port, on_host));
   if (def.is(core::Traits::elementwise)) {
-    for (Place& place : inputs) place.view = core::broadcast_to(place.view, graph_.type(node.first_result).shape);
+    for (Location& location : inputs)
+      location.view = core::broadcast_to(location.view, graph_.type(node.first_result).shape);
   }
   // Kernels that want an input dense get it copied; the question is put with dense results, as they will be.
   std::vector<core::Operand> operands;
@@ -168,49 +170,49 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     results.push_back({output_types[i], View::dense(graph_.type(node.first_result + i).shape)});
   }
   const core::Step step{node.op, &graph_.attributes(node), operands, results};
-  const bool assembled = is_assembled(node);
+  const bool assembled = is_assembled_by_copies(node);
   const std::uint64_t wanted = custom      ? ~std::uint64_t{0}
                                : assembled ? 0
-                                           : (on_host ? host_ : device_).wants_dense(step);
+                                           : (on_host ? host_ : device_).requires_dense(step);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if ((wanted >> std::min<std::size_t>(i, 63) & 1) != 0 && !core::is_dense(inputs[i].view)) {
       inputs[i] = dense(ports[i], inputs[i], on_host, index);
-      if (!on_host || !split_) besides_[index] += in_arena(bytes_of(ports[i]));
+      if (!on_host || !split_) extra_bytes_[index] += in_arena(bytes_of(ports[i]));
     }
   }
-  std::vector<Place> outputs;
+  std::vector<Location> outputs;
   for (std::uint32_t i = 0; i < node.result_count; ++i) {
     const Port result = node.first_result + i;
-    outputs.push_back(target_place(node, result, inputs, on_host, index));
+    outputs.push_back(target_location(node, result, inputs, on_host, index));
     bind(result, outputs.back().storage, outputs.back().view, on_host);
   }
   if (custom && (on_host || !split_)) {
     std::vector<std::uint32_t> from(inputs.size());
     std::vector<std::uint32_t> to(outputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) operands[i].view = inputs[i].view;
-    std::ranges::transform(inputs, from.begin(), &Place::storage);
-    std::ranges::transform(outputs, to.begin(), &Place::storage);
+    std::ranges::transform(inputs, from.begin(), &Location::storage);
+    std::ranges::transform(outputs, to.begin(), &Location::storage);
     add_raw_step(custom_kernel({node.op, &graph_.attributes(node), operands, results}), from, to, index, "custom");
     return;
   }
-  if (join_parts(node, index, inputs, outputs[0])) return;
+  if (assemble_parts(node, index, inputs, outputs[0])) return;
   add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
-  if (target_.storages_[outputs[0].storage].source == Source::kept) note_packing(ports[0], first_step);
+  if (target_.storages_[outputs[0].storage].kind == StorageKind::kept) note_packing(ports[0], first_instruction);
 }
 
-void ExecutableBuilder::note_packing(Port weights, std::size_t first_step) {
-  const Storage& storage = target_.storages_[device_place_[weights].storage];
+void ExecutableBuilder::note_packing(Port weights, std::size_t first_instruction) {
+  const Storage& storage = target_.storages_[device_location_[weights].storage];
   Packing packing;
-  if (storage.source == Source::input) packing.input = storage.index;
-  for (std::size_t i = first_step; i < target_.steps_.size(); ++i) {
+  if (storage.kind == StorageKind::input) packing.input = storage.index;
+  for (std::size_t i = first_instruction; i < target_.steps_.size(); ++i) {
     target_.steps_[i].packs = static_cast<std::uint32_t>(target_.packings_.size());
   }
   target_.packings_.push_back(packing);
 }
 
 void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bool on_host,
-                                 std::span<const Place> inputs, std::span<const DType> input_types,
-                                 std::span<const Place> outputs, std::span<const DType> output_types,
+                                 std::span<const Location> inputs, std::span<const DType> input_types,
+                                 std::span<const Location> outputs, std::span<const DType> output_types,
                                  std::uint32_t node) {
   std::vector<core::Operand> from;
   std::vector<core::Operand> to;
@@ -231,7 +233,7 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
   core::Device& device = on_host ? host_ : device_;
   // Kernels that write at the start of their address are given an address further on.
   std::vector<std::size_t> shifts(to.size(), 0);
-  if (!device.writes({op, &attributes, from, to})) {
+  if (!device.writes_strided({op, &attributes, from, to})) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       shifts[i] = static_cast<std::size_t>(std::exchange(to[i].view.offset, 0)) * size_of(to[i].dtype);
     }
@@ -243,8 +245,7 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
       {static_cast<std::uint32_t>(target_.steps_.size() - 1), there, op, &attributes, std::move(from), std::move(to)});
 }
 
-// All at once, so that a device that compiles can make one program of them. What a kernel needs to work in lives for
-// its step.
+// All at once, so that a device that compiles can make one program of them. A kernel's workspace lives for its step.
 void ExecutableBuilder::prepare_kernels() {
   std::vector<std::int64_t> most(graph_.nodes().size(), 0);
   for (const bool on_host : {false, true}) {
@@ -263,14 +264,14 @@ void ExecutableBuilder::prepare_kernels() {
       ExecutableStep& step = target_.steps_[one.step];
       const std::size_t bytes = step.kernel->workspace();
       if (bytes == 0) continue;
-      step.workspace = new_storage(on_host ? Source::host : Source::arena, 0, bytes, none);
+      step.workspace = new_storage(on_host ? StorageKind::host : StorageKind::arena, 0, bytes, none);
       Storage& workspace = target_.storages_[step.workspace];
-      workspace.first_step = workspace.last_step = one.step;
+      workspace.first_instruction = workspace.last_step = one.step;
       workspace.label = std::string(step.name) + " workspace";
       if (!on_host) most[step.node] = std::max(most[step.node], in_arena(bytes));
     }
   }
-  for (std::size_t node = 0; node < most.size(); ++node) besides_[node] += most[node];
+  for (std::size_t node = 0; node < most.size(); ++node) extra_bytes_[node] += most[node];
 }
 
 std::shared_ptr<const core::Kernel> ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {
@@ -312,11 +313,11 @@ void ExecutableBuilder::finish_outputs() {
   for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
     const Port port = graph_.outputs()[i];
     if (output_of_[port] == i) continue;
-    const bool on_host = split_ && device_place_[port].storage == none;
-    Place from = place_of(port, on_host);
-    if (on_host) from = place_of(port, false);
-    const Place to{new_storage(Source::output, i, bytes_of(port), graph_.producer(port)),
-                   View::dense(graph_.type(port).shape)};
+    const bool on_host = split_ && device_location_[port].storage == none;
+    Location from = location_of(port, on_host);
+    if (on_host) from = location_of(port, false);
+    const Location to{new_storage(StorageKind::output, i, bytes_of(port), graph_.producer(port)),
+                      View::dense(graph_.type(port).shape)};
     const DType type = graph_.type(port).dtype;
     add_step(OpId::copy, core::no_attributes, false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1},
              graph_.producer(port));
@@ -325,25 +326,25 @@ void ExecutableBuilder::finish_outputs() {
 
 // States not updated in place: all new values first, then all assignments, so that an exchange of two states works.
 void ExecutableBuilder::finish_updates() {
-  std::vector<Place> values(graph_.updates().size());
+  std::vector<Location> values(graph_.updates().size());
   for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
     if (updated_in_place_[i]) continue;
     const Port port = graph_.updates()[i].port;
-    const Place& place = place_of(port, false);
-    const bool own = target_.storages_[place.storage].source == Source::arena;
-    values[i] = place;
+    const Location& location = location_of(port, false);
+    const bool own = target_.storages_[location.storage].kind == StorageKind::arena;
+    values[i] = location;
     if (own) continue;
-    const Place copy{new_storage(Source::arena, 0, bytes_of(port), graph_.producer(port)),
-                     View::dense(graph_.type(port).shape)};
+    const Location copy{new_storage(StorageKind::arena, 0, bytes_of(port), graph_.producer(port)),
+                        View::dense(graph_.type(port).shape)};
     const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, core::no_attributes, false, {&place, 1}, {&type, 1}, {&copy, 1}, {&type, 1},
+    add_step(OpId::copy, core::no_attributes, false, {&location, 1}, {&type, 1}, {&copy, 1}, {&type, 1},
              graph_.producer(port));
     values[i] = copy;
   }
   for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
     if (updated_in_place_[i]) continue;
     const core::GraphUpdate& update = graph_.updates()[i];
-    const Place& to = device_place_[graph_.inputs()[update.input].port];
+    const Location& to = device_location_[graph_.inputs()[update.input].port];
     const DType type = graph_.type(update.port).dtype;
     add_step(OpId::copy, core::no_attributes, false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
              graph_.producer(update.port));
@@ -351,11 +352,11 @@ void ExecutableBuilder::finish_updates() {
 }
 
 Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
-                       std::span<const std::shared_ptr<const Executable>> kin)
+                       std::span<const std::shared_ptr<const Executable>> related)
     : options_(options), device_(&device) {
   core::Graph recorded = options.memory_limit != 0 ? graph : core::Graph();
   graph_ = optimised(std::move(graph), device, options, passes_);
-  ExecutableBuilder(*this, options, same_program(*this, kin)).build();
+  ExecutableBuilder(*this, options, same_program(*this, related)).build();
   if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit(std::move(recorded));
 }
 

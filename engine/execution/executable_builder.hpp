@@ -1,5 +1,6 @@
-// Turns a graph into steps on storages: views become places, results take over dying inputs, states are written in
-// place where no old reader is due, operators a device lacks run on the CPU between copies.
+// Turns a graph into steps on storages: views become offsets into storages, results are computed in place of inputs at
+// their last use, states are updated in place where no consumer of the old value remains, operators that a device lacks
+// run on the CPU between copies.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 #include <optional>
 
 #include "engine/execution/executable.hpp"
-#include "optimiser/memory/seams.hpp"
+#include "optimiser/memory/in_place.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/destinations.hpp"
 
@@ -15,15 +16,15 @@ namespace tyto::run {
 
 class ExecutableBuilder {
  public:
-  /// `kin` is an executable of the same program at other sizes, or null.
-  ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* kin);
+  /// `related` is an executable of the same program at other sizes, or null.
+  ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* related);
   void build();
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  /// Where a port's elements lie, on the device or on the host.
-  struct Place {
+  /// The location of a port's elements, on the device or on the host.
+  struct Location {
     std::uint32_t storage = none;
     core::View view;
   };
@@ -37,8 +38,8 @@ class ExecutableBuilder {
     std::vector<core::Operand> inputs;
     std::vector<core::Operand> outputs;
   };
-  /// A result over a dying input, which may as well have bytes of its own.
-  struct TakenOver {
+  /// A result computed in place of an input at its last use, which may as well have bytes of its own.
+  struct InPlaceResult {
     std::uint32_t storage;
     std::uint32_t step;
   };
@@ -48,14 +49,14 @@ class ExecutableBuilder {
     std::shared_ptr<const core::Kernel> kernel;
   };
   schedule::NodeOrder find_order(const optimiser::Storages& storages) const;
-  /// An order that needs less when what kernels work in is counted; nothing when there is none worth the change.
+  /// An order that needs less when the workspace of kernels is counted; nothing when there is none worth the change.
   std::optional<schedule::NodeOrder> better_order(const optimiser::Storages& storages) const;
   void make_steps(schedule::NodeOrder order);
   void forget_steps();
   std::int64_t in_arena(std::size_t bytes) const;
   std::int64_t load() const;
-  void count_readers();
-  void place_inputs();
+  void count_consumers();
+  void locate_inputs();
   void add_node(std::uint32_t index);
   void add_view(const core::GraphNode& node, std::uint32_t index);
   void add_kernel(const core::GraphNode& node, std::uint32_t index);
@@ -65,34 +66,35 @@ class ExecutableBuilder {
   std::shared_ptr<const core::Kernel> known_kernel(const UnpreparedStep& step) const;
   void plan_memory();
   void plan_arena(bool on_host);
-  void take_apart(std::span<const memory::Seam> seams, memory::SeamedPlan& planned);
+  void separate_in_place(std::span<const memory::InPlaceReuse> reuses, memory::InPlacePlan& planned);
 
   /// The port's place on the device (or the host), copied there first when it is only on the other side.
-  const Place& place_of(core::Port port, bool on_host);
-  Place dense(core::Port port, const Place& place, bool on_host, std::uint32_t node);
-  void add_step(core::OpId op, const core::Attributes& attributes, bool on_host, std::span<const Place> inputs,
-                std::span<const DType> input_types, std::span<const Place> outputs, std::span<const DType> output_types,
-                std::uint32_t node);
+  const Location& location_of(core::Port port, bool on_host);
+  Location dense(core::Port port, const Location& location, bool on_host, std::uint32_t node);
+  void add_step(core::OpId op, const core::Attributes& attributes, bool on_host, std::span<const Location> inputs,
+                std::span<const DType> input_types, std::span<const Location> outputs,
+                std::span<const DType> output_types, std::uint32_t node);
   void add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,
                     std::span<const std::uint32_t> outputs, std::uint32_t node, const char* name);
-  std::uint32_t new_storage(Source source, std::uint32_t index, std::size_t bytes, std::uint32_t node);
-  Place target_place(const core::GraphNode& node, core::Port result, std::span<const Place> inputs, bool on_host,
-                     std::uint32_t index);
-  std::uint32_t target_storage(const core::GraphNode& node, core::Port result, std::span<const Place> inputs,
+  std::uint32_t new_storage(StorageKind kind, std::uint32_t index, std::size_t bytes, std::uint32_t node);
+  Location target_location(const core::GraphNode& node, core::Port result, std::span<const Location> inputs,
+                           bool on_host, std::uint32_t index);
+  std::uint32_t target_storage(const core::GraphNode& node, core::Port result, std::span<const Location> inputs,
                                bool on_host, std::uint32_t index);
   std::uint32_t storage_of_whole(core::Port whole);
   bool keeps_packed(const core::GraphNode& node) const;
-  void note_packing(core::Port weights, std::size_t first_step);
+  void note_packing(core::Port weights, std::size_t first_instruction);
 
-  // Joints: nodes that put parts together (executable_joints.cpp).
-  bool has_joints() const;
+  // Concat-like nodes, which put parts together (executable_concat.cpp).
+  bool has_concat_like() const;
   std::vector<optimiser::Destination> choose_destinations(std::span<const std::uint32_t> order) const;
   bool runs_on_host(const core::GraphNode& node) const;
-  bool is_assembled(const core::GraphNode& node) const;
+  bool is_assembled_by_copies(const core::GraphNode& node) const;
   bool can_write(std::uint32_t index, std::uint32_t result, const core::View& view) const;
   bool can_read(std::uint32_t index, std::size_t input, const core::View& view) const;
-  bool join_parts(const core::GraphNode& node, std::uint32_t index, std::span<const Place> inputs, const Place& output);
-  bool may_overwrite(const core::GraphNode& node, core::Port result, std::span<const Place> inputs,
+  bool assemble_parts(const core::GraphNode& node, std::uint32_t index, std::span<const Location> inputs,
+                      const Location& output);
+  bool may_overwrite(const core::GraphNode& node, core::Port result, std::span<const Location> inputs,
                      std::uint32_t storage) const;
   void bind(core::Port port, std::uint32_t storage, core::View view, bool on_host);
   void release_inputs(const core::GraphNode& node);
@@ -104,20 +106,20 @@ class ExecutableBuilder {
   core::Device& host_;
   bool split_;  // the device is not the host
   const CompileOptions& options_;
-  const Executable* kin_;
+  const Executable* related_;
 
-  std::vector<std::uint32_t> readers_;          // of each port, still to come
-  std::vector<std::uint32_t> storage_readers_;  // of all ports in each storage, still to come
-  std::vector<Place> device_place_;
-  std::vector<Place> host_place_;
+  std::vector<std::uint32_t> consumers_;          // of each port, still to come
+  std::vector<std::uint32_t> storage_consumers_;  // of all ports in each storage, still to come
+  std::vector<Location> device_location_;
+  std::vector<Location> host_location_;
   std::vector<std::uint32_t> output_of_;  // the output whose buffer a port is computed into, or none
   std::vector<std::uint32_t> update_of_;  // the update that takes a port's value, or none
   std::vector<bool> updated_in_place_;
   std::array<std::vector<UnpreparedStep>, 2> unprepared_;  // for the device, and for the host where that is another
   std::deque<core::Attributes> made_attributes_;
   std::vector<std::vector<KnownKernel>> known_kernels_;  // by node
-  std::vector<TakenOver> taken_over_;
-  std::vector<std::int64_t> besides_;  // by node: bytes of copies and workspace that are there while it runs
+  std::vector<InPlaceResult> in_place_results_;
+  std::vector<std::int64_t> extra_bytes_;  // by node: bytes of copies and workspace that are there while it runs
   std::vector<optimiser::Destination> destination_;  // of each port
   std::vector<std::uint32_t> whole_storage_;         // of each port that others are computed into, once one was
 };

@@ -38,7 +38,7 @@ bool checks_plans(const CompileOptions& options) {
 void ExecutableBuilder::plan_memory() {
   target_.poisoned_ = options_.poison || is_set("TYTO_POISON");
   for (Storage& storage : target_.storages_) {
-    if (storage.source != Source::kept) continue;
+    if (storage.kind != StorageKind::kept) continue;
     storage.offset =
         std::exchange(target_.kept_bytes_, target_.kept_bytes_ + static_cast<std::size_t>(in_arena(storage.bytes)));
   }
@@ -52,11 +52,11 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   std::vector<std::size_t> block_of(target_.storages_.size(), SIZE_MAX);
   for (std::uint32_t i = 0; i < target_.storages_.size(); ++i) {
     const Storage& storage = target_.storages_[i];
-    if (storage.source != (on_host ? Source::host : Source::arena)) continue;
+    if (storage.kind != (on_host ? StorageKind::host : StorageKind::arena)) continue;
     block_of[i] = blocks.size();
     // Labels lie in storages until the plan is made; there may be more storages then.
     blocks.push_back({.id = i,
-                      .lower = storage.first_step,
+                      .lower = storage.first_instruction,
                       .upper = std::int64_t{storage.last_step} + 1,
                       .size = static_cast<std::int64_t>(storage.bytes),
                       .alignment = alignment,
@@ -67,16 +67,16 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   options.alignment = alignment;
   options.work = memory::worth_of_graph(blocks.size());
   std::optional<MemoryPlan> plan;
-  if (kin_ != nullptr && !on_host && options.strategy == "best") plan = plan_by_order(*kin_, blocks, options);
+  if (related_ != nullptr && !on_host && options.strategy == "best") plan = plan_by_order(*related_, blocks, options);
   if (!plan && !on_host) {
-    std::vector<memory::Seam> seams;
-    for (const TakenOver& each : taken_over_) seams.push_back({block_of[each.storage], each.step});
+    std::vector<memory::InPlaceReuse> reuses;
+    for (const InPlaceResult& each : in_place_results_) reuses.push_back({block_of[each.storage], each.step});
     // Who names a strategy wants to see what it does.
     constexpr int trials = 12;
     constexpr int trials_of_others = 2;
-    memory::SeamedPlan planned =
-        memory::plan_with_seams(blocks, seams, options, options.strategy == "best" ? trials : trials_of_others);
-    take_apart(seams, planned);
+    memory::InPlacePlan planned =
+        memory::plan_in_place(blocks, reuses, options, options.strategy == "best" ? trials : trials_of_others);
+    separate_in_place(reuses, planned);
     blocks = std::move(planned.blocks);
     plan = std::move(planned.plan);
   }
@@ -98,24 +98,25 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   for (std::size_t i = 0; i < target_.blocks_.size(); ++i) target_.blocks_[i].label = target_.block_labels_[i];
 }
 
-// Behind an opened seam the result has a storage of its own: what the step writes, and all that is done with it later.
-void ExecutableBuilder::take_apart(std::span<const memory::Seam> seams, memory::SeamedPlan& planned) {
-  std::vector<std::size_t> in_time(planned.opened.size());
+// After a separated in-place reuse the result has a storage of its own: what the step writes, and all later uses of it.
+void ExecutableBuilder::separate_in_place(std::span<const memory::InPlaceReuse> reuses, memory::InPlacePlan& planned) {
+  std::vector<std::size_t> in_time(planned.separated.size());
   for (std::size_t i = 0; i < in_time.size(); ++i) in_time[i] = i;
-  std::ranges::stable_sort(in_time, std::ranges::less(), [&](std::size_t i) { return seams[planned.opened[i]].at; });
-  const std::size_t whole = planned.blocks.size() - planned.opened.size();
+  std::ranges::stable_sort(in_time, std::ranges::less(),
+                           [&](std::size_t i) { return reuses[planned.separated[i]].at; });
+  const std::size_t whole = planned.blocks.size() - planned.separated.size();
   for (const std::size_t i : in_time) {
-    const memory::Seam& seam = seams[planned.opened[i]];
-    // A block with several seams: this one is in the piece that the seam before it made.
-    std::size_t before = seam.block;
+    const memory::InPlaceReuse& reuse = reuses[planned.separated[i]];
+    // A block with several in-place reuses: this one is in the piece that the in-place reuse before it made.
+    std::size_t before = reuse.block;
     for (const std::size_t other : in_time) {
       if (other == i) break;
-      if (seams[planned.opened[other]].block == seam.block) before = whole + other;
+      if (reuses[planned.separated[other]].block == reuse.block) before = whole + other;
     }
     const auto old = static_cast<std::uint32_t>(planned.blocks[before].id);
-    const auto at = static_cast<std::uint32_t>(seam.at);
-    const std::uint32_t own = new_storage(Source::arena, 0, target_.storages_[old].bytes, target_.steps_[at].node);
-    target_.storages_[own].first_step = at;
+    const auto at = static_cast<std::uint32_t>(reuse.at);
+    const std::uint32_t own = new_storage(StorageKind::arena, 0, target_.storages_[old].bytes, target_.steps_[at].node);
+    target_.storages_[own].first_instruction = at;
     target_.storages_[own].last_step = std::exchange(target_.storages_[old].last_step, at);
     planned.blocks[whole + i].id = own;
     const ExecutableStep& step = target_.steps_[at];

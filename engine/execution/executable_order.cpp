@@ -1,4 +1,5 @@
-// In which order the steps are made: as the graph's storages ask for, and once more where what kernels work in matters.
+// In which order the steps are made: as the graph's storages ask for, and once more where the workspace of kernels
+// matters.
 #include <algorithm>
 #include <utility>
 
@@ -20,18 +21,18 @@ void ExecutableBuilder::build() {
 }
 
 schedule::NodeOrder ExecutableBuilder::find_order(const optimiser::Storages& storages) const {
-  schedule::Placement placement;
-  if (has_joints()) placement.destinations = [this](auto nodes) { return choose_destinations(nodes); };
-  placement.workspace = besides_;
+  schedule::ExtraMemory extra;
+  if (has_concat_like()) extra.destinations = [this](auto nodes) { return choose_destinations(nodes); };
+  extra.workspace = extra_bytes_;
   const schedule::ScheduleOptions ordering{.strategy = options_.schedule};
-  return kin_ != nullptr ? schedule::order_like(graph_, storages, kin_->order(), placement, ordering)
-                         : schedule::order_of(graph_, storages, placement, ordering);
+  return related_ != nullptr ? schedule::order_like(graph_, storages, related_->order(), extra, ordering)
+                             : schedule::order_of(graph_, storages, extra, ordering);
 }
 
-// What kernels work in is known once they are prepared. Where it raises the peak, the order is looked for again.
+// The workspace of kernels is known once they are prepared. Where it raises the peak, the order is looked for again.
 std::optional<schedule::NodeOrder> ExecutableBuilder::better_order(const optimiser::Storages& storages) const {
   constexpr std::int64_t worth = 200;  // parts of the peak
-  if (kin_ != nullptr || options_.schedule != "best") return {};
+  if (related_ != nullptr || options_.schedule != "best") return {};
   const std::int64_t needed = load();
   if (needed - static_cast<std::int64_t>(target_.counted_bytes_) <= needed / worth) return {};
   schedule::NodeOrder order = find_order(storages);
@@ -49,8 +50,8 @@ std::int64_t ExecutableBuilder::in_arena(std::size_t bytes) const {
 std::int64_t ExecutableBuilder::load() const {
   std::vector<std::int64_t> change(target_.steps_.size() + 2, 0);
   for (const Storage& storage : target_.storages_) {
-    if (storage.source != Source::arena) continue;
-    change[storage.first_step] += in_arena(storage.bytes);
+    if (storage.kind != StorageKind::arena) continue;
+    change[storage.first_instruction] += in_arena(storage.bytes);
     change[storage.last_step + 1] -= in_arena(storage.bytes);
   }
   std::int64_t alive = 0;
@@ -75,24 +76,24 @@ void ExecutableBuilder::forget_steps() {
   target_.constants_.clear();
   target_.packings_.clear();
   target_.fallbacks_.clear();
-  storage_readers_.clear();
-  taken_over_.clear();
+  storage_consumers_.clear();
+  in_place_results_.clear();
 }
 
 void ExecutableBuilder::make_steps(schedule::NodeOrder order) {
   const std::size_t ports = graph_.port_count();
-  readers_.assign(ports, 0);
-  device_place_.assign(ports, {});
-  host_place_.assign(ports, {});
+  consumers_.assign(ports, 0);
+  device_location_.assign(ports, {});
+  host_location_.assign(ports, {});
   whole_storage_.assign(ports, none);
-  besides_.assign(graph_.nodes().size(), 0);
+  extra_bytes_.assign(graph_.nodes().size(), 0);
   // A device's outputs are copied at the end.
   optimiser::Targets targets = optimiser::choose_targets(graph_, !split_);
   output_of_ = std::move(targets.output_of);
   update_of_ = std::move(targets.update_of);
   updated_in_place_.assign(graph_.updates().size(), false);
-  count_readers();
-  place_inputs();
+  count_consumers();
+  locate_inputs();
   target_.counted_bytes_ = static_cast<std::size_t>(order.peak);
   target_.order_ = std::move(order.nodes);
   destination_ = std::move(order.destinations);

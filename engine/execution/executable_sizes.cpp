@@ -34,11 +34,12 @@ double bytes_of_ports(const core::Graph& graph) {
 
 }  // namespace
 
-const Executable* same_program(const Executable& executable, std::span<const std::shared_ptr<const Executable>> kin) {
+const Executable* same_program(const Executable& executable,
+                               std::span<const std::shared_ptr<const Executable>> related) {
   const double own = bytes_of_ports(executable.graph());
   const Executable* nearest = nullptr;
   double smallest = 0;
-  for (const std::shared_ptr<const Executable>& other : kin) {
+  for (const std::shared_ptr<const Executable>& other : related) {
     if (&other->device() != &executable.device() || other->options().schedule != executable.options().schedule ||
         !same_structure_of_ports(other->graph(), executable.graph())) {
       continue;
@@ -52,13 +53,13 @@ const Executable* same_program(const Executable& executable, std::span<const std
   return nearest;
 }
 
-std::optional<MemoryPlan> plan_by_order(const Executable& kin, std::span<const Block> blocks,
+std::optional<MemoryPlan> plan_by_order(const Executable& related, std::span<const Block> blocks,
                                         const PlanOptions& options) {
   const auto same_life = [](const Block& a, const Block& b) {
     return a.lower == b.lower && a.upper == b.upper && a.alignment == b.alignment;
   };
-  if (!std::ranges::equal(kin.blocks(), blocks, same_life)) return {};
-  MemoryPlan plan = MemoryOrder(kin.blocks(), kin.plan(), options).apply(blocks);
+  if (!std::ranges::equal(related.blocks(), blocks, same_life)) return {};
+  MemoryPlan plan = MemoryOrder(related.blocks(), related.plan(), options).apply(blocks);
   if (plan.height - plan.bound > plan.bound / tolerated) return {};
   return plan;
 }

@@ -9,13 +9,14 @@
 
 namespace tyto::run {
 
-/// The one of `kin` that is nearest in size among those with the same operators on the same ports, the same device and
-/// schedule; shapes, attributes and constants may differ. Null for none.
-const Executable* same_program(const Executable& executable, std::span<const std::shared_ptr<const Executable>> kin);
+/// The one of `related` that is nearest in size among those with the same operators on the same ports, the same device
+/// and schedule; shapes, attributes and constants may differ. Null for none.
+const Executable* same_program(const Executable& executable,
+                               std::span<const std::shared_ptr<const Executable>> related);
 
-/// Offsets for `blocks` by who lies below whom in the plan of `kin`. None when lives differ (other copies or workspace
-/// are needed at these sizes), or when the sizes have changed so unevenly that a search is worth its time.
-std::optional<MemoryPlan> plan_by_order(const Executable& kin, std::span<const Block> blocks,
+/// Offsets for `blocks` by who lies below whom in the plan of `related`. None when lifetimes differ (other copies or
+/// workspace are needed at these sizes), or when the sizes have changed so unevenly that a search is worth its time.
+std::optional<MemoryPlan> plan_by_order(const Executable& related, std::span<const Block> blocks,
                                         const PlanOptions& options);
 
 }  // namespace tyto::run

@@ -12,7 +12,7 @@ namespace tyto::run {
 
 namespace {
 
-// On the host, whatever the device: rules look at numbers, and constants are brought over once.
+// On the host, whatever the device: rules look at numbers, and constants are transferred once.
 std::vector<core::Array> evaluate_constants(core::Graph graph) {
   CompileOptions plain;
   plain.passes = as_recorded;

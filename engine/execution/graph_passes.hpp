@@ -11,7 +11,7 @@ namespace tyto::run {
 inline constexpr const char* as_recorded = "as recorded";
 
 /// For evaluation that nobody asked to compile: what rounds otherwise than eager mode does stays out.
-inline constexpr const char* to_the_bit = "-stability,-reductions,-scaling,-fma,-epilogues,-packing";
+inline constexpr const char* bit_exact = "-stability,-reductions,-scaling,-fma,-epilogues,-packing";
 
 /// The graph after the passes that the options name and, last word, the environment variable TYTO_PASSES.
 core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report);

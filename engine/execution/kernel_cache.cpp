@@ -1,4 +1,4 @@
-// A table without lists: each key has one slot, and the later key takes it. The last of each operator is tried first.
+// A direct-mapped cache: each key has one slot, and a later key evicts it. The last of each operator is tried first.
 #include "engine/execution/kernel_cache.hpp"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
                               : home->supports(op, input_types, output_types);
   if (!at_home) device = &cpu_device();
 
-  // What is brought over from another device, or packed, lies dense.
+  // What was transferred from another device, or made contiguous, is dense.
   std::vector<Operand> operands;
   for (const Input& input : inputs) {
     Operand operand{input.dtype, input.view};
@@ -117,12 +117,12 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
     outputs.push_back({result.type.dtype, results.back().view});
   }
   const core::Step step{op, &node.attributes(), operands, outputs};
-  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : device->wants_dense(step);
+  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : device->requires_dense(step);
   for (std::size_t i = 0; wanted != 0 && i < operands.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << std::min<std::size_t>(i, 63);
     if ((wanted & bit) == 0 || core::is_dense(operands[i].view)) continue;
     direct = false;
-    to_pack |= bit;
+    to_densify |= bit;
     operands[i].view = core::View::dense(operands[i].view.shape);
   }
   kernel = custom && !at_home ? custom_kernel(step) : device->prepare(step);

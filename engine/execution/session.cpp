@@ -26,7 +26,8 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
   addresses_.resize(plan.operands().size());
   for (std::uint32_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
-    if (storage.source == Source::input || storage.source == Source::output || storage.source == Source::kept) {
+    if (storage.kind == StorageKind::input || storage.kind == StorageKind::output ||
+        storage.kind == StorageKind::kept) {
       moving_.push_back(i);
     } else {
       addresses_[i] = address_of_storage(storage);
@@ -40,16 +41,16 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
 }
 
 core::Address Session::address_of_storage(const Storage& storage) const {
-  switch (storage.source) {
-    case Source::arena: return {arena_ ? arena_->memory() : nullptr, storage.offset};
-    case Source::host: return {host_arena_ ? host_arena_->memory() : nullptr, storage.offset};
-    case Source::constant: return address_of(executable_->constants()[storage.index]);
-    case Source::input: {
+  switch (storage.kind) {
+    case StorageKind::arena: return {arena_ ? arena_->memory() : nullptr, storage.offset};
+    case StorageKind::host: return {host_arena_ ? host_arena_->memory() : nullptr, storage.offset};
+    case StorageKind::constant: return address_of(executable_->constants()[storage.index]);
+    case StorageKind::input: {
       const core::Array& array = inputs_[storage.index];
       return {array.buffer->memory(), static_cast<std::size_t>(array.view.offset) * size_of(array.dtype)};
     }
-    case Source::output: return address_of(outputs_[storage.index]);
-    case Source::kept: return {kept_->memory(), storage.offset};
+    case StorageKind::output: return address_of(outputs_[storage.index]);
+    case StorageKind::kept: return {kept_->memory(), storage.offset};
   }
   return {};
 }
@@ -64,7 +65,7 @@ void Session::bind(std::uint32_t input, const core::Array& array) {
   if (array.view.shape != type.shape) {
     throw ShapeError(core::text("input '", slot.name, "' takes shape ", type.shape, ", given ", array.view.shape));
   }
-  inputs_[input] = packed(to_device(array, executable_->device()));
+  inputs_[input] = contiguous(to_device(array, executable_->device()));
 }
 
 void Session::release_inputs() { inputs_.assign(inputs_.size(), {}); }
@@ -127,7 +128,7 @@ void Session::launch(std::size_t index) const {
 void Session::run() {
   static const bool verified = asks_for_verification();
   if (verified && can_be_verified(*executable_)) {
-    run_beside_twin();
+    run_beside_reference();
   } else {
     run_steps();
   }
@@ -194,7 +195,7 @@ std::size_t Session::allocations() const {
   return device.allocations() + (&device == &cpu_device() ? 0 : cpu_device().allocations());
 }
 
-// The same, with an eye on each step.
+// The same with checks after each step.
 void Session::run_watched() {
   const Executable& plan = *executable_;
   const bool poisoned = plan.is_poisoned();
@@ -203,7 +204,7 @@ void Session::run_watched() {
       dying_.resize(plan.steps().size() + 1);
       for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
         const Storage& storage = plan.storages()[i];
-        if (storage.source != Source::arena && storage.source != Source::host) continue;
+        if (storage.kind != StorageKind::arena && storage.kind != StorageKind::host) continue;
         dying_[std::min<std::size_t>(storage.last_step, plan.steps().size())].push_back(i);
       }
     }
@@ -227,7 +228,7 @@ void Session::run_watched() {
   plan.device().synchronise();
 }
 
-// All bits set is NaN in every floating type and a wild number in the others.
+// All bits set is NaN in every floating-point type and a wild number in the others.
 void Session::poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const {
   static const std::vector<unsigned char> pattern(std::size_t{1} << 16, 0xFF);
   for (std::size_t done = 0; done < bytes;) {
@@ -240,7 +241,7 @@ void Session::poison(const core::BufferRef& buffer, std::size_t offset, std::siz
 void Session::poison_dead(std::size_t step) const {
   for (const std::uint32_t i : dying_[step]) {
     const Storage& storage = executable_->storages()[i];
-    poison(storage.source == Source::arena ? arena_ : host_arena_, storage.offset, storage.bytes);
+    poison(storage.kind == StorageKind::arena ? arena_ : host_arena_, storage.offset, storage.bytes);
   }
 }
 

@@ -30,7 +30,7 @@ class Session {
   void require(std::uint32_t input) const;
 
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run. With TYTO_VERIFY set
-  /// in the environment it runs beside a twin (verification.cpp).
+  /// in the environment it runs beside a reference session (verification.cpp).
   void run();
   /// From now on every run waits after each step and notes here what it took, in milliseconds and by the device's own
   /// clock where it has one: one number a step. An empty span ends that.
@@ -60,7 +60,7 @@ class Session {
   core::Address address_of_storage(const Storage& storage) const;
   void refresh();
   void run_steps();
-  void run_beside_twin();
+  void run_beside_reference();
   /// Whether a step has to run: packing is done when the weights have changed.
   bool is_due(const ExecutableStep& step) const;
   void launch(std::size_t index) const;
@@ -91,7 +91,7 @@ class Session {
   std::vector<core::Address> workspaces_;          // of steps
   std::vector<std::uint32_t> moving_;              // operands whose storage may lie elsewhere in each run
   std::vector<std::vector<std::uint32_t>> dying_;  // planned storages that each step is the last to use; poison only
-  std::unique_ptr<Session> twin_;                  // where runs are verified: the same graph without reuse of memory
+  std::unique_ptr<Session> reference_;             // where runs are verified: the same graph without reuse of memory
   std::size_t unplanned_ = 0;
   std::map<std::string, std::size_t> unplanned_by_node_;
 };

@@ -1,4 +1,5 @@
-// Runs beside a twin: the same steps where every tensor has memory of its own, which is NaN before and after its life.
+// Runs beside a reference session: the same steps where every tensor has memory of its own, which is NaN before and
+// after its lifetime.
 #include "engine/execution/verification.hpp"
 
 #include <algorithm>
@@ -64,11 +65,11 @@ bool can_be_verified(const Executable& executable) {
   });
 }
 
-void Session::run_beside_twin() {
+void Session::run_beside_reference() {
   const Executable& plan = *executable_;
   core::Device& device = plan.device();
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) require(i);
-  if (!twin_) {
+  if (!reference_) {
     CompileOptions options = plan.options();
     options.passes = as_recorded;
     options.memory_strategy = "bump";
@@ -76,16 +77,16 @@ void Session::run_beside_twin() {
     options.check_plan = true;
     options.memory_limit = 0;
     options.dump = nullptr;
-    twin_ = std::make_unique<Session>(std::make_shared<const Executable>(plan.graph(), device, options));
+    reference_ = std::make_unique<Session>(std::make_shared<const Executable>(plan.graph(), device, options));
     ++tally().graphs;
     if (plan.plan().strategy.ends_with(" results apart")) ++tally().apart;
   }
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    twin_->inputs_[i] = plan.is_written(i) ? copy_of(device, inputs_[i]) : inputs_[i];
+    reference_->inputs_[i] = plan.is_written(i) ? copy_of(device, inputs_[i]) : inputs_[i];
   }
   // Its states are copies: it cannot tell by them whether weights are those that it packed.
-  twin_->release_packed();
-  twin_->run_steps();
+  reference_->release_packed();
+  reference_->run_steps();
   const std::size_t before = unplanned_;
   run_steps();
   if (unplanned_ != before) {
@@ -96,11 +97,11 @@ void Session::run_beside_twin() {
     throw GraphError(core::text("verify: ", what, " ", index, " of shape ", own.view.shape,
                                 " has other bits than without reuse of memory; planned by ", plan.plan().strategy));
   };
-  for (std::size_t i = 0; i < outputs_.size(); ++i) compare(outputs_[i], twin_->outputs_[i], "output", i);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) compare(outputs_[i], reference_->outputs_[i], "output", i);
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    if (plan.is_written(i)) compare(inputs_[i], twin_->inputs_[i], "the new value of input", i);
+    if (plan.is_written(i)) compare(inputs_[i], reference_->inputs_[i], "the new value of input", i);
   }
-  twin_->release_inputs();
+  reference_->release_inputs();
   ++tally().runs;
 }
 

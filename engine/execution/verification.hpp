@@ -10,7 +10,7 @@ namespace tyto::run {
 /// GraphError. At its end the process says how many runs were compared.
 bool asks_for_verification();
 
-/// False for graphs whose steps may not be run twice (users' functions), and for the twins themselves.
+/// False for graphs whose steps may not be run twice (users' functions), and for the reference sessions themselves.
 bool can_be_verified(const Executable& executable);
 
 }  // namespace tyto::run

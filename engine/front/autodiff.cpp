@@ -22,20 +22,20 @@ namespace {
 
 using AnyTensor = Tensor<Any>;
 
-struct Walk {
+struct BackwardPass {
   std::vector<Node*> nodes;                                 // from results to targets
   std::unordered_map<Node*, std::vector<Value>> gradients;  // of each node's results, empty for none yet
 };
 
-void add(Walk& walk, const Value& target, const Value& gradient) {
-  std::vector<Value>& held = walk.gradients[target.node()];
+void add(BackwardPass& backward, const Value& target, const Value& gradient) {
+  std::vector<Value>& held = backward.gradients[target.node()];
   held.resize(target.node()->results().size());
   Value& sum = held[target.output()];
   sum = sum ? Value(AnyTensor(sum) + AnyTensor(gradient)) : gradient;
 }
 
 // Every tracked node that the results depend on, youngest first: consumers before producers.
-void collect(Walk& walk, std::span<const Value> results, std::span<const Value> targets) {
+void collect(BackwardPass& backward, std::span<const Value> results, std::span<const Value> targets) {
   std::unordered_map<const Node*, bool> seen;
   for (const Value& target : targets) seen[target.node()] = true;
   std::vector<Node*> stack;
@@ -45,18 +45,18 @@ void collect(Walk& walk, std::span<const Value> results, std::span<const Value> 
     stack.pop_back();
     // What an enclosing gradient is taken with respect to has let go of its input: it is an end like any other.
     if (!node->tracked() || node->inputs().empty() || !seen.emplace(node, true).second) continue;
-    walk.nodes.push_back(node);
+    backward.nodes.push_back(node);
     for (const Value& input : node->inputs()) stack.push_back(input.node());
   }
-  std::sort(walk.nodes.begin(), walk.nodes.end(),
+  std::sort(backward.nodes.begin(), backward.nodes.end(),
             [](const Node* a, const Node* b) { return a->sequence() > b->sequence(); });
 }
 
-void apply_rule(Walk& walk, Node& node, core::TapeId tape) {
-  const auto found = walk.gradients.find(&node);
-  if (found == walk.gradients.end()) return;
+void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
+  const auto found = backward.gradients.find(&node);
+  if (found == backward.gradients.end()) return;
   const std::vector<Value> gradients = std::move(found->second);
-  walk.gradients.erase(found);
+  backward.gradients.erase(found);
   const core::OpDef& def = core::definition(node);
   std::vector<Value> results;
   for (std::uint32_t i = 0; i < node.results().size(); ++i) results.emplace_back(&node, i);
@@ -68,7 +68,7 @@ void apply_rule(Walk& walk, Node& node, core::TapeId tape) {
   const std::vector<Value> found_gradients =
       def.gradient({node.attributes(), inputs, results, gradients, {needed.get(), count}});
   for (std::size_t i = 0; i < found_gradients.size(); ++i) {
-    if (found_gradients[i] && needed[i]) add(walk, inputs[i], found_gradients[i]);
+    if (found_gradients[i] && needed[i]) add(backward, inputs[i], found_gradients[i]);
   }
 }
 
@@ -148,10 +148,10 @@ Tape::~Tape() {
 }
 
 std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std::vector<Value>& cotangents) {
-  Walk walk;
+  BackwardPass backward;
   std::vector<Value> roots;
   for (const Value& result : results) roots.push_back(core::given("grad", result));
-  collect(walk, roots, targets_);
+  collect(backward, roots, targets_);
   for (const Value& root : roots) {
     if (roots_.empty() || !same_value(roots_.back(), root)) roots_.push_back(root);
   }
@@ -167,13 +167,13 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
     } else {
       weight = ones_like(AnyTensor(roots[i]));
     }
-    add(walk, roots[i], weight);
+    add(backward, roots[i], weight);
   }
-  for (Node* node : walk.nodes) apply_rule(walk, *node, id_);
+  for (Node* node : backward.nodes) apply_rule(backward, *node, id_);
   std::vector<Value> out;
   for (const Value& target : targets_) {
-    const auto found = walk.gradients.find(target.node());
-    const bool reached = found != walk.gradients.end() && found->second[target.output()];
+    const auto found = backward.gradients.find(target.node());
+    const bool reached = found != backward.gradients.end() && found->second[target.output()];
     out.push_back(reached ? found->second[target.output()] : Value(zeros_like(AnyTensor(target))));
   }
   return out;

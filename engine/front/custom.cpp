@@ -51,23 +51,23 @@ core::DeviceSource source_for(const CustomOptions& options, ArrayTypes inputs, A
   if (given.source.empty()) return source;
   source.text = given.source;
   source.kernel = given.kernel.empty() ? options.name : given.kernel;
-  source.items[0] = static_cast<std::size_t>(element_count(results[0].shape));
-  if (given.items) {
+  source.global_size[0] = static_cast<std::size_t>(element_count(results[0].shape));
+  if (given.global_size) {
     const auto items = ask(
-        options.name, "rule for work-items", [&] { return given.items(inputs, results); }, inputs);
-    source.items = three(options.name, "work-items", items);
+        options.name, "rule for work-items", [&] { return given.global_size(inputs, results); }, inputs);
+    source.global_size = three(options.name, "work-items", items);
   }
-  if (!given.group.empty()) {
-    source.group = three(options.name, "groups", given.group);
+  if (!given.local_size.empty()) {
+    source.local_size = three(options.name, "groups", given.local_size);
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (source.group[axis] != 0 && source.items[axis] % source.group[axis] == 0) continue;
-      throw ShapeError(core::text("'", options.name, "': ", source.items[axis], " work-items along axis ", axis,
-                                  " are no whole number of groups of ", source.group[axis]));
+      if (source.local_size[axis] != 0 && source.global_size[axis] % source.local_size[axis] == 0) continue;
+      throw ShapeError(core::text("'", options.name, "': ", source.global_size[axis], " work-items along axis ", axis,
+                                  " are no whole number of groups of ", source.local_size[axis]));
     }
   }
-  if (given.numbers) {
-    source.numbers = ask(
-        options.name, "rule for numbers", [&] { return given.numbers(inputs, results); }, inputs);
+  if (given.scalar_arguments) {
+    source.scalar_arguments = ask(
+        options.name, "rule for numbers", [&] { return given.scalar_arguments(inputs, results); }, inputs);
   }
   return source;
 }
@@ -76,7 +76,7 @@ decltype(core::CustomOperator::host) host_for(const std::shared_ptr<const Custom
                                               const std::vector<ArrayType>& inputs,
                                               const std::vector<ArrayType>& results) {
   if (!options->host) return {};
-  return [options, inputs, results](std::span<const core::HostArray> from, std::span<const core::HostArray> to) {
+  return [options, inputs, results](std::span<const core::HostBuffer> from, std::span<const core::HostBuffer> to) {
     std::vector<HostInput> read;
     std::vector<HostResult> written;
     for (std::size_t i = 0; i < from.size(); ++i) read.emplace_back(options->name, i, inputs[i], from[i].data);
@@ -102,7 +102,7 @@ std::vector<Value> gradient_by(const CustomOptions& options, std::span<const Val
   const Tensors found = ask(options.name, "gradient", rule, types);
   std::vector<Value> out;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const bool castable = i < inputs.size() && !found[i].empty_handle() && is_floating(inputs[i].dtype());
+    const bool castable = i < inputs.size() && found[i].defined() && is_floating(inputs[i].dtype());
     out.push_back(castable ? core::cast_to(core::resolve(found[i]), inputs[i].dtype()) : Value(found[i]));
   }
   return out;

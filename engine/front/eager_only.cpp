@@ -19,7 +19,7 @@ core::Array host_contents(std::string_view function, const Value& x) {
   if (core::mode_beside(core::given(function, x)) == core::Mode::lazy) {
     throw GraphError(core::text(function, ": the shape depends on the data, so it works in eager mode only"));
   }
-  return run::packed(run::to_device(run::contents(x), run::cpu_device()));
+  return run::contiguous(run::to_device(run::contents(x), run::cpu_device()));
 }
 
 std::byte* memory_of(const core::Array& array) {

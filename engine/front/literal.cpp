@@ -20,21 +20,21 @@ void write_number(const Scalar& number, DType dtype, std::byte* target) {
 }
 
 // Walks the braces for the shape, the type and the numbers at once.
-class NestedReader {
+class NestedListParser {
  public:
-  void read(std::span<const Nested> rows, std::size_t depth) {
+  void read(std::span<const NestedList> rows, std::size_t depth) {
     if (depth == shape_.size()) shape_.push_back(static_cast<std::int64_t>(rows.size()));
     if (shape_[depth] != static_cast<std::int64_t>(rows.size())) {
       throw ShapeError(core::text("Tensor{...}: ragged rows: axis ", depth, " has rows of ", shape_[depth], " and of ",
                                   rows.size(), " elements"));
     }
-    for (const Nested& row : rows) {
+    for (const NestedList& row : rows) {
       const bool deepest = shape_.size() == depth + 1 && closed_;
-      if (row.is_number()) {
+      if (row.is_scalar()) {
         if (shape_.size() != depth + 1) throw ShapeError("Tensor{...}: ragged rows: a number stands beside a row");
         closed_ = true;
-        dtype_ = promote(dtype_, row.number().default_dtype());
-        numbers_.push_back(row.number());
+        dtype_ = promote(dtype_, row.scalar().default_dtype());
+        numbers_.push_back(row.scalar());
       } else {
         if (deepest) throw ShapeError("Tensor{...}: ragged rows: a row stands beside a number");
         read(row.rows(), depth + 1);
@@ -60,10 +60,10 @@ class NestedReader {
 
 }  // namespace
 
-Literal read_literal(std::span<const Nested> rows) {
-  NestedReader reader;
-  reader.read(rows, 0);
-  return reader.literal();
+Literal read_literal(std::span<const NestedList> rows) {
+  NestedListParser parser;
+  parser.read(rows, 0);
+  return parser.literal();
 }
 
 }  // namespace tyto::run

@@ -16,6 +16,6 @@ struct Literal {
 };
 
 /// Ragged rows are an error.
-Literal read_literal(std::span<const Nested> rows);
+Literal read_literal(std::span<const NestedList> rows);
 
 }  // namespace tyto::run

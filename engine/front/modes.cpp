@@ -1,4 +1,4 @@
-// The two modes: the recorder notes an operator down, the interpreter also runs it and lets go of its inputs.
+// The builders of the two modes: the lazy one records an operator, the eager one also runs it and releases its inputs.
 #include "core/builder.hpp"
 #include "engine/front/overwrite.hpp"
 #include "engine/graph/evaluate.hpp"
@@ -19,7 +19,7 @@ bool track(Node& node) {
   return true;
 }
 
-class Recorder final : public Builder {
+class LazyBuilder final : public Builder {
  public:
   Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
     Value value = record(op, Mode::lazy, std::move(attributes), inputs);
@@ -29,9 +29,9 @@ class Recorder final : public Builder {
   bool overwrite(const Value&, OpId, const Attributes&, std::span<const Value>) override { return false; }
 };
 
-class Interpreter final : public Builder {
+class EagerBuilder final : public Builder {
  public:
-  explicit Interpreter(Mode mode) : mode_(mode) {}
+  explicit EagerBuilder(Mode mode) : mode_(mode) {}
 
   Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
     Value value = record(op, mode_, std::move(attributes), inputs);
@@ -50,9 +50,9 @@ class Interpreter final : public Builder {
 }  // namespace
 
 Builder& builder_of(Mode mode) {
-  static Recorder lazy;
-  static Interpreter eager(Mode::eager);
-  static Interpreter neutral(Mode::neutral);
+  static LazyBuilder lazy;
+  static EagerBuilder eager(Mode::eager);
+  static EagerBuilder neutral(Mode::neutral);
   if (mode == Mode::lazy) return lazy;
   return mode == Mode::eager ? eager : neutral;
 }

@@ -46,10 +46,10 @@ bool overwrite(const Value& first, core::OpId op, const core::Attributes& attrib
   for (const core::Array& array : arrays) operands.push_back({array.dtype, array.view});
   const core::Operand result = operands[0];
   core::Step step{op, &attributes, operands, {&result, 1}};
-  const std::uint64_t wanted = device.wants_dense(step);
+  const std::uint64_t wanted = device.requires_dense(step);
   for (std::size_t i = 1; i < arrays.size(); ++i) {
     if ((wanted >> std::min<std::size_t>(i, 63) & 1) == 0) continue;
-    arrays[i] = packed(arrays[i]);
+    arrays[i] = contiguous(arrays[i]);
     operands[i].view = arrays[i].view;
   }
   const std::shared_ptr<const core::Kernel> kernel = device.prepare(step);

@@ -80,13 +80,14 @@ Value draw(core::Mode mode, OpId op, const Shape& shape, DType dtype, const std:
 
 }  // namespace
 
-Nested::Nested(std::initializer_list<Nested> rows) : rows_(std::make_shared<const std::vector<Nested>>(rows)) {}
+NestedList::NestedList(std::initializer_list<NestedList> rows)
+    : rows_(std::make_shared<const std::vector<NestedList>>(rows)) {}
 
 template <class M>
 Tensor<M>::Tensor(const Scalar& number) : value_(core::weak_scalar(number)) {}
 
 template <class M>
-Tensor<M>::Tensor(std::initializer_list<Nested> data) {
+Tensor<M>::Tensor(std::initializer_list<NestedList> data) {
   const run::Literal literal = run::read_literal({data.begin(), data.size()});
   value_ = core::constant(mode_tag<M>, host_array(literal.bytes.data(), literal.shape, literal.dtype));
 }
@@ -128,7 +129,7 @@ Tensor<M> Tensor<M>::linspace(double start, double stop, std::int64_t count, DTy
   const bool whole = is_integer(dtype);
   if (dtype != DType::f64 && !whole)
     return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, dtype, start, step});
-  // The end is met exactly, and whole numbers are rounded down, as in NumPy.
+  // The end is met exactly, and integers are rounded down, as in NumPy.
   Tensor numbers = emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, DType::f64, start, step});
   if (count > 1) numbers = set(numbers, {count - 1}, Tensor(stop));
   return whole ? floor(numbers).astype(dtype) : numbers;
@@ -356,7 +357,7 @@ const void* Tensor<M>::read_data(DType wanted) const {
   if (dtype() != wanted) {
     throw TypeError(core::text("data: the elements are ", dtype(), ", read as ", wanted, "; cast first with astype"));
   }
-  const core::Array array = run::packed(run::to_device(run::contents(value_), run::cpu_device()));
+  const core::Array array = run::contiguous(run::to_device(run::contents(value_), run::cpu_device()));
   // A share in the buffer keeps the pointer good, and keeps a later run from writing there.
   value_.node()->result(value_.output()).host = array.buffer;
   return static_cast<const std::byte*>(array.buffer->memory()) +

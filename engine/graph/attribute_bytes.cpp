@@ -42,11 +42,11 @@ void put(ByteWriter& out, const core::LoopProgram& program) {
     put(out, constant.value);
     put(out, constant.dtype);
   }
-  out.number(static_cast<std::uint32_t>(program.steps.size()));
-  for (const core::LoopStep& step : program.steps) {
-    out.text(core::definition(step.op).name);
-    put(out, step.dtype);
-    for (const std::uint16_t operand : step.operands) out.number(operand);
+  out.number(static_cast<std::uint32_t>(program.instructions.size()));
+  for (const core::LoopInstruction& instruction : program.instructions) {
+    out.text(core::definition(instruction.op).name);
+    put(out, instruction.dtype);
+    for (const std::uint16_t operand : instruction.operands) out.number(operand);
   }
   out.number(static_cast<std::uint32_t>(program.outputs.size()));
   for (const std::uint16_t output : program.outputs) out.number(output);
@@ -85,14 +85,14 @@ void take(ByteReader& in, core::LoopProgram& program) {
     take(in, constant.value);
     take(in, constant.dtype);
   }
-  program.steps.resize(in.count(2, "steps"));
-  for (core::LoopStep& step : program.steps) {
+  program.instructions.resize(in.count(2, "steps"));
+  for (core::LoopInstruction& instruction : program.instructions) {
     const std::string name = in.text("name of a step");
     const core::OpDef* def = core::find_operator(name);
     if (def == nullptr) in.refuse("a step of the unknown operator '", name, "'");
-    step.op = def->id;
-    take(in, step.dtype);
-    for (std::uint16_t& operand : step.operands) operand = in.number<std::uint16_t>("an operand");
+    instruction.op = def->id;
+    take(in, instruction.dtype);
+    for (std::uint16_t& operand : instruction.operands) operand = in.number<std::uint16_t>("an operand");
   }
   program.outputs.resize(in.count(sizeof(std::uint16_t), "results"));
   for (std::uint16_t& output : program.outputs) output = in.number<std::uint16_t>("a result");

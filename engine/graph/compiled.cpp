@@ -108,10 +108,10 @@ class TraceScope {
 
 const core::TensorType& type_of(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
 
-// Bare numbers come as what holds all of them: in the function they may meet f64.
+// Scalars come as what holds all of them: in the function they may meet f64.
 DType passed_as(const core::TensorType& type) { return type.weak && is_floating(type.dtype) ? DType::f64 : type.dtype; }
 
-// A bare number is one in the function as well, and yields to the tensors that it meets.
+// A scalar is one in the function as well, and yields to the tensors that it meets.
 Value bare_number(const Value& input, const core::TensorType& type) {
   Value operands[] = {core::resolve(input)};
   return Value(
@@ -240,9 +240,9 @@ class CompiledFunction {
                            .sequence = scope.sequence()});
     }
     // Other sizes of the same program follow the order and the plan that were found for the first.
-    std::vector<std::shared_ptr<const Executable>> kin;
-    for (const CompiledTrace& other : traces_) kin.push_back(other.session->session().shared_executable());
-    auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, kin);
+    std::vector<std::shared_ptr<const Executable>> related;
+    for (const CompiledTrace& other : traces_) related.push_back(other.session->session().shared_executable());
+    auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, related);
     trace.session = std::make_unique<BoundSession>(std::move(executable));
     trace.signature = std::move(signature);
     trace.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -46,7 +46,7 @@ void apply_view(Node& node, const core::OpDef& def, const core::Array& input) {
     node.result(0).array = {input.buffer, input.dtype, std::move(*view)};
     return;
   }
-  const core::Array copy = packed(input);
+  const core::Array copy = contiguous(input);
   node.result(0).array = {copy.buffer, copy.dtype, *def.view(node.attributes(), copy.view)};
 }
 
@@ -55,11 +55,11 @@ std::vector<core::Array> moved_inputs(const Node& node, const PreparedOperator& 
   std::vector<core::Array> moved;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     core::Array array = to_device(*inputs[i], *prepared.device);
-    if ((prepared.to_pack >> std::min<std::size_t>(i, 63) & 1) != 0) {
+    if ((prepared.to_densify >> std::min<std::size_t>(i, 63) & 1) != 0) {
       if (core::definition(node).is(core::Traits::elementwise)) {
         array.view = core::broadcast_to(array.view, prepared.results[0].view.shape);
       }
-      array = packed(array);
+      array = contiguous(array);
     }
     moved.push_back(std::move(array));
   }
@@ -71,11 +71,11 @@ core::Address start_of(const PreparedOperator& prepared, const core::Array& inpu
   return {input.buffer->memory(), static_cast<std::size_t>(input.view.offset) * size_of(input.dtype)};
 }
 
-/// Room for a few elements in place and for more on the heap.
+/// A small buffer: a few elements inline, more on the heap.
 template <class T>
-class FewOrMany {
+class SmallBuffer {
  public:
-  explicit FewOrMany(std::size_t count) : count_(count) {
+  explicit SmallBuffer(std::size_t count) : count_(count) {
     if (count > few_.size()) many_ = std::make_unique<T[]>(count);
   }
   T& operator[](std::size_t i) { return data()[i]; }
@@ -89,10 +89,10 @@ class FewOrMany {
 };
 
 void launch(Node& node, const PreparedOperator& prepared, Arrays inputs) {
-  FewOrMany<core::Address> from(inputs.size());
+  SmallBuffer<core::Address> from(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) from[i] = start_of(prepared, *inputs[i]);
   const std::size_t count = prepared.results.size();
-  FewOrMany<core::Address> to(count);
+  SmallBuffer<core::Address> to(count);
   try {
     for (std::size_t i = 0; i < count; ++i) {
       const PreparedOperator::Result& result = prepared.results[i];
@@ -141,7 +141,7 @@ const core::Array& computed(const Value& input) {
 void apply(Node& node) {
   const core::OpDef& def = core::definition(node);
   const std::size_t count = node.inputs().size();
-  FewOrMany<const core::Array*> inputs(count);
+  SmallBuffer<const core::Array*> inputs(count);
   for (std::size_t i = 0; i < count; ++i) inputs[i] = &computed(node.inputs()[i]);
   if (def.is(core::Traits::view)) {
     apply_view(node, def, *inputs[0]);

@@ -77,14 +77,14 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
   const std::size_t hash = hash_of(traced.graph);
   std::shared_ptr<const Executable> executable;
   std::unique_ptr<Session> session;
-  std::vector<std::shared_ptr<const Executable>> kin;  // perhaps the same program at other sizes
+  std::vector<std::shared_ptr<const Executable>> related;  // perhaps the same program at other sizes
   {
     Cache& kept = cache();
     const std::lock_guard lock(kept.mutex);
     for (auto entry = kept.entries.begin(); entry != kept.entries.end(); ++entry) {
       if (entry->hash != hash || &entry->executable->device() != &device ||
           !same_structure(entry->graph, traced.graph)) {
-        if (entry->graph.nodes().size() == traced.graph.nodes().size()) kin.push_back(entry->executable);
+        if (entry->graph.nodes().size() == traced.graph.nodes().size()) related.push_back(entry->executable);
         continue;
       }
       kept.entries.splice(kept.entries.begin(), kept.entries, entry);
@@ -98,8 +98,8 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
   }
   if (!executable) {
     CompileOptions options;
-    options.passes = to_the_bit;
-    executable = std::make_shared<const Executable>(traced.graph, device, options, kin);
+    options.passes = bit_exact;
+    executable = std::make_shared<const Executable>(traced.graph, device, options, related);
     Cache& kept = cache();
     const std::lock_guard lock(kept.mutex);
     kept.entries.push_front({hash, std::move(traced.graph), executable, {}});

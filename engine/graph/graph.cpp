@@ -101,7 +101,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     updates.emplace_back(state, update.value);
   }
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
-    if (spec.outputs[i].empty_handle()) throw GraphError(core::text("Graph: output ", i + 1, " is an empty tensor"));
+    if (!spec.outputs[i].defined()) throw GraphError(core::text("Graph: output ", i + 1, " is an empty tensor"));
   }
   state_->outputs.assign(spec.outputs.begin(), spec.outputs.end());
   for (const Value& output : state_->outputs) core::require("Graph", output);
@@ -243,10 +243,10 @@ Tensor<M> delay(const Shape& shape, DType dtype,
   auto op = std::make_shared<core::CustomOperator>();
   op->name = "delay";
   op->results = {{dtype, shape, false}};
-  op->host = [function = std::move(function), shape, dtype](std::span<const core::HostArray> from,
-                                                            std::span<const core::HostArray> to) {
+  op->host = [function = std::move(function), shape, dtype](std::span<const core::HostBuffer> from,
+                                                            std::span<const core::HostBuffer> to) {
     std::vector<Tensor<Eager>> arguments;
-    for (const core::HostArray& array : from) {
+    for (const core::HostBuffer& array : from) {
       arguments.push_back(Tensor<Eager>::from_bytes(array.data, element_count(array.shape), array.shape, array.dtype));
     }
     const Tensor<Eager> result = function(arguments);
@@ -255,7 +255,7 @@ Tensor<M> delay(const Shape& shape, DType dtype,
       throw ShapeError(
           core::text("delay: the function yields ", result.dtype(), result.shape(), ", declared were ", dtype, shape));
     }
-    const core::Array array = run::to_device(run::packed(run::contents(result)), run::cpu_device());
+    const core::Array array = run::to_device(run::contiguous(run::contents(result)), run::cpu_device());
     const std::size_t width = size_of(dtype);
     const auto bytes = static_cast<std::size_t>(element_count(shape)) * width;
     if (bytes != 0) {

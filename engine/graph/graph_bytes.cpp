@@ -58,9 +58,9 @@ std::unordered_map<Port, std::uint32_t> inputs_by_port(const Graph& graph) {
   return out;
 }
 
-class Writer {
+class GraphWriter {
  public:
-  explicit Writer(const Graph& graph) : graph_(graph), inputs_at_(inputs_by_port(graph)) {}
+  explicit GraphWriter(const Graph& graph) : graph_(graph), inputs_at_(inputs_by_port(graph)) {}
 
   std::vector<std::byte> write() {
     out_.number(static_cast<std::uint32_t>(graph_.inputs().size()));
@@ -92,7 +92,7 @@ class Writer {
   }
 
   void write_array(const core::Array& array) {
-    const core::Array here = packed(to_device(array, cpu_device()));
+    const core::Array here = contiguous(to_device(array, cpu_device()));
     const std::size_t width = size_of(here.dtype);
     write_type({here.dtype, here.view.shape, false});
     const auto count = static_cast<std::size_t>(here.view.count());
@@ -339,7 +339,7 @@ class GraphReader {
 
 }  // namespace
 
-std::vector<std::byte> graph_to_bytes(const Graph& graph) { return Writer(graph).write(); }
+std::vector<std::byte> graph_to_bytes(const Graph& graph) { return GraphWriter(graph).write(); }
 
 Graph graph_from_bytes(std::string_view name, std::span<const std::byte> bytes) {
   return GraphReader(name, bytes).read();

@@ -89,14 +89,14 @@ void seed(std::uint64_t value) {
   run::set_generator({value, 0});
 }
 
-RandomPosition random_position() {
+RandomState random_state() {
   const run::Generator now = run::generator();
   return {now.seed, now.draws};
 }
 
-void random_position(const RandomPosition& position) {
-  refuse_in_trace("random_position");
-  run::set_generator({position.seed, position.draws});
+void random_state(const RandomState& state) {
+  refuse_in_trace("random_state");
+  run::set_generator({state.seed, state.draws});
 }
 
 // A bijective mixer (splitmix64's finaliser) of seed and index keeps derived keys apart from their parents.

@@ -67,11 +67,11 @@ void assign_state(const Value& handle, const Value& given) {
     // Later reads depend on the value, so the gradient goes through the version to it.
     const Value next = core::version(state, value);
     next.node()->set_tape(value.node()->tape());
-    if (value.node()->evaluated()) next.node()->result(0).array = packed(core::result_of(value).array);
+    if (value.node()->evaluated()) next.node()->result(0).array = contiguous(core::result_of(value).array);
     record_version(next);
     state->set_current(next);
   } else if (value.node()->evaluated()) {
-    state->set_current(core::version(mode, state, packed(core::result_of(value).array)));
+    state->set_current(core::version(mode, state, contiguous(core::result_of(value).array)));
   } else {
     state->set_current(core::version(state, value));
   }

@@ -28,7 +28,7 @@ std::unordered_map<std::uint32_t, std::size_t> slots_of(const Executable& execut
   for (const ExecutableStep& step : executable.steps()) {
     if (step.output_count == 0) continue;
     const Storage& storage = executable.storages()[executable.operands()[step.first_operand + step.input_count]];
-    if (storage.source == Source::arena) slots[step.node] = storage.offset;
+    if (storage.kind == StorageKind::arena) slots[step.node] = storage.offset;
   }
   return slots;
 }

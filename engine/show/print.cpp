@@ -23,7 +23,7 @@ constexpr std::int64_t shown_at_edges = 3;
 constexpr std::size_t line_width = 75;
 constexpr int most_decimals = 8;
 
-/// A floating number in decimal: 0.d1d2d3... * 10^point.
+/// A floating-point number in decimal: 0.d1d2d3... * 10^point.
 struct Decimal {
   bool negative = false;
   std::string digits;  // without zeros at the end; "0" for zero
@@ -131,7 +131,7 @@ std::string padded(const std::string& text, std::size_t width) {
 /// From here on numbers are written with an exponent, as NumPy 2.4 does: where not all digits before the point count.
 double plain_below(DType dtype) { return dtype == DType::f64 ? 1e8 : dtype == DType::f16 ? 1e3 : 1e6; }
 
-// All elements of an array of floating numbers get the same places before and after the point.
+// All elements of an array of floating-point numbers get the same places before and after the point.
 std::vector<std::string> floating_texts(const std::vector<double>& values, DType dtype) {
   double largest = 0;
   double smallest = HUGE_VAL;

@@ -63,7 +63,7 @@ std::string dot_of(const Executable& executable) {
   for (const ExecutableStep& step : executable.steps()) {
     for (std::uint32_t i = 0; i < step.output_count; ++i) {
       const Storage& storage = executable.storages()[executable.operands()[step.first_operand + step.input_count + i]];
-      if (storage.source == Source::arena) offset[step.node] = storage.offset;
+      if (storage.kind == StorageKind::arena) offset[step.node] = storage.offset;
     }
   }
   std::ostringstream out;

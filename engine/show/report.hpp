@@ -1,4 +1,4 @@
-// What people are told about an executable.
+// Reports about an executable.
 #pragma once
 
 #include <string>

@@ -71,16 +71,18 @@ using HostInputs = std::span<const HostInput>;
 using HostResults = std::span<const HostResult>;
 
 /// A kernel in OpenCL C. Its arguments are `global const T*` for each input, `global T*` for each result, then a `long`
-/// for each of `numbers`; arrays are dense. T may be written `input0_t`, `result0_t` ... where a kernel serves several
-/// element types; bool comes as uchar, f16 and bf16 as the bits in a ushort. The source is a program of its own, kept
-/// in the program cache. A kernel of ours calls yours with pointers to where the arrays lie in the device's memory.
+/// for each of `scalar_arguments`; arrays are dense. T may be written `input0_t`, `result0_t` ... where a kernel serves
+/// several element types; bool comes as uchar, f16 and bf16 as the bits in a ushort. The source is a program of its
+/// own, kept in the program cache. A kernel of ours calls yours with pointers to where the arrays lie in the device's
+/// memory.
 struct OpenClKernel {
   std::string source = {};
   std::string kernel = {};  ///< which function of the source; left out: the operator's name
-  /// Work-items along up to three axes. Left out: one for each element of the first result.
-  std::function<std::vector<std::size_t>(ArrayTypes inputs, ArrayTypes results)> items = {};
-  std::vector<std::size_t> group = {};  ///< work-items of a group along the same axes; left out: the driver's choice
-  std::function<std::vector<std::int64_t>(ArrayTypes inputs, ArrayTypes results)> numbers = {};
+  /// Work-items along up to three axes, as clEnqueueNDRangeKernel takes them. Left out: one for each element of the
+  /// first result.
+  std::function<std::vector<std::size_t>(ArrayTypes inputs, ArrayTypes results)> global_size = {};
+  std::vector<std::size_t> local_size = {};  ///< work-items of a work-group; left out: the driver's choice
+  std::function<std::vector<std::int64_t>(ArrayTypes inputs, ArrayTypes results)> scalar_arguments = {};
 };
 
 /// What an operator is made of. Host function, kernel and gradient must depend on their inputs alone.

@@ -80,13 +80,13 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report);
 /// Names what is recorded while it is alive: memory reports, pictures and profiles say "encoder/layer 3/matmul".
 /// Scopes nest.
 ///
-///     Scope scope("encoder");
-class Scope {
+///     NameScope scope("encoder");
+class NameScope {
  public:
-  explicit Scope(std::string name);
-  ~Scope();
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
+  explicit NameScope(std::string name);
+  ~NameScope();
+  NameScope(const NameScope&) = delete;
+  NameScope& operator=(const NameScope&) = delete;
 
  private:
   void* state_;

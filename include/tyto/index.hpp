@@ -14,8 +14,8 @@ namespace tyto TYTO_API {
 template <class Mode>
 class Tensor;
 
-/// Elements from `start` up to but without `stop`, every `step`-th; ends left out reach to the border. As NumPy's
-/// `start:stop:step`, negative numbers counting from the end.
+/// Elements from `start` up to but without `stop`, every `step`-th; ends left out reach to the end of the axis. As
+/// NumPy's `start:stop:step`, negative numbers counting from the end.
 struct Slice {
   std::optional<std::int64_t> start;
   std::optional<std::int64_t> stop;

@@ -1,4 +1,4 @@
-// Picking, placing and ordering by index tensors. Indices are i32 or i64; negative ones count from the end.
+// Gathering, scattering and sorting by index tensors. Indices are i32 or i64; negative ones count from the end.
 #pragma once
 
 #include "tyto/tensor.hpp"

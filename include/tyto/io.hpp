@@ -35,8 +35,8 @@ T to_tensor(const HostArray& array) {
   return T::from_bytes(array.bytes.data(), element_count(array.shape), array.shape, array.dtype);
 }
 
-/// Whether the members of an archive are deflated or stored as they are. Trained weights hardly shrink.
-enum class Packing : std::uint8_t { stored, deflated };
+/// Whether the members of an archive are compressed (deflate) or stored as they are. Trained weights hardly shrink.
+enum class Compression : std::uint8_t { stored, deflated };
 
 namespace detail {
 
@@ -46,12 +46,12 @@ NamedList<HostArray> read_safetensors_file(const std::string& path);
 HostArray read_idx_file(const std::string& path);
 std::pair<HostArray, HostArray> read_cifar10_file(const std::string& path);
 void write_npy_file(const std::string& path, const HostArrayView& array);
-void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Packing packing);
+void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Compression compression);
 void write_safetensors_file(const std::string& path, const NamedList<HostArrayView>& arrays);
 
 template <class M>
 HostArrayView view_of(const char* function, const Tensor<M>& x) {
-  if (x.empty_handle()) throw GraphError(std::string(function) + ": given is an empty tensor");
+  if (!x.defined()) throw GraphError(std::string(function) + ": given is an empty tensor");
   return {x.dtype(), x.shape(), x.bytes()};
 }
 template <class M>
@@ -89,8 +89,9 @@ NamedList<T> read_npz(const std::string& path) {
 }
 /// An archive that numpy.load reads.
 template <class M>
-void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays, Packing packing = Packing::stored) {
-  detail::write_npz_file(path, detail::views_of("write_npz", arrays), packing);
+void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays,
+               Compression compression = Compression::stored) {
+  detail::write_npz_file(path, detail::views_of("write_npz", arrays), compression);
 }
 
 /// All tensors of a safetensors file, in the order in which they lie in it.
@@ -110,7 +111,7 @@ T read_idx(const std::string& path) {
   return to_tensor<T>(detail::read_idx_file(path));
 }
 
-/// Pictures and the number of the class of each.
+/// Images and their class labels.
 template <class T>
 struct LabelledImages {
   T images;

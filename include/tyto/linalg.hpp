@@ -1,9 +1,9 @@
 // Linear algebra on matrices and stacks of them, as numpy.linalg: systems of equations, factorisations, spectra, norms.
 //
 // A matrix is the last two axes of a tensor; the axes before them are a stack, and stacks broadcast. Matrices are
-// factorised in f32 and f64: whole numbers become f32, f16 and bf16 are refused. In eager mode a matrix that is
-// singular, or not positive definite, is a ValueError; in a graph its results are NaN, and the functions called ..._ex
-// tell which matrices those are.
+// factorised in f32 and f64: integers become f32, f16 and bf16 are refused. In eager mode a matrix that is singular, or
+// not positive definite, is a ValueError; in a graph its results are NaN, and the functions called ..._ex tell which
+// matrices those are.
 #pragma once
 
 #include <initializer_list>

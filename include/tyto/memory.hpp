@@ -1,4 +1,5 @@
-// Static memory planning: give every block of bytes with a known life an offset, so that no two alive at once overlap.
+// Static memory planning: give every block of bytes with a known lifetime an offset, so that no two alive at once
+// overlap.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,12 @@
 
 namespace tyto {
 
-/// Bytes that somebody needs for a while. Times are steps of one order of execution.
+/// A memory block with its lifetime. Times are steps of one order of execution.
 struct Block {
   std::int64_t id = 0;         ///< the caller's own number for it; the planner only repeats it in messages
   std::int64_t lower = 0;      ///< first step at which it is alive
   std::int64_t upper = 0;      ///< first step at which it is alive no more (exclusive)
-  std::int64_t size = 0;       ///< bytes; 0 takes no room
+  std::int64_t size = 0;       ///< bytes; 0 takes no space
   std::int64_t alignment = 1;  ///< its offset is a multiple of this
   std::optional<std::int64_t> fixed_offset = {};  ///< it lies there and nowhere else
   std::string_view label = {};                    ///< what people read in reports; "block ID" when empty
@@ -77,7 +78,7 @@ struct PlanOptions {
 };
 
 /// One block alive at the step of highest load.
-struct MemoryConsumer {
+struct PeakBlock {
   std::string label;
   std::int64_t size;
 };
@@ -94,7 +95,7 @@ struct MemoryPlan {
   bool proven_optimal = false;              ///< height == bound, or an exhausted search
   double milliseconds = 0;                  ///< spent planning
   std::int64_t peak_step = 0;               ///< a step at which the sum of live sizes is largest
-  std::vector<MemoryConsumer> top_at_peak;  ///< the largest blocks alive then, largest first
+  std::vector<PeakBlock> top_at_peak;       ///< the largest blocks alive then, largest first
 
   double ratio() const { return bound > 0 ? static_cast<double>(height) / static_cast<double>(bound) : 1.0; }
 };
@@ -133,8 +134,8 @@ class TYTO_API MemoryOrder {
  public:
   MemoryOrder(std::span<const Block> blocks, const MemoryPlan& plan, const PlanOptions& options = {});
 
-  /// The plan of the same blocks with other sizes. Throws ValueError when lives or alignments differ, or when a fixed
-  /// block cannot stay where it is.
+  /// The plan of the same blocks with other sizes. Throws ValueError when lifetimes or alignments differ, or when a
+  /// fixed block cannot stay where it is.
   MemoryPlan apply(std::span<const Block> blocks) const;
 
  private:

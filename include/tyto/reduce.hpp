@@ -5,13 +5,13 @@
 
 namespace tyto TYTO_API {
 
-/// Sum; whole numbers and bool add up in i64.
+/// Sum; integers and bool add up in i64.
 template <class M>
 Tensor<M> sum(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
-/// Product; whole numbers and bool multiply in i64.
+/// Product; integers and bool multiply in i64.
 template <class M>
 Tensor<M> prod(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
-/// Arithmetic mean; whole numbers give f32.
+/// Arithmetic mean; integers give f32.
 template <class M>
 Tensor<M> mean(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 /// Variance; the sum of squares is divided by the count less `ddof`.

@@ -34,7 +34,7 @@ class Scalar {
   constexpr Kind kind() const { return kind_; }
   constexpr bool is_floating() const { return kind_ == Kind::floating; }
   constexpr double as_double() const { return is_floating() ? floating_ : static_cast<double>(integer_); }
-  /// Truncates towards zero; saturates where the floating value does not fit; NaN gives 0.
+  /// Truncates towards zero; saturates where the floating-point value does not fit; NaN gives 0.
   constexpr std::int64_t as_int() const {
     if (!is_floating()) return integer_;
     if (floating_ >= 9223372036854775808.0) return INT64_MAX;

@@ -1,4 +1,4 @@
-// Shapes and places: reshape, transpose, concatenate, pad, tile; views where strides allow, in both modes.
+// Shape manipulation: reshape, transpose, concatenate, pad, tile; views where strides allow, in both modes.
 #pragma once
 
 #include "tyto/tensor.hpp"
@@ -72,11 +72,11 @@ Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int6
 template <class M>
 Tensor<M> roll(const Tensor<M>& x, const IntList& shift, const Axes& axes = {});
 
-/// What padding is filled with.
-enum class Padding : std::uint8_t { constant, edge, reflect };
+/// What `pad` fills with: a constant, the edge elements, or reflections at the edge.
+enum class PaddingMode : std::uint8_t { constant, edge, reflect };
 /// `before[i]` and `after[i]` elements added along axis i.
 template <class M>
-Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, Padding mode = Padding::constant,
+Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, PaddingMode mode = PaddingMode::constant,
               const Scalar& value = 0);
 
 /// The diagonal of a matrix, or a matrix with the vector x on its diagonal `k`.

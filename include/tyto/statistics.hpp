@@ -5,7 +5,7 @@
 
 namespace tyto TYTO_API {
 
-/// Middle element by size, or the mean of the two in the middle; NaN if there is one. Whole numbers give f32.
+/// Middle element by size, or the mean of the two in the middle; NaN if there is one. Integers give f32.
 template <class M>
 Tensor<M> median(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 /// The number that the part `q` (0 to 1) of the elements does not exceed, in a straight line between neighbours as

@@ -29,20 +29,20 @@ struct Lazy {};
 /// For code that serves both, such as layers: works in the mode of what it is given.
 struct Any {};
 
-/// Numbers in nested braces, `{{1, 2}, {3, 4}}`.
-class Nested {
+/// Scalars in nested braces, `{{1, 2}, {3, 4}}`.
+class NestedList {
  public:
   template <class T>
-  requires std::is_arithmetic_v<T> Nested(T value) : scalar_(value) {}
-  Nested(std::initializer_list<Nested> rows);
+  requires std::is_arithmetic_v<T> NestedList(T value) : scalar_(value) {}
+  NestedList(std::initializer_list<NestedList> rows);
 
-  bool is_number() const { return rows_ == nullptr; }
-  const Scalar& number() const { return scalar_; }
-  const std::vector<Nested>& rows() const { return *rows_; }
+  bool is_scalar() const { return rows_ == nullptr; }
+  const Scalar& scalar() const { return scalar_; }
+  const std::vector<NestedList>& rows() const { return *rows_; }
 
  private:
   Scalar scalar_;
-  std::shared_ptr<const std::vector<Nested>> rows_;
+  std::shared_ptr<const std::vector<NestedList>> rows_;
 };
 
 /// Where random numbers come from when `tyto::seed` is not to be used: draw `stream` of the sequence of `seed`.
@@ -96,16 +96,16 @@ struct DrawOptions {
 /// (normal draws on OpenCL to their last digits).
 void seed(std::uint64_t value);
 
-/// Where the sequence of random numbers stands; setting it back repeats what was drawn since.
-struct RandomPosition {
+/// The state of the random number generator; restoring it repeats what was drawn since.
+struct RandomState {
   std::uint64_t seed = 0;
   std::uint64_t draws = 0;
 };
-RandomPosition random_position();
-void random_position(const RandomPosition& position);
+RandomState random_state();
+void random_state(const RandomState& state);
 
 template <class Mode>
-class Selection;
+class IndexProxy;
 
 /// Writes a tensor as NumPy prints it.
 std::ostream& print(std::ostream& out, const Value& x);
@@ -118,24 +118,23 @@ class Tensor {
 
   /// No tensor at all; using it throws.
   Tensor() = default;
-  /// A lone number, weakly typed: it takes on the element type of what it meets.
+  /// A scalar, weakly typed: it takes on the element type of what it meets.
   template <class T>
   requires std::is_arithmetic_v<T> Tensor(T number) : Tensor(Scalar(number)) {}
   Tensor(const Scalar& number);
-  /// Data in nested braces: whole numbers give i64, any with a point gives f32, true/false gives bool. Ragged rows
-  /// throw.
-  Tensor(std::initializer_list<Nested> data);
+  /// Data in nested braces: integers give i64, any with a point gives f32, true/false gives bool. Ragged rows throw.
+  Tensor(std::initializer_list<NestedList> data);
   /// Engine's own: a value of any mode as a tensor of this one.
   Tensor(Value value) : value_(std::move(value)) {}
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   /// The part that `x(index)` names. Throws GraphError where it was not read: through a mask in lazy mode.
-  Tensor(const Selection<Mode>& part);
+  Tensor(const IndexProxy<Mode>& part);
   ~Tensor() = default;
   // Only to what has a name: `x(0)(1) = v` would write into something that nobody sees, so it does not compile.
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & noexcept = default;
-  Tensor& operator=(const Selection<Mode>& part) & { return *this = Tensor(part); }
+  Tensor& operator=(const IndexProxy<Mode>& part) & { return *this = Tensor(part); }
 
   // Creation, shapes by name: Tensor::zeros({2, 3}).
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
@@ -144,7 +143,7 @@ class Tensor {
   static Tensor full(const Shape& shape, const Scalar& value, std::optional<DType> dtype = {});
   /// 0, 1, ... below `stop`.
   static Tensor arange(const Scalar& stop);
-  /// start, start + step, ... short of stop; without a dtype i64 for whole numbers, else f32.
+  /// start, start + step, ... short of stop; without a dtype i64 for integers, else f32.
   static Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1,
                        std::optional<DType> dtype = {});
   /// `count` numbers from start to stop, both included.
@@ -183,7 +182,7 @@ class Tensor {
   static Tensor truncated_normal(const Shape& shape, const NormalOptions& options = {});
   /// True with the given probability.
   static Tensor bernoulli(const Shape& shape, const BernoulliOptions& options = {});
-  /// Whole numbers in [low, high).
+  /// Integers in [low, high).
   static Tensor integers(const Shape& shape, const IntegersOptions& options);
   static Tensor gamma(const Shape& shape, const GammaOptions& options = {});
   static Tensor exponential(const Shape& shape, const ExponentialOptions& options = {});
@@ -206,7 +205,7 @@ class Tensor {
   int ndim() const { return shape().rank(); }
   std::int64_t size() const { return element_count(shape()); }
   explicit operator bool() const;
-  bool empty_handle() const { return !value_; }
+  bool defined() const { return static_cast<bool>(value_); }
 
   // What NumPy users chain.
   Tensor reshape(const Shape& target) const;
@@ -225,8 +224,8 @@ class Tensor {
   }
   /// The same; in addition `x(index) = v` rebinds x to a copy with that part replaced.
   template <class... I>
-  Selection<Mode> operator()(const I&... entries) & {
-    return Selection<Mode>(*this, {Index(entries)...});
+  IndexProxy<Mode> operator()(const I&... entries) & {
+    return IndexProxy<Mode>(*this, {Index(entries)...});
   }
   Tensor get(const std::vector<Index>& entries) const;
 
@@ -295,14 +294,14 @@ class Tensor {
   Value value_;
 };
 
-/// What `x(index)` yields for an x that can be assigned to: the part itself, and a place to put another.
+/// The proxy that `x(index)` yields for an x that can be assigned to: it reads as the part and assigns to it.
 template <class Mode>
-class Selection : public Tensor<Mode> {
+class IndexProxy : public Tensor<Mode> {
  public:
-  Selection(Tensor<Mode>& owner, std::vector<Index> entries);
+  IndexProxy(Tensor<Mode>& owner, std::vector<Index> entries);
   /// `x(index) = v`: rebinds x. Only on the spot, so that a part kept in a variable is just a tensor.
   void operator=(const Tensor<Mode>& replacement) &&;
-  void operator=(const Selection& replacement) && { std::move(*this) = replacement.read(); }
+  void operator=(const IndexProxy& replacement) && { std::move(*this) = replacement.read(); }
   void operator+=(const Tensor<Mode>& b) && { std::move(*this) = read() + b; }
   void operator-=(const Tensor<Mode>& b) && { std::move(*this) = read() - b; }
   void operator*=(const Tensor<Mode>& b) && { std::move(*this) = read() * b; }

@@ -7,15 +7,16 @@
 
 namespace tyto TYTO_API {
 
-/// How the border is treated: `valid` adds nothing, `same` makes ceil(size / stride) results, or so many elements.
-class Border {
+/// Zeros around the spatial axes: `valid` adds none, `same` as many as make ceil(size / stride) results, numbers add
+/// exactly so many.
+class Padding {
  public:
   enum class Kind : std::uint8_t { valid, same, explicit_counts };
-  Border(Kind kind = Kind::valid) : kind_(kind) {}
+  Padding(Kind kind = Kind::valid) : kind_(kind) {}
   /// The same count before and after every spatial axis.
-  Border(int count) : kind_(Kind::explicit_counts), before_{count}, after_{count} {}
+  Padding(int count) : kind_(Kind::explicit_counts), before_{count}, after_{count} {}
   /// Counts before and after each spatial axis.
-  Border(IntList before, IntList after)
+  Padding(IntList before, IntList after)
       : kind_(Kind::explicit_counts), before_(std::move(before)), after_(std::move(after)) {}
 
   Kind kind() const { return kind_; }
@@ -27,8 +28,8 @@ class Border {
   IntList before_;
   IntList after_;
 };
-inline constexpr Border::Kind same = Border::Kind::same;
-inline constexpr Border::Kind valid = Border::Kind::valid;
+inline constexpr Padding::Kind same = Padding::Kind::same;
+inline constexpr Padding::Kind valid = Padding::Kind::valid;
 
 /// Order of axes: channels last (NHWC with kernels HWIO), or channels first (NCHW with kernels OIHW).
 enum class Layout : std::uint8_t { nhwc, nchw };
@@ -46,14 +47,14 @@ class PerAxis : public IntList {
 
 struct ConvolutionOptions {
   PerAxis stride = 1;
-  Border padding = valid;
+  Padding padding = valid;
   PerAxis dilation = 1;
   std::int64_t groups = 1;
   Layout layout = nhwc;
 };
 struct TransposedConvolutionOptions {
   PerAxis stride = 1;
-  Border padding = valid;
+  Padding padding = valid;
   PerAxis dilation = 1;
   PerAxis output_padding = 0;
   std::int64_t groups = 1;
@@ -61,7 +62,7 @@ struct TransposedConvolutionOptions {
 };
 struct PoolOptions {
   PerAxis stride = {};  // as the window when left out
-  Border padding = valid;
+  Padding padding = valid;
   PerAxis dilation = 1;        // max pooling only
   bool count_padding = false;  // whether averages count the padding
   Layout layout = nhwc;

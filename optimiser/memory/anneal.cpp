@@ -73,9 +73,10 @@ class Decoder {
   std::int64_t work_ = 0;
 };
 
-class Chain {
+class AnnealingChain {
  public:
-  Chain(const Problem& problem, const Effort& effort, std::int64_t work, std::uint64_t seed, const Placement& start)
+  AnnealingChain(const Problem& problem, const Effort& effort, std::int64_t work, std::uint64_t seed,
+                 const Placement& start)
       : p_(problem), effort_(effort), random_(seed), decoder_(problem), work_(work), best_(start) {}
 
   Placement run() {
@@ -193,7 +194,7 @@ Placement anneal_part(const Problem& p, const Effort& effort) {
   const std::int64_t work = effort.work_or(anneal_work) / chains;
   const auto run = [&](int chain) {
     const std::uint64_t seed = effort.seed * 0x2545f4914f6cdd1dULL + static_cast<std::uint64_t>(chain);
-    results[static_cast<std::size_t>(chain)] = Chain(p, effort, work, seed, start).run();
+    results[static_cast<std::size_t>(chain)] = AnnealingChain(p, effort, work, seed, start).run();
   };
   if (effort.threads > 1) {
     std::thread other(run, 1);
@@ -203,7 +204,7 @@ Placement anneal_part(const Problem& p, const Effort& effort) {
     Effort first_half = effort;
     if (effort.deadline) first_half.deadline = Clock::now() + (*effort.deadline - Clock::now()) / chains;
     const std::uint64_t seed = effort.seed * 0x2545f4914f6cdd1dULL;
-    results[0] = Chain(p, first_half, work, seed, start).run();
+    results[0] = AnnealingChain(p, first_half, work, seed, start).run();
     if (results[0].height > effort.enough) run(1);
   }
   // The first chain wins when it is good enough, since a single thread would not have started the second.

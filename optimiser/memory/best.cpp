@@ -35,15 +35,15 @@ void keep_lower(Placement& best, Placement candidate, std::string_view how) {
 
 // The same blocks with time running backwards: a plan of one is a plan of the other, but what is early becomes late.
 Problem time_reversed(const Problem& p) {
-  Problem turned = p;
+  Problem reversed = p;
   for (std::size_t i = 0; i < p.size.size(); ++i) {
-    turned.birth[i] = ~p.death[i];  // as -x - 1, which cannot overflow
-    turned.death[i] = ~p.birth[i];
-    turned.first[i] = p.sections - p.last[i];
-    turned.last[i] = p.sections - p.first[i];
+    reversed.birth[i] = ~p.death[i];  // as -x - 1, which cannot overflow
+    reversed.death[i] = ~p.birth[i];
+    reversed.first[i] = p.sections - p.last[i];
+    reversed.last[i] = p.sections - p.first[i];
   }
-  std::reverse(turned.load.begin(), turned.load.end());
-  return turned;
+  std::reverse(reversed.load.begin(), reversed.load.end());
+  return reversed;
 }
 
 // For huge instances only what sweeps over time stays near linear. Forwards and backwards in time are planned side by
@@ -51,9 +51,9 @@ Problem time_reversed(const Problem& p) {
 Placement more_sweeps(const Problem& p, const Effort& effort, Placement best) {
   Placement backwards;
   const auto plan_backwards = [&] {
-    const Problem turned = time_reversed(p);
-    keep_lower(backwards, linear_scan(turned, Fit::best), "linear_scan, time reversed");
-    if (!effort.late()) keep_lower(backwards, linear_scan(turned, Fit::first), "linear_scan_first, time reversed");
+    const Problem reversed = time_reversed(p);
+    keep_lower(backwards, linear_scan(reversed, Fit::best), "linear_scan, time reversed");
+    if (!effort.late()) keep_lower(backwards, linear_scan(reversed, Fit::first), "linear_scan_first, time reversed");
   };
   std::thread helper;
   if (effort.threads > 1) helper = std::thread(plan_backwards);

@@ -14,8 +14,8 @@ namespace {
 template <typename T>
 class Search final : public FitSearch {
  public:
-  Search(const Problem& p, std::span<const Index> preference, Bytes capacity, Style style)
-      : style_(style), plan_(p, preference, capacity) {
+  Search(const Problem& p, std::span<const Index> preference, Bytes capacity, SearchOptions options)
+      : options_(options), plan_(p, preference, capacity) {
     open_root();
   }
 
@@ -119,7 +119,7 @@ class Search final : public FitSearch {
 
   // Heaviest first: sorts a list of unplaced blocks by the largest rest of any section that they cross, then by rank.
   void sort_list(std::size_t list_begin) {
-    if (!style_.heaviest_first) return;
+    if (!options_.heaviest_first) return;
     by_weight_.clear();
     for (std::size_t k = list_begin; k < lists_.size(); ++k) {
       const std::size_t b = at(lists_[k]);
@@ -147,7 +147,7 @@ class Search final : public FitSearch {
         const Index j = plan_.member[m];
         if (plan_.placed[at(j)] != 0 || plan_.bound[at(j)] > plan_.floor[at(k)]) continue;
         complete = complete && plan_.can_start_now(j) && plan_.nothing_fits_below(j);
-        if (!plan_.waits_for_twin(j)) ++count;
+        if (!plan_.waits_for_identical(j)) ++count;
       }
       if (!complete) continue;
       if (count < fewest) {
@@ -155,10 +155,11 @@ class Search final : public FitSearch {
         tightest = k;
       }
     }
-    if (tightest == none || fewest > style_.most_in_tight_section) return false;
+    if (tightest == none || fewest > options_.most_in_tight_section) return false;
     for (std::size_t m = plan_.member_begin[at(tightest)]; m < plan_.member_begin[at(tightest) + 1]; ++m) {
       const Index j = plan_.member[m];
-      if (plan_.placed[at(j)] == 0 && plan_.bound[at(j)] == plan_.floor[at(tightest)] && !plan_.waits_for_twin(j)) {
+      if (plan_.placed[at(j)] == 0 && plan_.bound[at(j)] == plan_.floor[at(tightest)] &&
+          !plan_.waits_for_identical(j)) {
         candidates_.push_back(j);
       }
     }
@@ -166,7 +167,7 @@ class Search final : public FitSearch {
   }
 
   // Dominance: a block that starts at or above the lowest possible top of another one would leave room below it into
-  // which that other one could slide; the plan has a twin without the gap, so it need not be built.
+  // which that other one could slide; an equivalent plan without the gap exists, so this one need not be built.
   void candidates_at_the_bottom(std::size_t list_begin, std::size_t list_end, T last_offset) {
     T ceiling = std::numeric_limits<T>::max();
     for (std::size_t k = list_begin; k < list_end; ++k) {
@@ -176,7 +177,7 @@ class Search final : public FitSearch {
     for (std::size_t k = list_begin; k < list_end; ++k) {
       const Index i = lists_[k];
       if (plan_.lowest[at(i)] < ceiling && plan_.lowest[at(i)] >= last_offset && plan_.can_start_now(i) &&
-          !plan_.waits_for_twin(i))
+          !plan_.waits_for_identical(i))
         candidates_.push_back(i);
     }
   }
@@ -295,7 +296,7 @@ class Search final : public FitSearch {
     }
   }
 
-  Style style_;
+  SearchOptions options_;
   PartialPlan<T> plan_;
   Outcome outcome_ = Outcome::paused;
   std::vector<Frame> frames_;
@@ -308,14 +309,14 @@ class Search final : public FitSearch {
 }  // namespace
 
 std::unique_ptr<FitSearch> FitSearch::start(const Problem& p, std::span<const Index> preference, Bytes capacity,
-                                            Style style) {
+                                            SearchOptions options) {
   Bytes widest = capacity + p.slack;
   for (std::size_t i = 0; i < p.size.size(); ++i) widest = std::max(widest, p.padded[i] + p.alignment[i]);
   for (const Bytes load : p.load) widest = std::max(widest, load);
   if (widest < std::numeric_limits<std::int32_t>::max() / 4) {
-    return std::make_unique<Search<std::int32_t>>(p, preference, capacity, style);
+    return std::make_unique<Search<std::int32_t>>(p, preference, capacity, options);
   }
-  return std::make_unique<Search<std::int64_t>>(p, preference, capacity, style);
+  return std::make_unique<Search<std::int64_t>>(p, preference, capacity, options);
 }
 
 }  // namespace tyto::memory

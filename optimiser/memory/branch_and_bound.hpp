@@ -19,7 +19,7 @@ class FitSearch {
  public:
   enum class Outcome { found, infeasible, paused };
 
-  struct Style {
+  struct SearchOptions {
     /// Whether blocks of sections with much left to place come before what `preference` says. Looked at again whenever
     /// the problem falls apart.
     bool heaviest_first = false;
@@ -29,7 +29,7 @@ class FitSearch {
   };
 
   static std::unique_ptr<FitSearch> start(const Problem& problem, std::span<const Index> preference, Bytes capacity,
-                                          Style style);
+                                          SearchOptions options);
   virtual ~FitSearch() = default;
 
   /// Places at most `nodes` more blocks. Pauses early when `stop` is set.

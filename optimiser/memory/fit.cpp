@@ -162,11 +162,11 @@ Placement squeeze(const Problem& p, Placement placement) {
     Placement pushed = place_in_order(p, order_of_offsets(p, placement.offsets), Fit::first);
     if (pushed.height <= placement.height) placement = std::move(pushed);
     // Turned upside down: what hung from the top rests on the ground now, which is another way to be pushed together.
-    std::vector<Bytes> turned(placement.offsets.size());
-    for (std::size_t i = 0; i < turned.size(); ++i) {
-      turned[i] = placement.height - placement.offsets[i] - p.size[i];
+    std::vector<Bytes> mirrored(placement.offsets.size());
+    for (std::size_t i = 0; i < mirrored.size(); ++i) {
+      mirrored[i] = placement.height - placement.offsets[i] - p.size[i];
     }
-    Placement flipped = place_in_order(p, order_of_offsets(p, turned), Fit::first);
+    Placement flipped = place_in_order(p, order_of_offsets(p, mirrored), Fit::first);
     if (flipped.height < placement.height) placement = std::move(flipped);
     if (placement.height >= before) return placement;
   }

@@ -47,7 +47,7 @@ Provisional two_to_a_byte(const Problem& p) {
     result.order.push_back(i);
     strips.push_back(
         {strip.height + p.padded[at], std::max(strip.begin, p.first[at]), std::min(strip.end, p.last[at])});
-    // Left and right of the block the strip stays free, and there it may run into the block's own life: the "two".
+    // Left and right of the block the strip stays free, and there it may run into the block's own lifetime: the "two".
     if (strip.begin < p.first[at]) strips.push_back({strip.height, strip.begin, p.last[at]});
     if (p.last[at] < strip.end) strips.push_back({strip.height, p.first[at], strip.end});
   }

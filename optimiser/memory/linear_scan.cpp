@@ -6,8 +6,8 @@
 
 namespace tyto::memory {
 
-// Where lives are intervals and nothing is fixed, the gaps at a birth are those between the blocks alive then: a sweep
-// keeps them. Otherwise the same rule is applied to the placed neighbours, which are the same blocks.
+// Where lifetimes are intervals and nothing is fixed, the gaps at a birth are those between the blocks alive then: a
+// sweep keeps them. Otherwise the same rule is applied to the placed neighbours, which are the same blocks.
 Placement linear_scan(const Problem& p, Fit fit) {
   const std::vector<Index> by_birth = arrange(p, Order::birth);
   if (!p.sweepable()) return place_in_order(with_neighbours(p), by_birth, fit);

@@ -1,8 +1,9 @@
 // middle_out: the heaviest section is stacked first, then time runs away from it on both sides into the gaps that open.
 //
 // A block that is not alive in the heaviest section is over before it or begins after it, so the two sides have nothing
-// to do with each other. In training the stack is what the way forwards left for the way back: the longer something has
-// been there the longer it stays, gaps open from the top down, and what is born later finds room in one piece.
+// to do with each other. In training the stack is what the forward pass left for the backward pass: the longer
+// something has been there the longer it stays, gaps open from the top down, and what is born later finds room in one
+// piece.
 #include <algorithm>
 
 #include "optimiser/memory/gaps.hpp"

@@ -29,9 +29,9 @@ constexpr std::int64_t default_nodes = 500;
 constexpr std::int64_t work_per_mip_node = 1'000'000;
 
 // Variables: the height first, then an offset a block (in multiples of its alignment), then one either-or a pair.
-class Programme {
+class IntegerProgram {
  public:
-  Programme(const Problem& p, Bytes ceiling) : p_(p), ceiling_(static_cast<double>(ceiling)) {
+  IntegerProgram(const Problem& p, Bytes ceiling) : p_(p), ceiling_(static_cast<double>(ceiling)) {
     add_column(static_cast<double>(p.bound), ceiling_, 1, true);
     for (Index i = 0; i < p.count(); ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -135,7 +135,7 @@ Placement mip_part(const Problem& p, const Effort& effort) {
     start.remark = "too large for Cbc: " + start.remark;
     return start;
   }
-  const std::vector<Bytes> offsets = Programme(p, start.height).solve(effort);
+  const std::vector<Bytes> offsets = IntegerProgram(p, start.height).solve(effort);
   if (offsets.empty()) return start;
   // The solver's offsets went through floating point, so they count as an order only: placing blocks in that order
   // gives whole offsets that are valid whatever was rounded. For the same reason its own claim to optimality is not

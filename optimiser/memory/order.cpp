@@ -76,7 +76,7 @@ MemoryOrder::MemoryOrder(std::span<const Block> blocks, const MemoryPlan& plan, 
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (takes_part(blocks[i]) && (arenas_.empty() || arenas_[i] == arena)) sequence.push_back(static_cast<Index>(i));
     }
-    // Blocks that take no room yet come before what lies at their offset: they may grow with other sizes.
+    // Blocks that take no space yet come before what lies at their offset: they may grow with other sizes.
     std::sort(sequence.begin(), sequence.end(), [&](Index a, Index b) {
       const auto key = [&](Index i) {
         const auto at = static_cast<std::size_t>(i);

@@ -56,7 +56,7 @@ struct PartialPlan {
       neighbour_begin.push_back(neighbour.size());
     }
     fill_sections(p);
-    find_twins();
+    find_identical();
     lowest.resize(n);
     for (std::size_t b = 0; b < n; ++b) lowest[b] = fixed[b] >= 0 ? fixed[b] : 0;
     bound = lowest;
@@ -68,8 +68,10 @@ struct PartialPlan {
     }
   }
 
-  /// Its twin of the rank before comes first.
-  bool waits_for_twin(Index i) const { return twin_before[at(i)] != none && placed[at(twin_before[at(i)])] == 0; }
+  /// The identical block of the rank before comes first.
+  bool waits_for_identical(Index i) const {
+    return identical_before[at(i)] != none && placed[at(identical_before[at(i)])] == 0;
+  }
 
   bool can_start_now(Index i) const { return asleep[at(i)] == 0 && bound[at(i)] == lowest[at(i)]; }
 
@@ -157,7 +159,7 @@ struct PartialPlan {
   bool splits;
   bool aligned;
   std::vector<Index> input;  // rank -> block of the problem
-  std::vector<T> size;       // by rank, as all that follows up to the twins
+  std::vector<T> size;       // by rank, as all that follows up to the identical blocks
   std::vector<T> padded;
   std::vector<T> alignment;
   std::vector<T> fixed;
@@ -167,7 +169,7 @@ struct PartialPlan {
   std::vector<Index> neighbour;
   std::vector<std::size_t> member_begin;
   std::vector<Index> member;
-  std::vector<Index> twin_before;
+  std::vector<Index> identical_before;
   std::vector<T> lowest;  // lowest offset still possible; the offset, once placed
   std::vector<T> bound;   // the same, with what is known of sleeping blocks
   std::vector<char> placed;
@@ -217,9 +219,9 @@ struct PartialPlan {
   }
 
   // Blocks that differ in nothing: each knows the one before it, and is only placed after that one.
-  void find_twins() {
+  void find_identical() {
     const auto n = size.size();
-    twin_before.assign(n, none);
+    identical_before.assign(n, none);
     if (!splits) return;  // under a precedence equal times do not mean equal conflicts
     std::vector<Index> order(n);
     for (std::size_t b = 0; b < n; ++b) order[b] = static_cast<Index>(b);
@@ -229,7 +231,7 @@ struct PartialPlan {
     std::sort(order.begin(), order.end(),
               [&](Index a, Index b) { return std::pair(key(a), a) < std::pair(key(b), b); });
     for (std::size_t k = 1; k < n; ++k) {
-      if (key(order[k]) == key(order[k - 1]) && fixed[at(order[k])] < 0) twin_before[at(order[k])] = order[k - 1];
+      if (key(order[k]) == key(order[k - 1]) && fixed[at(order[k])] < 0) identical_before[at(order[k])] = order[k - 1];
     }
   }
 

@@ -7,7 +7,7 @@
 
 namespace tyto::memory {
 
-/// The plan of a placement, with offsets of blocks that take no room set to 0 (or where they are fixed).
+/// The plan of a placement, with offsets of blocks that take no space set to 0 (or where they are fixed).
 MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const Placement& placement);
 
 /// Fills in the naive sum, the step of highest load and the largest blocks alive then.

@@ -15,33 +15,33 @@ namespace {
 
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
-struct Style {
+struct PortfolioEntry {
   Order order;
-  FitSearch::Style how;
+  FitSearch::SearchOptions options;
 };
 
 // Ordered by how often they were the first to answer on the instances of docs/memory.md and on perfect packings.
-constexpr std::array styles{
-    Style{Order::life_area, {.heaviest_first = true, .most_in_tight_section = 1}},
-    Style{Order::death, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    Style{Order::life_area, {.heaviest_first = false, .most_in_tight_section = 1}},
-    Style{Order::area_life, {.heaviest_first = true, .most_in_tight_section = any_number}},
-    Style{Order::death, {.heaviest_first = false, .most_in_tight_section = 1}},
-    Style{Order::area_life, {.heaviest_first = true, .most_in_tight_section = 0}},
-    Style{Order::area, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    Style{Order::degree, {.heaviest_first = false, .most_in_tight_section = 2}},
+constexpr std::array entries{
+    PortfolioEntry{Order::life_area, {.heaviest_first = true, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::death, {.heaviest_first = false, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::life_area, {.heaviest_first = false, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::area_life, {.heaviest_first = true, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::death, {.heaviest_first = false, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::area_life, {.heaviest_first = true, .most_in_tight_section = 0}},
+    PortfolioEntry{Order::area, {.heaviest_first = false, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::degree, {.heaviest_first = false, .most_in_tight_section = 2}},
 };
 
 // Run times are heavy-tailed in the order, so that fresh orders near a good one are worth as much as patience. How far
 // each style's order is shaken: the share of all places by which a block may move.
 constexpr double shaking = 0.4;
-constexpr std::array shaken_styles{
-    Style{Order::area, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    Style{Order::area_life, {.heaviest_first = true, .most_in_tight_section = 1}},
-    Style{Order::life_area, {.heaviest_first = true, .most_in_tight_section = 1}},
-    Style{Order::area_life, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    Style{Order::life_area, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    Style{Order::area, {.heaviest_first = true, .most_in_tight_section = any_number}},
+constexpr std::array shaken_entries{
+    PortfolioEntry{Order::area, {.heaviest_first = false, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::area_life, {.heaviest_first = true, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::life_area, {.heaviest_first = true, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::area_life, {.heaviest_first = false, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::life_area, {.heaviest_first = false, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::area, {.heaviest_first = true, .most_in_tight_section = any_number}},
 };
 
 std::vector<Index> shaken(std::vector<Index> order, RandomBits& random) {
@@ -62,9 +62,9 @@ constexpr std::int64_t work_per_node = 3000;
 
 Portfolio::Portfolio(const Problem& problem, Bytes capacity, const Effort& effort)
     : problem_(problem), capacity_(capacity), effort_(effort) {
-  for (const Style& style : styles) {
+  for (const PortfolioEntry& entry : entries) {
     auto member = std::make_unique<Member>();
-    member->search = FitSearch::start(problem, arrange(problem, style.order), capacity, style.how);
+    member->search = FitSearch::start(problem, arrange(problem, entry.order), capacity, entry.options);
     members_.push_back(std::move(member));
   }
   lasting_ = members_.size();
@@ -74,9 +74,10 @@ void Portfolio::reshuffle() {
   for (std::size_t m = lasting_; m < members_.size(); ++m) nodes_of_the_gone_ += members_[m]->search->nodes();
   members_.resize(lasting_);
   RandomBits random(effort_.seed + 0x9e3779b97f4a7c15ULL * (static_cast<std::uint64_t>(capacity_) + ++runs_));
-  for (const Style& style : shaken_styles) {
+  for (const PortfolioEntry& entry : shaken_entries) {
     auto member = std::make_unique<Member>();
-    member->search = FitSearch::start(problem_, shaken(arrange(problem_, style.order), random), capacity_, style.how);
+    member->search =
+        FitSearch::start(problem_, shaken(arrange(problem_, entry.order), random), capacity_, entry.options);
     members_.push_back(std::move(member));
   }
 }
@@ -148,7 +149,7 @@ Placement search_between(const Problem& p, const Effort& effort, Placement best,
       std::unique_ptr<Portfolio>& portfolio = portfolios[level];
       if (portfolio == nullptr || portfolio->capacity() != capacity) {
         // Every search has its own copy of the neighbour lists; for huge instances that alone is the budget.
-        const auto copies = static_cast<std::int64_t>(styles.size() * (p.neighbour.size() + p.size.size()));
+        const auto copies = static_cast<std::int64_t>(entries.size() * (p.neighbour.size() + p.size.size()));
         if (spent + copies > work) return best;
         spent += copies;
         portfolio = std::make_unique<Portfolio>(p, capacity, effort);

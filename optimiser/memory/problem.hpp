@@ -79,7 +79,7 @@ struct Problem {
     }
   }
 
-  /// Lives are intervals, nothing is fixed and padded sizes align by themselves: sweeps over time suffice.
+  /// Lifetimes are intervals, nothing is fixed and padded sizes align by themselves: sweeps over time suffice.
   bool sweepable() const { return precedence == nullptr && !any_fixed && even; }
 
   /// The lowest offset at or above `offset` that suits block i.

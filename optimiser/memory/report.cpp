@@ -57,7 +57,7 @@ std::ostream& operator<<(std::ostream& out, const MemoryPlan& plan) {
   out << "  without reuse " << plan.naive << " bytes (" << in_words(plan.naive) << ")\n";
   if (!plan.top_at_peak.empty()) {
     out << "  largest at step " << plan.peak_step << ":\n";
-    for (const MemoryConsumer& consumer : plan.top_at_peak) {
+    for (const PeakBlock& consumer : plan.top_at_peak) {
       out << "    " << consumer.size << "  " << consumer.label << "\n";
     }
   }

@@ -9,7 +9,7 @@
 namespace tyto::memory {
 namespace {
 
-// Each block takes the smallest object that is large enough and free during its life, else the largest free one.
+// Each block takes the smallest object that is large enough and free during its lifetime, else the largest free one.
 Placement assign_in_order(const Problem& p, const std::vector<Index>& order) {
   Objects objects(p);
   std::vector<Index> seen;  // by object: the block that last found it taken
@@ -62,7 +62,7 @@ Placement shared_objects_by_breadth(const Problem& p, const Effort&) {
 }
 
 // Classes of blocks between consecutive positional maxima, largest class first; inside a class always the block whose
-// life lies closest to the lives already in some object that it can join.
+// lifetime lies closest to the lifetimes already in some object that it can join.
 Placement shared_objects_by_distance(const Problem& p, const Effort&) {
   const std::vector<Bytes> maxima = positional_maxima(p);
   const std::vector<Index> by_size = arrange(p, Order::size);
@@ -79,7 +79,7 @@ Placement shared_objects_by_distance(const Problem& p, const Effort&) {
     for (; next < end; ++next) {
       if (p.fixed[static_cast<std::size_t>(by_size[next])] == not_fixed) todo.push_back(by_size[next]);
     }
-    // gap[b * objects + o]: idle time between block b and the nearest life in object o, or -1 when they meet.
+    // gap[b * objects + o]: idle time between block b and the nearest lifetime in object o, or -1 when they meet.
     const auto gap_to = [&](Index i, Index j) -> double {
       if (p.conflicts(i, j)) return -1;
       const auto a = static_cast<std::size_t>(i);

@@ -1,6 +1,6 @@
-// Algebra: identities that hold to the bit for every input, and, under fast_math, those that hold for real numbers.
+// Algebra: identities that hold bit for bit for every input, and, under fast_math, those that hold for real numbers.
 //
-// "To the bit" counts NaN as one value and leaves open which zero a maximum of 0 and -0 is. So 0 * x stays (x may be
+// "Bit for bit" counts NaN as one value and leaves open which zero a maximum of 0 and -0 is. So 0 * x stays (x may be
 // NaN or infinite) and so does x + 0 (it makes 0 of -0), while x + -0, x - 0, x * 1 and x / 1 are x.
 #include <bit>
 #include <cmath>
@@ -31,12 +31,12 @@ bool is_even(const OpDef& def) { return def.is(Traits::is_even); }
 
 // The floating domain rounds: 1 / (1 / x) need not be x.
 const Condition unrounded{"not rounded, or fast_math", [](const Match& m) {
-                            return m.draft.definition(m.root).domain != core::Domain::floating || m.context.fast_math;
+                            return m.editor.definition(m.root).domain != core::Domain::floating || m.context.fast_math;
                           }};
 
-bool never_minus_zero(Draft& draft, Port x) {
-  const Draft::Index producer = draft.producer(x);
-  switch (draft.node(producer).op) {
+bool never_minus_zero(GraphEditor& editor, Port x) {
+  const GraphEditor::Index producer = editor.producer(x);
+  switch (editor.node(producer).op) {
     case OpId::abs:
     case OpId::square:
     case OpId::exp:
@@ -44,18 +44,19 @@ bool never_minus_zero(Draft& draft, Port x) {
     case OpId::sigmoid:
     case OpId::softplus:
     case OpId::cosh: return true;
-    case OpId::cast: return !is_floating(draft.dtype(draft.input(producer, 0)));
+    case OpId::cast: return !is_floating(editor.dtype(editor.input(producer, 0)));
     default: return false;
   }
 }
-const Condition zero_of_either_sign{
-    "integers, x is never -0, or fast_math",
-    [](const Match& m) { return !m.is_floating() || m.context.fast_math || never_minus_zero(m.draft, m.tensor('x')); }};
+const Condition zero_of_either_sign{"integers, x is never -0, or fast_math", [](const Match& m) {
+                                      return !m.is_floating() || m.context.fast_math ||
+                                             never_minus_zero(m.editor, m.tensor('x'));
+                                    }};
 const Condition integral_operand{"x holds integers",
-                                 [](const Match& m) { return !is_floating(m.draft.dtype(m.tensor('x'))); }};
+                                 [](const Match& m) { return !is_floating(m.editor.dtype(m.tensor('x'))); }};
 // The negative of an unsigned number is another positive one.
 const Condition signed_operand{"x has a sign", [](const Match& m) {
-                                 const DType dtype = m.draft.dtype(m.tensor('x'));
+                                 const DType dtype = m.editor.dtype(m.tensor('x'));
                                  return dtype != DType::u8 && dtype != DType::boolean;
                                }};
 
@@ -81,13 +82,13 @@ const Condition normal_product{"integers, or C D is a normal number", [](const M
 const Condition no_even_power{"C is no even number",
                               [](const Match& m) { return std::fmod(m.number('C').as_double(), 2.0) != 0; }};
 Port by_reciprocal(Match& m) {
-  const Port factor = m.draft.add_number(m.root, 1.0 / m.number('C').as_double(), m.dtype());
-  return m.draft.add(m.root, OpId::multiply, {}, {m.tensor('x'), factor});
+  const Port factor = m.editor.add_scalar(m.root, 1.0 / m.number('C').as_double(), m.dtype());
+  return m.editor.add(m.root, OpId::multiply, {}, {m.tensor('x'), factor});
 }
 
 const Condition same_shapes{"x and y fill the result's shape", [](const Match& m) {
-                              return m.draft.shape(m.tensor('x')) == m.shape() &&
-                                     m.draft.shape(m.tensor('y')) == m.shape();
+                              return m.editor.shape(m.tensor('x')) == m.shape() &&
+                                     m.editor.shape(m.tensor('y')) == m.shape();
                             }};
 
 /// Whether every value of `from` is one of `to`.
@@ -104,24 +105,26 @@ bool holds_all(DType from, DType to) {
   return to == DType::u8 ? false : bits(from) <= bits(to);
 }
 
-DType cast_type(Draft& draft, Draft::Index index) { return draft.attributes_as<core::CastAttributes>(index).dtype; }
+DType cast_type(GraphEditor& editor, GraphEditor::Index index) {
+  return editor.attributes_as<core::CastAttributes>(index).dtype;
+}
 
 const Condition type_it_has{"to the type it has",
-                            [](const Match& m) { return m.draft.dtype(m.tensor('x')) == m.dtype(); }};
+                            [](const Match& m) { return m.editor.dtype(m.tensor('x')) == m.dtype(); }};
 Port operand(Match& m) { return m.tensor('x'); }
 const Condition widening_first{"the inner type holds every value of x", [](const Match& m) {
-                                 return holds_all(m.draft.dtype(m.tensor('x')), cast_type(m.draft, m.node(1)));
+                                 return holds_all(m.editor.dtype(m.tensor('x')), cast_type(m.editor, m.node(1)));
                                }};
-// Between whole numbers a cast wraps round, from floating ones it stops at the end of the range.
+// Between integers a cast wraps round, from floating ones it stops at the end of the range.
 const Condition wraps_as_before{"no whole number passes through a floating type into a narrower one",
                                 [](const Match& m) {
-                                  const DType from = m.draft.dtype(m.tensor('x'));
-                                  return !is_integer(from) || !is_floating(cast_type(m.draft, m.node(1))) ||
+                                  const DType from = m.editor.dtype(m.tensor('x'));
+                                  return !is_integer(from) || !is_floating(cast_type(m.editor, m.node(1))) ||
                                          !is_integer(m.dtype()) || holds_all(from, m.dtype());
                                 }};
 Port single_cast(Match& m) {
-  if (m.draft.dtype(m.tensor('x')) == m.dtype()) return m.tensor('x');
-  return m.draft.add(m.root, OpId::cast, core::CastAttributes{m.dtype()}, {m.tensor('x')});
+  if (m.editor.dtype(m.tensor('x')) == m.dtype()) return m.tensor('x');
+  return m.editor.add(m.root, OpId::cast, core::CastAttributes{m.dtype()}, {m.tensor('x')});
 }
 
 // clang-format off

@@ -14,7 +14,7 @@ using core::GraphNode;
 using core::OpId;
 using core::Port;
 using core::Traits;
-using Index = Draft::Index;
+using Index = GraphEditor::Index;
 
 // Contents small enough to be compared; larger constants are the same when they share their memory.
 constexpr std::int64_t comparable_bytes = 64;
@@ -54,24 +54,25 @@ std::size_t hash_of_contents(const core::Array& array) {
 
 class Merger {
  public:
-  explicit Merger(PassContext& context) : context_(context), draft_(context.draft) {
+  explicit Merger(PassContext& context) : context_(context), editor_(context.editor) {
     std::size_t size = 16;
-    while (size < 2 * draft_.size()) size *= 2;
+    while (size < 2 * editor_.size()) size *= 2;
     table_.assign(size, {0, empty});
   }
 
   void run() {
     std::size_t merged = 0;
-    for (const Index index : draft_.order()) {
-      if (!draft_.is_alive(index) || !depends_on_operands_only(draft_.definition(index))) continue;
+    for (const Index index : editor_.order()) {
+      if (!editor_.is_alive(index) || !depends_on_operands_only(editor_.definition(index))) continue;
       const Index first = find_or_add(index);
       if (first == index) continue;
-      const GraphNode& kept = draft_.node(first);
-      const GraphNode& gone = draft_.node(index);
+      const GraphNode& kept = editor_.node(first);
+      const GraphNode& gone = editor_.node(index);
       for (std::uint32_t i = 0; i < gone.result_count; ++i) {
-        draft_.replace(gone.first_result + i, kept.first_result + i);
+        editor_.replace(gone.first_result + i, kept.first_result + i);
       }
-      draft_.remove(index);  // when none of the results had a reader, nothing was replaced by which it would have gone
+      editor_.remove(
+          index);  // when none of the results had a consumer, nothing was replaced by which it would have gone
       ++merged;
     }
     if (merged != 0) context_.fired("equal_nodes", merged);
@@ -97,9 +98,9 @@ class Merger {
   }
 
   std::size_t hash_of(Index index) {
-    const GraphNode& node = draft_.node(index);
-    const core::OpDef& def = draft_.definition(index);
-    const std::span<const Port> inputs = draft_.inputs(index);
+    const GraphNode& node = editor_.node(index);
+    const core::OpDef& def = editor_.definition(index);
+    const std::span<const Port> inputs = editor_.inputs(index);
     std::size_t seed = static_cast<std::size_t>(node.op);
     if (inputs.size() == 2) {
       const Operands pair = sorted(def, inputs);
@@ -108,7 +109,7 @@ class Merger {
       for (const Port input : inputs) seed = mix(seed, input);
     }
     if (node.op == OpId::constant) {
-      seed = mix(seed, hash_of_contents(draft_.attributes_as<core::ConstantAttributes>(index).array));
+      seed = mix(seed, hash_of_contents(editor_.attributes_as<core::ConstantAttributes>(index).array));
     } else if (node.attributes) {
       seed = mix(seed, core::hash_of(*node.attributes));
     }
@@ -116,30 +117,30 @@ class Merger {
   }
 
   bool same_constant(Index a, Index b) {
-    const core::Array& x = draft_.attributes_as<core::ConstantAttributes>(a).array;
-    const core::Array& y = draft_.attributes_as<core::ConstantAttributes>(b).array;
+    const core::Array& x = editor_.attributes_as<core::ConstantAttributes>(a).array;
+    const core::Array& y = editor_.attributes_as<core::ConstantAttributes>(b).array;
     const auto first = small_contents(x);
     const auto second = small_contents(y);
-    if (first.data() == nullptr || second.data() == nullptr) return draft_.attributes(a) == draft_.attributes(b);
+    if (first.data() == nullptr || second.data() == nullptr) return editor_.attributes(a) == editor_.attributes(b);
     return x.dtype == y.dtype && x.view.shape == y.view.shape && std::ranges::equal(first, second);
   }
 
   bool same(Index a, Index b) {
-    const GraphNode& x = draft_.node(a);
-    const GraphNode& y = draft_.node(b);
+    const GraphNode& x = editor_.node(a);
+    const GraphNode& y = editor_.node(b);
     if (x.op != y.op || x.input_count != y.input_count) return false;
     if (x.op == OpId::constant) return same_constant(a, b);
-    const std::span<const Port> left = draft_.inputs(a);
-    const std::span<const Port> right = draft_.inputs(b);
+    const std::span<const Port> left = editor_.inputs(a);
+    const std::span<const Port> right = editor_.inputs(b);
     if (left.size() == 2) {
-      const core::OpDef& def = draft_.definition(a);
+      const core::OpDef& def = editor_.definition(a);
       const Operands p = sorted(def, left);
       const Operands q = sorted(def, right);
       if (p.first != q.first || p.second != q.second) return false;
     } else if (!std::ranges::equal(left, right)) {
       return false;
     }
-    return x.attributes == y.attributes || draft_.attributes(a) == draft_.attributes(b);
+    return x.attributes == y.attributes || editor_.attributes(a) == editor_.attributes(b);
   }
 
   Index find_or_add(Index index) {
@@ -155,7 +156,7 @@ class Merger {
   }
 
   PassContext& context_;
-  Draft& draft_;
+  GraphEditor& editor_;
   std::vector<Entry> table_;
 };
 

@@ -12,7 +12,7 @@ using core::GraphNode;
 using core::OpId;
 using core::Port;
 using core::Traits;
-using Index = Draft::Index;
+using Index = GraphEditor::Index;
 
 // On the way to a small constant, tensors of this many times the limit may be computed.
 constexpr std::size_t intermediate_factor = 64;
@@ -22,9 +22,9 @@ bool may_fold(const core::OpDef& def) {
   return depends_on_operands_only(def) && def.id != OpId::state && !def.is(Traits::random);
 }
 
-class Folder {
+class ConstantFolder {
  public:
-  explicit Folder(PassContext& context) : context_(context), draft_(context.draft) {}
+  explicit ConstantFolder(PassContext& context) : context_(context), editor_(context.editor) {}
 
   void run() {
     find_known();
@@ -34,22 +34,22 @@ class Folder {
 
  private:
   std::size_t bytes_of(Port port) const {
-    return static_cast<std::size_t>(element_count(draft_.shape(port))) * size_of(draft_.dtype(port));
+    return static_cast<std::size_t>(element_count(editor_.shape(port))) * size_of(editor_.dtype(port));
   }
 
   // known_[n]: bytes of the largest constant that node n is computed from, plus one; 0 when it is not known.
   void find_known() {
-    known_.assign(draft_.index_limit(), 0);
-    for (const Index index : draft_.order()) {
-      const GraphNode& node = draft_.node(index);
-      if (!may_fold(draft_.definition(index))) continue;
+    known_.assign(editor_.index_limit(), 0);
+    for (const Index index : editor_.order()) {
+      const GraphNode& node = editor_.node(index);
+      if (!may_fold(editor_.definition(index))) continue;
       std::size_t from = 1;
       bool known = true;
       if (node.op == OpId::constant) {
         from += bytes_of(node.first_result);
       } else {
-        for (const Port input : draft_.inputs(index)) {
-          const std::size_t source = known_[draft_.producer(input)];
+        for (const Port input : editor_.inputs(index)) {
+          const std::size_t source = known_[editor_.producer(input)];
           known = known && source != 0;
           from = std::max(from, source);
         }
@@ -64,28 +64,28 @@ class Folder {
   // What nodes that are not known, outputs and updates read of what is known. Views cost nothing when they stay, so
   // what is folded is what they look at.
   void collect() {
-    for (const Index index : draft_.order()) {
+    for (const Index index : editor_.order()) {
       if (known_[index] != 0) continue;
-      for (const Port input : draft_.inputs(index)) want(input);
+      for (const Port input : editor_.inputs(index)) want(input);
     }
-    for (const Port output : draft_.outputs()) want(draft_.now(output));
-    for (const core::GraphUpdate& update : draft_.updates()) want(draft_.now(update.port));
+    for (const Port output : editor_.outputs()) want(editor_.resolve(output));
+    for (const core::GraphUpdate& update : editor_.updates()) want(editor_.resolve(update.port));
     std::sort(wanted_.begin(), wanted_.end());
     wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
   }
 
   void want(Port port) {
-    Index index = draft_.producer(port);
+    Index index = editor_.producer(port);
     if (known_[index] == 0) return;
-    while (draft_.definition(index).is(Traits::view)) {
-      port = draft_.input(index, 0);
-      index = draft_.producer(port);
+    while (editor_.definition(index).is(Traits::view)) {
+      port = editor_.input(index, 0);
+      index = editor_.producer(port);
     }
-    const OpId op = draft_.node(index).op;
+    const OpId op = editor_.node(index).op;
     if (op == OpId::constant) return;
     const std::size_t bytes = bytes_of(port);
     // A tensor of one number stays a number, which rules and kernels can see, rather than become an array.
-    if (op == OpId::fill && element_count(draft_.shape(port)) != 1) return;
+    if (op == OpId::fill && element_count(editor_.shape(port)) != 1) return;
     // Packed weights take the place of weights, though they may be a little larger.
     const bool instead = op == OpId::pack_weights || bytes < known_[index];
     if (instead || bytes <= context_.options.fold_limit) wanted_.push_back(port);
@@ -95,23 +95,23 @@ class Folder {
     core::GraphBuilder builder;
     std::vector<Index> needed;
     std::vector<bool> seen(known_.size(), false);
-    for (const Port port : wanted_) visit(draft_.producer(port), seen, needed);
+    for (const Port port : wanted_) visit(editor_.producer(port), seen, needed);
     std::vector<Port> place(port_limit(needed), core::no_port);
     std::vector<Port> inputs;
     std::vector<core::TensorType> types;
     for (const Index index : needed) {
-      const GraphNode& node = draft_.node(index);
+      const GraphNode& node = editor_.node(index);
       inputs.clear();
       types.clear();
-      for (const Port input : draft_.inputs(index)) inputs.push_back(place[input]);
-      for (std::uint32_t i = 0; i < node.result_count; ++i) types.push_back(draft_.type(node.first_result + i));
+      for (const Port input : editor_.inputs(index)) inputs.push_back(place[input]);
+      for (std::uint32_t i = 0; i < node.result_count; ++i) types.push_back(editor_.type(node.first_result + i));
       const Port first = builder.add(node.op, node.attributes, inputs, types, nullptr);
       for (std::uint32_t i = 0; i < node.result_count; ++i) place[node.first_result + i] = first + i;
     }
     for (const Port port : wanted_) builder.add_output(place[port]);
     std::vector<core::Array> arrays = context_.options.evaluate(builder.finish());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      draft_.replace(wanted_[i], draft_.add_constant(draft_.producer(wanted_[i]), std::move(arrays[i])));
+      editor_.replace(wanted_[i], editor_.add_constant(editor_.producer(wanted_[i]), std::move(arrays[i])));
     }
     context_.fired("folded", wanted_.size());
   }
@@ -122,12 +122,12 @@ class Folder {
     seen[root] = true;
     while (!stack.empty()) {
       auto& [index, next] = stack.back();
-      if (next == draft_.node(index).input_count) {
+      if (next == editor_.node(index).input_count) {
         order.push_back(index);
         stack.pop_back();
         continue;
       }
-      const Index input = draft_.producer(draft_.input(index, next++));
+      const Index input = editor_.producer(editor_.input(index, next++));
       if (seen[input]) continue;
       seen[input] = true;
       stack.emplace_back(input, 0);
@@ -137,14 +137,14 @@ class Folder {
   std::size_t port_limit(std::span<const Index> nodes) const {
     std::size_t limit = 0;
     for (const Index index : nodes) {
-      const GraphNode& node = draft_.node(index);
+      const GraphNode& node = editor_.node(index);
       limit = std::max<std::size_t>(limit, node.first_result + node.result_count);
     }
     return limit;
   }
 
   PassContext& context_;
-  Draft& draft_;
+  GraphEditor& editor_;
   std::vector<std::size_t> known_;
   std::vector<Port> wanted_;
 };
@@ -152,7 +152,7 @@ class Folder {
 }  // namespace
 
 void fold_constants(PassContext& context) {
-  if (context.options.evaluate) Folder(context).run();
+  if (context.options.evaluate) ConstantFolder(context).run();
 }
 
 }  // namespace tyto::optimiser

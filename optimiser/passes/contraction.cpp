@@ -8,7 +8,7 @@ namespace {
 
 // A smaller product that the sum stretches would be computed again for each copy.
 const Condition product_of_full_shape{"the product has the sum's shape", [](const Match& m) {
-                                        return m.draft.shape(m.draft.node(m.node(1)).first_result) == m.shape();
+                                        return m.editor.shape(m.editor.node(m.node(1)).first_result) == m.shape();
                                       }};
 const Condition numeric{"not bool", [](const Match& m) { return m.dtype() != DType::boolean; }};
 

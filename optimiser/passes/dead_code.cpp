@@ -4,11 +4,11 @@
 namespace tyto::optimiser {
 
 void remove_dead_code(PassContext& context) {
-  Draft& draft = context.draft;
-  const std::size_t before = draft.size();
-  const std::span<const Draft::Index> order = draft.order();
-  for (std::size_t i = order.size(); i-- > 0;) draft.remove(order[i]);
-  if (draft.size() != before) context.fired("unread", before - draft.size());
+  GraphEditor& editor = context.editor;
+  const std::size_t before = editor.size();
+  const std::span<const GraphEditor::Index> order = editor.order();
+  for (std::size_t i = order.size(); i-- > 0;) editor.remove(order[i]);
+  if (editor.size() != before) context.fired("unread", before - editor.size());
 }
 
 }  // namespace tyto::optimiser

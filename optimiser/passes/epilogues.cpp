@@ -20,7 +20,7 @@ using core::OpId;
 using core::Port;
 using core::ProductAttributes;
 using core::Traits;
-using Index = Draft::Index;
+using Index = GraphEditor::Index;
 
 bool is_plain(OpId op) { return op == OpId::matmul || op == OpId::convolution; }
 bool is_product(const OpDef& def) {
@@ -28,11 +28,11 @@ bool is_product(const OpDef& def) {
 }
 
 /// The product among the matched nodes, which may stand behind a reshape.
-Index product_in(const Match& m) { return is_product(m.draft.definition(m.node(1))) ? m.node(1) : m.node(2); }
+Index product_in(const Match& m) { return is_product(m.editor.definition(m.node(1))) ? m.node(1) : m.node(2); }
 
-const ProductAttributes& epilogue_of(const Draft& draft, Index product) {
+const ProductAttributes& epilogue_of(const GraphEditor& editor, Index product) {
   static const ProductAttributes nothing;
-  return is_plain(draft.node(product).op) ? nothing : draft.attributes_as<ProductAttributes>(product);
+  return is_plain(editor.node(product).op) ? nothing : editor.attributes_as<ProductAttributes>(product);
 }
 
 OpId with_epilogue(OpId op) {
@@ -45,23 +45,23 @@ bool device_takes(const Match& m, Index product) {
   if (!m.context.options.supports) return true;
   const DType result = m.dtype();
   const DType operands[] = {result, result, result, result};
-  return m.context.options.supports(with_epilogue(m.draft.node(product).op), operands, {&result, 1});
+  return m.context.options.supports(with_epilogue(m.editor.node(product).op), operands, {&result, 1});
 }
 
 // Integers gain nothing. Packed weights are laid out for the epilogue that the product had.
 const Condition taken{"floating; of the product's shape, on a device that has it, weights not packed",
                       [](const Match& m) {
-                        const Port product = m.draft.node(m.node(1)).first_result;
-                        return m.is_floating() && m.draft.shape(product) == m.shape() &&
-                               !epilogue_of(m.draft, product_in(m)).packed && device_takes(m, product_in(m));
+                        const Port product = m.editor.node(m.node(1)).first_result;
+                        return m.is_floating() && m.editor.shape(product) == m.shape() &&
+                               !epilogue_of(m.editor, product_in(m)).packed && device_takes(m, product_in(m));
                       }};
 const Condition bare{"the product has no epilogue yet", [](const Match& m) {
-                       const ProductAttributes& epilogue = epilogue_of(m.draft, product_in(m));
+                       const ProductAttributes& epilogue = epilogue_of(m.editor, product_in(m));
                        return !epilogue.bias && !epilogue.residual && !epilogue.relu;
                      }};
 const Condition one_a_channel{"b is one number a channel of the product", [](const Match& m) {
-                                const Shape& shape = m.draft.shape(m.tensor('b'));
-                                const Shape& product = m.draft.shape(m.draft.node(product_in(m)).first_result);
+                                const Shape& shape = m.editor.shape(m.tensor('b'));
+                                const Shape& product = m.editor.shape(m.editor.node(product_in(m)).first_result);
                                 // An inner product, reshaped to a single number, has no axis of channels.
                                 if (m.shape().empty() || shape.empty()) return false;
                                 const std::int64_t channels = m.shape().back();
@@ -73,62 +73,63 @@ const Condition free_residual{
     "r has the result's shape and is no element-wise operator's for this sum alone; neither residual nor "
     "ReLU yet",
     [](const Match& m) {
-      const ProductAttributes& epilogue = epilogue_of(m.draft, product_in(m));
+      const ProductAttributes& epilogue = epilogue_of(m.editor, product_in(m));
       const Port residual = m.tensor('r');
       const bool alone =
-          m.draft.readers(residual) == 1 && m.draft.definition(m.draft.producer(residual)).is(Traits::elementwise);
-      return !epilogue.residual && !epilogue.relu && m.draft.shape(residual) == m.shape() && !alone;
+          m.editor.consumers(residual) == 1 && m.editor.definition(m.editor.producer(residual)).is(Traits::elementwise);
+      return !epilogue.residual && !epilogue.relu && m.editor.shape(residual) == m.shape() && !alone;
     }};
-const Condition without_relu{"no ReLU yet", [](const Match& m) { return !epilogue_of(m.draft, product_in(m)).relu; }};
+const Condition without_relu{"no ReLU yet", [](const Match& m) { return !epilogue_of(m.editor, product_in(m)).relu; }};
 Port view_as(Match& m, Port port, Shape shape) {
-  if (m.draft.shape(port) == shape) return port;
-  return m.draft.add(m.root, OpId::reshape, core::ListAttributes{std::move(shape)}, {port});
+  if (m.editor.shape(port) == shape) return port;
+  return m.editor.add(m.root, OpId::reshape, core::ListAttributes{std::move(shape)}, {port});
 }
 
-enum class Step { bias, subtracted_bias, residual, relu };
+enum class EpiloguePart { bias, subtracted_bias, residual, relu };
 
-template <Step step>
+template <EpiloguePart part>
 Port absorb(Match& m) {
   const Index product = product_in(m);
-  const OpId op = with_epilogue(m.draft.node(product).op);
-  // Copies: adding nodes moves what the draft holds.
-  const Shape shape = m.draft.shape(m.draft.node(product).first_result), result = m.shape();
-  ProductAttributes epilogue = epilogue_of(m.draft, product);
-  if (m.draft.node(product).op == OpId::convolution) {
-    epilogue.window = m.draft.attributes_as<core::WindowAttributes>(product);
+  const OpId op = with_epilogue(m.editor.node(product).op);
+  // Copies: adding nodes moves what the editor holds.
+  const Shape shape = m.editor.shape(m.editor.node(product).first_result), result = m.shape();
+  ProductAttributes epilogue = epilogue_of(m.editor, product);
+  if (m.editor.node(product).op == OpId::convolution) {
+    epilogue.window = m.editor.attributes_as<core::WindowAttributes>(product);
   }
-  const auto inputs = m.draft.inputs(product);
+  const auto inputs = m.editor.inputs(product);
   std::vector<Port> operands(inputs.begin(), inputs.end());
-  switch (step) {
-    case Step::bias:
-    case Step::subtracted_bias: {
+  switch (part) {
+    case EpiloguePart::bias:
+    case EpiloguePart::subtracted_bias: {
       epilogue.bias = true;
       Port bias = view_as(m, m.tensor('b'), {shape.back()});
-      if (step == Step::subtracted_bias) bias = m.draft.add(m.root, OpId::negate, core::NoAttributes{}, {bias});
+      if (part == EpiloguePart::subtracted_bias)
+        bias = m.editor.add(m.root, OpId::negate, core::NoAttributes{}, {bias});
       operands.push_back(bias);
       break;
     }
-    case Step::residual:
+    case EpiloguePart::residual:
       epilogue.residual = true;
       operands.push_back(view_as(m, m.tensor('r'), shape));
       break;
-    case Step::relu:
+    case EpiloguePart::relu:
       epilogue.relu = true;
       epilogue.drops_nan = m.context.fast_math;
       break;
   }
-  return view_as(m, m.draft.add(m.root, op, std::move(epilogue), operands), result);
+  return view_as(m, m.editor.add(m.root, op, std::move(epilogue), operands), result);
 }
 
 // clang-format off
 const Rule epilogue_table[] = {
-    {"bias",              "add(op(x, w, ...)!, b)",                "op(x, w, b)",          {&taken, &bare, &one_a_channel}, absorb<Step::bias>, is_product},
-    {"subtracted_bias",   "subtract(op(x, w, ...)!, b)",           "op(x, w, negate(b))",  {&taken, &bare, &one_a_channel}, absorb<Step::subtracted_bias>, is_product},
-    {"residual",          "add(op(x, w, ...)!, r)",                "op(x, w, ..., r)",     {&taken, &free_residual},             absorb<Step::residual>, is_product},
-    {"relu",              "relu(op(x, w, ...)!)",                  "op(x, w, ...) with ReLU", {&taken, &without_relu},   absorb<Step::relu>, is_product},
-    {"bias_of_reshaped",     "add(reshape(op(x, w, ...)!)!, b)",   "reshape(op(x, w, b))", {&taken, &bare, &one_a_channel}, absorb<Step::bias>, is_product},
-    {"residual_of_reshaped", "add(reshape(op(x, w, ...)!)!, r)",   "reshape(op(x, w, ..., reshape(r)))", {&taken, &free_residual}, absorb<Step::residual>, is_product},
-    {"relu_of_reshaped",     "relu(reshape(op(x, w, ...)!)!)",     "reshape(op(x, w, ...) with ReLU)", {&taken, &without_relu}, absorb<Step::relu>, is_product},
+    {"bias",              "add(op(x, w, ...)!, b)",                "op(x, w, b)",          {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::bias>, is_product},
+    {"subtracted_bias",   "subtract(op(x, w, ...)!, b)",           "op(x, w, negate(b))",  {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::subtracted_bias>, is_product},
+    {"residual",          "add(op(x, w, ...)!, r)",                "op(x, w, ..., r)",     {&taken, &free_residual},             absorb<EpiloguePart::residual>, is_product},
+    {"relu",              "relu(op(x, w, ...)!)",                  "op(x, w, ...) with ReLU", {&taken, &without_relu},   absorb<EpiloguePart::relu>, is_product},
+    {"bias_of_reshaped",     "add(reshape(op(x, w, ...)!)!, b)",   "reshape(op(x, w, b))", {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::bias>, is_product},
+    {"residual_of_reshaped", "add(reshape(op(x, w, ...)!)!, r)",   "reshape(op(x, w, ..., reshape(r)))", {&taken, &free_residual}, absorb<EpiloguePart::residual>, is_product},
+    {"relu_of_reshaped",     "relu(reshape(op(x, w, ...)!)!)",     "reshape(op(x, w, ...) with ReLU)", {&taken, &without_relu}, absorb<EpiloguePart::relu>, is_product},
 };
 // clang-format on
 
@@ -138,8 +139,8 @@ std::span<const Rule> epilogue_rules() { return epilogue_table; }
 
 void absorb_epilogues(PassContext& context) {
   static const RuleSet set(epilogue_table);
-  for (std::uint64_t before = context.draft.edits() + 1; before != context.draft.edits();) {
-    before = context.draft.edits();
+  for (std::uint64_t before = context.editor.edits() + 1; before != context.editor.edits();) {
+    before = context.editor.edits();
     set.apply(context);
   }
 }

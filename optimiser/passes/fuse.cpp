@@ -56,7 +56,7 @@ bool Fuser::is_fusible(const GraphNode& each) const {
   std::size_t count = 0;
   for (const Port input : graph_.inputs_of(each)) {
     types[count++] = graph_.type(input).dtype;
-    tensors += number_of(graph_, source_[input]) ? 0 : 1;
+    tensors += scalar_of(graph_, source_[input]) ? 0 : 1;
   }
   const DType result = graph_.type(each.first_result).dtype;
   return tensors != 0 && (!options_.supports || options_.supports(each.op, {types, count}, {&result, 1}));
@@ -75,7 +75,7 @@ void Fuser::find_live() {
 
 void Fuser::classify() {
   find_live();
-  readers_.assign(graph_.port_count(), 0);
+  consumers_.assign(graph_.port_count(), 0);
   source_.resize(graph_.port_count());
   fusible_.assign(size(), false);
   group_.assign(size(), none);
@@ -84,15 +84,15 @@ void Fuser::classify() {
   repeated_.assign(size(), false);
   for (Index i = 0; i < size(); ++i) {
     const GraphNode& each = node(i);
-    for (const Port input : graph_.inputs_of(each)) readers_[input] += live_[i] ? 1 : 0;
+    for (const Port input : graph_.inputs_of(each)) consumers_[input] += live_[i] ? 1 : 0;
     for (Port port = each.first_result; port < each.first_result + each.result_count; ++port) source_[port] = port;
-    // To an element-wise reader a stretched or renamed tensor is the tensor itself.
+    // To an element-wise consumer a stretched or renamed tensor is the tensor itself.
     const bool same = each.op == OpId::broadcast_to || each.op == OpId::alias || each.op == OpId::stop_gradient;
     if (same) source_[each.first_result] = source_[graph_.inputs_of(each)[0]];
     fusible_[i] = live_[i] && is_fusible(each);
   }
-  for (const Port port : graph_.outputs()) ++readers_[port];
-  for (const core::GraphUpdate& update : graph_.updates()) ++readers_[update.port];
+  for (const Port port : graph_.outputs()) ++consumers_[port];
+  for (const core::GraphUpdate& update : graph_.updates()) ++consumers_[update.port];
 }
 
 // A cheap function of one tensor that several element-wise nodes read: instead of its result they all read that
@@ -107,12 +107,12 @@ void Fuser::choose_repeated() {
   }
   for (Index i = 0; i < size(); ++i) {
     const Port result = node(i).first_result;
-    if (!fusible_[i] || !core::is_cheap(node(i).op) || readers_[result] < 2 || fusing[result] != readers_[result])
+    if (!fusible_[i] || !core::is_cheap(node(i).op) || consumers_[result] < 2 || fusing[result] != consumers_[result])
       continue;
     Port only = core::no_port;
     bool one = true;
     for (const Port input : graph_.inputs_of(node(i))) {
-      if (number_of(graph_, source_[input])) continue;
+      if (scalar_of(graph_, source_[input])) continue;
       one = one && (only == core::no_port || only == source_[input]);
       only = source_[input];
     }
@@ -154,7 +154,7 @@ void Fuser::place(Index i) {
     }
   });
   group_[i] = static_cast<Index>(groups_.size());
-  groups_.push_back({none, 0, 1, readers_[node(i).first_result], i, reads_repeated(i), none, i, i, operands});
+  groups_.push_back({none, 0, 1, consumers_[node(i).first_result], i, reads_repeated(i), none, i, i, operands});
   const Index soon = soonest(i);
 
   if (!candidates.empty() && highest >= level) {
@@ -250,7 +250,7 @@ bool Fuser::folds_neighbours(const GraphNode& each) const {
   return runs == 1 && count != 1;
 }
 
-// A reduction that is the only reader of a group takes its elements as they are computed.
+// A reduction that is the only consumer of a group takes its elements as they are computed.
 void Fuser::choose_folds() {
   for (Index i = 0; i < size(); ++i) {
     const GraphNode& each = node(i);
@@ -261,7 +261,7 @@ void Fuser::choose_folds() {
     const Index group = group_of(graph_.producer(input));
     if (group == none || groups_[group].fold != none || groups_[group].outside != 1) continue;
     if (!groups_[group].axes.empty()) continue;
-    if (readers_[input] != 1 || !folds_neighbours(each)) continue;
+    if (consumers_[input] != 1 || !folds_neighbours(each)) continue;
     if (!same_time(groups_[group].when, i) && kept_until(i, group) > bytes(input)) continue;
     groups_[group].fold = i;
     group_[i] = group;

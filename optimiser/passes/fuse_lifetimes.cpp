@@ -22,7 +22,7 @@ void Fuser::list_reads() {
     for (Port port = each.first_result; port < each.first_result + each.result_count; ++port) memory_of_[port] = port;
     for (const Port input : graph_.inputs_of(each)) {
       const Port port = memory_of_[fusible_[i] ? source_[input] : input];
-      if (seen_through && !number_of(graph_, port)) memory_of_[each.first_result] = port;
+      if (seen_through && !scalar_of(graph_, port)) memory_of_[each.first_result] = port;
       if (live_[i] && !seen_through) reads.emplace_back(port, i);
     }
     const bool free = !live_[i] || fusible_[i] || def.is(Traits::view) || is_kept(each.first_result);
@@ -30,29 +30,30 @@ void Fuser::list_reads() {
   }
   for (const Port port : graph_.outputs()) reads.emplace_back(memory_of_[port], size());
   for (const core::GraphUpdate& update : graph_.updates()) reads.emplace_back(memory_of_[update.port], size());
-  first_read_.assign(graph_.port_count() + 1, 0);
-  for (const auto& [port, reader] : reads) ++first_read_[port + 1];
-  for (Port port = 0; port < graph_.port_count(); ++port) first_read_[port + 1] += first_read_[port];
+  first_consumer_.assign(graph_.port_count() + 1, 0);
+  for (const auto& [port, consumer] : reads) ++first_consumer_[port + 1];
+  for (Port port = 0; port < graph_.port_count(); ++port) first_consumer_[port + 1] += first_consumer_[port];
   reads_.resize(reads.size());
-  std::vector<std::uint32_t> next(first_read_.begin(), first_read_.end() - 1);
-  for (const auto& [port, reader] : reads) reads_[next[port]++] = reader;
+  std::vector<std::uint32_t> next(first_consumer_.begin(), first_consumer_.end() - 1);
+  for (const auto& [port, consumer] : reads) reads_[next[port]++] = consumer;
 }
 
-std::span<const std::uint32_t> Fuser::readers_of(Port port) const {
-  return {reads_.data() + first_read_[port], first_read_[port + 1] - first_read_[port]};
+std::span<const std::uint32_t> Fuser::consumers_of(Port port) const {
+  return {reads_.data() + first_consumer_[port], first_consumer_[port + 1] - first_consumer_[port]};
 }
 
 Fuser::Reading Fuser::reading_of(Index group, Index i) {
   Reading out;
   each_member(group, [&](Index member) {
     const Port port = node(member).first_result;
-    const std::span<const Index> readers = readers_of(port);
-    const auto other = std::ranges::find_if(
-        readers, [&](Index reader) { return reader != i && (reader >= size() || group_of(reader) != group); });
-    const bool by_node = std::ranges::binary_search(readers, i);
-    if (other != readers.end()) out.first_other = std::min(out.first_other, *other);
-    if (other != readers.end() || by_node) out.results += bytes(port);
-    if (other == readers.end() && by_node) out.for_node += bytes(port);
+    const std::span<const Index> consumers = consumers_of(port);
+    const auto other = std::ranges::find_if(consumers, [&](Index consumer) {
+      return consumer != i && (consumer >= size() || group_of(consumer) != group);
+    });
+    const bool by_node = std::ranges::binary_search(consumers, i);
+    if (other != consumers.end()) out.first_other = std::min(out.first_other, *other);
+    if (other != consumers.end() || by_node) out.results += bytes(port);
+    if (other == consumers.end() && by_node) out.for_node += bytes(port);
   });
   return out;
 }
@@ -62,11 +63,11 @@ std::size_t Fuser::kept_until(Index when, Index group) {
   for (const Port input : groups_[group].inputs) {
     const Port port = memory_of_[input];
     if (is_kept(port)) continue;
-    const std::span<const Index> readers = readers_of(port);
-    const auto other = std::find_if(readers.rbegin(), readers.rend(),
-                                    [&](Index reader) { return reader >= size() || group_of(reader) != group; });
+    const std::span<const Index> consumers = consumers_of(port);
+    const auto other = std::find_if(consumers.rbegin(), consumers.rend(),
+                                    [&](Index consumer) { return consumer >= size() || group_of(consumer) != group; });
     const bool alone = groups_[group].when < groups_[group].first;
-    const Index until = other != readers.rend() && !alone ? *other : made_at(graph_.producer(port));
+    const Index until = other != consumers.rend() && !alone ? *other : made_at(graph_.producer(port));
     if (until < when && !same_time(until, when)) kept += bytes(port);
   }
   return kept;
@@ -124,7 +125,7 @@ std::uint32_t Fuser::time_together(std::span<const Index> groups, Index i) {
 bool Fuser::is_kept(Port port) const {
   const GraphNode& producer = node(graph_.producer(port));
   return core::definition(producer.op).is(Traits::leaf) || producer.op == OpId::read ||
-         number_of(graph_, port).has_value();
+         scalar_of(graph_, port).has_value();
 }
 
 }  // namespace tyto::optimiser

@@ -27,7 +27,7 @@ void Fuser::list_members() {
   }
 }
 
-// From what must be there at the end back to what it reads. Nodes that all readers see through go.
+// From what must be there at the end back to what it reads. Nodes that all consumers see through go.
 void Fuser::find_needed() {
   needed_.assign(size(), false);
   read_outside_.assign(graph_.port_count(), false);
@@ -65,10 +65,10 @@ void Fuser::find_needed() {
 std::vector<std::uint32_t> Fuser::order_of_units() {
   std::vector<Index> unit(size());  // by node: the last node of its unit
   for (Index i = 0; i < size(); ++i) unit[i] = in_real_group(i) ? members_of(group_of(i)).back() : i;
-  std::vector<std::pair<Index, Index>> edges;  // producer's unit, reader's unit
-  const auto depend = [&](Index reader, Port port) {
+  std::vector<std::pair<Index, Index>> edges;  // producer's unit, consumer's unit
+  const auto depend = [&](Index consumer, Port port) {
     const Index from = unit[graph_.producer(port)];
-    if (from != reader) edges.emplace_back(from, reader);
+    if (from != consumer) edges.emplace_back(from, consumer);
   };
   for (Index i = 0; i < size(); ++i) {
     if (!needed_[i]) continue;
@@ -78,7 +78,7 @@ std::vector<std::uint32_t> Fuser::order_of_units() {
       for (const Port input : graph_.inputs_of(node(i))) depend(i, input);
     }
   }
-  // Readers of each unit, one unit after the other; who reads two of its results stands there twice and waits twice.
+  // Consumers of each unit, one unit after the other; who reads two of its results stands there twice and waits twice.
   std::vector<std::uint32_t> first(size() + 1, 0), waiting(size(), 0);
   for (const auto& [from, to] : edges) {
     ++first[from + 1];
@@ -86,8 +86,8 @@ std::vector<std::uint32_t> Fuser::order_of_units() {
   }
   for (Index i = 0; i < size(); ++i) first[i + 1] += first[i];
   std::vector<std::uint32_t> next = first;
-  std::vector<Index> readers(edges.size());
-  for (const auto& [from, to] : edges) readers[next[from]++] = to;
+  std::vector<Index> consumers(edges.size());
+  for (const auto& [from, to] : edges) consumers[next[from]++] = to;
   std::priority_queue<Index, std::vector<Index>, std::greater<>> ready;
   for (Index i = 0; i < size(); ++i) {
     if (needed_[i] && unit[i] == i && waiting[i] == 0) ready.push(i);
@@ -98,7 +98,7 @@ std::vector<std::uint32_t> Fuser::order_of_units() {
     ready.pop();
     order.push_back(done);
     for (std::uint32_t k = first[done]; k < first[done + 1]; ++k) {
-      if (--waiting[readers[k]] == 0) ready.push(readers[k]);
+      if (--waiting[consumers[k]] == 0) ready.push(consumers[k]);
     }
   }
   for (Index i = 0; i < size(); ++i) {
@@ -146,7 +146,7 @@ void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> member
   const Group& own = groups_[group_of(members[0])];
   FusedGroup group(graph_, own.axes.empty() ? shape(node(members[0]).first_result) : own.shape);
   if (!own.axes.empty()) group.fold_over(own.axes);
-  for (const Index member : members) add_step(group, member, member);
+  for (const Index member : members) add_instruction(group, member, member);
   std::vector<Port> outputs;
   std::shared_ptr<const std::string> label;
   for (const Index member : members) {
@@ -177,15 +177,15 @@ bool Fuser::updates_states(std::span<const Port> inputs, std::span<const Port> o
   });
 }
 
-void Fuser::add_step(FusedGroup& group, Index i, Index member) {
+void Fuser::add_instruction(FusedGroup& group, Index i, Index member) {
   if (group.holds(node(i).first_result)) return;
   for (const Port input : graph_.inputs_of(node(i))) {
     const Index producer = graph_.producer(source_[input]);
-    if (repeated_[producer]) add_step(group, producer, member);
+    if (repeated_[producer]) add_instruction(group, producer, member);
   }
   std::vector<Port> operands;
   for (const Port input : graph_.inputs_of(node(i))) operands.push_back(seen_by(member, input));
-  group.add_step(node(i).op, node(i).first_result, operands);
+  group.add_instruction(node(i).op, node(i).first_result, operands);
   if (group_of(i) != none && groups_[group_of(i)].fold == i) {
     group.fold_over(std::get<core::AxesAttributes>(graph_.attributes(node(i))).axes);
   }

@@ -74,8 +74,8 @@ bool Fuser::may_be_one(const Rows& rows) {
   Inputs inputs;
   for (const Index i : rows.nodes) {
     heavy += fusible_[i] ? 0 : 1;
-    for (const Index reader : readers_of(node(i).first_result)) {
-      if (reader < size() && !is_in(rows, reader) && level_of(reader) <= rows.highest) return false;
+    for (const Index consumer : consumers_of(node(i).first_result)) {
+      if (consumer < size() && !is_in(rows, consumer) && level_of(consumer) <= rows.highest) return false;
     }
     const bool whole_reader = fusible_[i] && shape(node(i).first_result) == rows.shape;
     bool right = true;
@@ -119,14 +119,14 @@ void Fuser::grow(Rows& rows) {
         const Port port = row_behind(source_[input]);
         grown = try_add(rows, graph_.producer(port)) || grown;
         if (fusible_[i]) continue;
-        const std::span<const Index> siblings = readers_of(memory_of_[port]);
+        const std::span<const Index> siblings = consumers_of(memory_of_[port]);
         for (const Index other : siblings.first(std::min<std::size_t>(siblings.size(), most_steps))) {
           grown = try_add(rows, other) || grown;
         }
       }
-      const std::span<const Index> readers = readers_of(node(i).first_result);
-      for (const Index reader : readers.first(std::min<std::size_t>(readers.size(), most_steps))) {
-        grown = try_add(rows, reader) || grown;
+      const std::span<const Index> consumers = consumers_of(node(i).first_result);
+      for (const Index consumer : consumers.first(std::min<std::size_t>(consumers.size(), most_steps))) {
+        grown = try_add(rows, consumer) || grown;
       }
     }
   }
@@ -158,7 +158,7 @@ bool Fuser::is_worth_it(const Rows& rows) {
         (whole ? reads_whole : reads_rows) = true;
       } else {
         // Numbers go into the program, where they have no elements.
-        const bool whole = !number_of(graph_, source_[port]) && !core::broadcastable(shape(port), reduced);
+        const bool whole = !scalar_of(graph_, source_[port]) && !core::broadcastable(shape(port), reduced);
         (whole ? reads_whole : outside_rows) = true;
         // A view's elements may lie in another order than the reduction's own kernel would take them in.
         if (!fusible_[i] && is_looked_at(port)) reads_whole = false;

@@ -6,7 +6,7 @@
 
 #include "core/device.hpp"
 #include "core/op_ids.hpp"
-#include "core/stored_number.hpp"
+#include "core/stored_scalar.hpp"
 
 namespace tyto::optimiser {
 
@@ -36,7 +36,7 @@ std::optional<LoopConstant> fused_number_in(const core::Array& array) {
   }
 }
 
-// Every type but bool expresses whole numbers so small.
+// Every type but bool expresses integers so small.
 bool is_small_and_whole(const Scalar& value) {
   const double number = value.as_double();
   return number >= 0 && number <= 100 && number == static_cast<double>(static_cast<int>(number));
@@ -54,7 +54,7 @@ std::optional<LoopConstant> filled_with(const Scalar& given, DType dtype) {
 
 }  // namespace
 
-std::optional<LoopConstant> number_of(const core::Graph& graph, Port port) {
+std::optional<LoopConstant> scalar_of(const core::Graph& graph, Port port) {
   const core::GraphNode& node = graph.nodes()[graph.producer(port)];
   if (node.op == OpId::constant) return fused_number_in(*graph.constant(port));
   if (node.op != OpId::fill) return std::nullopt;
@@ -62,32 +62,32 @@ std::optional<LoopConstant> number_of(const core::Graph& graph, Port port) {
   return filled_with(range.start, range.dtype);
 }
 
-const FusedGroup::Place* FusedGroup::find(Port port) const {
+const FusedGroup::ValueRef* FusedGroup::find(Port port) const {
   const auto found =
       std::find_if(values_.rbegin(), values_.rend(), [&](const auto& value) { return value.first == port; });
   return found == values_.rend() ? nullptr : &found->second;
 }
 
-FusedGroup::Place FusedGroup::place_of(Port port) {
-  if (const Place* const known = find(port)) return *known;
-  if (const auto number = number_of(graph_, port)) {
+FusedGroup::ValueRef FusedGroup::reference_to(Port port) {
+  if (const ValueRef* const known = find(port)) return *known;
+  if (const auto number = scalar_of(graph_, port)) {
     const auto found = std::find(constants_.begin(), constants_.end(), *number);
-    const Place place{Place::List::constants, static_cast<std::size_t>(found - constants_.begin())};
+    const ValueRef place{ValueRef::List::constants, static_cast<std::size_t>(found - constants_.begin())};
     if (found == constants_.end()) constants_.push_back(*number);
     values_.emplace_back(port, place);
     return place;
   }
-  const Place place{Place::List::inputs, inputs_.size()};
+  const ValueRef place{ValueRef::List::inputs, inputs_.size()};
   inputs_.push_back(port);
   values_.emplace_back(port, place);
   return place;
 }
 
-void FusedGroup::add_step(OpId op, Port result, std::span<const Port> operands) {
-  Step step{op, graph_.type(result).dtype, {}, operands.size()};
-  for (std::size_t k = 0; k < operands.size(); ++k) step.operands[k] = place_of(operands[k]);
-  values_.emplace_back(result, Place{Place::List::steps, steps_.size()});
-  steps_.push_back(step);
+void FusedGroup::add_instruction(OpId op, Port result, std::span<const Port> operands) {
+  Instruction instruction{op, graph_.type(result).dtype, {}, operands.size()};
+  for (std::size_t k = 0; k < operands.size(); ++k) instruction.operands[k] = reference_to(operands[k]);
+  values_.emplace_back(result, ValueRef{ValueRef::List::instructions, instructions_.size()});
+  instructions_.push_back(instruction);
 }
 
 core::LoopAttributes FusedGroup::attributes() const {
@@ -97,18 +97,18 @@ core::LoopAttributes FusedGroup::attributes() const {
   core::LoopProgram& program = group.program;
   program.inputs = static_cast<std::uint16_t>(inputs_.size());
   program.constants = constants_;
-  const auto number = [&](const Place& place) {
+  const auto number = [&](const ValueRef& place) {
     std::size_t value = place.at;
-    if (place.list != Place::List::inputs) value += inputs_.size();
-    if (place.list == Place::List::steps) value += constants_.size();
+    if (place.list != ValueRef::List::inputs) value += inputs_.size();
+    if (place.list == ValueRef::List::instructions) value += constants_.size();
     return static_cast<std::uint16_t>(value);
   };
-  program.steps.reserve(steps_.size());
-  for (const Step& step : steps_) {
-    core::LoopStep& made = program.steps.emplace_back();
-    made.op = step.op;
-    made.dtype = step.dtype;
-    for (std::size_t k = 0; k < step.operand_count; ++k) made.operands[k] = number(step.operands[k]);
+  program.instructions.reserve(instructions_.size());
+  for (const Instruction& instruction : instructions_) {
+    core::LoopInstruction& made = program.instructions.emplace_back();
+    made.op = instruction.op;
+    made.dtype = instruction.dtype;
+    for (std::size_t k = 0; k < instruction.operand_count; ++k) made.operands[k] = number(instruction.operands[k]);
   }
   for (const Port port : outputs_) program.outputs.push_back(number(*find(port)));
   return group;

@@ -12,7 +12,7 @@
 namespace tyto::optimiser {
 
 /// The number that a port holds in every element, if that is known now and its type can express it exactly.
-std::optional<core::LoopConstant> number_of(const core::Graph& graph, core::Port port);
+std::optional<core::LoopConstant> scalar_of(const core::Graph& graph, core::Port port);
 
 /// Steps are added in an order in which operands precede them; a port that no step made becomes an input or a constant.
 class FusedGroup {
@@ -21,7 +21,7 @@ class FusedGroup {
 
   /// Whether a step made this port.
   bool holds(core::Port port) const { return find(port) != nullptr; }
-  void add_step(core::OpId op, core::Port result, std::span<const core::Port> operands);
+  void add_instruction(core::OpId op, core::Port result, std::span<const core::Port> operands);
   /// Says that the last step is a reduction over these axes.
   void fold_over(const IntList& axes) { axes_ = axes; }
   void add_output(core::Port port) { outputs_.push_back(port); }
@@ -31,28 +31,28 @@ class FusedGroup {
 
  private:
   /// Which list a value stands in, and where.
-  struct Place {
-    enum class List : std::uint8_t { inputs, constants, steps } list;
+  struct ValueRef {
+    enum class List : std::uint8_t { inputs, constants, instructions } list;
     std::size_t at;
   };
-  struct Step {
+  struct Instruction {
     core::OpId op;
     DType dtype;
-    std::array<Place, 3> operands;
+    std::array<ValueRef, 3> operands;
     std::size_t operand_count;
   };
 
-  const Place* find(core::Port port) const;
-  Place place_of(core::Port port);
+  const ValueRef* find(core::Port port) const;
+  ValueRef reference_to(core::Port port);
 
   const core::Graph& graph_;
   Shape shape_;
   IntList axes_;
   std::vector<core::Port> inputs_;
   std::vector<core::LoopConstant> constants_;
-  std::vector<Step> steps_;
+  std::vector<Instruction> instructions_;
   std::vector<core::Port> outputs_;
-  std::vector<std::pair<core::Port, Place>> values_;  // few, so they are looked through, the latest first
+  std::vector<std::pair<core::Port, ValueRef>> values_;  // few, so they are looked through, the latest first
 };
 
 }  // namespace tyto::optimiser

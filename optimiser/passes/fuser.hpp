@@ -16,9 +16,9 @@
 
 namespace tyto::optimiser {
 
-/// A handful of different things, held in place: the pass makes one of these at every node.
+/// A small set with inline storage: the pass makes one at every node.
 template <class T, std::size_t most>
-class Few {
+class SmallSet {
  public:
   /// Adds it unless it is there; false when there is no room for it.
   bool add(const T& item) {
@@ -40,7 +40,7 @@ class Few {
 
 /// Every unit (a group, or a node that is in none) has a level above those of all units that it reads, so that a path
 /// between units climbs: units of one level have no path between them and may be united. A group of a lower level may
-/// join a reader only when it has no other.
+/// join a consumer only when it has no other.
 class Fuser {
  public:
   Fuser(core::Graph graph, const PassOptions& options) : graph_(std::move(graph)), options_(options) {}
@@ -58,8 +58,8 @@ class Fuser {
   static constexpr std::size_t most_inputs = 14, most_steps = 48;
   // No element-wise operator has more operands.
   static constexpr std::size_t most_operands = 3;
-  using Inputs = Few<Port, most_inputs>;
-  using Groups = Few<Index, most_operands>;
+  using Inputs = SmallSet<Port, most_inputs>;
+  using Groups = SmallSet<Index, most_operands>;
 
   /// Grown node by node; a group that was united with another is empty and points to it.
   struct Group {
@@ -100,7 +100,7 @@ class Fuser {
   void list_reads();
 
   /// Nodes that read the tensor's memory, in order; size() stands for the end of the run.
-  std::span<const Index> readers_of(Port port) const;
+  std::span<const Index> consumers_of(Port port) const;
 
   void choose_repeated();
 
@@ -113,7 +113,7 @@ class Fuser {
   void each_operand(Index i, Index member, const Visit& visit) {
     for (const Port input : graph_.inputs_of(node(i))) {
       const Port port = seen_by(member, input);
-      if (number_of(graph_, port)) continue;
+      if (scalar_of(graph_, port)) continue;
       if (repeated_[graph_.producer(port)]) each_operand(graph_.producer(port), member, visit);
       else visit(port);
     }
@@ -139,7 +139,7 @@ class Fuser {
 
   /// Who reads a group's results, a node that is to join it aside.
   struct Reading {
-    Index first_other = none;  // the first reader that is neither the node nor a member
+    Index first_other = none;  // the first consumer that is neither the node nor a member
     std::size_t results = 0;   // bytes that somebody reads
     std::size_t for_node = 0;  // bytes that only the node reads
   };
@@ -218,7 +218,7 @@ class Fuser {
 
   void find_needed();
 
-  /// Units in an order in which inputs precede their readers, as near to the old order as that allows: a unit comes
+  /// Units in an order in which inputs precede their consumers, as near to the old order as that allows: a unit comes
   /// when the last of its nodes would have come.
   std::vector<Index> order_of_units();
 
@@ -230,22 +230,22 @@ class Fuser {
   bool updates_states(std::span<const Port> inputs, std::span<const Port> outputs) const;
 
   /// Adds what node i computes, for this member: itself, or one that repeats it.
-  void add_step(FusedGroup& group, Index i, Index member);
+  void add_instruction(FusedGroup& group, Index i, Index member);
 
   core::Graph graph_;
   const PassOptions& options_;
-  std::vector<bool> live_;                   // by node
-  std::vector<Port> memory_of_;              // by port: the tensor in whose memory it lies
-  std::vector<Index> reads_;                 // nodes that read each tensor's memory, one tensor after the other
-  std::vector<std::uint32_t> first_read_;    // by port: where its readers begin
-  std::vector<std::uint32_t> heavy_before_;  // by node: kernels before it that stand in no group
-  std::vector<std::uint32_t> readers_;       // by port: reads of it by what is live
-  std::vector<Port> source_;                 // by port: what an element-wise reader reads in its place
-  std::vector<bool> fusible_;                // by node
-  std::vector<bool> repeated_;               // by node: computed in every group that reads it
-  std::vector<Index> group_;                 // by node
-  std::vector<Index> next_member_;           // by node: the next one of its group
-  std::vector<std::uint32_t> level_;         // by node, of those in no group
+  std::vector<bool> live_;                     // by node
+  std::vector<Port> memory_of_;                // by port: the tensor in whose memory it lies
+  std::vector<Index> reads_;                   // nodes that read each tensor's memory, one tensor after the other
+  std::vector<std::uint32_t> first_consumer_;  // by port: where its consumers begin
+  std::vector<std::uint32_t> heavy_before_;    // by node: kernels before it that stand in no group
+  std::vector<std::uint32_t> consumers_;       // by port: reads of it by what is live
+  std::vector<Port> source_;                   // by port: what an element-wise consumer reads in its place
+  std::vector<bool> fusible_;                  // by node
+  std::vector<bool> repeated_;                 // by node: computed in every group that reads it
+  std::vector<Index> group_;                   // by node
+  std::vector<Index> next_member_;             // by node: the next one of its group
+  std::vector<std::uint32_t> level_;           // by node, of those in no group
   std::vector<Group> groups_;
   std::size_t repeated_count_ = 0;
   std::vector<Index> members_;                         // of all real groups, one after the other, each in order

@@ -9,7 +9,7 @@
 
 #include "core/device.hpp"
 #include "core/op_ids.hpp"
-#include "core/stored_number.hpp"
+#include "core/stored_scalar.hpp"
 #include "core/view.hpp"
 
 namespace tyto::optimiser {
@@ -84,15 +84,15 @@ double most_finite(DType dtype) {
   return static_cast<double>(std::numeric_limits<float>::max());
 }
 
-std::optional<Magnitude> magnitude_of(Draft& draft, core::Port port) {
-  Draft::Index producer = draft.producer(port);
-  while (draft.definition(producer).is(core::Traits::view) && draft.node(producer).input_count != 0) {
-    producer = draft.producer(draft.input(producer, 0));
+std::optional<Magnitude> magnitude_of(GraphEditor& editor, core::Port port) {
+  GraphEditor::Index producer = editor.producer(port);
+  while (editor.definition(producer).is(core::Traits::view) && editor.node(producer).input_count != 0) {
+    producer = editor.producer(editor.input(producer, 0));
   }
-  const OpId op = draft.node(producer).op;
-  if (op == OpId::constant) return magnitude_in(draft.attributes_as<core::ConstantAttributes>(producer).array);
+  const OpId op = editor.node(producer).op;
+  if (op == OpId::constant) return magnitude_in(editor.attributes_as<core::ConstantAttributes>(producer).array);
   if (op != OpId::fill) return {};
-  const auto& fill = draft.attributes_as<core::RangeAttributes>(producer);
+  const auto& fill = editor.attributes_as<core::RangeAttributes>(producer);
   if (!is_floating(fill.dtype)) return {};
   Bounds bounds;
   bounds.add(core::as_stored(fill.start, fill.dtype).as_double());

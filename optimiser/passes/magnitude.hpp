@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "optimiser/passes/draft.hpp"
+#include "optimiser/passes/graph_editor.hpp"
 
 namespace tyto::optimiser {
 
@@ -15,10 +15,11 @@ struct Magnitude {
   bool finite = true;  ///< neither infinity nor NaN among them
 };
 
-/// Bounds for a floating constant, a fill or a view of one; of what a view leaves out too. None for anything else.
-std::optional<Magnitude> magnitude_of(Draft& draft, core::Port port);
+/// Bounds for a floating-point constant, a fill or a view of one; of what a view leaves out too. None for anything
+/// else.
+std::optional<Magnitude> magnitude_of(GraphEditor& editor, core::Port port);
 
-/// The least normal number of a floating type, and the largest finite one.
+/// The least normal number of a floating-point type, and the largest finite one.
 double least_normal(DType dtype);
 double most_finite(DType dtype);
 

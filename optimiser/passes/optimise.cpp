@@ -6,7 +6,7 @@
 
 #include "core/text.hpp"
 #include "optimiser/passes/pass.hpp"
-#include "optimiser/passes/selection.hpp"
+#include "optimiser/passes/pass_selection.hpp"
 
 namespace tyto::optimiser {
 
@@ -34,10 +34,10 @@ class Run {
   // simplified, grouped: until nothing finds anything.
   core::Graph all(core::Graph graph) {
     for (bool changed = true; changed;) {
-      Draft draft(std::move(graph));
-      rounds(draft);
-      changed = settled(draft);
-      graph = draft.finish();
+      GraphEditor editor(std::move(graph));
+      rounds(editor);
+      changed = settled(editor);
+      graph = editor.finish();
       changed = rebuilt(graph) || changed;
     }
     return graph;
@@ -48,46 +48,46 @@ class Run {
     return passes_[i].run != nullptr && passes_[i].phase == phase && selection_.is_on(i);
   }
 
-  void rounds(Draft& draft) {
+  void rounds(GraphEditor& editor) {
     // Edits there had been when a pass last began: when there are no more now, neither it nor another made any since.
     std::vector<std::uint64_t> seen(passes_.size(), UINT64_MAX);
     for (bool changed = true; changed;) {
       changed = false;
       if (++account_.rounds > most_rounds) throw GraphError("optimise: passes keep undoing each other's work");
       for (std::size_t i = 0; i < passes_.size(); ++i) {
-        if (!runs(i, Pass::Phase::rounds) || seen[i] == draft.edits()) continue;
-        seen[i] = draft.edits();
-        if (!edited(draft, i)) continue;
+        if (!runs(i, Pass::Phase::rounds) || seen[i] == editor.edits()) continue;
+        seen[i] = editor.edits();
+        if (!edited(editor, i)) continue;
         changed = true;
         if (options_.dump) seen.assign(passes_.size(), UINT64_MAX);
       }
     }
   }
 
-  bool settled(Draft& draft) {
+  bool settled(GraphEditor& editor) {
     bool changed = false;
     for (std::size_t i = 0; i < passes_.size(); ++i) {
-      if (runs(i, Pass::Phase::settled)) changed = edited(draft, i) || changed;
+      if (runs(i, Pass::Phase::settled)) changed = edited(editor, i) || changed;
     }
     return changed;
   }
 
-  /// Runs one pass on the draft; whether it changed anything.
-  bool edited(Draft& draft, std::size_t i) {
+  /// Runs one pass on the editor; whether it changed anything.
+  bool edited(GraphEditor& editor, std::size_t i) {
     const Clock::time_point began = Clock::now();
-    const std::uint64_t before = draft.edits();
-    const std::size_t size = draft.size();
+    const std::uint64_t before = editor.edits();
+    const std::size_t size = editor.size();
     PassSummary& summary = account_.passes[i];
-    PassContext context(draft, options_, selection_.fast_math(), summary.rules);
+    PassContext context(editor, options_, selection_.fast_math(), summary.rules);
     passes_[i].run(context);
     ++summary.runs;
-    if (draft.size() < size) summary.nodes_removed += size - draft.size();
+    if (editor.size() < size) summary.nodes_removed += size - editor.size();
     summary.milliseconds += milliseconds_since(began);
-    if (draft.edits() == before) return false;
+    if (editor.edits() == before) return false;
     if (options_.dump) {
-      core::Graph graph = draft.finish();
+      core::Graph graph = editor.finish();
       options_.dump(passes_[i].name, core::to_text(graph));
-      draft = Draft(std::move(graph));
+      editor = GraphEditor(std::move(graph));
     }
     return true;
   }

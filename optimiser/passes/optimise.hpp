@@ -1,4 +1,4 @@
-// The optimiser's front door: a graph in, an equal and better graph out.
+// The entry point of the optimiser: a graph in, an equal and better graph out.
 #pragma once
 
 #include <functional>

@@ -13,67 +13,67 @@ using core::OpId;
 using core::Port;
 using core::ProductAttributes;
 using core::Traits;
-using Index = Draft::Index;
+using Index = GraphEditor::Index;
 
 class Packer {
  public:
-  explicit Packer(PassContext& context) : context_(context), draft_(context.draft), stays_(draft_.index_limit()) {
-    for (const core::GraphInput& input : draft_.graph_inputs()) {
+  explicit Packer(PassContext& context) : context_(context), editor_(context.editor), stays_(editor_.index_limit()) {
+    for (const core::GraphInput& input : editor_.graph_inputs()) {
       const bool kept = input.state != nullptr && input.state->kind() != core::State::Kind::placeholder;
-      stays_[draft_.producer(input.port)] = kept;
+      stays_[editor_.producer(input.port)] = kept;
     }
-    for (const core::GraphUpdate& update : draft_.updates()) {
-      stays_[draft_.producer(draft_.graph_inputs()[update.input].port)] = false;
+    for (const core::GraphUpdate& update : editor_.updates()) {
+      stays_[editor_.producer(editor_.graph_inputs()[update.input].port)] = false;
     }
   }
 
   void run() {
-    draft_.sweep([&](Index index) { pack(index); });
+    editor_.sweep([&](Index index) { pack(index); });
   }
 
  private:
   /// A constant, or a state that this graph does not change, through any views.
   bool stays(Port port) {
-    Index producer = draft_.producer(port);
-    while (draft_.definition(producer).is(Traits::view) && draft_.node(producer).input_count != 0) {
-      producer = draft_.producer(draft_.input(producer, 0));
+    Index producer = editor_.producer(port);
+    while (editor_.definition(producer).is(Traits::view) && editor_.node(producer).input_count != 0) {
+      producer = editor_.producer(editor_.input(producer, 0));
     }
-    return draft_.node(producer).op == OpId::constant || (producer < stays_.size() && stays_[producer]);
+    return editor_.node(producer).op == OpId::constant || (producer < stays_.size() && stays_[producer]);
   }
 
   void pack(Index index) {
-    const OpId op = draft_.node(index).op;
+    const OpId op = editor_.node(index).op;
     ProductAttributes product;
     OpId packed = op;
     switch (op) {
       case OpId::matmul: packed = OpId::matmul_epilogue; break;
       case OpId::convolution:
         packed = OpId::convolution_epilogue;
-        product.window = draft_.attributes_as<core::WindowAttributes>(index);
+        product.window = editor_.attributes_as<core::WindowAttributes>(index);
         break;
       case OpId::matmul_epilogue:
       case OpId::convolution_epilogue:
-        product = draft_.attributes_as<ProductAttributes>(index);
+        product = editor_.attributes_as<ProductAttributes>(index);
         if (product.packed) return;
         break;
       default: return;
     }
-    const auto inputs = draft_.inputs(index);
+    const auto inputs = editor_.inputs(index);
     std::vector<Port> operands(inputs.begin(), inputs.end());
     if (!stays(operands[1])) return;
-    product.left = draft_.shape(operands[0]);
-    product.weights = draft_.shape(operands[1]);
-    product.bytes = context_.options.packed_bytes(packed, product, draft_.dtype(operands[1]));
+    product.left = editor_.shape(operands[0]);
+    product.weights = editor_.shape(operands[1]);
+    product.bytes = context_.options.packed_bytes(packed, product, editor_.dtype(operands[1]));
     if (product.bytes == 0) return;
-    operands[1] = draft_.add(index, OpId::pack_weights, product, {operands[1]});
+    operands[1] = editor_.add(index, OpId::pack_weights, product, {operands[1]});
     product.packed = true;
-    const Port result = draft_.add(index, packed, product, operands);
-    draft_.replace(draft_.node(index).first_result, result);
+    const Port result = editor_.add(index, packed, product, operands);
+    editor_.replace(editor_.node(index).first_result, result);
     context_.fired("packed");
   }
 
   PassContext& context_;
-  Draft& draft_;
+  GraphEditor& editor_;
   std::vector<bool> stays_;  // by node: a state that this graph does not change
 };
 
@@ -81,7 +81,7 @@ class Packer {
 
 void pack_weights(PassContext& context) {
   constexpr OpId products[] = {OpId::matmul, OpId::convolution, OpId::matmul_epilogue, OpId::convolution_epilogue};
-  const bool any = std::ranges::any_of(products, [&](OpId op) { return context.draft.count(op) != 0; });
+  const bool any = std::ranges::any_of(products, [&](OpId op) { return context.editor.count(op) != 0; });
   if (context.options.packed_bytes && any) Packer(context).run();
 }
 

@@ -1,11 +1,11 @@
-// One pass: a name, what it does, and a function that edits a draft.
+// One pass: a name, what it does, and a function that works on a graph editor.
 #pragma once
 
 #include <span>
 #include <string_view>
 
 #include "core/op_ids.hpp"
-#include "optimiser/passes/draft.hpp"
+#include "optimiser/passes/graph_editor.hpp"
 #include "optimiser/passes/optimise.hpp"
 
 namespace tyto::optimiser {
@@ -23,10 +23,10 @@ inline void count_rule(std::vector<RuleCount>& counts, std::string_view rule, st
 /// What a pass works with, and where it says which rules it applied.
 class PassContext {
  public:
-  PassContext(Draft& edited, const PassOptions& given, bool fast, std::vector<RuleCount>& counts)
-      : draft(edited), options(given), fast_math(fast), counts_(counts) {}
+  PassContext(GraphEditor& edited, const PassOptions& given, bool fast, std::vector<RuleCount>& counts)
+      : editor(edited), options(given), fast_math(fast), counts_(counts) {}
 
-  Draft& draft;
+  GraphEditor& editor;
   const PassOptions& options;
   /// Whether results may differ in rounding, in the sign of zero, and for NaN and infinity.
   bool fast_math;

@@ -16,10 +16,10 @@ using core::OpId;
 using core::Port;
 
 const AxesAttributes& axes_of(const Match& m, std::size_t node) {
-  return m.draft.attributes_as<AxesAttributes>(m.node(node));
+  return m.editor.attributes_as<AxesAttributes>(m.node(node));
 }
 const Shape& shape_of_node(const Match& m, std::size_t node) {
-  return m.draft.shape(m.draft.node(m.node(node)).first_result);
+  return m.editor.shape(m.editor.node(m.node(node)).first_result);
 }
 
 // The result of one element is that element.
@@ -36,10 +36,10 @@ bool keeps_one(const OpDef& def) {
   }
 }
 const Condition over_unit_axes{"over axes of length 1", [](const Match& m) {
-                                 return m.draft.dtype(m.tensor('x')) == m.dtype() &&
-                                        element_count(m.draft.shape(m.tensor('x'))) == element_count(m.shape()) &&
+                                 return m.editor.dtype(m.tensor('x')) == m.dtype() &&
+                                        element_count(m.editor.shape(m.tensor('x'))) == element_count(m.shape()) &&
                                         std::ranges::all_of(axes_of(m, 0).axes, [&](std::int64_t axis) {
-                                          return m.draft.shape(m.tensor('x'))[static_cast<std::size_t>(axis)] == 1;
+                                          return m.editor.shape(m.tensor('x'))[static_cast<std::size_t>(axis)] == 1;
                                         });
                                }};
 
@@ -48,7 +48,7 @@ bool keeps_equal(const OpDef& def) { return keeps_one(def) && def.id != OpId::su
 
 /// x as stretched by the broadcast, with ones in front so that it has all axes.
 Shape padded(const Match& m) {
-  Shape shape = m.draft.shape(m.tensor('x'));
+  Shape shape = m.editor.shape(m.tensor('x'));
   while (shape.size() < shape_of_node(m, 1).size()) shape.insert(0, 1);
   return shape;
 }
@@ -64,7 +64,7 @@ const Condition stretched_along_axes{"all axes were stretched from 1, none is em
 Port without_axes(Match& m) {
   const AxesAttributes& axes = axes_of(m, 0);
   const Shape shape = core::reduced_shape(padded(m), axes.axes, axes.keepdims);
-  return reshaped(m.draft, m.root, m.tensor('x'), shape);
+  return reshaped(m.editor, m.root, m.tensor('x'), shape);
 }
 
 std::int64_t repetitions(const Match& m) {
@@ -77,11 +77,11 @@ const Condition count_is_exact{
     "the count is exact in the element type", [](const Match& m) {
       const DType type = m.dtype();
       const int digits = type == DType::f16 ? 11 : type == DType::bf16 ? 8 : type == DType::f32 ? 24 : 53;
-      return m.draft.dtype(m.tensor('x')) == type && repetitions(m) <= (std::int64_t{1} << digits);
+      return m.editor.dtype(m.tensor('x')) == type && repetitions(m) <= (std::int64_t{1} << digits);
     }};
 Port times_count(Match& m) {
-  const Port count = m.draft.add_number(m.root, static_cast<double>(repetitions(m)), m.dtype());
-  return m.draft.add(m.root, OpId::multiply, {}, {without_axes(m), count});
+  const Port count = m.editor.add_scalar(m.root, static_cast<double>(repetitions(m)), m.dtype());
+  return m.editor.add(m.root, OpId::multiply, {}, {without_axes(m), count});
 }
 
 // Sums of sums add in another order, which rounds differently; extremes and truth values do not round.
@@ -92,7 +92,7 @@ bool adds_up(const OpDef& def) { return def.id == OpId::sum || def.id == OpId::p
 Port single_reduction(Match& m) {
   const AxesAttributes& inner = axes_of(m, 1);
   const AxesAttributes& outer = axes_of(m, 0);
-  std::vector<bool> reduced(m.draft.shape(m.tensor('x')).size(), false);
+  std::vector<bool> reduced(m.editor.shape(m.tensor('x')).size(), false);
   for (const std::int64_t axis : inner.axes) reduced[static_cast<std::size_t>(axis)] = true;
   std::vector<std::size_t> left;  // axes of x that the inner result still has
   for (std::size_t i = 0; i < reduced.size(); ++i) {
@@ -103,8 +103,8 @@ Port single_reduction(Match& m) {
   for (std::size_t i = 0; i < reduced.size(); ++i) {
     if (reduced[i]) all.axes.push_back(static_cast<std::int64_t>(i));
   }
-  const Port result = m.draft.add(m.root, m.draft.node(m.root).op, std::move(all), {m.tensor('x')});
-  return reshaped(m.draft, m.root, result, m.shape());
+  const Port result = m.editor.add(m.root, m.editor.node(m.root).op, std::move(all), {m.tensor('x')});
+  return reshaped(m.editor, m.root, result, m.shape());
 }
 
 // clang-format off

@@ -6,8 +6,8 @@
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "optimiser/passes/families.hpp"
-#include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"
+#include "optimiser/passes/visit_budget.hpp"
 
 namespace tyto::optimiser {
 
@@ -17,7 +17,7 @@ using core::OpDef;
 using core::OpId;
 using core::Port;
 using core::Traits;
-using Index = Draft::Index;
+using Index = GraphEditor::Index;
 
 bool has_second_operand(const OpDef& def) { return works_on_elements(def) && def.max_inputs > 1; }
 bool has_third_operand(const OpDef& def) { return works_on_elements(def) && def.max_inputs > 2; }
@@ -56,9 +56,9 @@ std::optional<Shape> carried_back(const Shape& small, const Shape& from, const S
 class Sinker {
  public:
   Sinker(const Match& match, Index computation)
-      : match_(match), draft_(match.draft), computation_(computation), to_(draft_.shape(result_of(computation))) {
+      : match_(match), editor_(match.editor), computation_(computation), to_(editor_.shape(result_of(computation))) {
     find_source(computation, 0);
-    reach_ = Reach();
+    reach_ = VisitBudget();
   }
 
   /// Whether all operands can be had in the other shape without moving elements.
@@ -70,94 +70,95 @@ class Sinker {
   Port sunk() { return sunk(computation_); }
 
  private:
-  Port result_of(Index index) const { return draft_.node(index).first_result; }
-  bool is_whole(Port port) const { return draft_.shape(port) == to_; }
-  bool is_reshape(Index index) const { return draft_.node(index).op == OpId::reshape; }
+  Port result_of(Index index) const { return editor_.node(index).first_result; }
+  bool is_whole(Port port) const { return editor_.shape(port) == to_; }
+  bool is_reshape(Index index) const { return editor_.node(index).op == OpId::reshape; }
   /// An input or a constant, which has whatever shape is asked for; it gives none, or two of them would drive each
   /// other's reshapes up and down.
-  bool is_leaf(Index index) const { return draft_.node(index).input_count == 0; }
+  bool is_leaf(Index index) const { return editor_.node(index).input_count == 0; }
   Port seen_through_reshape(Port port) {
-    const Index producer = draft_.producer(port);
-    return is_reshape(producer) ? draft_.input(producer, 0) : port;
+    const Index producer = editor_.producer(port);
+    return is_reshape(producer) ? editor_.input(producer, 0) : port;
   }
 
   bool is_part(Port port) {
-    return works_on_elements(draft_.definition(draft_.producer(port))) && is_whole(port) && draft_.readers(port) == 1;
+    return works_on_elements(editor_.definition(editor_.producer(port))) && is_whole(port) &&
+           editor_.consumers(port) == 1;
   }
 
   // The shape that the first reshape on the way comes from.
   void find_source(Index index, int depth) {
     if (!reach_.allows(depth)) return;
-    for (const Port port : draft_.inputs(index)) {
+    for (const Port port : editor_.inputs(index)) {
       if (from_) return;
       const Port source = seen_through_reshape(port);
-      const bool reshaped = source != port && is_whole(port) && !is_leaf(draft_.producer(source));
-      if (reshaped) from_ = draft_.shape(source);
-      else if (is_part(port)) find_source(draft_.producer(port), depth + 1);
+      const bool reshaped = source != port && is_whole(port) && !is_leaf(editor_.producer(source));
+      if (reshaped) from_ = editor_.shape(source);
+      else if (is_part(port)) find_source(editor_.producer(port), depth + 1);
     }
   }
 
   bool operands_follow(Index index, int depth) {
     return reach_.allows(depth) &&
-           std::ranges::all_of(draft_.inputs(index), [&](Port port) { return follows(port, depth); });
+           std::ranges::all_of(editor_.inputs(index), [&](Port port) { return follows(port, depth); });
   }
 
   bool follows(Port port, int depth) {
-    const Index producer = draft_.producer(port);
+    const Index producer = editor_.producer(port);
     if (!is_whole(port)) {
       // The rows of a view may lie apart, so that to reshape it would be to copy it.
-      const bool view = draft_.definition(producer).is(Traits::view) && !is_leaf(producer) && !is_reshape(producer);
-      return !view && carried_back(draft_.shape(port), *from_, to_).has_value();
+      const bool view = editor_.definition(producer).is(Traits::view) && !is_leaf(producer) && !is_reshape(producer);
+      return !view && carried_back(editor_.shape(port), *from_, to_).has_value();
     }
     const Port source = seen_through_reshape(port);
-    if (is_leaf(draft_.producer(source))) return true;
+    if (is_leaf(editor_.producer(source))) return true;
     if (is_reshape(producer)) {
       ++found_;
-      return *from_ == draft_.shape(source);
+      return *from_ == editor_.shape(source);
     }
     return is_part(port) && operands_follow(producer, depth + 1);
   }
 
   Port sunk(Index index) {
-    std::vector<Port> operands(draft_.inputs(index).begin(), draft_.inputs(index).end());
+    std::vector<Port> operands(editor_.inputs(index).begin(), editor_.inputs(index).end());
     for (Port& operand : operands) operand = carried(operand);
-    const auto attributes = draft_.node(index).attributes;
-    return draft_.add(match_.root, draft_.node(index).op, attributes, operands);
+    const auto attributes = editor_.node(index).attributes;
+    return editor_.add(match_.root, editor_.node(index).op, attributes, operands);
   }
 
   Port carried(Port port) {
-    const Index producer = draft_.producer(port);
+    const Index producer = editor_.producer(port);
     if (!is_whole(port)) {
-      return in_shape(port, carried_back(draft_.shape(port), *from_, to_).value());
+      return in_shape(port, carried_back(editor_.shape(port), *from_, to_).value());
     }
     const Port source = seen_through_reshape(port);
     if (is_leaf(producer) || source != port) return in_shape(source, *from_);
     return sunk(producer);
   }
 
-  Port in_shape(Port port, const Shape& shape) { return reshaped(draft_, match_.root, port, shape); }
+  Port in_shape(Port port, const Shape& shape) { return reshaped(editor_, match_.root, port, shape); }
 
   const Match& match_;
-  Draft& draft_;
+  GraphEditor& editor_;
   Index computation_;
   Shape to_;
   std::optional<Shape> from_;
-  Reach reach_;
+  VisitBudget reach_;
   int found_ = 0;
 };
 
 const Condition computed_alone{"an element-wise operator computes x for this alone", [](const Match& m) {
                                  const Port x = m.tensor('x');
-                                 return m.draft.readers(x) == 1 &&
-                                        works_on_elements(m.draft.definition(m.draft.producer(x)));
+                                 return m.editor.consumers(x) == 1 &&
+                                        works_on_elements(m.editor.definition(m.editor.producer(x)));
                                }};
 // A reshape of a part of the result's size is stretched, and would be again.
 const Condition operands_follow{
     "the reshape fills the result's shape; others follow: they are smaller and run along axes that it keeps, or inputs "
     "and constants, or reshaped from x's shape, or computed from such for this alone",
     [](const Match& m) {
-      const Port reshaped = m.draft.node(m.node(1)).first_result;
-      return m.draft.shape(reshaped) == m.shape() && element_count(m.shape()) != 0 && Sinker(m, m.root).follow();
+      const Port reshaped = m.editor.node(m.node(1)).first_result;
+      return m.editor.shape(reshaped) == m.shape() && element_count(m.shape()) != 0 && Sinker(m, m.root).follow();
     }};
 const Condition several_reshaped{"another operand is reshaped from that shape, and neither is an input or constant",
                                  [](const Match& m) {
@@ -172,7 +173,7 @@ Port reshaped_result(Match& m, Index computation) {
   Sinker sinker(m, computation);
   if (!sinker.follow()) return core::no_port;
   const Port sunk = sinker.sunk();
-  return reshaped(m.draft, m.root, sunk, m.shape());
+  return reshaped(m.editor, m.root, sunk, m.shape());
 }
 Port behind_root(Match& m) { return reshaped_result(m, m.root); }
 Port behind_operand(Match& m) { return reshaped_result(m, m.node(1)); }

@@ -11,7 +11,7 @@ namespace tyto::optimiser {
 
 using core::OpId;
 using core::Port;
-using Index = Draft::Index;
+using Index = GraphEditor::Index;
 
 const Condition integral{"integers", [](const Match& m) { return !m.is_floating(); }};
 const Condition floating{"floating", [](const Match& m) { return m.is_floating(); }};
@@ -64,7 +64,7 @@ class Matcher {
 
   bool fits_node(Index index, const Term& pattern) {
     match_.nodes_[match_.node_count_++] = index;
-    const std::span<const Port> inputs = match_.draft.inputs(index);
+    const std::span<const Port> inputs = match_.editor.inputs(index);
     const std::size_t count = pattern.operands.size();
     if (inputs.size() != count && !(pattern.open && inputs.size() > count)) return false;
     for (std::size_t i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ class Matcher {
       return false;
     }
     for (std::size_t letter = 0; letter < Match::letters; ++letter) {
-      if ((match_.bound_ >> letter & 1u) != 0 && number_of(match_.draft, match_.tensors_[letter])) return true;
+      if ((match_.bound_ >> letter & 1u) != 0 && scalar_of(match_.editor, match_.tensors_[letter])) return true;
     }
     return false;
   }
@@ -89,7 +89,7 @@ class Matcher {
   using Kind = Term::Kind;
 
   bool fits(Port port, const Term& term) {
-    Draft& draft = match_.draft;
+    GraphEditor& editor = match_.editor;
     switch (term.kind) {
       case Kind::tensor: {
         const std::uint32_t bit = 1u << (term.letter - 'a');
@@ -100,7 +100,7 @@ class Matcher {
         return true;
       }
       case Kind::number: {
-        const std::optional<Scalar> number = number_of(draft, port);
+        const std::optional<Scalar> number = scalar_of(editor, port);
         if (!number) return false;
         const auto letter = static_cast<std::size_t>(term.letter - Term::first_number);
         if (match_.numbers_[letter]) return *match_.numbers_[letter] == *number;
@@ -109,15 +109,15 @@ class Matcher {
         return true;
       }
       case Kind::literal: {
-        const std::optional<Scalar> number = number_of(draft, port);
+        const std::optional<Scalar> number = scalar_of(editor, port);
         if (!number) return false;
         if (!number->is_floating()) return number->as_double() == term.value.as_double();
         return std::bit_cast<std::uint64_t>(number->as_double()) ==
                std::bit_cast<std::uint64_t>(term.value.as_double());
       }
       case Kind::application: {
-        const Index producer = draft.producer(port);
-        if (draft.node(producer).op != term.op || (term.sole && draft.readers(port) != 1)) return false;
+        const Index producer = editor.producer(port);
+        if (editor.node(producer).op != term.op || (term.sole && editor.consumers(port) != 1)) return false;
         return fits_node(producer, term);
       }
     }
@@ -131,8 +131,8 @@ class Matcher {
 Port RuleSet::build(Match& match, const Term& term, DType dtype, const Shape& shape) const {
   switch (term.kind) {
     case Term::Kind::tensor: return match.tensor(term.letter);
-    case Term::Kind::number: return match.tensor_of_number(term.letter);
-    case Term::Kind::literal: return match.draft.add_number(match.root, term.value, dtype, shape);
+    case Term::Kind::number: return match.tensor_of_scalar(term.letter);
+    case Term::Kind::literal: return match.editor.add_scalar(match.root, term.value, dtype, shape);
     case Term::Kind::application: break;
   }
   std::array<Port, 3> operands{};
@@ -140,13 +140,13 @@ Port RuleSet::build(Match& match, const Term& term, DType dtype, const Shape& sh
   for (std::size_t i = 0; i < term.operands.size(); ++i) {
     if (term.operands[i].kind == Term::Kind::literal) continue;
     operands[i] = build(match, term.operands[i], dtype, {});
-    beside = match.draft.dtype(operands[i]);
+    beside = match.editor.dtype(operands[i]);
   }
   for (std::size_t i = 0; i < term.operands.size(); ++i) {
     if (term.operands[i].kind == Term::Kind::literal) operands[i] = build(match, term.operands[i], beside, {});
   }
-  return match.draft.add(match.root, term.op, core::NoAttributes{},
-                         std::span<const Port>(operands.data(), term.operands.size()));
+  return match.editor.add(match.root, term.op, core::NoAttributes{},
+                          std::span<const Port>(operands.data(), term.operands.size()));
 }
 
 Port RuleSet::rewritten(Match& match, const Variant& variant) const {
@@ -155,7 +155,7 @@ Port RuleSet::rewritten(Match& match, const Variant& variant) const {
                                  : build(match, variant.replacement, match.dtype(), match.shape());
 }
 
-bool RuleSet::Variant::possible(const Glance& operands) const {
+bool RuleSet::Variant::possible(const OperandFilter& operands) const {
   for (std::size_t i = 0; i < first.op.size(); ++i) {
     if (first.op[i] != core::no_operator && first.op[i] != operands.op[i]) return false;
     if (first.number[i] && !operands.number[i]) return false;
@@ -164,9 +164,9 @@ bool RuleSet::Variant::possible(const Glance& operands) const {
 }
 
 // What a rule adds in the middle of a sweep is seen by the next one.
-RuleSet::Choice RuleSet::choice_for(const Draft& draft) const {
+RuleSet::Choice RuleSet::choice_for(const GraphEditor& editor) const {
   Choice choice;
-  const auto present = [&](OpId op) { return draft.count(op) != 0; };
+  const auto present = [&](OpId op) { return editor.count(op) != 0; };
   for (std::size_t root = 0; root < by_root_.size(); ++root) {
     choice.first[root] = static_cast<std::uint32_t>(choice.variants.size());
     if (!present(static_cast<OpId>(root))) continue;
@@ -179,12 +179,12 @@ RuleSet::Choice RuleSet::choice_for(const Draft& draft) const {
 }
 
 bool RuleSet::try_rules(PassContext& context, Index index, std::span<const Variant* const> variants) const {
-  Draft& draft = context.draft;
-  Glance operands;
-  const std::span<const Port> inputs = draft.inputs(index);
+  GraphEditor& editor = context.editor;
+  OperandFilter operands;
+  const std::span<const Port> inputs = editor.inputs(index);
   for (std::size_t i = 0; i < std::min(operands.op.size(), inputs.size()); ++i) {
-    operands.op[i] = draft.node(draft.producer(inputs[i])).op;
-    operands.number[i] = may_be_number(operands.op[i]);
+    operands.op[i] = editor.node(editor.producer(inputs[i])).op;
+    operands.number[i] = may_be_scalar(operands.op[i]);
   }
   operands.equal = inputs.size() > 1 && inputs[0] == inputs[1];
   for (const Variant* const variant : variants) {
@@ -195,14 +195,14 @@ bool RuleSet::try_rules(PassContext& context, Index index, std::span<const Varia
     const auto holds = [&](const Condition* condition) { return condition == nullptr || condition->holds(match); };
     if (!std::ranges::all_of(variant->rule->when, holds)) continue;
     Port by = rewritten(match, *variant);
-    if (by == core::no_port || draft.dtype(by) != match.dtype() ||
-        !core::broadcastable(draft.shape(by), match.shape())) {
-      if (by != core::no_port) draft.remove(draft.producer(by));
+    if (by == core::no_port || editor.dtype(by) != match.dtype() ||
+        !core::broadcastable(editor.shape(by), match.shape())) {
+      if (by != core::no_port) editor.remove(editor.producer(by));
       continue;
     }
-    by = stretched(draft, index, by, match.shape());
-    if (draft.now(by) == match.result()) continue;
-    draft.replace(match.result(), by);
+    by = stretched(editor, index, by, match.shape());
+    if (editor.resolve(by) == match.result()) continue;
+    editor.replace(match.result(), by);
     context.fired(variant->rule->name);
     return true;
   }
@@ -210,27 +210,27 @@ bool RuleSet::try_rules(PassContext& context, Index index, std::span<const Varia
 }
 
 void RuleSet::apply(PassContext& context) const {
-  const Choice choice = choice_for(context.draft);
+  const Choice choice = choice_for(context.editor);
   if (choice.variants.empty()) return;
   const std::span<const Variant* const> variants = choice.variants;
-  context.draft.sweep([&](Index index) {
-    const auto op = static_cast<std::size_t>(context.draft.node(index).op);
+  context.editor.sweep([&](Index index) {
+    const auto op = static_cast<std::size_t>(context.editor.node(index).op);
     const std::uint32_t first = choice.first[op];
     if (first != choice.first[op + 1])
       (void)try_rules(context, index, variants.subspan(first, choice.first[op + 1] - first));
   });
 }
 
-Port stretched(Draft& draft, Index at, Port port, const Shape& shape) {
-  if (draft.shape(port) == shape) return port;
-  return draft.add(at, OpId::broadcast_to, core::ListAttributes{shape}, {port});
+Port stretched(GraphEditor& editor, Index at, Port port, const Shape& shape) {
+  if (editor.shape(port) == shape) return port;
+  return editor.add(at, OpId::broadcast_to, core::ListAttributes{shape}, {port});
 }
 
-Port reshaped(Draft& draft, Draft::Index at, Port port, const Shape& shape) {
-  if (draft.shape(port) == shape) return port;
-  return draft.add(at, OpId::reshape, core::ListAttributes{shape}, {port});
+Port reshaped(GraphEditor& editor, GraphEditor::Index at, Port port, const Shape& shape) {
+  if (editor.shape(port) == shape) return port;
+  return editor.add(at, OpId::reshape, core::ListAttributes{shape}, {port});
 }
 
-Port reshaped_operand(Match& m) { return reshaped(m.draft, m.root, m.tensor('x'), m.shape()); }
+Port reshaped_operand(Match& m) { return reshaped(m.editor, m.root, m.tensor('x'), m.shape()); }
 
 }  // namespace tyto::optimiser

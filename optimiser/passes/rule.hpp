@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/op_ids.hpp"
-#include "optimiser/passes/known_number.hpp"
 #include "optimiser/passes/pass.hpp"
+#include "optimiser/passes/scalar_constant.hpp"
 #include "optimiser/passes/term.hpp"
 
 namespace tyto::optimiser {
@@ -19,26 +19,26 @@ class Match {
  public:
   static constexpr std::size_t letters = 26;
 
-  Match(PassContext& of, Draft::Index at) : context(of), draft(of.draft), root(at) {}
+  Match(PassContext& of, GraphEditor::Index at) : context(of), editor(of.editor), root(at) {}
 
   PassContext& context;
-  Draft& draft;
-  Draft::Index root;
+  GraphEditor& editor;
+  GraphEditor::Index root;
 
   /// The tensor that a small letter stands for.
   core::Port tensor(char letter) const { return tensors_[static_cast<std::size_t>(letter - 'a')]; }
   /// The number that a capital letter stands for.
   const Scalar& number(char letter) const { return *numbers_[static_cast<std::size_t>(letter - Term::first_number)]; }
   /// The tensor whose elements are all that number.
-  core::Port tensor_of_number(char letter) const {
+  core::Port tensor_of_scalar(char letter) const {
     return number_tensors_[static_cast<std::size_t>(letter - Term::first_number)];
   }
   /// Nodes that the pattern's operators stand for, in the order in which the pattern names them; 0 is the root.
-  Draft::Index node(std::size_t i) const { return nodes_[i]; }
+  GraphEditor::Index node(std::size_t i) const { return nodes_[i]; }
 
-  core::Port result() const { return draft.node(root).first_result; }
-  const Shape& shape() const { return draft.shape(result()); }
-  DType dtype() const { return draft.dtype(result()); }
+  core::Port result() const { return editor.node(root).first_result; }
+  const Shape& shape() const { return editor.shape(result()); }
+  DType dtype() const { return editor.dtype(result()); }
   bool is_floating() const { return tyto::is_floating(dtype()); }
 
  private:
@@ -49,7 +49,7 @@ class Match {
   std::array<core::Port, letters> tensors_;
   std::array<std::optional<Scalar>, numbers> numbers_;
   std::array<core::Port, numbers> number_tensors_;
-  std::array<Draft::Index, 8> nodes_;
+  std::array<GraphEditor::Index, 8> nodes_;
   std::size_t node_count_ = 0;
   std::uint32_t bound_ = 0;  // letters that stand for a tensor, by bit
 };
@@ -66,7 +66,7 @@ struct Condition {
 ///   0, -0, 0.5  such a tensor of that number; 0 and -0 are two numbers
 ///   ...         as the last operand: any further operands
 /// In a rule for each operator with certain traits, `op` is that operator, and `identity` and `absorbing` are its
-/// elements. An operator with `!` behind its parenthesis must have no reader but the pattern. Operands of commutative
+/// elements. An operator with `!` behind its parenthesis must have no consumer but the pattern. Operands of commutative
 /// operators may stand in either order. A replacement must have the root's type; a shape that broadcasts to the root's
 /// is stretched.
 struct Rule {
@@ -90,8 +90,8 @@ class RuleSet {
  private:
   friend class Matcher;
 
-  /// What a node's first operands are, or have to be, so that most patterns are out of the question at a glance.
-  struct Glance {
+  /// A filter on a node's first operands that rules out most patterns before they are matched.
+  struct OperandFilter {
     std::array<core::OpId, 2> op{core::no_operator, core::no_operator};  // of the producers; no_operator: any
     std::array<bool, 2> number{};
     bool equal = false;
@@ -100,10 +100,10 @@ class RuleSet {
     const Rule* rule;
     Term pattern;
     Term replacement;
-    Glance first = {};
+    OperandFilter first = {};
     std::vector<core::OpId> parts = {};  // operators in it, beside the root's
 
-    bool possible(const Glance& operands) const;
+    bool possible(const OperandFilter& operands) const;
   };
   /// The variants of one sweep: those all of whose operators the graph has.
   struct Choice {
@@ -115,8 +115,8 @@ class RuleSet {
   void describe(Variant& variant) const;
   core::Port build(Match& match, const Term& term, DType dtype, const Shape& shape) const;
   core::Port rewritten(Match& match, const Variant& variant) const;
-  Choice choice_for(const Draft& draft) const;
-  bool try_rules(PassContext& context, Draft::Index index, std::span<const Variant* const> variants) const;
+  Choice choice_for(const GraphEditor& editor) const;
+  bool try_rules(PassContext& context, GraphEditor::Index index, std::span<const Variant* const> variants) const;
 
   std::array<std::vector<Variant>, core::op_count> by_root_;
 };
@@ -129,9 +129,9 @@ void apply_rules(PassContext& context) {
 }
 
 /// The tensor as another of `shape`, which it broadcasts to.
-core::Port stretched(Draft& draft, Draft::Index at, core::Port port, const Shape& shape);
+core::Port stretched(GraphEditor& editor, GraphEditor::Index at, core::Port port, const Shape& shape);
 /// The tensor with its elements, in order, in another shape.
-core::Port reshaped(Draft& draft, Draft::Index at, core::Port port, const Shape& shape);
+core::Port reshaped(GraphEditor& editor, GraphEditor::Index at, core::Port port, const Shape& shape);
 /// A replacement: x in the root's shape.
 core::Port reshaped_operand(Match& m);
 
@@ -139,6 +139,6 @@ core::Port reshaped_operand(Match& m);
 extern const Condition integral;          // the root's elements are integers or bool
 extern const Condition floating;          // the root's elements are floating
 extern const Condition fast_math;         // asked for by the user
-extern const Condition integral_or_fast;  // exact in integers, rounded otherwise in floating types
+extern const Condition integral_or_fast;  // exact in integers, rounded otherwise in floating-point types
 
 }  // namespace tyto::optimiser

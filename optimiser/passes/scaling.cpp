@@ -26,19 +26,19 @@ bool by_channel(const Shape& shape, std::int64_t channels) {
 }
 
 // A factor that runs along other axes is no factor of the weights; a product of few rows is cheaper to scale itself.
-const Condition channel_factor{"s is one number or one a channel, and the weights are fewer than the results",
-                               [](const Match& m) {
-                                 return m.is_floating() && by_channel(m.draft.shape(m.tensor('s')), m.shape().back()) &&
-                                        m.draft.shape(m.tensor('w')).size() >= m.draft.shape(m.tensor('s')).size() &&
-                                        element_count(m.draft.shape(m.tensor('w'))) < element_count(m.shape());
-                               }};
+const Condition channel_factor{
+    "s is one number or one a channel, and the weights are fewer than the results", [](const Match& m) {
+      return m.is_floating() && by_channel(m.editor.shape(m.tensor('s')), m.shape().back()) &&
+             m.editor.shape(m.tensor('w')).size() >= m.editor.shape(m.tensor('s')).size() &&
+             element_count(m.editor.shape(m.tensor('w'))) < element_count(m.shape());
+    }};
 // With numbers that change between runs the factor would be multiplied in on each. A weight or shift that the factor
 // makes infinite or takes digits from would do so whatever is added to it, where the factor of the sum may do no harm.
 bool stays_normal(const Match& m, char scaled) {
-  const std::optional<Magnitude> number = magnitude_of(m.draft, m.tensor(scaled));
-  const std::optional<Magnitude> s = magnitude_of(m.draft, m.tensor('s'));
+  const std::optional<Magnitude> number = magnitude_of(m.editor, m.tensor(scaled));
+  const std::optional<Magnitude> s = magnitude_of(m.editor, m.tensor('s'));
   if (!number || !s || !number->finite || !s->finite) return false;
-  const bool divides = m.draft.node(m.root).op == OpId::divide;
+  const bool divides = m.editor.node(m.root).op == OpId::divide;
   if (divides && s->has_zero) return false;
   const double most = divides ? number->most / s->least : number->most * s->most;
   const double least = divides ? number->least / s->most : number->least * s->least;
@@ -49,34 +49,34 @@ const Condition constants_or_fast{
     "or fast_math",
     [](const Match& m) { return m.context.fast_math || stays_normal(m, 'w'); }};
 const Condition channel_shift{"b is one number or one a channel", [](const Match& m) {
-                                return by_channel(m.draft.shape(m.tensor('b')), m.shape().back());
+                                return by_channel(m.editor.shape(m.tensor('b')), m.shape().back());
                               }};
 const Condition constant_or_fast{"b is a constant that s leaves as normal, or fast_math",
                                  [](const Match& m) { return m.context.fast_math || stays_normal(m, 'b'); }};
 
 /// The convolution or product, anew with other weights.
-Port with_weights(Match& m, Draft::Index product, Port weights) {
+Port with_weights(Match& m, GraphEditor::Index product, Port weights) {
   const Port operands[] = {m.tensor('x'), weights};
-  return m.draft.add(m.root, m.draft.node(product).op, m.draft.node(product).attributes, operands);
+  return m.editor.add(m.root, m.editor.node(product).op, m.editor.node(product).attributes, operands);
 }
 /// The convolution or product among the matched nodes.
-Draft::Index weighted_product(const Match& m) {
+GraphEditor::Index weighted_product(const Match& m) {
   for (std::size_t i = 1;; ++i) {
-    if (has_weights(m.draft.definition(m.node(i)))) return m.node(i);
+    if (has_weights(m.editor.definition(m.node(i)))) return m.node(i);
   }
 }
 
 Port scaled(Match& m) {
-  return with_weights(m, weighted_product(m), m.draft.add(m.root, OpId::multiply, {}, {m.tensor('w'), m.tensor('s')}));
+  return with_weights(m, weighted_product(m), m.editor.add(m.root, OpId::multiply, {}, {m.tensor('w'), m.tensor('s')}));
 }
 Port divided(Match& m) {
-  return with_weights(m, weighted_product(m), m.draft.add(m.root, OpId::divide, {}, {m.tensor('w'), m.tensor('s')}));
+  return with_weights(m, weighted_product(m), m.editor.add(m.root, OpId::divide, {}, {m.tensor('w'), m.tensor('s')}));
 }
 /// Shift and factor change places: (y + b) * s is y * s + b * s.
 template <OpId shift, Port (*factor)(Match&), OpId scale>
 Port shifted(Match& m) {
   const Port product = factor(m);
-  return m.draft.add(m.root, shift, {}, {product, m.draft.add(m.root, scale, {}, {m.tensor('b'), m.tensor('s')})});
+  return m.editor.add(m.root, shift, {}, {product, m.editor.add(m.root, scale, {}, {m.tensor('b'), m.tensor('s')})});
 }
 
 // clang-format off

@@ -14,10 +14,10 @@ using core::OpId;
 using core::Port;
 
 Port log_softmax(Match& m) {
-  return m.draft.add(m.root, OpId::log_softmax, m.draft.attributes(m.node(1)), {m.tensor('x')});
+  return m.editor.add(m.root, OpId::log_softmax, m.editor.attributes(m.node(1)), {m.tensor('x')});
 }
 Port logsumexp(Match& m) {
-  return m.draft.add(m.root, OpId::logsumexp, m.draft.attributes(m.node(1)), {m.tensor('x')});
+  return m.editor.add(m.root, OpId::logsumexp, m.editor.attributes(m.node(1)), {m.tensor('x')});
 }
 
 // clang-format off

@@ -10,16 +10,16 @@ namespace tyto::optimiser {
 
 namespace {
 
-// To the bit: of floating numbers only -0 added from either side leaves every x as it is, since -0 + 0 is 0. Integers
-// have one zero, which matches both.
+// Bit for bit: of floating-point numbers only -0 added from either side leaves every x as it is, since -0 + 0 is 0.
+// Integers have one zero, which matches both.
 double identity_of(const core::Traits& traits) {
   if (traits.identity_element == 0.0) return -0.0;
   return traits.identity_element ? *traits.identity_element : traits.right_identity_element.value();
 }
 
-class TermReader {
+class TermParser {
  public:
-  TermReader(std::string_view text, const core::OpDef* each) : text_(text), rest_(text), each_(each) {}
+  TermParser(std::string_view text, const core::OpDef* each) : text_(text), rest_(text), each_(each) {}
 
   Term read() {
     Term term = read_term();
@@ -101,7 +101,7 @@ bool commutes(const Term& term) {
 
 }  // namespace
 
-Term read_term(std::string_view text, const core::OpDef* each) { return TermReader(text, each).read(); }
+Term read_term(std::string_view text, const core::OpDef* each) { return TermParser(text, each).read(); }
 
 std::vector<Term> orderings(const Term& term) {
   if (term.kind != Term::Kind::application) return {term};

@@ -2,13 +2,13 @@
 // of those operators is a view of what they give now, so that nothing is computed twice.
 //
 // Products need no help with their operands: they read them by their strides, so a transpose before one is a view and
-// costs nothing. A transposed result is not stored as its readers want it; so products compute it transposed.
+// costs nothing. A transposed result is not stored as its consumers want it; so products compute it transposed.
 #include <algorithm>
 
 #include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
-#include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"
+#include "optimiser/passes/visit_budget.hpp"
 
 namespace tyto::optimiser {
 
@@ -18,29 +18,29 @@ using core::ListAttributes;
 using core::OpId;
 using core::Port;
 using core::Traits;
-using Index = Draft::Index;
+using Index = GraphEditor::Index;
 
 /// Takes a transpose back to the operands that undo it.
 class Mover {
  public:
-  explicit Mover(Match& match) : match_(match), draft_(match.draft) {
-    order_ = draft_.attributes_as<ListAttributes>(match.root).list;
+  explicit Mover(Match& match) : match_(match), editor_(match.editor) {
+    order_ = editor_.attributes_as<ListAttributes>(match.root).list;
   }
 
   /// Whether `port` permuted can be had without permuting anything of full size: it is another such permuted tensor,
   /// or computed element by element from such.
   bool undoes(Port port, int depth = 1) {
-    const Index producer = draft_.producer(port);
-    if (draft_.node(producer).op == OpId::transpose) {
-      const IntList& inner = draft_.attributes_as<ListAttributes>(producer).list;
+    const Index producer = editor_.producer(port);
+    if (editor_.node(producer).op == OpId::transpose) {
+      const IntList& inner = editor_.attributes_as<ListAttributes>(producer).list;
       for (std::size_t i = 0; i < order_.size(); ++i) {
         if (inner[static_cast<std::size_t>(order_[i])] != static_cast<std::int64_t>(i)) return false;
       }
       return true;
     }
-    if (!reach_.allows(depth) || !works_on_elements(draft_.definition(producer))) return false;
+    if (!reach_.allows(depth) || !works_on_elements(editor_.definition(producer))) return false;
     bool some = false;
-    for (const Port operand : draft_.inputs(producer)) {
+    for (const Port operand : editor_.inputs(producer)) {
       if (!is_full(operand)) continue;
       if (!undoes(operand, depth + 1)) return false;
       some = true;
@@ -49,86 +49,86 @@ class Mover {
   }
 
   Port permuted(Port port) {
-    const Index producer = draft_.producer(port);
-    if (draft_.node(producer).op == OpId::transpose && is_full(port)) return draft_.input(producer, 0);
+    const Index producer = editor_.producer(port);
+    if (editor_.node(producer).op == OpId::transpose && is_full(port)) return editor_.input(producer, 0);
     if (!is_full(port)) return permuted_small(port);
-    std::vector<Port> operands(draft_.inputs(producer).begin(), draft_.inputs(producer).end());
+    std::vector<Port> operands(editor_.inputs(producer).begin(), editor_.inputs(producer).end());
     for (Port& operand : operands) operand = permuted(operand);
-    const auto attributes = draft_.node(producer).attributes;
-    const Port moved = draft_.add(match_.root, draft_.node(producer).op, attributes, operands);
-    // Its only reader is on the way to the root, which is replaced; others look at what it is from now on.
-    if (draft_.readers(port) > 1) {
+    const auto attributes = editor_.node(producer).attributes;
+    const Port moved = editor_.add(match_.root, editor_.node(producer).op, attributes, operands);
+    // Its only consumer is on the way to the root, which is replaced; others look at what it is from now on.
+    if (editor_.consumers(port) > 1) {
       IntList back(order_.size(), 0);
       for (std::size_t i = 0; i < order_.size(); ++i) {
         back[static_cast<std::size_t>(order_[i])] = static_cast<std::int64_t>(i);
       }
-      draft_.replace(port, draft_.add(match_.root, OpId::transpose, ListAttributes{back}, {moved}));
+      editor_.replace(port, editor_.add(match_.root, OpId::transpose, ListAttributes{back}, {moved}));
     }
     return moved;
   }
 
  private:
   bool is_full(Port port) const {
-    return draft_.shape(port).size() == order_.size() && element_count(draft_.shape(port)) == full_size();
+    return editor_.shape(port).size() == order_.size() && element_count(editor_.shape(port)) == full_size();
   }
   std::int64_t full_size() const { return element_count(match_.shape()); }
 
   // A small operand is stretched along some axes: given all of them, its axes are permuted too, by a view.
   Port permuted_small(Port port) {
-    if (draft_.shape(port).empty()) return port;
-    Shape shape = draft_.shape(port);
+    if (editor_.shape(port).empty()) return port;
+    Shape shape = editor_.shape(port);
     while (shape.size() < order_.size()) shape.insert(0, 1);
-    const Port whole = reshaped(draft_, match_.root, port, shape);
-    return draft_.add(match_.root, OpId::transpose, ListAttributes{order_}, {whole});
+    const Port whole = reshaped(editor_, match_.root, port, shape);
+    return editor_.add(match_.root, OpId::transpose, ListAttributes{order_}, {whole});
   }
 
   Match& match_;
-  Draft& draft_;
+  GraphEditor& editor_;
   IntList order_;
-  Reach reach_;
+  VisitBudget reach_;
 };
 
 const Condition undone_above{"every full-size operand above is transposed the other way", [](const Match& m) {
                                Match copy = m;
-                               const Index above = m.draft.producer(m.tensor('x'));
-                               return m.draft.node(above).op != OpId::transpose && Mover(copy).undoes(m.tensor('x'));
+                               const Index above = m.editor.producer(m.tensor('x'));
+                               return m.editor.node(above).op != OpId::transpose && Mover(copy).undoes(m.tensor('x'));
                              }};
 Port moved(Match& m) { return Mover(m).permuted(m.tensor('x')); }
 
 /// The order of a transpose of matrices or stacks of them, when the matrices' own two axes stay last.
-enum class Matrices { kept, turned };
+enum class Matrices { kept, transposed };
 template <Matrices matrices>
 bool moves(const Match& m) {
-  const IntList& order = m.draft.attributes_as<ListAttributes>(m.root).list;
+  const IntList& order = m.editor.attributes_as<ListAttributes>(m.root).list;
   const std::size_t last = order.size() - 1;
   const auto row = static_cast<std::int64_t>(last - 1), column = static_cast<std::int64_t>(last);
-  return matrices == Matrices::turned ? order[last] == row && order[last - 1] == column
-                                      : order[last] == column && order[last - 1] == row;
+  return matrices == Matrices::transposed ? order[last] == row && order[last - 1] == column
+                                          : order[last] == column && order[last - 1] == row;
 }
-const Condition matrices_turned{"rows and columns change places, stacks as may be", moves<Matrices::turned>};
+const Condition matrices_transposed{"rows and columns change places, stacks as may be", moves<Matrices::transposed>};
 const Condition only_stacks{"rows and columns stay", moves<Matrices::kept>};
 // Weights are packed, and get a bias a column, where they stand on the right.
 const Condition no_weights{
     "y is no input or constant, nor a view of one", [](const Match& m) {
-      Index producer = m.draft.producer(m.tensor('y'));
-      while (m.draft.definition(producer).is(Traits::view) && m.draft.node(producer).input_count != 0) {
-        producer = m.draft.producer(m.draft.input(producer, 0));
+      Index producer = m.editor.producer(m.tensor('y'));
+      while (m.editor.definition(producer).is(Traits::view) && m.editor.node(producer).input_count != 0) {
+        producer = m.editor.producer(m.editor.input(producer, 0));
       }
-      return m.draft.node(producer).input_count != 0;
+      return m.editor.node(producer).input_count != 0;
     }};
 template <Matrices matrices>
 Port product_of_transposed(Match& m) {
-  const ListAttributes order = m.draft.attributes_as<ListAttributes>(m.root);
-  const Port x = m.draft.add(m.root, OpId::transpose, order, {m.tensor('x')});
-  const Port y = m.draft.add(m.root, OpId::transpose, order, {m.tensor('y')});
-  if (matrices == Matrices::turned) return m.draft.add(m.root, OpId::matmul, {}, {y, x});
-  return m.draft.add(m.root, OpId::matmul, {}, {x, y});
+  const ListAttributes order = m.editor.attributes_as<ListAttributes>(m.root);
+  const Port x = m.editor.add(m.root, OpId::transpose, order, {m.tensor('x')});
+  const Port y = m.editor.add(m.root, OpId::transpose, order, {m.tensor('y')});
+  if (matrices == Matrices::transposed) return m.editor.add(m.root, OpId::matmul, {}, {y, x});
+  return m.editor.add(m.root, OpId::matmul, {}, {x, y});
 }
 
 // clang-format off
 const Rule transpose_table[] = {
     {"transposes_meet", "transpose(x)", "x computed from what was transposed", {&undone_above}, moved},
-    {"transposed_product", "transpose(matmul(x, y)!)", "matmul(transpose(y), transpose(x))", {&matrices_turned, &no_weights}, product_of_transposed<Matrices::turned>},
+    {"transposed_product", "transpose(matmul(x, y)!)", "matmul(transpose(y), transpose(x))", {&matrices_transposed, &no_weights}, product_of_transposed<Matrices::transposed>},
     {"permuted_products", "transpose(matmul(x, y)!)", "matmul(transpose(x), transpose(y))", {&only_stacks}, product_of_transposed<Matrices::kept>},
 };
 // clang-format on

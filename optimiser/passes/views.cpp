@@ -4,8 +4,8 @@
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "optimiser/passes/families.hpp"
-#include "optimiser/passes/reach.hpp"
 #include "optimiser/passes/rule.hpp"
+#include "optimiser/passes/visit_budget.hpp"
 
 namespace tyto::optimiser {
 
@@ -19,18 +19,18 @@ using core::Port;
 using core::SliceAttributes;
 using core::Traits;
 
-const Shape& source_shape(const Match& m) { return m.draft.shape(m.tensor('x')); }
+const Shape& source_shape(const Match& m) { return m.editor.shape(m.tensor('x')); }
 const IntList& list_of(const Match& m, std::size_t node) {
-  return m.draft.attributes_as<ListAttributes>(m.node(node)).list;
+  return m.editor.attributes_as<ListAttributes>(m.node(node)).list;
 }
 const SliceAttributes& slice_of(const Match& m, std::size_t node) {
-  return m.draft.attributes_as<SliceAttributes>(m.node(node));
+  return m.editor.attributes_as<SliceAttributes>(m.node(node));
 }
 Port viewed(Match& m) { return m.tensor('x'); }
 
 const Condition same_shape{"the shape stays", [](const Match& m) { return source_shape(m) == m.shape(); }};
 
-Port single_broadcast(Match& m) { return stretched(m.draft, m.root, m.tensor('x'), Shape(m.shape())); }
+Port single_broadcast(Match& m) { return stretched(m.editor, m.root, m.tensor('x'), Shape(m.shape())); }
 
 const Condition order_kept{"axes stay in order",
                            [](const Match& m) { return std::is_sorted(list_of(m, 0).begin(), list_of(m, 0).end()); }};
@@ -46,7 +46,7 @@ const Condition only_unit_axes_move{"only axes of length 1 move", [](const Match
 Port single_transpose(Match& m) {
   IntList order = list_of(m, 0);
   for (std::int64_t& axis : order) axis = list_of(m, 1)[static_cast<std::size_t>(axis)];
-  return m.draft.add(m.root, OpId::transpose, ListAttributes{std::move(order)}, {m.tensor('x')});
+  return m.editor.add(m.root, OpId::transpose, ListAttributes{std::move(order)}, {m.tensor('x')});
 }
 
 const Condition leading_ones_only{"the reshape only puts ones in front", [](const Match& m) {
@@ -75,25 +75,25 @@ Port single_slice(Match& m) {
     range.start[i] = inner.start[i] + range.start[i] * inner.step[i];
     range.step[i] *= inner.step[i];
   }
-  return m.draft.add(m.root, OpId::slice, std::move(range), {m.tensor('x')});
+  return m.editor.add(m.root, OpId::slice, std::move(range), {m.tensor('x')});
 }
 
 const Condition axes_of_one{"the axes have length 0 or 1", [](const Match& m) {
-                              const auto& axes = m.draft.attributes_as<AxesAttributes>(m.root).axes;
+                              const auto& axes = m.editor.attributes_as<AxesAttributes>(m.root).axes;
                               return std::ranges::all_of(axes, [&](std::int64_t a) {
                                 return source_shape(m)[static_cast<std::size_t>(a)] <= 1;
                               });
                             }};
 Port single_flip(Match& m) {
-  const IntList& outer = m.draft.attributes_as<AxesAttributes>(m.node(0)).axes;
-  const IntList& inner = m.draft.attributes_as<AxesAttributes>(m.node(1)).axes;
+  const IntList& outer = m.editor.attributes_as<AxesAttributes>(m.node(0)).axes;
+  const IntList& inner = m.editor.attributes_as<AxesAttributes>(m.node(1)).axes;
   AxesAttributes once;
   for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(m.shape().size()); ++axis) {
-    const bool turned = std::ranges::find(outer, axis) != outer.end();
-    if (turned != (std::ranges::find(inner, axis) != inner.end())) once.axes.push_back(axis);
+    const bool flipped = std::ranges::find(outer, axis) != outer.end();
+    if (flipped != (std::ranges::find(inner, axis) != inner.end())) once.axes.push_back(axis);
   }
   if (once.axes.empty()) return m.tensor('x');
-  return m.draft.add(m.root, OpId::flip, std::move(once), {m.tensor('x')});
+  return m.editor.add(m.root, OpId::flip, std::move(once), {m.tensor('x')});
 }
 
 const Condition no_border{"nothing is added", [](const Match& m) { return source_shape(m) == m.shape(); }};
@@ -111,35 +111,35 @@ bool looks_at_elements(const OpDef& def) {
   }
 }
 const Condition one_number{"x is one number, not stretched yet", [](const Match& m) {
-                             if (m.draft.definition(m.root).id == OpId::broadcast_to && source_shape(m).empty())
+                             if (m.editor.definition(m.root).id == OpId::broadcast_to && source_shape(m).empty())
                                return false;
-                             return number_of(m.draft, m.tensor('x')).has_value();
+                             return scalar_of(m.editor, m.tensor('x')).has_value();
                            }};
 Port stretched_number(Match& m) {
-  const Port number = m.draft.add_number(m.root, *number_of(m.draft, m.tensor('x')), m.dtype());
-  return stretched(m.draft, m.root, number, Shape(m.shape()));
+  const Port number = m.editor.add_scalar(m.root, *scalar_of(m.editor, m.tensor('x')), m.dtype());
+  return stretched(m.editor, m.root, number, Shape(m.shape()));
 }
 const Condition several{"of more than one element", [](const Match& m) { return element_count(m.shape()) > 1; }};
 Port stretched_fill(Match& m) {
-  const Port number = m.draft.add_number(m.root, *number_of(m.draft, m.result()), m.dtype());
-  return stretched(m.draft, m.root, number, Shape(m.shape()));
+  const Port number = m.editor.add_scalar(m.root, *scalar_of(m.editor, m.result()), m.dtype());
+  return stretched(m.editor, m.root, number, Shape(m.shape()));
 }
 
 // Element-wise operators stretch their operands themselves; where all operands were stretched, so is the result.
 const Condition some_stretched{"some operand was stretched", [](const Match& m) {
-                                 return std::ranges::any_of(m.draft.inputs(m.root), [&](Port port) {
-                                   return m.draft.node(m.draft.producer(port)).op == OpId::broadcast_to;
+                                 return std::ranges::any_of(m.editor.inputs(m.root), [&](Port port) {
+                                   return m.editor.node(m.editor.producer(port)).op == OpId::broadcast_to;
                                  });
                                }};
 Port on_sources(Match& m) {
-  Draft& draft = m.draft;
+  GraphEditor& editor = m.editor;
   std::vector<Port> sources;
-  for (const Port port : draft.inputs(m.root)) {
-    const Draft::Index producer = draft.producer(port);
-    sources.push_back(draft.node(producer).op == OpId::broadcast_to ? draft.input(producer, 0) : port);
+  for (const Port port : editor.inputs(m.root)) {
+    const GraphEditor::Index producer = editor.producer(port);
+    sources.push_back(editor.node(producer).op == OpId::broadcast_to ? editor.input(producer, 0) : port);
   }
-  const Port result = draft.add(m.root, draft.node(m.root).op, draft.node(m.root).attributes, sources);
-  return stretched(draft, m.root, result, Shape(m.shape()));
+  const Port result = editor.add(m.root, editor.node(m.root).op, editor.node(m.root).attributes, sources);
+  return stretched(editor, m.root, result, Shape(m.shape()));
 }
 
 // clang-format off

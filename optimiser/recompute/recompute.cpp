@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "optimiser/recompute/chain.hpp"
+#include "optimiser/recompute/peak_analysis.hpp"
+#include "optimiser/recompute/recompute_chain.hpp"
 #include "optimiser/recompute/rewrite.hpp"
-#include "optimiser/recompute/round.hpp"
 #include "optimiser/schedule/orders.hpp"
 #include "optimiser/schedule/schedule.hpp"
 
@@ -62,7 +62,7 @@ bool consider(std::optional<Candidate>& best, Candidate candidate, std::int64_t 
 
 // Keeps `ends` and, while that fits, more: the more values are kept beside the ends, the cheaper. Returns the peak with
 // the ends alone.
-std::int64_t fill(const Round& round, const std::vector<bool>& ends, std::int64_t limit,
+std::int64_t fill(const PeakAnalysis& round, const std::vector<bool>& ends, std::int64_t limit,
                   std::optional<Candidate>& best) {
   Candidate bare = measured(round.with_kept(ends, 0));
   const std::int64_t peak = bare.peak;
@@ -78,11 +78,11 @@ std::int64_t fill(const Round& round, const std::vector<bool>& ends, std::int64_
 
 // Cuts chosen at once for the whole chain. The chain is a model, and so is what it says of the peak: what was missed,
 // or left over, is taken off the budget for another try. It may see no way where there is one, too.
-void cut_chain(const Round& round, std::int64_t limit, std::optional<Candidate>& best) {
+void cut_chain(const PeakAnalysis& round, std::int64_t limit, std::optional<Candidate>& best) {
   constexpr int attempts = 4;
   constexpr int generous = 8;
   fill(round, round.kept_by(even_cuts(round.links())), limit, best);
-  const Chain chain = round.chain();
+  const RecomputeChain chain = round.chain();
   std::int64_t budget = limit;
   for (int i = 0, tried = 0; i < generous && tried < attempts && budget > 0; ++i) {
     const std::vector<Cut> cuts = cheapest_cuts(chain, budget, round.beside());
@@ -98,7 +98,7 @@ void cut_chain(const Round& round, std::int64_t limit, std::optional<Candidate>&
   }
 }
 
-void one_round(const Round& round, std::int64_t limit, std::optional<Candidate>& best) {
+void one_round(const PeakAnalysis& round, std::int64_t limit, std::optional<Candidate>& best) {
   const std::int64_t idle = round.idle_bytes();
   for (const std::int64_t segments : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48}) {
     fill(round, round.ends_of_segments(segments == 1 ? 0 : idle / segments), limit, best);
@@ -109,11 +109,11 @@ void one_round(const Round& round, std::int64_t limit, std::optional<Candidate>&
 /// The cheapest rewriting that fits, or the one with the lowest peak. The lowest order has often moved work of the way
 /// forwards behind the worst step, and then much is made twice; plain ones have not. What lies behind the worst step is
 /// lowest where each weight's gradient becomes an update at once.
-core::Graph rewritten(const core::Graph& graph, const Round& lowest, std::int64_t limit) {
+core::Graph rewritten(const core::Graph& graph, const PeakAnalysis& lowest, std::int64_t limit) {
   std::optional<Candidate> best;
   one_round(lowest, limit, best);
   for (const char* order : {"prompt_depth_first", "whole_updates"}) {
-    const Round plain(graph, order);
+    const PeakAnalysis plain(graph, order);
     if (plain.idle() != 0) one_round(plain, limit, best);
   }
   return std::move(best->graph);
@@ -126,7 +126,7 @@ Fitted fit(const core::Graph& graph, std::int64_t limit) {
   Fitted out;
   core::Graph current = graph;
   for (int i = 0; i <= rounds; ++i) {
-    const Round round(current, "best");
+    const PeakAnalysis round(current, "best");
     const bool lower = i == 0 || round.peak() < out.peak;
     if (!lower) break;
     core::Graph ordered = round.ordered();

@@ -57,7 +57,7 @@ class Rewriter {
   // Made before the boundary, in memory that is used for something else after it.
   bool gone(Port port) const {
     const std::uint32_t storage = storages_.of(port);
-    return early_[port] && storages_.home(storage) == optimiser::Home::planned && !choice_.keep[storage];
+    return early_[port] && storages_.kind(storage) == optimiser::StorageKind::planned && !choice_.keep[storage];
   }
 
   // Inputs of a node that are gone and not made again yet, and what those need in turn, innermost first.

@@ -11,7 +11,7 @@ namespace tyto::schedule {
 namespace {
 
 // Post-order from the tasks that nobody needs; `inputs` holds what each task needs, first to be visited first.
-Order post_order(const Problem& problem, const Lists& inputs) {
+Order post_order(const Problem& problem, const AdjacencyLists& inputs) {
   Order order;
   order.reserve(problem.tasks());
   std::vector<bool> seen(problem.tasks(), false);
@@ -53,8 +53,8 @@ void sort_by(std::vector<Task>& inputs, const std::vector<Key>& key) {
 
 /// Inputs of each task by descending key; equal keys as written.
 template <class Key>
-Lists inputs_by(const Problem& problem, const std::vector<Key>& key) {
-  Lists sorted;
+AdjacencyLists inputs_by(const Problem& problem, const std::vector<Key>& key) {
+  AdjacencyLists sorted;
   std::vector<Task> inputs;
   for (Task task = 0; task < problem.tasks(); ++task) {
     inputs.assign(problem.before[task].begin(), problem.before[task].end());
@@ -84,13 +84,13 @@ Order depth_first(const Problem& problem) { return post_order(problem, problem.b
 Order operand_priority(const Problem& problem) {
   // Sums over paths grow without limit where paths meet again, so they are cut off.
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
-  std::vector<std::pair<std::int64_t, std::int64_t>> key(problem.tasks());  // further readers, bytes
+  std::vector<std::pair<std::int64_t, std::int64_t>> key(problem.tasks());  // further consumers, bytes
   for (Task task = 0; task < problem.tasks(); ++task) {
-    auto& [readers, bytes] = key[task];
-    readers = std::max<std::int64_t>(static_cast<std::int64_t>(problem.after[task].size()) - 1, 0);
+    auto& [consumers, bytes] = key[task];
+    consumers = std::max<std::int64_t>(static_cast<std::int64_t>(problem.after[task].size()) - 1, 0);
     bytes = std::min(bytes_made(problem, task), most);
     for (const Task input : problem.before[task]) {
-      readers = std::min(readers + key[input].first, most);
+      consumers = std::min(consumers + key[input].first, most);
       bytes = std::min(bytes + key[input].second, most);
     }
   }
@@ -118,7 +118,7 @@ Order tree_rule(const Problem& problem) {
     const std::int64_t made = bytes_made(problem, task);
     std::int64_t on_top = 0;
     for (const std::uint32_t storage : problem.makes[task]) {
-      if (problem.over[storage].empty()) on_top += problem.bytes[storage];
+      if (problem.in_place_candidates[storage].empty()) on_top += problem.bytes[storage];
     }
     peak[task] = std::max(peak[task], kept + on_top + problem.workspace[task]);
     saved[task] = peak[task] - made;

@@ -84,8 +84,8 @@ class Improver {
     return accept(std::move(candidate));
   }
 
-  // A storage that is alive at the peak without being used there: its maker is put off until its first reader, or its
-  // last readers are brought forward.
+  // A storage that is alive at the peak without being used there: its maker is put off until its first consumer, or its
+  // last consumers are brought forward.
   bool move_one() {
     position_.resize(order_.size());
     for (std::size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
@@ -110,7 +110,7 @@ class Improver {
   // Right before the first task that needs it, when that comes after the peak.
   bool put_off(Task task, std::size_t peak) {
     std::size_t first_reader = order_.size();
-    for (const Task reader : problem_.after[task]) first_reader = std::min(first_reader, position_[reader]);
+    for (const Task consumer : problem_.after[task]) first_reader = std::min(first_reader, position_[consumer]);
     if (first_reader <= peak) return false;
     Order candidate = order_;
     const auto begin = candidate.begin();
@@ -119,21 +119,21 @@ class Improver {
     return accept(std::move(candidate));
   }
 
-  // The readers that come after the peak, as far as what they need is done before it.
+  // The consumers that come after the peak, as far as what they need is done before it.
   bool bring_forward(std::uint32_t storage, std::size_t peak) {
     Order candidate = order_;
     std::ptrdiff_t target = static_cast<std::ptrdiff_t>(peak);
     bool moved = false;
-    std::vector<Task> readers(problem_.readers_of[storage].begin(), problem_.readers_of[storage].end());
-    if (readers.size() > 8) return false;
-    std::sort(readers.begin(), readers.end(), [&](Task a, Task b) { return position_[a] < position_[b]; });
-    for (const Task reader : readers) {
-      if (position_[reader] <= peak) continue;
-      for (const Task needed : problem_.before[reader]) {
+    std::vector<Task> consumers(problem_.consumers_of[storage].begin(), problem_.consumers_of[storage].end());
+    if (consumers.size() > 8) return false;
+    std::sort(consumers.begin(), consumers.end(), [&](Task a, Task b) { return position_[a] < position_[b]; });
+    for (const Task consumer : consumers) {
+      if (position_[consumer] <= peak) continue;
+      for (const Task needed : problem_.before[consumer]) {
         const auto place = std::find(candidate.begin(), candidate.begin() + target, needed);
         if (place == candidate.begin() + target) return false;
       }
-      const auto from = std::find(candidate.begin() + target, candidate.end(), reader);
+      const auto from = std::find(candidate.begin() + target, candidate.end(), consumer);
       std::rotate(candidate.begin() + target, from, from + 1);
       ++target;
       moved = true;

@@ -21,7 +21,7 @@ struct Candidate {
   }
 };
 
-// Tasks that are ready, by gain. Gains change as other readers finish; a changed task is entered anew.
+// Tasks that are ready, by gain. Gains change as other consumers finish; a changed task is entered anew.
 class ReadyQueue {
  public:
   explicit ReadyQueue(std::size_t tasks) : version_(tasks, 0), readied_(tasks, 0) {}
@@ -66,16 +66,16 @@ class Greedy {
       for (const std::uint32_t storage : problem.reads[task]) last_reader_[storage] ^= task;
       if (is_small(task)) continue;
       for (const std::uint32_t made : problem.makes[task]) {
-        const std::uint32_t state = problem.into[made];
+        const std::uint32_t state = problem.update_target[made];
         if (state == nothing) {
           gain_[task] -= bytes_kept(made);
-        } else if (problem.readers[state] != own_reads(task, state)) {
+        } else if (problem.consumers[state] != own_reads(task, state)) {
           gain_[task] -= cost_beside_state(made);
         }
       }
     }
     for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
-      if (problem.into[storage] != nothing) writer_[problem.into[storage]] = storage;
+      if (problem.update_target[storage] != nothing) writer_[problem.update_target[storage]] = storage;
     }
     // What became ready last goes first among equals, so the first recorded task is entered last.
     for (Task task = static_cast<Task>(problem.tasks()); task-- > 0;) {
@@ -89,7 +89,7 @@ class Greedy {
   /// An update that would not be in place: somebody has still to read the old value.
   bool better_later(Task task) const {
     return std::ranges::any_of(problem_.makes[task], [&](std::uint32_t made) {
-      const std::uint32_t state = problem_.into[made];
+      const std::uint32_t state = problem_.update_target[made];
       return state != nothing && simulation_.remaining(state) != own_reads(task, state);
     });
   }
@@ -120,7 +120,7 @@ class Greedy {
 
  private:
   // What is small beside one of its inputs (a sum of it, a mean) counts as nothing: it must not keep the input waiting
-  // for its last reader. Nor must a number that is made of nothing keep the updates waiting that scale by it.
+  // for its last consumer. Nor must a number that is made of nothing keep the updates waiting that scale by it.
   bool is_small(Task task) const {
     constexpr std::int64_t small = 16;
     constexpr std::int64_t number = 64;
@@ -131,7 +131,7 @@ class Greedy {
                                [&](std::uint32_t storage) { return bytes * small <= problem_.bytes[storage]; });
   }
 
-  std::int64_t bytes_kept(std::uint32_t made) const { return problem_.readers[made] != 0 ? problem_.bytes[made] : 0; }
+  std::int64_t bytes_kept(std::uint32_t made) const { return problem_.consumers[made] != 0 ? problem_.bytes[made] : 0; }
 
   // A new value that is not written into its state's memory stays until the end of the run, so it counts twice.
   std::int64_t cost_beside_state(std::uint32_t made) const { return 2 * bytes_kept(made); }
@@ -147,9 +147,9 @@ class Greedy {
     if (queue_.ready(task)) queue_.change(task, gain_[task]);
   }
 
-  // When one reader is left, and the end of the run is none, that one frees the storage.
+  // When one consumer is left, and the end of the run is none, that one frees the storage.
   void credit_last_reader(std::uint32_t storage) {
-    const bool read_at_end = problem_.readers[storage] > problem_.readers_of[storage].size();
+    const bool read_at_end = problem_.consumers[storage] > problem_.consumers_of[storage].size();
     if (simulation_.remaining(storage) == 1 && !read_at_end && simulation_.room(storage) != 0) {
       credit(last_reader_[storage], simulation_.room(storage));
     }
@@ -160,7 +160,7 @@ class Greedy {
   ReadyQueue queue_;
   std::vector<std::uint32_t> missing_;  // inputs not done yet; UINT32_MAX for a task that is done
   std::vector<std::int64_t> gain_;
-  std::vector<Task> last_reader_;      // exclusive or of the readers still to come
+  std::vector<Task> last_reader_;      // exclusive or of the consumers still to come
   std::vector<std::uint32_t> writer_;  // by state's storage: the storage of its new value, which may go there
   Order order_;
 };
@@ -175,7 +175,7 @@ Order list(const Problem& problem) {
 
 Order prompt(const Problem& problem, const Order& base) {
   Greedy greedy(problem);
-  std::vector<Task> put_off;  // updates that wait for the last reader of the old value
+  std::vector<Task> put_off;  // updates that wait for the last consumer of the old value
   std::size_t next_put_off = 0;
   const auto run_with_prompt_ones = [&](Task task) {
     while (!greedy.done(task)) {
@@ -208,17 +208,17 @@ Order list_backwards(const Problem& problem) {
   std::vector<std::uint32_t> missing(problem.tasks());
   std::vector<bool> alive(problem.storages(), false);
   std::vector<bool> done(problem.tasks(), false);
-  std::vector<std::uint32_t> readers(problem.storages(), 0);
+  std::vector<std::uint32_t> consumers(problem.storages(), 0);
   for (Task task = 0; task < problem.tasks(); ++task) {
     missing[task] = static_cast<std::uint32_t>(problem.after[task].size());
-    for (const std::uint32_t storage : problem.reads[task]) ++readers[storage];
+    for (const std::uint32_t storage : problem.reads[task]) ++consumers[storage];
   }
-  // A new value that can be written into its state's memory takes no room.
+  // A new value that can be written into its state's memory takes no space.
   const auto bytes = [&](std::uint32_t storage) {
-    return problem.into[storage] != nothing ? 0 : problem.bytes[storage];
+    return problem.update_target[storage] != nothing ? 0 : problem.bytes[storage];
   };
   for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
-    alive[storage] = problem.readers[storage] > readers[storage];
+    alive[storage] = problem.consumers[storage] > consumers[storage];
   }
   const auto gain = [&](Task task) {
     std::int64_t sum = 0;
@@ -239,8 +239,8 @@ Order list_backwards(const Problem& problem) {
     for (const std::uint32_t storage : problem.reads[task]) {
       if (alive[storage]) continue;
       alive[storage] = true;
-      for (const Task reader : problem.readers_of[storage]) {
-        if (!done[reader] && queue.ready(reader)) queue.change(reader, gain(reader));
+      for (const Task consumer : problem.consumers_of[storage]) {
+        if (!done[consumer] && queue.ready(consumer)) queue.change(consumer, gain(consumer));
       }
     }
     for (const Task input : problem.before[task]) {

@@ -11,7 +11,7 @@ Order recorded(const Problem& problem);
 /// Post-order: what a task needs right before it, inputs in the order written. Good locality, blind to sizes.
 Order depth_first(const Problem& problem);
 
-/// Post-order with the inputs whose ancestors have most further readers, then most bytes, first (as XLA does).
+/// Post-order with the inputs whose ancestors have most further consumers, then most bytes, first (as XLA does).
 Order operand_priority(const Problem& problem);
 
 /// Post-order with the inputs whose sub-trees have the largest (peak - what is left of it) first: least peak on trees

@@ -8,11 +8,11 @@ namespace tyto::schedule {
 
 using core::GraphNode;
 using core::Port;
-using optimiser::Home;
+using optimiser::StorageKind;
 using optimiser::Storages;
 
-Lists Lists::turned(std::size_t count) const {
-  Lists out;
+AdjacencyLists AdjacencyLists::transposed(std::size_t count) const {
+  AdjacencyLists out;
   out.begin_.assign(count + 1, 0);
   for (const std::uint32_t item : items_) ++out.begin_[item + 1];
   for (std::size_t i = 0; i < count; ++i) out.begin_[i + 1] += out.begin_[i];
@@ -31,10 +31,10 @@ bool goes_along(const core::Graph& graph, const Storages& storages, std::uint32_
   return storages.is_free(node) && graph.nodes()[node].input_count <= 1;
 }
 
-class Maker {
+class ProblemBuilder {
  public:
-  Maker(const core::Graph& graph, const Storages& storages, std::int64_t alignment,
-        std::span<const optimiser::Destination> destinations)
+  ProblemBuilder(const core::Graph& graph, const Storages& storages, std::int64_t alignment,
+                 std::span<const optimiser::Destination> destinations)
       : graph_(graph), storages_(storages), destinations_(destinations) {
     const std::size_t count = storages.count();
     problem_.shared.assign(count, false);
@@ -42,24 +42,24 @@ class Maker {
       if (destinations[port]) move_into_whole(port, destinations[port].whole);
     }
     problem_.bytes.assign(count, 0);
-    problem_.readers.assign(count, 0);
+    problem_.consumers.assign(count, 0);
     problem_.maker.assign(count, nothing);
-    problem_.into.assign(count, nothing);
+    problem_.update_target.assign(count, nothing);
     counted_.assign(count, false);
     listed_.assign(count, nothing);
     refused_.assign(count, nothing);
     for (std::uint32_t s = 0; s < count; ++s) {
-      if (storages.home(s) != Home::planned || is_part(s)) continue;
+      if (storages.kind(s) != StorageKind::planned || is_part(s)) continue;
       const auto bytes = static_cast<std::int64_t>(storages.bytes(s));
       problem_.bytes[s] = (bytes + alignment - 1) / alignment * alignment;
       counted_[s] = true;
     }
-    // The memory of a state that is updated matters too: when its last reader is done it may be written over.
+    // The memory of a state that is updated matters too: when its last consumer is done it may be overwritten.
     for (const core::GraphUpdate& update : graph.updates()) counted_[state_of(update)] = true;
     for (const optimiser::Destination& destination : destinations) {
       if (!destination) continue;
       const std::uint32_t update = storages.targets().update_of[destination.whole];
-      if (update != nothing) problem_.into[storages.of(destination.whole)] = state_of(graph.updates()[update]);
+      if (update != nothing) problem_.update_target[storages.of(destination.whole)] = state_of(graph.updates()[update]);
     }
   }
 
@@ -75,13 +75,13 @@ class Maker {
     }
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
       const Port port = graph_.outputs()[i];
-      if (storages_.targets().output_of[port] != i) ++problem_.readers[storage_of(port)];
+      if (storages_.targets().output_of[port] != i) ++problem_.consumers[storage_of(port)];
     }
-    for (const core::GraphUpdate& update : graph_.updates()) ++problem_.readers[storage_of(update.port)];
-    while (problem_.over.owners() < problem_.storages()) problem_.over.close();
+    for (const core::GraphUpdate& update : graph_.updates()) ++problem_.consumers[storage_of(update.port)];
+    while (problem_.in_place_candidates.owners() < problem_.storages()) problem_.in_place_candidates.close();
     if (!over_whole_.empty()) add_places_of_wholes();
-    problem_.after = problem_.before.turned(problem_.tasks());
-    problem_.readers_of = problem_.reads.turned(problem_.storages());
+    problem_.after = problem_.before.transposed(problem_.tasks());
+    problem_.consumers_of = problem_.reads.transposed(problem_.storages());
     problem_.workspace.assign(problem_.tasks(), 0);
     return std::move(problem_);
   }
@@ -125,13 +125,13 @@ class Maker {
       if (!counted_[storage] || listed_[storage] == task) return;
       listed_[storage] = task;
       problem_.reads.add(storage);
-      ++problem_.readers[storage];
+      ++problem_.consumers[storage];
     };
     for (const Port input : inputs) read(storage_of(input));
     for (std::uint32_t i = 0; i < node.result_count; ++i) {
       const Port result = node.first_result + i;
       const std::uint32_t storage = storage_of(result);
-      if (storages_.home(storage) != Home::planned) continue;
+      if (storages_.kind(storage) != StorageKind::planned) continue;
       if (problem_.shared[storage]) {
         read(storage);
         problem_.makes.add(storage);
@@ -154,16 +154,17 @@ class Maker {
     const std::uint32_t update = storages_.targets().update_of[result];
     if (update != nothing) {
       const std::uint32_t state = state_of(graph_.updates()[update]);
-      if (may_take(node, result, inputs, state)) problem_.into[own] = state;
+      if (may_take(node, result, inputs, state)) problem_.update_target[own] = state;
     }
     // Storages are numbered in the order in which nodes make them.
-    while (problem_.over.owners() < own) problem_.over.close();
+    while (problem_.in_place_candidates.owners() < own) problem_.in_place_candidates.close();
     find_refused(node, result, inputs);
     for (const Port input : inputs) {
       const std::uint32_t storage = storage_of(input);
-      if (storages_.home(storage) == Home::planned && refused_[storage] != result) problem_.over.add(storage);
+      if (storages_.kind(storage) == StorageKind::planned && refused_[storage] != result)
+        problem_.in_place_candidates.add(storage);
     }
-    problem_.over.close();
+    problem_.in_place_candidates.close();
   }
 
   // The first part takes the place of the whole; when it is as large, in the way that the whole would.
@@ -177,7 +178,7 @@ class Maker {
     find_refused(node, result, inputs);
     for (const Port input : inputs) {
       const std::uint32_t storage = storage_of(input);
-      if (storage != own && storages_.home(storage) == Home::planned && refused_[storage] != result) {
+      if (storage != own && storages_.kind(storage) == StorageKind::planned && refused_[storage] != result) {
         over_whole_.emplace_back(own, storage);
       }
     }
@@ -185,22 +186,22 @@ class Maker {
 
   void add_places_of_wholes() {
     std::ranges::stable_sort(over_whole_, std::ranges::less(), &std::pair<std::uint32_t, std::uint32_t>::first);
-    Lists all;
+    AdjacencyLists all;
     auto next = over_whole_.begin();
-    for (std::uint32_t storage = 0; storage < problem_.over.owners(); ++storage) {
-      for (const std::uint32_t under : problem_.over[storage]) all.add(under);
+    for (std::uint32_t storage = 0; storage < problem_.in_place_candidates.owners(); ++storage) {
+      for (const std::uint32_t under : problem_.in_place_candidates[storage]) all.add(under);
       for (; next != over_whole_.end() && next->first == storage; ++next) all.add(next->second);
       all.close();
     }
-    problem_.over = std::move(all);
+    problem_.in_place_candidates = std::move(all);
   }
 
-  // Marks the storages of operands that the result may not be written over: one walk, as operands may be thousands.
+  // Marks the storages of operands that the result may not overwrite: one walk, as operands may be thousands.
   void find_refused(const GraphNode& node, Port result, std::span<const Port> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::uint32_t storage = storage_of(inputs[i]);
       if (refused_[storage] == result) continue;
-      if (!optimiser::may_write_over(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage))) {
+      if (!optimiser::may_run_in_place(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage))) {
         refused_[storage] = result;
       }
     }
@@ -209,7 +210,7 @@ class Maker {
   bool may_take(const GraphNode& node, Port result, std::span<const Port> inputs, std::uint32_t storage) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (storage_of(inputs[i]) != storage) continue;
-      if (!optimiser::may_write_over(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage)))
+      if (!optimiser::may_run_in_place(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage)))
         return false;
     }
     return true;
@@ -233,7 +234,7 @@ class Maker {
 
 Problem make_problem(const core::Graph& graph, const Storages& storages, std::int64_t alignment,
                      std::span<const optimiser::Destination> destinations) {
-  return Maker(graph, storages, alignment, destinations).make();
+  return ProblemBuilder(graph, storages, alignment, destinations).make();
 }
 
 std::vector<std::uint32_t> nodes_in_order(const core::Graph& graph, const Problem& problem, const Order& order) {

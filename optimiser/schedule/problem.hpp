@@ -15,8 +15,8 @@ using Task = std::uint32_t;
 using Order = std::vector<Task>;
 inline constexpr std::uint32_t nothing = UINT32_MAX;
 
-/// Lists of numbers, one list an owner, in one piece of memory.
-class Lists {
+/// Adjacency lists in one array (compressed rows): one list of numbers per owner.
+class AdjacencyLists {
  public:
   std::span<const std::uint32_t> operator[](std::size_t owner) const {
     return {items_.data() + begin_[owner], begin_[owner + 1] - begin_[owner]};
@@ -27,8 +27,8 @@ class Lists {
   void add(std::uint32_t item) { items_.push_back(item); }
   /// The items added since belong to the next owner.
   void close() { begin_.push_back(static_cast<std::uint32_t>(items_.size())); }
-  /// Owner and item change places: which owners list each of `count` items.
-  Lists turned(std::size_t count) const;
+  /// The transpose: which owners list each of `count` items.
+  AdjacencyLists transposed(std::size_t count) const;
 
  private:
   std::vector<std::uint32_t> begin_{0};
@@ -36,21 +36,22 @@ class Lists {
 };
 
 /// Nodes without a kernel (leaves, views) are no tasks: they go along with what they look at. Tasks are numbered in the
-/// recorded order. Storages that take no room in the arena and are not written over have no readers here.
+/// recorded order. Storages that take no space in the arena and are not overwritten have no consumers here.
 struct Problem {
-  std::vector<std::uint32_t> node;      // of each task
-  Lists before;                         // tasks whose results a task needs, each once
-  Lists after;                          // the same turned round
-  Lists makes;                          // storages
-  Lists reads;                          // storages, each once
-  Lists over;                           // by storage: storages that it may be written over, in order of preference
-  std::vector<std::uint32_t> into;      // by storage: that of the state that it may be written into, or nothing
-  std::vector<std::int64_t> workspace;  // by task
-  std::vector<std::int64_t> bytes;      // by storage; 0 where it takes no room
-  std::vector<std::uint32_t> readers;   // by storage: tasks, and one more when it is read at the end of the run
-  Lists readers_of;                     // by storage: the tasks
-  std::vector<std::uint32_t> maker;     // by storage: the (first recorded) task, or nothing
-  std::vector<bool> shared;             // by storage: several tasks make parts of it, and count as readers, too
+  std::vector<std::uint32_t> node;  // of each task
+  AdjacencyLists before;            // tasks whose results a task needs, each once
+  AdjacencyLists after;             // the transpose of it
+  AdjacencyLists makes;             // storages
+  AdjacencyLists reads;             // storages, each once
+  AdjacencyLists
+      in_place_candidates;  // by storage: storages that it may be computed in place of, in order of preference
+  std::vector<std::uint32_t> update_target;  // by storage: that of the state that it may update in place, or nothing
+  std::vector<std::int64_t> workspace;       // by task
+  std::vector<std::int64_t> bytes;           // by storage; 0 where it takes no space
+  std::vector<std::uint32_t> consumers;      // by storage: tasks, and one more when it is read at the end of the run
+  AdjacencyLists consumers_of;               // by storage: the tasks
+  std::vector<std::uint32_t> maker;          // by storage: the (first recorded) task, or nothing
+  std::vector<bool> shared;                  // by storage: several tasks make parts of it, and count as consumers, too
 
   std::size_t tasks() const { return node.size(); }
   std::size_t storages() const { return bytes.size(); }
@@ -74,10 +75,10 @@ class Simulation {
   /// Bytes alive between tasks.
   std::int64_t live() const { return live_; }
   std::uint32_t remaining(std::uint32_t storage) const { return remaining_[storage]; }
-  /// Bytes that a storage takes now: none before it is made, after its last reader, or inside a state's memory.
+  /// Bytes that a storage takes now: none before it is made, after its last consumer, or inside a state's memory.
   std::int64_t room(std::uint32_t storage) const { return room_[storage]; }
-  /// The storage that this one was written over; nothing for none.
-  std::uint32_t taken_over(std::uint32_t storage) const { return taken_over_[storage]; }
+  /// The storage that this one was computed in place of; nothing for none.
+  std::uint32_t overwritten(std::uint32_t storage) const { return overwritten_[storage]; }
   /// True when it was written into a state's memory.
   bool into_state(std::uint32_t storage) const { return into_state_[storage]; }
 
@@ -86,7 +87,7 @@ class Simulation {
   std::vector<std::uint32_t> remaining_;
   std::vector<std::int64_t> room_;
   std::int64_t live_ = 0;
-  std::vector<std::uint32_t> taken_over_;
+  std::vector<std::uint32_t> overwritten_;
   std::vector<bool> into_state_;
 };
 
@@ -97,7 +98,7 @@ struct Footprint {
 
 Footprint footprint(const Problem& problem, const Order& order);
 
-/// No order has a lower peak: what the hungriest task needs by itself.
+/// No order has a lower peak: the bytes of the largest task by itself.
 std::int64_t lower_bound(const Problem& problem);
 
 /// The blocks that the order asks the memory planner for; time is the position in the order. Ids are storages.

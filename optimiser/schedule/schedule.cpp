@@ -82,8 +82,8 @@ Schedule choose(const Problem& problem, const Problem& judge, const ScheduleOpti
 /// A graph's tasks as they will be placed in each order.
 class Placer {
  public:
-  Placer(const core::Graph& graph, const optimiser::Storages& storages, const Placement& placement)
-      : graph_(graph), storages_(storages), placement_(placement), problem_(make_problem(graph, storages)) {
+  Placer(const core::Graph& graph, const optimiser::Storages& storages, const ExtraMemory& extra)
+      : graph_(graph), storages_(storages), extra_(extra), problem_(make_problem(graph, storages)) {
     add_workspace(problem_);
   }
 
@@ -96,7 +96,7 @@ class Placer {
   Placed place(std::vector<std::uint32_t> nodes, const Order& order) const {
     Placed out;
     out.order.nodes = std::move(nodes);
-    if (placement_.destinations) out.order.destinations = placement_.destinations(out.order.nodes);
+    if (extra_.destinations) out.order.destinations = extra_.destinations(out.order.nodes);
     const auto& chosen = out.order.destinations;
     if (std::ranges::any_of(chosen, [](const optimiser::Destination& each) { return bool(each); })) {
       out.joined = make_problem(graph_, storages_, alignment, chosen);
@@ -123,7 +123,7 @@ class Placer {
   NodeOrder choose_order(const ScheduleOptions& options) const {
     constexpr int most_rounds = 3;
     Placed best;
-    if (placement_.destinations) best = place(recorded(problem_));
+    if (extra_.destinations) best = place(recorded(problem_));
     std::optional<Problem> judge = best.joined;
     for (int round = 0; round < most_rounds; ++round) {
       const Schedule schedule = choose(problem_, judge ? *judge : problem_, options);
@@ -140,15 +140,15 @@ class Placer {
   static constexpr std::int64_t alignment = 64;
 
   void add_workspace(Problem& problem) const {
-    if (placement_.workspace.empty()) return;
+    if (extra_.workspace.empty()) return;
     for (Task task = 0; task < problem.tasks(); ++task) {
-      problem.workspace[task] = placement_.workspace[problem.node[task]];
+      problem.workspace[task] = extra_.workspace[problem.node[task]];
     }
   }
 
   const core::Graph& graph_;
   const optimiser::Storages& storages_;
-  const Placement& placement_;
+  const ExtraMemory& extra_;
   Problem problem_;
 };
 
@@ -167,14 +167,14 @@ Schedule choose_order(const Problem& problem, const ScheduleOptions& options) {
   return choose(problem, problem, options);
 }
 
-NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const Placement& placement,
+NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const ExtraMemory& extra,
                    const ScheduleOptions& options) {
-  return Placer(graph, storages, placement).choose_order(options);
+  return Placer(graph, storages, extra).choose_order(options);
 }
 
 NodeOrder order_like(const core::Graph& graph, const optimiser::Storages& storages,
-                     std::span<const std::uint32_t> known, const Placement& placement, const ScheduleOptions& options) {
-  const Placer placer(graph, storages, placement);
+                     std::span<const std::uint32_t> known, const ExtraMemory& extra, const ScheduleOptions& options) {
+  const Placer placer(graph, storages, extra);
   const Order order = placer.tasks_of(known);
   if (is_order(placer.problem(), order)) {
     const Placer::Placed placed = placer.place(order);

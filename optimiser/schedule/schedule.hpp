@@ -37,7 +37,7 @@ std::span<const ScheduleStrategy> schedule_strategies();
 Schedule choose_order(const Problem& problem, const ScheduleOptions& options = {});
 
 /// What takes memory besides storages, as far as it is known before the steps are made.
-struct Placement {
+struct ExtraMemory {
   /// Where each port is computed when nodes run in this order; null where nothing is joined.
   std::function<std::vector<optimiser::Destination>(std::span<const std::uint32_t> order)> destinations;
   std::vector<std::int64_t> workspace;  // by node: bytes that it needs while it runs; empty: none
@@ -51,13 +51,13 @@ struct NodeOrder {
 };
 
 /// The same for a graph.
-NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const Placement& placement = {},
+NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const ExtraMemory& extra = {},
                    const ScheduleOptions& options = {});
 
 /// The same where an order of the same program at other sizes is known: that order, unless the recorded or the plain
 /// depth-first one would need less at these sizes.
 NodeOrder order_like(const core::Graph& graph, const optimiser::Storages& storages,
-                     std::span<const std::uint32_t> known, const Placement& placement = {},
+                     std::span<const std::uint32_t> known, const ExtraMemory& extra = {},
                      const ScheduleOptions& options = {});
 
 }  // namespace tyto::schedule

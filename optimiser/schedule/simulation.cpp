@@ -7,9 +7,9 @@ namespace tyto::schedule {
 
 Simulation::Simulation(const Problem& problem)
     : problem_(problem),
-      remaining_(problem.readers),
+      remaining_(problem.consumers),
       room_(problem.storages(), 0),
-      taken_over_(problem.storages(), nothing),
+      overwritten_(problem.storages(), nothing),
       into_state_(problem.storages(), false) {}
 
 std::int64_t Simulation::run(Task task) {
@@ -20,20 +20,20 @@ std::int64_t Simulation::run(Task task) {
   for (const std::uint32_t made : problem_.makes[task]) {
     const bool shared = problem_.shared[made];
     if (shared && (room_[made] != 0 || into_state_[made])) continue;  // there since its first part
-    if (const std::uint32_t state = problem_.into[made]; state != nothing) {
+    if (const std::uint32_t state = problem_.update_target[made]; state != nothing) {
       const bool own = !shared && reads_it(state);
       into_state_[made] = remaining_[state] == (own ? 1U : 0U);
       if (into_state_[made]) continue;
     }
-    // What another result of the task was written over has no room left.
-    for (const std::uint32_t storage : problem_.over[made]) {
+    // A storage that another result of the task has taken has no bytes left.
+    for (const std::uint32_t storage : problem_.in_place_candidates[made]) {
       if (remaining_[storage] != 1 || room_[storage] == 0 || (shared && !reads_it(storage))) continue;
-      taken_over_[made] = storage;
+      overwritten_[made] = storage;
       room_[made] = room_[storage];
       room_[storage] = 0;
       break;
     }
-    if (taken_over_[made] != nothing) continue;
+    if (overwritten_[made] != nothing) continue;
     room_[made] = problem_.bytes[made];
     live_ += problem_.bytes[made];
   }
@@ -66,12 +66,13 @@ std::int64_t lower_bound(const Problem& problem) {
   for (Task task = 0; task < problem.tasks(); ++task) {
     std::int64_t needed = problem.workspace[task];
     for (const std::uint32_t storage : problem.reads[task]) {
-      // A new value that may have been written into its state's memory takes no room.
-      if (problem.into[storage] == nothing) needed += problem.bytes[storage];
+      // A new value that may have been written into its state's memory takes no space.
+      if (problem.update_target[storage] == nothing) needed += problem.bytes[storage];
     }
     for (const std::uint32_t storage : problem.makes[task]) {
       const bool read = problem.shared[storage];  // and so counted above
-      if (!read && problem.into[storage] == nothing && problem.over[storage].empty()) needed += problem.bytes[storage];
+      if (!read && problem.update_target[storage] == nothing && problem.in_place_candidates[storage].empty())
+        needed += problem.bytes[storage];
     }
     bound = std::max(bound, needed);
   }
@@ -89,7 +90,7 @@ std::vector<Block> blocks_of(const Problem& problem, const Order& order, std::in
     simulation.run(task);
     for (const std::uint32_t storage : problem.makes[task]) {
       if (simulation.into_state(storage) || block_of[storage] != no_block) continue;
-      if (const std::uint32_t under = simulation.taken_over(storage); under != nothing) {
+      if (const std::uint32_t under = simulation.overwritten(storage); under != nothing) {
         block_of[storage] = block_of[under];
         continue;
       }

@@ -12,7 +12,7 @@ class Updates {
  public:
   Updates(const Problem& problem, const Order& base)
       : problem_(problem), serves_(problem.tasks(), nothing), members_(problem.tasks()), waiting_(problem.tasks(), 0) {
-    // From the end: a task serves what all its readers serve.
+    // From the end: a task serves what all its consumers serve.
     for (auto task = base.rbegin(); task != base.rend(); ++task) {
       serves_[*task] = served_by(*task);
     }
@@ -25,8 +25,8 @@ class Updates {
       if (update == nothing) continue;
       for (const Task input : problem.before[task]) wait(update, input);
       for (const std::uint32_t made : problem.makes[task]) {
-        if (problem.into[made] == nothing) continue;
-        for (const Task reader : problem.readers_of[problem.into[made]]) wait(update, reader);
+        if (problem.update_target[made] == nothing) continue;
+        for (const Task consumer : problem.consumers_of[problem.update_target[made]]) wait(update, consumer);
       }
     }
   }
@@ -60,15 +60,15 @@ class Updates {
  private:
   Task served_by(Task task) const {
     for (const std::uint32_t made : problem_.makes[task]) {
-      if (problem_.into[made] != nothing && problem_.after[task].empty()) return task;
+      if (problem_.update_target[made] != nothing && problem_.after[task].empty()) return task;
     }
     Task served = nothing;
-    for (const Task reader : problem_.after[task]) {
-      if (serves_[reader] == nothing || (served != nothing && serves_[reader] != served)) return nothing;
-      served = serves_[reader];
+    for (const Task consumer : problem_.after[task]) {
+      if (serves_[consumer] == nothing || (served != nothing && serves_[consumer] != served)) return nothing;
+      served = serves_[consumer];
     }
     for (const std::uint32_t made : problem_.makes[task]) {
-      if (problem_.readers[made] > problem_.readers_of[made].size()) return nothing;
+      if (problem_.consumers[made] > problem_.consumers_of[made].size()) return nothing;
     }
     return served;
   }

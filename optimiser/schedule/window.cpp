@@ -12,22 +12,22 @@ namespace {
 
 using Mask = std::uint64_t;
 
-/// A storage as the window sees it.
-struct Life {
-  Mask readers = 0;        // tasks of the window
+/// A storage as the window search tracks it.
+struct WindowStorage {
+  Mask consumers = 0;      // tasks of the window
   Mask makers = 0;         // where several make parts of it; the first makes room for all
   bool begun = false;      // before the window
   bool ends_here = false;  // nobody reads it after the window
   std::int64_t room = 0;   // once made
 };
 
-/// A result of a task of the window; storages are numbers among lives.
+/// A result of a task of the window; storages are numbered as in window_storages_.
 struct Made {
   std::int64_t bytes = 0;
   bool unread = false;
   std::uint32_t shared = nothing;  // its number, where several make parts of it
-  std::vector<std::uint32_t> over;
-  std::uint32_t into = nothing;
+  std::vector<std::uint32_t> in_place_candidates;
+  std::uint32_t update_target = nothing;
 };
 
 /// A task of the window.
@@ -94,26 +94,28 @@ class Search {
       for (const std::uint32_t storage : problem.makes[task]) {
         Made& made = member.makes.emplace_back();
         made.bytes = problem.bytes[storage];
-        made.unread = problem.readers[storage] == 0;
-        for (const std::uint32_t under : problem.over[storage]) made.over.push_back(life_of(under));
-        if (problem.into[storage] != nothing) made.into = life_of(problem.into[storage]);
-        const std::uint32_t own = life_of(storage);
+        made.unread = problem.consumers[storage] == 0;
+        for (const std::uint32_t under : problem.in_place_candidates[storage])
+          made.in_place_candidates.push_back(window_storage_of(under));
+        if (problem.update_target[storage] != nothing)
+          made.update_target = window_storage_of(problem.update_target[storage]);
+        const std::uint32_t own = window_storage_of(storage);
         if (problem.shared[storage]) {
           made.shared = own;
-          lives_[own].makers |= Mask{1} << i;
-          lives_[own].begun = start.room(storage) != 0 || start.into_state(storage);
-          if (lives_[own].begun) continue;
+          window_storages_[own].makers |= Mask{1} << i;
+          window_storages_[own].begun = start.room(storage) != 0 || start.into_state(storage);
+          if (window_storages_[own].begun) continue;
         }
-        lives_[own].room = problem.bytes[storage];
+        window_storages_[own].room = problem.bytes[storage];
       }
       for (const std::uint32_t storage : problem.reads[task]) {
-        member.reads.push_back(life_of(storage));
-        lives_[member.reads.back()].readers |= Mask{1} << i;
+        member.reads.push_back(window_storage_of(storage));
+        window_storages_[member.reads.back()].consumers |= Mask{1} << i;
       }
     }
     for (const auto& [storage, number] : number_of_) {
-      lives_[number].ends_here =
-          start.remaining(storage) == static_cast<std::uint32_t>(std::popcount(lives_[number].readers));
+      window_storages_[number].ends_here =
+          start.remaining(storage) == static_cast<std::uint32_t>(std::popcount(window_storages_[number].consumers));
     }
   }
 
@@ -150,9 +152,9 @@ class Search {
   }
 
  private:
-  std::uint32_t life_of(std::uint32_t storage) {
-    const auto [found, fresh] = number_of_.emplace(storage, static_cast<std::uint32_t>(lives_.size()));
-    if (fresh) lives_.push_back({.room = start_.room(storage)});
+  std::uint32_t window_storage_of(std::uint32_t storage) {
+    const auto [found, fresh] = number_of_.emplace(storage, static_cast<std::uint32_t>(window_storages_.size()));
+    if (fresh) window_storages_.push_back({.room = start_.room(storage)});
     return found->second;
   }
 
@@ -165,7 +167,7 @@ class Search {
       ++effort.visited;
       const WindowWay next = step(way, i);
       const bool settled = std::ranges::all_of(members_[i].makes, [&](const Made& made) {
-        return made.into == nothing || begun(way, made) || goes_into_state(way, i, made);
+        return made.update_target == nothing || begun(way, made) || goes_into_state(way, i, made);
       });
       if (next.live <= way.live && next.peak <= way.peak && settled) {
         ways_.assign(1, next);
@@ -193,23 +195,23 @@ class Search {
     next.push_back(way);
   }
 
-  /// True when the tasks `own` are all readers that a storage still has when `done` is done.
-  static bool read_only_by(Mask own, const Life& life, Mask done) {
-    return life.ends_here && (life.readers & ~done) == own;
+  /// True when the tasks `own` are all consumers that a storage still has when `done` is done.
+  static bool read_only_by(Mask own, const WindowStorage& storage, Mask done) {
+    return storage.ends_here && (storage.consumers & ~done) == own;
   }
 
   bool goes_into_state(const WindowWay& way, std::uint32_t i, const Made& made) const {
-    if (made.into == nothing) return false;
-    const Life& state = lives_[made.into];
-    const Mask own = made.shared == nothing ? state.readers & (Mask{1} << i) : 0;
+    if (made.update_target == nothing) return false;
+    const WindowStorage& state = window_storages_[made.update_target];
+    const Mask own = made.shared == nothing ? state.consumers & (Mask{1} << i) : 0;
     return read_only_by(own, state, way.done);
   }
 
   /// True when an earlier part has made room already.
   bool begun(const WindowWay& way, const Made& made) const {
     if (made.shared == nothing) return false;
-    const Life& life = lives_[made.shared];
-    return life.begun || (life.makers & way.done) != 0;
+    const WindowStorage& storage = window_storages_[made.shared];
+    return storage.begun || (storage.makers & way.done) != 0;
   }
 
   WindowWay step(const WindowWay& way, std::uint32_t i) const {
@@ -221,18 +223,18 @@ class Search {
     for (const Made& made : member.makes) {
       if (begun(way, made) || goes_into_state(way, i, made)) continue;
       during += made.bytes;
-      for (const std::uint32_t number : made.over) {
-        const Life& life = lives_[number];
-        if (!read_only_by(bit, life, way.done) || life.room == 0 || (life.readers & bit) == 0) continue;
+      for (const std::uint32_t number : made.in_place_candidates) {
+        const WindowStorage& storage = window_storages_[number];
+        if (!read_only_by(bit, storage, way.done) || storage.room == 0 || (storage.consumers & bit) == 0) continue;
         if (std::ranges::find(taken, number) != taken.end()) continue;
         taken.push_back(number);
-        during -= lives_[number].room;
+        during -= window_storages_[number].room;
         break;
       }
       if (!made.unread) out.live += made.bytes;
     }
     for (const std::uint32_t number : member.reads) {
-      if (read_only_by(bit, lives_[number], way.done)) out.live -= lives_[number].room;
+      if (read_only_by(bit, window_storages_[number], way.done)) out.live -= window_storages_[number].room;
     }
     out.peak = std::max(out.peak, during);
     return out;
@@ -242,7 +244,7 @@ class Search {
   const Simulation& start_;
   std::span<const Task> window_;
   std::vector<Member> members_;
-  std::vector<Life> lives_;
+  std::vector<WindowStorage> window_storages_;
   std::unordered_map<std::uint32_t, std::uint32_t> number_of_;  // of storages among lives
   std::vector<WindowWay> ways_;
   WaysBySet by_set_;

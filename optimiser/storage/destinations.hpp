@@ -18,20 +18,20 @@ struct Destination {
   explicit operator bool() const { return whole != core::no_port; }
 };
 
-/// What the devices must say before a tensor is put into a stranger's storage.
-struct DestinationQuestions {
+/// What the devices are asked before a tensor is computed into another tensor's storage.
+struct DestinationCallbacks {
   /// The node's kernel can write result number `result` with this view.
   std::function<bool(std::uint32_t node, std::uint32_t result, const core::View& view)> writes;
   /// The node's kernel reads input number `input` with this view without asking for a dense copy first.
   std::function<bool(std::uint32_t node, std::size_t input, const core::View& view)> reads;
   /// The node's result is put together from its parts: kernels skip parts that are in place already.
-  std::function<bool(std::uint32_t node)> joins;
+  std::function<bool(std::uint32_t node)> is_concat_like;
 };
 
 /// For every port its destination. Parts of concat, of padding with a constant and of set_slice get one when it is
 /// legal (see docs/memory.md) and, where a part is much older than the others, when it does not raise the peak.
 /// Nodes run in the given order.
 std::vector<Destination> choose_destinations(const core::Graph& graph, std::span<const std::uint32_t> order,
-                                             const DestinationQuestions& questions);
+                                             const DestinationCallbacks& callbacks);
 
 }  // namespace tyto::optimiser

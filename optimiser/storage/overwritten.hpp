@@ -8,8 +8,8 @@
 
 namespace tyto::optimiser {
 
-/// Persistent maps from elements to the place of the order at which they are overwritten first. A map that differs from
-/// another in one range shares all but a few nodes with it, so that a chain of n writes takes n log n.
+/// Persistent maps from elements to the position in the order at which they are overwritten first. A map that differs
+/// from another in one range shares all but a few nodes with it, so that a chain of n writes takes n log n.
 class Overwritten {
  public:
   using Map = std::uint32_t;
@@ -19,8 +19,8 @@ class Overwritten {
   Overwritten() : nodes_{{never, nothing, nothing}} {}
 
   /// `map`, and in addition `range` of a whole of `count` elements, at a place before all those in the map.
-  Map with(Map map, std::int64_t count, core::ElementRange range, std::uint32_t place) {
-    return with(map, {0, count}, range, place);
+  Map with(Map map, std::int64_t count, core::ElementRange range, std::uint32_t position) {
+    return with(map, {0, count}, range, position);
   }
   /// The first place at which an element of the range is overwritten.
   std::uint32_t first_in(Map map, std::int64_t count, core::ElementRange range) const {
@@ -30,11 +30,11 @@ class Overwritten {
  private:
   /// What is known of a range of elements and of its halves. Overwritten as a whole it is its own halves.
   struct Node {
-    std::uint32_t place;  // the first one
+    std::uint32_t position;  // the first one
     Map low, high;
   };
 
-  Map with(Map map, core::ElementRange all, core::ElementRange range, std::uint32_t place);
+  Map with(Map map, core::ElementRange all, core::ElementRange range, std::uint32_t position);
   std::uint32_t first_in(Map map, core::ElementRange all, core::ElementRange range) const;
 
   std::vector<Node> nodes_;

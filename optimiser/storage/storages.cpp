@@ -38,8 +38,8 @@ Targets choose_targets(const core::Graph& graph, bool outputs_in_place) {
   return targets;
 }
 
-bool may_write_over(const core::Graph& graph, const GraphNode& node, Port result, std::size_t slot,
-                    const View& input_view, std::size_t storage_bytes) {
+bool may_run_in_place(const core::Graph& graph, const GraphNode& node, Port result, std::size_t slot,
+                      const View& input_view, std::size_t storage_bytes) {
   const core::InPlace rule = core::definition(node.op).in_place;
   if (rule == core::InPlace::none) return false;
   if (rule == core::InPlace::first_input && slot != 0) return false;
@@ -66,33 +66,33 @@ Storages::Storages(const core::Graph& graph, bool outputs_in_place)
   storage_of_.assign(ports, nothing);
   view_of_.assign(ports, nothing);
   free_.assign(graph.nodes().size(), false);
-  home_.reserve(ports);
+  kind_.reserve(ports);
   bytes_.reserve(ports);
   for (std::uint32_t index = 0; index < graph.nodes().size(); ++index) {
     const GraphNode& node = graph.nodes()[index];
     const OpDef& def = core::definition(node.op);
     if (node.op == OpId::constant || (node.op == OpId::read && node.input_count == 0)) {
       free_[index] = true;
-      storage_of_[node.first_result] =
-          add(node.op == OpId::constant ? Home::constant : Home::input, bytes_of(graph, node.first_result));
+      storage_of_[node.first_result] = add(node.op == OpId::constant ? StorageKind::constant : StorageKind::input,
+                                           bytes_of(graph, node.first_result));
     } else if (node.op == OpId::pack_weights) {
       // Of constants and states only, and kept between runs as they are.
-      storage_of_[node.first_result] = add(Home::constant, bytes_of(graph, node.first_result));
+      storage_of_[node.first_result] = add(StorageKind::constant, bytes_of(graph, node.first_result));
     } else if (def.is(Traits::view)) {
       add_view(node, index);
     } else {
       for (Port port = node.first_result; port < node.first_result + node.result_count; ++port) {
         const bool output = targets_.output_of[port] != nothing;
-        storage_of_[port] = add(output ? Home::output : Home::planned, bytes_of(graph, port));
+        storage_of_[port] = add(output ? StorageKind::output : StorageKind::planned, bytes_of(graph, port));
       }
     }
   }
 }
 
-std::uint32_t Storages::add(Home home, std::size_t bytes) {
-  home_.push_back(home);
+std::uint32_t Storages::add(StorageKind kind, std::size_t bytes) {
+  kind_.push_back(kind);
   bytes_.push_back(bytes);
-  return static_cast<std::uint32_t>(home_.size() - 1);
+  return static_cast<std::uint32_t>(kind_.size() - 1);
 }
 
 void Storages::add_view(const GraphNode& node, std::uint32_t index) {
@@ -107,7 +107,7 @@ void Storages::add_view(const GraphNode& node, std::uint32_t index) {
   } else {
     // Strides cannot express it: it is a view of a dense copy.
     seen = def.view(graph_.attributes(node), View::dense(place.shape));
-    storage_of_[result] = add(Home::planned, bytes_of(graph_, input));
+    storage_of_[result] = add(StorageKind::planned, bytes_of(graph_, input));
   }
   if (core::is_dense(*seen) && seen->offset == 0) return;
   view_of_[result] = static_cast<std::uint32_t>(views_.size());

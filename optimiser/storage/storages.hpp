@@ -1,5 +1,5 @@
-// Which tensors of a graph share memory: views with what they look at, results with inputs or states they may be
-// written over. The one place that knows; the schedule's cost model and the executable both ask here.
+// Which tensors of a graph share memory: views with what they look at, results with inputs or states that they may be
+// computed in place of. The schedule's cost model and the executable both use these rules.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +23,24 @@ struct Targets {
 /// inputs, new values of states and outputs listed twice are copied there at the end of the run.
 Targets choose_targets(const core::Graph& graph, bool outputs_in_place = true);
 
-/// Whether a result of a node may be written over input `slot`, as far as that does not depend on the order: element i
-/// of the result needs only element i of the input, or the input is the first, of which a part is replaced; and the
-/// input fills its storage. What remains to be seen is that nobody reads the storage afterwards, that every other slot
-/// that lies there may be written over, too, and that no other result of the node lies there.
-bool may_write_over(const core::Graph& graph, const core::GraphNode& node, core::Port result, std::size_t slot,
-                    const core::View& input_view, std::size_t storage_bytes);
+/// Whether a result of a node may be computed in place of input `slot`, as far as that does not depend on the order:
+/// element i of the result needs only element i of the input, or the input is the first, of which a part is replaced;
+/// and the input fills its storage. What remains to be seen is that nobody reads the storage afterwards, that every
+/// other slot that lies there may be overwritten, too, and that no other result of the node lies there.
+bool may_run_in_place(const core::Graph& graph, const core::GraphNode& node, core::Port result, std::size_t slot,
+                      const core::View& input_view, std::size_t storage_bytes);
 
 /// Where the bytes of a storage come from. Only planned ones take room in the arena.
-enum class Home : std::uint8_t { planned, input, constant, output };
+enum class StorageKind : std::uint8_t { planned, input, constant, output };
 
 /// Storages of a graph for any order of its nodes: unions of ports by views.
 class Storages {
  public:
   explicit Storages(const core::Graph& graph, bool outputs_in_place = true);
 
-  std::size_t count() const { return home_.size(); }
+  std::size_t count() const { return kind_.size(); }
   std::uint32_t of(core::Port port) const { return storage_of_[port]; }
-  Home home(std::uint32_t storage) const { return home_[storage]; }
+  StorageKind kind(std::uint32_t storage) const { return kind_[storage]; }
   std::size_t bytes(std::uint32_t storage) const { return bytes_[storage]; }
   /// The port's place in its storage.
   core::View view(core::Port port) const;
@@ -49,7 +49,7 @@ class Storages {
   const Targets& targets() const { return targets_; }
 
  private:
-  std::uint32_t add(Home home, std::size_t bytes);
+  std::uint32_t add(StorageKind kind, std::size_t bytes);
   void add_view(const core::GraphNode& node, std::uint32_t index);
 
   const core::Graph& graph_;
@@ -57,7 +57,7 @@ class Storages {
   std::vector<std::uint32_t> storage_of_;  // by port
   std::vector<std::uint32_t> view_of_;     // by port: number among views_, or nothing for dense
   std::vector<core::View> views_;
-  std::vector<Home> home_;  // by storage
+  std::vector<StorageKind> kind_;  // by storage
   std::vector<std::size_t> bytes_;
   std::vector<bool> free_;  // by node
 };

@@ -176,7 +176,7 @@ TEST_CASE("a compiled function draws anew at each call, the same numbers in both
       for (const double number : numbers(b)) out.push_back(number);
       for (const double number : numbers(Tensor::uniform({1}))) out.push_back(number);
     }
-    CHECK(tyto::random_position().draws == 12);
+    CHECK(tyto::random_state().draws == 12);
     return out;
   };
   const Numbers eager = run(tyto::Eager());
@@ -234,9 +234,9 @@ BOTH_MODES("what a traced function throws leaves states and the random sequence 
     assign(b, a * 2);
     return a + b;
   });
-  const std::uint64_t before = tyto::random_position().draws;
+  const std::uint64_t before = tyto::random_state().draws;
   CHECK_THROWS_AS(f(Tensor{1.0}), Stopped);
-  if (std::is_same_v<Mode, tyto::Lazy>) CHECK(tyto::random_position().draws == before);
+  if (std::is_same_v<Mode, tyto::Lazy>) CHECK(tyto::random_state().draws == before);
   CHECK(numbers(a) == Numbers{1});
   CHECK(numbers(b) == Numbers{5});
   stop = false;

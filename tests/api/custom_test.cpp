@@ -52,7 +52,8 @@ CustomOp cube_operator() {
   return cube;
 }
 
-// Rows of x times a number each, and their sums: two inputs, two results, any floating type on OpenCL, f64 on the host.
+// Rows of x times a number each, and their sums: two inputs, two results, any floating-point type on OpenCL, f64 on the
+// host.
 CustomOp scaled_rows(bool with_host, bool with_source) {
   CustomOptions options{.name = "scaled_rows", .inputs = 2, .results = [](ArrayTypes in) {
                           if (in[0].shape.rank() != 2 || in[1].shape != Shape{in[0].shape[0]}) {
@@ -82,8 +83,8 @@ CustomOp scaled_rows(bool with_host, bool with_source) {
             "  sums[i] = sum;\n"
             "}\n",
         .kernel = "scale",
-        .items = [](ArrayTypes in, ArrayTypes) { return std::vector{static_cast<std::size_t>(in[0].shape[0])}; },
-        .numbers = [](ArrayTypes in, ArrayTypes) { return std::vector{in[0].shape[1]}; }};
+        .global_size = [](ArrayTypes in, ArrayTypes) { return std::vector{static_cast<std::size_t>(in[0].shape[0])}; },
+        .scalar_arguments = [](ArrayTypes in, ArrayTypes) { return std::vector{in[0].shape[1]}; }};
   }
   options.gradient = [](const auto& in, const auto&, const auto& g) {
     const auto pulled = g[0] + expand_dims(g[1], 1);
@@ -205,7 +206,7 @@ TEST_CASE("a kernel with its own groups and local memory runs on the device, wit
                                    barrier(CLK_LOCAL_MEM_FENCE);
                                    y[get_global_id(0)] = twice(part[3 - i]);
                                  })",
-                                          .group = {4}}});
+                                          .local_size = {4}}});
   const Tensor x = Tensor::placeholder({8}, DType::f32, "x");
   const Tensor y = turn(x * 1.5) + 1.0;
   Graph graph{{.inputs = {x}, .outputs = {y}}};

@@ -79,7 +79,7 @@ BOTH_MODES("shapes changed on the way change back") {
   check_gradient<Mode>([](T v) { return tile(v, {2, 3}); }, {3, 4});
   check_gradient<Mode>([](T v) { return repeat(v, 3, 1); }, {3, 4});
   check_gradient<Mode>([](T v) { return roll(flip(v, 0), {1, -1}, {0, 1}); }, {3, 4});
-  check_gradient<Mode>([](T v) { return pad(v, {1, 0}, {0, 2}, tyto::Padding::reflect); }, {3, 4});
+  check_gradient<Mode>([](T v) { return pad(v, {1, 0}, {0, 2}, tyto::PaddingMode::reflect); }, {3, 4});
   check_gradient<Mode>([](T v) { return diag(v(0)) + diagonal(v, 1)(0); }, {3, 4});
   check_gradient<Mode>([](T v) { return tril(v) * triu(v, -1); }, {3, 4});
 }

@@ -33,13 +33,13 @@ TEST_CASE("a graph runs with its inputs as they were set last") {
 
 TEST_CASE("results are held across runs") {
   const Tensor x = Tensor::placeholder({3});
-  const Tensor doubled = x * 2, part = std::as_const(x)(slice(1, 3)), turned = flip(doubled);
-  Graph g{{.inputs = {x}, .outputs = {doubled, part, turned, x}}};
+  const Tensor doubled = x * 2, part = std::as_const(x)(slice(1, 3)), flipped = flip(doubled);
+  Graph g{{.inputs = {x}, .outputs = {doubled, part, flipped, x}}};
   std::vector<std::vector<Tensor>> held;
   for (int i = 0; i < 4; ++i) {
     g.set(x, Tensor::full({3}, i, DType::f32));
     g.run();
-    held.push_back({g[doubled], g[part], g[turned], g[x]});
+    held.push_back({g[doubled], g[part], g[flipped], g[x]});
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     const auto n = static_cast<double>(i);
@@ -102,8 +102,8 @@ TEST_CASE("states exchange, rotate, and read parts of each other") {
   CHECK(numbers(b) == Numbers{1, 2});
   exchange.run();
   CHECK(numbers(a) == Numbers{1, 2});
-  Graph turned{{.updates = {{a, flip(b)}, {b, flip(a) + b}}}};
-  turned.run();
+  Graph flipped{{.updates = {{a, flip(b)}, {b, flip(a) + b}}}};
+  flipped.run();
   CHECK(numbers(a) == Numbers{4, 3});
   CHECK(numbers(b) == Numbers{5, 5});
 }

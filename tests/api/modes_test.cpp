@@ -171,7 +171,7 @@ BOTH_MODES("errors come with the line that is wrong") {
 static_assert(!std::is_assignable_v<tyto::Tensor<tyto::Eager>, tyto::Tensor<tyto::Eager>>);
 static_assert(!std::is_assignable_v<tyto::Tensor<tyto::Lazy>, double>);
 static_assert(std::is_assignable_v<tyto::Tensor<tyto::Lazy>&, double>);
-static_assert(std::is_assignable_v<tyto::Selection<tyto::Lazy>, double>);
+static_assert(std::is_assignable_v<tyto::IndexProxy<tyto::Lazy>, double>);
 
 // The whole set of draws, after one seed.
 template <class Mode>
@@ -228,9 +228,9 @@ BOTH_MODES("a position of the sequence that is set back repeats what was drawn s
   using Tensor = tyto::Tensor<Mode>;
   tyto::seed(5);
   (void)numbers(Tensor::uniform({2}));
-  const tyto::RandomPosition here = tyto::random_position();
+  const tyto::RandomState here = tyto::random_state();
   const Numbers once = numbers(Tensor::normal({3}));
-  tyto::random_position(here);
+  tyto::random_state(here);
   CHECK(numbers(Tensor::normal({3})) == once);
 }
 

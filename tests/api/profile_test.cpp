@@ -39,7 +39,7 @@ TEST_CASE("a trace of a profile holds any label") {
   const Tensor x = Tensor::ones({2});
   Tensor y;
   {
-    const tyto::Scope scope("not \xff UTF-8");
+    const tyto::NameScope scope("not \xff UTF-8");
     y = exp(x);
   }
   tyto::Graph graph{{.outputs = {y}}, {.passes = "none"}};

@@ -91,11 +91,11 @@ BOTH_MODES("operators with types of their own") {
     CAPTURE(tyto::name_of(type));
     const T x = ones<T>(type);
     const bool floating = tyto::is_floating(type);
-    // torch: true division and the transcendental functions give the default float for whole numbers.
+    // torch: true division and the transcendental functions give the default float for integers.
     CHECK((x / x).dtype() == (floating ? type : DType::f32));
     CHECK(exp(x).dtype() == (floating ? type : DType::f32));
     CHECK(x.mean().dtype() == (floating ? type : DType::f32));
-    // torch: sums and products of whole numbers and bool are int64.
+    // torch: sums and products of integers and bool are int64.
     CHECK(x.sum().dtype() == (floating ? type : DType::i64));
     CHECK(prod(x).dtype() == (floating ? type : DType::i64));
     CHECK(cumsum(x, 0).dtype() == (floating ? type : DType::i64));
@@ -172,7 +172,7 @@ BOTH_MODES("a bare whole number that the elements cannot hold is compared as it 
   CHECK_THROWS_AS(where(x > 2, x, 300), tyto::ValueError);
   CHECK_THROWS_AS(T::full({2}, 300, DType::u8), tyto::ValueError);
   CHECK_THROWS_AS(full_like(x, -1), tyto::ValueError);
-  CHECK_THROWS_AS(pad(x, {1}, {0}, tyto::Padding::constant, 256), tyto::ValueError);
+  CHECK_THROWS_AS(pad(x, {1}, {0}, tyto::PaddingMode::constant, 256), tyto::ValueError);
   T y = x;
   CHECK_THROWS_AS(y(0) = 300, tyto::ValueError);
   CHECK_THROWS_AS(y(y > 2) = -1, tyto::ValueError);
@@ -217,7 +217,7 @@ BOTH_MODES(
                           T::full({2}, std::numeric_limits<double>::infinity(), DType::i16),
                           T::full({2}, -1e300, DType::i32),
                           T::full({2}, std::nan(""), DType::i8),
-                          pad(x, {0}, {1}, tyto::Padding::constant, 256.0),
+                          pad(x, {0}, {1}, tyto::PaddingMode::constant, 256.0),
                           full_like(T::zeros({2}, DType::u8), -1.0),
                           T::full({2}, above_tie, DType::f16),
                           T::full({2}, 1 + std::ldexp(1.0, -8) + std::ldexp(1.0, -40), DType::bf16)};

@@ -115,7 +115,7 @@ BOTH_MODES("threads draw from one sequence without drawing anything twice") {
   for (const Numbers& each : drawn) every.insert(every.end(), each.begin(), each.end());
   std::sort(every.begin(), every.end());
   CHECK(std::adjacent_find(every.begin(), every.end()) == every.end());
-  CHECK(tyto::random_position().draws == 200);
+  CHECK(tyto::random_state().draws == 200);
 }
 
 #if defined(__unix__)

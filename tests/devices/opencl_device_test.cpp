@@ -27,8 +27,8 @@ std::vector<HostTensor> times(OpenClDevice& device, const std::string& name) {
   NamedLoop loop;
   core::LoopProgram& program = loop.bound.loop.program;
   loop.name = name;
-  program.steps.push_back({OpId::square, DType::f32, {0}});
-  program.steps.push_back({OpId::add, DType::f32, {1, 0}});
+  program.instructions.push_back({OpId::square, DType::f32, {0}});
+  program.instructions.push_back({OpId::add, DType::f32, {1, 0}});
   program.outputs = {2};
   loop.bound.outputs = {{DType::f32, core::View::dense({4})}};
   return run_program(device, loop, {&x, 1});
@@ -116,10 +116,10 @@ TEST_CASE("what cannot be done is refused with the numbers that matter") {
 TEST_CASE("a kernel that does not compile is shown with the compiler's words") {
   OpenClDevice* const cl = device(Style::cpu);
   if (cl == nullptr) return;
-  Recipe recipe;
-  recipe.name = "broken";
-  recipe.launches.push_back({"kernel void KERNEL(global float* x) { x[0] = no_such_thing; }\n", {}});
-  const std::string message = message_of([&] { cl->build({&recipe, 1}); });
+  LaunchPlan plan;
+  plan.name = "broken";
+  plan.launches.push_back({"kernel void KERNEL(global float* x) { x[0] = no_such_thing; }\n", {}});
+  const std::string message = message_of([&] { cl->build({&plan, 1}); });
   CHECK(holds(message, "opencl:0: broken: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"));
   CHECK(holds(message, "no_such_thing"));
 }
@@ -127,11 +127,11 @@ TEST_CASE("a kernel that does not compile is shown with the compiler's words") {
 TEST_CASE("a launch that the driver refuses names the operator and the error") {
   OpenClDevice* const cl = device(Style::cpu);
   if (cl == nullptr) return;
-  Recipe recipe;
-  recipe.name = "crowd";
-  recipe.launches.push_back({"kernel void KERNEL(const long n) {}\n", {std::int64_t{1}}});
-  recipe.launches[0].global[0] = recipe.launches[0].local[0] = std::size_t{1} << 30;
-  const auto kernel = cl->build({&recipe, 1}).front();
+  LaunchPlan plan;
+  plan.name = "crowd";
+  plan.launches.push_back({"kernel void KERNEL(const long n) {}\n", {std::int64_t{1}}});
+  plan.launches[0].global[0] = plan.launches[0].local[0] = std::size_t{1} << 30;
+  const auto kernel = cl->build({&plan, 1}).front();
   CHECK(message_of([&] { kernel->launch({}, {}, {}); }) == "opencl:0: crowd: CL_INVALID_WORK_GROUP_SIZE (-54)");
 }
 

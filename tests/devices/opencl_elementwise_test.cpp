@@ -189,12 +189,12 @@ void check_all(OpenClDevice& device, DType dtype, const std::vector<RealCase>& c
     for (HostTensor& operand : operands_over(dtype, item.low, item.high, n)) inputs.push_back(std::move(operand));
   }
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    core::LoopStep step{cases[i].op, dtype, {}};
+    core::LoopInstruction step{cases[i].op, dtype, {}};
     for (std::size_t k = 0; k < static_cast<std::size_t>(expression_of(cases[i].op)->operands); ++k) {
       step.operands[k] = static_cast<core::LoopValue>(first_operand[i] + k);
     }
     program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + i));
-    program.steps.push_back(step);
+    program.instructions.push_back(step);
     loop.bound.outputs.push_back({dtype, core::View::dense({n})});
   }
   const std::vector<HostTensor> results = run_program(device, loop, inputs);
@@ -248,8 +248,8 @@ TEST_CASE("real functions give at their ends what C gives: zeros, infinities, Na
         // The references of these are only for the inside.
         if (item.op >= OpId::erfinv && item.op <= OpId::trigamma) continue;
         cases.push_back(&item);
-        program.outputs.push_back(static_cast<core::LoopValue>(program.steps.size() + 1));
-        program.steps.push_back({item.op, dtype, {0}});
+        program.outputs.push_back(static_cast<core::LoopValue>(program.instructions.size() + 1));
+        program.instructions.push_back({item.op, dtype, {0}});
         loop.bound.outputs.push_back({dtype, core::View::dense({n})});
       }
       const std::vector<HostTensor> results = run_program(*device, loop, {&input, 1});
@@ -286,8 +286,8 @@ std::vector<std::int64_t> of_pairs(OpenClDevice& device, OpId op, DType dtype, D
   NamedLoop loop;
   core::LoopProgram& program = loop.bound.loop.program;
   loop.name = "integers";
-  program.steps.push_back({op, result, {0}});
-  if (inputs.size() == 2) program.steps[0].operands[1] = 1;
+  program.instructions.push_back({op, result, {0}});
+  if (inputs.size() == 2) program.instructions[0].operands[1] = 1;
   program.outputs = {static_cast<core::LoopValue>(inputs.size())};
   loop.bound.outputs = {{result, core::View::dense(shape)}};
   return run_program(device, loop, inputs)[0].integers;
@@ -337,9 +337,9 @@ TEST_CASE("integer operators wrap, round down and never trap") {
     const std::vector<HostTensor> inputs = {HostTensor::of_integers(DType::i32, {10}, a),
                                             HostTensor::of_integers(DType::i32, {10}, b)};
     for (const IntegerCase& item : cases) {
-      program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.steps.size()));
-      program.steps.push_back({item.op, DType::i32, {0}});
-      if (expression_of(item.op)->operands == 2) program.steps.back().operands[1] = 1;
+      program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.instructions.size()));
+      program.instructions.push_back({item.op, DType::i32, {0}});
+      if (expression_of(item.op)->operands == 2) program.instructions.back().operands[1] = 1;
       loop.bound.outputs.push_back({DType::i32, core::View::dense({10})});
     }
     const std::vector<HostTensor> results = run_program(*device, loop, inputs);
@@ -393,15 +393,15 @@ TEST_CASE("comparisons, tests and choices treat NaN, infinities and zeros as IEE
       core::LoopProgram& program = loop.bound.loop.program;
       loop.name = "truths";
       for (const Case& item : truths) {
-        program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.steps.size()));
-        program.steps.push_back({item.op, DType::boolean, {0}});
-        if (expression_of(item.op)->operands == 2) program.steps.back().operands[1] = 1;
+        program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.instructions.size()));
+        program.instructions.push_back({item.op, DType::boolean, {0}});
+        if (expression_of(item.op)->operands == 2) program.instructions.back().operands[1] = 1;
         loop.bound.outputs.push_back({DType::boolean, core::View::dense({7})});
       }
       for (const OpId op : {OpId::maximum, OpId::fmin, OpId::relu, OpId::sign, OpId::sigmoid, OpId::softplus}) {
-        program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.steps.size()));
-        program.steps.push_back({op, dtype, {0}});
-        if (expression_of(op)->operands == 2) program.steps.back().operands[1] = 1;
+        program.outputs.push_back(static_cast<core::LoopValue>(inputs.size() + program.instructions.size()));
+        program.instructions.push_back({op, dtype, {0}});
+        if (expression_of(op)->operands == 2) program.instructions.back().operands[1] = 1;
         loop.bound.outputs.push_back({dtype, core::View::dense({7})});
       }
       const std::vector<HostTensor> results = run_program(*device, loop, inputs);

@@ -133,8 +133,8 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
       const std::vector<DType> targets = {DType::boolean, DType::u8,  DType::i8, DType::i16,
                                           DType::i32,     DType::i64, DType::f16};
       for (const DType target : targets) {
-        program.outputs.push_back(static_cast<core::LoopValue>(1 + program.steps.size()));
-        program.steps.push_back({OpId::cast, target, {0}});
+        program.outputs.push_back(static_cast<core::LoopValue>(1 + program.instructions.size()));
+        program.instructions.push_back({OpId::cast, target, {0}});
         loop.bound.outputs.push_back({target, View::dense({n})});
       }
       const auto out = run_program(*device, loop, {&input, 1});
@@ -155,8 +155,8 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
     core::LoopProgram& program = loop.bound.loop.program;
     loop.name = "casts";
     for (const DType target : {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::f32}) {
-      program.outputs.push_back(static_cast<core::LoopValue>(1 + program.steps.size()));
-      program.steps.push_back({OpId::cast, target, {0}});
+      program.outputs.push_back(static_cast<core::LoopValue>(1 + program.instructions.size()));
+      program.instructions.push_back({OpId::cast, target, {0}});
       loop.bound.outputs.push_back({target, View::dense({5})});
     }
     const auto out = run_program(*device, loop, {&wide, 1});
@@ -179,9 +179,9 @@ TEST_CASE("values inside a fused group are rounded as if each had been stored") 
       NamedLoop loop;
       core::LoopProgram& program = loop.bound.loop.program;
       loop.name = "fused";
-      program.steps.push_back({OpId::add, dtype, {0, 1}});
-      program.steps.push_back({OpId::add, dtype, {2, 1}});
-      program.steps.push_back({OpId::cast, DType::f32, {3}});
+      program.instructions.push_back({OpId::add, dtype, {0, 1}});
+      program.instructions.push_back({OpId::add, dtype, {2, 1}});
+      program.instructions.push_back({OpId::cast, DType::f32, {3}});
       program.outputs = {3, 4};
       loop.bound.outputs = {{dtype, View::dense({3})}, {DType::f32, View::dense({3})}};
       const auto out = run_program(*device, loop, inputs);

@@ -28,7 +28,7 @@ View dense(std::int64_t batch, std::int64_t rows, std::int64_t columns) {
   return batch == 0 ? View::dense({rows, columns}) : View::dense({batch, rows, columns});
 }
 
-View turned(View view) {
+View transposed(View view) {
   const std::size_t rank = view.shape.size();
   std::swap(view.shape[rank - 1], view.shape[rank - 2]);
   std::swap(view.strides[rank - 1], view.strides[rank - 2]);
@@ -42,10 +42,10 @@ std::vector<Product> products() {
        {std::array<std::int64_t, 3>{1, 1, 1}, {6, 64, 16}, {7, 65, 5}, {13, 130, 70}, {33, 10, 600}}) {
     out.push_back({dense(0, m, k), dense(0, k, n), dense(0, m, n)});
   }
-  out.push_back({turned(dense(0, 9, 20)), dense(0, 9, 31), dense(0, 20, 31)});
-  out.push_back({dense(0, 20, 9), turned(dense(0, 31, 9)), dense(0, 20, 31)});
-  out.push_back({turned(dense(0, 9, 20)), turned(dense(0, 31, 9)), dense(0, 20, 31)});
-  out.push_back({dense(3, 5, 8), turned(dense(3, 7, 8)), dense(3, 5, 7)});
+  out.push_back({transposed(dense(0, 9, 20)), dense(0, 9, 31), dense(0, 20, 31)});
+  out.push_back({dense(0, 20, 9), transposed(dense(0, 31, 9)), dense(0, 20, 31)});
+  out.push_back({transposed(dense(0, 9, 20)), transposed(dense(0, 31, 9)), dense(0, 20, 31)});
+  out.push_back({dense(3, 5, 8), transposed(dense(3, 7, 8)), dense(3, 5, 7)});
   // One matrix for all of a batch, and the other way round.
   out.push_back({dense(3, 5, 8), View{{3, 8, 7}, {0, 7, 1}, 4}, dense(3, 5, 7)});
   out.push_back({View{{3, 5, 8}, {0, 8, 1}, 0}, dense(3, 8, 7), dense(3, 5, 7)});
@@ -117,16 +117,16 @@ std::vector<core::Operand> operands(DType dtype, const Product& product) {
 TEST_CASE("our own kernels multiply matrices of any layout") {
   for (OpenClDevice* device : both_styles()) {
     for (const DType dtype : {DType::f32, DType::f64}) {
-      std::vector<Recipe> recipes;
+      std::vector<LaunchPlan> plans;
       for (const Product& product : products()) {
         const std::vector<core::Operand> inputs = operands(dtype, product);
         const core::Operand output{dtype, product.c};
         const core::Attributes none;
-        recipes.push_back(
-            matrix_recipe(device->context(), matrix_product({OpId::matmul, &none, inputs, {&output, 1}})));
+        plans.push_back(
+            matrix_launch_plan(device->context(), matrix_product({OpId::matmul, &none, inputs, {&output, 1}})));
       }
-      const auto kernels = device->build(recipes);
-      for (std::size_t i = 0; i < recipes.size(); ++i) {
+      const auto kernels = device->build(plans);
+      for (std::size_t i = 0; i < plans.size(); ++i) {
         CAPTURE(i);
         CHECK(worst_error(*device, *kernels[i], dtype, products()[i]) <= 32);
       }

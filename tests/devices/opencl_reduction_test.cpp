@@ -92,10 +92,10 @@ std::vector<double> sums(const HostTensor& tensor, const IntList& axes) {
 TEST_CASE("sums over any axes of any layout agree with the host's") {
   const HostTensor many = spread(DType::f32, {4600}, -1, 2);
   const View dense = View::dense({4, 5, 6, 37});
-  const View turned{{37, 6, 5, 4}, {1, 37, 222, 1110}, 0};
+  const View transposed{{37, 6, 5, 4}, {1, 37, 222, 1110}, 0};
   const View sparse{{3, 4, 5, 70}, {1440, 360, 71, -1}, 75};
   std::vector<Request> requests;
-  for (const View& view : {dense, turned, sparse}) {
+  for (const View& view : {dense, transposed, sparse}) {
     for (const IntList& axes : {IntList{0, 1, 2, 3}, IntList{3}, IntList{0}, IntList{1, 2}, IntList{0, 3}, IntList{}}) {
       requests.push_back({OpId::sum, seen_as(many, view), axes, axes.size() == 1, DType::f32});
     }

@@ -220,8 +220,8 @@ std::vector<HostTensor> run_step(OpenClDevice& device, core::OpId op, const core
 std::vector<HostTensor> run_program(OpenClDevice& device, NamedLoop loop, std::span<const HostTensor> inputs) {
   for (const HostTensor& input : inputs) loop.bound.inputs.push_back(input.operand());
   loop.bound.loop.program.inputs = static_cast<core::LoopValue>(inputs.size());
-  const Recipe recipe = element_recipe(device.context(), loop);
-  return run(device, *device.build({&recipe, 1}).front(), inputs, loop.bound.outputs);
+  const LaunchPlan plan = element_launch_plan(device.context(), loop);
+  return run(device, *device.build({&plan, 1}).front(), inputs, loop.bound.outputs);
 }
 
 }  // namespace tyto::opencl::test

@@ -29,7 +29,7 @@ std::filesystem::path scratch_folder();
 struct HostTensor {
   DType dtype = DType::f32;
   core::View view;             // into `values`, which stands for the storage
-  std::vector<double> values;  // floating types; rounded to the type when made
+  std::vector<double> values;  // floating-point types; rounded to the type when made
   std::vector<std::int64_t> integers;
 
   static HostTensor of(DType dtype, const Shape& shape, std::vector<double> values);

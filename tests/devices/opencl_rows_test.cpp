@@ -17,7 +17,7 @@ using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
 using core::LoopAttributes;
-using core::LoopStep;
+using core::LoopInstruction;
 using core::OpId;
 using core::View;
 
@@ -31,14 +31,14 @@ LoopAttributes layer_norm(const Shape& shape, DType type, bool with_rows = false
   LoopAttributes group{shape, {shape.rank() - 1}, {}};
   group.program.inputs = 3;
   group.program.constants = {{0.5, type}};
-  group.program.steps = {{OpId::mean, type, {0}},         // 4
-                         {OpId::subtract, type, {0, 4}},  // 5
-                         {OpId::var, type, {0}},          // 6
-                         {OpId::add, type, {6, 3}},       // 7
-                         {OpId::sqrt, type, {7}},         // 8
-                         {OpId::divide, type, {5, 8}},    // 9
-                         {OpId::multiply, type, {9, 1}},  // 10
-                         {OpId::add, type, {10, 2}}};     // 11
+  group.program.instructions = {{OpId::mean, type, {0}},         // 4
+                                {OpId::subtract, type, {0, 4}},  // 5
+                                {OpId::var, type, {0}},          // 6
+                                {OpId::add, type, {6, 3}},       // 7
+                                {OpId::sqrt, type, {7}},         // 8
+                                {OpId::divide, type, {5, 8}},    // 9
+                                {OpId::multiply, type, {9, 1}},  // 10
+                                {OpId::add, type, {10, 2}}};     // 11
   group.program.outputs = {11};
   if (with_rows) group.program.outputs = {11, 4, 6};
   return group;
@@ -47,11 +47,11 @@ LoopAttributes layer_norm(const Shape& shape, DType type, bool with_rows = false
 LoopAttributes softmax(const Shape& shape, DType type) {
   LoopAttributes group{shape, {shape.rank() - 1}, {}};
   group.program.inputs = 1;
-  group.program.steps = {{OpId::max, type, {0}},
-                         {OpId::subtract, type, {0, 1}},
-                         {OpId::exp, type, {2}},
-                         {OpId::sum, type, {3}},
-                         {OpId::divide, type, {3, 4}}};
+  group.program.instructions = {{OpId::max, type, {0}},
+                                {OpId::subtract, type, {0, 1}},
+                                {OpId::exp, type, {2}},
+                                {OpId::sum, type, {3}},
+                                {OpId::divide, type, {3, 4}}};
   group.program.outputs = {5};
   return group;
 }
@@ -299,7 +299,7 @@ TEST_CASE("variances of columns and of few long rows, in the mean's own way") {
     CHECK(distance(variance(tall, {0}, 0, false), {0, 0.25, 1, 2.25}) < 1e-5);
     CHECK(distance(variance(tall, {0}, 1, true), {0, 0.25, 1, 2.25}) < 1e-4);
     for (const DType type : {DType::f32, DType::f64, DType::bf16}) {
-      // Ten rows of whole numbers below 139: bf16 holds those below 257.
+      // Ten rows of integers below 139: bf16 holds those below 257.
       const HostTensor wide = HostTensor::of(type, {10, columns}, values);
       std::vector<double> as_held = expected;
       for (double& value : as_held) value = rounded(type, value);
@@ -381,14 +381,15 @@ TEST_CASE("a reduction takes the elements that a group computes, over rows, colu
         const std::vector<HostTensor> inputs = {spread(type, request.shape, -1, 1.25), spread(type, request.row, 0, 1)};
         LoopAttributes group{request.shape, request.axes, {}};
         group.program.inputs = 2;
-        group.program.steps = {{OpId::subtract, type, {0, 1}}, {OpId::square, type, {2}}, {request.fold, type, {3}}};
+        group.program.instructions = {
+            {OpId::subtract, type, {0, 1}}, {OpId::square, type, {2}}, {request.fold, type, {3}}};
         group.program.outputs = {4};
         const core::TensorType whole{type, request.shape};
         const core::TensorType reduced{type, core::reduced_shape(request.shape, request.axes, true)};
         const auto fused = run_step(*device, OpId::fused, group, inputs, {&reduced, 1})[0];
         // Differences and squares rounded to the type, then added up exactly.
         group.axes = {};
-        group.program.steps.pop_back();
+        group.program.instructions.pop_back();
         group.program.outputs = {3};
         const auto squares = run_step(*device, OpId::fused, group, inputs, {&whole, 1})[0];
         const core::Attributes over = core::AxesAttributes{request.axes, true};
@@ -408,7 +409,7 @@ TEST_CASE("products and sums of a group are rounded one after the other") {
   LoopAttributes group{{2, 64}, {1}, {}};
   group.program.inputs = 1;
   group.program.constants = {{1 + 0x1p-11, DType::f32}};
-  group.program.steps = {
+  group.program.instructions = {
       {OpId::multiply, DType::f32, {0, 0}}, {OpId::subtract, DType::f32, {2, 1}}, {OpId::sum, DType::f32, {3}}};
   group.program.outputs = {4};
   const core::TensorType rows{DType::f32, {2, 1}};
@@ -423,13 +424,13 @@ TEST_CASE("whole numbers and truth values are reduced and read back in rows") {
   LoopAttributes group{{2, 5}, {1}, {}};
   group.program.inputs = 1;
   group.program.constants = {{0, DType::i32}};
-  group.program.steps = {{OpId::min, DType::i32, {0}},             // 2
-                         {OpId::subtract, DType::i32, {0, 2}},     // 3
-                         {OpId::sum, DType::i64, {3}},             // 4
-                         {OpId::mean, DType::f32, {3}},            // 5
-                         {OpId::cast, DType::f32, {3}},            // 6
-                         {OpId::greater, DType::boolean, {6, 5}},  // 7
-                         {OpId::where, DType::i32, {7, 3, 1}}};    // 8
+  group.program.instructions = {{OpId::min, DType::i32, {0}},             // 2
+                                {OpId::subtract, DType::i32, {0, 2}},     // 3
+                                {OpId::sum, DType::i64, {3}},             // 4
+                                {OpId::mean, DType::f32, {3}},            // 5
+                                {OpId::cast, DType::f32, {3}},            // 6
+                                {OpId::greater, DType::boolean, {6, 5}},  // 7
+                                {OpId::where, DType::i32, {7, 3, 1}}};    // 8
   group.program.outputs = {8, 4};
   const std::vector<core::TensorType> types = {{DType::i32, {2, 5}}, {DType::i64, {2, 1}}};
   for (OpenClDevice* device : both_styles()) {

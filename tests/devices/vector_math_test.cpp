@@ -287,8 +287,7 @@ void check_binary(const std::vector<T>& a, const std::vector<T>& b) {
   }
 }
 
-/// Pairs of every kind: shuffled arguments, whole exponents, quotients near whole numbers, and all pairs of special
-/// values.
+/// Pairs of every kind: shuffled arguments, whole exponents, quotients near integers, and all pairs of special values.
 template <class T>
 void check_binary_of_all_kinds() {
   using Limits = std::numeric_limits<T>;

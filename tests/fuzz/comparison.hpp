@@ -1,4 +1,4 @@
-// When results count as equal: to the bit, or as near as rounding can have brought them.
+// When results count as equal: bit for bit, or as near as rounding can have brought them.
 #pragma once
 
 #include <string>

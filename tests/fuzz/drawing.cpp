@@ -105,7 +105,7 @@ Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
   if constexpr (std::is_same_v<M, Eager>) {
     const bool noisy = noise_.places != 0 || noise_.open_signs;
     if (finite_ && !noisy && is_floating(x.dtype())) finite_ = all(isfinite(x)).template item<bool>();
-    // A lone number stays as it is: moved, it would have a type of its own.
+    // A scalar stays as it is: moved, it would have a type of its own.
     const bool weak = x.value().node()->results()[x.value().output()].type.weak;
     if (!noisy || weak || !is_floating(x.dtype())) return x;
     const Key key{noise_.seed, ++perturbations_};

@@ -64,7 +64,7 @@ class Drawing {
   Tensor<M> any() { return perturbed(pick()); }
   /// x on its way into an operator: noise may move it, and eager mode looks whether it is a number.
   Tensor<M> perturbed(const Tensor<M>& x);
-  /// Some tensor of floating type; others are cast.
+  /// Some tensor of floating-point type; others are cast.
   Tensor<M> floating();
   /// Some tensor with at least so many axes; others get axes of length 1.
   Tensor<M> ranked(int axes);

@@ -58,7 +58,7 @@ Tensor<M> weight_slope(Drawing<M>& d) {
   const Tensor<M> x = d.shaped({2, 5, 4, 3}, DType::f32);
   const Tensor<M> w = d.shaped({2, 2, 3, d.dice().between(1, 5)}, DType::f32);
   const PerAxis stride(static_cast<int>(d.dice().between(1, 2)));
-  const Border padding = d.dice().of({same, valid});
+  const Padding padding = d.dice().of({same, valid});
   const bool bent = d.dice().one_in(2);
   return grad([&](const Tensor<M>& at) {
     const Tensor<M> y = d.perturbed(conv2d(x, at, {.stride = stride, .padding = padding}));

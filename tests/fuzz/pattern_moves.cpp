@@ -89,8 +89,9 @@ template <class M>
 Tensor<M> there_and_back(Drawing<M>& d) {
   const Tensor<M> x = d.ranked(2);
   const bool other_way = d.dice().one_in(6);
-  const Tensor<M> turned = transpose(x);
-  Tensor<M> y = d.dice().one_in(2) ? tanh(turned) : d.perturbed(turned) + transpose(d.shaped(x.shape(), x.dtype()));
+  const Tensor<M> transposed = transpose(x);
+  Tensor<M> y =
+      d.dice().one_in(2) ? tanh(transposed) : d.perturbed(transposed) + transpose(d.shaped(x.shape(), x.dtype()));
   if (d.dice().one_in(2)) y = d.perturbed(y) * d.beside(y);
   return other_way ? y : transpose(y);
 }

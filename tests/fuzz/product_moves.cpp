@@ -52,7 +52,7 @@ Tensor<M> contract(Drawing<M>& d) {
 }
 
 template <class M>
-Border border(Drawing<M>& d, int axes) {
+Padding padding_of(Drawing<M>& d, int axes) {
   switch (d.dice().below(3)) {
     case 0: return valid;
     case 1: return same;
@@ -63,7 +63,7 @@ Border border(Drawing<M>& d, int axes) {
         before.push_back(d.dice().between(0, 1));
         after.push_back(d.dice().between(0, 1));
       }
-      return Border(before, after);
+      return Padding(before, after);
     }
   }
 }
@@ -99,13 +99,13 @@ Tensor<M> convolve(Drawing<M>& d) {
     kernel.push_back(out / groups);
     kernel.push_back(in);
     return transposed_convolution(x, d.shaped(kernel, x.dtype()),
-                                  {.stride = per_axis(d, axes, 2), .padding = border(d, axes), .groups = groups});
+                                  {.stride = per_axis(d, axes, 2), .padding = padding_of(d, axes), .groups = groups});
   }
   kernel.push_back(in / groups);
   kernel.push_back(out);
   Tensor<M> made = convolution(x, d.shaped(kernel, x.dtype()),
                                {.stride = per_axis(d, axes, 2),
-                                .padding = border(d, axes),
+                                .padding = padding_of(d, axes),
                                 .dilation = per_axis(d, axes, dice.one_in(3) ? 2 : 1),
                                 .groups = groups});
   if (dice.one_in(2)) made = d.perturbed(made) + d.shaped({out}, x.dtype());
@@ -118,7 +118,7 @@ Tensor<M> pool(Drawing<M>& d) {
   Dice& dice = d.dice();
   const int axes = static_cast<int>(dice.between(1, 3));
   const Tensor<M> x = picture(d, axes, dice.between(1, 4));
-  PoolOptions options{.padding = border(d, axes)};
+  PoolOptions options{.padding = padding_of(d, axes)};
   if (dice.one_in(2)) options.stride = per_axis(d, axes, 2);
   const PerAxis window = per_axis(d, axes, 3);
   switch (dice.below(5)) {

@@ -18,7 +18,7 @@ Tensor<M> duplicate(Drawing<M>& d) {
   return d.dice().one_in(2) ? copy(d.any()) : stop_gradient(d.any());
 }
 
-// The elements dealt out over the factors of their count.
+// The elements distributed over the factors of their count.
 template <class M>
 Tensor<M> change_shape(Drawing<M>& d) {
   const Tensor<M> x = d.any();
@@ -172,7 +172,7 @@ Tensor<M> pad_out(Drawing<M>& d) {
     before.push_back(d.dice().between(0, std::max<std::int64_t>(0, most)));
     after.push_back(d.dice().between(0, std::max<std::int64_t>(0, most)));
   }
-  return pad(x, before, after, d.dice().of({Padding::constant, Padding::edge, Padding::reflect}),
+  return pad(x, before, after, d.dice().of({PaddingMode::constant, PaddingMode::edge, PaddingMode::reflect}),
              d.dice().of({0, 1, 7}));
 }
 

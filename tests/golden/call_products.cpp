@@ -11,8 +11,8 @@ using nlohmann::json;
 
 template <class M>
 Tensors<M> matmul_call(const json& arguments, const Tensors<M>& in) {
-  const auto side = [&](std::size_t i, const char* turned) {
-    return arguments.value(turned, false) ? matrix_transpose(in.at(i)) : in.at(i);
+  const auto side = [&](std::size_t i, const char* transposed) {
+    return arguments.value(transposed, false) ? matrix_transpose(in.at(i)) : in.at(i);
   };
   return {matmul(side(0, "transpose_a"), side(1, "transpose_b"))};
 }

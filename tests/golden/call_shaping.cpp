@@ -13,10 +13,10 @@ Call<M> of_one(F f) {
   return [f](const json& arguments, const Tensors<M>& in) { return Tensors<M>{f(in.at(0), arguments)}; };
 }
 
-Padding padding_named(const std::string& name) {
-  if (name == "constant") return Padding::constant;
-  if (name == "edge") return Padding::edge;
-  if (name == "reflect") return Padding::reflect;
+PaddingMode padding_named(const std::string& name) {
+  if (name == "constant") return PaddingMode::constant;
+  if (name == "edge") return PaddingMode::edge;
+  if (name == "reflect") return PaddingMode::reflect;
   throw std::runtime_error("no padding is called '" + name + "'");
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-Border border(const json& padding) {
+Padding padding_of(const json& padding) {
   if (padding == "same") return same;
   if (padding == "valid") return valid;
   IntList before, after;
@@ -16,7 +16,7 @@ Border border(const json& padding) {
     before.push_back(pair.at(0));
     after.push_back(pair.at(1));
   }
-  return Border(before, after);
+  return Padding(before, after);
 }
 
 Layout layout(const json& arguments) { return arguments.value("layout", "nhwc") == "nchw" ? nchw : nhwc; }
@@ -27,7 +27,7 @@ PerAxis per_axis(const json& arguments, const char* name, PerAxis otherwise) {
 
 PoolOptions pool_options(const json& a) {
   return {.stride = integers(a.at("stride")),
-          .padding = border(a.at("padding")),
+          .padding = padding_of(a.at("padding")),
           .dilation = per_axis(a, "dilation", 1),
           .count_padding = a.value("count_padding", false),
           .layout = layout(a)};
@@ -41,7 +41,7 @@ void add_window_calls(Calls<M>& calls) {
   using Inputs = const Tensors<M>&;
   calls["convolution"] = [](A a, Inputs in) {
     const ConvolutionOptions options{.stride = integers(a.at("stride")),
-                                     .padding = border(a.at("padding")),
+                                     .padding = padding_of(a.at("padding")),
                                      .dilation = integers(a.at("dilation")),
                                      .groups = a.at("groups"),
                                      .layout = layout(a)};
@@ -49,7 +49,7 @@ void add_window_calls(Calls<M>& calls) {
   };
   calls["transposed_convolution"] = [](A a, Inputs in) {
     const TransposedConvolutionOptions options{.stride = integers(a.at("stride")),
-                                               .padding = border(a.at("padding")),
+                                               .padding = padding_of(a.at("padding")),
                                                .dilation = integers(a.at("dilation")),
                                                .output_padding = integers(a.at("output_padding")),
                                                .groups = a.at("groups"),

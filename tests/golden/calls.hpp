@@ -50,13 +50,13 @@ DType dtype_named(std::string_view name);
 /// A number as it stands in the manifest: with a point, whole, or true and false.
 Scalar number(const nlohmann::json& value);
 
-/// A list of whole numbers, or one.
+/// A list of integers, or one.
 IntList integers(const nlohmann::json& value);
 
 /// Axes to work on; null stands for all of them.
 Axes axes(const nlohmann::json& value);
 
-/// A whole number, or null for none.
+/// An integer, or null for none.
 std::optional<std::int64_t> optional_integer(const nlohmann::json& value);
 
 }  // namespace tyto::golden

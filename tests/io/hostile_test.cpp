@@ -35,7 +35,7 @@ struct Archive {
   Archive() {
     const Folder folder;
     const Bytes body = bytes_of("abc");
-    detail::write_npz_file(folder / "a.npz", {{"a", {DType::u8, {3}, body}}}, Packing::stored);
+    detail::write_npz_file(folder / "a.npz", {{"a", {DType::u8, {3}, body}}}, Compression::stored);
     text = text_of_file(folder / "a.npz");
     entry = text.find("PK\1\2");
     end = text.find("PK\5\6");
@@ -105,7 +105,7 @@ TEST_CASE("members that share bytes are refused, so that an archive cannot infla
 TEST_CASE("a deflated member that claims more than deflate can yield is refused before memory is asked for") {
   const Folder folder;
   const Bytes zeros(1 << 16);
-  detail::write_npz_file(folder / "a.npz", {{"a", {DType::u8, {1 << 16}, zeros}}}, Packing::deflated);
+  detail::write_npz_file(folder / "a.npz", {{"a", {DType::u8, {1 << 16}, zeros}}}, Compression::deflated);
   std::string text = text_of_file(folder / "a.npz");
   CHECK(npz(text)[0].value.bytes == zeros);
   const std::size_t entry = text.find("PK\1\2");
@@ -195,15 +195,15 @@ TEST_CASE("ten thousand random mutations of every kind of file yield an array or
   struct Kind {
     const char* name;
     std::string text;
-    void (*read)(const io::Source&);
+    void (*read)(const io::ByteSource&);
   };
-  const auto read_npy = [](const io::Source& source) {
+  const auto read_npy = [](const io::ByteSource& source) {
     io::RangeStream stream(source);
     (void)io::read_npy(stream);
   };
-  const auto read_npz = [](const io::Source& source) { (void)io::read_npz(source); };
-  const auto read_idx = [](const io::Source& source) { (void)io::read_idx(source); };
-  const auto read_safetensors = [](const io::Source& source) { (void)io::read_safetensors(source); };
+  const auto read_npz = [](const io::ByteSource& source) { (void)io::read_npz(source); };
+  const auto read_idx = [](const io::ByteSource& source) { (void)io::read_idx(source); };
+  const auto read_safetensors = [](const io::ByteSource& source) { (void)io::read_safetensors(source); };
   std::string idx("\0\0\x08\2\0\0\0\2\0\0\0\3abcdef", 18);
   std::string packed(256, '\0');
   {
@@ -283,7 +283,7 @@ TEST_CASE("an archive that inflates to more than there is memory for is refused 
   const std::int64_t size = std::int64_t{1} << 28;
   {
     const Bytes zeros(static_cast<std::size_t>(size));
-    detail::write_npz_file(folder / "bomb.npz", {{"a", {DType::u8, {size}, zeros}}}, Packing::deflated);
+    detail::write_npz_file(folder / "bomb.npz", {{"a", {DType::u8, {size}, zeros}}}, Compression::deflated);
   }
   const MemoryLimit limit(rlim_t{1} << 26);
   CHECK_THROWS_WITH_AS(detail::read_npz_file(folder / "bomb.npz"),

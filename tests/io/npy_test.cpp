@@ -112,8 +112,8 @@ TEST_CASE("archives read back as they were written, stored and deflated") {
   const NamedList<HostArray> arrays = detail::read_npz_file(data("types.npz"));
   NamedList<HostArrayView> views;
   for (const auto& [name, array] : arrays) views.push_back({name, {array.dtype, array.shape, array.bytes}});
-  for (const Packing packing : {Packing::stored, Packing::deflated}) {
-    detail::write_npz_file(folder / "types.npz", views, packing);
+  for (const Compression compression : {Compression::stored, Compression::deflated}) {
+    detail::write_npz_file(folder / "types.npz", views, compression);
     check_types(detail::read_npz_file(folder / "types.npz"));
   }
   detail::write_safetensors_file(folder / "types.safetensors", views);
@@ -122,7 +122,7 @@ TEST_CASE("archives read back as they were written, stored and deflated") {
 
 TEST_CASE("an archive of no arrays is an archive") {
   const Folder folder;
-  detail::write_npz_file(folder / "none.npz", {}, Packing::stored);
+  detail::write_npz_file(folder / "none.npz", {}, Compression::stored);
   CHECK(detail::read_npz_file(folder / "none.npz").empty());
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("an array without elements is read from an archive and written into on
   CHECK(read[0].value.shape == Shape{0, 3});
   CHECK(elements<float>(read[1].value) == std::vector<float>{1});
   const Folder folder;
-  detail::write_npz_file(folder / "empty.npz", {{"empty", {DType::i32, {0, 3}, {}}}}, Packing::stored);
+  detail::write_npz_file(folder / "empty.npz", {{"empty", {DType::i32, {0, 3}, {}}}}, Compression::stored);
   const std::string bytes = text_of_file(folder / "empty.npz");
   std::uint32_t checksum = 0;
   std::memcpy(&checksum, bytes.data() + 14, sizeof checksum);
@@ -143,7 +143,7 @@ TEST_CASE("an array without elements is read from an archive and written into on
 TEST_CASE("deflating makes an array of zeros small") {
   const Folder folder;
   const Bytes zeros(1 << 20);
-  detail::write_npz_file(folder / "zeros.npz", {{"zeros", {DType::u8, {1 << 20}, zeros}}}, Packing::deflated);
+  detail::write_npz_file(folder / "zeros.npz", {{"zeros", {DType::u8, {1 << 20}, zeros}}}, Compression::deflated);
   CHECK(std::filesystem::file_size(folder / "zeros.npz") < 4096);
   CHECK(detail::read_npz_file(folder / "zeros.npz")[0].value.bytes == zeros);
 }
@@ -216,7 +216,7 @@ TEST_CASE("an array with other than the bytes that its shape needs is not writte
                        doctest::Contains("3 bytes do not fill shape (1,) of f32"), ShapeError);
   CHECK_THROWS_WITH_AS(
       detail::write_npz_file(folder / "x.npz", {{"a", {DType::u8, {3}, three}}, {"a", {DType::u8, {3}, three}}},
-                             Packing::stored),
+                             Compression::stored),
       doctest::Contains("two arrays are named 'a'"), IoError);
   CHECK(!std::filesystem::exists(folder / "x.npy"));
   CHECK(!std::filesystem::exists(folder / "x.npz"));

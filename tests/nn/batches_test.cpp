@@ -38,15 +38,15 @@ TEST_CASE("without shuffling, samples come in their order and the last batch may
 }
 
 TEST_CASE("a short last batch can be left out") {
-  Batches<Data> batches = ten({.size = 4, .shuffle = false, .drop_short = true});
+  Batches<Data> batches = ten({.size = 4, .shuffle = false, .drop_last = true});
   CHECK(batches.batches_per_epoch() == 2);
   CHECK(rest_of_epoch(batches) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
 TEST_CASE("batches left are those that come before the epoch ends") {
-  for (const bool drop_short : {false, true}) {
+  for (const bool drop_last : {false, true}) {
     for (const std::int64_t start : {0, 3, 4, 8, 10}) {
-      Batches<Data> batches(Data::zeros({10}), Data::zeros({10}), {.size = 4, .drop_short = drop_short});
+      Batches<Data> batches(Data::zeros({10}), Data::zeros({10}), {.size = 4, .drop_last = drop_last});
       batches.seek({2, start});
       const std::int64_t left = batches.batches_left();
       std::int64_t came = 0;
@@ -105,7 +105,7 @@ TEST_CASE("data sets that make no batches are refused") {
   CHECK_THROWS_WITH_AS(Batches<Data>(Data::zeros({0, 2}), Data::zeros({0})), "Batches: there are no samples",
                        ValueError);
   CHECK_THROWS_WITH_AS(ten({.size = 0}), "Batches: the size 0 must be at least 1", ValueError);
-  CHECK_THROWS_WITH_AS(ten({.size = 11, .drop_short = true}), "Batches: 10 samples do not fill a batch of 11",
+  CHECK_THROWS_WITH_AS(ten({.size = 11, .drop_last = true}), "Batches: 10 samples do not fill a batch of 11",
                        ValueError);
   Batches<Data> batches = ten({});
   CHECK_THROWS_WITH_AS(batches.seek({0, 11}), "Batches: there is no sample 11 of epoch 0; an epoch has 10 samples",

@@ -29,7 +29,7 @@ void check_rule(const std::string& name, Descent descent) {
   check_near(stack(values), array<Eager>(descent_file, "rule/" + name), "the parameter after each update");
 }
 
-void check_rate(const std::string& name, const Rate& rate) {
+void check_rate(const std::string& name, const LearningRate& rate) {
   CAPTURE(name);
   const std::vector<double> expected = array<Eager>(descent_file, "rate/" + name).to_vector<double>();
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -183,7 +183,7 @@ TEST_CASE_TEMPLATE("a rate that falls on a plateau is read anew by a compiled st
 }
 
 TEST_CASE("a schedule can count epochs") {
-  const Rate rate = per_epoch(10, step_decay(1, 0.5, 2));
+  const LearningRate rate = per_epoch(10, step_decay(1, 0.5, 2));
   const auto at = [&](double count) {
     return cast(rate.at(Tensor<Any>::full({}, count, DType::f64)), DType::f64).item<double>();
   };

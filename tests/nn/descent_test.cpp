@@ -89,7 +89,7 @@ TEST_CASE("AdamW decays beside Adam's change") {
 }
 
 TEST_CASE("a learning rate follows the count of updates, in a compiled step too") {
-  const auto with = [](const Rate& rate) { return [rate] { return sgd({.rate = rate}); }; };
+  const auto with = [](const LearningRate& rate) { return [rate] { return sgd({.rate = rate}); }; };
   const std::vector<double> ones{-1, -1, -1, -1};
   check_path(with(inverse_decay(1, 1)), ones, {2, 2.5, 2.8333333333, 3.0833333333});
   check_path(with(exponential_decay(1, 1)), ones, {2, 2.3678794412, 2.5032147244, 2.5530017928});
@@ -101,7 +101,7 @@ TEST_CASE("a learning rate follows the count of updates, in a compiled step too"
 
 TEST_CASE("schedules are as exact as parameters of f64") {
   // Sums of the rates in full precision: 0.3, 0.3 / 1.1, 0.3 / 1.2; 0.3, 0.3 / e^0.1, 0.3 / e^0.2; 0.1, 0.3.
-  const auto with = [](const Rate& rate) { return sgd({.rate = rate}); };
+  const auto with = [](const LearningRate& rate) { return sgd({.rate = rate}); };
   const std::vector<double> ones{-1, -1, -1};
   check_near(path<Eager>(with(inverse_decay(0.3, 0.1)), ones), {1.3, 1.5727272727272728, 1.8227272727272728}, 1e-14);
   check_near(path<Lazy>(with(inverse_decay(0.3, 0.1)), ones), {1.3, 1.5727272727272728, 1.8227272727272728}, 1e-14);
@@ -163,9 +163,9 @@ TEST_CASE("updates that do not fit are refused by name") {
   CHECK_THROWS_WITH_AS(rmsprop({.epsilon = -1}), "rmsprop: epsilon = -1 must be finite and at least 0", ValueError);
   CHECK_THROWS_WITH_AS(adam({.epsilon = INFINITY}), "adam: epsilon = inf must be finite and at least 0", ValueError);
   CHECK_THROWS_WITH_AS(adamw({.weight_decay = NAN}), doctest::Contains("adamw: weight_decay = "), ValueError);
-  CHECK_THROWS_WITH_AS(adam({.rate = -0.1}), "Rate: a learning rate of -0.1; it must be finite and at least 0",
+  CHECK_THROWS_WITH_AS(adam({.rate = -0.1}), "LearningRate: a learning rate of -0.1; it must be finite and at least 0",
                        ValueError);
-  CHECK_THROWS_WITH_AS(warm_up(3, NAN), doctest::Contains("Rate: a learning rate of "), ValueError);
+  CHECK_THROWS_WITH_AS(warm_up(3, NAN), doctest::Contains("LearningRate: a learning rate of "), ValueError);
   CHECK_THROWS_WITH_AS(inverse_decay(-0.1, 1), doctest::Contains("inverse_decay: a learning rate of -0.1;"),
                        ValueError);
   CHECK_THROWS_WITH_AS(exponential_decay(INFINITY, 1), doctest::Contains("exponential_decay: a learning rate of inf"),

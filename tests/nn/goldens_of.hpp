@@ -28,7 +28,7 @@ inline const std::map<std::string, Tensor<Eager>>& arrays(const std::string& pat
 
 inline bool has(const std::string& path, const std::string& name) { return arrays(path).count(name) != 0; }
 
-/// An array in a mode, floating numbers as f64.
+/// An array in a mode, floating-point numbers as f64.
 template <class M>
 Tensor<M> array(const std::string& path, const std::string& name) {
   const auto place = arrays(path).find(name);

@@ -98,10 +98,10 @@ TEST_CASE_TEMPLATE("layers that change space compute as PyTorch's", M, Eager, La
   check_layer<M>("global_max_pool", GlobalMaxPool());
   check_layer<M>("upsample_nearest", Upsample(2));
   check_layer<M>("upsample_bilinear", Upsample(2, Resampling::bilinear));
-  check_layer<M>("pad_zero", Pad(Border({0, 1}, {1, 2})));
+  check_layer<M>("pad_zero", Pad(Padding({0, 1}, {1, 2})));
   check_layer<M>("pad_value", Pad(1, {.value = 2.5}));
-  check_layer<M>("pad_reflect", Pad(2, {.mode = Padding::reflect}));
-  check_layer<M>("pad_edge", Pad(1, {.mode = Padding::edge}));
+  check_layer<M>("pad_reflect", Pad(2, {.mode = PaddingMode::reflect}));
+  check_layer<M>("pad_edge", Pad(1, {.mode = PaddingMode::edge}));
   check_layer<M>("pixel_shuffle", PixelShuffle(2));
   check_layer<M>("pixel_unshuffle", PixelUnshuffle(2));
   check_layer<M>("flatten_channels_first", Flatten(nchw));

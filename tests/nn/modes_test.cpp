@@ -1,4 +1,4 @@
-// Training in both modes: hundreds of steps, every loss the same, to the bit where the same kernels run.
+// Training in both modes: hundreds of steps, every loss the same, bit for bit where the same kernels run.
 #include <doctest/doctest.h>
 
 #include <tyto/nn.hpp>

@@ -32,8 +32,7 @@ void check_states(const std::string& name, const Recurrent& layer, bool has_cell
   for (std::size_t i = 0; i < found.size(); ++i) check_near(found[i], golden(names[i]), names[i]);
   const auto loss = [&](const std::vector<T>& in) {
     T total;
-    for (const T& result : results(in))
-      total = total.empty_handle() ? mean(square(result)) : total + mean(square(result));
+    for (const T& result : results(in)) total = !total.defined() ? mean(square(result)) : total + mean(square(result));
     return total;
   };
   const std::vector<T> slopes = vjp(loss, inputs, T::ones({}, f64)).second;

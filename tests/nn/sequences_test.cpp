@@ -24,7 +24,7 @@ TEST_CASE_TEMPLATE("reading in two parts with the state handed on is reading at 
   CHECK(close(concat(std::vector<T>{first.output, second.output}, 1), lstm(x)));
   const GRU gru({.in = 3, .hidden = 4});
   const Recurrence<M> half = gru.run(x(all, slice(0, 3)));
-  CHECK(half.state.cell.empty_handle());
+  CHECK(!half.state.cell.defined());
   CHECK(close(gru.run(x(all, slice(3, 6)), half.state).output, gru(x)(all, slice(3, 6))));
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("layers without weights refuse what they cannot take, by name and shap
                        "AdaptiveMaxPool: (2,2,2) must have 1 or 2 lengths for x (2,4,4,3)", ShapeError);
   CHECK_THROWS_WITH_AS(AdaptiveMaxPool(0)(T::zeros({2, 4, 4, 3})),
                        "AdaptiveMaxPool: the size (0,) must have lengths from 1 on", ValueError);
-  CHECK_THROWS_WITH_AS(Pad(Border(same))(T::zeros({2, 4, 4, 3})), "Pad: counts of elements are expected", ValueError);
+  CHECK_THROWS_WITH_AS(Pad(Padding(same))(T::zeros({2, 4, 4, 3})), "Pad: counts of elements are expected", ValueError);
   CHECK_THROWS_WITH_AS(PixelShuffle(2)(T::zeros({1, 4, 4, 3})),
                        "PixelShuffle: x (1,4,4,3) must have 4 axes, the last a multiple of 4", ShapeError);
   CHECK_THROWS_WITH_AS(PixelShuffle(0), "PixelShuffle: the factor 0 must be at least 1", ValueError);

@@ -151,8 +151,8 @@ TEST_CASE("a checkpoint whose position is not in the data set is refused and cha
                        IoError);
   CHECK(own_number == 1);
   CHECK(short_batches.position().sample == 2);
-  CHECK(random_position().seed == 5);
-  CHECK(random_position().draws == 1);
+  CHECK(random_state().seed == 5);
+  CHECK(random_state().draws == 1);
 }
 
 TEST_CASE("epochs without end leave the end to the steps") {

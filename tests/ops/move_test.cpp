@@ -55,17 +55,18 @@ TEST_CASE_TEMPLATE("roll shifts round, flattened or along axes, and back for the
 
 TEST_CASE_TEMPLATE("pad fills with a constant, the edge, or reflections however far", M, Eager, Lazy) {
   const Tensor<M> x = counted<M>({3});
-  CHECK(numbers(pad(x, {1}, {2}, Padding::constant, 7)) == Numbers{7, 1, 2, 3, 7, 7});
-  CHECK(numbers(pad(x, {1}, {2}, Padding::edge)) == Numbers{1, 1, 2, 3, 3, 3});
-  CHECK(numbers(pad(x, {1}, {5}, Padding::reflect)) == Numbers{2, 1, 2, 3, 2, 1, 2, 3, 2});
-  CHECK(numbers(pad(counted<M>({1}), {2}, {1}, Padding::reflect)) == Numbers{1, 1, 1, 1});
-  CHECK(numbers(pad(counted<M>({1, 2}), {1, 0}, {0, 1}, Padding::edge)) == Numbers{1, 2, 2, 1, 2, 2});
+  CHECK(numbers(pad(x, {1}, {2}, PaddingMode::constant, 7)) == Numbers{7, 1, 2, 3, 7, 7});
+  CHECK(numbers(pad(x, {1}, {2}, PaddingMode::edge)) == Numbers{1, 1, 2, 3, 3, 3});
+  CHECK(numbers(pad(x, {1}, {5}, PaddingMode::reflect)) == Numbers{2, 1, 2, 3, 2, 1, 2, 3, 2});
+  CHECK(numbers(pad(counted<M>({1}), {2}, {1}, PaddingMode::reflect)) == Numbers{1, 1, 1, 1});
+  CHECK(numbers(pad(counted<M>({1, 2}), {1, 0}, {0, 1}, PaddingMode::edge)) == Numbers{1, 2, 2, 1, 2, 2});
   CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {2}); }) == Numbers{2, 3, 4});
-  CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {2}, Padding::edge); }) == Numbers{1 + 2, 3, 4 + 5 + 6});
-  CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {5}, Padding::reflect); }) ==
+  CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {2}, PaddingMode::edge); }) ==
+        Numbers{1 + 2, 3, 4 + 5 + 6});
+  CHECK(weighted_gradient(x, [](auto& v) { return pad(v, {1}, {5}, PaddingMode::reflect); }) ==
         Numbers{2 + 6, 1 + 3 + 5 + 7 + 9, 4 + 8});
   CHECK(weighted_gradient(counted<M>({2, 2}), [](auto& v) {
-          return pad(v, {0, 1}, {1, 0}, Padding::edge);
+          return pad(v, {0, 1}, {1, 0}, PaddingMode::edge);
         }) == Numbers{1 + 2, 3, 4 + 5 + 7 + 8, 6 + 9});
 }
 
@@ -120,7 +121,7 @@ TEST_CASE_TEMPLATE("moves that cannot be say what does not fit", M, Eager, Lazy)
   CHECK_THROWS_WITH_AS(roll(x, {1, 2, 3}, {0, 1}), "roll: 3 shifts (1,2,3) for 2 axes (0,1)", ValueError);
   CHECK_THROWS_WITH_AS(pad(x, {1}, {1, 1}), "pad: 1 widths (1,) for the 2 axes of shape (2,3)", ShapeError);
   CHECK_THROWS_WITH_AS(pad(x, {1, 0}, {0, -1}), "pad: widths 0 and -1 of axis 1 must not be negative", ValueError);
-  CHECK_THROWS_WITH_AS(pad(Tensor<M>::zeros({0}), {1}, {0}, Padding::edge),
+  CHECK_THROWS_WITH_AS(pad(Tensor<M>::zeros({0}), {1}, {0}, PaddingMode::edge),
                        "pad: axis 0 of shape (0,) is empty, so there is nothing to repeat; only a constant can fill it",
                        ShapeError);
   CHECK_THROWS_WITH_AS(diag(Tensor<M>::zeros({1, 1, 1})), "diag: a vector or a matrix is needed, not shape (1,1,1)",

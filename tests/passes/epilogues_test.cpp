@@ -133,7 +133,7 @@ TEST_CASE("what is added otherwise is no bias") {
 namespace {
 
 /// What each rule makes of a product, or of one that was reshaped from (4, 6) to (2, 2, 6).
-struct Ending {
+struct EpilogueCase {
   const char* rule;
   bool reshaped;
   Port (*apply)(Sketch&, Port, DType);
@@ -146,7 +146,7 @@ Port with_residual(Sketch& s, Port y, DType dtype) {
 }
 Port with_relu(Sketch& s, Port y, DType) { return s.add(OpId::relu, {y}); }
 
-constexpr Ending endings[] = {
+constexpr EpilogueCase epilogue_cases[] = {
     {"bias", false, with_bias},
     {"subtracted_bias", false, without_bias},
     {"residual", false, with_residual},
@@ -156,31 +156,33 @@ constexpr Ending endings[] = {
     {"relu_of_reshaped", true, with_relu},
 };
 
-Port product_for(const Ending& ending, Sketch& s, Port y) {
-  return ending.reshaped ? s.add(OpId::reshape, {y}, ListAttributes{{2, 2, 6}}) : y;
+Port product_for(const EpilogueCase& epilogue, Sketch& s, Port y) {
+  return epilogue.reshaped ? s.add(OpId::reshape, {y}, ListAttributes{{2, 2, 6}}) : y;
 }
 
 }  // namespace
 
 TEST_CASE("no rule takes in what integers, another reader, packed weights or the device forbid") {
-  for (const Ending& ending : endings) {
+  for (const EpilogueCase& epilogue : epilogue_cases) {
     const auto draw = [&](DType dtype) {
-      return [&ending, dtype](Sketch& s) { return ending.apply(s, product_for(ending, s, product(s, dtype)), dtype); };
+      return [&epilogue, dtype](Sketch& s) {
+        return epilogue.apply(s, product_for(epilogue, s, product(s, dtype)), dtype);
+      };
     };
-    absorbed(ending.rule, true, draw(DType::f32));
+    absorbed(epilogue.rule, true, draw(DType::f32));
     // Integers gain nothing.
-    absorbed(ending.rule, false, draw(DType::i32), 0);
+    absorbed(epilogue.rule, false, draw(DType::i32), 0);
     // Somebody else reads the plain product, as a gradient may, or what was reshaped.
-    absorbed(ending.rule, false, [&](Sketch& s) {
+    absorbed(epilogue.rule, false, [&](Sketch& s) {
       const Port y = product(s);
       const Port whole = s.add(OpId::sum, {y}, core::AxesAttributes{{0, 1}, false});
-      return s.add(OpId::multiply, {ending.apply(s, product_for(ending, s, y), DType::f32), whole});
+      return s.add(OpId::multiply, {epilogue.apply(s, product_for(epilogue, s, y), DType::f32), whole});
     });
-    if (ending.reshaped) {
-      absorbed(ending.rule, false, [&](Sketch& s) {
-        const Port y = product_for(ending, s, product(s));
+    if (epilogue.reshaped) {
+      absorbed(epilogue.rule, false, [&](Sketch& s) {
+        const Port y = product_for(epilogue, s, product(s));
         const Port whole = s.add(OpId::sum, {y}, core::AxesAttributes{{0, 1, 2}, false});
-        return s.add(OpId::multiply, {ending.apply(s, y, DType::f32), whole});
+        return s.add(OpId::multiply, {epilogue.apply(s, y, DType::f32), whole});
       });
     }
     // Packed for the epilogue that it had, a product takes in no more; so it is on a device that has none.
@@ -194,8 +196,8 @@ TEST_CASE("no rule takes in what integers, another reader, packed weights or the
         packed.add(OpId::matmul_epilogue, {packed.input({4, 5}), packed.input({512}, DType::u8)}, attributes);
     optimiser::PassOptions options{.passes = {"epilogues"}};
     PassReport report;
-    (void)optimiser::optimise(packed.graph({ending.apply(packed, product_for(ending, packed, y), DType::f32)}), options,
-                              &report);
+    (void)optimiser::optimise(packed.graph({epilogue.apply(packed, product_for(epilogue, packed, y), DType::f32)}),
+                              options, &report);
     CHECK(report.fired() == 0);
     Sketch plain;
     options.supports = [](OpId op, std::span<const DType>, std::span<const DType>) {
@@ -211,7 +213,7 @@ TEST_CASE("no rule takes in what comes too late for the order of bias, residual 
   constexpr std::pair<int, int> late[] = {{0, 0}, {0, 1}, {1, 1}, {2, 0}, {2, 1}, {2, 2}, {3, 0}, {3, 1},
                                           {3, 2}, {3, 3}, {4, 4}, {5, 4}, {5, 5}, {6, 4}, {6, 5}, {6, 6}};
   for (const std::pair<int, int>& each : late) {
-    const auto &first = endings[each.first], &second = endings[each.second];
+    const auto &first = epilogue_cases[each.first], &second = epilogue_cases[each.second];
     CAPTURE(first.rule);
     CAPTURE(second.rule);
     Sketch s;

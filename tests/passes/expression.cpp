@@ -10,9 +10,9 @@ namespace tyto::testing {
 
 namespace {
 
-class Reader {
+class ExpressionParser {
  public:
-  Reader(std::string_view text, DType dtype) : rest_(text), dtype_(dtype) {}
+  ExpressionParser(std::string_view text, DType dtype) : rest_(text), dtype_(dtype) {}
 
   core::Graph graph() {
     const core::Port root = read(dtype_);
@@ -67,6 +67,6 @@ class Reader {
 
 }  // namespace
 
-core::Graph graph_of(std::string_view expression, DType dtype) { return Reader(expression, dtype).graph(); }
+core::Graph graph_of(std::string_view expression, DType dtype) { return ExpressionParser(expression, dtype).graph(); }
 
 }  // namespace tyto::testing

@@ -7,8 +7,8 @@
 
 namespace tyto::testing {
 
-/// One output, and one for each operator with `!` behind it, which so gets a second reader. Letters are inputs of shape
-/// (2,3), the same letter the same input; numbers are tensors of that number; `bool` in front of an expression's
+/// One output, and one for each operator with `!` behind it, which so gets a second consumer. Letters are inputs of
+/// shape (2,3), the same letter the same input; numbers are tensors of that number; `bool` in front of an expression's
 /// letter, as in "where(bool c, x, y)", makes it an input of bools.
 core::Graph graph_of(std::string_view expression, DType dtype = DType::f32);
 

@@ -32,12 +32,12 @@ class RandomGraph {
     ports_.push_back(input({shape_[rank - 1]}, any_type()));
     ports_.push_back(input({}, any_type()));
     // The same shape along other strides.
-    IntList order, turned;
+    IntList order, transposed;
     for (std::size_t i = rank; i-- > 0;) {
       order.push_back(static_cast<std::int64_t>(i));
-      turned.push_back(shape_[i]);
+      transposed.push_back(shape_[i]);
     }
-    const Port crossed = input(turned, any_type());
+    const Port crossed = input(transposed, any_type());
     ports_.push_back(builder_.add(OpId::transpose, core::ListAttributes{order}, {crossed}));
     for (std::size_t i = 0; i < nodes; ++i) ports_.push_back(node());
     for (std::size_t i = 0; i < 3; ++i) builder_.add_output(pick());
@@ -108,7 +108,8 @@ TEST_CASE("groups of any operators on any types give the bits of the operators o
     const core::Graph fused = optimiser::fuse(plain, {}, &counts);
     groups += counts.groups;
     for (std::size_t i = 0; i < counts.groups; ++i) {
-      for (const core::LoopStep& step : program_of(fused, i).steps) met[static_cast<std::size_t>(step.op)] = true;
+      for (const core::LoopInstruction& step : program_of(fused, i).instructions)
+        met[static_cast<std::size_t>(step.op)] = true;
     }
     // No negative inputs: some are of unsigned types.
     CHECK(agree(results_of(plain, 0, 3), results_of(fused, 0, 3)));

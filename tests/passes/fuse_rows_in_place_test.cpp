@@ -41,8 +41,8 @@ void note(Seen& seen, const core::Step& step) {
   for (const cpu::Level& level : plan.levels) {
     seen.sums += level.partials.size();
     if (level.elements < 0 || &level == &plan.levels.back()) continue;
-    for (const cpu::Home& home : plan.stages[static_cast<std::size_t>(level.elements)].outputs) {
-      seen.lent += home.kind == cpu::Home::Kind::output;
+    for (const cpu::ValueLocation& location : plan.stages[static_cast<std::size_t>(level.elements)].outputs) {
+      seen.lent += location.kind == cpu::ValueLocation::Kind::output;
     }
   }
 }

@@ -206,7 +206,7 @@ TEST_CASE("a group with reductions that makes no sense is refused") {
   group.shape = {4, 20};
   group.axes = {1};
   group.program.inputs = 1;
-  group.program.steps = {{OpId::sum, DType::f32, {0, 0, 0}}, {OpId::divide, DType::f32, {0, 1, 0}}};
+  group.program.instructions = {{OpId::sum, DType::f32, {0, 0, 0}}, {OpId::divide, DType::f32, {0, 1, 0}}};
   group.program.outputs = {2};
   CHECK_NOTHROW(make(group, {4, 20}));
   CHECK_THROWS_WITH_AS(make(group, {4, 1}), "fused: sum reduces value 0, which is reduced already", GraphError);

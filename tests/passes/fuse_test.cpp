@@ -83,7 +83,7 @@ TEST_CASE("a group that only one later node reads joins it across the nodes betw
   const core::Graph plain = s.graph({s.add(OpId::add, {bent, scaled})});
   const core::Graph fused = optimiser::fuse(plain);
   CHECK(count(fused, OpId::fused) == 1);
-  CHECK(program_of(fused).steps.size() == 3);
+  CHECK(program_of(fused).instructions.size() == 3);
   check_same(plain, fused);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a cheap function of one tensor is computed by each group that reads i
   const core::Graph fused = optimiser::fuse(plain, {}, &counts);
   CHECK(counts.repeated == 1);
   CHECK(program_of(fused, 0).outputs.size() == 1);
-  CHECK(program_of(fused, 1).steps.size() == 3);
+  CHECK(program_of(fused, 1).instructions.size() == 3);
   check_same(plain, fused);
 }
 

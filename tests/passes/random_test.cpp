@@ -17,7 +17,7 @@ using core::Port;
 
 namespace {
 
-// Continuous operators only for floating types: a rounding that differs must not become another branch.
+// Continuous operators only for floating-point types: a rounding that differs must not become another branch.
 constexpr OpId floating_unary[] = {OpId::negate, OpId::abs,     OpId::square,       OpId::sin,
                                    OpId::tanh,   OpId::sigmoid, OpId::relu,         OpId::copy,
                                    OpId::exp,    OpId::atan,    OpId::stop_gradient};

@@ -77,14 +77,14 @@ TEST_CASE("transposes that undo each other meet through element-wise operators")
 
 TEST_CASE("a product whose result is transposed computes it so") {
   // sum over k of x[i,k] y[k,j] is, read as [j,i], the sum over k of y'[j,k] x'[k,i].
-  const Outcome turned = expect(
+  const Outcome transposed = expect(
       "transposed_product", true,
       [](Sketch& s) {
         const Port y = s.add(OpId::tanh, {s.input({4, 5})});
         return reshape(s, transpose(s, s.add(OpId::matmul, {s.input({3, 4}), y}), {1, 0}), {15});
       },
       rounded);
-  CHECK(shape_of(turned.graph, OpId::matmul) == Shape{5, 3});
+  CHECK(shape_of(transposed.graph, OpId::matmul) == Shape{5, 3});
   const Outcome stacks = expect(
       "transposed_product", true,
       [](Sketch& s) {

@@ -172,7 +172,7 @@ TEST_CASE("casts to the same type go, casts through a wider type are one cast") 
         std::tuple(DType::i32, DType::f32, DType::i32), std::tuple(DType::i32, DType::u8, DType::i32),
         std::tuple(DType::f16, DType::bf16, DType::f32), std::tuple(DType::bf16, DType::f16, DType::f32),
         std::tuple(DType::i32, DType::boolean, DType::i32), std::tuple(DType::i8, DType::u8, DType::i32),
-        // From floating types whole numbers stop at the end of the range, among themselves they wrap round.
+        // From floating-point types integers stop at the end of the range, among themselves they wrap round.
         std::tuple(DType::u8, DType::f32, DType::i8), std::tuple(DType::i8, DType::f16, DType::u8),
         std::tuple(DType::i32, DType::f64, DType::i16)}) {
     expect("cast_of_widening_cast", false, [&, from = from, through = through, to = to](Sketch& s) {

@@ -38,11 +38,11 @@ TEST_CASE("eager: whoever shares the memory keeps the old numbers") {
   }
   SUBCASE("a view") {
     E x = E::zeros({2, 2}) + 1;
-    const E row = x(1), turned = x.transpose();
+    const E row = x(1), transposed = x.transpose();
     x(1, 0) = 5;
     CHECK(numbers(x) == std::vector<float>{1, 1, 5, 1});
     CHECK(numbers(row) == std::vector<float>{1, 1});
-    CHECK(numbers(turned) == std::vector<float>{1, 1, 1, 1});
+    CHECK(numbers(transposed) == std::vector<float>{1, 1, 1, 1});
   }
   SUBCASE("a part kept from the left side") {
     E x = E::zeros({3}) + 1;

@@ -27,7 +27,7 @@ std::size_t packings(const Lazily& result) {
   return run::Executable(std::move(traced.graph), run::cpu_device(), CompileOptions()).packings().size();
 }
 
-// Small whole numbers: sums of their products are whole, so that every order of summation has the same bits.
+// Small integers: sums of their products are whole, so that every order of summation has the same bits.
 std::vector<float> whole_numbers(const Shape& shape, std::int64_t factor) {
   std::vector<float> numbers(static_cast<std::size_t>(element_count(shape)));
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -60,14 +60,14 @@ std::function<Outputs(L)> recurrent_step() {
 std::function<Outputs(L)> views_and_chains() {
   return [](L x) {
     const L y = exp(x * 0.1);
-    const L turned = y.transpose(), flipped = flip(y, Axes{0}), part = y(slice(1, 5, 2), slice({}, {}, -1));
+    const L transposed = y.transpose(), flipped = flip(y, Axes{0}), part = y(slice(1, 5, 2), slice({}, {}, -1));
     L chain = sin(y);
     for (int i = 0; i < 6; ++i) chain = chain * 1.01F + y * 0.5F;
     L written = cos(y);
     written(slice(0, 2)) = part;
     written(all, 1) = chain(all, 0);
     const L sorted = sort(written, 1), sums = cumsum(sorted, 0);
-    return Outputs{matmul(turned, flipped),
+    return Outputs{matmul(transposed, flipped),
                    chain,
                    written,
                    sums,
@@ -124,7 +124,7 @@ TEST_CASE("the same on an OpenCL device, with steps that run on the host in betw
 }
 
 TEST_CASE("poison shows a read of memory that holds nothing") {
-  // NaN in floating types; what nobody reads does no harm.
+  // NaN in floating-point types; what nobody reads does no harm.
   auto sum = compile([](L x) { return (exp(x) * 0 + 1).sum(); }, {.poison = true});
   CHECK(sum(L::zeros({100})).item<float>() == 100);
 }
@@ -136,7 +136,7 @@ TEST_CASE("allocations made below a run are counted and named") {
   CHECK(plain.report().unplanned_by_node.empty());
 
   auto greedy = compile([](L x) {
-    const Scope scope("outside");
+    const NameScope scope("outside");
     return delay<Lazy>({4}, DType::f32, [](const std::vector<Tensor<Eager>>& in) { return in[0] + 1; }, {exp(x)});
   });
   for (int i = 0; i < 3; ++i) (void)greedy(sample({4}));
@@ -148,10 +148,10 @@ TEST_CASE("allocations made below a run are counted and named") {
 TEST_CASE("reports name the largest tensors by the user's labels and count all memory") {
   const L w = L::variable(L::zeros({256, 256}), "w");
   auto f = compile([&](L x) {
-    const Scope outer("encoder");
+    const NameScope outer("encoder");
     L y = matmul(x, w);
     {
-      const Scope inner("square");
+      const NameScope inner("square");
       y = matmul(y, y);
     }
     return matmul(y, L::constant(sample({256, 256}))).sum();
@@ -159,7 +159,7 @@ TEST_CASE("reports name the largest tensors by the user's labels and count all m
   (void)f(sample({256, 256}));
   REQUIRE_FALSE(f.plan().top_at_peak.empty());
   bool named = false;
-  for (const MemoryConsumer& consumer : f.plan().top_at_peak) {
+  for (const PeakBlock& consumer : f.plan().top_at_peak) {
     named = named || consumer.label == "encoder/square/matmul" || consumer.label == "encoder/matmul";
   }
   CHECK(named);

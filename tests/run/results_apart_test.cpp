@@ -1,4 +1,4 @@
-// Results over dying inputs that the plan puts apart again: bytes of their own, and the same bits.
+// In-place results that the plan separates again: bytes of their own, and the same bits.
 #include <algorithm>
 #include <random>
 

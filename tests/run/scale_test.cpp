@@ -22,7 +22,7 @@ TEST_CASE("a chain of a hundred thousand nodes is optimised, planned and run") {
   Graph graph{{.inputs = {x}, .outputs = {y}}};
   graph.set(x, L{1.0F, 2.0F});
   graph.run();
-  // Sums of whole numbers below 2^24 are exact.
+  // Sums of integers below 2^24 are exact.
   CHECK(values(graph.output(0)) == std::vector<float>{length + 1.0F, 2 * (length + 1.0F)});
   CHECK(graph.plan().height <= 2 * 64);
 }

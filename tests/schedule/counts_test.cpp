@@ -14,7 +14,7 @@ using namespace tyto;
 
 namespace {
 
-// Most bytes alive at once in the arena, without what kernels work in.
+// Most bytes alive at once in the arena, without the workspace of kernels.
 std::size_t load_of(const run::Executable& executable) {
   std::vector<std::int64_t> alive(executable.steps().size() + 1, 0);
   for (const Block& block : executable.blocks()) {

@@ -292,7 +292,9 @@ TEST_CASE("an update waits for all that read the old value, and brings along wha
 
 namespace {
 
-core::LoopStep fused_step(core::OpId op, std::uint16_t a, std::uint16_t b = 0) { return {op, DType::f32, {a, b, 0}}; }
+core::LoopInstruction fused_step(core::OpId op, std::uint16_t a, std::uint16_t b = 0) {
+  return {op, DType::f32, {a, b, 0}};
+}
 
 }  // namespace
 
@@ -306,8 +308,8 @@ TEST_CASE("each result of a node with several is written over a dying input or i
   core::LoopAttributes group;
   group.shape = {1024};
   group.program.inputs = 3;  // w, s, gradient
-  group.program.steps = {fused_step(OpId::square, 2), fused_step(OpId::add, 1, 3), fused_step(OpId::sqrt, 4),
-                         fused_step(OpId::divide, 2, 5), fused_step(OpId::subtract, 0, 6)};
+  group.program.instructions = {fused_step(OpId::square, 2), fused_step(OpId::add, 1, 3), fused_step(OpId::sqrt, 4),
+                                fused_step(OpId::divide, 2, 5), fused_step(OpId::subtract, 0, 6)};
   group.program.outputs = {4, 7};
   const Port first = builder.add(OpId::fused, std::make_shared<const core::Attributes>(group), {{w, s, gradient}});
   SUBCASE("both go into states") {

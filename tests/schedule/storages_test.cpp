@@ -8,7 +8,7 @@ using namespace tyto;
 using core::GraphBuilder;
 using core::OpId;
 using core::Port;
-using optimiser::Home;
+using optimiser::StorageKind;
 using optimiser::Storages;
 
 namespace {
@@ -24,17 +24,17 @@ TEST_CASE("a view has the storage of what it looks at and its own place there") 
   const Port x = input(builder, {4, 6});
   const Port y = builder.add(OpId::exp, core::NoAttributes(), {x});
   const Port rows = builder.add(OpId::slice, core::SliceAttributes{{1, 0}, {2, 6}, {1, 1}}, {y});
-  const Port turned = builder.add(OpId::transpose, core::ListAttributes{{1, 0}}, {rows});
-  builder.add_output(turned);
+  const Port transposed = builder.add(OpId::transpose, core::ListAttributes{{1, 0}}, {rows});
+  builder.add_output(transposed);
   const core::Graph graph = builder.finish();
   const Storages storages(graph);
   CHECK(storages.of(rows) == storages.of(y));
-  CHECK(storages.of(turned) == storages.of(y));
+  CHECK(storages.of(transposed) == storages.of(y));
   CHECK(storages.of(x) != storages.of(y));
-  CHECK(storages.home(storages.of(x)) == Home::input);
-  CHECK(storages.home(storages.of(y)) == Home::planned);
+  CHECK(storages.kind(storages.of(x)) == StorageKind::input);
+  CHECK(storages.kind(storages.of(y)) == StorageKind::planned);
   CHECK(storages.bytes(storages.of(y)) == 96);
-  CHECK(storages.view(turned) == core::View{{6, 2}, {1, 6}, 6});
+  CHECK(storages.view(transposed) == core::View{{6, 2}, {1, 6}, 6});
   CHECK(storages.is_free(graph.producer(rows)));
   CHECK_FALSE(storages.is_free(graph.producer(y)));
 }
@@ -42,14 +42,14 @@ TEST_CASE("a view has the storage of what it looks at and its own place there") 
 TEST_CASE("a reshape that strides cannot express has a storage of its own") {
   GraphBuilder builder;
   const Port x = input(builder, {2, 3});
-  const Port turned = builder.add(OpId::transpose, core::ListAttributes{{1, 0}}, {x});
-  const Port flat = builder.add(OpId::reshape, core::ListAttributes{{6}}, {turned});
+  const Port transposed = builder.add(OpId::transpose, core::ListAttributes{{1, 0}}, {x});
+  const Port flat = builder.add(OpId::reshape, core::ListAttributes{{6}}, {transposed});
   builder.add_output(flat);
   const core::Graph graph = builder.finish();
   const Storages storages(graph);
-  CHECK(storages.of(turned) == storages.of(x));
+  CHECK(storages.of(transposed) == storages.of(x));
   CHECK(storages.of(flat) != storages.of(x));
-  CHECK(storages.home(storages.of(flat)) == Home::planned);
+  CHECK(storages.kind(storages.of(flat)) == StorageKind::planned);
   CHECK_FALSE(storages.is_free(graph.producer(flat)));
 }
 
@@ -61,10 +61,10 @@ TEST_CASE("an output that a kernel computes lies in the output's buffer, one lis
   builder.add_output(y);
   builder.add_output(x);
   const core::Graph graph = builder.finish();
-  CHECK(Storages(graph).home(Storages(graph).of(y)) == Home::output);
+  CHECK(Storages(graph).kind(Storages(graph).of(y)) == StorageKind::output);
   CHECK(Storages(graph).targets().output_of[y] == 0);
   CHECK(Storages(graph).targets().output_of[x] == optimiser::nothing);
-  CHECK(Storages(graph, false).home(Storages(graph, false).of(y)) == Home::planned);
+  CHECK(Storages(graph, false).kind(Storages(graph, false).of(y)) == StorageKind::planned);
 }
 
 TEST_CASE("a result may be written over an input of its size that it reads element by element, and no other") {
@@ -73,8 +73,8 @@ TEST_CASE("a result may be written over an input of its size that it reads eleme
   const Port row = input(builder, {4});
   const Port wide = input(builder, {4, 4}, DType::f64);
   const Port sum = builder.add(OpId::add, core::NoAttributes(), {x, row});
-  const Port turned = builder.add(OpId::transpose, core::ListAttributes{{1, 0}}, {x});
-  const Port twisted = builder.add(OpId::add, core::NoAttributes(), {turned, x});
+  const Port transposed = builder.add(OpId::transpose, core::ListAttributes{{1, 0}}, {x});
+  const Port twisted = builder.add(OpId::add, core::NoAttributes(), {transposed, x});
   const Port narrow = builder.add(OpId::cast, core::CastAttributes{DType::f32}, {wide});
   const Port product = builder.add(OpId::matmul, core::NoAttributes(), {x, x});
   for (const Port port : {sum, twisted, narrow, product}) builder.add_output(port);
@@ -83,8 +83,8 @@ TEST_CASE("a result may be written over an input of its size that it reads eleme
   const auto may = [&](Port result, std::size_t slot) {
     const core::GraphNode& node = graph.nodes()[graph.producer(result)];
     const Port from = graph.inputs_of(node)[slot];
-    return optimiser::may_write_over(graph, node, node.first_result, slot, storages.view(from),
-                                     storages.bytes(storages.of(from)));
+    return optimiser::may_run_in_place(graph, node, node.first_result, slot, storages.view(from),
+                                       storages.bytes(storages.of(from)));
   };
   CHECK(may(sum, 0));
   CHECK_FALSE(may(sum, 1));      // broadcast: read four times

@@ -189,7 +189,7 @@ inline Tensor place(Dice& dice, DType dtype, const Shape& shape, Layout layout) 
   return over(dtype, view);
 }
 
-/// Random values of [low, high], whole numbers for integer types.
+/// Random values of [low, high], integers for integer types.
 inline Tensor random(Dice& dice, DType dtype, const Shape& shape, Layout layout, double low, double high) {
   Tensor tensor = place(dice, dtype, shape, layout);
   each_index(shape, [&](const IntList& index) {
@@ -244,8 +244,8 @@ inline std::vector<Tensor> run(std::span<const cpu::KernelEntry> family, core::O
   };
   std::vector<core::Operand> in = operands(inputs);
   const std::vector<core::Operand> out = operands(outputs);
-  if (entry.wants_dense != nullptr) {
-    const std::uint64_t wanted = entry.wants_dense({op, &attributes, in, out});
+  if (entry.requires_dense != nullptr) {
+    const std::uint64_t wanted = entry.requires_dense({op, &attributes, in, out});
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if ((wanted >> i & 1) != 0) inputs[i] = tensor(inputs[i].dtype(), inputs[i].shape(), inputs[i].values());
     }

@@ -1,4 +1,4 @@
-// The seam between convolution's front and its implementations, and the geometry they share.
+// The interface between convolution's front and its implementations, and the geometry they share.
 #pragma once
 
 #include <array>

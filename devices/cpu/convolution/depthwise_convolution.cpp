@@ -65,9 +65,9 @@ class DepthwiseConvolution final : public DirectConvolution {
       t.count = 0;
       t.accumulate = in_place;
       t.bias = nullptr;
-      for (const auto [tap_z, at_z] : meetings_[0].at(z)) {
-        for (const auto [tap_y, at_y] : meetings_[1].at(y)) {
-          for (const auto [tap_x, at_x] : meetings_[2].at(x)) {
+      for (const auto [tap_z, at_z] : window_pairs_[0].at(z)) {
+        for (const auto [tap_y, at_y] : window_pairs_[1].at(y)) {
+          for (const auto [tap_x, at_x] : window_pairs_[2].at(x)) {
             if (t.count == most_addresses) flush(t);
             addresses.x[t.count] =
                 from + (((image * source[0] + at_z) * source[1] + at_y) * source[2] + at_x) * channels;
@@ -76,7 +76,7 @@ class DepthwiseConvolution final : public DirectConvolution {
           }
         }
       }
-      // The ending goes with the last run.
+      // The epilogue goes with the last run.
       if (problem_.bias) t.bias = static_cast<const T*>(arguments.bias);
       t.residual =
           problem_.residual && !in_place ? static_cast<const T*>(arguments.residual) + pixel * channels : nullptr;
@@ -100,9 +100,9 @@ class DepthwiseConvolution final : public DirectConvolution {
       t.channels = std::min(channels_of_a_job, channels - first);
       t.out = static_cast<T*>(arguments.result) + tap * channels + first;
       for (std::int64_t image = 0; image < g_.batch; ++image) {
-        for (const auto [in_z, out_z] : meetings_[0].at(tap / (g_.kernel[1] * g_.kernel[2]))) {
-          for (const auto [in_y, out_y] : meetings_[1].at(tap / g_.kernel[2] % g_.kernel[1])) {
-            for (const auto [in_x, out_x] : meetings_[2].at(tap % g_.kernel[2])) {
+        for (const auto [in_z, out_z] : window_pairs_[0].at(tap / (g_.kernel[1] * g_.kernel[2]))) {
+          for (const auto [in_y, out_y] : window_pairs_[1].at(tap / g_.kernel[2] % g_.kernel[1])) {
+            for (const auto [in_x, out_x] : window_pairs_[2].at(tap % g_.kernel[2])) {
               if (t.count == most_addresses) flush(t);
               addresses.x[t.count] =
                   input + (((image * g_.input[0] + in_z) * g_.input[1] + in_y) * g_.input[2] + in_x) * channels + first;

@@ -15,20 +15,20 @@ class DirectConvolution : public ConvolutionRoutine {
 
  protected:
   explicit DirectConvolution(const ConvolutionProblem& problem)
-      : problem_(problem), g_(problem), meetings_(meetings_of(g_.axes, met_by(problem.pass))) {}
+      : problem_(problem), g_(problem), window_pairs_(window_pairs_of(g_.axes, pairs_of(problem.pass))) {}
 
   ConvolutionProblem problem_;
   Geometry g_;
-  AxisMeetings meetings_;  // of each place that the pass writes
+  AxisWindowPairs window_pairs_;  // of each place that the pass writes
 
  private:
-  static auto met_by(ConvolutionPass pass) -> Meetings (*)(const WindowAxis&) {
+  static auto pairs_of(ConvolutionPass pass) -> WindowPairs (*)(const WindowAxis&) {
     switch (pass) {
-      case ConvolutionPass::forward: return Meetings::of_output;
-      case ConvolutionPass::backward_input: return Meetings::of_input;
+      case ConvolutionPass::forward: return WindowPairs::of_output;
+      case ConvolutionPass::backward_input: return WindowPairs::of_input;
       case ConvolutionPass::backward_kernel: break;
     }
-    return Meetings::of_tap;
+    return WindowPairs::of_tap;
   }
   std::size_t kernel_bytes() const noexcept {
     return static_cast<std::size_t>(g_.kernel_elements()) * size_of(problem_.dtype);

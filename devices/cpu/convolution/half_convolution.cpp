@@ -2,7 +2,7 @@
 // the convolution rounds as operators of their own do.
 #include "devices/cpu/convolution/convolution_routine.hpp"
 #include "devices/cpu/half_copies.hpp"
-#include "devices/cpu/half_endings.hpp"
+#include "devices/cpu/half_epilogues.hpp"
 
 namespace tyto::cpu {
 
@@ -70,12 +70,12 @@ class HalfConvolution final : public ConvolutionRoutine {
   void end(const ConvolutionArguments& arguments, Team team) const noexcept {
     const std::int64_t channels = g_.out_channels;
     const Range pixels = share(channels == 0 ? 0 : result_.elements / channels, team.member, team.size);
-    HalfEnding ending{problem_.dtype, problem_.bias ? arguments.bias : nullptr, nullptr, 1, problem_.relu};
+    HalfEpilogue epilogue{problem_.dtype, problem_.bias ? arguments.bias : nullptr, nullptr, 1, problem_.relu};
     for (std::int64_t pixel = pixels.begin; pixel < pixels.end; ++pixel) {
       const std::int64_t first = pixel * channels;
-      if (problem_.residual) ending.residual = static_cast<const std::uint16_t*>(arguments.residual) + first;
-      end_half_row(ending, result_.in(arguments.workspace) + first,
-                   static_cast<std::uint16_t*>(arguments.result) + first, 1, channels);
+      if (problem_.residual) epilogue.residual = static_cast<const std::uint16_t*>(arguments.residual) + first;
+      apply_half_epilogue(epilogue, result_.in(arguments.workspace) + first,
+                          static_cast<std::uint16_t*>(arguments.result) + first, 1, channels);
     }
   }
 

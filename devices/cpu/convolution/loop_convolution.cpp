@@ -47,9 +47,9 @@ class LoopConvolution final : public DirectConvolution {
   // Calls meet(tap z, y, x, other z, y, x) for all that a pixel of `extents` meets.
   template <class Meet>
   void for_each(const Extents& extents, std::int64_t pixel, const Meet& meet) const noexcept {
-    for (const auto [tap_z, z] : meetings_[0].at(pixel / (extents[2] * extents[1]) % extents[0])) {
-      for (const auto [tap_y, y] : meetings_[1].at(pixel / extents[2] % extents[1])) {
-        for (const auto [tap_x, x] : meetings_[2].at(pixel % extents[2])) meet(tap_z, tap_y, tap_x, z, y, x);
+    for (const auto [tap_z, z] : window_pairs_[0].at(pixel / (extents[2] * extents[1]) % extents[0])) {
+      for (const auto [tap_y, y] : window_pairs_[1].at(pixel / extents[2] % extents[1])) {
+        for (const auto [tap_x, x] : window_pairs_[2].at(pixel % extents[2])) meet(tap_z, tap_y, tap_x, z, y, x);
       }
     }
   }

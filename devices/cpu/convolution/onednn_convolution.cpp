@@ -89,10 +89,10 @@ struct Terms {
   dnnl::convolution_forward::primitive_desc forward(const ConvolutionProblem& problem, const Description& weights,
                                                     bool sum = false, bool relu = false) const {
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
-    dnnl::post_ops ending;
-    if (sum) ending.append_sum(1.0f);
-    if (relu) ending.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    attributes.set_post_ops(ending);
+    dnnl::post_ops epilogue;
+    if (sum) epilogue.append_sum(1.0f);
+    if (relu) epilogue.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    attributes.set_post_ops(epilogue);
     const auto kind = problem.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                                : dnnl::prop_kind::forward_training;
     const auto algorithm = dnnl::algorithm::convolution_direct;

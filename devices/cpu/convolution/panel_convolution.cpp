@@ -104,15 +104,16 @@ class PanelConvolution final : public ConvolutionRoutine {
       for (std::int64_t group = 0; group < g_.groups; ++group) {
         const std::int64_t first_in = group * source_channels_ / g_.groups,
                            first_out = group * target_channels_ / g_.groups;
-        Finish<T> finish;
-        if (problem_.bias) finish.bias = static_cast<const T*>(arguments.bias) + first_out;
-        finish.relu = problem_.relu;
+        Epilogue<T> epilogue;
+        if (problem_.bias) epilogue.bias = static_cast<const T*>(arguments.bias) + first_out;
+        epilogue.relu = problem_.relu;
         for (const Phase<T>& phase : phases_) {
           // In the residual's place several partial sums would overwrite it: they are added to it.
-          finish.accumulate =
+          epilogue.accumulate =
               problem_.residual && arguments.residual == arguments.result && phase.product.blocks.size() > 1;
-          finish.residual =
-              problem_.residual && !finish.accumulate ? static_cast<const T*>(arguments.residual) + first_out : nullptr;
+          epilogue.residual = problem_.residual && !epilogue.accumulate
+                                  ? static_cast<const T*>(arguments.residual) + first_out
+                                  : nullptr;
           const auto tables =
               RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + member * tables_stride_), phase.product);
           const PanelSource<T> dense = source_of(phase, kernel, group);
@@ -123,8 +124,8 @@ class PanelConvolution final : public ConvolutionRoutine {
           } else {
             weights.packed = packed + group * packed_group_ + phase.packed_before;
           }
-          multiply_panels(phase.product, member_share(phase.product, team), weights, target + first_out, finish, tables,
-                          [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
+          multiply_panels(phase.product, member_share(phase.product, team), weights, target + first_out, epilogue,
+                          tables, [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
                             if (joined_) {
                               address_runs(phase, source, first, count, to, patches);
                             } else {

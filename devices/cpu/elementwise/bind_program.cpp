@@ -57,9 +57,11 @@ class Binding {
     for (const TileProgram::Output& output : program_.outputs) last_use_[output.source] = never;
   }
 
-  const Place& input_place(int operand) const { return result_.geometry.places[static_cast<std::size_t>(operand)]; }
-  const Place& output_place(int operand) const {
-    return result_.geometry.places[inputs_.size() + static_cast<std::size_t>(operand)];
+  const OperandLayout& input_layout(int operand) const {
+    return result_.geometry.layouts[static_cast<std::size_t>(operand)];
+  }
+  const OperandLayout& output_layout(int operand) const {
+    return result_.geometry.layouts[inputs_.size() + static_cast<std::size_t>(operand)];
   }
   static std::ptrdiff_t width_of(DType type) { return static_cast<std::ptrdiff_t>(size_of(type)); }
 
@@ -67,7 +69,7 @@ class Binding {
   bool is_read_in_place(const TileProgram::Input& input) const {
     const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
     if (stored != program_.registers[input.result]) return false;
-    return result_.geometry.contiguous(input_place(input.operand), width_of(stored));
+    return result_.geometry.contiguous(input_layout(input.operand), width_of(stored));
   }
 
   void choose_direct_inputs() {
@@ -99,11 +101,11 @@ class Binding {
     for (const TileProgram::Output& output : program_.outputs) {
       const DType stored = outputs_[static_cast<std::size_t>(output.operand)].dtype;
       const bool fits = stored == program_.registers[output.source] && !direct_[output.source] &&
-                        result_.geometry.contiguous(output_place(output.operand), width_of(stored));
+                        result_.geometry.contiguous(output_layout(output.operand), width_of(stored));
       std::optional<std::uint64_t> read = read_after(output.source);
       // A plain copy gathers into the output.
       if (program_.instructions.empty() && program_.inputs.size() == 1 && program_.outputs.size() == 1) {
-        if (!repeats(input_place(program_.inputs[0].operand))) read = 0;
+        if (!repeats(input_layout(program_.inputs[0].operand))) read = 0;
       }
       for (std::size_t i = 0; i < direct_output_.size(); ++i) {
         if (program_.outputs[i].source == output.source && direct_output_[i]) read.reset();  // it has its place
@@ -114,9 +116,9 @@ class Binding {
     }
   }
 
-  bool repeats(const Place& place) const {
+  bool repeats(const OperandLayout& layout) const {
     const TileGeometry& geometry = result_.geometry;
-    return geometry.same_in_all_tiles(place) || (geometry.same_along_row(place) && geometry.column_tiles > 1);
+    return geometry.same_in_all_tiles(layout) || (geometry.same_along_row(layout) && geometry.column_tiles > 1);
   }
 
   std::uint32_t reserve(std::size_t bytes) {
@@ -162,7 +164,7 @@ class Binding {
     for (const TileProgram::Input& input : program_.inputs) {
       const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
       const DType type = program_.registers[input.result];
-      const Place& place = input_place(input.operand);
+      const OperandLayout& layout = input_layout(input.operand);
       Load load;
       load.value = input.result;
       load.operand = static_cast<std::uint16_t>(input.operand);
@@ -172,16 +174,16 @@ class Binding {
       if (stored != type) load.convert = loops_.convert[index_of(stored)][index_of(type)];
       if (is_read_in_place(input)) {
         load.form = Load::Form::direct;
-      } else if (!result_.geometry.contiguous(place, width_of(stored))) {
-        const bool turned = result_.geometry.transposed(place, width_of(stored));
-        load.form = turned ? Load::Form::turn : Load::Form::gather;
+      } else if (!result_.geometry.contiguous(layout, width_of(stored))) {
+        const bool turned = result_.geometry.transposed(layout, width_of(stored));
+        load.form = turned ? Load::Form::transpose : Load::Form::gather;
         if (load.convert != nullptr) load.staging = staging();
       } else {
         load.form = Load::Form::convert;
       }
-      load.once = load.form != Load::Form::direct && result_.geometry.same_in_all_tiles(place);
-      load.number = load.once && place.row == 0 && place.column == 0;
-      load.per_row = load.form == Load::Form::gather && !load.once && repeats(place);
+      load.once = load.form != Load::Form::direct && result_.geometry.same_in_all_tiles(layout);
+      load.number = load.once && layout.row == 0 && layout.column == 0;
+      load.per_row = load.form == Load::Form::gather && !load.once && repeats(layout);
       if (!direct_[input.result]) give_tile(input.result);
       recycled_[input.result] = !direct_[input.result] && !load.once && !load.per_row;
       result_.loads.push_back(load);
@@ -225,7 +227,7 @@ class Binding {
       if (direct_output_[i]) {
         store.form = Store::Form::direct;
         store.read_later = *direct_output_[i];
-      } else if (!result_.geometry.contiguous(output_place(output.operand), width_of(stored))) {
+      } else if (!result_.geometry.contiguous(output_layout(output.operand), width_of(stored))) {
         store.form = Store::Form::scatter;
         if (type == stored) store.convert = nullptr;
         else store.staging = staging();
@@ -242,13 +244,13 @@ class Binding {
     const TileGeometry& geometry = result_.geometry;
     const auto elements = static_cast<double>(geometry.elements);
     double bytes = 0;  // moved an element
-    const auto moved = [&](const core::Operand& operand, const Place& place) {
-      if (!geometry.same_in_all_tiles(place)) bytes += static_cast<double>(size_of(operand.dtype));
+    const auto moved = [&](const core::Operand& operand, const OperandLayout& layout) {
+      if (!geometry.same_in_all_tiles(layout)) bytes += static_cast<double>(size_of(operand.dtype));
       // An element that is repeated is not gathered one by one.
-      if (place.column != 0 && !geometry.contiguous(place, width_of(operand.dtype))) result_.nanoseconds += 0.3;
+      if (layout.column != 0 && !geometry.contiguous(layout, width_of(operand.dtype))) result_.nanoseconds += 0.3;
     };
-    for (std::size_t i = 0; i < inputs_.size(); ++i) moved(inputs_[i], geometry.places[i]);
-    for (std::size_t i = 0; i < outputs_.size(); ++i) moved(outputs_[i], geometry.places[inputs_.size() + i]);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) moved(inputs_[i], geometry.layouts[i]);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) moved(outputs_[i], geometry.layouts[inputs_.size() + i]);
     // A few hundred kilobytes come from the L2 cache, more from L3.
     constexpr double near_bytes = 512 * 1024, nanoseconds_a_near_byte = 0.01, nanoseconds_a_byte = 0.04;
     result_.nanoseconds += bytes * (bytes * elements < near_bytes ? nanoseconds_a_near_byte : nanoseconds_a_byte);

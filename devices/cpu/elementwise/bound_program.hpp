@@ -18,10 +18,10 @@ inline constexpr std::size_t tile_memory = 64 * 1024;
 /// Elements of an input brought into a tile before the instructions run.
 struct Load {
   enum class Form : std::uint8_t {
-    direct,   // the operand's memory is the tile, or begins with all that is wanted of it
-    convert,  // contiguous, but of another type
-    gather,   // strided; then converted where the type differs
-    turn,     // as gather, but memory runs along the tile's columns
+    direct,     // the operand's memory is the tile, or begins with all that is wanted of it
+    convert,    // contiguous, but of another type
+    gather,     // strided; then converted where the type differs
+    transpose,  // as gather, transposed: memory runs along the tile's columns
   };
   Form form = Form::direct;
   bool once = false;     // the same in all tiles
@@ -84,8 +84,8 @@ struct BoundProgram {
   std::size_t output_width = 0;  // bytes of an element of the first output
   double nanoseconds = 0;        // of the whole step on one thread
 
-  const Place& place(const Load& load) const { return geometry.places[load.operand]; }
-  const Place& place(const Store& store) const { return geometry.places[inputs + store.operand]; }
+  const OperandLayout& layout(const Load& load) const { return geometry.layouts[load.operand]; }
+  const OperandLayout& layout(const Store& store) const { return geometry.layouts[inputs + store.operand]; }
 };
 
 /// With tiles as long as the L1 cache lets them be. `row_major`: elements keep their order, the first output being

@@ -102,7 +102,8 @@ consteval TileLoop ternary() {
   return nullptr;
 }
 
-// Explicit specialisations, so that the generic loops of these operators are not even compiled for floating types.
+// Explicit specialisations, so that the generic loops of these operators are not even compiled for floating-point
+// types.
 #define TYTO_HAS_RUNS(name, form)                      \
   template <>                                          \
   consteval TileLoop form<name##_operator, float>() {  \

@@ -39,12 +39,12 @@ TileGeometry cut_into_tiles(std::span<const core::Operand> inputs, std::span<con
   geometry.outer_count = element_count(geometry.outer);
   for (std::size_t i = 0; i < views.size(); ++i) {
     const core::View& view = views[i];
-    Place place;
-    place.start = view.offset * widths[i];
-    if (rank >= 1) place.column = view.strides[rank - 1] * widths[i];
-    if (inner_axes == 2) place.row = view.strides[rank - 2] * widths[i];
-    for (std::size_t axis = 0; axis + inner_axes < rank; ++axis) place.outer.push_back(view.strides[axis] * widths[i]);
-    geometry.places.push_back(std::move(place));
+    OperandLayout layout;
+    layout.start = view.offset * widths[i];
+    if (rank >= 1) layout.column = view.strides[rank - 1] * widths[i];
+    if (inner_axes == 2) layout.row = view.strides[rank - 2] * widths[i];
+    for (std::size_t axis = 0; axis + inner_axes < rank; ++axis) layout.outer.push_back(view.strides[axis] * widths[i]);
+    geometry.layouts.push_back(std::move(layout));
   }
   return geometry;
 }

@@ -9,8 +9,8 @@
 
 namespace tyto::cpu {
 
-/// An operand's place; all strides in bytes.
-struct Place {
+/// The layout of an operand; all strides in bytes.
+struct OperandLayout {
   std::ptrdiff_t start = 0;
   std::ptrdiff_t row = 0, column = 0;  ///< within a tile
   IntList outer;                       ///< one stride for each outer axis
@@ -29,27 +29,27 @@ struct TileGeometry {
   std::int64_t tile_rows = 1;
   Shape outer;
   std::int64_t column_tiles = 1, row_tiles = 1, outer_count = 1;
-  std::vector<Place> places;  ///< inputs, then outputs
+  std::vector<OperandLayout> layouts;  ///< inputs, then outputs
 
   std::int64_t tiles() const { return column_tiles * row_tiles * outer_count; }
 
   /// The tile covers the operand's memory without gaps.
-  bool contiguous(const Place& place, std::ptrdiff_t width) const {
-    return (tile_columns == 1 || place.column == width) && (tile_rows == 1 || place.row == tile_columns * width);
+  bool contiguous(const OperandLayout& layout, std::ptrdiff_t width) const {
+    return (tile_columns == 1 || layout.column == width) && (tile_rows == 1 || layout.row == tile_columns * width);
   }
   /// Every tile holds the same elements (a last, smaller one the first of them).
-  bool same_in_all_tiles(const Place& place) const {
-    for (const std::int64_t stride : place.outer) {
+  bool same_in_all_tiles(const OperandLayout& layout) const {
+    for (const std::int64_t stride : layout.outer) {
       if (stride != 0) return false;
     }
-    return (rows == 1 || place.row == 0) && (place.column == 0 || column_tiles == 1);
+    return (rows == 1 || layout.row == 0) && (layout.column == 0 || column_tiles == 1);
   }
   /// Memory runs along the rows of the tile's columns.
-  bool transposed(const Place& place, std::ptrdiff_t width) const {
-    return tile_rows > 1 && tile_columns > 1 && place.row == width && place.column != width && place.column != 0;
+  bool transposed(const OperandLayout& layout, std::ptrdiff_t width) const {
+    return tile_rows > 1 && tile_columns > 1 && layout.row == width && layout.column != width && layout.column != 0;
   }
   /// All tiles of one row hold the same element.
-  bool same_along_row(const Place& place) const { return tile_rows == 1 && place.column == 0; }
+  bool same_along_row(const OperandLayout& layout) const { return tile_rows == 1 && layout.column == 0; }
 };
 
 /// Axes are ordered by the first output's strides and merged; tiles have at most `tile` elements. With `row_major`, the

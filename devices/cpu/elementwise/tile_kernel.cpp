@@ -46,11 +46,11 @@ class TileRanges final : public RangeProgram {
     class Runner final : public RangeRunner {
      public:
       explicit Runner(const BoundProgram& program) : tiles_(program) {}
-      void place(std::span<const Placed> inputs, std::span<const Placed> outputs) override {
-        tiles_.place(inputs, outputs);
+      void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
+        tiles_.bind(inputs, outputs);
       }
-      void turn_to(std::int64_t row) override { tiles_.turn_to(row); }
-      void run_lines(Range lines, std::int64_t length) override {
+      void set_first_row(std::int64_t row) override { tiles_.set_first_row(row); }
+      void run_rows(Range lines, std::int64_t length) override {
         tiles_.run_elements({lines.begin * length, lines.end * length});
       }
 

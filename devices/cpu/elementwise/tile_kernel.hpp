@@ -8,7 +8,7 @@
 
 #include "core/device.hpp"
 #include "devices/cpu/element_source.hpp"
-#include "devices/cpu/elementwise/placed.hpp"
+#include "devices/cpu/elementwise/operand_base.hpp"
 #include "devices/cpu/kernel_choice.hpp"
 #include "devices/cpu/tile_program.hpp"
 
@@ -32,11 +32,11 @@ std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, 
 /// A program on one thread, ready for one range of rows after another once its operands have been placed.
 class RangeRunner {
  public:
-  virtual void place(std::span<const Placed> inputs, std::span<const Placed> outputs) = 0;
+  virtual void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) = 0;
   /// Says with which row buffers begin from now on.
-  virtual void turn_to(std::int64_t row) = 0;
+  virtual void set_first_row(std::int64_t row) = 0;
   /// Computes these lines of `length` elements, as row-major order numbers them.
-  virtual void run_lines(Range lines, std::int64_t length) = 0;
+  virtual void run_rows(Range lines, std::int64_t length) = 0;
 
  protected:
   ~RangeRunner() = default;

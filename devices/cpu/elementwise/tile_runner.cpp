@@ -5,31 +5,31 @@
 
 namespace tyto::cpu {
 
-void TileRunner::fetch(const Load& load, const Place& place, const std::byte* from, void* tile, std::byte* memory,
-                       Extent extent) {
+void TileRunner::fetch(const Load& load, const OperandLayout& layout, const std::byte* from, void* tile,
+                       std::byte* memory, Extent extent) {
   const std::size_t count = extent.count();
   if (load.form == Load::Form::convert) {
     load.convert(tile, from, nullptr, nullptr, count);
     return;
   }
   std::byte* to = load.convert != nullptr ? memory + load.staging : static_cast<std::byte*>(tile);
-  if (load.form == Load::Form::turn) {
-    load.transpose(to, from, place.column, static_cast<std::size_t>(extent.rows),
+  if (load.form == Load::Form::transpose) {
+    load.transpose(to, from, layout.column, static_cast<std::size_t>(extent.rows),
                    static_cast<std::size_t>(extent.columns));
-  } else if (extent.rows == 1 || (place.row == 0 && place.column == 0)) {
-    load.gather(to, from, place.column, count);
+  } else if (extent.rows == 1 || (layout.row == 0 && layout.column == 0)) {
+    load.gather(to, from, layout.column, count);
   } else {
     const auto columns = static_cast<std::size_t>(extent.columns);
     for (std::int64_t row = 0; row < extent.rows; ++row) {
-      load.gather(to + static_cast<std::size_t>(row) * columns * load.width, from + row * place.row, place.column,
+      load.gather(to + static_cast<std::size_t>(row) * columns * load.width, from + row * layout.row, layout.column,
                   columns);
     }
   }
   if (load.convert != nullptr) load.convert(tile, to, nullptr, nullptr, count);
 }
 
-void TileRunner::put(const Store& store, const Place& place, std::byte* to, const void* value, std::byte* memory,
-                     Extent extent) {
+void TileRunner::put(const Store& store, const OperandLayout& layout, std::byte* to, const void* value,
+                     std::byte* memory, Extent extent) {
   if (store.form != Store::Form::scatter) {
     store.convert(to, value, nullptr, nullptr, extent.count());
     return;
@@ -41,7 +41,7 @@ void TileRunner::put(const Store& store, const Place& place, std::byte* to, cons
   }
   const auto columns = static_cast<std::size_t>(extent.columns);
   for (std::int64_t row = 0; row < extent.rows; ++row) {
-    store.scatter(to + row * place.row, from + static_cast<std::size_t>(row) * columns * store.width, place.column,
+    store.scatter(to + row * layout.row, from + static_cast<std::size_t>(row) * columns * store.width, layout.column,
                   columns);
   }
 }
@@ -51,9 +51,9 @@ TileRunner::TileRunner(const BoundProgram& program, std::span<const core::Addres
     : TileRunner(program) {
   for (std::size_t i = 0; i < operands(); ++i) {
     const core::Address& address = i < program.inputs ? inputs[i] : outputs[i - program.inputs];
-    starts_[i] = address.pointer() + geometry_.places[i].start;
+    starts_[i] = address.pointer() + geometry_.layouts[i].start;
   }
-  choose_places();
+  choose_in_place();
 }
 
 TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometry_(program.geometry) {
@@ -65,24 +65,24 @@ TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometr
   }
 }
 
-void TileRunner::place(std::span<const Placed> inputs, std::span<const Placed> outputs) {
+void TileRunner::bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) {
   buffer_count_ = 0;
   for (std::size_t i = 0; i < operands(); ++i) {
-    const Placed& placed = i < program_.inputs ? inputs[i] : outputs[i - program_.inputs];
-    starts_[i] = placed.start + geometry_.places[i].start;
+    const OperandBase& placed = i < program_.inputs ? inputs[i] : outputs[i - program_.inputs];
+    starts_[i] = placed.start + geometry_.layouts[i].start;
     if (placed.row_bytes != 0) buffers_[buffer_count_++] = {i, {starts_[i], placed.row_bytes}};
   }
-  choose_places();
+  choose_in_place();
 }
 
-void TileRunner::turn_to(std::int64_t row) {
+void TileRunner::set_first_row(std::int64_t row) {
   for (std::size_t i = 0; i < buffer_count_; ++i) {
     starts_[buffers_[i].operand] = buffers_[i].placed.beginning_with(row);
   }
 }
 
 /// Outputs lie exactly over an input or apart from all of them: where they start tells which.
-void TileRunner::choose_places() {
+void TileRunner::choose_in_place() {
   in_place_ = 0;
   for (std::size_t i = 0; i < program_.stores.size(); ++i) {
     const Store& store = program_.stores[i];
@@ -99,29 +99,29 @@ void TileRunner::choose_places() {
 
 /// Turns to an index of the outer axes.
 void TileRunner::enter(std::int64_t index) {
-  for (std::size_t i = 0; i < operands(); ++i) places_[i] = starts_[i];
+  for (std::size_t i = 0; i < operands(); ++i) cursors_[i] = starts_[i];
   for (std::size_t axis = geometry_.outer.size(); axis-- > 0;) {
     // Divisions are slow, and most often there is one axis, entered for every row.
     const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];
     if (axis != 0) index /= geometry_.outer[axis];
-    for (std::size_t i = 0; i < operands(); ++i) places_[i] += position * geometry_.places[i].outer[axis];
+    for (std::size_t i = 0; i < operands(); ++i) cursors_[i] += position * geometry_.layouts[i].outer[axis];
   }
 }
 
 /// The elements from (row, column) of the present outer index on.
 void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept kept) {
-  const auto at = [&](std::size_t operand, const Place& place) {
-    return places_[operand] + row * place.row + column * place.column;
+  const auto at = [&](std::size_t operand, const OperandLayout& layout) {
+    return cursors_[operand] + row * layout.row + column * layout.column;
   };
   const auto in_place = [&](std::size_t store) { return (in_place_ >> store & 1u) != 0; };
   for (std::size_t i = 0; i < program_.stores.size(); ++i) {
     if (!in_place(i)) continue;
     const Store& store = program_.stores[i];
-    values_[store.value] = at(program_.inputs + store.operand, program_.place(store));
+    values_[store.value] = at(program_.inputs + store.operand, program_.layout(store));
   }
   for (const Load& load : program_.loads) {
-    const Place& place = program_.place(load);
-    std::byte* from = at(load.operand, place);
+    const OperandLayout& layout = program_.layout(load);
+    std::byte* from = at(load.operand, layout);
     if (load.form == Load::Form::direct) {
       values_[load.value] = from;
     } else if (kept >= Kept::all_but_rows && load.once) {
@@ -132,7 +132,7 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
       continue;
     } else {
       const bool wide = load.number || (kept_whole_ && (load.once || load.per_row));
-      fetch(load, place, from, values_[load.value], memory_, wide ? whole() : extent);
+      fetch(load, layout, from, values_[load.value], memory_, wide ? whole() : extent);
     }
   }
   for (const Instruction& instruction : program_.instructions) {
@@ -142,8 +142,8 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
   for (std::size_t i = 0; i < program_.stores.size(); ++i) {
     if (in_place(i)) continue;
     const Store& store = program_.stores[i];
-    const Place& place = program_.place(store);
-    put(store, place, at(program_.inputs + store.operand, place), values_[store.value], memory_, extent);
+    const OperandLayout& layout = program_.layout(store);
+    put(store, layout, at(program_.inputs + store.operand, layout), values_[store.value], memory_, extent);
   }
 }
 

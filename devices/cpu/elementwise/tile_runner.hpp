@@ -2,7 +2,7 @@
 #pragma once
 
 #include "devices/cpu/elementwise/bound_program.hpp"
-#include "devices/cpu/elementwise/placed.hpp"
+#include "devices/cpu/elementwise/operand_base.hpp"
 #include "devices/cpu/threads.hpp"
 
 namespace tyto::cpu {
@@ -16,9 +16,9 @@ class TileRunner {
   TileRunner(const TileRunner&) = delete;
   TileRunner& operator=(const TileRunner&) = delete;
 
-  void place(std::span<const Placed> inputs, std::span<const Placed> outputs);
+  void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs);
   /// Buffers begin with this row from now on.
-  void turn_to(std::int64_t row);
+  void set_first_row(std::int64_t row);
 
   /// A share of the tiles as the geometry numbers them.
   void run_tiles(Range tiles);
@@ -34,7 +34,7 @@ class TileRunner {
 
   struct Buffer {
     std::size_t operand;
-    Placed placed;
+    OperandBase placed;
   };
 
   /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
@@ -42,16 +42,16 @@ class TileRunner {
   /// same along the row when that is the last tile's and this one no longer.
   enum class Kept : std::uint8_t { nothing, numbers, numbers_and_rows, all_but_rows, all };
 
-  static void fetch(const Load& load, const Place& place, const std::byte* from, void* tile, std::byte* memory,
+  static void fetch(const Load& load, const OperandLayout& layout, const std::byte* from, void* tile, std::byte* memory,
                     Extent extent);
-  static void put(const Store& store, const Place& place, std::byte* to, const void* value, std::byte* memory,
+  static void put(const Store& store, const OperandLayout& layout, std::byte* to, const void* value, std::byte* memory,
                   Extent extent);
 
   void enter(std::int64_t index);
-  void choose_places();
+  void choose_in_place();
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
 
-  std::size_t operands() const { return geometry_.places.size(); }
+  std::size_t operands() const { return geometry_.layouts.size(); }
   Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
 
   const BoundProgram& program_;
@@ -63,7 +63,7 @@ class TileRunner {
   std::byte* starts_[2 * TileProgram::most_operands];  // of the inputs and outputs
   Buffer buffers_[2 * TileProgram::most_operands];
   std::size_t buffer_count_ = 0;
-  std::byte* places_[2 * TileProgram::most_operands];  // within the present outer index
+  std::byte* cursors_[2 * TileProgram::most_operands];  // within the present outer index
 };
 
 }  // namespace tyto::cpu

@@ -24,7 +24,7 @@ class Translation {
 
   /// A register that holds the value in the given type; a conversion is made once.
   Register as(std::uint16_t value, DType type);
-  void add(const core::LoopStep& step, std::size_t value);
+  void add(const core::LoopInstruction& instruction, std::size_t value);
 
   const core::LoopProgram& loop_;
   std::vector<DType> types_;

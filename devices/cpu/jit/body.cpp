@@ -5,19 +5,19 @@
 
 namespace tyto::cpu::jit {
 
-Body::Body(const KernelForm& form, bool one_mask) : code(form.code) {
-  const std::size_t count = code.nodes.size();
+Body::Body(const KernelSpec& spec, bool one_mask) : code(spec.code) {
+  const std::size_t count = code.instructions.size();
   root.resize(count);
   same_in_row.assign(count, false);
   std::vector<bool> wanted(count, false);
   for (const Code::Store& store : code.stores) wanted[static_cast<std::size_t>(store.value)] = true;
   for (const Code::Reduction& each : code.reductions) wanted[static_cast<std::size_t>(each.value)] = true;
   for (std::size_t i = 0; i < count; ++i) {
-    const Node& node = code.nodes[i];
+    const Instruction& instruction = code.instructions[i];
     const auto value = static_cast<Value>(i);
-    const bool alias = node.op == Op::reinterpret || (one_mask && node.op == Op::resize);
-    root[i] = alias ? root[static_cast<std::size_t>(node.operands[0])] : value;
-    bool same = node.op != Op::load;
+    const bool alias = instruction.op == Op::reinterpret || (one_mask && instruction.op == Op::resize);
+    root[i] = alias ? root[static_cast<std::size_t>(instruction.operands[0])] : value;
+    bool same = instruction.op != Op::load;
     operands(value, [&](Value operand) { same = same && same_in_row[static_cast<std::size_t>(operand)]; });
     same_in_row[i] = same;
   }
@@ -31,23 +31,23 @@ Body::Body(const KernelForm& form, bool one_mask) : code(form.code) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     const auto value = static_cast<Value>(i);
-    if (!wanted[i] || root[i] != value || code.nodes[i].op == Op::constant) continue;
+    if (!wanted[i] || root[i] != value || code.instructions[i].op == Op::constant) continue;
     (same_in_row[i] ? row : element).push_back(value);
   }
-  readers.resize(count);
+  uses.resize(count);
   int position = 0;
   for (const Value value : element) {
     operands(value, [&](Value operand) {
-      std::vector<int>& list = readers[static_cast<std::size_t>(operand)];
+      std::vector<int>& list = uses[static_cast<std::size_t>(operand)];
       if (list.empty() || list.back() != position) list.push_back(position);
     });
     ++position;
   }
   for (const Code::Reduction& each : code.reductions) {
-    readers[static_cast<std::size_t>(root[static_cast<std::size_t>(each.value)])].push_back(position++);
+    uses[static_cast<std::size_t>(root[static_cast<std::size_t>(each.value)])].push_back(position++);
   }
   for (const Code::Store& store : code.stores) {
-    readers[static_cast<std::size_t>(root[static_cast<std::size_t>(store.value)])].push_back(position++);
+    uses[static_cast<std::size_t>(root[static_cast<std::size_t>(store.value)])].push_back(position++);
   }
   int alive = 0;
   std::vector<Value> ended;
@@ -55,13 +55,13 @@ Body::Body(const KernelForm& form, bool one_mask) : code(form.code) {
     pressure = std::max(pressure, ++alive);
     ended.clear();
     operands(element[at], [&](Value operand) {
-      const bool last = readers[static_cast<std::size_t>(operand)].back() == static_cast<int>(at);
+      const bool last = uses[static_cast<std::size_t>(operand)].back() == static_cast<int>(at);
       if (!last || same_in_row[static_cast<std::size_t>(operand)]) return;
       if (std::find(ended.begin(), ended.end(), operand) != ended.end()) return;
       ended.push_back(operand);
       --alive;
     });
-    if (readers[static_cast<std::size_t>(element[at])].empty()) --alive;
+    if (uses[static_cast<std::size_t>(element[at])].empty()) --alive;
   }
 }
 

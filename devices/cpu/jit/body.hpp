@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "devices/cpu/jit/kernel_form.hpp"
+#include "devices/cpu/jit/kernel_spec.hpp"
 
 namespace tyto::cpu::jit {
 
 struct Body {
   /// `one_mask`: masks of 32-bit and of 64-bit lanes are the same.
-  Body(const KernelForm& form, bool one_mask);
+  Body(const KernelSpec& spec, bool one_mask);
 
   const Code& code;
   std::vector<Value> root;  ///< by value: the one whose register it shares (reinterpreted values share their origin's)
@@ -18,19 +18,19 @@ struct Body {
   std::vector<bool> same_in_row;
   /// By root: positions in `element` of its readers, ascending; reductions and then stores stand at the end of them
   /// all.
-  std::vector<std::vector<int>> readers;
+  std::vector<std::vector<int>> uses;
   int pressure = 0;  ///< most values of `element` alive at once
 
   bool is_constant(Value value) const { return code[root[static_cast<std::size_t>(value)]].op == Op::constant; }
   /// What the value reads; what it reads twice comes twice.
   template <class Visit>
   void operands(Value value, const Visit& visit) const {
-    const Node& node = code[value];
-    for (const Value operand : node.operands) {
+    const Instruction& instruction = code[value];
+    for (const Value operand : instruction.operands) {
       if (operand != no_value) visit(root[static_cast<std::size_t>(operand)]);
     }
-    if (node.op != Op::call && node.op != Op::call_unless) return;
-    for (const Value operand : code.calls[node.immediate].operands) {
+    if (instruction.op != Op::call && instruction.op != Op::call_unless) return;
+    for (const Value operand : code.calls[instruction.immediate].operands) {
       if (operand != no_value) visit(root[static_cast<std::size_t>(operand)]);
     }
   }

@@ -9,15 +9,15 @@ namespace tyto::cpu::jit {
 
 namespace {
 
-std::size_t hash_of(const Node& node) {
-  std::uint64_t seed = node.immediate * 0x9e3779b97f4a7c15u;
+std::size_t hash_of(const Instruction& instruction) {
+  std::uint64_t seed = instruction.immediate * 0x9e3779b97f4a7c15u;
   const auto mix = [&](std::uint64_t value) { seed = (seed ^ value) * 0xff51afd7ed558ccdu; };
-  mix(static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.lane));
-  for (const Value operand : node.operands) mix(static_cast<std::uint16_t>(operand));
+  mix(static_cast<std::uint64_t>(instruction.op) << 8 | static_cast<std::uint64_t>(instruction.lane));
+  for (const Value operand : instruction.operands) mix(static_cast<std::uint16_t>(operand));
   return static_cast<std::size_t>(seed ^ seed >> 29);
 }
 
-bool same(const Node& a, const Node& b) {
+bool same(const Instruction& a, const Instruction& b) {
   return a.op == b.op && a.lane == b.lane && a.operands == b.operands && a.immediate == b.immediate;
 }
 
@@ -105,9 +105,9 @@ Value CodeBuilder::load(int operand, Lane lane, bool broadcast) {
 }
 
 Value CodeBuilder::apply(Op op, Lane lane, Value a, Value b, Value c, std::uint64_t immediate) {
-  const Node node{op, lane, {a, b, c}, immediate};
-  const Value known = folded(node);
-  return known != no_value ? known : add(node);
+  const Instruction instruction{op, lane, {a, b, c}, immediate};
+  const Value known = folded(instruction);
+  return known != no_value ? known : add(instruction);
 }
 
 Value CodeBuilder::mask(Value value, bool wide) {
@@ -126,29 +126,29 @@ Value CodeBuilder::call(const Call& call, Lane lane, Value unless, Value value) 
 }
 
 /// The value that a node stands for without being made, or none.
-Value CodeBuilder::folded(const Node& node) {
-  const auto [a, b, c] = node.operands;
+Value CodeBuilder::folded(const Instruction& instruction) {
+  const auto [a, b, c] = instruction.operands;
   const auto known = [&](Value value) { return value != no_value && is_constant(value); };
   const auto is_zero = [&](Value value) { return known(value) && bits(value) == 0; };
   const auto is_full = [&](Value value) { return known(value) && bits(value) == all_of(code_[value].lane); };
-  const Lane from = a == no_value ? node.lane : code_[a].lane;
+  const Lane from = a == no_value ? instruction.lane : code_[a].lane;
   const auto is_negated = [&](Value value) {
     return value != no_value && code_[value].op == Op::bit_xor && is_float(code_[value].lane) &&
            known(code_[value].operands[1]) && bits(code_[value].operands[1]) == sign_of(code_[value].lane);
   };
-  switch (node.op) {
+  switch (instruction.op) {
     case Op::reinterpret:
-      if (known(a)) return constant(node.lane, bits(a));
+      if (known(a)) return constant(instruction.lane, bits(a));
       if (code_[a].op == Op::reinterpret) {
         const Value origin = code_[a].operands[0];
-        if (code_[origin].lane == node.lane) return origin;
-        return add({Op::reinterpret, node.lane, {origin, no_value, no_value}, 0});
+        if (code_[origin].lane == instruction.lane) return origin;
+        return add({Op::reinterpret, instruction.lane, {origin, no_value, no_value}, 0});
       }
       return no_value;
     case Op::convert:
-      if (from == node.lane) return a;
+      if (from == instruction.lane) return a;
       if (known(a)) {
-        if (const auto value = converted(from, node.lane, bits(a))) return constant(node.lane, *value);
+        if (const auto value = converted(from, instruction.lane, bits(a))) return constant(instruction.lane, *value);
       }
       return no_value;
     case Op::equal:
@@ -156,8 +156,8 @@ Value CodeBuilder::folded(const Node& node) {
     case Op::less:
     case Op::less_equal:
       if (known(a) && known(b)) {
-        if (const auto value = compared(node.op, from, bits(a), bits(b))) {
-          return constant(node.lane, *value ? ~std::uint64_t{0} : 0);
+        if (const auto value = compared(instruction.op, from, bits(a), bits(b))) {
+          return constant(instruction.lane, *value ? ~std::uint64_t{0} : 0);
         }
       }
       return no_value;
@@ -165,17 +165,17 @@ Value CodeBuilder::folded(const Node& node) {
       if (is_zero(a)) return c;
       if (known(a)) return b;
       if (b == c) return b;
-      // Of whole numbers there is one larger and one smaller, whichever way it is asked for.
-      if (node.lane == Lane::i32 && code_[a].op == Op::less && code_[code_[a].operands[0]].lane == Lane::i32) {
+      // Of integers there is one larger and one smaller, whichever way it is asked for.
+      if (instruction.lane == Lane::i32 && code_[a].op == Op::less && code_[code_[a].operands[0]].lane == Lane::i32) {
         const Value low = code_[a].operands[0], high = code_[a].operands[1];
-        if (b == high && c == low) return apply(Op::maximum, node.lane, low, high);
-        if (b == low && c == high) return apply(Op::minimum, node.lane, low, high);
+        if (b == high && c == low) return apply(Op::maximum, instruction.lane, low, high);
+        if (b == low && c == high) return apply(Op::minimum, instruction.lane, low, high);
       }
       return no_value;
     case Op::multiply_add:
-      if (is_negated(c)) return apply(Op::multiply_subtract, node.lane, a, b, code_[c].operands[0]);
-      if (is_negated(a)) return apply(Op::multiply_add_negated, node.lane, code_[a].operands[0], b, c);
-      if (is_negated(b)) return apply(Op::multiply_add_negated, node.lane, a, code_[b].operands[0], c);
+      if (is_negated(c)) return apply(Op::multiply_subtract, instruction.lane, a, b, code_[c].operands[0]);
+      if (is_negated(a)) return apply(Op::multiply_add_negated, instruction.lane, code_[a].operands[0], b, c);
+      if (is_negated(b)) return apply(Op::multiply_add_negated, instruction.lane, a, code_[b].operands[0], c);
       return no_value;
     case Op::bit_and:
       if (is_zero(a) || is_full(b)) return a;
@@ -192,41 +192,41 @@ Value CodeBuilder::folded(const Node& node) {
       if (is_zero(b)) return a;
       break;
     case Op::shift_left:
-      if (known(a)) return constant(node.lane, bits(a) << node.immediate);
+      if (known(a)) return constant(instruction.lane, bits(a) << instruction.immediate);
       return no_value;
     case Op::shift_right:
-      if (known(a)) return constant(node.lane, bits(a) >> node.immediate);
+      if (known(a)) return constant(instruction.lane, bits(a) >> instruction.immediate);
       return no_value;
     default: break;
   }
-  if (known(a) && (known(b) || node.op == Op::square_root)) {
-    const auto value = calculated(node.op, node.lane, bits(a), b == no_value ? 0 : bits(b));
-    if (value) return constant(node.lane, *value);
+  if (known(a) && (known(b) || instruction.op == Op::square_root)) {
+    const auto value = calculated(instruction.op, instruction.lane, bits(a), b == no_value ? 0 : bits(b));
+    if (value) return constant(instruction.lane, *value);
   }
   return no_value;
 }
 
-Value CodeBuilder::add(const Node& node) {
+Value CodeBuilder::add(const Instruction& instruction) {
   constexpr std::size_t most_values = 1 << 14;
-  if (code_.nodes.size() == most_values) {
+  if (code_.instructions.size() == most_values) {
     code_.complete = false;
     return static_cast<Value>(most_values - 1);
   }
-  if (table_.size() < 2 * (code_.nodes.size() + 1)) {
-    table_.assign(std::max<std::size_t>(64, 4 * code_.nodes.size()), no_value);
-    for (std::size_t i = 0; i < code_.nodes.size(); ++i) {
-      std::size_t at = hash_of(code_.nodes[i]) % table_.size();
+  if (table_.size() < 2 * (code_.instructions.size() + 1)) {
+    table_.assign(std::max<std::size_t>(64, 4 * code_.instructions.size()), no_value);
+    for (std::size_t i = 0; i < code_.instructions.size(); ++i) {
+      std::size_t at = hash_of(code_.instructions[i]) % table_.size();
       while (table_[at] != no_value) at = (at + 1) % table_.size();
       table_[at] = static_cast<Value>(i);
     }
   }
-  std::size_t at = hash_of(node) % table_.size();
+  std::size_t at = hash_of(instruction) % table_.size();
   for (; table_[at] != no_value; at = (at + 1) % table_.size()) {
-    if (same(code_[table_[at]], node)) return table_[at];
+    if (same(code_[table_[at]], instruction)) return table_[at];
   }
-  table_[at] = static_cast<Value>(code_.nodes.size());
-  code_.nodes.push_back(node);
-  if (is_wide(node.lane)) code_.wide = true;
+  table_[at] = static_cast<Value>(code_.instructions.size());
+  code_.instructions.push_back(instruction);
+  if (is_wide(instruction.lane)) code_.wide = true;
   return table_[at];
 }
 

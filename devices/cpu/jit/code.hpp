@@ -80,7 +80,7 @@ enum class Op : std::uint8_t {
   call_unless,
 };
 
-struct Node {
+struct Instruction {
   Op op = Op::constant;
   Lane lane = Lane::f32;
   std::array<std::int16_t, 3> operands{-1, -1, -1};
@@ -110,7 +110,7 @@ struct Code {
     int operand;  // which output
   };
 
-  std::vector<Node> nodes;
+  std::vector<Instruction> instructions;
   std::vector<Call> calls;
   std::vector<Store> stores;
   /// One number a row: sums of f32 as f64, what else as its lane.
@@ -123,7 +123,7 @@ struct Code {
   bool wide = false;     // some lanes have 64 bits
   bool complete = true;  // false where there would be too many values
 
-  const Node& operator[](Value value) const { return nodes[static_cast<std::size_t>(value)]; }
+  const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }
 };
 
 /// Builds code: equal values are made once, and what is known is computed here.
@@ -145,8 +145,8 @@ class CodeBuilder {
   Code take() { return std::move(code_); }
 
  private:
-  Value add(const Node& node);
-  Value folded(const Node& node);
+  Value add(const Instruction& instruction);
+  Value folded(const Instruction& instruction);
 
   Code code_;
   std::vector<Value> table_;  // of hashes

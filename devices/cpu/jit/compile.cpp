@@ -18,13 +18,13 @@ namespace {
 /// Cycles that a processor of our day takes for one vector, where it overlaps what it can.
 double cycles_of(const Code& code) {
   double cycles = 0;
-  for (const Node& node : code.nodes) {
-    switch (node.op) {
+  for (const Instruction& instruction : code.instructions) {
+    switch (instruction.op) {
       case Op::constant:
       case Op::broadcast:
       case Op::reinterpret: break;
-      case Op::divide: cycles += is_wide(node.lane) ? 8 : 5; break;
-      case Op::square_root: cycles += is_wide(node.lane) ? 12 : 6; break;
+      case Op::divide: cycles += is_wide(instruction.lane) ? 8 : 5; break;
+      case Op::square_root: cycles += is_wide(instruction.lane) ? 12 : 6; break;
       case Op::call: cycles += 300; break;
       default: cycles += 0.5; break;
     }
@@ -35,12 +35,12 @@ double cycles_of(const Code& code) {
 /// All that machine code depends on, as bytes.
 class Key {
  public:
-  Key(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
+  Key(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
       Variant variant, InstructionSet set) {
     put(variant), put(set);
-    for (const auto forms : {inputs, outputs}) {
-      put(forms.size());
-      for (const OperandForm& form : forms) put(form.stored), put(form.access), put(form.prefetched);
+    for (const auto specs : {inputs, outputs}) {
+      put(specs.size());
+      for (const OperandSpec& spec : specs) put(spec.stored), put(spec.access), put(spec.prefetched);
     }
     put(program.registers.size());
     for (const DType type : program.registers) put(type);
@@ -87,7 +87,7 @@ bool is_available() {
   return available;
 }
 
-Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
+Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
                  Variant variant, InstructionSet set) {
   static std::mutex mutex;
   static std::unordered_map<std::string, Compiled> made;
@@ -96,18 +96,18 @@ Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs
     const std::lock_guard lock(mutex);
     if (const auto found = made.find(key.bytes()); found != made.end()) return found->second;
   }
-  std::vector<InputForm> forms;
-  for (const OperandForm& input : inputs) forms.push_back({input.stored, input.access == Access::broadcast});
+  std::vector<InputSpec> specs;
+  for (const OperandSpec& input : inputs) specs.push_back({input.stored, input.access == Access::broadcast});
   std::vector<DType> stored;
-  for (const OperandForm& output : outputs) stored.push_back(output.stored);
-  KernelForm form{record(program, forms, stored, tile_loops(InstructionSet::avx2)),
+  for (const OperandSpec& output : outputs) stored.push_back(output.stored);
+  KernelSpec spec{record(program, specs, stored, tile_loops(InstructionSet::avx2)),
                   {inputs.begin(), inputs.end()},
                   {outputs.begin(), outputs.end()},
                   variant};
   constexpr double gigahertz = 3;
-  if (!form.code.complete) return {};
+  if (!spec.code.complete) return {};
   const VectorSet vectors = set == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
-  const Compiled compiled{emit_x86(form, vectors), cycles_of(form.code) / (form.code.wide ? 4 : 8) / gigahertz};
+  const Compiled compiled{emit_x86(spec, vectors), cycles_of(spec.code) / (spec.code.wide ? 4 : 8) / gigahertz};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

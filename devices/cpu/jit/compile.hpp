@@ -5,7 +5,7 @@
 #include <span>
 
 #include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/jit/kernel_form.hpp"
+#include "devices/cpu/jit/kernel_spec.hpp"
 #include "devices/cpu/jit/machine_code.hpp"
 #include "devices/cpu/tile_program.hpp"
 
@@ -21,7 +21,7 @@ struct Compiled {
 
 /// For an instruction set that has AVX2. Empty where memory may not be executed after all, or the set lacks registers
 /// or instructions for the program. Throws DeviceError when an instruction has no loop for its types.
-Compiled compile(const TileProgram& program, std::span<const OperandForm> inputs, std::span<const OperandForm> outputs,
+Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
                  Variant variant, InstructionSet set);
 
 }  // namespace tyto::cpu::jit

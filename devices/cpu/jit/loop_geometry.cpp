@@ -20,12 +20,12 @@ LoopGeometry loop_geometry(std::span<const core::Operand> inputs, std::span<cons
   geometry.outer_count = element_count(geometry.outer);
   for (std::size_t i = 0; i < views.size(); ++i) {
     const core::View& view = views[i];
-    LoopGeometry::Place place;
-    place.start = view.offset * widths[i];
-    if (inner >= 1) place.column = view.strides[rank - 1] * widths[i];
-    if (inner == 2) place.row = view.strides[rank - 2] * widths[i];
-    for (std::size_t axis = 0; axis + inner < rank; ++axis) place.outer.push_back(view.strides[axis] * widths[i]);
-    geometry.places.push_back(std::move(place));
+    LoopGeometry::OperandLayout layout;
+    layout.start = view.offset * widths[i];
+    if (inner >= 1) layout.column = view.strides[rank - 1] * widths[i];
+    if (inner == 2) layout.row = view.strides[rank - 2] * widths[i];
+    for (std::size_t axis = 0; axis + inner < rank; ++axis) layout.outer.push_back(view.strides[axis] * widths[i]);
+    geometry.layouts.push_back(std::move(layout));
   }
   return geometry;
 }

@@ -13,7 +13,7 @@ namespace tyto::cpu::jit {
 /// the one around it counts rows; the others are outer axes.
 struct LoopGeometry {
   /// Strides in bytes.
-  struct Place {
+  struct OperandLayout {
     std::ptrdiff_t start = 0, row = 0, column = 0;
     IntList outer;
   };
@@ -22,7 +22,7 @@ struct LoopGeometry {
   std::int64_t columns = 1, rows = 1;
   Shape outer;
   std::int64_t outer_count = 1;
-  std::vector<Place> places;  ///< inputs, then outputs
+  std::vector<OperandLayout> layouts;  ///< inputs, then outputs
   /// Some operand's memory runs along the rows' axis: rectangles of few columns read whole cache lines.
   bool crossed = false;
 };

@@ -1,4 +1,4 @@
-// Cuts a shape into rectangles, deals them to threads, and calls the code on each.
+// Cuts a shape into rectangles, distributes them over threads, and calls the code on each.
 #include "devices/cpu/jit/loop_kernel.hpp"
 
 #include <algorithm>
@@ -65,13 +65,13 @@ class LoopKernel final : public core::Kernel {
     Frame frame;
     frame.rows = geometry_.rows;
     frame.columns = geometry_.columns;
-    OperandPlace* to = frame.places;
-    for (std::size_t i = 0; i < geometry_.places.size(); ++i) {
-      const LoopGeometry::Place& place = geometry_.places[i];
+    OperandPointers* to = frame.pointers;
+    for (std::size_t i = 0; i < geometry_.layouts.size(); ++i) {
+      const LoopGeometry::OperandLayout& layout = geometry_.layouts[i];
       const core::Address& address = i < inputs_ ? inputs[i] : outputs[i - inputs_];
-      to->start = address.pointer() + place.start;
-      to->row = place.row;
-      to->column = place.column;
+      to->start = address.pointer() + layout.start;
+      to->row = layout.row;
+      to->column = layout.column;
       ++to;
     }
     plain_->entry()(&frame);
@@ -79,14 +79,14 @@ class LoopKernel final : public core::Kernel {
 
   void run(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks) const {
     Frame frame;
-    OperandPlace* const places = frame.places;
-    const std::size_t count = geometry_.places.size();
+    OperandPointers* const pointers = frame.pointers;
+    const std::size_t count = geometry_.layouts.size();
     std::array<std::byte*, most_places> starts;
     for (std::size_t i = 0; i < count; ++i) {
       const core::Address& address = i < inputs_ ? inputs[i] : outputs[i - inputs_];
-      starts[i] = address.pointer() + geometry_.places[i].start;
-      places[i].row = geometry_.places[i].row;
-      places[i].column = geometry_.places[i].column;
+      starts[i] = address.pointer() + geometry_.layouts[i].start;
+      pointers[i].row = geometry_.layouts[i].row;
+      pointers[i].column = geometry_.layouts[i].column;
     }
     const Function function = stores_non_temporally({starts.data(), count}) ? non_temporal_->entry() : plain_->entry();
     std::int64_t column_block = blocks.begin % column_blocks_, row_block = blocks.begin / column_blocks_ % row_blocks_;
@@ -108,14 +108,14 @@ class LoopKernel final : public core::Kernel {
         }
       }
       for (std::size_t i = 0; i < count; ++i) {
-        const LoopGeometry::Place& place = geometry_.places[i];
-        places[i].start = starts[i] + row * place.row + column * place.column;
+        const LoopGeometry::OperandLayout& layout = geometry_.layouts[i];
+        pointers[i].start = starts[i] + row * layout.row + column * layout.column;
       }
       std::int64_t index = outer;
       for (std::size_t axis = geometry_.outer.size(); axis-- > 0 && index != 0;) {
         const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];
         if (axis != 0) index /= geometry_.outer[axis];
-        for (std::size_t i = 0; i < count; ++i) places[i].start += position * geometry_.places[i].outer[axis];
+        for (std::size_t i = 0; i < count; ++i) pointers[i].start += position * geometry_.layouts[i].outer[axis];
         if (axis == 0) break;
       }
       function(&frame);
@@ -145,21 +145,21 @@ class LoopKernel final : public core::Kernel {
   Workers workers_;
 };
 
-Access access_of(const LoopGeometry& geometry, const LoopGeometry::Place& place, DType type) {
+Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout& layout, DType type) {
   const auto width = static_cast<std::ptrdiff_t>(size_of(type));
-  if (geometry.columns == 1 || place.column == width) return Access::contiguous;
-  return place.column == 0 ? Access::broadcast : Access::strided;
+  if (geometry.columns == 1 || layout.column == width) return Access::contiguous;
+  return layout.column == 0 ? Access::broadcast : Access::strided;
 }
 
 /// Whether non-temporal stores pay: results outgrow the caches, and all rows of all results lie alike.
 bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<const core::Operand> outputs,
-                                      std::span<const OperandForm> forms) {
-  const std::size_t first = geometry.places.size() - outputs.size();
+                                      std::span<const OperandSpec> specs) {
+  const std::size_t first = geometry.layouts.size() - outputs.size();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const LoopGeometry::Place &place = geometry.places[first + i], &leader = geometry.places[first];
-    if (!outgrows_caches(outputs[i]) || forms[i].access != Access::contiguous) return false;
-    if (size_of(forms[i].stored) < 4 || size_of(forms[i].stored) != size_of(forms[0].stored)) return false;
-    if (place.row != leader.row || place.outer != leader.outer) return false;
+    const LoopGeometry::OperandLayout &layout = geometry.layouts[first + i], &leader = geometry.layouts[first];
+    if (!outgrows_caches(outputs[i]) || specs[i].access != Access::contiguous) return false;
+    if (size_of(specs[i].stored) < 4 || size_of(specs[i].stored) != size_of(specs[0].stored)) return false;
+    if (layout.row != leader.row || layout.outer != leader.outer) return false;
   }
   return geometry.columns >= shortest_non_temporal_row;
 }
@@ -170,11 +170,11 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
                                                  std::span<const core::Operand> outputs, const KernelChoice& choice) {
   LoopGeometry geometry = loop_geometry(inputs, outputs);
   if (geometry.elements == 0) return no_work();
-  std::vector<OperandForm> from, to;
+  std::vector<OperandSpec> from, to;
   double bytes = 0;
-  for (std::size_t i = 0; i < geometry.places.size(); ++i) {
+  for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
-    const Access access = access_of(geometry, geometry.places[i], type);
+    const Access access = access_of(geometry, geometry.layouts[i], type);
     (i < inputs.size() ? from : to).push_back({type, access});
     if (access != Access::broadcast)
       bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);

@@ -7,7 +7,7 @@
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/non_temporal.hpp"
 #include "devices/cpu/jit/record.hpp"
-#include "devices/cpu/jit/row_places.hpp"
+#include "devices/cpu/jit/row_layouts.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -16,11 +16,11 @@ namespace {
 constexpr std::size_t most_places = 2 * TileProgram::most_operands;
 
 Compiled compile_rows(const TileProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
-                      const RowPlaces& places, InstructionSet set, Variant variant = Variant::rows,
+                      const RowLayouts& layouts, InstructionSet set, Variant variant = Variant::rows,
                       const std::vector<bool>& prefetched = {}) {
-  std::vector<OperandForm> from, to;
+  std::vector<OperandSpec> from, to;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    (i < inputs ? from : to).push_back({operands[i].dtype, places.access(i), i < prefetched.size() && prefetched[i]});
+    (i < inputs ? from : to).push_back({operands[i].dtype, layouts.access(i), i < prefetched.size() && prefetched[i]});
   }
   for (const TileProgram::Reduction& each : program.reductions) {
     to[static_cast<std::size_t>(each.operand)].access = Access::reduced;
@@ -34,8 +34,8 @@ double nanoseconds_of(const Compiled& compiled, const core::View& view) {
 
 class LoopRanges final : public RangeProgram {
  public:
-  LoopRanges(RowPlaces places, std::size_t inputs, Compiled plain, Compiled non_temporal, double nanoseconds)
-      : places_(std::move(places)),
+  LoopRanges(RowLayouts layouts, std::size_t inputs, Compiled plain, Compiled non_temporal, double nanoseconds)
+      : layouts_(std::move(layouts)),
         inputs_(inputs),
         code_(std::move(plain.code)),
         non_temporal_(std::move(non_temporal.code)),
@@ -53,35 +53,35 @@ class LoopRanges final : public RangeProgram {
    public:
     explicit Runner(const LoopRanges& program) : program_(program) {}
 
-    void place(std::span<const Placed> inputs, std::span<const Placed> outputs) override {
-      for (std::size_t i = 0; i < program_.places_.count(); ++i) {
+    void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
+      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
         placed_[i] = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
         starts_[i] = placed_[i].start;
       }
       const bool non_temporal =
           program_.non_temporal_ != nullptr &&
-          allows_non_temporal_stores({starts_.data(), program_.places_.count()}, program_.inputs_);
+          allows_non_temporal_stores({starts_.data(), program_.layouts_.count()}, program_.inputs_);
       function_ = (non_temporal ? program_.non_temporal_ : program_.code_)->entry();
     }
-    void turn_to(std::int64_t row) override {
-      for (std::size_t i = 0; i < program_.places_.count(); ++i) {
+    void set_first_row(std::int64_t row) override {
+      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
         if (placed_[i].row_bytes != 0) starts_[i] = placed_[i].beginning_with(row);
       }
     }
-    void run_lines(Range lines, std::int64_t length) override {
-      program_.places_.rectangles(frame_, {starts_.data(), program_.places_.count()}, lines, {0, length},
-                                  [&](Frame& frame) { function_(&frame); });
+    void run_rows(Range lines, std::int64_t length) override {
+      program_.layouts_.rectangles(frame_, {starts_.data(), program_.layouts_.count()}, lines, {0, length},
+                                   [&](Frame& frame) { function_(&frame); });
     }
 
    private:
     const LoopRanges& program_;
-    std::array<Placed, most_places> placed_;
+    std::array<OperandBase, most_places> placed_;
     std::array<std::byte*, most_places> starts_;
     Function function_ = nullptr;
     Frame frame_;
   };
 
-  RowPlaces places_;
+  RowLayouts layouts_;
   std::size_t inputs_;
   std::shared_ptr<const MachineCode> code_, non_temporal_;
   double nanoseconds_;
@@ -90,7 +90,7 @@ class LoopRanges final : public RangeProgram {
 class LoopSource final : public ElementSource {
  public:
   struct Part {
-    RowPlaces places;
+    RowLayouts layouts;
     std::shared_ptr<const MachineCode> code;
   };
 
@@ -105,7 +105,7 @@ class LoopSource final : public ElementSource {
     // Element 0 would lie where the range's first lies if the tensor were there as a whole.
     const auto passed = static_cast<std::uintptr_t>(elements.begin) * width_;
     const auto origin = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(to) - passed);
-    const std::int64_t length = elements_.places.length();
+    const std::int64_t length = elements_.layouts.length();
     if (length == 1) return run(elements_, inputs, origin, elements, {0, 1});
     std::int64_t at = elements.begin;
     if (const std::int64_t column = at % length; column != 0 || elements.end - at < length) {
@@ -120,7 +120,7 @@ class LoopSource final : public ElementSource {
   }
 
   void sum(std::span<const core::Address> inputs, Range elements, double* sum) const override {
-    const std::int64_t length = sums_->places.length(), row = elements.begin / length;
+    const std::int64_t length = sums_->layouts.length(), row = elements.begin / length;
     double total = 0;
     run(*sums_, inputs, before(&total, row), {row, row + 1},
         {elements.begin - row * length, elements.end - row * length});
@@ -144,8 +144,8 @@ class LoopSource final : public ElementSource {
     starts[inputs.size()] = output;
     Frame frame;
     const Function function = part.code->entry();
-    part.places.rectangles(frame, {starts.data(), inputs.size() + 1}, rows, columns,
-                           [&](Frame& rectangle) { function(&rectangle); });
+    part.layouts.rectangles(frame, {starts.data(), inputs.size() + 1}, rows, columns,
+                            [&](Frame& rectangle) { function(&rectangle); });
   }
 
   Part elements_;
@@ -162,9 +162,10 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
                                                         const RangePolicy& policy, InstructionSet set) {
   std::vector<core::Operand> operands(inputs.begin(), inputs.end());
   operands.insert(operands.end(), outputs.begin(), outputs.end());
-  const auto places = RowPlaces::of(operands, length);
-  if (!places || (length == 1 && !program.reductions.empty())) return nullptr;
-  const Compiled plain = compile_rows(program, operands, inputs.size(), *places, set, Variant::rows, policy.prefetched);
+  const auto layouts = RowLayouts::of(operands, length);
+  if (!layouts || (length == 1 && !program.reductions.empty())) return nullptr;
+  const Compiled plain =
+      compile_rows(program, operands, inputs.size(), *layouts, set, Variant::rows, policy.prefetched);
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
   bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
@@ -173,9 +174,9 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
   }
   if (policy.non_temporal && whole_vectors) {
     non_temporal =
-        compile_rows(program, operands, inputs.size(), *places, set, Variant::non_temporal, policy.prefetched);
+        compile_rows(program, operands, inputs.size(), *layouts, set, Variant::non_temporal, policy.prefetched);
   }
-  return std::make_shared<const LoopRanges>(*places, inputs.size(), plain, non_temporal,
+  return std::make_shared<const LoopRanges>(*layouts, inputs.size(), plain, non_temporal,
                                             nanoseconds_of(plain, operands[0].view));
 }
 
@@ -185,8 +186,8 @@ std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& prog
                                                          InstructionSet set) {
   std::vector<core::Operand> operands(inputs.begin(), inputs.end());
   operands.push_back(output);
-  LoopSource::Part elements{RowPlaces::longest(operands), nullptr};
-  const Compiled plain = compile_rows(program, operands, inputs.size(), elements.places, set);
+  LoopSource::Part elements{RowLayouts::longest(operands), nullptr};
+  const Compiled plain = compile_rows(program, operands, inputs.size(), elements.layouts, set);
   if (plain.code == nullptr) return nullptr;
   elements.code = plain.code;
   std::optional<LoopSource::Part> sums;
@@ -203,9 +204,9 @@ std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& prog
       inside *= shape[axis];
     }
     operands.back() = {DType::f64, rows};
-    if (auto places = RowPlaces::of(operands, summed)) {
-      const Compiled compiled = compile_rows(folded, operands, inputs.size(), *places, set);
-      if (compiled.code != nullptr) sums = LoopSource::Part{std::move(*places), compiled.code};
+    if (auto layouts = RowLayouts::of(operands, summed)) {
+      const Compiled compiled = compile_rows(folded, operands, inputs.size(), *layouts, set);
+      if (compiled.code != nullptr) sums = LoopSource::Part{std::move(*layouts), compiled.code};
     }
   }
   return std::make_shared<const LoopSource>(std::move(elements), std::move(sums), size_of(output.dtype),

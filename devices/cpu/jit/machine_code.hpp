@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "devices/cpu/jit/kernel_form.hpp"
+#include "devices/cpu/jit/kernel_spec.hpp"
 
 namespace tyto::cpu::jit {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/op_ids.hpp"
-#include "core/stored_number.hpp"
+#include "core/stored_scalar.hpp"
 #include "devices/cpu/elementwise/find_loop.hpp"
 #include "devices/cpu/jit/record_operators.hpp"
 
@@ -19,7 +19,7 @@ constexpr bool is_narrow(DType type) { return is_integer(type) && size_of(type) 
 
 class ProgramRecorder {
  public:
-  ProgramRecorder(const TileProgram& program, std::span<const InputForm> inputs, std::span<const DType> outputs,
+  ProgramRecorder(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
                   const TileLoops& loops)
       : program_(program), inputs_(inputs), loops_(loops), values_(program.registers.size(), no_value) {
     for (const TileProgram::Constant& each : program.constants) {
@@ -72,13 +72,13 @@ class ProgramRecorder {
     for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) operands[k] = read(each.operands[k]);
     const DType type = type_of(each.operands[2]);
     const RecordedOperator made = record_operator(code_, each.op, type, operands);
-    if (made.value != no_value && made.near == no_value) return made.value;
+    if (made.value != no_value && made.in_range == no_value) return made.value;
     Call call{find_loop(loops_, each.op, type), type_of(each.result), count, {}, {no_value, no_value, no_value}};
     for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
       call.types[k] = type_of(each.operands[k]);
       call.operands[k] = operands[k];
     }
-    return code_.call(call, lane_of(call.result), made.near, made.value);
+    return code_.call(call, lane_of(call.result), made.in_range, made.value);
   }
 
   void reduce(const TileProgram::Reduction& each) {
@@ -174,7 +174,7 @@ class ProgramRecorder {
   }
 
   const TileProgram& program_;
-  std::span<const InputForm> inputs_;
+  std::span<const InputSpec> inputs_;
   const TileLoops& loops_;
   std::vector<Value> values_;
   CodeBuilder code_;
@@ -190,7 +190,7 @@ std::optional<DType> partial_type(OpId op, DType type) {
   return type == DType::f16 || type == DType::bf16 ? DType::f32 : type;
 }
 
-Code record(const TileProgram& program, std::span<const InputForm> inputs, std::span<const DType> outputs,
+Code record(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
             const TileLoops& loops) {
   return ProgramRecorder(program, inputs, outputs, loops).take();
 }

@@ -11,14 +11,14 @@
 namespace tyto::cpu::jit {
 
 /// How an input lies in memory.
-struct InputForm {
+struct InputSpec {
   DType stored = DType::f32;
   bool same_along_row = false;  ///< one element stands for a whole row
 };
 
 /// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. Throws
 /// DeviceError when an instruction has no loop for its types.
-Code record(const TileProgram& program, std::span<const InputForm> inputs, std::span<const DType> outputs,
+Code record(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
             const TileLoops& loops);
 
 /// The type of a reduction's partial result, as fold_rules knows it; none where there is no code for it.

@@ -82,7 +82,7 @@ RecordedOperator record_operator(CodeBuilder& code, core::OpId op, DType working
   if (record == nullptr) return {};
   recorded::Recording recording{code};
   recorded::recording = &recording;
-  RecordedOperator made{record(operands), recording.near};
+  RecordedOperator made{record(operands), recording.in_range};
   recorded::recording = nullptr;
   if (!recording.recordable) return {};
   return made;

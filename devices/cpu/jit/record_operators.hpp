@@ -11,8 +11,8 @@ namespace tyto::cpu::jit {
 
 /// What the expression of an operator comes to on operands of its working type.
 struct RecordedOperator {
-  Value value = no_value;  ///< none where there is no code of lanes
-  Value near = no_value;   ///< a mask: where it is not set the operator's loop is to be called; none where it always is
+  Value value = no_value;     ///< none where there is no code of lanes
+  Value in_range = no_value;  ///< a mask of the lanes that the recorded code covers; none: all of them
 };
 
 RecordedOperator record_operator(CodeBuilder& code, core::OpId op, DType working_type,

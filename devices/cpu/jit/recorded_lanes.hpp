@@ -21,10 +21,10 @@ using std::size_t;
 using std::uint32_t;
 using std::uint64_t;
 
-/// What is recorded of the operator at hand.
+/// What is recorded of the current operator.
 struct Recording {
   jit::CodeBuilder& code;
-  jit::Value near = jit::no_value;  // a mask: where it is not set the recorded code does not hold
+  jit::Value in_range = jit::no_value;  // a mask of the lanes in the range of the recorded code
   bool recordable = true;
 };
 
@@ -233,9 +233,9 @@ TYTO_RECORDED_ROUNDING(f64)
 
 /// Says that the code holds only where the condition does; elsewhere the operator's loop is called.
 inline void require(const mask& condition) {
-  const mask all = recording->near == jit::no_value ? condition : mask::of(recording->near) && condition;
+  const mask all = recording->in_range == jit::no_value ? condition : mask::of(recording->in_range) && condition;
   if (all.node == jit::no_value && all.known) return;
-  recording->near = all.value(all.node != jit::no_value && jit::is_wide(recording->code.code()[all.node].lane));
+  recording->in_range = all.value(all.node != jit::no_value && jit::is_wide(recording->code.code()[all.node].lane));
 }
 
 /// Says that the operator has no code of lanes: its loop is called.

@@ -68,12 +68,12 @@ class RegisterFile {
   }
   /// The first position from `position` on that reads the value, or never.
   int next_use(Value value, int position) const {
-    const std::vector<int>& readers = body_.readers[static_cast<std::size_t>(value)];
-    const auto found = std::lower_bound(readers.begin(), readers.end(), position);
-    return found == readers.end() ? never : *found;
+    const std::vector<int>& uses = body_.uses[static_cast<std::size_t>(value)];
+    const auto found = std::lower_bound(uses.begin(), uses.end(), position);
+    return found == uses.end() ? never : *found;
   }
 
-  /// What the instruction at hand uses stays where it is.
+  /// What the current instruction uses stays where it is.
   void lock(int which) { locked_ |= 1u << which; }
   void unlock_all() { locked_ = 0; }
   bool is_locked(int which) const { return (locked_ >> which & 1u) != 0; }

@@ -6,21 +6,21 @@
 namespace tyto::cpu::jit {
 
 void X86Function::emit_call(Value value) {
-  const Node& node = form_.code[value];
-  const Call& call = form_.code.calls[node.immediate];
+  const Instruction& instruction = spec_.code[value];
+  const Call& call = spec_.code.calls[instruction.immediate];
   std::array<int, 3> operands{};
   for (std::size_t k = 0; k < static_cast<std::size_t>(call.count); ++k) {
     operands[k] = in_register(body_.root[static_cast<std::size_t>(call.operands[k])]);
   }
   const int pinned = pinned_at(value);
-  if (node.op == Op::call) {
+  if (instruction.op == Op::call) {
     const int d = pinned >= 0 ? pinned : take(file(value));
     emit_call_sequence(call, operands, d, saved_but(value, d));
     return settle(value, d);
   }
   const int near = in_register(operand(value, 0)), holds = in_register(operand(value, 1));
   const int d = pinned >= 0 ? pinned : take(file(value));
-  const Lane lane = form_.code[node.operands[1]].lane;
+  const Lane lane = spec_.code[instruction.operands[1]].lane;
   if (is_in_mask(value)) kmovw(Opmask(d), Opmask(near));
   else move(vector_of(value, d), vector_of(value, near));
   if (has_masks) {

@@ -7,11 +7,11 @@
 
 namespace tyto::cpu::jit {
 
-std::shared_ptr<const MachineCode> emit_x86(const KernelForm& form, VectorSet set) {
+std::shared_ptr<const MachineCode> emit_x86(const KernelSpec& spec, VectorSet set) {
   for (std::size_t bytes = std::size_t{1} << 16;; bytes *= 4) {
     const auto buffer = std::make_unique_for_overwrite<std::byte[]>(bytes);
     try {
-      X86Function function(form, set, {buffer.get(), bytes});
+      X86Function function(spec, set, {buffer.get(), bytes});
       auto made = std::make_shared<const MachineCode>(std::span<const std::byte>(buffer.get(), function.getSize()));
       return *made ? made : nullptr;
     } catch (const NotEmitted&) {
@@ -28,7 +28,7 @@ std::shared_ptr<const MachineCode> emit_x86(const KernelForm& form, VectorSet se
 
 namespace tyto::cpu::jit {
 
-std::shared_ptr<const MachineCode> emit_x86(const KernelForm&, VectorSet) { return nullptr; }
+std::shared_ptr<const MachineCode> emit_x86(const KernelSpec&, VectorSet) { return nullptr; }
 
 }  // namespace tyto::cpu::jit
 

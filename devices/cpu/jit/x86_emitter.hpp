@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "devices/cpu/jit/kernel_form.hpp"
+#include "devices/cpu/jit/kernel_spec.hpp"
 #include "devices/cpu/jit/machine_code.hpp"
 
 namespace tyto::cpu::jit {
@@ -12,6 +12,6 @@ namespace tyto::cpu::jit {
 enum class VectorSet { avx2, avx512 };
 
 /// Null where the system does not let memory be executed.
-std::shared_ptr<const MachineCode> emit_x86(const KernelForm& form, VectorSet set);
+std::shared_ptr<const MachineCode> emit_x86(const KernelSpec& spec, VectorSet set);
 
 }  // namespace tyto::cpu::jit

@@ -66,8 +66,8 @@ class X86Encoder : public Xbyak::CodeGenerator {
     else vpxor(Xmm(which), Xmm(which), Xmm(which));
   }
 
-  /// From elements as stored, side by side, to lanes; booleans become whole numbers other than 0. With `some`, those
-  /// that the tail mask names.
+  /// From elements as stored, side by side, to lanes; booleans become integers other than 0. With `some`, those that
+  /// the tail mask names.
   void unpack(DType stored, const Xmm& to, const Operand& from, bool some = false);
   /// From lanes to elements as stored, side by side, in `t`, which is no operand's register; AVX2 wants a spare one
   /// besides.

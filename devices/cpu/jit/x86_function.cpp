@@ -7,10 +7,10 @@ namespace tyto::cpu::jit {
 
 void X86Function::choose_pins() {
   std::vector<std::pair<std::size_t, Value>> wanted;
-  for (std::size_t i = 0; i < form_.code.nodes.size(); ++i) {
+  for (std::size_t i = 0; i < spec_.code.instructions.size(); ++i) {
     const auto value = static_cast<Value>(i);
     if (body_.root[i] != value || !body_.same_in_row[i] || is_in_mask(value)) continue;
-    if (!body_.readers[i].empty()) wanted.emplace_back(body_.readers[i].size(), value);
+    if (!body_.uses[i].empty()) wanted.emplace_back(body_.uses[i].size(), value);
   }
   std::stable_sort(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr int temporaries = 3;
@@ -28,7 +28,7 @@ void X86Function::assign_pointers() {
   pointers_.assign(static_cast<std::size_t>(operand_count()), -1);
   int next = 0;
   for (int each = 0; each < operand_count(); ++each) {
-    if (form_of(each).access == Access::contiguous && next < (single_ ? most_pointers - 1 : most_pointers)) {
+    if (spec_of(each).access == Access::contiguous && next < (single_ ? most_pointers - 1 : most_pointers)) {
       pointers_[static_cast<std::size_t>(each)] = next++;
     }
   }
@@ -79,7 +79,7 @@ void X86Function::emit_function() {
   }
   dec(qword[rbx + static_cast<int>(offsetof(Frame, rows))]);
   jnz(row, T_NEAR);
-  if (form_.variant == Variant::non_temporal) sfence();
+  if (spec_.variant == Variant::non_temporal) sfence();
   vzeroupper();
   mov(rsp, rbp);
   for (const Reg64& each : {r15, r14, r13, r12, rbp, rbx}) pop(each);
@@ -114,7 +114,7 @@ void X86Function::emit_row_start() {
   for (int each = 0; each < operand_count(); ++each) {
     const int which = pointers_[static_cast<std::size_t>(each)];
     if (which >= 0) mov(pointer_register(which), start_of(each));
-    if (form_of(each).access != Access::strided) continue;
+    if (spec_of(each).access != Access::strided) continue;
     mov(rax, start_of(each));
     mov(cursor_of(each), rax);
   }
@@ -135,7 +135,7 @@ void X86Function::emit_row_start() {
 void X86Function::emit_columns() {
   const int unrolled = unroll();
   Label end;
-  if (form_.variant == Variant::non_temporal) emit_head();
+  if (spec_.variant == Variant::non_temporal) emit_head();
   emit_vectors(unrolled);
   if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
   if (unrolled > 1) emit_vectors(1);
@@ -158,7 +158,7 @@ void X86Function::emit_head() {
   cmovg(rax, r13);
   emit_tail();
   for (int each = 0; each < operand_count(); ++each) {
-    if (form_of(each).access != Access::strided) continue;
+    if (spec_of(each).access != Access::strided) continue;
     movsxd(rax, dword[rsp + tail_count()]);
     imul(rax, column_of(each));
     add(cursor_of(each), rax);
@@ -208,7 +208,7 @@ void X86Function::emit_body(bool partial) {
   partial_ = partial;
   const int slots = next_slot_;
   for (int each = 0; each < inputs() && !partial; ++each) {
-    if (!form_of(each).prefetched || form_of(each).access != Access::contiguous) continue;
+    if (!spec_of(each).prefetched || spec_of(each).access != Access::contiguous) continue;
     const int width = width_of(each);
     for (int line = 0; line < lanes * width; line += 64) {
       if (lanes * width < 64 && (step_ * lanes * width) % 64 != 0) continue;
@@ -224,10 +224,10 @@ void X86Function::emit_body(bool partial) {
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     unlock_all();
     accumulate(i);
-    let_go_of(body_.root[static_cast<std::size_t>(form_.code.reductions[i].value)]);
+    let_go_of(body_.root[static_cast<std::size_t>(spec_.code.reductions[i].value)]);
     ++position_;
   }
-  for (const Code::Store& store : form_.code.stores) {
+  for (const Code::Store& store : spec_.code.stores) {
     unlock_all();
     const Value value = body_.root[static_cast<std::size_t>(store.value)];
     emit_store(value, inputs() + store.operand);
@@ -238,7 +238,7 @@ void X86Function::emit_body(bool partial) {
   for (const Value value : body_.element) slot_of(value) = -1;
   next_slot_ = slots;
   for (int each = 0; each < operand_count() && !partial; ++each) {
-    if (form_of(each).access != Access::strided) continue;
+    if (spec_of(each).access != Access::strided) continue;
     mov(rax, column_of(each));
     shl(rax, std::countr_zero(static_cast<unsigned>(lanes)));
     add(cursor_of(each), rax);

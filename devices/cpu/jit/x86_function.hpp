@@ -28,16 +28,16 @@ struct NotEmitted {};
 /// Emits the function as it is made.
 class X86Function : public X86Encoder {
  public:
-  X86Function(const KernelForm& form, VectorSet set, std::span<std::byte> buffer)
-      : X86Encoder(buffer, set, form.code.wide, form.variant == Variant::single),
-        single_(form.variant == Variant::single),
-        form_(form),
-        body_(form, has_masks),
+  X86Function(const KernelSpec& spec, VectorSet set, std::span<std::byte> buffer)
+      : X86Encoder(buffer, set, spec.code.wide, spec.variant == Variant::single),
+        single_(spec.variant == Variant::single),
+        spec_(spec),
+        body_(spec, has_masks),
         vectors_(body_, 0, registers),
         masks_(body_, 1, tail_mask - 1),
-        slots_of_(form.code.nodes.size(), -1),
-        folded_(form.code.nodes.size(), false),
-        constants_(form.code.nodes.size()) {
+        slots_of_(spec.code.instructions.size(), -1),
+        folded_(spec.code.instructions.size(), false),
+        constants_(spec.code.instructions.size()) {
     place_accumulators();
     choose_pins();
     if (single_) emit_single();
@@ -71,21 +71,22 @@ class X86Function : public X86Encoder {
   // --- Operands
   // -------------------------------------------------------------------------------------------------------
 
-  int inputs() const { return static_cast<int>(form_.inputs.size()); }
-  int operand_count() const { return inputs() + static_cast<int>(form_.outputs.size()); }
-  const OperandForm& form_of(int operand) const {
-    return operand < inputs() ? form_.inputs[static_cast<std::size_t>(operand)]
-                              : form_.outputs[static_cast<std::size_t>(operand - inputs())];
+  int inputs() const { return static_cast<int>(spec_.inputs.size()); }
+  int operand_count() const { return inputs() + static_cast<int>(spec_.outputs.size()); }
+  const OperandSpec& spec_of(int operand) const {
+    return operand < inputs() ? spec_.inputs[static_cast<std::size_t>(operand)]
+                              : spec_.outputs[static_cast<std::size_t>(operand - inputs())];
   }
-  int width_of(int operand) const { return static_cast<int>(size_of(form_of(operand).stored)); }
+  int width_of(int operand) const { return static_cast<int>(size_of(spec_of(operand).stored)); }
   Address in_place(int operand, std::size_t member) {
-    const std::size_t at = offsetof(Frame, places) + static_cast<std::size_t>(operand) * sizeof(OperandPlace) + member;
+    const std::size_t at =
+        offsetof(Frame, pointers) + static_cast<std::size_t>(operand) * sizeof(OperandPointers) + member;
     return qword[rbx + static_cast<int>(at)];
   }
-  Address start_of(int operand) { return in_place(operand, offsetof(OperandPlace, start)); }
-  Address row_of(int operand) { return in_place(operand, offsetof(OperandPlace, row)); }
-  Address column_of(int operand) { return in_place(operand, offsetof(OperandPlace, column)); }
-  Address cursor_of(int operand) { return in_place(operand, offsetof(OperandPlace, cursor)); }
+  Address start_of(int operand) { return in_place(operand, offsetof(OperandPointers, start)); }
+  Address row_of(int operand) { return in_place(operand, offsetof(OperandPointers, row)); }
+  Address column_of(int operand) { return in_place(operand, offsetof(OperandPointers, column)); }
+  Address cursor_of(int operand) { return in_place(operand, offsetof(OperandPointers, cursor)); }
   Reg64 pointer_register(int which) {
     const Reg64 list[most_pointers] = {rdx, rsi, rdi, r8, r9, r10, r11, r15};
     return list[which];
@@ -97,7 +98,7 @@ class X86Function : public X86Encoder {
     mov(rax, start_of(operand));
     return rax;
   }
-  /// The address of the vector at hand of a contiguous operand.
+  /// The address of the current vector of a contiguous operand.
   Address at(int operand) {
     const int width = width_of(operand);
     if (single_) return ptr[pointer(operand)];
@@ -107,13 +108,13 @@ class X86Function : public X86Encoder {
   // --- Values in registers
   // --------------------------------------------------------------------------------------------
 
-  Lane lane_of_value(Value value) const { return form_.code[value].lane; }
+  Lane lane_of_value(Value value) const { return spec_.code[value].lane; }
   bool is_in_mask(Value value) const { return has_masks && is_mask(lane_of_value(value)); }
   RegisterFile& file(Value value) { return is_in_mask(value) ? masks_ : vectors_; }
   Xmm vector_of(Value value, int which) const { return vector(which, lane_of_value(value)); }
-  int operand_of(Value value) const { return static_cast<int>(form_.code[value].immediate); }
+  int operand_of(Value value) const { return static_cast<int>(spec_.code[value].immediate); }
   Value operand(Value value, std::size_t k) const {
-    return body_.root[static_cast<std::size_t>(form_.code[value].operands[k])];
+    return body_.root[static_cast<std::size_t>(spec_.code[value].operands[k])];
   }
 
   /// Where a constant lies, as an operand: broadcast as it is read where the set can do that.
@@ -147,14 +148,14 @@ class X86Function : public X86Encoder {
     }
   }
 
-  /// Whether the register that holds the value may be written over by what reads it now.
+  /// Whether the register that holds the value may be overwritten by the instruction that reads it now.
   bool dies(Value value);
   void let_go_of(Value value);
   int pinned_at(Value value) const {
     const auto found = pins_.find(value);
     return found == pins_.end() ? -1 : found->second;
   }
-  /// A register for the result of the value at hand: its own, one of its operands' that is read no more, or another.
+  /// A register for the result of the current value: its own, one of its operands' that is read no more, or another.
   int result_register(Value value, bool apart = false);
   /// The result is in the register.
   void settle(Value value, int which);
@@ -178,7 +179,7 @@ class X86Function : public X86Encoder {
   /// How many vectors go through the body in one turn of the loop: short bodies would wait for the loop.
   int unroll() const {
     if (!accumulators_.empty()) return copies_;
-    const std::size_t work = body_.element.size() + form_.code.stores.size();
+    const std::size_t work = body_.element.size() + spec_.code.stores.size();
     return work <= 8 ? 4 : work <= 24 ? 2 : 1;
   }
 
@@ -215,8 +216,8 @@ class X86Function : public X86Encoder {
     std::vector<int> vectors;
     int unordered = -1;  // of extremes: a mask of lanes that have met a NaN
   };
-  const Code::Reduction& reduction(std::size_t i) const { return form_.code.reductions[i]; }
-  Lane lane_of_reduction(std::size_t i) const { return form_.code[reduction(i).value].lane; }
+  const Code::Reduction& reduction(std::size_t i) const { return spec_.code.reductions[i]; }
+  Lane lane_of_reduction(std::size_t i) const { return spec_.code[reduction(i).value].lane; }
   bool is_extreme(std::size_t i) const {
     return reduction(i).fold == Fold::minimum || reduction(i).fold == Fold::maximum;
   }
@@ -333,7 +334,7 @@ class X86Function : public X86Encoder {
   struct Saved {
     std::uint32_t vectors = 0, masks = 0;
   };
-  /// A call beside the way, where the code at hand does not hold for all lanes.
+  /// An out-of-line call, where some lane lies outside the range of the recorded code.
   struct Stub {
     Label entry, back;
     Value value = no_value;
@@ -351,14 +352,14 @@ class X86Function : public X86Encoder {
 
   void emit_stub(Stub& stub) {
     L(stub.entry);
-    emit_call_sequence(form_.code.calls[form_.code[stub.value].immediate], stub.operands, stub.result, stub.saved);
+    emit_call_sequence(spec_.code.calls[spec_.code[stub.value].immediate], stub.operands, stub.result, stub.saved);
     jmp(stub.back, T_NEAR);
   }
 
   void emit_call_sequence(const Call& call, const std::array<int, 3>& operands, int d, Saved saved);
 
   const bool single_;
-  const KernelForm& form_;
+  const KernelSpec& spec_;
   const Body body_;
   RegisterFile vectors_, masks_;
   std::vector<int> slots_of_;

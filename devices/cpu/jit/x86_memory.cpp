@@ -15,12 +15,12 @@ void X86Function::settle_unpacked(Value value, DType stored, int which) {
 }
 
 void X86Function::emit_broadcast(Value value) {
-  const Node& node = form_.code[value];
+  const Instruction& instruction = spec_.code[value];
   const int from = operand_of(value);
-  const DType stored = form_of(from).stored;
+  const DType stored = spec_of(from).stored;
   const int d = stored == DType::boolean ? take_vector() : result_register(value);
   mov(rax, start_of(from));
-  const Xmm to = vector(d, stored == DType::boolean ? Lane::i32 : node.lane);
+  const Xmm to = vector(d, stored == DType::boolean ? Lane::i32 : instruction.lane);
   switch (size_of(stored)) {
     case 1:
       vpbroadcastb(Xmm(d), byte[rax]);
@@ -38,38 +38,38 @@ void X86Function::emit_broadcast(Value value) {
 
 void X86Function::emit_load(Value value) {
   const int from = operand_of(value);
-  const OperandForm& form = form_of(from);
-  const std::vector<int>& readers = body_.readers[static_cast<std::size_t>(value)];
+  const OperandSpec& spec = spec_of(from);
+  const std::vector<int>& uses = body_.uses[static_cast<std::size_t>(value)];
   folded_[static_cast<std::size_t>(value)] = false;
-  const bool packed = is_packed(form.stored);
-  const bool plain = form.access == Access::contiguous && !packed && !partial_ && !single_;
-  if (plain && readers.size() == 1 && readers[0] < static_cast<int>(body_.element.size())) {
+  const bool packed = is_packed(spec.stored);
+  const bool plain = spec.access == Access::contiguous && !packed && !partial_ && !single_;
+  if (plain && uses.size() == 1 && uses[0] < static_cast<int>(body_.element.size())) {
     folded_[static_cast<std::size_t>(value)] = true;  // where it is read
     return;
   }
   const int d = take_vector();
-  const Xmm to = vector(d, lane_of(form.stored) == Lane::mask32 ? Lane::i32 : lane_of(form.stored));
+  const Xmm to = vector(d, lane_of(spec.stored) == Lane::mask32 ? Lane::i32 : lane_of(spec.stored));
   if (single_) {
     if (packed) zero(d);
     if (packed) insert(Xmm(d), at(from), width_of(from), 0);
-    else size_of(form.stored) == 8 ? vmovsd(Xmm(d), at(from)) : vmovss(Xmm(d), at(from));
-    if (packed) unpack(form.stored, to, whole(d));
-  } else if (form.access == Access::strided) {
+    else size_of(spec.stored) == 8 ? vmovsd(Xmm(d), at(from)) : vmovss(Xmm(d), at(from));
+    if (packed) unpack(spec.stored, to, whole(d));
+  } else if (spec.access == Access::strided) {
     gather(from, d);
-    if (packed) unpack(form.stored, to, whole(d));
+    if (packed) unpack(spec.stored, to, whole(d));
   } else if (!partial_ || has_masks) {
-    unpack(form.stored, to, at(from), partial_);
+    unpack(spec.stored, to, at(from), partial_);
   } else if (packed) {
     load_part(from, d);
-    unpack(form.stored, to, whole(d));
-  } else if (size_of(form.stored) == 4) {
+    unpack(spec.stored, to, whole(d));
+  } else if (size_of(spec.stored) == 4) {
     vmovups(to, ptr[rsp + tail_mask_32()]);
     vmaskmovps(to, to, at(from));
   } else {
     vmovups(to, ptr[rsp + tail_mask_64()]);
     vmaskmovpd(to, to, at(from));
   }
-  settle_unpacked(value, form.stored, d);
+  settle_unpacked(value, spec.stored, d);
 }
 
 void X86Function::load_part(int from, int d) {
@@ -143,17 +143,17 @@ int X86Function::packed_of(DType stored, int from) {
 }
 
 void X86Function::emit_store(Value value, int to) {
-  const OperandForm& form = form_of(to);
+  const OperandSpec& spec = spec_of(to);
   const int from = in_register(value);
-  const bool packed = is_packed(form.stored);
-  const int source = packed_of(form.stored, from);
-  if (form.access == Access::strided) return scatter(to, source);
+  const bool packed = is_packed(spec.stored);
+  const int source = packed_of(spec.stored, from);
+  if (spec.access == Access::strided) return scatter(to, source);
   if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
   const int bytes = lanes * width_of(to);
   if (!partial_) {
     if (bytes == 4) vmovd(at(to), Xmm(source));
     else if (bytes == 8) vmovq(at(to), Xmm(source));
-    else if (form_.variant == Variant::non_temporal && !packed) vmovntps(at(to), sized(source, bytes));
+    else if (spec_.variant == Variant::non_temporal && !packed) vmovntps(at(to), sized(source, bytes));
     else vmovups(at(to), sized(source, bytes));
     return;
   }

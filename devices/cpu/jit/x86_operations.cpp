@@ -6,7 +6,7 @@
 namespace tyto::cpu::jit {
 
 void X86Function::emit(Value value) {
-  switch (form_.code[value].op) {
+  switch (spec_.code[value].op) {
     case Op::load: emit_load(value); break;
     case Op::broadcast: emit_broadcast(value); break;
     case Op::call:
@@ -35,35 +35,37 @@ void X86Function::emit(Value value) {
 }
 
 void X86Function::emit_unary(Value value) {
-  const Node& node = form_.code[value];
+  const Instruction& instruction = spec_.code[value];
   const int a = in_register(operand(value, 0));
   const int d = result_register(value);
-  if (node.op == Op::shift_left || node.op == Op::shift_right || node.op == Op::shift_right_signed) {
-    shift(node.op, node.lane, vector_of(value, d), vector_of(value, a), static_cast<std::uint8_t>(node.immediate));
+  if (instruction.op == Op::shift_left || instruction.op == Op::shift_right ||
+      instruction.op == Op::shift_right_signed) {
+    shift(instruction.op, instruction.lane, vector_of(value, d), vector_of(value, a),
+          static_cast<std::uint8_t>(instruction.immediate));
   } else {
-    unary(node.op, node.lane, vector_of(value, d), vector_of(value, a));
+    unary(instruction.op, instruction.lane, vector_of(value, d), vector_of(value, a));
   }
   settle(value, d);
 }
 
 void X86Function::emit_binary(Value value) {
-  const Node& node = form_.code[value];
+  const Instruction& instruction = spec_.code[value];
   Value left = operand(value, 0), right = operand(value, 1);
-  const bool commutes = node.op == Op::add || node.op == Op::multiply || node.op == Op::bit_and ||
-                        node.op == Op::bit_or || node.op == Op::bit_xor;
+  const bool commutes = instruction.op == Op::add || instruction.op == Op::multiply || instruction.op == Op::bit_and ||
+                        instruction.op == Op::bit_or || instruction.op == Op::bit_xor;
   if (commutes && !is_in_register(left) && is_in_register(right)) std::swap(left, right);
   const int a = in_register(left);
   if (is_in_mask(value)) {
     const int b = in_register(right), d = result_register(value);
-    mask_binary(node.op, Opmask(d), Opmask(a), Opmask(b));
+    mask_binary(instruction.op, Opmask(d), Opmask(a), Opmask(b));
     return settle(value, d);
   }
-  if (node.op == Op::multiply && node.lane == Lane::i64 && !has_masks) {
+  if (instruction.op == Op::multiply && instruction.lane == Lane::i64 && !has_masks) {
     return emit_wide_product(value, a, in_register(right));
   }
   with(right, [&](const Operand& b) {
     const int d = result_register(value);
-    binary(node.op, node.lane, vector_of(value, d), vector_of(value, a), b);
+    binary(instruction.op, instruction.lane, vector_of(value, d), vector_of(value, a), b);
     settle(value, d);
   });
 }
@@ -83,33 +85,33 @@ void X86Function::emit_wide_product(Value value, int a, int b) {
 }
 
 void X86Function::emit_comparison(Value value) {
-  const Node& node = form_.code[value];
+  const Instruction& instruction = spec_.code[value];
   Value left = operand(value, 0), right = operand(value, 1);
-  const Lane lane = form_.code[node.operands[0]].lane;
-  // AVX2 knows of whole numbers only equal and greater.
-  if (!has_masks && !is_float(lane) && node.op == Op::less) std::swap(left, right);
+  const Lane lane = spec_.code[instruction.operands[0]].lane;
+  // AVX2 knows of integers only equal and greater.
+  if (!has_masks && !is_float(lane) && instruction.op == Op::less) std::swap(left, right);
   const int a = in_register(left);
   with(right, [&](const Operand& b) {
     if (has_masks) {
       const int d = result_register(value);
-      compare_masked(node.op, lane, Opmask(d), vector(a, lane), b);
+      compare_masked(instruction.op, lane, Opmask(d), vector(a, lane), b);
       return settle(value, d);
     }
-    const bool inverted = !is_float(lane) && (node.op == Op::not_equal || node.op == Op::less_equal);
+    const bool inverted = !is_float(lane) && (instruction.op == Op::not_equal || instruction.op == Op::less_equal);
     const int d = result_register(value, inverted), spare = inverted ? take_vector() : -1;
-    compare(node.op, lane, vector(d, lane), vector(a, lane), b, spare);
+    compare(instruction.op, lane, vector(d, lane), vector(a, lane), b, spare);
     settle(value, d);
   });
 }
 
 void X86Function::emit_select(Value value) {
-  const Node& node = form_.code[value];
+  const Instruction& instruction = spec_.code[value];
   const int mask = in_register(operand(value, 0)), no = in_register(operand(value, 2));
-  const bool wide = is_wide(node.lane);
+  const bool wide = is_wide(instruction.lane);
   with(operand(value, 1), [&](const Operand& yes) {
     const int d = result_register(value);
     const Xmm to = vector_of(value, d), otherwise = vector_of(value, no);
-    if (has_masks && is_float(node.lane)) {
+    if (has_masks && is_float(instruction.lane)) {
       const Xmm some = to | Opmask(mask);
       wide ? vblendmpd(some, otherwise, yes) : vblendmps(some, otherwise, yes);
     } else if (has_masks) {
@@ -124,11 +126,11 @@ void X86Function::emit_select(Value value) {
 }
 
 void X86Function::emit_multiply_add(Value value) {
-  const Node& node = form_.code[value];
+  const Instruction& instruction = spec_.code[value];
   Value a = operand(value, 0), b = operand(value, 1);
   const Value c = operand(value, 2);
-  const auto encode = [&](int form, int d, int x, const Operand& y) {
-    fused(node.op, node.lane, form, vector_of(value, d), vector_of(value, x), y);
+  const auto encode = [&](int spec, int d, int x, const Operand& y) {
+    fused(instruction.op, instruction.lane, spec, vector_of(value, d), vector_of(value, x), y);
   };
   const auto free = [&](Value x) { return pinned_at(value) < 0 && dies(x); };
   if (free(c) && a != c && b != c) {  // c = a b + c
@@ -170,13 +172,13 @@ void X86Function::emit_multiply_add(Value value) {
 }
 
 void X86Function::emit_convert(Value value) {
-  const Node& node = form_.code[value];
-  const Lane from = form_.code[node.operands[0]].lane;
+  const Instruction& instruction = spec_.code[value];
+  const Lane from = spec_.code[instruction.operands[0]].lane;
   const int a = in_register(operand(value, 0));
-  const bool halves = !has_masks && is_wide(from) && !is_wide(node.lane) && !is_float(from);
+  const bool halves = !has_masks && is_wide(from) && !is_wide(instruction.lane) && !is_float(from);
   const int spare = halves ? take_vector() : -1;
   const int d = result_register(value, halves);
-  convert(from, node.lane, d, a, spare);
+  convert(from, instruction.lane, d, a, spare);
   settle(value, d);
 }
 

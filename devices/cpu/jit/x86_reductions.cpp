@@ -6,7 +6,7 @@
 namespace tyto::cpu::jit {
 
 void X86Function::place_accumulators() {
-  for (std::size_t i = 0; i < form_.code.reductions.size(); ++i) {
+  for (std::size_t i = 0; i < spec_.code.reductions.size(); ++i) {
     if (!has_masks && lane_of_reduction(i) == Lane::i64 && reduction(i).fold != Fold::sum) throw NotEmitted();
     Accumulator made;
     const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / lanes);
@@ -78,7 +78,7 @@ void X86Function::fold_into(std::size_t i, const Xmm& to, const Xmm& a, const Op
   switch (reduction(i).fold) {
     case Fold::sum: binary(Op::add, lane, to, a, b); return;
     case Fold::product: binary(Op::multiply, lane, to, a, b); return;
-    // The value at hand first: of equal ones the accumulator stays, as it does where the value is NaN.
+    // The current value first: of equal ones the accumulator stays, as it does where the value is NaN.
     case Fold::minimum: extreme(lane, false, to, static_cast<const Xmm&>(b), a); return;
     default: extreme(lane, true, to, static_cast<const Xmm&>(b), a); return;
   }
@@ -208,12 +208,12 @@ void X86Function::emit_constants() {
   align(vector_bytes);
   for (std::size_t i = 0; i < constants_.size(); ++i) {
     if (constants_[i] == nullptr) continue;
-    const Node& node = form_.code.nodes[i];
+    const Instruction& instruction = spec_.code.instructions[i];
     L(*constants_[i]);
     // One a lane for AVX2; otherwise the processor repeats it.
     for (int lane = 0; lane < (has_masks ? 1 : lanes); ++lane) {
-      if (is_wide(node.lane) || has_masks) dq(node.immediate);
-      else dd(static_cast<std::uint32_t>(node.immediate));
+      if (is_wide(instruction.lane) || has_masks) dq(instruction.immediate);
+      else dd(static_cast<std::uint32_t>(instruction.immediate));
     }
   }
   if (has_masks) return;

@@ -12,17 +12,17 @@ X86Encoder::Address X86Function::constant_at(Value value) {
 }
 
 void X86Function::load_constant(Value value, int which) {
-  const Node& node = form_.code[value];
+  const Instruction& instruction = spec_.code[value];
   if (is_in_mask(value)) {
     const Opmask mask(which);
-    node.immediate != 0 ? kxnorw(mask, mask, mask) : kxorw(mask, mask, mask);
+    instruction.immediate != 0 ? kxnorw(mask, mask, mask) : kxorw(mask, mask, mask);
     return;
   }
-  if (node.immediate == 0) return zero(which);
+  if (instruction.immediate == 0) return zero(which);
   constant_at(value);
   const Label& label = *constants_[static_cast<std::size_t>(value)];
   if (!has_masks) vmovups(vector_of(value, which), ptr[rip + label]);
-  else if (is_wide(node.lane)) vbroadcastsd(Xbyak::Zmm(which), ptr[rip + label]);
+  else if (is_wide(instruction.lane)) vbroadcastsd(Xbyak::Zmm(which), ptr[rip + label]);
   else vbroadcastss(vector_of(value, which), ptr[rip + label]);
 }
 
@@ -63,7 +63,7 @@ int X86Function::in_register(Value value) {
   if (body_.is_constant(value)) load_constant(value, which);
   else if (slot_of(value) >= 0) load_slot(value, which);
   else if (folded_[static_cast<std::size_t>(value)])
-    unpack(form_of(operand_of(value)).stored, vector_of(value, which), at(operand_of(value)));
+    unpack(spec_of(operand_of(value)).stored, vector_of(value, which), at(operand_of(value)));
   else throw std::logic_error("jit: a value is read before it is made");
   bank.assign(value, which);
   return which;

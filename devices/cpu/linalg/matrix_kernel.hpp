@@ -67,7 +67,7 @@ struct Effort {
   double operations = 0;
   std::int64_t widest = 0;   ///< columns of the widest product
   std::int64_t room = 0;     ///< elements of room
-  std::int64_t indices = 0;  ///< whole numbers of room
+  std::int64_t indices = 0;  ///< integers of room
 };
 
 /// What a worker has for one matrix.

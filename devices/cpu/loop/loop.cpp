@@ -27,9 +27,9 @@ constexpr std::int64_t enough_rows = 32;
 /// The elements are computed where the loop's only reduction wants to read them.
 std::shared_ptr<const core::Kernel> prepare_fold(const core::BoundLoop& bound) {
   core::LoopProgram elements = bound.loop.program;
-  const OpId op = elements.steps.back().op;
-  elements.outputs = {elements.steps.back().operands[0]};
-  elements.steps.pop_back();
+  const OpId op = elements.instructions.back().op;
+  elements.outputs = {elements.instructions.back().operands[0]};
+  elements.instructions.pop_back();
   const Translation translation(elements, bound.input_types());
   const core::Operand whole{translation.result_type(0), core::View::dense(bound.loop.shape)};
   const core::Attributes over = core::AxesAttributes{bound.loop.axes, true};
@@ -51,7 +51,7 @@ bool reduces_last_axes(const core::LoopAttributes& loop) {
 /// Whether machine code reduces the rows of a loop that ends in its only reduction, as it computes them.
 bool folds_rows(const core::BoundLoop& bound, std::int64_t length) {
   if (length < shortest_row || length > longest_row) return false;
-  const core::LoopStep& fold = bound.loop.program.steps.back();
+  const core::LoopInstruction& fold = bound.loop.program.instructions.back();
   const std::vector<DType> types = core::value_types(bound.loop.program, bound.input_types());
   return jit::is_available() && jit::partial_type(fold.op, types[fold.operands[0]]).has_value();
 }
@@ -75,7 +75,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
 }
 
 /// What is walked along must not lie apart.
-std::uint64_t wants_dense(const core::Step& step) {
+std::uint64_t requires_dense(const core::Step& step) {
   const core::View& x = step.inputs[0].view;
   if (x.rank() == 0 || x.count() == 0) return 0;
   const std::int64_t nearest = x.shape.back() == 1 ? 1 : x.strides.back();
@@ -83,7 +83,7 @@ std::uint64_t wants_dense(const core::Step& step) {
 }
 
 constexpr KernelEntry entries[] = {
-    {OpId::fused, prepare}, {OpId::softmax, prepare, wants_dense}, {OpId::log_softmax, prepare, wants_dense}};
+    {OpId::fused, prepare}, {OpId::softmax, prepare, requires_dense}, {OpId::log_softmax, prepare, requires_dense}};
 
 }  // namespace
 

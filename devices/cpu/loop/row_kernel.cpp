@@ -56,41 +56,42 @@ class RowKernel final : public core::Kernel {
     }
     const auto then = [](void* context, RangeRunner& runner) {
       Frame& own = *static_cast<Frame*>(context);
-      place(own, own.kernel->plan_.stages[own.opened], runner);
+      bind(own, own.kernel->plan_.stages[own.opened], runner);
       own.runners[own.opened++] = &runner;
       open_next(own);
     };
     kernel.plan_.stages[frame.opened].program->with_runner(then, &frame);
   }
 
-  static void place(const Frame& frame, const Stage& stage, RangeRunner& runner) {
-    const auto placed = [&](const Home& home) {
-      return Placed{address(frame, home, 0), home.kind == Home::Kind::buffer ? home.width : 0};
+  static void bind(const Frame& frame, const Stage& stage, RangeRunner& runner) {
+    const auto placed = [&](const ValueLocation& location) {
+      return OperandBase{address(frame, location, 0),
+                         location.kind == ValueLocation::Kind::buffer ? location.width : 0};
     };
-    std::array<Placed, most_operands> inputs, outputs;
+    std::array<OperandBase, most_operands> inputs, outputs;
     std::ranges::transform(stage.inputs, inputs.begin(), placed);
     std::ranges::transform(stage.outputs, outputs.begin(), placed);
-    runner.place({inputs.data(), stage.inputs.size()}, {outputs.data(), stage.outputs.size()});
+    runner.bind({inputs.data(), stage.inputs.size()}, {outputs.data(), stage.outputs.size()});
   }
 
   /// The address that the first row of all would have.
-  static std::byte* address(const Frame& frame, const Home& home, std::int64_t first_row) {
-    switch (home.kind) {
-      case Home::Kind::input: return frame.inputs[home.at].pointer();
-      case Home::Kind::output: return frame.outputs[home.at].pointer();
-      default: return Placed{frame.buffers + home.at, home.width}.beginning_with(first_row);
+  static std::byte* address(const Frame& frame, const ValueLocation& location, std::int64_t first_row) {
+    switch (location.kind) {
+      case ValueLocation::Kind::input: return frame.inputs[location.at].pointer();
+      case ValueLocation::Kind::output: return frame.outputs[location.at].pointer();
+      default: return OperandBase{frame.buffers + location.at, location.width}.beginning_with(first_row);
     }
   }
 
   /// The runner of a program for these rows.
   static RangeRunner& runner(const Frame& frame, int which, Range rows) {
     RangeRunner& runner = *frame.runners[static_cast<std::size_t>(which)];
-    runner.turn_to(rows.begin);
+    runner.set_first_row(rows.begin);
     return runner;
   }
 
   void run_stage(const Frame& frame, int which, Range rows, std::int64_t length) const {
-    if (which >= 0) runner(frame, which, rows).run_lines(rows, length);
+    if (which >= 0) runner(frame, which, rows).run_rows(rows, length);
   }
 
   void run_block(const Frame& frame, Range rows) const {

@@ -19,7 +19,7 @@ namespace tyto::cpu {
 
 namespace {
 
-using core::LoopStep;
+using core::LoopInstruction;
 using core::OpId;
 using Value = core::LoopValue;
 
@@ -58,20 +58,22 @@ class RowPlanner {
   RowPlan& plan() { return plan_; }
 
  private:
-  bool is_fold(Value value) const { return value >= program_.first_step() && core::may_fold(step_of(value).op); }
-  const LoopStep& step_of(Value value) const { return program_.step_of(value); }
-  Value operand_of(Value fold) const { return step_of(fold).operands[0]; }
+  bool is_fold(Value value) const {
+    return value >= program_.first_instruction() && core::may_fold(instruction_of(value).op);
+  }
+  const LoopInstruction& instruction_of(Value value) const { return program_.instruction_of(value); }
+  Value operand_of(Value fold) const { return instruction_of(fold).operands[0]; }
   std::size_t deepest() const { return levels_.levels.size() - 1; }
 
   void note_readers() {
-    homes_.resize(program_.values());
-    for (std::size_t i = 0; i < program_.inputs; ++i) homes_[i] = {Home::Kind::input, i, 0};
+    locations_.resize(program_.values());
+    for (std::size_t i = 0; i < program_.inputs; ++i) locations_[i] = {ValueLocation::Kind::input, i, 0};
     read_by_whole_.assign(program_.values(), false);
     stored_.assign(program_.values(), false);
     result_.assign(program_.values(), none);
     lent_.assign(program_.outputs.size(), false);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) result_[program_.outputs[i]] = i;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       for (const Value operand : program_.operands_of(v)) {
         if (whole_[v]) read_by_whole_[operand] = true;
       }
@@ -93,9 +95,10 @@ class RowPlanner {
   /// as many.
   int work_at(std::size_t depth) const {
     int work = 0;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
-      if (whole_[v] && !is_fold(value) && levels_.depth[v] == depth) work += core::is_cheap(step_of(value).op) ? 1 : 20;
+      if (whole_[v] && !is_fold(value) && levels_.depth[v] == depth)
+        work += core::is_cheap(instruction_of(value).op) ? 1 : 20;
     }
     return work;
   }
@@ -114,10 +117,10 @@ class RowPlanner {
       if (seen[value]) return false;
       seen[value] = true;
       if (value < program_.inputs) return reads_dense(value);
-      if (stored_[value] || value < program_.first_step()) return false;
+      if (stored_[value] || value < program_.first_instruction()) return false;
       return std::ranges::any_of(program_.operands_of(value), [&](Value operand) { return self(self, operand); });
     };
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) {
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       const auto value = static_cast<Value>(v);
       const bool later = levels_.depth[v] > depth || (whole_[v] && result_[v] != none);
       if (!later || (stored_[v] && levels_.depth[v] <= depth)) continue;
@@ -146,23 +149,24 @@ class RowPlanner {
     const std::size_t width = size_of(types_[value]) * static_cast<std::size_t>(whole ? plan_.length : 1);
     const std::size_t lent = lending ? free_result(value) : none;
     if (result_[value] != none && (!whole || last)) {
-      homes_[value] = {Home::Kind::output, result_[value], width};
+      locations_[value] = {ValueLocation::Kind::output, result_[value], width};
     } else if (lent != none) {
       lent_[lent] = true;
-      homes_[value] = {Home::Kind::output, lent, width};
+      locations_[value] = {ValueLocation::Kind::output, lent, width};
     } else {
-      homes_[value] = {Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
+      locations_[value] = {ValueLocation::Kind::buffer,
+                           layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
     }
   }
 
   /// A stage without its program yet: the inputs of a part, and where they lie.
-  struct Opened {
+  struct UnfinishedStage {
     Stage stage;
     std::vector<core::Operand> inputs;
     std::vector<DType> types;
   };
-  Opened open_stage(const core::LoopPart& part, const Shape& shape) const {
-    Opened opened;
+  UnfinishedStage begin_stage(const core::LoopPart& part, const Shape& shape) const {
+    UnfinishedStage opened;
     for (const Value value : part.inputs) {
       const bool as_given = value < program_.inputs && !stored_[value];
       core::View view = core::View::dense(whole_[value] ? group_.shape : reduced_);
@@ -170,7 +174,7 @@ class RowPlanner {
       if (as_given && !whole_[value]) view.shape = reduced_;  // it does not vary along the axes
       opened.inputs.push_back({types_[value], core::broadcast_to(view, shape)});
       opened.types.push_back(types_[value]);
-      opened.stage.inputs.push_back(homes_[value]);
+      opened.stage.inputs.push_back(locations_[value]);
     }
     return opened;
   }
@@ -184,7 +188,7 @@ class RowPlanner {
     for (const Value fold : folds) made.push_back(operand_of(fold));
     const core::LoopPart part = core::part_of(program_, made, stored_);
     const Shape& shape = whole ? group_.shape : reduced_;
-    Opened opened = open_stage(part, shape);
+    UnfinishedStage opened = begin_stage(part, shape);
     TileProgram program = Translation(part.program, opened.types, wanted.size()).tiles();
     std::vector<TileProgram::Output> outputs(program.outputs.begin(),
                                              program.outputs.begin() + static_cast<std::ptrdiff_t>(wanted.size()));
@@ -192,7 +196,7 @@ class RowPlanner {
     for (const Value value : wanted) results.push_back({types_[value], core::View::dense(shape)});
     for (std::size_t i = 0; i < folds.size(); ++i) {
       const TileProgram::Output& operand = program.outputs[wanted.size() + i];
-      const OpId op = step_of(folds[i]).op;
+      const OpId op = instruction_of(folds[i]).op;
       program.reduce(op, operand.source, operand.operand);
       const DType partial = *jit::partial_type(op, types_[operand_of(folds[i])]);
       results.push_back({partial, core::broadcast_to(core::View::dense(reduced_), shape)});
@@ -210,15 +214,15 @@ class RowPlanner {
     const bool lending = whole && !last && !exceeds_caches_ && !inputs_read_after(depth);
     for (const Value value : wanted) {
       store(value, whole, last, lending);
-      opened.stage.outputs.push_back(homes_[value]);
+      opened.stage.outputs.push_back(locations_[value]);
     }
     for (std::size_t i = 0; i < folds.size(); ++i) {
       const std::size_t width = size_of(results[wanted.size() + i].dtype);
-      const Home partial{Home::Kind::buffer, layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)),
-                         width};
+      const ValueLocation partial{ValueLocation::Kind::buffer,
+                                  layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
       opened.stage.outputs.push_back(partial);
       store(folds[i], false, last);
-      partials.push_back({rules_of(folds[i]), partial, homes_[folds[i]]});
+      partials.push_back({rules_of(folds[i]), partial, locations_[folds[i]]});
     }
     plan_.nanoseconds += opened.stage.program->nanoseconds();
     plan_.stages.push_back(std::move(opened.stage));
@@ -226,7 +230,7 @@ class RowPlanner {
   }
 
   FoldRules rules_of(Value fold) {
-    const Reduction reduction = reduction_of(step_of(fold).op);
+    const Reduction reduction = reduction_of(instruction_of(fold).op);
     return fold_rules(reduction.fold, reduction.finish, types_[operand_of(fold)], types_[fold]);
   }
 
@@ -248,14 +252,15 @@ class RowPlanner {
       // Results that an earlier stage kept elsewhere are copied.
       for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
         const Value output = program_.outputs[i];
-        const bool there = stored_[output] && homes_[output].kind == Home::Kind::output && homes_[output].at == i;
+        const bool there =
+            stored_[output] && locations_[output].kind == ValueLocation::Kind::output && locations_[output].at == i;
         if (whole_[output] && !there) elements.push_back(output);
       }
     }
     // Machine code reduces what it computes; what it cannot reduce is reduced in memory.
     std::vector<Value> together, lines;
     for (const Value fold : folds) {
-      const LoopStep& step = step_of(fold);
+      const LoopInstruction& step = instruction_of(fold);
       (jit::partial_type(step.op, types_[step.operands[0]]) ? together : lines).push_back(fold);
     }
     const auto keep_operands = [&] {
@@ -273,11 +278,11 @@ class RowPlanner {
     }
     for (const Value fold : lines) {
       const Value operand = operand_of(fold);
-      const Reduction reduction = reduction_of(step_of(fold).op);
+      const Reduction reduction = reduction_of(instruction_of(fold).op);
       plan_.nanoseconds += reduction.nanoseconds * static_cast<double>(plan_.rows * plan_.length);
       store(fold, false, last);
-      RowFold made{fold_loops(reduction.fold, types_[operand]), rules_of(fold), homes_[operand], homes_[fold]};
-      if (made.from.kind == Home::Kind::input) {
+      RowFold made{fold_loops(reduction.fold, types_[operand]), rules_of(fold), locations_[operand], locations_[fold]};
+      if (made.from.kind == ValueLocation::Kind::input) {
         const std::size_t size = size_of(types_[operand]);
         made.from.width = size * static_cast<std::size_t>(plan_.length);
         made.offset = inputs_[operand].view.offset * static_cast<std::int64_t>(size);
@@ -303,7 +308,7 @@ class RowPlanner {
   core::LoopLevels levels_;
   std::vector<bool> read_by_whole_;
   std::vector<std::size_t> result_;  // which result of the node it is, or none
-  std::vector<Home> homes_;
+  std::vector<ValueLocation> locations_;
   std::vector<bool> stored_;
   std::vector<bool> lent_;  // by result: whether another value lies in its place until the end
   bool exceeds_caches_ = false;

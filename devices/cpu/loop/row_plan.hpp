@@ -10,8 +10,8 @@
 
 namespace tyto::cpu {
 
-/// Where a value lies.
-struct Home {
+/// The location of a value.
+struct ValueLocation {
   enum class Kind : std::uint8_t { nowhere, input, output, buffer } kind = Kind::nowhere;
   std::size_t at = 0;     // which input or output; the buffer's offset
   std::size_t width = 0;  // of a buffer: bytes of one row
@@ -20,21 +20,21 @@ struct Home {
 /// A program over rows or over whole elements, and where its operands lie.
 struct Stage {
   std::shared_ptr<const RangeProgram> program;
-  std::vector<Home> inputs, outputs;
+  std::vector<ValueLocation> inputs, outputs;
 };
 
 /// A reduction of each row of a block that the program over elements makes as machine code: where its partial results
 /// lie.
 struct RowPartial {
   FoldRules rules;
-  Home from, to;
+  ValueLocation from, to;
 };
 
 /// A reduction of each row of a block, whose elements are in memory.
 struct RowFold {
   FoldLoops loops;
   FoldRules rules;
-  Home from, to;
+  ValueLocation from, to;
   std::int64_t offset = 0;  // bytes before the first element
 };
 

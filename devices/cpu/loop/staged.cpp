@@ -107,12 +107,13 @@ class StageBuilder {
     std::vector<Value> wanted;
     for (std::size_t later = depth + 1; later < levels_.size(); ++later) {
       std::ranges::copy(levels_[later].kept, std::back_inserter(wanted));
-      for (const Value fold : levels_[later].folds) wanted.push_back(program_.step_of(fold).operands[0]);
+      for (const Value fold : levels_[later].folds) wanted.push_back(program_.instruction_of(fold).operands[0]);
     }
     std::ranges::copy(program_.outputs, std::back_inserter(wanted));
     std::vector<bool> at_hand = stored_;
     for (const Value value : levels_[depth].kept) at_hand[value] = true;
-    for (std::size_t v = program_.first_step(); v < program_.values(); ++v) at_hand[v] = at_hand[v] || !whole_[v];
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v)
+      at_hand[v] = at_hand[v] || !whole_[v];
     const std::vector<Value> read = core::part_of(program_, wanted, at_hand).inputs;
     return std::ranges::any_of(read, [&](Value value) { return value < program_.inputs && whole_[value]; });
   }
@@ -139,7 +140,7 @@ class StageBuilder {
 
   /// Elements that are kept nowhere are computed where the reduction reads them.
   void add_fold(Value fold) {
-    const core::LoopStep& step = program_.step_of(fold);
+    const core::LoopInstruction& step = program_.instruction_of(fold);
     const Value operand = step.operands[0];
     const bool there = stored_[operand] || operand < program_.inputs;
     core::Operand from{operands_[operand].dtype, core::View::dense(bound_.loop.shape)};
@@ -259,7 +260,8 @@ class StagedKernel final : public core::Kernel {
     has_rest_ = rest != 0;
     if (has_rest_) rest_ = stages(bound, first, behind, rest);
     blocks_ = element_count(lengths_) * pieces_;
-    const auto work = static_cast<double>(element_count(shape)) * static_cast<double>(bound.loop.program.steps.size());
+    const auto work =
+        static_cast<double>(element_count(shape)) * static_cast<double>(bound.loop.program.instructions.size());
     workers_ = workers_for(work * 0.2);
     workers_.count = static_cast<int>(std::clamp<std::int64_t>(workers_.count, 1, blocks_));
     own_ = std::max(whole_.workspace, rest_.workspace);

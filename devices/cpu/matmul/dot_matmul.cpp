@@ -18,7 +18,7 @@ class DotMatmul final : public MatmulRoutine {
   void run(const MatmulArguments& arguments) const override {
     const std::int64_t batches = batch_count(problem_);
     run_team(threads_, [&](Team team) {
-      // Columns of all points of the batch, dealt in one row.
+      // Columns of all points of the batch, shared out as one sequence.
       const Range mine = share(batches * problem_.n, team.member, team.size, 4);
       for (std::int64_t at = mine.begin; at < mine.end;) {
         const std::int64_t first = at % problem_.n, count = std::min(problem_.n - first, mine.end - at);

@@ -2,7 +2,7 @@
 // what ends the product rounds as operators of their own do.
 #include <cstdlib>
 
-#include "devices/cpu/half_endings.hpp"
+#include "devices/cpu/half_epilogues.hpp"
 #include "devices/cpu/half_precision.hpp"
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "devices/cpu/threads.hpp"
@@ -107,9 +107,9 @@ class HalfMatmul final : public MatmulRoutine {
       for_each_run(c_, team, [&](std::int64_t stored, std::int64_t dense) {
         std::uint16_t* const row = static_cast<std::uint16_t*>(arguments.c) + stored;
         const std::int64_t stride = c_.strides.back();
-        const HalfEnding ending{problem_.dtype, problem_.bias ? arguments.bias : nullptr,
-                                problem_.accumulate ? row : nullptr, stride, problem_.relu};
-        end_half_row(ending, c + dense, row, stride, problem_.n);
+        const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? arguments.bias : nullptr,
+                                    problem_.accumulate ? row : nullptr, stride, problem_.relu};
+        apply_half_epilogue(epilogue, c + dense, row, stride, problem_.n);
       });
     });
   }

@@ -1,4 +1,4 @@
-// The seam between matmul's front and its implementations.
+// The interface between matmul's front and its implementations.
 #pragma once
 
 #include <memory>
@@ -38,10 +38,10 @@ std::unique_ptr<MatmulRoutine> prepare_loop_matmul(const MatmulProblem& problem,
 /// f16 and bf16 through f32 copies in the workspace.
 std::unique_ptr<MatmulRoutine> prepare_half_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// A half-precision problem without bias, residual and ReLU, with a dense result where one is added to what c holds.
-MatmulProblem without_ending(const MatmulProblem& problem);
-/// The product made for without_ending(problem), followed by what was left out.
-std::unique_ptr<MatmulRoutine> end_half_matmul(const MatmulProblem& problem, const KernelChoice& choice,
-                                               std::unique_ptr<MatmulRoutine> product);
+MatmulProblem without_epilogue(const MatmulProblem& problem);
+/// The product made for without_epilogue(problem), followed by what was left out.
+std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,
+                                                 std::unique_ptr<MatmulRoutine> product);
 /// f32 and bf16 by oneDNN; null where it cannot take the problem.
 std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 

@@ -174,7 +174,7 @@ std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& proble
   try {
     // oneDNN would round once what operators of their own round one by one.
     if (is_half(problem.dtype) && (problem.bias || problem.accumulate || problem.relu)) {
-      return end_half_matmul(problem, choice, std::make_unique<OnednnMatmul>(without_ending(problem), choice));
+      return add_half_epilogue(problem, choice, std::make_unique<OnednnMatmul>(without_epilogue(problem), choice));
     }
     auto routine = std::make_unique<OnednnMatmul>(problem, choice);
     // Its code for AVX2 packs within each product: of weights that were packed beforehand our tile makes more.

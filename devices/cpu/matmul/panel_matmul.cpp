@@ -125,12 +125,12 @@ class PanelMatmul final : public MatmulRoutine {
     const std::int64_t target_pitch = scattered_ ? problem_.n : problem_.c.row_stride;
     // What c holds is added last where it is not in the way of partial sums.
     const bool adds = problem_.accumulate && !scattered_, at_once = product_.blocks.size() == 1;
-    const Finish<T> finish{problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
-                           adds && at_once ? target : nullptr, adds && !at_once, problem_.relu && !scattered_};
+    const Epilogue<T> epilogue{problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
+                               adds && at_once ? target : nullptr, adds && !at_once, problem_.relu && !scattered_};
     const auto tables =
         RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + own_slot * tables_stride_), product_);
     const MemberShare mine = member_share(product_, team);
-    multiply_panels(product_, mine, operand, target, finish, tables,
+    multiply_panels(product_, mine, operand, target, epilogue, tables,
                     [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
                       for (std::int64_t i = 0; i < count; ++i) {
                         if (product_.taps > 0) to.rows[i] = a + (first + i) * problem_.a.row_stride;

@@ -16,7 +16,7 @@ class AveragePooling final : public PoolingRoutine {
         backward_(problem.backward),
         count_padding_(problem.count_padding),
         pitch_(problem.result_pitch != 0 ? problem.result_pitch : problem.channels),
-        of_input_(meetings_of(plan_.axes, Meetings::of_input)) {}
+        of_input_(window_pairs_of(plan_.axes, WindowPairs::of_input)) {}
 
   void run(const PoolingArguments& arguments) const override {
     run_team(plan_.threads, [&](Team team) {
@@ -78,7 +78,7 @@ class AveragePooling final : public PoolingRoutine {
   PoolingPlan plan_;
   bool backward_, count_padding_;
   std::int64_t pitch_;  // elements from pixel to pixel of a forward result
-  AxisMeetings of_input_;
+  AxisWindowPairs of_input_;
 };
 
 }  // namespace

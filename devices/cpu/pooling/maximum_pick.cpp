@@ -17,7 +17,7 @@ MaximumPick::MaximumPick(DType dtype, std::int64_t batch, std::int64_t channels,
       batch_(batch),
       channels_(channels),
       axes_(three_axes(axes)),
-      meetings_(std::make_shared<const AxisMeetings>(meetings_of(axes_, Meetings::of_output))) {
+      window_pairs_(std::make_shared<const AxisWindowPairs>(window_pairs_of(axes_, WindowPairs::of_output))) {
   if (!is_floating(dtype)) throw TypeError("max_pool_pick: takes floating types");
 }
 
@@ -33,9 +33,9 @@ void MaximumPick::pick(const T* input, const T* values, T* result) const {
           for (std::int64_t c = 0; c < channels_; ++c) {
             std::int64_t best = -1;
             float_or_double<T> top = 0;
-            for (const auto [tap_z, at_z] : (*meetings_)[0].at(z)) {
-              for (const auto [tap_y, at_y] : (*meetings_)[1].at(y)) {
-                for (const auto [tap_x, at_x] : (*meetings_)[2].at(x)) {
+            for (const auto [tap_z, at_z] : (*window_pairs_)[0].at(z)) {
+              for (const auto [tap_y, at_y] : (*window_pairs_)[1].at(y)) {
+                for (const auto [tap_x, at_x] : (*window_pairs_)[2].at(x)) {
                   const std::int64_t at = image + ((at_z * in[1] + at_y) * in[2] + at_x) * channels_ + c;
                   const auto value = static_cast<float_or_double<T>>(input[at]);
                   if (best < 0 || value > top || value != value) best = at, top = value;

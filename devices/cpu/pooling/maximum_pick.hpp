@@ -10,7 +10,7 @@
 
 namespace tyto::cpu {
 
-/// Dense (batch, axes..., channels) tensors of one floating type. The maximum of a window is the first greatest
+/// Dense (batch, axes..., channels) tensors of one floating-point type. The maximum of a window is the first greatest
 /// element, or the last NaN, as in maximum pooling's gradient.
 class MaximumPick {
  public:
@@ -25,7 +25,7 @@ class MaximumPick {
   std::int64_t batch_;
   std::int64_t channels_;
   std::array<WindowAxis, 3> axes_;
-  std::shared_ptr<const AxisMeetings> meetings_;
+  std::shared_ptr<const AxisWindowPairs> window_pairs_;
 };
 
 }  // namespace tyto::cpu

@@ -57,7 +57,7 @@ PoolingPlan::PoolingPlan(const PoolingProblem& problem, const KernelChoice& choi
     : batch(problem.batch),
       channels(problem.channels),
       axes(three_axes(problem.axes)),
-      of_output(meetings_of(axes, Meetings::of_output)) {
+      of_output(window_pairs_of(axes, WindowPairs::of_output)) {
   std::int64_t taps = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     input[axis] = axes[axis].input;

@@ -1,4 +1,4 @@
-// The seam between pooling's front and its implementations.
+// The interface between pooling's front and its implementations.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct PoolingPlan {
   std::array<WindowAxis, 3> axes;
   Extents input{}, output{};
   int threads = 1;
-  AxisMeetings of_output;
+  AxisWindowPairs of_output;
 
   std::int64_t input_elements() const noexcept { return batch * product_of(input) * channels; }
   std::int64_t output_elements() const noexcept { return batch * product_of(output) * channels; }

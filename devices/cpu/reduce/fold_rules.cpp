@@ -96,7 +96,7 @@ FoldRules sum_rules(Finish finish, DType out) {
     };
     return rules;
   }
-  // Whole numbers are summed to i64, the floating types to themselves; the type rule decides, the width follows it.
+  // Integers are summed to i64, the floating-point types to themselves; the type rule decides, the width follows it.
   with_element(out, [&]<class U>(std::type_identity<U>) {
     rules.finish = [](const void* first, const void*, std::int64_t width, FoldExtent, void* to, std::int64_t stride) {
       for (std::int64_t j = 0; j < width; ++j) {

@@ -260,7 +260,7 @@ class ReduceKernel final : public core::Kernel {
   void fold_lines(const Elements& in, std::byte* out, Range lines) const {
     constexpr std::int64_t at_once = 64;
     alignas(64) double first[at_once], second[at_once];
-    const Walk<2>::Offsets origin = outer_.at(0);
+    const StridedIterator<2>::Offsets origin = outer_.at(0);
     for (std::int64_t begin = lines.begin; begin < lines.end; begin += at_once) {
       const Range some{begin, std::min(begin + at_once, lines.end)};
       rules_.start(first, second, some.size());
@@ -284,7 +284,8 @@ class ReduceKernel final : public core::Kernel {
     if (even_lines_) return fold_lines(in, out, blocks);
     alignas(64) double first[fold_columns], second[fold_columns];
     outer_.each({blocks.begin / chunks_, (blocks.end + chunks_ - 1) / chunks_}, [&](std::int64_t index,
-                                                                                    const Walk<2>::Offsets& offsets) {
+                                                                                    const StridedIterator<2>::Offsets&
+                                                                                        offsets) {
       const std::int64_t begin = std::max(blocks.begin - index * chunks_, std::int64_t{0});
       const std::int64_t end = std::min(blocks.end - index * chunks_, chunks_);
       for (std::int64_t chunk = begin; chunk < end; ++chunk) {
@@ -334,8 +335,8 @@ class ReduceKernel final : public core::Kernel {
   FoldRules rules_;
   FoldExtent extent_;
   std::int64_t in_size_, out_size_, results_;
-  Walk<2> outer_;   // kept axes but the columns
-  Walk<2> around_;  // folded axes but the line
+  StridedIterator<2> outer_;   // kept axes but the columns
+  StridedIterator<2> around_;  // folded axes but the line
   std::int64_t line_ = 1, line_stride_ = 1;
   bool in_columns_ = false;
   bool index_from_start_ = false;

@@ -64,7 +64,7 @@ SortedAxes sorted_axes(const core::Step& step, bool ordered) {
   return axes;
 }
 
-Walk<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out) {
+StridedIterator<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out) {
   std::array<core::View, 2> views;
   for (const Axis& axis : axes) {
     views[0].shape.push_back(axis.length);
@@ -74,7 +74,7 @@ Walk<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out
   views[1].shape = views[0].shape;
   views[0].offset = in;
   views[1].offset = out;
-  return Walk<2>(std::move(views));
+  return StridedIterator<2>(std::move(views));
 }
 
 }  // namespace tyto::cpu

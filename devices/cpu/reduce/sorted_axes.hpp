@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "devices/cpu/walk.hpp"
+#include "devices/cpu/strided_iterator.hpp"
 
 namespace tyto::cpu {
 
@@ -28,6 +28,6 @@ struct SortedAxes {
 SortedAxes sorted_axes(const core::Step& step, bool ordered);
 
 /// A walk along axes from these offsets: of the input first, then of the result.
-Walk<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out);
+StridedIterator<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out);
 
 }  // namespace tyto::cpu

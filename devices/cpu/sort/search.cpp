@@ -6,7 +6,7 @@
 #include "devices/cpu/element_dispatch.hpp"
 #include "devices/cpu/sort/order_key.hpp"
 #include "devices/cpu/sort/sort.hpp"
-#include "devices/cpu/walk.hpp"
+#include "devices/cpu/strided_iterator.hpp"
 #include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
@@ -35,7 +35,7 @@ template <class T>
 KernelRef search_kernel(const core::Step& step) {
   const core::View& sorted = step.inputs[0].view;
   const bool right = std::get<core::AxisAttributes>(*step.attributes).flag;
-  const Walk<2> walk(std::array<core::View, 2>{step.inputs[1].view, step.outputs[0].view});
+  const StridedIterator<2> walk(std::array<core::View, 2>{step.inputs[1].view, step.outputs[0].view});
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset;
   const int workers = threads_for(static_cast<double>(walk.count()) * 30);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
@@ -43,9 +43,10 @@ KernelRef search_kernel(const core::Step& step) {
     const T* values = reinterpret_cast<const T*>(inputs[1].pointer());
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer());
     run_team(workers, [&](Team team) {
-      walk.each(share(walk.count(), team.member, team.size), [&](std::int64_t, const Walk<2>::Offsets& offsets) {
-        out[offsets[1]] = position_of(OrderKey<T>::of(values[offsets[0]], false), line, stride, length, right);
-      });
+      walk.each(
+          share(walk.count(), team.member, team.size), [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+            out[offsets[1]] = position_of(OrderKey<T>::of(values[offsets[0]], false), line, stride, length, right);
+          });
     });
   });
 }
@@ -59,11 +60,11 @@ void check_ascending(const T* line, std::int64_t stride, std::int64_t length) {
   }
 }
 
-// Every thread counts for itself; whole numbers add up the same in any order.
+// Every thread counts for itself; integers add up the same in any order.
 template <class T>
 KernelRef histogram_kernel(const core::Step& step) {
   const core::View& edges = step.inputs[1].view;
-  const Walk<1> walk(std::array<core::View, 1>{step.inputs[0].view});
+  const StridedIterator<1> walk(std::array<core::View, 1>{step.inputs[0].view});
   const std::int64_t length = edges.shape[0], stride = edges.strides[0], offset = edges.offset;
   const std::int64_t bins = std::max<std::int64_t>(length - 1, 0), out_offset = step.outputs[0].view.offset;
   const int workers = threads_for(static_cast<double>(walk.count()) * 30);
@@ -81,13 +82,14 @@ KernelRef histogram_kernel(const core::Step& step) {
       auto* counts = at<std::int64_t>(workspace.pointer(), static_cast<std::size_t>(team.member) * distance);
       std::fill_n(counts, bins, 0);
       const auto top = OrderKey<T>::of(line[(length - 1) * stride], false);
-      walk.each(share(walk.count(), team.member, team.size), [&](std::int64_t, const Walk<1>::Offsets& offsets) {
-        const auto key = OrderKey<T>::of(x[offsets[0]], false);
-        if (is_stored_float<T> && key == OrderKey<T>::last) return;  // NaN is in no bin
-        // The last bin holds its upper edge too.
-        const std::int64_t bin = key == top ? bins - 1 : position_of(key, line, stride, length, true) - 1;
-        if (bin >= 0 && bin < bins) ++counts[bin];
-      });
+      walk.each(share(walk.count(), team.member, team.size),
+                [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
+                  const auto key = OrderKey<T>::of(x[offsets[0]], false);
+                  if (is_stored_float<T> && key == OrderKey<T>::last) return;  // NaN is in no bin
+                  // The last bin holds its upper edge too.
+                  const std::int64_t bin = key == top ? bins - 1 : position_of(key, line, stride, length, true) - 1;
+                  if (bin >= 0 && bin < bins) ++counts[bin];
+                });
       team.barrier();
       const Range mine = share(bins, team.member, team.size, 8);
       std::fill(out + mine.begin, out + mine.end, 0);

@@ -5,7 +5,7 @@
 #include "devices/cpu/sort/order_key.hpp"
 #include "devices/cpu/sort/radix_sort.hpp"
 #include "devices/cpu/sort/sort.hpp"
-#include "devices/cpu/walk.hpp"
+#include "devices/cpu/strided_iterator.hpp"
 #include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
@@ -49,7 +49,7 @@ KernelRef sort_kernel(const core::Step& step, const Order& order, int values, in
   const std::int64_t count = in.rank() == 0 ? 1 : in.shape[axis];
   const std::int64_t in_stride = in.rank() == 0 ? 1 : take_axis(in, axis);
   const std::int64_t out_stride = out.rank() == 0 ? 1 : take_axis(out, axis);
-  const Walk<2> lines(std::array<core::View, 2>{in, out});
+  const StridedIterator<2> lines(std::array<core::View, 2>{in, out});
   const std::int64_t work = count == 0 || order.wanted == 0 ? 0 : lines.count();
   const int workers = work == 1 ? 1 : threads_for(static_cast<double>(work) * static_cast<double>(count) * 5);
 
@@ -64,7 +64,7 @@ KernelRef sort_kernel(const core::Step& step, const Order& order, int values, in
       if (mine.size() == 0) return;
       auto* entries = at<Entry>(workspace.pointer(), 2 * static_cast<std::size_t>(team.member) * stride);
       auto* other = at<Entry>(workspace.pointer(), (2 * static_cast<std::size_t>(team.member) + 1) * stride);
-      lines.each(mine, [&](std::int64_t, const Walk<2>::Offsets& offsets) {
+      lines.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
         const T* line = x + offsets[0];
         for (std::int64_t i = 0; i < count; ++i) {
           entries[i] = {Key::of(line[i * in_stride], order.descending), static_cast<Index>(i)};

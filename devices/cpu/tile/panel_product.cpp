@@ -162,7 +162,7 @@ MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept {
 
 template <class T>
 void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Range panels, const RowTables<T>& tables,
-                    const PanelOperand<T>& right, T* c, const Finish<T>& finish) noexcept {
+                    const PanelOperand<T>& right, T* c, const Epilogue<T>& epilogue) noexcept {
   const PanelLayout& layout = product.layout;
   const std::int64_t all_pitch = layout.pitch_of_all();
   for (std::size_t number = 0; number < product.blocks.size(); ++number) {
@@ -192,11 +192,11 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
         t.b_step = right.in_place_pitch;
       }
       t.c = c + first_column;
-      t.accumulate = !is_first || finish.accumulate;
+      t.accumulate = !is_first || epilogue.accumulate;
       // When all products are summed, as an operator of its own would add it.
-      t.bias = is_last && finish.bias != nullptr ? finish.bias + first_column : nullptr;
-      t.residual = is_last && finish.residual != nullptr ? finish.residual + first_column : nullptr;
-      t.relu = is_last && finish.relu;
+      t.bias = is_last && epilogue.bias != nullptr ? epilogue.bias + first_column : nullptr;
+      t.residual = is_last && epilogue.residual != nullptr ? epilogue.residual + first_column : nullptr;
+      t.relu = is_last && epilogue.relu;
       const std::int64_t vectors = pitch / layout.lanes;
       for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
         const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
@@ -217,7 +217,7 @@ template struct PanelProduct<double>;
   template void pack_panel(const PanelLayout&, const InnerBlock&, std::int64_t, const PanelSource<T>&, T*) noexcept; \
   template MemberShare member_share(const PanelProduct<T>&, Team) noexcept;                                          \
   template void multiply_chunk(const PanelProduct<T>&, std::int64_t, Range, const RowTables<T>&,                     \
-                               const PanelOperand<T>&, T*, const Finish<T>&) noexcept;
+                               const PanelOperand<T>&, T*, const Epilogue<T>&) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

@@ -47,9 +47,9 @@ struct PanelSource {
   std::int64_t column_stride = 1;
 };
 
-/// What a product adds and does on its way out; columns of bias match those of the product.
+/// The epilogue of a product; columns of bias match those of the product.
 template <class T>
-struct Finish {
+struct Epilogue {
   const T* bias = nullptr;
   const T* residual = nullptr;  ///< laid out like the result
   bool accumulate = false;
@@ -129,19 +129,19 @@ struct PanelOperand {
 
 template <class T>
 void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Range panels, const RowTables<T>& tables,
-                    const PanelOperand<T>& right, T* c, const Finish<T>& finish) noexcept;
+                    const PanelOperand<T>& right, T* c, const Epilogue<T>& epilogue) noexcept;
 
 /// Computes the member's share. `fill(first_row, row_count, tables)` writes the addresses of a chunk.
 template <class T, class Fill>
 void multiply_panels(const PanelProduct<T>& product, const MemberShare& mine, const PanelOperand<T>& right, T* c,
-                     const Finish<T>& finish, const RowTables<T>& tables, const Fill& fill) noexcept {
+                     const Epilogue<T>& epilogue, const RowTables<T>& tables, const Fill& fill) noexcept {
   if (mine.rows.size() == 0 || mine.panels.size() == 0) return;
   const std::int64_t chunks = (mine.rows.size() + product.chunk_rows - 1) / product.chunk_rows;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const Range part = share(mine.rows.size(), chunk, chunks, tile_rows);
     if (part.size() == 0) continue;
     fill(mine.rows.begin + part.begin, part.size(), tables);
-    multiply_chunk(product, part.size(), mine.panels, tables, right, c, finish);
+    multiply_chunk(product, part.size(), mine.panels, tables, right, c, epilogue);
   }
 }
 

@@ -17,7 +17,7 @@ enum class UpsamplingKind { nearest, bilinear };
 /// the input.
 ///
 /// Nearest copies the input pixel floor(out * in_extent / out_extent), for every type. Bilinear mixes the pixels round
-/// (out + 1/2) * in_extent / out_extent - 1/2, held within the image; it and gradients take floating types.
+/// (out + 1/2) * in_extent / out_extent - 1/2, held within the image; it and gradients take floating-point types.
 struct UpsamplingProblem {
   UpsamplingKind kind = UpsamplingKind::nearest;
   bool backward = false;

@@ -65,8 +65,8 @@ TYTO_VECTOR_INLINE Angle<f64> reduce_near(f64 x) {
 }
 
 #if !defined(TYTO_RECORDED_LANES)
-/// Every f32: from 2^32 on, x is a power 2^k times a whole number below 2^47, which is multiplied by 2^k 2/pi mod 4.
-/// Of that the first two parts have 29 bits, so that in f64 the products with the 24 bits of x are exact and whole
+/// Every f32: from 2^32 on, x is a power 2^k times an integer below 2^47, which is multiplied by 2^k 2/pi mod 4. Of
+/// that the first two parts have 29 bits, so that in f64 the products with the 24 bits of x are exact and whole
 /// quadrants can be dropped.
 TYTO_VECTOR_INLINE Angle<f32> reduce_full(f32 x) {
   const f64 a = static_cast<f64>(x);

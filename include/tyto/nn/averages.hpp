@@ -14,7 +14,7 @@ namespace nn TYTO_API {
 struct AverageOptions {
   std::optional<double> decay = {};
 };
-/// Averages of a model's states over updates, as states of their own; whole numbers are copied.
+/// Averages of a model's states over updates, as states of their own; integers are copied.
 ///
 ///     nn::AveragedWeights average(model.named_states(), {.decay = 0.999});
 ///     ...after descent.update(...), in a compiled step too: average.update();

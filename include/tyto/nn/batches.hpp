@@ -15,8 +15,8 @@ namespace nn TYTO_API {
 struct BatchOptions {
   std::int64_t size = 32;
   bool shuffle = true;
-  bool drop_short = false;  ///< leave out a last batch that is not full
-  std::uint64_t seed = 0;   ///< of the order; an epoch's order depends on this and its number only
+  bool drop_last = false;  ///< leave out a last batch that is not full
+  std::uint64_t seed = 0;  ///< of the order; an epoch's order depends on this and its number only
 };
 
 /// Which sample comes next.
@@ -90,7 +90,7 @@ class Batches {
 
   std::int64_t samples() const { return order_.samples(); }
   std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
-  /// Of the epoch at hand.
+  /// Of the current epoch.
   std::int64_t batches_left() const { return order_.batches_left(); }
   /// Where the next batch begins; seek() goes on from there.
   const BatchPosition& position() const { return order_.position(); }

@@ -13,8 +13,8 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// A list of what to save and restore: states (variables, memories of a descent), numbers, the position in a data set,
-/// and, always, the position in the sequence of random numbers. What is listed must live as long as this does.
+/// A list of what to save and restore: states (variables, optimiser state), numbers, the position in a data set, and,
+/// always, the position in the sequence of random numbers. What is listed must live as long as this does.
 ///
 ///     nn::Checkpoint checkpoint;
 ///     checkpoint.add("model", model.named_states()).add("descent", descent.state(model.named_parameters()));

@@ -13,7 +13,7 @@ struct ConvolutionLayerOptions {
   std::int64_t out = 0;  ///< channels
   PerAxis window = 3;
   PerAxis stride = 1;
-  Border padding = valid;
+  Padding padding = valid;
   PerAxis dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
@@ -47,7 +47,7 @@ struct TransposedConvolutionLayerOptions {
   std::int64_t out = 0;  ///< channels
   PerAxis window = 3;
   PerAxis stride = 1;
-  Border padding = valid;
+  Padding padding = valid;
   PerAxis dilation = 1;
   PerAxis output_padding = 0;
   std::int64_t groups = 1;
@@ -82,7 +82,7 @@ struct DepthwiseOptions {
   std::int64_t multiplier = 1;  ///< results of each channel
   PerAxis window = 3;
   PerAxis stride = 1;
-  Border padding = valid;
+  Padding padding = valid;
   PerAxis dilation = 1;
   bool bias = true;
   Initialiser initial = glorot_uniform;

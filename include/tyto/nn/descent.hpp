@@ -15,12 +15,12 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// What a rule is given for one parameter.
-struct UpdateStep {
+/// What an update rule is given for one parameter.
+struct UpdateContext {
   const Tensor<Any>& parameter;
   const Tensor<Any>& gradient;
-  /// What the rule remembers of this parameter; it puts the new values in place of the old.
-  std::span<Tensor<Any>> memories;
+  /// The optimiser state of this parameter; the rule replaces its values by the new ones.
+  std::span<Tensor<Any>> state;
   /// How many updates there were, this one included.
   const Tensor<Any>& count;
   const Tensor<Any>& rate;
@@ -30,14 +30,15 @@ struct UpdateStep {
 /// number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first.
 struct DescentRule {
   std::string name;
-  std::vector<std::string> memories;
-  Rate rate;
-  std::function<Tensor<Any>(const UpdateStep&)> change;
+  std::vector<std::string> state_names;
+  LearningRate rate;
+  std::function<Tensor<Any>(const UpdateContext&)> change;
   std::vector<std::string> numbers = {};
 };
 
-/// A rule with its memories, which are states like the parameters: compiled steps update them in place, and checkpoints
-/// hold them. The count of updates is one of them, so that a compiled step corrects its bias by the true count.
+/// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
+/// and checkpoints hold them. The count of updates is one of them, so that a compiled step corrects its bias by the
+/// true count.
 ///
 ///     nn::Descent descent = nn::adam({.rate = 0.001});
 ///     auto [loss, gradients] = value_and_grad(objective, model.parameters())(x, t);
@@ -80,7 +81,7 @@ class TYTO_API Descent {
     apply(Tensor<Any>(condition.value()), states, slopes);
   }
 
-  /// The states under names, made if there were none yet: "count", and "NAME.MEMORY" for each parameter.
+  /// The states under names, made if there were none yet: "count", and "NAME.STATE" for each state of each parameter.
   NamedList<Tensor<Any>> state(const NamedList<Tensor<Any>>& parameters);
   /// How many updates were made.
   std::int64_t count() const;
@@ -101,7 +102,7 @@ class TYTO_API Descent {
   std::vector<Group> groups_;
   Tensor<Any> count_;
   std::vector<Shape> shapes_;  // of the parameters of the first update
-  std::vector<std::vector<Tensor<Any>>> memories_;
+  std::vector<std::vector<Tensor<Any>>> states_;
 };
 
 }  // namespace TYTO_API

@@ -57,7 +57,7 @@ struct EmbeddingOptions {
   Initialiser initial = normal_weights(1);
   DType dtype = DType::f32;
 };
-/// The row of weight (count, features) at each index: whole numbers of any shape to that shape and `features`.
+/// The row of weight (count, features) at each index: integers of any shape to that shape and `features`.
 struct TYTO_API Embedding : Layer {
   Tensor<Any> weight;
   std::optional<std::int64_t> padding;

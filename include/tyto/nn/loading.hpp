@@ -28,8 +28,8 @@ struct LoadReport {
   std::vector<std::string> left_over;
 };
 
-/// Gives the states of a model the values that a .safetensors or .npz file has under their names; floating types are
-/// cast. Throws IoError, and changes nothing, when a shape or type does not fit, or, `strict`, when names do not.
+/// Gives the states of a model the values that a .safetensors or .npz file has under their names; floating-point types
+/// are cast. Throws IoError, and changes nothing, when a shape or type does not fit, or, `strict`, when names do not.
 ///
 ///     nn::load(model, "resnet18.safetensors", {.layout = nn::WeightLayout::pytorch});
 LoadReport load(const Module& model, const std::string& path, const LoadOptions& options = {});

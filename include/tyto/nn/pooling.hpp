@@ -62,18 +62,18 @@ struct TYTO_API Upsample : Layer {
 };
 
 struct PadOptions {
-  Padding mode = Padding::constant;
+  PaddingMode mode = PaddingMode::constant;
   double value = 0;
 };
 /// Elements added before and after each spatial axis: zeros, another number, the edge, or a reflection.
 ///
-///     nn::Pad(1), nn::Pad(2, {.mode = Padding::reflect}), nn::Pad(Border({1, 0}, {2, 1}))
+///     nn::Pad(1), nn::Pad(2, {.mode = PaddingMode::reflect}), nn::Pad(Padding({1, 0}, {2, 1}))
 struct TYTO_API Pad : Layer {
-  Border border;
+  Padding border;
   PadOptions options;
 
-  /// The same count on all sides, or `Border(before, after)`.
-  explicit Pad(Border counts, PadOptions given = {}) : border(std::move(counts)), options(given) {}
+  /// The same count on all sides, or `Padding(before, after)`.
+  explicit Pad(Padding counts, PadOptions given = {}) : border(std::move(counts)), options(given) {}
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
 };
 

@@ -14,12 +14,12 @@ namespace tyto {
 namespace nn TYTO_API {
 
 /// A learning rate: a number, or a function of how many updates were made before (a floating 0-d tensor).
-class TYTO_API Rate {
+class TYTO_API LearningRate {
  public:
   using Schedule = std::function<Tensor<Any>(const Tensor<Any>& count)>;
   /// Throws ValueError unless it is finite and at least 0.
-  Rate(double constant);
-  Rate(Schedule schedule) : schedule_(std::move(schedule)) {}
+  LearningRate(double constant);
+  LearningRate(Schedule schedule) : schedule_(std::move(schedule)) {}
 
   /// The rate after `count` updates, as a 0-d tensor or a number.
   Tensor<Any> at(const Tensor<Any>& count) const;
@@ -30,21 +30,21 @@ class TYTO_API Rate {
 };
 
 /// first / (1 + decay * count).
-Rate inverse_decay(double first, double decay);
+LearningRate inverse_decay(double first, double decay);
 /// first * exp(-decay * count).
-Rate exponential_decay(double first, double decay);
+LearningRate exponential_decay(double first, double decay);
 /// Multiplied by `factor` after every `steps` updates.
-Rate step_decay(double first, double factor, std::int64_t steps);
+LearningRate step_decay(double first, double factor, std::int64_t steps);
 /// Multiplied by `factor` at each of these counts.
-Rate multi_step(double first, double factor, std::vector<std::int64_t> counts);
+LearningRate multi_step(double first, double factor, std::vector<std::int64_t> counts);
 /// From `first` to `last` in `steps` updates as (1 - count / steps)^power, then `last`; power 1 is a straight line.
-Rate polynomial_decay(double first, double last, std::int64_t steps, double power = 1);
+LearningRate polynomial_decay(double first, double last, std::int64_t steps, double power = 1);
 /// From `first` down to `last` along half a cosine in `steps` updates, then `last`.
-Rate cosine_decay(double first, double last, std::int64_t steps);
+LearningRate cosine_decay(double first, double last, std::int64_t steps);
 /// cosine_decay begun anew after `steps` updates, then after `factor` times as many, and so on.
-Rate cosine_restarts(double first, double last, std::int64_t steps, std::int64_t factor = 1);
+LearningRate cosine_restarts(double first, double last, std::int64_t steps, std::int64_t factor = 1);
 /// The rate of the last entry whose count is reached: piecewise({{0, 0.1}, {1000, 0.01}}).
-Rate piecewise(std::vector<std::pair<std::int64_t, double>> entries);
+LearningRate piecewise(std::vector<std::pair<std::int64_t, double>> entries);
 
 struct OneCycleOptions {
   double rising = 0.3;        ///< the share of all updates in which the rate rises
@@ -54,14 +54,14 @@ struct OneCycleOptions {
   bool linear = false;        ///< in straight lines instead of half cosines
 };
 /// Up to `largest` and down again in `steps` updates (Smith, Topin 2018), then as at the end.
-Rate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& options = {});
+LearningRate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& options = {});
 
 /// From 0 up in a straight line for `steps` updates, then as `rate`, which counts from the first update on.
-Rate warm_up(std::int64_t steps, Rate rate);
+LearningRate warm_up(std::int64_t steps, LearningRate rate);
 /// The rate of the last entry whose count is reached, which counts from there on: in_sequence({{0, a}, {1000, b}}).
-Rate in_sequence(std::vector<std::pair<std::int64_t, Rate>> entries);
+LearningRate in_sequence(std::vector<std::pair<std::int64_t, LearningRate>> entries);
 /// `rate` counting epochs of so many updates.
-Rate per_epoch(std::int64_t updates, Rate rate);
+LearningRate per_epoch(std::int64_t updates, LearningRate rate);
 
 struct PlateauOptions {
   double factor = 0.1;         ///< what the rate is multiplied by
@@ -81,7 +81,7 @@ class TYTO_API Plateau {
  public:
   explicit Plateau(double first, const PlateauOptions& options = {});
 
-  Rate rate() const;
+  LearningRate rate() const;
   double current() const;
   /// Takes a figure in; true when the rate fell.
   bool observe(double figure);

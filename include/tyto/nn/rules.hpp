@@ -9,7 +9,7 @@ namespace nn TYTO_API {
 // In every rule weight_decay times the parameter is added to the gradient, unless it says otherwise.
 
 struct SgdOptions {
-  Rate rate = 0.01;
+  LearningRate rate = 0.01;
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
@@ -18,7 +18,7 @@ struct SgdOptions {
 Descent sgd(const SgdOptions& options = {});
 
 struct AdagradOptions {
-  Rate rate = 0.01;
+  LearningRate rate = 0.01;
   double epsilon = 1e-10;
   double weight_decay = 0;
 };
@@ -26,7 +26,7 @@ struct AdagradOptions {
 Descent adagrad(const AdagradOptions& options = {});
 
 struct RmspropOptions {
-  Rate rate = 0.01;
+  LearningRate rate = 0.01;
   double decay = 0.99;
   double epsilon = 1e-8;
   double momentum = 0;   ///< of what is subtracted
@@ -37,7 +37,7 @@ struct RmspropOptions {
 Descent rmsprop(const RmspropOptions& options = {});
 
 struct AdamOptions {
-  Rate rate = 0.001;
+  LearningRate rate = 0.001;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -48,7 +48,7 @@ struct AdamOptions {
 Descent adam(const AdamOptions& options = {});
 
 struct AdamwOptions {
-  Rate rate = 0.001;
+  LearningRate rate = 0.001;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -59,7 +59,7 @@ struct AdamwOptions {
 Descent adamw(const AdamwOptions& options = {});
 
 struct AdamaxOptions {
-  Rate rate = 0.002;
+  LearningRate rate = 0.002;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -69,7 +69,7 @@ struct AdamaxOptions {
 Descent adamax(const AdamaxOptions& options = {});
 
 struct NadamOptions {
-  Rate rate = 0.002;
+  LearningRate rate = 0.002;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -80,7 +80,7 @@ struct NadamOptions {
 Descent nadam(const NadamOptions& options = {});
 
 struct RadamOptions {
-  Rate rate = 0.001;
+  LearningRate rate = 0.001;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -90,7 +90,7 @@ struct RadamOptions {
 Descent radam(const RadamOptions& options = {});
 
 struct AdadeltaOptions {
-  Rate rate = 1.0;
+  LearningRate rate = 1.0;
   double decay = 0.9;
   double epsilon = 1e-6;
   double weight_decay = 0;
@@ -99,7 +99,7 @@ struct AdadeltaOptions {
 Descent adadelta(const AdadeltaOptions& options = {});
 
 struct LionOptions {
-  Rate rate = 1e-4;
+  LearningRate rate = 1e-4;
   double beta1 = 0.9;
   double beta2 = 0.99;
   double weight_decay = 0;  ///< times the rate and the parameter, subtracted beside the change
@@ -108,7 +108,7 @@ struct LionOptions {
 Descent lion(const LionOptions& options = {});
 
 struct LambOptions {
-  Rate rate = 0.001;
+  LearningRate rate = 0.001;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-6;

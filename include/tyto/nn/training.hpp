@@ -51,7 +51,7 @@ struct TrainingReport {
 };
 
 namespace detail {
-/// A loss of any floating type as a number.
+/// A loss of any floating-point type as a number.
 double loss_value(const Tensor<Any>& loss);
 double seconds_now();
 /// `batches_left` in `epoch`, and those of the epochs after it.

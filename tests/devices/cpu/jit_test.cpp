@@ -98,7 +98,7 @@ TEST_CASE("machine code gives the bits of the interpreter for every operator and
       } catch (const Error&) {
         continue;  // the operator is not defined on the type
       }
-      // Floating operators take whole numbers as f32, which a step has as a cast before it.
+      // Floating operators take integers as f32, which a step has as a cast before it.
       if (def.domain == core::Domain::floating && type < DType::f16) continue;
       CAPTURE(def.name);
       CAPTURE(name_of(type));
@@ -186,7 +186,7 @@ TEST_CASE("machine code reads and writes operands of any layout") {
 
 namespace {
 
-/// A program of so many steps on floating types, in which values are read by steps far on.
+/// A program of so many steps on floating-point types, in which values are read by steps far on.
 struct RandomProgram {
   TileProgram program;
   std::vector<Tensor> inputs;
@@ -349,9 +349,9 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
             ranges->with_runner(
                 [](void* context, RangeRunner& runner) {
                   const Use& own = *static_cast<Use*>(context);
-                  const Placed input{own.from}, output{own.to};
-                  runner.place({&input, 1}, {&output, 1});
-                  runner.run_lines({0, rows}, own.length);
+                  const OperandBase input{own.from}, output{own.to};
+                  runner.bind({&input, 1}, {&output, 1});
+                  runner.run_rows({0, rows}, own.length);
                 },
                 &use);
             for (std::int64_t row = 0; row < rows; ++row) {

@@ -37,7 +37,7 @@ class Draw {
   std::int64_t of(std::initializer_list<std::int64_t> values) {
     return values.begin()[below(static_cast<std::int64_t>(values.size()))];
   }
-  /// A value that suits T: in [-1, 1) for floating types, any for integers.
+  /// A value that suits T: in [-1, 1) for floating-point types, any for integers.
   template <class T>
   T value() {
     if constexpr (std::is_same_v<T, bool>) {

@@ -27,7 +27,7 @@ View laid(const Shape& shape, std::initializer_list<std::int64_t> strides, std::
   return view;
 }
 
-/// Small whole numbers, so that any order of operations is exact.
+/// Small integers, so that any order of operations is exact.
 Tensor counted(const View& view, int modulus) {
   Tensor tensor(f32, view);
   const core::ElementRange range = core::touched(view);
@@ -88,8 +88,8 @@ std::vector<std::byte*> memory_of(std::vector<Tensor>& tensors) {
   return list;
 }
 
-std::vector<cpu::Placed> placed(std::vector<Tensor>& tensors) {
-  std::vector<cpu::Placed> list;
+std::vector<cpu::OperandBase> placed(std::vector<Tensor>& tensors) {
+  std::vector<cpu::OperandBase> list;
   for (std::byte* memory : memory_of(tensors)) list.push_back({memory});
   return list;
 }
@@ -140,9 +140,9 @@ TEST_CASE("a result may lie over the rows that it is computed from") {
     const core::Operand to = from[0].operand();
     const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, 1);
     with_runner(*program, [&](cpu::RangeRunner& runner) {
-      const cpu::Placed target{from[0].memory.data()};
-      runner.place(placed(from), {&target, 1});
-      runner.run_lines({0, element_count(shape)}, 1);
+      const cpu::OperandBase target{from[0].memory.data()};
+      runner.bind(placed(from), {&target, 1});
+      runner.run_rows({0, element_count(shape)}, 1);
     });
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < element_count(shape); ++i) wrong += from[0].get(i) != expected(before, i);
@@ -161,10 +161,10 @@ TEST_CASE("ranges may begin and end within a row") {
       const core::Operand to = result.operand();
       const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, 1);
       with_runner(*program, [&](cpu::RangeRunner& runner) {
-        const cpu::Placed target{result.memory.data()};
-        runner.place(placed(from), {&target, 1});
+        const cpu::OperandBase target{result.memory.data()};
+        runner.bind(placed(from), {&target, 1});
         const std::int64_t ends[] = {0, 2 * row, 2 * row + 3, 3 * row, count};
-        for (std::size_t part = 1; part < std::size(ends); ++part) runner.run_lines({ends[part - 1], ends[part]}, 1);
+        for (std::size_t part = 1; part < std::size(ends); ++part) runner.run_rows({ends[part - 1], ends[part]}, 1);
       });
       std::int64_t wrong = 0;
       for (std::int64_t i = 0; i < count; ++i) wrong += result.get(i) != expected(from, i);
@@ -187,12 +187,12 @@ TEST_CASE("buffers hold the rows that are computed together") {
         std::vector<float> buffer(static_cast<std::size_t>(together * row));
         std::int64_t wrong = 0;
         with_runner(*program, [&](cpu::RangeRunner& runner) {
-          const cpu::Placed target{reinterpret_cast<std::byte*>(buffer.data()), row_bytes};
-          runner.place(placed(from), {&target, 1});
+          const cpu::OperandBase target{reinterpret_cast<std::byte*>(buffer.data()), row_bytes};
+          runner.bind(placed(from), {&target, 1});
           for (std::int64_t begin = 0; begin < rows; begin += together) {
             const std::int64_t end = std::min(begin + together, rows);
-            runner.turn_to(begin);
-            runner.run_lines({begin, end}, row);
+            runner.set_first_row(begin);
+            runner.run_rows({begin, end}, row);
             for (std::int64_t i = begin * row; i < end * row; ++i) {
               wrong += buffer[static_cast<std::size_t>(i - begin * row)] != expected(from, i);
             }
@@ -219,10 +219,10 @@ TEST_CASE("sums of rows are of the rows that were asked for") {
       REQUIRE(sums != nullptr);
       std::vector<double> found(static_cast<std::size_t>(rows), 0.25);
       with_runner(*sums, [&](cpu::RangeRunner& runner) {
-        const cpu::Placed target{reinterpret_cast<std::byte*>(found.data())};
-        runner.place(placed(from), {&target, 1});
-        runner.run_lines({0, 2}, row);
-        runner.run_lines({2, rows - 1}, row);
+        const cpu::OperandBase target{reinterpret_cast<std::byte*>(found.data())};
+        runner.bind(placed(from), {&target, 1});
+        runner.run_rows({0, 2}, row);
+        runner.run_rows({2, rows - 1}, row);
       });
       CHECK(found.back() == 0.25);
       for (std::int64_t line = 0; line + 1 < rows; ++line) {

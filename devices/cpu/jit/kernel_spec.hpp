@@ -1,0 +1,55 @@
+// The specification of machine code: a body and the layout of its operands. Shapes and addresses are given at each
+// call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "devices/cpu/jit/code.hpp"
+
+namespace tyto::cpu::jit {
+
+/// How the elements of a row follow one another; of results of reductions there is one a row.
+enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
+
+/// Bytes: about what a group over rows works on at a time.
+inline constexpr int prefetch_distance = 32 * 1024;
+
+struct OperandSpec {
+  DType stored = DType::f32;
+  Access access = Access::contiguous;
+  /// Elements prefetch_distance ahead are prefetched into the L2 cache.
+  bool prefetched = false;
+  friend bool operator==(const OperandSpec&, const OperandSpec&) = default;
+};
+
+/// `single`: operands of one element. `non_temporal`: stores of results are non-temporal, from the first one's
+/// next multiple of a vector on; all must lie alike there.
+enum class Variant : std::uint8_t { rows, non_temporal, single };
+
+struct KernelSpec {
+  Code code;
+  std::vector<OperandSpec> inputs, outputs;
+  Variant variant = Variant::rows;
+};
+
+/// Where an operand lies; strides in bytes. `start` moves from row to row as the code runs, and `cursor` along a row.
+struct OperandPointers {
+  std::byte* start;
+  std::ptrdiff_t row;
+  std::ptrdiff_t column;
+  std::byte* cursor;
+};
+
+/// What a call is given: a rectangle of elements, then the places of all operands, inputs first. It is left to the
+/// caller to set what there is: launches of small kernels would notice.
+struct Frame {
+  std::int64_t rows;
+  std::int64_t columns;
+  OperandPointers pointers[2 * TileProgram::most_operands];  // inputs, then outputs
+};
+
+using Function = void (*)(Frame* frame);
+
+}  // namespace tyto::cpu::jit

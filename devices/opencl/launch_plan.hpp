@@ -1,0 +1,41 @@
+// A launch plan: a step as source text and launch geometry, before anything is compiled.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tyto::opencl {
+
+/// A kernel argument that stands for memory: two arguments in the source, `T* name_base, long name_offset` (elements).
+struct MemoryArgument {
+  enum class Role : std::uint8_t { input, output, workspace };
+  Role role = Role::input;
+  std::size_t index = 0;          // which input or output
+  std::size_t element_bytes = 1;  // converts the address's byte offset
+  std::int64_t offset = 0;        // elements after the address: the view's offset
+};
+
+using Argument = std::variant<MemoryArgument, std::int64_t, std::int32_t, double, float>;
+
+/// One kernel and how to launch it. In the source the kernel is called KERNEL, so that equal kernels have equal text;
+/// the name it gets is made from a hash of that text.
+struct KernelLaunch {
+  std::string source;
+  std::vector<Argument> arguments;
+  std::array<std::size_t, 3> global = {1, 1, 1};  // items
+  std::array<std::size_t, 3> local = {1, 1,
+                                      1};  // items of a work-group, fixed for each source; zeros: the driver's choice
+};
+
+/// What a step enqueues, in order.
+struct LaunchPlan {
+  std::string name;  // of the operator, for errors
+  std::vector<KernelLaunch> launches;
+  std::size_t workspace = 0;  // bytes
+};
+
+}  // namespace tyto::opencl

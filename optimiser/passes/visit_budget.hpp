@@ -1,0 +1,26 @@
+// What a rule looks along to move a view: operators that work element by element, as far as keeps a pass near linear.
+#pragma once
+
+#include "core/op_ids.hpp"
+
+namespace tyto::optimiser {
+
+/// Whether what becomes of an element depends on no other, so that all of them may as well stand elsewhere.
+inline bool works_on_elements(const core::OpDef& def) {
+  return def.is(core::Traits::elementwise) || def.id == core::OpId::cast;
+}
+
+/// How many operators one match may still visit.
+class VisitBudget {
+ public:
+  /// Whether an operator may be visited that lies `depth` behind where the look began; counts the visit.
+  bool allows(int depth) { return depth <= longest_path && ++visits_ <= most_visits; }
+
+ private:
+  static constexpr int longest_path = 16;
+  static constexpr int most_visits = 64;
+
+  int visits_ = 0;
+};
+
+}  // namespace tyto::optimiser
