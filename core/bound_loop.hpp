@@ -23,7 +23,7 @@ struct BoundLoop {
 
 /// The loop of an element-wise operator, cast, copy, softmax, log_softmax, var, logsumexp or fused group; nothing for
 /// other operators. Softmaxes, variances and logarithms of sums come as steps of simple reductions; those of a group
-/// stay as they are. Row values are in f64 where the device has it.
+/// stay as they are. The sum of a softmax is in f64 where the device has it.
 std::optional<BoundLoop> loop_of(const Step& step, bool has_f64 = true);
 
 /// The type that elements are squared or exponentiated in before they are added up: never one of 16 bits.

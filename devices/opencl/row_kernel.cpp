@@ -1,7 +1,6 @@
 // Walks along rows as text: loops over tiles that vectorise, or a work-group with a tree in local memory.
 #include <algorithm>
 #include <bit>
-#include <deque>
 #include <set>
 
 #include "core/loop_levels.hpp"

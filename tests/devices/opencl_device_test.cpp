@@ -220,6 +220,6 @@ TEST_CASE("a cache folder that cannot be written stops nothing") {
   CHECK(cl.cache_counts().compiled == 1);
 }
 
-#endif
-
 }  // namespace opencl_device_test
+
+#endif

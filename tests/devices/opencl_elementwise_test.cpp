@@ -431,6 +431,6 @@ TEST_CASE("comparisons, tests and choices treat NaN, infinities and zeros as IEE
   }
 }
 
-#endif
-
 }  // namespace opencl_elementwise_test
+
+#endif

@@ -243,6 +243,6 @@ TEST_CASE("random numbers are those of the Philox counter, whatever the style") 
   }
 }
 
-#endif
-
 }  // namespace opencl_layout_test
+
+#endif

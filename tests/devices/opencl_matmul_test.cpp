@@ -165,6 +165,6 @@ TEST_CASE("CLBlast multiplies where it can read the operands, with planned works
 }
 #endif
 
-#endif
-
 }  // namespace opencl_matmul_test
+
+#endif

@@ -216,6 +216,6 @@ TEST_CASE("places of extremes in long rows are the first ones") {
   }
 }
 
-#endif
-
 }  // namespace opencl_reduction_test
+
+#endif

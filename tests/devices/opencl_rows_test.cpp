@@ -440,6 +440,6 @@ TEST_CASE("whole numbers and truth values are reduced and read back in rows") {
   }
 }
 
-#endif
-
 }  // namespace opencl_rows_test
+
+#endif

@@ -79,9 +79,16 @@ TEST_CASE("softmax and log_softmax agree with long double arithmetic along any a
       }
       check(op, 1, random(dice, dtype, {3, 1100}, Layout::dense, -8, 8));
       check(op, 0, random(dice, dtype, {70, 300}, Layout::dense, -8, 8));
+      check(op, 1, random(dice, dtype, {5, 40, 1}, Layout::dense, -8, 8));
       check(op, 1, random(dice, dtype, {2, 33, 270}, Layout::dense, -8, 8));
     }
   }
+}
+
+TEST_CASE("softmax of many columns goes piece by piece") {
+  Dice dice(42);
+  check(OpId::softmax, 0, random(dice, DType::f32, {70, 1500}, Layout::dense, -8, 8));
+  check(OpId::log_softmax, 1, random(dice, DType::f64, {2, 70, 800}, Layout::dense, -8, 8));
 }
 
 TEST_CASE("softmax may write over its input") {

@@ -1,5 +1,7 @@
 // Softmaxes and fused groups: which of the ways to run a loop is taken. Machine code or the interpreter runs it each
 // way.
+#include <algorithm>
+
 #include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
@@ -32,7 +34,7 @@ std::shared_ptr<const core::Kernel> prepare_fold(const core::BoundLoop& bound) {
   elements.instructions.pop_back();
   const Translation translation(elements, bound.input_types());
   const core::Operand whole{translation.result_type(0), core::View::dense(bound.loop.shape)};
-  const core::Attributes over = core::AxesAttributes{bound.loop.axes, true};
+  const core::Attributes over = core::fold_attributes(op, bound.loop.axes);
   const core::Step reduction{op, &over, {&whole, 1}, bound.outputs};
   if (whole.view.count() == 0) return prepare_reduction(reduction);
   const bool summed = reduction_of(op).fold == Fold::sum && whole.dtype == DType::f32;
@@ -40,10 +42,11 @@ std::shared_ptr<const core::Kernel> prepare_fold(const core::BoundLoop& bound) {
   return prepare_reduction(reduction, prepare_source(translation.tiles(), bound.inputs, whole, summed ? line : 0));
 }
 
+/// Axes of length one may come behind.
 bool reduces_last_axes(const core::LoopAttributes& loop) {
-  for (std::size_t i = 0; i < loop.axes.size(); ++i) {
-    const std::size_t axis = loop.shape.size() - loop.axes.size() + i;
-    if (loop.axes[i] != static_cast<std::int64_t>(axis)) return false;
+  for (std::int64_t axis = std::ranges::min(loop.axes); axis < loop.shape.rank(); ++axis) {
+    const bool reduced = std::ranges::find(loop.axes, axis) != loop.axes.end();
+    if (!reduced && loop.shape[static_cast<std::size_t>(axis)] != 1) return false;
   }
   return true;
 }

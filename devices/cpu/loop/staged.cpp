@@ -105,8 +105,9 @@ class StageBuilder {
   /// Whether levels behind this one read elements of inputs, over which results may be laid.
   bool inputs_read_after(std::size_t depth) const {
     std::vector<Value> wanted;
-    for (std::size_t later = depth + 1; later < levels_.size(); ++later) {
-      std::ranges::copy(levels_[later].kept, std::back_inserter(wanted));
+    for (std::size_t later = depth; later < levels_.size(); ++later) {
+      // This level's kept values are computed by then, its reductions still to come.
+      if (later != depth) std::ranges::copy(levels_[later].kept, std::back_inserter(wanted));
       for (const Value fold : levels_[later].folds) wanted.push_back(program_.instruction_of(fold).operands[0]);
     }
     std::ranges::copy(program_.outputs, std::back_inserter(wanted));
@@ -120,9 +121,12 @@ class StageBuilder {
 
   /// Lays a value that is kept in the place of a result of its width, which is memory that is written anyway.
   bool lend(Value value) {
+    const bool is_result = std::ranges::find(program_.outputs, value) != program_.outputs.end();
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const bool fits = size_of(bound_.outputs[i].dtype) == size_of(operands_[value].dtype);
       if (!whole_[program_.outputs[i]] || !fits || lent_[i]) continue;
+      // A result may lie in its own place only: in another's it would be lost when both are copied to theirs.
+      if (is_result && program_.outputs[i] != value) continue;
       lent_[i] = stored_[value] = true;
       operands_[value].view = bound_.outputs[i].view;
       places_[value] = {Place::Kind::output, i};
@@ -250,7 +254,9 @@ class StagedKernel final : public core::Kernel {
     std::int64_t width = 1;
     for (std::size_t axis = first; axis < shape.size(); ++axis) width *= axis == behind ? 1 : shape[axis];
     const auto element = static_cast<std::int64_t>(size_of(bound.outputs[0].dtype));
-    piece_ = std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(width * element, 1), 1, shape[behind]);
+    // At least a cache line of each row.
+    const std::int64_t least = std::min<std::int64_t>(64 / element, shape[behind]);
+    piece_ = std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(width * element, 1), least, shape[behind]);
     pieces_ = (shape[behind] + piece_ - 1) / piece_;
     lengths_ = Shape(std::vector<std::int64_t>(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(first)));
     for (const core::Operand& input : bound.inputs) inputs_.push_back(steps_of(input, first, behind));
