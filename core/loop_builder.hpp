@@ -16,7 +16,7 @@ class LoopBuilder {
 
   LoopValue constant(Scalar value, DType dtype);
   LoopValue apply(OpId op, DType dtype, std::initializer_list<LoopValue> operands);
-  /// The same step on these operands.
+  /// The same instruction on these operands.
   LoopValue apply(const LoopInstruction& step, std::span<const LoopValue> operands);
   /// The value in another type, or itself.
   LoopValue as(DType dtype, LoopValue value);

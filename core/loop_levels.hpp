@@ -1,4 +1,4 @@
-// The levels of a loop with reductions: a walk along each row for each number of reductions that come before. One plan
+// The levels of a loop with reductions: a traversal of each row for each number of reductions before it. One plan
 // for every device; where values lie in between is a device's own business.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace tyto::core {
 
-/// One walk along each row. What it reads was made by walks before it, or is computed again.
+/// One traversal of each row. What it reads was made by levels before it, or is computed again.
 struct LoopLevel {
-  std::vector<LoopValue> row_values;  // steps that make one element a row, computed before the walk
-  std::vector<LoopValue> kept;        // whole values that the walk computes and keeps for later walks
-  std::vector<LoopValue> folds;       // reductions that the walk finishes
+  std::vector<LoopValue> row_values;  // one element a row, computed before the traversal
+  std::vector<LoopValue> kept;        // whole values that later levels read
+  std::vector<LoopValue> folds;       // reductions that it finishes
 };
 
 struct LoopLevels {

@@ -9,13 +9,13 @@
 
 namespace tyto::core {
 
-/// A reduction that may be a step of a group.
+/// A reduction that may be an instruction of a group.
 bool may_fold(OpId op);
 
-/// The attributes of such a step on its own, the axes kept as ones.
+/// The attributes of such an instruction on its own, the axes kept as ones.
 Attributes fold_attributes(OpId op, const IntList& axes);
 
-/// The group's last step is its only reduction and its only result, which lets its operand be any element-wise
+/// The last instruction is the only reduction and the only result, which lets its operand be any element-wise
 /// function.
 bool ends_in_its_only_reduction(const LoopProgram& program);
 
