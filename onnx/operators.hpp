@@ -40,6 +40,7 @@ std::span<const OperatorFamily> operator_families();
 
 std::span<const OperatorRow> elementwise_rows();
 std::span<const OperatorRow> activation_rows();
+std::span<const OperatorRow> attention_rows();
 std::span<const OperatorRow> reduction_rows();
 std::span<const OperatorRow> shape_rows();
 std::span<const OperatorRow> movement_rows();

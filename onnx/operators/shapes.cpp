@@ -103,12 +103,13 @@ Outputs depth_to_space(const OperatorCall& call) {
 Outputs space_to_depth(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t block = call.integer("blocksize");
-  call.ignore("mode");
+  const std::string mode = call.text("mode", "DCR");
   if (x.ndim() != 4 || block <= 0 || x.shape()[2] % block != 0 || x.shape()[3] % block != 0) {
     call.refuse("shape ", x.shape(), " with blocks of ", block, "; expected 4 axes that blocks divide");
   }
   const std::int64_t n = x.shape()[0], c = x.shape()[1], h = x.shape()[2] / block, w = x.shape()[3] / block;
-  const Array y = transpose(reshape(x, {n, c, h, block, w, block}), {0, 3, 5, 1, 2, 4});
+  const Array blocks = reshape(x, {n, c, h, block, w, block});
+  const Array y = mode == "CRD" ? transpose(blocks, {0, 1, 3, 5, 2, 4}) : transpose(blocks, {0, 3, 5, 1, 2, 4});
   return {reshape(y, {n, c * block * block, h, w})};
 }
 

@@ -72,6 +72,20 @@ Array transformed(const Array& x, std::int64_t period, std::int64_t frequencies,
   return inverse ? y / static_cast<double>(period) : y;
 }
 
+/// The real signal (..., period, 1) of a spectrum of which the second half is left out, being the first one's mirror
+/// image: every frequency but the lowest and, in even periods, the highest counts twice.
+Array signal_of_half(const Array& x, std::int64_t period) {
+  const std::int64_t frequencies = period / 2 + 1;
+  const Waves w = waves(frequencies, period, period, x.dtype());
+  std::vector<double> counts(static_cast<std::size_t>(frequencies), 2);
+  counts.front() = 1;
+  if (period % 2 == 0) counts.back() = 1;
+  const Array weights = cast(Array::from(counts, {frequencies}), x.dtype()) / static_cast<double>(period);
+  Array y = matmul(x.get({ellipsis, 0}) * weights, w.cosine);
+  if (x.shape().back() == 2) y = y - matmul(x.get({ellipsis, 1}) * weights, w.sine);
+  return expand_dims(y, -1);
+}
+
 Outputs discrete_transform(const OperatorCall& call, std::int64_t axis) {
   Array x = call[0];
   const bool inverse = call.integer("inverse", 0) != 0, one_sided = call.integer("onesided", 0) != 0;
@@ -79,19 +93,18 @@ Outputs discrete_transform(const OperatorCall& call, std::int64_t axis) {
   if (axis < 0 || axis >= x.ndim() - 1) call.refuse("axis ", axis, " of shape ", x.shape());
   x = moveaxis(x, axis, x.ndim() - 2);
   const auto at = static_cast<std::size_t>(x.ndim() - 2);
-  const std::int64_t period = call.has(1) ? call.integer_in(1) : x.shape()[at];
-  if (x.shape()[at] > period) {
-    x = std::as_const(x).get({ellipsis, slice(0, period), all});
-  } else if (x.shape()[at] < period) {
+  const bool mirrored = inverse && one_sided;
+  const std::int64_t own = x.shape()[at], period = call.has(1) ? call.integer_in(1) : mirrored ? 2 * (own - 1) : own;
+  const std::int64_t length = mirrored ? period / 2 + 1 : period;
+  if (own > length) {
+    x = std::as_const(x).get({ellipsis, slice(0, length), all});
+  } else if (own < length) {
     IntList after(static_cast<std::size_t>(x.ndim()), 0);
-    after[at] = period - x.shape()[at];
+    after[at] = length - own;
     x = pad(x, IntList(after.size(), 0), after);
   }
-  if (inverse && one_sided) {
-    // Real signals out of half a spectrum: the other half is its mirror image.
-    call.refuse("onesided with inverse is not supported");
-  }
-  const Array y = transformed(x, period, one_sided ? period / 2 + 1 : period, inverse);
+  const Array y =
+      mirrored ? signal_of_half(x, period) : transformed(x, period, one_sided ? period / 2 + 1 : period, inverse);
   return {moveaxis(y, y.ndim() - 2, axis)};
 }
 Outputs transform_by_attribute(const OperatorCall& call) { return discrete_transform(call, call.integer("axis", 1)); }
@@ -129,7 +142,7 @@ Outputs mel_weights(const OperatorCall& call) {
   const std::int64_t spectrum = length / 2 + 1;
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   std::vector<std::int64_t> edges;
-  const double step = (mel(high) - mel(low)) / static_cast<double>(bins + 1);
+  const double step = (mel(high) - mel(low)) / static_cast<double>(bins + 2);
   for (std::int64_t i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (mel(low) + static_cast<double>(i) * step) / 2595) - 1);
     edges.push_back(

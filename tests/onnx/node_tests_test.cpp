@@ -39,6 +39,9 @@ Case read_case(const fs::path& folder) {
   return test;
 }
 
+/// As ONNX's own runner has it; of halves at least the width that they have, times a few operations.
+double tolerance(DType dtype) { return dtype == DType::bf16 ? 2e-2 : dtype == DType::f16 ? 2e-3 : 1e-3; }
+
 /// The first difference from what the file says, or what was thrown; empty when all is right.
 template <class T>
 std::string outcome(const Case& test, std::size_t fed) {
@@ -58,7 +61,7 @@ std::string outcome(const Case& test, std::size_t fed) {
       for (const Named<Tensor<Any>>& want : test.outputs) {
         const T& got = results[want.name];
         const Tensor<Any> copy = Tensor<Any>::from_bytes(got.bytes().data(), got.size(), got.shape(), got.dtype());
-        const std::string wrong = difference(copy, want.value, 1e-3, 1e-7);
+        const std::string wrong = difference(copy, want.value, tolerance(want.value.dtype()), 1e-7);
         if (!wrong.empty()) return want.name + ": " + wrong;
       }
     }
@@ -93,8 +96,24 @@ const std::map<std::string_view, const char*>& left_out_operators() {
   return reasons;
 }
 
+/// Tests that are left out, each with its reason.
+const std::map<std::string_view, const char*>& left_out_tests() {
+  static const std::map<std::string_view, const char*> reasons = {
+      {"test_dft_inverse", "the file holds its own rounding of zeros, 2e-7"},
+      {"test_dft_inverse_opset19", "the file holds its own rounding of zeros, 2e-7"},
+      {"test_training_dropout", "random numbers of another generator"},
+      {"test_training_dropout_default", "random numbers of another generator"},
+      {"test_training_dropout_default_mask", "random numbers of another generator"},
+      {"test_training_dropout_mask", "random numbers of another generator"},
+  };
+  return reasons;
+}
+
 /// Why a test cannot pass; empty when it can.
 std::string reason_to_leave_out(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const auto named = left_out_tests().find(name);
+  if (named != left_out_tests().end()) return named->second;
   const std::vector<std::byte> bytes = bytes_of(folder / "model.onnx");
   const onnx::ModelMessage model = onnx::read_model(folder.string(), bytes);
   for (const auto* values : {&model.graph->inputs, &model.graph->outputs}) {
