@@ -309,6 +309,8 @@ PlainCall::PlainCall() {
 
 PlainCall::~PlainCall() { --plain_calls; }
 
+Value value_now(const Value& argument) { return run::is_kept_state(argument) ? core::resolve(argument) : argument; }
+
 CompiledCore::CompiledCore(CompileOptions options) : function_(std::make_shared<Function>(std::move(options))) {}
 
 Results& CompiledCore::call(std::span<const Value> arguments,
