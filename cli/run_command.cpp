@@ -43,7 +43,7 @@ void print_times(std::vector<double> milliseconds) {
             << milliseconds[milliseconds.size() / 2] << " ms\n";
 }
 
-void write_outputs(const ModelOutputs<Tensor<Lazy>>& outputs, const Arguments& arguments) {
+void write_outputs(const NamedList<Tensor<Lazy>>& outputs, const Arguments& arguments) {
   for (const std::string& word : arguments.texts("--output")) {
     const std::size_t equals = word.rfind('=');
     if (equals == std::string::npos || equals == 0)
@@ -63,7 +63,7 @@ int run_model(const Arguments& arguments) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto since = [&](auto start) { return std::chrono::duration<double, std::milli>(now() - start).count(); };
   const auto start = now();
-  const ModelOutputs<Tensor<Lazy>> outputs = model(inputs);
+  const NamedList<Tensor<Lazy>> outputs = model(inputs);
   const double first = since(start);
   for (const Named<Tensor<Lazy>>& output : outputs) print_summary(output.name, output.value);
   write_outputs(outputs, arguments);
@@ -72,7 +72,7 @@ int run_model(const Arguments& arguments) {
     std::vector<double> milliseconds;
     for (std::int64_t i = 0; i < *count; ++i) {
       const auto begin = now();
-      const ModelOutputs<Tensor<Lazy>> again = model(inputs);
+      const NamedList<Tensor<Lazy>> again = model(inputs);
       milliseconds.push_back(since(begin));
     }
     print_times(std::move(milliseconds));

@@ -42,6 +42,7 @@ std::span<const OperatorRow> elementwise_rows();
 std::span<const OperatorRow> activation_rows();
 std::span<const OperatorRow> attention_rows();
 std::span<const OperatorRow> reduction_rows();
+std::span<const OperatorRow> resampling_rows();
 std::span<const OperatorRow> shape_rows();
 std::span<const OperatorRow> movement_rows();
 std::span<const OperatorRow> index_rows();

@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,35 +64,6 @@ struct OnnxOptions {
   CompileOptions compile = {};
 };
 
-/// The results of a model, by name or number.
-template <class T>
-class ModelOutputs {
- public:
-  explicit ModelOutputs(NamedList<T> list) : list_(std::move(list)) {}
-
-  std::size_t size() const { return list_.size(); }
-  auto begin() const { return list_.begin(); }
-  auto end() const { return list_.end(); }
-  const T& operator[](std::size_t i) const {
-    if (i >= list_.size()) {
-      throw IndexError("the model has " + std::to_string(list_.size()) + " outputs, none with the number " +
-                       std::to_string(i));
-    }
-    return list_[i].value;
-  }
-  const T& operator[](std::string_view name) const {
-    std::string names;
-    for (const Named<T>& output : list_) {
-      if (output.name == name) return output.value;
-      names += (names.empty() ? "'" : ", '") + output.name + "'";
-    }
-    throw IndexError("the model has no output '" + std::string(name) + "'; it has " + names);
-  }
-
- private:
-  NamedList<T> list_;
-};
-
 namespace detail {
 
 /// A model of either mode.
@@ -128,14 +98,14 @@ class OnnxModel {
   const std::vector<ModelTensor>& outputs() const { return core_->outputs(); }
   const ModelInfo& info() const { return core_->info(); }
 
-  /// Inputs by name, in any order; `model({{"image", x}})["logits"]`.
-  ModelOutputs<T> operator()(const NamedList<T>& given) {
+  /// Inputs by name, in any order; outputs in the model's order: `model({{"image", x}})["logits"]`.
+  NamedList<T> operator()(const NamedList<T>& given) {
     NamedList<Value> values;
     for (const Named<T>& input : given) values.push_back({input.name, input.value});
     std::vector<Value> results = core_->call(values);
     NamedList<T> named;
     for (std::size_t i = 0; i < results.size(); ++i) named.push_back({outputs()[i].name, T(std::move(results[i]))});
-    return ModelOutputs<T>(std::move(named));
+    return named;
   }
 
   /// The whole model as one graph, to look at, to profile or to save: inputs and outputs in the model's order. `shapes`

@@ -51,26 +51,10 @@ Array combined(const OperatorCall& call, const std::string& how, const Array& x,
                const Array& values) {
   if (how == "none") return scatter(x, coordinates, values);
   if (how == "add") return scatter_add(x, coordinates, values);
-  // One value a place, or the order in which they meet would matter to an operator that only replaces; so they are put
-  // there one after the other.
-  Array y = x;
-  const Shape shape = broadcast_to(coordinates.front(), coordinates.front().shape()).shape();
-  std::vector<Array> flat;
-  for (const Array& coordinate : coordinates) flat.push_back(reshape(broadcast_to(coordinate, shape), {-1}));
-  const std::int64_t count = element_count(shape);
-  Shape rows{count};
-  for (std::size_t i = coordinates.size(); i < x.shape().size(); ++i) rows.push_back(x.shape()[i]);
-  const Array list = reshape(values, rows);
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::vector<Array> place;
-    for (const Array& coordinate : flat) place.push_back(coordinate.get({slice(i, i + 1)}));
-    const Array there = gather(y, place), value = list.get({slice(i, i + 1)});
-    if (how == "mul") y = scatter(y, place, there * value);
-    else if (how == "max") y = scatter(y, place, maximum(there, value));
-    else if (how == "min") y = scatter(y, place, minimum(there, value));
-    else call.refuse("reduction '", how, "'; known are none, add, mul, max and min");
-  }
-  return y;
+  if (how == "mul") return scatter_multiply(x, coordinates, values);
+  if (how == "max") return scatter_max(x, coordinates, values);
+  if (how == "min") return scatter_min(x, coordinates, values);
+  call.refuse("reduction '", how, "'; known are none, add, mul, max and min");
 }
 
 Outputs scattered_elements(const OperatorCall& call) {

@@ -54,16 +54,6 @@ Outputs slice_by_inputs(const OperatorCall& call) {
                 call.has(4) ? call.integers_in(4) : std::vector<std::int64_t>());
 }
 
-// Round and round, as often as the padding is long.
-Array wrapped(const Array& x, std::int64_t before, std::int64_t after, std::int64_t axis) {
-  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
-  std::vector<std::int64_t> from(static_cast<std::size_t>(before + length + after));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    from[i] = ((static_cast<std::int64_t>(i) - before) % length + length) % length;
-  }
-  return take(x, Array::from(from, {static_cast<std::int64_t>(from.size())}), axis);
-}
-
 // Negative padding takes elements away.
 Outputs padded(const OperatorCall& call, const std::vector<std::int64_t>& pads, const Scalar& value,
                std::vector<std::int64_t> axes) {
@@ -90,12 +80,7 @@ Outputs padded(const OperatorCall& call, const std::vector<std::int64_t>& pads, 
   if (mode == "constant") return {pad(x, before, after, PaddingMode::constant, value)};
   if (mode == "edge") return {pad(x, before, after, PaddingMode::edge)};
   if (mode == "reflect") return {pad(x, before, after, PaddingMode::reflect)};
-  if (mode == "wrap") {
-    for (std::size_t i = 0; i < rank; ++i) {
-      if (before[i] + after[i] != 0) x = wrapped(x, before[i], after[i], static_cast<std::int64_t>(i));
-    }
-    return {x};
-  }
+  if (mode == "wrap") return {pad(x, before, after, PaddingMode::wrap)};
   call.refuse("mode '", mode, "'; known are constant, edge, reflect and wrap");
 }
 Outputs pad_by_attributes(const OperatorCall& call) {

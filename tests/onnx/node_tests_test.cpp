@@ -57,7 +57,7 @@ std::string outcome(const Case& test, std::size_t fed) {
     }
     OnnxModel<T> model = read_onnx<T>(test.model.string(), options);
     for (int round = 0; round < 2; ++round) {
-      const ModelOutputs<T> results = model(given);
+      const NamedList<T> results = model(given);
       for (const Named<Tensor<Any>>& want : test.outputs) {
         const T& got = results[want.name];
         const Tensor<Any> copy = Tensor<Any>::from_bytes(got.bytes().data(), got.size(), got.shape(), got.dtype());

@@ -82,7 +82,7 @@ TEST_CASE("halves and bool are listed as integers") {
                                    .outputs = {value("y", {"1"}), value("z", {"1"}, DType::i64)},
                                    .initialisers = {half, truth}});
   OnnxModel<E> read_model = read<E>(bytes);
-  const ModelOutputs<E> out = read_model({});
+  const NamedList<E> out = read_model({});
   CHECK(out["y"].item<float>() == 1.5F);
   CHECK(out["z"].item<std::int64_t>() == 1);
 }

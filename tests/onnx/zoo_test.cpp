@@ -61,9 +61,9 @@ void check_model(const std::filesystem::path& zoo, const Model& row) {
                                                               array.value.shape(), array.value.dtype())});
   }
   for (int round = 0; round < 2; ++round) {
-    const ModelOutputs<T> results = model(given);
+    const NamedList<T> results = model(given);
     for (const Named<Tensor<Eager>>& want : wanted) {
-      const T& got = results[static_cast<std::size_t>(want.name.back() - '0')];
+      const T& got = results[static_cast<std::size_t>(want.name.back() - '0')].value;
       CAPTURE(want.name);
       REQUIRE(to_string(got.shape()) == to_string(want.value.shape()));
       CHECK(worst_error(got.template to_vector<float>(), want.value.to_vector<float>()) <= 1);
