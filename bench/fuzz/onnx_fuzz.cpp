@@ -1,6 +1,5 @@
 // Open-ended fuzzing of the ONNX reader: damaged models are read or refused, in memory that their size bounds.
-#include <malloc.h>
-
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -21,22 +20,29 @@ constexpr std::size_t largest_seed = 65'536;  // larger models are mostly weight
 std::size_t live = 0;
 std::size_t peak = 0;
 
-[[maybe_unused]] void* counted(void* memory) {
+// Each allocation begins with its own size.
+constexpr std::size_t head = alignof(std::max_align_t);
+
+[[maybe_unused]] void* counted(std::size_t bytes) {
+  void* memory = std::malloc(bytes + head);
   if (memory == nullptr) throw std::bad_alloc();
-  live += malloc_usable_size(memory);
+  *static_cast<std::size_t*>(memory) = bytes;
+  live += bytes;
   peak = live > peak ? live : peak;
-  return memory;
+  return static_cast<char*>(memory) + head;
 }
 [[maybe_unused]] void uncounted(void* memory) {
-  live -= malloc_usable_size(memory);
-  std::free(memory);
+  if (memory == nullptr) return;
+  void* begin = static_cast<char*>(memory) - head;
+  live -= *static_cast<std::size_t*>(begin);
+  std::free(begin);
 }
 
 }  // namespace
 
 // Sanitizers bring their own, and limit allocations themselves. One thread runs here.
 #if !defined(__SANITIZE_ADDRESS__)
-void* operator new(std::size_t bytes) { return counted(std::malloc(bytes)); }
+void* operator new(std::size_t bytes) { return counted(bytes); }
 void operator delete(void* memory) noexcept { uncounted(memory); }
 void operator delete(void* memory, std::size_t) noexcept { uncounted(memory); }
 #endif

@@ -1,4 +1,4 @@
-// Activations.
+// Activation functions, each as an expression of Tyto's own.
 #include "tyto/activations.hpp"
 
 #include <cmath>
