@@ -22,7 +22,7 @@ Arguments::Arguments(std::span<const OptionRow> known, std::span<const std::stri
     const std::string name = word.substr(0, equals);
     const auto row = std::find_if(known.begin(), known.end(), [&](const OptionRow& r) { return r.name == name; });
     if (row == known.end()) throw UsageError("unknown option " + name);
-    if (has(name)) throw UsageError("option " + name + " is given twice");
+    if (has(name) && !row->repeats) throw UsageError("option " + name + " is given twice");
     if (row->value.empty()) {
       if (equals != std::string::npos) throw UsageError("option " + name + " takes no value");
       values_.emplace_back(name, "");
@@ -40,6 +40,14 @@ std::optional<std::string> Arguments::text(std::string_view name) const {
     if (key == name) return value;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> Arguments::texts(std::string_view name) const {
+  std::vector<std::string> list;
+  for (const auto& [key, value] : values_) {
+    if (key == name) list.push_back(value);
+  }
+  return list;
 }
 
 std::optional<std::int64_t> Arguments::number(std::string_view name, std::int64_t least) const {

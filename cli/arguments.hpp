@@ -21,6 +21,7 @@ struct OptionRow {
   std::string_view name;   // with its dashes
   std::string_view value;  // what it takes, in capitals; empty for a switch
   std::string_view help;
+  bool repeats = false;  // whether it may be given several times
 };
 
 class Arguments {
@@ -30,6 +31,8 @@ class Arguments {
 
   bool has(std::string_view name) const { return text(name).has_value(); }
   std::optional<std::string> text(std::string_view name) const;
+  /// All values of an option that repeats, in the order given.
+  std::vector<std::string> texts(std::string_view name) const;
   /// An integer of at least `least`.
   std::optional<std::int64_t> number(std::string_view name, std::int64_t least) const;
   const std::vector<std::string>& operands() const { return operands_; }

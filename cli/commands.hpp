@@ -26,5 +26,7 @@ std::span<const Command> commands();
 
 extern const Command plan_command;
 extern const Command graph_command;
+extern const Command run_command;
+extern const Command show_command;
 
 }  // namespace tyto::cli

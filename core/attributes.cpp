@@ -43,9 +43,7 @@ std::size_t hash_field(const std::shared_ptr<T>& pointer) {
 std::string show(bool value) { return value ? "true" : "false"; }
 std::string show(const IntList& list) { return to_string(list); }
 std::string show(DType type) { return name_of(type); }
-std::string show(PadMode mode) {
-  return mode == PadMode::constant ? "constant" : mode == PadMode::edge ? "edge" : "reflect";
-}
+std::string show(PadMode mode) { return name_of(mode); }
 std::string show(const Scalar& value) {
   return value.is_floating() ? text(value.as_double()) : std::to_string(value.as_int());
 }
@@ -59,6 +57,11 @@ std::string show(std::int64_t value) { return std::to_string(value); }
 }  // namespace
 
 const Attributes no_attributes;
+
+const char* name_of(PadMode mode) {
+  constexpr const char* names[pad_mode_count] = {"constant", "edge", "reflect", "symmetric", "wrap"};
+  return names[static_cast<int>(mode)];
+}
 
 std::size_t hash_of(const Attributes& attributes) {
   std::size_t seed = attributes.index();

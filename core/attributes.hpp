@@ -87,7 +87,9 @@ struct SliceAttributes {
   friend bool operator==(const SliceAttributes&, const SliceAttributes&) = default;
 };
 
-enum class PadMode : std::uint8_t { constant, edge, reflect };
+enum class PadMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
+inline constexpr int pad_mode_count = 5;
+const char* name_of(PadMode mode);
 
 struct PadAttributes {
   IntList before;
@@ -176,6 +178,15 @@ struct AttentionAttributes {
   friend bool operator==(const AttentionAttributes&, const AttentionAttributes&) = default;
 };
 
+/// Which boxes non-maximum suppression keeps, and how many at most.
+struct NmsAttributes {
+  std::int64_t count = 0;
+  double overlap = 0.5;
+  double score = 0;
+  TYTO_FIELDS(visit("count", count); visit("overlap", overlap); visit("score", score);)
+  friend bool operator==(const NmsAttributes&, const NmsAttributes&) = default;
+};
+
 /// Contents known when the node is made.
 struct ConstantAttributes {
   Array array;
@@ -222,7 +233,7 @@ using Attributes =
     std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes, ListAttributes,
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
-                 ProductAttributes, AttentionAttributes>;
+                 ProductAttributes, AttentionAttributes, NmsAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;

@@ -25,6 +25,10 @@ std::shared_ptr<const Attributes> share(Attributes attributes) {
 
 }  // namespace
 
+void check_attributes(const OpDef& def, const Attributes& attributes) {
+  if (attributes.index() != def.attributes) throw GraphError(text(def.name, ": attributes of another operator"));
+}
+
 TensorType elementwise_type(const OpDef& def, std::span<const TensorType* const> inputs) {
   const bool truth = def.domain == Domain::comparison || def.domain == Domain::logical;
   TensorType result{truth ? DType::boolean : inputs.back()->dtype, inputs[0]->shape, false};
@@ -52,6 +56,7 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
     }
     const std::span<const TensorType> given =
         count == 1 ? std::span<const TensorType>(&result_of(inputs[0]).type, 1) : std::span<const TensorType>(types);
+    check_attributes(def, attributes ? *attributes : no_attributes);
     const std::vector<TensorType> results = def.infer(attributes ? *attributes : no_attributes, given);
     node = new Node(op, mode, std::move(attributes), inputs, results);
   }

@@ -15,7 +15,7 @@ enum class OpId : std::uint16_t {
 #undef TYTO_UNARY
 #undef TYTO_BINARY
 #undef TYTO_TERNARY
-#define TYTO_OP(name) name,
+#define TYTO_OP(name, ...) name,
 #include "tyto/ops/ops.def"
 #undef TYTO_OP
   count

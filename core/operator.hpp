@@ -14,7 +14,17 @@ namespace tyto::core {
 /// An id that no operator has. The ids themselves stand in core/op_ids.hpp.
 inline constexpr OpId no_operator{0xffff};
 
-/// How an element-wise operator's operand types become its compute and result types; see ops/elementwise.def.
+/// Which alternative of Attributes a struct is.
+template <class A>
+inline constexpr std::size_t kind_of_attributes = [] {
+  return []<class... Kind>(const std::variant<Kind...>*) {
+    std::size_t index = 0;
+    (void)((std::is_same_v<A, Kind> || (++index, false)) || ...);
+    return index;
+  }(static_cast<const Attributes*>(nullptr));
+}();
+
+/// How an operator's operand types become its compute and result types; see ops/elementwise.def.
 enum class Domain : std::uint8_t { floating, numeric, arithmetic, comparison, logical, bitwise, shift, selection };
 
 /// Facts about an operator that the optimiser and the devices read instead of its name.
@@ -111,7 +121,8 @@ struct OpDef {
   int max_inputs = 1;
   int results = 1;
   Traits traits = {};
-  Domain domain = Domain::numeric;  // element-wise operators only
+  Domain domain = Domain::numeric;
+  std::size_t attributes = 0;  // the alternative of Attributes that it takes; see ops/ops.def
   InPlace in_place = InPlace::none;
   Inference infer = nullptr;
   ViewRule view = nullptr;
@@ -132,6 +143,9 @@ TensorType elementwise_type(const OpDef& def, std::span<const TensorType* const>
 
 inline const OpDef& definition(OpId id) { return op_table()[static_cast<std::size_t>(id)]; }
 inline const OpDef& definition(const Node& node) { return definition(node.op()); }
+
+/// Throws GraphError where an operator is given attributes of another kind than it takes.
+void check_attributes(const OpDef& def, const Attributes& attributes);
 
 /// Throws DeviceError: what is called `where` does not do this operator.
 [[noreturn]] void refuse_operator(std::string_view where, OpId op);

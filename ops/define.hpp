@@ -67,6 +67,12 @@ const Value& given(std::string_view op, const Value& operand);
 /// The length a + b. Throws ShapeError naming `op` where it is too large.
 std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b);
 
+/// The mode that a tensor's type names.
+template <class M>
+constexpr Mode mode_tag = std::is_same_v<M, Eager>  ? Mode::eager
+                          : std::is_same_v<M, Lazy> ? Mode::lazy
+                                                    : Mode::neutral;
+
 /// The mode in which a tensor made to go along with `value` is to be made.
 Mode mode_beside(const Value& value);
 
@@ -110,6 +116,7 @@ std::span<const OpDef> softmax_operators();
 std::span<const OpDef> attention_operators();
 std::span<const OpDef> convolution_operators();
 std::span<const OpDef> pool_operators();
+std::span<const OpDef> resampling_operators();
 std::span<const OpDef> fused_operators();
 std::span<const OpDef> epilogue_operators();
 

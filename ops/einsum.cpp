@@ -301,8 +301,13 @@ Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operan
     for_right.insert(for_right.end(), whole.labels.begin(), whole.labels.end());
     whole = contracted(summed_to(whole, for_left), summed_to(terms[i], for_right), kept);
   }
-  return whole.ordered(read.result);
+  // Sums of integers are as wide as the operands, as those of products are.
+  return core::cast_to(whole.ordered(read.result), type);
 }
-TYTO_INSTANTIATE(einsum)
+#define TYTO_INSTANTIATE_EINSUM(M) template Tensor<M> einsum(std::string_view, const std::vector<Tensor<M>>&);
+TYTO_INSTANTIATE_EINSUM(Eager)
+TYTO_INSTANTIATE_EINSUM(Lazy)
+TYTO_INSTANTIATE_EINSUM(Any)
+#undef TYTO_INSTANTIATE_EINSUM
 
 }  // namespace TYTO_API

@@ -158,6 +158,14 @@ Value reachable(const Value& bound, DType type) {
   return weak_scalar(number->as_int() < least ? least : most);
 }
 
+// The power would be a fraction, of which integers hold the 0 before the point.
+void refuse_negative(const Value& exponent) {
+  const Scalar* number = bare_number(exponent);
+  if (number == nullptr || number->as_int() >= 0) return;
+  throw ValueError(text("power: integers to the power ", number->as_int(),
+                        " are no integers; write the exponent with a point, or cast the base to f32 or f64"));
+}
+
 // One floating-point type, and no number among them.
 bool alike(std::span<const Value> operands) {
   const DType type = result_of(operands[0]).type.dtype;
@@ -184,6 +192,7 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
     const DType wanted = i < first ? DType::boolean : type;
     const TensorType& given = result_of(operands[i]).type;
     if (op == OpId::clip && i > 0) operands[i] = reachable(operands[i], type);
+    if (op == OpId::power && i > 0 && is_integer(type)) refuse_negative(operands[i]);
     if (given.dtype != wanted || given.weak) operands[i] = fitted_to(def.name, operands[i], wanted);
   }
   return emit_resolved(op, operands);

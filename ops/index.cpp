@@ -206,6 +206,45 @@ std::vector<Value> scatter_add_gradient(const GradientContext& c) {
   return out;
 }
 
+// The product of a place is differentiated by each of its factors: the product of the others, which is the whole over
+// the factor where no factor is zero, and what the other factors make where just this one is.
+std::vector<Value> scatter_multiply_gradient(const GradientContext& c) {
+  std::vector<Value> out(c.inputs.size());
+  const T x = c.inputs[0], v = c.inputs[1], g = c.gradients[0];
+  if (!is_floating(x.dtype())) return out;
+  const std::span<const Value> coordinates = c.inputs.subspan(2);
+  const auto without_zeros = [](const T& factors) { return where(equal(factors, 0), 1, factors); };
+  const T factors = at_coordinates(OpId::scatter_multiply, {without_zeros(x), without_zeros(v)}, coordinates);
+  const T zeros = at_coordinates(OpId::scatter_add, {cast_to(equal(x, 0), x.dtype()), cast_to(equal(v, 0), v.dtype())},
+                                 coordinates);
+  const auto others = [](const T& factor, const T& product, const T& zeros_there) {
+    const T only = equal(factor, 0);
+    const T rest = product / where(only, 1, factor);
+    return where(equal(zeros_there, cast_to(only, factor.dtype())), rest, 0);
+  };
+  if (c.needed[0]) out[0] = g * others(x, factors, zeros);
+  if (c.needed[1]) {
+    const auto there = [&](const T& of) { return T(at_coordinates(OpId::gather, {of}, coordinates)); };
+    out[1] = there(g) * others(v, there(factors), there(zeros));
+  }
+  return out;
+}
+
+// All that equal a place's extreme share its gradient.
+std::vector<Value> scatter_extreme_gradient(const GradientContext& c) {
+  std::vector<Value> out(c.inputs.size());
+  const T x = c.inputs[0], v = c.inputs[1], y = c.results[0];
+  if (!is_floating(x.dtype())) return out;
+  const std::span<const Value> coordinates = c.inputs.subspan(2);
+  const auto there = [&](const T& of) { return T(at_coordinates(OpId::gather, {of}, coordinates)); };
+  const T kept = cast_to(equal(x, y), x.dtype()), reached = cast_to(equal(v, there(y)), x.dtype());
+  const T ties = at_coordinates(OpId::scatter_add, {kept, reached}, coordinates);
+  const T share = c.gradients[0] / where(equal(ties, 0), 1, ties);
+  if (c.needed[0]) out[0] = share * kept;
+  if (c.needed[1]) out[1] = there(share) * reached;
+  return out;
+}
+
 }  // namespace
 
 Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis) {
@@ -260,6 +299,30 @@ std::span<const OpDef> index_operators() {
        .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter_add>,
        .gradient = scatter_add_gradient},
+      {.id = OpId::scatter_multiply,
+       .name = "scatter_multiply",
+       .doc = "A tensor with what lies at coordinates multiplied by values.",
+       .min_inputs = 3,
+       .max_inputs = 1 << 20,
+       .in_place = InPlace::first_input,
+       .infer = infer_scatter<OpId::scatter_multiply>,
+       .gradient = scatter_multiply_gradient},
+      {.id = OpId::scatter_min,
+       .name = "scatter_min",
+       .doc = "A tensor with what lies at coordinates or the values if smaller.",
+       .min_inputs = 3,
+       .max_inputs = 1 << 20,
+       .in_place = InPlace::first_input,
+       .infer = infer_scatter<OpId::scatter_min>,
+       .gradient = scatter_extreme_gradient},
+      {.id = OpId::scatter_max,
+       .name = "scatter_max",
+       .doc = "A tensor with what lies at coordinates or the values if larger.",
+       .min_inputs = 3,
+       .max_inputs = 1 << 20,
+       .in_place = InPlace::first_input,
+       .infer = infer_scatter<OpId::scatter_max>,
+       .gradient = scatter_extreme_gradient},
   };
   return rows;
 }
@@ -306,6 +369,17 @@ Value place(OpId id, const Tensor<M>& tensor, const std::vector<Tensor<M>>& coor
   return at_coordinates(id, {x, broadcast_to(typed, part)}, indices);
 }
 
+/// As place, for what is made of both the tensor's elements and the values.
+template <class M>
+Value combine(OpId id, std::string_view how, const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+              const Tensor<M>& values) {
+  if (is_floating(values.dtype()) && !is_floating(x.dtype())) {
+    throw TypeError(text(definition(id).name, ": values of ", values.dtype(), " do not ", how, " in a tensor of ",
+                         x.dtype(), "; cast one of them"));
+  }
+  return place(id, x, coordinates, values);
+}
+
 }  // namespace
 
 }  // namespace tyto::core
@@ -350,11 +424,28 @@ template <class M>
 Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                       const std::type_identity_t<Tensor<M>>& values) {
   core::require("scatter_add", x, values);
-  if (is_floating(values.dtype()) && !is_floating(x.dtype())) {
-    throw TypeError(core::text("scatter_add: values of ", values.dtype(), " do not add up in a tensor of ", x.dtype(),
-                               "; cast one of them"));
-  }
-  return core::place(OpId::scatter_add, x, coordinates, values);
+  return core::combine(OpId::scatter_add, "add up", x, coordinates, values);
+}
+
+template <class M>
+Tensor<M> scatter_multiply(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                           const std::type_identity_t<Tensor<M>>& values) {
+  core::require("scatter_multiply", x, values);
+  return core::combine(OpId::scatter_multiply, "multiply", x, coordinates, values);
+}
+
+template <class M>
+Tensor<M> scatter_min(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                      const std::type_identity_t<Tensor<M>>& values) {
+  core::require("scatter_min", x, values);
+  return core::combine(OpId::scatter_min, "compare", x, coordinates, values);
+}
+
+template <class M>
+Tensor<M> scatter_max(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                      const std::type_identity_t<Tensor<M>>& values) {
+  core::require("scatter_max", x, values);
+  return core::combine(OpId::scatter_max, "compare", x, coordinates, values);
 }
 
 TYTO_INSTANTIATE(take)
@@ -362,5 +453,8 @@ TYTO_INSTANTIATE(take_along_axis)
 TYTO_INSTANTIATE(gather)
 TYTO_INSTANTIATE(scatter)
 TYTO_INSTANTIATE(scatter_add)
+TYTO_INSTANTIATE(scatter_multiply)
+TYTO_INSTANTIATE(scatter_min)
+TYTO_INSTANTIATE(scatter_max)
 
 }  // namespace TYTO_API

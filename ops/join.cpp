@@ -143,6 +143,17 @@ Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis) {
 }
 
 template <class M>
+Tensor<M> narrow(const Tensor<M>& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  core::require("narrow", x);
+  const auto along = static_cast<std::size_t>(core::normalise_axis("narrow", axis, x.ndim()));
+  const std::int64_t length = x.shape()[along];
+  const auto inside = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + length : at, 0, length); };
+  const std::int64_t first = inside(begin);
+  const std::int64_t count = std::max<std::int64_t>(inside(end) - first, 0);
+  return count == length ? x : Tensor<M>(core::part_along(core::given("narrow", x), along, first, count));
+}
+
+template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_t axis) {
   core::require("split", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("split", axis, x.ndim()));
@@ -193,15 +204,16 @@ std::vector<Tensor<M>> meshgrid(const std::vector<Tensor<M>>& axes) {
   return out;
 }
 
-TYTO_INSTANTIATE(concat)
-TYTO_INSTANTIATE(stack)
-TYTO_INSTANTIATE(meshgrid)
-#define TYTO_INSTANTIATE_SPLIT(M)                                                            \
+TYTO_INSTANTIATE(narrow)
+#define TYTO_INSTANTIATE_PARTS(M)                                                            \
+  template Tensor<M> concat(const std::vector<Tensor<M>>&, std::int64_t);                    \
+  template Tensor<M> stack(const std::vector<Tensor<M>>&, std::int64_t);                     \
+  template std::vector<Tensor<M>> meshgrid(const std::vector<Tensor<M>>&);                   \
   template std::vector<Tensor<M>> split(const Tensor<M>&, std::int64_t parts, std::int64_t); \
   template std::vector<Tensor<M>> split(const Tensor<M>&, const IntList& positions, std::int64_t);
-TYTO_INSTANTIATE_SPLIT(Eager)
-TYTO_INSTANTIATE_SPLIT(Lazy)
-TYTO_INSTANTIATE_SPLIT(Any)
-#undef TYTO_INSTANTIATE_SPLIT
+TYTO_INSTANTIATE_PARTS(Eager)
+TYTO_INSTANTIATE_PARTS(Lazy)
+TYTO_INSTANTIATE_PARTS(Any)
+#undef TYTO_INSTANTIATE_PARTS
 
 }  // namespace TYTO_API

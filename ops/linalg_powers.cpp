@@ -121,7 +121,11 @@ Tensor<M> multi_dot(const std::vector<Tensor<M>>& factors) {
 
 TYTO_INSTANTIATE_LINALG(expm)
 TYTO_INSTANTIATE_LINALG(matrix_power)
-TYTO_INSTANTIATE_LINALG(multi_dot)
+#define TYTO_INSTANTIATE_MULTI_DOT(M) template Tensor<M> multi_dot(const std::vector<Tensor<M>>&);
+TYTO_INSTANTIATE_MULTI_DOT(Eager)
+TYTO_INSTANTIATE_MULTI_DOT(Lazy)
+TYTO_INSTANTIATE_MULTI_DOT(Any)
+#undef TYTO_INSTANTIATE_MULTI_DOT
 
 }  // namespace TYTO_API
 }  // namespace tyto

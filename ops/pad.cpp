@@ -1,4 +1,4 @@
-// Elements added around a tensor: constants, the edges held, reflections.
+// Elements added around a tensor: constants, the edges held, reflections, what stands at the other end.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
@@ -30,12 +30,17 @@ std::vector<TensorType> infer_pad(const Attributes& attributes, std::span<const 
   return one(inputs[0].dtype, shape);
 }
 
-/// Where each element along a padded axis is read from: held at the edges, or going to and fro between them.
+/// Where each element along a padded axis is read from: held at the edges, going to and fro between them, or round.
 T sources(Mode mode, PadMode pad_mode, std::int64_t before, std::int64_t length, std::int64_t after) {
   const T position =
       emit(mode, OpId::arange, RangeAttributes{{before + length + after}, DType::i64, Scalar(-before), Scalar(1)});
   const std::int64_t last = length - 1;
   if (pad_mode == PadMode::edge || last == 0) return clip(position, 0, last);
+  if (pad_mode == PadMode::wrap) return remainder(position, length);
+  if (pad_mode == PadMode::symmetric) {
+    const T phase = remainder(position, 2 * length);
+    return minimum(phase, 2 * length - 1 - phase);
+  }
   return last - abs(last - remainder(position, 2 * last));
 }
 
@@ -83,7 +88,7 @@ std::span<const OpDef> pad_operators() {
   static const OpDef rows[] = {
       {.id = OpId::pad,
        .name = "pad",
-       .doc = "Elements added around: a constant, the edges, or reflections.",
+       .doc = "Elements added around: a constant, the edges, reflections, or the other end.",
        .infer = infer_pad,
        .gradient = pad_gradient,
        .lower = lower_pad},
@@ -98,6 +103,8 @@ PadMode mode_of_padding(PaddingMode padding) {
     case PaddingMode::constant: return PadMode::constant;
     case PaddingMode::edge: return PadMode::edge;
     case PaddingMode::reflect: return PadMode::reflect;
+    case PaddingMode::symmetric: return PadMode::symmetric;
+    case PaddingMode::wrap: return PadMode::wrap;
   }
   throw ValueError("pad: unknown mode");
 }

@@ -1,4 +1,6 @@
 // Pooling and resizing over the spatial axes, with their gradients as operators.
+#include <tuple>
+
 #include "core/op_ids.hpp"
 #include "ops/window.hpp"
 #include "tyto/indexing.hpp"
@@ -130,6 +132,16 @@ std::span<const OpDef> pool_operators() {
 
 namespace {
 
+/// Elements behind the end of axis `i` that a last window reaches, which begins before the end or in the padding
+/// before.
+std::int64_t beyond_the_end(std::int64_t length, std::size_t i, const WindowAttributes& a) {
+  const std::int64_t padded = length + a.before[i] + a.after[i], reach = (a.window[i] - 1) * a.dilation[i] + 1;
+  const std::int64_t rest = padded - reach;
+  if (rest < 0 || rest % a.stride[i] == 0) return 0;
+  const std::int64_t last = (rest / a.stride[i] + 1) * a.stride[i];
+  return last < length + a.before[i] ? last + reach - padded : 0;
+}
+
 T pool(OpId id, const Value& input, const PerAxis& window, const PoolOptions& options) {
   const std::string_view op = definition(id).name;
   if (input.ndim() < 3 || input.ndim() > 5) {
@@ -145,6 +157,19 @@ T pool(OpId id, const Value& input, const PerAxis& window, const PoolOptions& op
   a.dilation = per_axis(op, "dilation", options.dilation, axes, 1);
   a.count_padding = options.count_padding;
   resolve_padding(op, options.padding, spatial(x.shape()), a);
+  if (options.ceil_mode) {
+    IntList beyond(axes, 0);
+    for (std::size_t i = 0; i < axes; ++i) beyond[i] = beyond_the_end(x.shape()[i + 1], i, a);
+    if (a.count_padding && id == OpId::average_pool) {
+      // The padding counts, what lies beyond it does not: so it becomes part of the tensor.
+      IntList before(x.shape().size(), 0), after = before;
+      for (std::size_t i = 0; i < axes; ++i) std::tie(before[i + 1], after[i + 1]) = std::pair(a.before[i], a.after[i]);
+      x = pad(x, before, after);
+      a.before = a.after = IntList(axes, 0);
+      a.count_padding = false;
+    }
+    for (std::size_t i = 0; i < axes; ++i) a.after[i] += beyond[i];
+  }
   for (std::size_t i = 0; i < axes; ++i) {
     if (a.before[i] >= (a.window[i] - 1) * a.dilation[i] + 1 || a.after[i] >= (a.window[i] - 1) * a.dilation[i] + 1) {
       throw ValueError(text(op, ": padding ", std::max(a.before[i], a.after[i]), " leaves windows of ", a.window[i],

@@ -32,6 +32,11 @@ void require_tensors(const std::vector<Index>& entries) {
   }
 }
 
+bool is_mask(const Index& index) {
+  const Value* tensor = std::get_if<Value>(&index.entry());
+  return tensor != nullptr && tensor->dtype() == DType::boolean;
+}
+
 [[noreturn]] void refuse_mask() {
   throw GraphError(
       "index: the shape of what a mask picks depends on the data, so only eager mode reads it or gives each element a "
@@ -222,15 +227,50 @@ T placed(const T& x, const Selected& selected, const T& part) {
   return emit(OpId::set_slice, selected.slice, {x, reshape(part, selected.slice.count)});
 }
 
+T write_part(const T& x, const std::vector<Index>& entries, const T& v);
+
+// A mask needs no coordinates where all its elements get one value: a number, or, before the other axes, what fits
+// these. Then the choice is made by `where`, which works in both modes. Nothing where a mask is not the only tensor.
+std::optional<T> chosen_by_mask(const T& x, const std::vector<Index>& entries, const T& v) {
+  std::vector<Index> whole;  // the mask's axes as they are
+  std::int64_t used = 0;
+  const Value* mask = nullptr;
+  std::size_t place = 0;
+  for (const Index& index : entries) {
+    used += axes_used(index);
+    const Value* tensor = std::get_if<Value>(&index.entry());
+    if (tensor == nullptr) {
+      whole.push_back(index);
+      continue;
+    }
+    if (mask != nullptr || tensor->dtype() != DType::boolean || tensor->ndim() == 0) return {};
+    mask = tensor;
+    place = whole.size();
+    for (int i = 0; i < mask->ndim(); ++i) whole.push_back(all);
+  }
+  if (mask == nullptr || used > x.ndim()) return {};
+  std::int64_t axis = 0;  // of the part, at which the mask begins
+  for (std::size_t e = 0; e < place; ++e) {
+    if (std::holds_alternative<Ellipsis>(whole[e].entry())) axis += x.ndim() - used;
+    else if (!std::holds_alternative<std::int64_t>(whole[e].entry())) ++axis;
+  }
+  const T part = read_part(x, whole);
+  const auto begin = static_cast<std::size_t>(axis), end = begin + mask->shape().size();
+  const Shape rest(std::span(part.shape().begin() + end, part.shape().end()));
+  if (v.ndim() != 0 && !(begin == 0 && core::broadcastable(v.shape(), rest))) return {};
+  Shape stretched(part.shape().size(), 1);
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::int64_t length = mask->shape()[i - begin];
+    if (length != part.shape()[i]) return {};  // what is wrong is told where positions are selected
+    stretched[i] = length;
+  }
+  const T values = core::fitted_to("set", v, x.dtype());
+  return write_part(x, whole, where(reshape(T(*mask), stretched), values, part));
+}
+
 T write_part(const T& x, const std::vector<Index>& entries, const T& v) {
   require_tensors(entries);
-  // A lone mask over all of x needs no coordinates when v is as large as x or a single number: it works in both modes.
-  if (entries.size() == 1) {
-    const Value* mask = std::get_if<Value>(&entries[0].entry());
-    if (mask != nullptr && mask->dtype() == DType::boolean && mask->shape() == x.shape() && v.ndim() == 0) {
-      return where(T(*mask), T(core::fitted_to("set", v, x.dtype())), x);
-    }
-  }
+  if (const std::optional<T> chosen = chosen_by_mask(x, entries, v)) return *chosen;
   const Selected selected = select(x.shape(), entries);
   if (selected.tensors.empty()) return placed(x, selected, fitted(v, selected.shape, x.dtype()));
   const IntList order = indexed_first(selected);
@@ -253,6 +293,7 @@ T write_part(const T& x, const std::vector<Index>& entries, const T& v) {
 // Writes the part into x's own memory where x is nobody else's: then `x(i) = v` costs what v does.
 bool overwritten(const Value& x, const std::vector<Index>& entries, const Value& v) {
   if (!x || !v || core::mode_of({&x, 1}) != core::Mode::eager) return false;
+  if (v.ndim() == 0 && std::any_of(entries.begin(), entries.end(), is_mask)) return false;  // where() chooses
   const Selected selected = select(x.shape(), entries);
   if (selected.tensors.empty()) {
     const T part = reshape(fitted(v, selected.shape, x.dtype()), selected.slice.count);
@@ -297,11 +338,7 @@ bool readable(const Value& owner, const std::vector<Index>& entries) {
   require_tensors(entries);
   const std::span<const Value> one(&owner, 1);
   if (core::mode_of(one) != core::Mode::lazy) return true;
-  for (const Index& index : entries) {
-    const Value* tensor = std::get_if<Value>(&index.entry());
-    if (tensor != nullptr && tensor->dtype() == DType::boolean) return false;
-  }
-  return true;
+  return std::none_of(entries.begin(), entries.end(), is_mask);
 }
 
 }  // namespace
@@ -330,7 +367,7 @@ void IndexProxy<M>::operator=(const Tensor<M>& replacement) && {
   const Tensor<M> value = replacement;
   static_cast<Tensor<M>&>(*this) = Tensor<M>();
   if (overwritten(owner_->value(), entries_, value.value())) return;
-  *owner_ = set(*owner_, entries_, value);
+  owner_->renew(set(*owner_, entries_, value));
 }
 template class IndexProxy<Eager>;
 template class IndexProxy<Lazy>;

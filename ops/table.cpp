@@ -9,6 +9,22 @@ namespace tyto::core {
 
 namespace {
 
+/// What ops/ops.def says of an operator beside its name.
+struct Listed {
+  std::size_t attributes;
+  Domain types;
+};
+template <class A = NoAttributes, Domain types = Domain::numeric>
+constexpr Listed takes() {
+  return {kind_of_attributes<A>, types};
+}
+
+constexpr Listed listed[] = {
+#define TYTO_OP(name, ...) takes<__VA_ARGS__>(),
+#include "tyto/ops/ops.def"
+#undef TYTO_OP
+};
+
 std::array<OpDef, op_count> assemble() {
   std::array<OpDef, op_count> table;
   for (const auto family : {elementwise_operators,
@@ -33,12 +49,16 @@ std::array<OpDef, op_count> assemble() {
                             attention_operators,
                             convolution_operators,
                             pool_operators,
+                            resampling_operators,
                             fused_operators,
                             epilogue_operators}) {
     for (const OpDef& def : family()) table[static_cast<std::size_t>(def.id)] = def;
   }
   for (std::size_t i = 0; i < op_count; ++i) {
     if (table[i].id != static_cast<OpId>(i)) throw GraphError(text("operator ", i, " of the lists has no definition"));
+    if (i < elementwise_count) continue;
+    table[i].attributes = listed[i - elementwise_count].attributes;
+    table[i].domain = listed[i - elementwise_count].types;
   }
   return table;
 }

@@ -307,11 +307,33 @@ struct Accumulate {
     target = sum_of(target, value);
   }
 };
-struct AccumulateTruth {
+struct Multiply {
   template <class T>
   static void apply(T& target, T value) {
-    target = static_cast<T>(target | value);
+    if constexpr (std::is_floating_point_v<Compute<T>>) {
+      target = StoreElement<T>::from(load_element(target) * load_element(value));
+    } else {
+      target = static_cast<T>(static_cast<std::uint64_t>(target) * static_cast<std::uint64_t>(value));
+    }
   }
+};
+// The first comparison lets the other, or a NaN of either, stand.
+struct TakeSmaller {
+  template <class T>
+  static void apply(T& target, T value) {
+    const auto held = load_element(target), given = load_element(value);
+    if (given < held || given != given) target = value;
+  }
+};
+struct TakeLarger {
+  template <class T>
+  static void apply(T& target, T value) {
+    const auto held = load_element(target), given = load_element(value);
+    if (given > held || given != given) target = value;
+  }
+};
+struct AccumulateTruth {
+  static void apply(std::uint8_t& target, std::uint8_t value) { target = static_cast<std::uint8_t>(target | value); }
 };
 
 // Positions are written one after the other, so that the last wins and sums have one order; threads share the inner
@@ -364,15 +386,26 @@ KernelRef prepare_scatter(const core::Step& step) {
   if (step.op == OpId::scatter) {
     return with_width(dtype, [&]<class U>(std::type_identity<U>) { return scatter_kernel<U, Assign>(step); });
   }
-  if (dtype == DType::boolean) return scatter_kernel<std::uint8_t, AccumulateTruth>(step);
-  return with_element(dtype, [&]<class T>(std::type_identity<T>) { return scatter_kernel<T, Accumulate>(step); });
+  // The sum of truths is whether either holds.
+  const bool truth = dtype == DType::boolean;
+  const auto by = [&]<class Write>(std::type_identity<Write>) {
+    if (truth) return scatter_kernel<std::uint8_t, Write>(step);
+    return with_element(dtype, [&]<class T>(std::type_identity<T>) { return scatter_kernel<T, Write>(step); });
+  };
+  switch (step.op) {
+    case OpId::scatter_add:
+      return truth ? scatter_kernel<std::uint8_t, AccumulateTruth>(step) : by(std::type_identity<Accumulate>());
+    case OpId::scatter_multiply: return by(std::type_identity<Multiply>());
+    case OpId::scatter_min: return by(std::type_identity<TakeSmaller>());
+    default: return by(std::type_identity<TakeLarger>());
+  }
 }
 
-constexpr KernelEntry entries[] = {{OpId::take, prepare_take},
-                                   {OpId::take_along_axis, prepare_take_along_axis},
-                                   {OpId::gather, prepare_gather},
-                                   {OpId::scatter, prepare_scatter},
-                                   {OpId::scatter_add, prepare_scatter}};
+constexpr KernelEntry entries[] = {
+    {OpId::take, prepare_take},           {OpId::take_along_axis, prepare_take_along_axis},
+    {OpId::gather, prepare_gather},       {OpId::scatter, prepare_scatter},
+    {OpId::scatter_add, prepare_scatter}, {OpId::scatter_multiply, prepare_scatter},
+    {OpId::scatter_min, prepare_scatter}, {OpId::scatter_max, prepare_scatter}};
 
 }  // namespace
 

@@ -156,9 +156,10 @@ std::int64_t padded_source(std::int64_t position, std::int64_t length, PadMode m
   if (position >= 0 && position < length) return position;
   if (mode == PadMode::constant || length == 0) return -1;
   if (mode == PadMode::edge || length == 1) return position < 0 ? 0 : length - 1;
-  const std::int64_t period = 2 * (length - 1);
+  const std::int64_t period = mode == PadMode::wrap ? length : 2 * (mode == PadMode::symmetric ? length : length - 1);
   const std::int64_t phase = (position % period + period) % period;
-  return phase < length ? phase : period - phase;
+  if (phase < length) return phase;
+  return mode == PadMode::symmetric ? period - 1 - phase : period - phase;
 }
 
 // Row by row of the last axis: a row is a run of the input between two margins, or all padding.

@@ -49,7 +49,8 @@ const std::map<OpId, const char*>& sections() {
                                                 {OpId::matmul, "Products"},
                                                 {OpId::lu_factor, "Linear algebra"},
                                                 {OpId::softmax, "Softmax"},
-                                                {OpId::convolution, "Windows: convolution, pooling, resizing"}};
+                                                {OpId::convolution, "Windows: convolution, pooling, resizing"},
+                                                {OpId::nms, "Boxes"}};
   return list;
 }
 

@@ -19,6 +19,7 @@ Page pytorch_page(const std::string& folder);
 Page operators_page();
 Page owl_page();
 Page rules_page();
+Page onnx_page();
 
 /// One row of a Markdown table; bars inside the cells are escaped.
 std::string table_row(const std::vector<std::string>& cells);

@@ -88,6 +88,13 @@ const std::unordered_map<OpId, Sample>& samples() {
       {OpId::gather, [](DType t) { return gather<Lazy>(line(t), {positions()}); }},
       {OpId::scatter, [](DType t) { return scatter<Lazy>(line(t), {positions()}, line(t)); }},
       {OpId::scatter_add, [](DType t) { return scatter_add<Lazy>(line(t), {positions()}, line(t)); }},
+      {OpId::scatter_multiply, [](DType t) { return scatter_multiply<Lazy>(line(t), {positions()}, line(t)); }},
+      {OpId::scatter_min, [](DType t) { return scatter_min<Lazy>(line(t), {positions()}, line(t)); }},
+      {OpId::scatter_max, [](DType t) { return scatter_max<Lazy>(line(t), {positions()}, line(t)); }},
+      {OpId::nms,
+       [](DType t) {
+         return nms(T::ones({2, 4}, t), T::ones({2}, t)).indices;
+       }},
       {OpId::sort, [](DType t) { return sort(line(t)); }},
       {OpId::argsort, [](DType t) { return argsort(line(t)); }},
       {OpId::topk, [](DType t) { return topk(line(t), 2).values; }},

@@ -12,6 +12,7 @@
 #include "core/text.hpp"
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/devices.hpp"
+#include "engine/front/element_conversion.hpp"
 #include "engine/front/literal.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
@@ -22,14 +23,10 @@
 namespace tyto TYTO_API {
 
 using core::emit;
+using core::mode_tag;
 using core::OpId;
 
 namespace {
-
-template <class Mode>
-constexpr core::Mode mode_tag = std::is_same_v<Mode, Eager>  ? core::Mode::eager
-                                : std::is_same_v<Mode, Lazy> ? core::Mode::lazy
-                                                             : core::Mode::neutral;
 
 void check_shape(std::string_view function, const Shape& shape) {
   for (const std::int64_t length : shape) {
@@ -341,14 +338,45 @@ Tensor<M> Tensor<M>::max(const Axes& axes, bool keepdims) const {
 }
 
 template <class M>
+Tensor<M>& Tensor<M>::renew(Tensor value) {
+  if (!run::is_kept_state(value_)) return *this = std::move(value);
+  run::assign_state(value_, core::fitted_to("assign", value, dtype()));
+  return *this;
+}
+
+template <class M>
+std::int64_t Tensor<M>::row_count() const {
+  if (ndim() == 0) throw IndexError("for: a tensor of shape () has no rows to go through");
+  return shape()[0];
+}
+
+template <class M>
 void Tensor<M>::read_item(void* target, DType wanted) const {
   core::require("item", value_);
   if (size() != 1)
     throw ShapeError(core::text("item: a tensor of shape ", shape(), " has ", size(), " elements, not one"));
   if (dtype() != wanted) {
-    throw TypeError(core::text("item: the element is ", dtype(), ", read as ", wanted, "; cast first with astype"));
+    run::convert_elements("item", read_data(dtype()), dtype(), 1, target, wanted);
+  } else {
+    std::memcpy(target, read_data(wanted), size_of(wanted));
   }
-  std::memcpy(target, read_data(wanted), size_of(wanted));
+}
+
+template <class M>
+Scalar Tensor<M>::item() const {
+  core::require("item", value_);
+  if (dtype() == DType::boolean) return item<bool>();
+  if (is_integer(dtype())) return item<std::int64_t>();
+  return item<double>();
+}
+
+template <class M>
+Tensor<M> Tensor<M>::read_as(DType wanted) const {
+  core::require("to_vector", value_);
+  if (dtype() == wanted) return *this;
+  const core::Array array = run::new_array(run::cpu_device(), wanted, shape());
+  run::convert_elements("to_vector", read_data(dtype()), dtype(), size(), array.buffer->memory(), wanted);
+  return core::constant(mode_tag<M>, array);
 }
 
 template <class M>

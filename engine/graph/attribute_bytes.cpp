@@ -13,9 +13,9 @@ namespace {
 constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 
 // In the order of the variant.
-constexpr std::string_view kind_names[] = {"none",    "axes",   "variance", "axis",    "topk",     "list",     "slice",
-                                           "pad",     "cast",   "range",    "random",  "window",   "constant", "state",
-                                           "version", "custom", "fused",    "product", "attention"};
+constexpr std::string_view kind_names[] = {"none",    "axes",   "variance", "axis",    "topk",      "list",     "slice",
+                                           "pad",     "cast",   "range",    "random",  "window",    "constant", "state",
+                                           "version", "custom", "fused",    "product", "attention", "nms"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }
@@ -62,7 +62,7 @@ void take_enum(ByteReader& in, Enum& value, int count, const char* what) {
   value = static_cast<Enum>(read);
 }
 void take(ByteReader& in, DType& value) { take_enum(in, value, dtype_count, "element type"); }
-void take(ByteReader& in, core::PadMode& value) { take_enum(in, value, 3, "padding mode"); }
+void take(ByteReader& in, core::PadMode& value) { take_enum(in, value, core::pad_mode_count, "padding mode"); }
 void take(ByteReader& in, Scalar& value) {
   Scalar::Kind kind = Scalar::Kind::integer;
   take_enum(in, kind, 3, "kind of number");

@@ -13,6 +13,7 @@
 #include "engine/graph/random.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/show/profile.hpp"
 #include "engine/show/report.hpp"
 #include "ops/define.hpp"
 #include "tyto/graph.hpp"
@@ -183,6 +184,16 @@ class CompiledFunction {
     return run(traces_.front(), arguments);
   }
 
+  /// Whether calls note the time of their steps.
+  void time_calls(bool timed) {
+    timed_ = timed;
+    if (timed) profile_.reset();
+  }
+  const GraphProfile& profile() const {
+    if (!profile_) throw GraphError("compile: a profile is of a call in lazy mode, and this one was none");
+    return *profile_;
+  }
+
   const CompiledTrace& last() const {
     if (traces_.empty()) throw GraphError("compile: the function was not called yet, so it has no plan");
     return traces_.front();
@@ -249,7 +260,7 @@ class CompiledFunction {
     return trace;
   }
 
-  static detail::Results& run(CompiledTrace& trace, std::span<const Value> arguments) {
+  detail::Results& run(CompiledTrace& trace, std::span<const Value> arguments) {
     std::vector<Value>& values = trace.results.values;
     values.clear();  // what an exception may have left would keep outputs from being used again
     Session& session = trace.session->session();
@@ -258,12 +269,29 @@ class CompiledFunction {
       session.bind(i, contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]));
     }
     bind_captured_placeholders(session, static_cast<std::uint32_t>(arguments.size()));
-    trace.session->run();
+    if (timed_) profile_ = profile_of_run(*trace.session);
+    else trace.session->run();
     for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
     for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
       values.push_back(core::constant(core::Mode::lazy, session.output(i)));
     }
     return trace.results;
+  }
+
+  static GraphProfile profile_of_run(BoundSession& bound) {
+    const Executable& executable = bound.session().executable();
+    std::vector<double> milliseconds(executable.steps().size(), 0);
+    const auto start = std::chrono::steady_clock::now();
+    bound.session().time_steps(milliseconds);
+    try {
+      bound.run();
+    } catch (...) {
+      bound.session().time_steps({});
+      throw;
+    }
+    bound.session().time_steps({});
+    const double whole = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return run::profile_of(executable, milliseconds, whole);
   }
 
   // Those that the function captured have the values that they have outside at the time of the call.
@@ -279,6 +307,8 @@ class CompiledFunction {
   std::atomic<bool> running_ = false;
   CompileOptions options_;
   std::list<CompiledTrace> traces_;  // most recently called first
+  bool timed_ = false;
+  std::optional<GraphProfile> profile_;  // of the last call that was timed
 };
 
 }  // namespace tyto::run
@@ -309,6 +339,8 @@ PlainCall::PlainCall() {
 
 PlainCall::~PlainCall() { --plain_calls; }
 
+Value value_now(const Value& argument) { return run::is_kept_state(argument) ? core::resolve(argument) : argument; }
+
 CompiledCore::CompiledCore(CompileOptions options) : function_(std::make_shared<Function>(std::move(options))) {}
 
 Results& CompiledCore::call(std::span<const Value> arguments,
@@ -323,6 +355,12 @@ void CompiledCore::observe(const std::function<void()>& function) {
   const run::StateObservation observation(note, &works_lazily_);
   function();
 }
+
+CompiledCore::Timing::Timing(CompiledCore& core) : function_(core.function_) {
+  run::held(function_.get()).time_calls(true);
+}
+CompiledCore::Timing::~Timing() { function_->time_calls(false); }
+GraphProfile CompiledCore::Timing::profile() const { return function_->profile(); }
 
 const MemoryPlan& CompiledCore::plan() const {
   return run::held(function_.get()).last().session->session().executable().plan();

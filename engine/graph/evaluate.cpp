@@ -272,6 +272,22 @@ void evaluate(std::span<const Value> values) {
   }
 }
 
+bool is_known(const Value& value) {
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> stack{value.node()};
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (!seen.insert(node).second) continue;
+    const bool state = node->op() == OpId::state || node->op() == OpId::read;
+    if (state || node->symbolic()) return false;
+    if (node->evaluated()) continue;  // a leaf for whoever uses it
+    if (core::definition(*node).is(core::Traits::random) || node->op() == OpId::custom) return false;
+    for (const Value& input : node->inputs()) stack.push_back(input.node());
+  }
+  return true;
+}
+
 core::Array contents(const Value& value) {
   const Value current = core::resolve(value);
   return computed(current);

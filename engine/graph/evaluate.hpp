@@ -13,6 +13,9 @@ void apply(core::Node& node);
 /// Computes the listed values, and with them every value on the way that somebody else holds.
 void evaluate(std::span<const Value> values);
 
+/// Whether the value is the same in every run: made of constants and of nothing else.
+bool is_known(const Value& value);
+
 /// Contents of a value, computed first when needed. A state gives its newest version.
 core::Array contents(const Value& value);
 

@@ -273,4 +273,12 @@ Tensor<M> delay(const Shape& shape, DType dtype,
 }
 TYTO_INSTANTIATE(delay)
 
+template <class M>
+std::optional<Tensor<Eager>> known(const Tensor<M>& x) {
+  const Value& value = core::given("known", x);
+  if (!run::is_known(value)) return {};
+  return Tensor<Eager>(core::constant(core::Mode::eager, run::contents(value)));
+}
+TYTO_INSTANTIATE(known)
+
 }  // namespace TYTO_API

@@ -45,6 +45,11 @@ std::shared_ptr<State> state_behind(const Value& handle, std::string_view functi
   return std::get<core::StateAttributes>(core::attributes_of(handle)).state;
 }
 
+bool is_kept_state(const Value& value) {
+  return value && value.node()->op() == OpId::state &&
+         std::get<core::StateAttributes>(core::attributes_of(value)).state->kind() != State::Kind::placeholder;
+}
+
 void assign_state(const Value& handle, const Value& given) {
   const std::shared_ptr<State> state = state_behind(handle, "assign");
   const Value& value = core::resolve(given);

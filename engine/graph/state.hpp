@@ -16,6 +16,9 @@ Value make_state(core::Mode mode, core::State::Kind kind, std::string name, core
 /// The state a handle stands for; throws GraphError naming `function` when it stands for none.
 std::shared_ptr<core::State> state_behind(const Value& handle, std::string_view function);
 
+/// Whether the value stands for a variable or a persistent tensor, which compound assignment assigns to.
+bool is_kept_state(const Value& value);
+
 /// Makes `given` the state's newest version.
 void assign_state(const Value& handle, const Value& given);
 

@@ -116,6 +116,11 @@ auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
   };
 }
 
+template <class F, class M>
+auto value_and_grad(F f, std::initializer_list<Tensor<M>> parameters) {
+  return value_and_grad(std::move(f), std::vector<Tensor<M>>(parameters));
+}
+
 /// The gradient of `f` with respect to its first argument. grad(grad(f)) is the second derivative.
 ///
 ///     auto slope = grad([](Tensor x) { return sum(x * x); })(x);   // 2 * x

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -208,6 +209,44 @@ inline constexpr bool gives_lazy<std::tuple<T...>> = (gives_lazy<T> || ...);
 template <class A, class B>
 inline constexpr bool gives_lazy<std::pair<A, B>> = gives_lazy<A> || gives_lazy<B>;
 
+// Arguments of a compiled function: tensors, and numbers, which become scalars of the tensors' mode.
+template <class M>
+M mode_of_argument(const Tensor<M>&);
+void mode_of_argument(Scalar);
+
+template <class A>
+using ModeOfArgument = decltype(mode_of_argument(std::declval<const A&>()));
+
+template <class A>
+concept is_argument = requires {
+  typename ModeOfArgument<A>;
+};
+
+/// Whether the arguments are lazy tensors and numbers, a tensor at least.
+template <class... A>
+inline constexpr bool are_lazy = (std::is_same_v<ModeOfArgument<A>, Lazy> || ...) &&
+                                 ((std::is_same_v<ModeOfArgument<A>, Lazy> || std::is_arithmetic_v<A>)&&...);
+
+template <class A>
+decltype(auto) as_lazy(const A& argument) {
+  if constexpr (std::is_arithmetic_v<A>) return Tensor<Lazy>(argument);
+  else return static_cast<const Tensor<Lazy>&>(argument);
+}
+
+/// What the handle of a variable or persistent tensor reads as now; any other value itself.
+Value value_now(const Value& argument);
+
+// In eager mode too an argument is a value: what the function does to its own name leaves a variable as it was.
+template <class A>
+A as_value(const A& argument) {
+  if constexpr (std::is_arithmetic_v<A>) return argument;
+  else return A(value_now(argument));
+}
+template <class M>
+Tensor<M> as_value(const IndexProxy<M>& argument) {
+  return argument;
+}
+
 /// Flat results, and the (emptied) structure they came in.
 struct Results {
   std::vector<Value> values;
@@ -231,12 +270,26 @@ class PlainCall {
 /// Traces of one function, by input signature.
 class CompiledCore {
  public:
+  class Function;
+
   explicit CompiledCore(CompileOptions options);
   /// Runs the trace made for arguments of these types and shapes; `function` makes it when there is none, from
   /// placeholders to results. The caller takes the values; the lists stay for the next call.
   Results& call(std::span<const Value> arguments, const std::function<Results(const std::vector<Value>&)>& function);
   const MemoryPlan& plan() const;
   GraphReport report() const;
+  /// While alive, calls note the time of their steps; profile() is of the last one.
+  class Timing {
+   public:
+    explicit Timing(CompiledCore& core);
+    ~Timing();
+    Timing(const Timing&) = delete;
+    Timing& operator=(const Timing&) = delete;
+    GraphProfile profile() const;
+
+   private:
+    std::shared_ptr<Function> function_;
+  };
 
   /// A function with neither arguments nor results says nothing of its mode: its calls are plain ones, and observed,
   /// until it has touched a lazy state.
@@ -244,7 +297,6 @@ class CompiledCore {
   bool works_lazily() const { return works_lazily_; }
 
  private:
-  class Function;
   std::shared_ptr<Function> function_;
   bool works_lazily_ = false;
 };
@@ -257,25 +309,35 @@ class Compiled {
  public:
   Compiled(F function, CompileOptions options) : function_(std::move(function)), core_(std::move(options)) {}
 
-  template <class... M>
-  auto operator()(const Tensor<M>&... arguments) {
-    if constexpr (sizeof...(M) == 0) {
+  /// Arguments are tensors, and numbers among them.
+  template <class... A>
+  requires(detail::is_argument<A>&&...) auto operator()(const A&... arguments) {
+    if constexpr (sizeof...(A) == 0) {
       using Result = std::decay_t<std::invoke_result_t<F&>>;
       if constexpr (detail::gives_lazy<Result>) {
         if (!detail::inlined()) return call();
       } else if constexpr (std::is_void_v<Result>) {
         if (!detail::inlined()) return core_.works_lazily() ? call() : core_.observe([&] { function_(); });
       }
-    } else if constexpr ((std::is_same_v<M, Lazy> && ...)) {
-      if (!detail::inlined()) return call(arguments...);
+    } else if constexpr (detail::are_lazy<A...>) {
+      if (!detail::inlined()) return call(detail::as_lazy(arguments)...);
     }
     const detail::PlainCall plain;
-    return function_(arguments...);
+    return function_(detail::as_value(arguments)...);
   }
 
   /// The memory plan of the trace called last (lazy mode).
   const MemoryPlan& plan() const { return core_.plan(); }
   GraphReport report() const { return core_.report(); }
+
+  /// Calls the function with these arguments and says where the time went, step by step (lazy mode). It is a call like
+  /// any other: variables are updated.
+  template <class... A>
+  GraphProfile profile(const A&... arguments) {
+    const detail::CompiledCore::Timing timing(core_);
+    (*this)(arguments...);
+    return timing.profile();
+  }
 
  private:
   template <class... T>
@@ -319,6 +381,11 @@ template <class F>
 Compiled<F> compile(F function, CompileOptions options = {}) {
   return Compiled<F>(std::move(function), std::move(options));
 }
+
+/// The value of x if it is known now: it hangs neither on a placeholder, nor on a state or a draw that may differ in
+/// the next run. What an importer must know before it goes on, such as a shape, is mostly made of constants.
+template <class M>
+std::optional<Tensor<Eager>> known(const Tensor<M>& x);
 
 /// An eager function as one node: computed on the host when the node is evaluated.
 template <class M>

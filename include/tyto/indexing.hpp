@@ -23,6 +23,20 @@ Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
 template <class M>
 Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                       const std::type_identity_t<Tensor<M>>& values);
+/// x with the elements at coordinates multiplied by values, repeated ones multiplying up.
+template <class M>
+Tensor<M> scatter_multiply(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                           const std::type_identity_t<Tensor<M>>& values);
+/// x with the elements at coordinates replaced by values where those are smaller; NaN if either is. Ties share the
+/// gradient.
+template <class M>
+Tensor<M> scatter_min(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                      const std::type_identity_t<Tensor<M>>& values);
+/// x with the elements at coordinates replaced by values where those are larger; NaN if either is. Ties share the
+/// gradient.
+template <class M>
+Tensor<M> scatter_max(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                      const std::type_identity_t<Tensor<M>>& values);
 /// Rows of ones at the class and zeros elsewhere; classes outside [0, depth) give zeros.
 template <class M>
 Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype = DType::f32);

@@ -160,6 +160,10 @@ Tensor<M> expm(const Tensor<M>& a);
 /// The product of matrices in the order that costs least; the first and the last may be vectors.
 template <class M>
 Tensor<M> multi_dot(const std::vector<Tensor<M>>& factors);
+template <class M>
+Tensor<M> multi_dot(std::initializer_list<Tensor<M>> factors) {
+  return multi_dot(std::vector<Tensor<M>>(factors));
+}
 
 // Norms.
 

@@ -29,5 +29,9 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 /// Einstein summation: einsum("bij,bjk->bik", {a, b}); "..." stands for axes that broadcast.
 template <class M>
 Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operands);
+template <class M>
+Tensor<M> einsum(std::string_view equation, std::initializer_list<Tensor<M>> operands) {
+  return einsum(equation, std::vector<Tensor<M>>(operands));
+}
 
 }  // namespace TYTO_API

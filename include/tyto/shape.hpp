@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "tyto/error.hpp"
 
@@ -19,6 +21,9 @@ class TYTO_API IntList {
  public:
   IntList() = default;
   IntList(std::initializer_list<std::int64_t> values) : IntList(values.begin(), values.size()) {}
+  /// A list of one number: `Tensor::zeros(5)`, `x.reshape(-1)`.
+  template <std::integral T>
+  requires(!std::is_same_v<T, bool>) IntList(T only) : IntList{static_cast<std::int64_t>(only)} {}
   explicit IntList(std::span<const std::int64_t> values) : IntList(values.data(), values.size()) {}
   IntList(std::size_t count, std::int64_t value) {
     resize(count);

@@ -45,12 +45,24 @@ Tensor<M> flip(const Tensor<M>& x, const Axes& axes = {});
 template <class M>
 Tensor<M> copy(const Tensor<M>& x);
 
-/// Tensors joined along an existing axis.
+/// Tensors joined along an existing axis: `concat({x, y}, 1)`.
 template <class M>
 Tensor<M> concat(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);
+template <class M>
+Tensor<M> concat(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
+  return concat(std::vector<Tensor<M>>(parts), axis);
+}
 /// Tensors of one shape joined along a new axis.
 template <class M>
 Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);
+template <class M>
+Tensor<M> stack(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
+  return stack(std::vector<Tensor<M>>(parts), axis);
+}
+/// The part [begin, end) along one axis, as a slice: negative positions count from the end, and what lies outside of
+/// the axis is cut off.
+template <class M>
+Tensor<M> narrow(const Tensor<M>& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
 /// `parts` pieces of equal length along `axis`.
 template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_t axis = 0);
@@ -72,8 +84,9 @@ Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int6
 template <class M>
 Tensor<M> roll(const Tensor<M>& x, const IntList& shift, const Axes& axes = {});
 
-/// What `pad` fills with: a constant, the edge elements, or reflections at the edge.
-enum class PaddingMode : std::uint8_t { constant, edge, reflect };
+/// What `pad` fills with: a constant, the edge elements, reflections at the edge (its element itself left out, or
+/// repeated: symmetric), or what stands at the other end.
+enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 /// `before[i]` and `after[i]` elements added along axis i.
 template <class M>
 Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, PaddingMode mode = PaddingMode::constant,
@@ -97,6 +110,10 @@ Tensor<M> triu(const Tensor<M>& x, std::int64_t k = 0);
 /// Coordinate grids of vectors, in matrix ("ij") order.
 template <class M>
 std::vector<Tensor<M>> meshgrid(const std::vector<Tensor<M>>& axes);
+template <class M>
+std::vector<Tensor<M>> meshgrid(std::initializer_list<Tensor<M>> axes) {
+  return meshgrid(std::vector<Tensor<M>>(axes));
+}
 
 template <class M>
 Tensor<M> zeros_like(const Tensor<M>& x);

@@ -124,6 +124,10 @@ class Tensor {
   Tensor(const Scalar& number);
   /// Data in nested braces: integers give i64, any with a point gives f32, true/false gives bool. Ragged rows throw.
   Tensor(std::initializer_list<NestedList> data);
+  /// The numbers of a vector, as a tensor of one axis.
+  template <Element T>
+  requires(!std::is_same_v<T, bool>) explicit Tensor(const std::vector<T>& numbers)
+      : Tensor(from(numbers, {static_cast<std::int64_t>(numbers.size())})) {}
   /// Engine's own: a value of any mode as a tensor of this one.
   Tensor(Value value) : value_(std::move(value)) {}
   Tensor(const Tensor&) = default;
@@ -228,23 +232,50 @@ class Tensor {
     return IndexProxy<Mode>(*this, {Index(entries)...});
   }
   Tensor get(const std::vector<Index>& entries) const;
+  /// `x[i]` is `x(i)`: one index, of the first axis.
+  Tensor operator[](const Index& entry) const& { return get({entry}); }
+  IndexProxy<Mode> operator[](const Index& entry) & { return IndexProxy<Mode>(*this, {entry}); }
 
-  // Reading: evaluates first, checks the type, never exposes memory that a later run changes.
+  /// The parts along the first axis, one after the other: `for (const Tensor& row : x)`.
+  class Rows {
+   public:
+    Rows(const Tensor* of, std::int64_t position) : of_(of), position_(position) {}
+    Tensor operator*() const { return of_->get({position_}); }
+    Rows& operator++() {
+      ++position_;
+      return *this;
+    }
+    friend bool operator!=(const Rows& a, const Rows& b) { return a.position_ != b.position_; }
+
+   private:
+    const Tensor* of_;
+    std::int64_t position_;
+  };
+  Rows begin() const { return {this, 0}; }
+  Rows end() const { return {this, row_count()}; }
+
+  // Reading: evaluates first, never exposes memory that a later run changes.
+  /// The only element. It may be read as any type that holds it, floating-point numbers rounded: an f32 as double, an
+  /// i64 of 3 as int; TypeError otherwise, as for 2.5 read as int.
   template <Element T>
   T item() const {
     T value;
     read_item(&value, dtype_of<T>);
     return value;
   }
+  /// The only element, of whatever type it is.
+  Scalar item() const;
   /// The elements, row-major, on the host. Valid as long as this handle (or a copy of it) lives; of a variable, until
   /// it is read again.
   template <Element T>
   std::span<const T> data() const {
     return {static_cast<const T*>(read_data(dtype_of<T>)), static_cast<std::size_t>(size())};
   }
+  /// A copy of the elements, row-major, in any type that holds each of them; see item().
   template <Element T>
   std::vector<T> to_vector() const {
-    const std::span<const T> elements = data<T>();
+    const Tensor read = read_as(dtype_of<T>);
+    const std::span<const T> elements = read.template data<T>();
     return std::vector<T>(elements.begin(), elements.end());
   }
   /// The elements of any type as they lie in memory; for how long, see data().
@@ -278,16 +309,22 @@ class Tensor {
   friend Tensor operator~(const Tensor& a) { return bitwise_not(a); }
   friend Tensor operator<<(const Tensor& a, const Tensor& b) { return left_shift(a, b); }
   friend Tensor operator>>(const Tensor& a, const Tensor& b) { return right_shift(a, b); }
-  Tensor& operator+=(const Tensor& b) & { return *this = add(*this, b); }
-  Tensor& operator-=(const Tensor& b) & { return *this = subtract(*this, b); }
-  Tensor& operator*=(const Tensor& b) & { return *this = multiply(*this, b); }
-  Tensor& operator/=(const Tensor& b) & { return *this = divide(*this, b); }
+  // These give the name its new value. A variable or persistent tensor is assigned to, as by assign().
+  Tensor& operator+=(const Tensor& b) & { return renew(add(*this, b)); }
+  Tensor& operator-=(const Tensor& b) & { return renew(subtract(*this, b)); }
+  Tensor& operator*=(const Tensor& b) & { return renew(multiply(*this, b)); }
+  Tensor& operator/=(const Tensor& b) & { return renew(divide(*this, b)); }
 
   operator const Value&() const { return value_; }
   const Value& value() const { return value_; }
 
  private:
+  friend class IndexProxy<Mode>;
+
   const Value& checked() const;
+  Tensor& renew(Tensor value);
+  std::int64_t row_count() const;
+  Tensor read_as(DType dtype) const;
   void read_item(void* target, DType dtype) const;
   const void* read_data(DType dtype) const;
 

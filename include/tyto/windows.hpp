@@ -63,8 +63,9 @@ struct TransposedConvolutionOptions {
 struct PoolOptions {
   PerAxis stride = {};  // as the window when left out
   Padding padding = valid;
-  PerAxis dilation = 1;        // max pooling only
+  PerAxis dilation = 1;
   bool count_padding = false;  // whether averages count the padding
+  bool ceil_mode = false;      // whether a last window may reach beyond the end; what is there counts for nothing
   Layout layout = nhwc;
 };
 

@@ -11,6 +11,7 @@ std::span<const Rule> algebra_rules();
 std::span<const Rule> stability_rules();
 std::span<const Rule> view_rules();
 std::span<const Rule> reduction_rules();
+std::span<const Rule> padding_rules();
 std::span<const Rule> transpose_rules();
 std::span<const Rule> reshape_rules();
 std::span<const Rule> scaling_rules();

@@ -9,13 +9,15 @@ std::span<const Pass> pass_table() {
       {"dead_code", "Removes what no output, update or effect needs.", remove_dead_code},
       {"views", "Collapses chains of views and stretches numbers instead of storing them.", apply_rules<view_rules>},
       {"transposes",
-       "Cancels transposes that element-wise operators part, and has products compute transposed results.",
+       "Cancels transposes that element-wise operators, joining, padding or cutting part, and has products compute "
+       "transposed results.",
        apply_rules<transpose_rules>},
       {"reshapes", "Lets reshapes sink through element-wise operators, where they join or part operators.",
        apply_rules<reshape_rules>},
       {"constants", "Computes what depends on constants only.", fold_constants},
       {"stability", "Replaces compositions that lose digits or overflow.", apply_rules<stability_rules>},
       {"algebra", "Applies identities that hold to the bit, and others under fast_math.", apply_rules<algebra_rules>},
+      {"padding", "Leaves the zeros around an image to the convolution that reads it.", apply_rules<padding_rules>},
       {"reductions", "Avoids, shortens and joins reductions.", apply_rules<reduction_rules>},
       {"scaling", "Moves the factors of frozen normalisations into constant weights.", apply_rules<scaling_rules>},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
@@ -30,10 +32,11 @@ std::span<const Pass> pass_table() {
 }
 
 std::span<const RuleFamily> rule_families() {
-  static const RuleFamily families[] = {
-      {"views", view_rules()},           {"stability", stability_rules()},  {"algebra", algebra_rules()},
-      {"reductions", reduction_rules()}, {"transposes", transpose_rules()}, {"reshapes", reshape_rules()},
-      {"scaling", scaling_rules()},      {"fma", contraction_rules()},      {"epilogues", epilogue_rules()}};
+  static const RuleFamily families[] = {{"views", view_rules()},           {"stability", stability_rules()},
+                                        {"algebra", algebra_rules()},      {"reductions", reduction_rules()},
+                                        {"transposes", transpose_rules()}, {"reshapes", reshape_rules()},
+                                        {"padding", padding_rules()},      {"scaling", scaling_rules()},
+                                        {"fma", contraction_rules()},      {"epilogues", epilogue_rules()}};
   return families;
 }
 

@@ -1,5 +1,6 @@
-// Transposes: two that undo each other meet through the element-wise operators between them and go. What else is read
-// of those operators is a view of what they give now, so that nothing is computed twice.
+// Transposes: two that undo each other meet through what lies between them, if that works as well on permuted axes, and
+// go: element-wise operators, and those that join, pad or cut. What else is read of those operators is a view of what
+// they give now, so that nothing is computed twice.
 //
 // Products need no help with their operands: they read them by their strides, so a transpose before one is a view and
 // costs nothing. A transposed result is not stored as its consumers want it; so products compute it transposed.
@@ -27,8 +28,8 @@ class Mover {
     order_ = editor_.attributes_as<ListAttributes>(match.root).list;
   }
 
-  /// Whether `port` permuted can be had without permuting anything of full size: it is another such permuted tensor,
-  /// or computed element by element from such.
+  /// Whether `port` permuted can be had without permuting anything of its size: it is another such permuted tensor, or
+  /// computed from such by operators that work on any axes.
   bool undoes(Port port, int depth = 1) {
     const Index producer = editor_.producer(port);
     if (editor_.node(producer).op == OpId::transpose) {
@@ -38,10 +39,10 @@ class Mover {
       }
       return true;
     }
-    if (!reach_.allows(depth) || !works_on_elements(editor_.definition(producer))) return false;
+    if (!reach_.allows(depth) || !permutes(producer)) return false;
     bool some = false;
     for (const Port operand : editor_.inputs(producer)) {
-      if (!is_full(operand)) continue;
+      if (!is_full(operand, producer)) continue;
       if (!undoes(operand, depth + 1)) return false;
       some = true;
     }
@@ -50,12 +51,10 @@ class Mover {
 
   Port permuted(Port port) {
     const Index producer = editor_.producer(port);
-    if (editor_.node(producer).op == OpId::transpose && is_full(port)) return editor_.input(producer, 0);
-    if (!is_full(port)) return permuted_small(port);
+    if (editor_.node(producer).op == OpId::transpose) return editor_.input(producer, 0);
     std::vector<Port> operands(editor_.inputs(producer).begin(), editor_.inputs(producer).end());
-    for (Port& operand : operands) operand = permuted(operand);
-    const auto attributes = editor_.node(producer).attributes;
-    const Port moved = editor_.add(match_.root, editor_.node(producer).op, attributes, operands);
+    for (Port& operand : operands) operand = is_full(operand, producer) ? permuted(operand) : permuted_small(operand);
+    const Port moved = add_permuted(producer, operands);
     // Its only consumer is on the way to the root, which is replaced; others look at what it is from now on.
     if (editor_.consumers(port) > 1) {
       IntList back(order_.size(), 0);
@@ -68,10 +67,52 @@ class Mover {
   }
 
  private:
-  bool is_full(Port port) const {
-    return editor_.shape(port).size() == order_.size() && element_count(editor_.shape(port)) == full_size();
+  static bool is_any_of(OpId op, std::initializer_list<OpId> list) {
+    return std::find(list.begin(), list.end(), op) != list.end();
   }
-  std::int64_t full_size() const { return element_count(match_.shape()); }
+  static bool names_axes(OpId op) { return is_any_of(op, {OpId::concat, OpId::pad, OpId::slice}); }
+  bool permutes(Index node) const {
+    return works_on_elements(editor_.definition(node)) || names_axes(editor_.node(node).op);
+  }
+
+  // An element-wise operator may stretch small operands to its result; the others have none that are small.
+  bool is_full(Port port, Index consumer) const {
+    if (names_axes(editor_.node(consumer).op)) return true;
+    const Shape& whole = editor_.shape(editor_.node(consumer).first_result);
+    return editor_.shape(port).size() == whole.size() && element_count(editor_.shape(port)) == element_count(whole);
+  }
+
+  /// A number for each axis, in the order of the permuted axes.
+  IntList permuted_list(const IntList& list) const {
+    IntList permuted(order_.size(), 0);
+    for (std::size_t i = 0; i < order_.size(); ++i) permuted[i] = list[static_cast<std::size_t>(order_[i])];
+    return permuted;
+  }
+
+  Port add_permuted(Index node, std::span<const Port> operands) {
+    const OpId op = editor_.node(node).op;
+    switch (op) {
+      case OpId::concat: {
+        auto of = editor_.attributes_as<core::AxisAttributes>(node);
+        of.axis = std::find(order_.begin(), order_.end(), of.axis) - order_.begin();
+        return editor_.add(match_.root, op, of, operands);
+      }
+      case OpId::pad: {
+        auto of = editor_.attributes_as<core::PadAttributes>(node);
+        of.before = permuted_list(of.before);
+        of.after = permuted_list(of.after);
+        return editor_.add(match_.root, op, of, operands);
+      }
+      case OpId::slice: {
+        auto of = editor_.attributes_as<core::SliceAttributes>(node);
+        of.start = permuted_list(of.start);
+        of.count = permuted_list(of.count);
+        of.step = permuted_list(of.step);
+        return editor_.add(match_.root, op, of, operands);
+      }
+      default: return editor_.add(match_.root, op, editor_.node(node).attributes, operands);
+    }
+  }
 
   // A small operand is stretched along some axes: given all of them, its axes are permuted too, by a view.
   Port permuted_small(Port port) {

@@ -199,6 +199,17 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: indexing and ordering", 
   REFUSES("scatter", scatter<Mode>(x, {i}, none));
   REFUSES("scatter_add", scatter_add<Mode>(none, {i}, x));
   REFUSES("scatter_add", scatter_add<Mode>(x, {i}, none));
+  REFUSES("scatter_multiply", scatter_multiply<Mode>(none, {i}, x));
+  REFUSES("scatter_min", scatter_min<Mode>(x, {i}, none));
+  REFUSES("scatter_max", scatter_max<Mode>(x, {none}, x));
+  REFUSES("narrow", narrow(none, 0, 0, 1));
+  REFUSES("resize", resize(none, 2));
+  REFUSES("grid_sample", grid_sample(x, none));
+  REFUSES("roi_align", roi_align(x, x, none));
+  REFUSES("nms", nms(none, x));
+  REFUSES("nms", nms(x, none));
+  REFUSES("known", known(none));
+  REFUSES("add", call("add", {x, none}));
   REFUSES("one_hot", one_hot(none, 3));
   REFUSES("sort", sort(none));
   REFUSES("argsort", argsort(none));

@@ -1,6 +1,7 @@
 // Profiles and pages: every step is there, what it moved and computed is counted, exports are well formed.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <tyto/tyto.hpp>
@@ -33,6 +34,26 @@ TEST_CASE("a profile has a row a step, with the bytes it moved and the operation
   CHECK(contains(table.str(), "  matmul\n"));
   CHECK(contains(profile.chrome_trace(), "\"name\":\"matmul\""));
   CHECK(contains(profile.chrome_trace(), "\"ph\":\"X\""));
+}
+
+TEST_CASE("a compiled function's profile is that of a call, which updates variables as any other") {
+  const Tensor total = Tensor::variable(Tensor::zeros({32, 16}), "total");
+  auto step = tyto::compile([&](Tensor a, Tensor b) {
+    assign(total, total + matmul(a, b));
+    return sum(total);
+  });
+  const Tensor a = Tensor::ones({32, 48}), b = Tensor::ones({48, 16});
+  CHECK(step(a, b).item<float>() == 32 * 16 * 48);
+  const tyto::GraphProfile profile = step.profile(a, b);
+  CHECK(std::ranges::any_of(profile.steps, [](const tyto::StepProfile& each) {
+    return contains(each.name, "matmul") && each.operations >= 2 * 32 * 48 * 16 && each.milliseconds > 0;
+  }));
+  CHECK(profile.milliseconds > 0);
+  CHECK(step(a, b).item<float>() == 3 * 32 * 16 * 48);
+  using Eager = tyto::Tensor<tyto::Eager>;
+  auto eager = tyto::compile([](Eager x) { return x + 1; });
+  CHECK_THROWS_WITH_AS(eager.profile(Eager::ones({2})),
+                       "compile: a profile is of a call in lazy mode, and this one was none", tyto::GraphError);
 }
 
 TEST_CASE("a trace of a profile holds any label") {

@@ -167,10 +167,12 @@ BOTH_MODES("parts of a state are written by value") {
   });
   CHECK(numbers(fill(Tensor{1.0, 2.0})) == Numbers{3});
   CHECK(numbers(w) == Numbers{1, 2, 0, 0});
-  Tensor shadow = w;  // assigning to a part rebinds the handle to a copy and leaves the variable
+  Tensor shadow = copy(w), handle = w;  // a copy is a tensor like any other, a handle is the variable
   shadow(1) = 5;
   CHECK(numbers(w) == Numbers{1, 2, 0, 0});
   CHECK(numbers(shadow) == Numbers{1, 2, 5, 5});
+  handle(1) = 7;
+  CHECK(numbers(w) == Numbers{1, 2, 7, 7});
 }
 
 BOTH_MODES("assignment casts to the state's type and refuses another shape") {

@@ -134,7 +134,8 @@ TEST_CASE("pad adds a constant, the edge, or the mirror image") {
         std::vector<double>{0, 0});
   CHECK(move(OpId::pad, PadAttributes{{}, {}, PadMode::constant, 0}, {tensor(DType::i8, {}, {4})}, {}) ==
         std::vector<double>{4});
-  for (const PadMode mode : {PadMode::constant, PadMode::edge, PadMode::reflect}) {
+  for (int number = 0; number < core::pad_mode_count; ++number) {
+    const auto mode = static_cast<PadMode>(number);
     each_tensor(53, 1, [mode](Dice& dice, const Tensor& each) {
       PadAttributes attributes{{}, {}, mode, 3};
       Shape shape = each.shape();
@@ -153,7 +154,9 @@ TEST_CASE("pad adds a constant, the edge, or the mirror image") {
           i -= attributes.before[axis];
           if (mode == PadMode::constant && (i < 0 || i >= length)) return value;
           if (mode == PadMode::edge || length == 1) i = std::min(std::max<std::int64_t>(i, 0), length - 1);
-          while (i < 0 || i >= length) i = i < 0 ? -i : 2 * (length - 1) - i;
+          if (mode == PadMode::wrap) i = (i + 4 * length) % length;
+          const std::int64_t edge = mode == PadMode::symmetric ? 1 : 0;  // the edge's element once more
+          while (i < 0 || i >= length) i = i < 0 ? -i - edge : 2 * (length - 1) - i + edge;
         }
         return each.at(index);
       });

@@ -60,6 +60,21 @@ Tensor<M> add_points(Drawing<M>& d) {
 }
 
 template <class M>
+Tensor<M> combine_points(Drawing<M>& d) {
+  const Tensor<M> x = d.ranked(1);
+  if (x.size() == 0) return x;
+  Shape shape = x.shape();
+  shape[0] = d.dice().between(1, 5);
+  const std::vector<Tensor<M>> places{d.positions({shape[0]}, x.shape()[0])};
+  const Tensor<M> values = d.shaped(shape, x.dtype());
+  switch (d.dice().below(3)) {
+    case 0: return scatter_multiply(x, places, values);
+    case 1: return scatter_min(x, places, values);
+    default: return scatter_max(x, places, values);
+  }
+}
+
+template <class M>
 Tensor<M> classes(Drawing<M>& d) {
   return one_hot(d.positions({d.dice().between(0, 4), 2}, 5), d.dice().between(3, 6), d.dtype());
 }
@@ -79,6 +94,15 @@ Tensor<M> order(Drawing<M>& d) {
   }
 }
 
+// Boxes of any numbers, even those that end before they begin, and scores with ties.
+template <class M>
+Tensor<M> choose_boxes(Drawing<M>& d) {
+  const std::int64_t count = d.dice().between(0, 9);
+  const Kept<M> kept = nms(d.shaped({count, 4}, DType::f32), d.shaped({count}, DType::f32),
+                           {.count = d.dice().between(0, 6), .overlap = 0.3});
+  return d.dice().one_in(3) ? kept.count : kept.indices;
+}
+
 template <class M>
 Tensor<M> count_up(Drawing<M>& d) {
   const Tensor<M> edges = sort(d.shaped({d.dice().between(2, 5)}, DType::f32));
@@ -90,6 +114,7 @@ Tensor<M> count_up(Drawing<M>& d) {
 
 TYTO_FUZZ_MOVES(indexing_moves, {"pick_slices", 3, pick_slices<M>}, {"pick_along", 3, pick_along<M>},
                 {"pick_points", 2, pick_points<M>}, {"put_points", 2, put_points<M>}, {"add_points", 2, add_points<M>},
-                {"classes", 1, classes<M>}, {"order", 3, order<M>}, {"count_up", 2, count_up<M>})
+                {"combine_points", 2, combine_points<M>}, {"classes", 1, classes<M>}, {"order", 3, order<M>},
+                {"count_up", 2, count_up<M>}, {"choose_boxes", 1, choose_boxes<M>})
 
 }  // namespace tyto::fuzz

@@ -17,6 +17,8 @@ PaddingMode padding_named(const std::string& name) {
   if (name == "constant") return PaddingMode::constant;
   if (name == "edge") return PaddingMode::edge;
   if (name == "reflect") return PaddingMode::reflect;
+  if (name == "symmetric") return PaddingMode::symmetric;
+  if (name == "wrap") return PaddingMode::wrap;
   throw std::runtime_error("no padding is called '" + name + "'");
 }
 

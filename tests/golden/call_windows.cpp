@@ -30,6 +30,7 @@ PoolOptions pool_options(const json& a) {
           .padding = padding_of(a.at("padding")),
           .dilation = per_axis(a, "dilation", 1),
           .count_padding = a.value("count_padding", false),
+          .ceil_mode = a.value("ceil_mode", false),
           .layout = layout(a)};
 }
 

@@ -22,8 +22,8 @@ import numpy
 import scipy
 import torch
 
-from recipes import (convolution, creation, elementwise, linalg, ordering, pooling, products, reductions, shaping,
-                     softmax)
+from recipes import (convolution, creation, elementwise, linalg, ordering, pooling, products, reductions, resampling,
+                     shaping, softmax)
 from recipes.book import Book, TOLERANCE_REASONS
 
 FAMILIES = {
@@ -37,6 +37,7 @@ FAMILIES = {
     "softmax": softmax.fill,
     "convolution": convolution.fill,
     "pooling": pooling.fill,
+    "resampling": resampling.fill,
 }
 
 

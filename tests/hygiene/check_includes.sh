@@ -7,7 +7,7 @@ root=${1:-$here/../..}
 cd "$root"
 
 folders=""
-for folder in include core engine ops optimiser devices nn io cli examples tests bench docs/generate; do
+for folder in include core engine ops optimiser devices nn io onnx cli examples tests bench docs/generate; do
   [ -d "$folder" ] && folders="$folders $folder"
 done
 # shellcheck disable=SC2086 # the folder names hold no blanks

@@ -31,7 +31,7 @@ TEST_CASE("each line of the operator lists has a definition, in its place and of
 #undef TYTO_UNARY
 #undef TYTO_BINARY
 #undef TYTO_TERNARY
-#define TYTO_OP(name) #name,
+#define TYTO_OP(name, ...) #name,
 #include "tyto/ops/ops.def"
 #undef TYTO_OP
   };

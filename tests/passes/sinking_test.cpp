@@ -1,6 +1,8 @@
 // Rules that move transposes and reshapes: matches, a near miss for each condition, and the numbers.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
@@ -73,6 +75,76 @@ TEST_CASE("transposes that undo each other meet through element-wise operators")
   for (const core::GraphNode& node : branched.graph.nodes()) {
     if (node.op == OpId::transpose) CHECK(element_count(branched.graph.type(node.first_result).shape) == 3);
   }
+}
+
+TEST_CASE("transposes meet through what joins, pads and cuts along axes") {
+  const IntList first{0, 3, 1, 2}, last{0, 2, 3, 1};
+  const Outcome joined = expect(
+      "transposes_meet", true,
+      [&](Sketch& s) {
+        const Port x = transpose(s, s.input({2, 4, 5, 3}), first), y = transpose(s, s.input({2, 4, 5, 2}), first);
+        return transpose(s, s.add(OpId::concat, {s.add(OpId::relu, {x}), y}, core::AxisAttributes{1}), last);
+      },
+      0, "views,transposes");
+  CHECK(count(joined.graph, OpId::transpose) == 0);
+  CHECK(shape_of(joined.graph, OpId::concat) == Shape{2, 4, 5, 5});
+  const Outcome padded = expect(
+      "transposes_meet", true,
+      [&](Sketch& s) {
+        const Port x = s.add(OpId::relu, {transpose(s, s.input({2, 4, 5, 3}), first)});
+        const core::PadAttributes pads{{0, 0, 1, 2}, {0, 0, 3, 0}, core::PadMode::reflect, Scalar(0.0)};
+        return transpose(s, s.add(OpId::pad, {x}, pads), last);
+      },
+      0, "views,transposes");
+  CHECK(count(padded.graph, OpId::transpose) == 0);
+  CHECK(shape_of(padded.graph, OpId::pad) == Shape{2, 8, 7, 3});
+  const Outcome cut = expect(
+      "transposes_meet", true,
+      [&](Sketch& s) {
+        const Port x = s.add(OpId::relu, {transpose(s, s.input({2, 4, 5, 3}), first)});
+        const core::SliceAttributes half{{0, 1, 0, 1}, {2, 2, 4, 2}, {1, 1, 1, 2}};
+        return transpose(s, s.add(OpId::slice, {x}, half), last);
+      },
+      0, "views,transposes");
+  CHECK(count(cut.graph, OpId::transpose) == 0);
+  expect(
+      "transposes_meet", false,
+      [&](Sketch& s) {  // one of the parts would have to be transposed
+        const Port x = transpose(s, s.input({2, 4, 5, 3}), first);
+        return transpose(s, s.add(OpId::concat, {x, s.input({2, 2, 4, 5})}, core::AxisAttributes{1}), last);
+      },
+      0, "views,transposes");
+}
+
+TEST_CASE("zeros around an image are left to the convolution") {
+  const std::vector<double> weights{0.1, 0.2, -0.3, 0.4, 0.5, -0.6, 0.7, 0.8};
+  const auto drawn = [=](core::PadAttributes pads, bool constant, double first_weight) {
+    return [=](Sketch& s) {
+      std::vector<double> numbers = weights;
+      numbers[0] = first_weight;
+      const Port w = constant ? s.constant(numbers, {2, 2, 1, 2}) : s.input({2, 2, 1, 2});
+      core::WindowAttributes window;
+      window.window = {2, 2};
+      window.stride = {2, 1};
+      window.dilation = {1, 1};
+      window.before = {0, 1};
+      window.after = {1, 0};
+      return s.add(OpId::convolution, {s.add(OpId::pad, {s.input({1, 5, 5, 1})}, pads), w}, window);
+    };
+  };
+  using Pads = core::PadAttributes;
+  const std::string rule = "padding_of_convolution", passes = "views,constants,padding";
+  const Pads around{{0, 1, 0, 0}, {0, 2, 1, 0}, core::PadMode::constant, Scalar(0.0)};
+  const Outcome moved = expect(rule, true, drawn(around, true, 0.1), rounded, passes);
+  CHECK(count(moved.graph, OpId::pad) == 0);
+  expect(rule, false, drawn(around, false, 0.1), rounded, passes);
+  expect(rule, false, drawn(around, true, std::numeric_limits<double>::infinity()), rounded, passes);
+  expect(rule, false, drawn({{0, 1, 0, 0}, {0, 2, 1, 0}, core::PadMode::constant, Scalar(1.0)}, true, 0.1), rounded,
+         passes);
+  expect(rule, false, drawn({{0, 1, 0, 0}, {0, 2, 1, 0}, core::PadMode::edge, Scalar(0.0)}, true, 0.1), rounded,
+         passes);
+  expect(rule, false, drawn({{1, 1, 0, 0}, {0, 2, 1, 0}, core::PadMode::constant, Scalar(0.0)}, true, 0.1), rounded,
+         passes);
 }
 
 TEST_CASE("a product whose result is transposed computes it so") {
@@ -324,9 +396,10 @@ TEST_CASE("what a reshape parted is one group, and the product behind one has it
   CHECK(agree(results_of(chain), results_of(optimised(chain, "all"))));
 }
 
-TEST_CASE("each rule on transposes and reshapes has been seen to match and to miss") {
+TEST_CASE("each rule on transposes, reshapes and padding has been seen to match and to miss") {
   for (const optimiser::Rule& rule : optimiser::transpose_rules()) check_seen(rule);
   for (const optimiser::Rule& rule : optimiser::reshape_rules()) check_seen(rule);
+  for (const optimiser::Rule& rule : optimiser::padding_rules()) check_seen(rule);
 }
 
 }  // namespace sinking_test

@@ -1,0 +1,100 @@
+// Reading NAME=VALUE, and making up inputs.
+#include "cli/model_inputs.hpp"
+
+#include <charconv>
+#include <sstream>
+
+#include <tyto/io.hpp>
+#include <tyto/shaping.hpp>
+
+namespace tyto::cli {
+
+namespace {
+
+// Names may hold colons and slashes, but no equals sign that a file would be found behind.
+std::pair<std::string, std::string> name_and_value(const std::string& word, const char* option) {
+  const std::size_t equals = word.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError(std::string(option) + " takes NAME=VALUE, not '" + word + "'");
+  }
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+Shape parse_shape(const std::string& text) {
+  Shape shape;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    std::int64_t length = 0;
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), length);
+    if (error != std::errc{} || stop != part.data() + part.size() || length < 0) {
+      throw UsageError("--shape takes lengths such as 1,3,224,224, not '" + text + "'");
+    }
+    shape.push_back(length);
+  }
+  return shape;
+}
+
+Tensor<Lazy> made_up(const ModelTensor& input, const Shape& shape, const std::string& how, std::uint64_t number) {
+  const DType dtype = *input.dtype;
+  if (how == "random" && is_floating(dtype)) {
+    return cast(Tensor<Lazy>::normal(shape, {.key = Key{number, 0}}), dtype);
+  }
+  if (how == "random" || how == "zeros") return Tensor<Lazy>::zeros(shape, dtype);
+  if (how.ends_with(".npy")) return read_npy<Tensor<Lazy>>(how);
+  double value = 0;
+  const auto [stop, error] = std::from_chars(how.data(), how.data() + how.size(), value);
+  if (error != std::errc{} || stop != how.data() + how.size()) {
+    throw UsageError("--input " + input.name + " takes FILE.npy, random, zeros or a number, not '" + how + "'");
+  }
+  return Tensor<Lazy>::full(shape, is_floating(dtype) ? Scalar(value) : Scalar(static_cast<std::int64_t>(value)),
+                            dtype);
+}
+
+}  // namespace
+
+NamedList<Shape> shapes_given(const Arguments& arguments) {
+  NamedList<Shape> shapes;
+  for (const std::string& word : arguments.texts("--shape")) {
+    const auto [name, value] = name_and_value(word, "--shape");
+    shapes.push_back({name, parse_shape(value)});
+  }
+  return shapes;
+}
+
+NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const NamedList<Shape>& given) {
+  NamedList<Shape> shapes;
+  for (const ModelTensor& input : inputs) {
+    Shape shape;
+    if (input.shape) {
+      for (const ModelLength& length : *input.shape) shape.push_back(length.length.value_or(1));
+    }
+    for (const Named<Shape>& wanted : given) {
+      if (wanted.name == input.name) shape = wanted.value;
+    }
+    shapes.push_back({input.name, shape});
+  }
+  return shapes;
+}
+
+NamedList<Tensor<Lazy>> input_values(const std::vector<ModelTensor>& inputs, const Arguments& arguments) {
+  NamedList<std::string> said;
+  for (const std::string& word : arguments.texts("--input")) {
+    const auto [name, value] = name_and_value(word, "--input");
+    bool known = false;
+    for (const ModelTensor& input : inputs) known = known || input.name == name;
+    if (!known) throw UsageError("the model has no input '" + name + "'");
+    said.push_back({name, value});
+  }
+  const NamedList<Shape> shapes = settled_shapes(inputs, shapes_given(arguments));
+  NamedList<Tensor<Lazy>> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::string how = "random";
+    for (const Named<std::string>& word : said) {
+      if (word.name == inputs[i].name) how = word.value;
+    }
+    values.push_back({inputs[i].name, made_up(inputs[i], shapes[i].value, how, i + 1)});
+  }
+  return values;
+}
+
+}  // namespace tyto::cli

@@ -1,0 +1,29 @@
+// What the command line says of a model's inputs: shapes and values by name.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <tyto/named.hpp>
+#include <tyto/onnx.hpp>
+#include <tyto/tensor.hpp>
+
+#include "cli/arguments.hpp"
+
+namespace tyto::cli {
+
+inline constexpr OptionRow shape_option = {
+    "--shape", "NAME=N,N,...", "an input's shape where the file leaves it open (1 for each length otherwise)", true};
+inline constexpr OptionRow input_option = {
+    "--input", "NAME=WHAT", "an input's value: FILE.npy, random (the default), zeros, or a number", true};
+
+/// "x=1,3,48,320" of all shape options.
+NamedList<Shape> shapes_given(const Arguments& arguments);
+
+/// A shape for every input: as given, as the file says, else 1 for each length that it leaves open.
+NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const NamedList<Shape>& given);
+
+/// Values for all inputs, made up where none is given: random numbers of a fixed seed, of inputs of integers zeros.
+NamedList<Tensor<Lazy>> input_values(const std::vector<ModelTensor>& inputs, const Arguments& arguments);
+
+}  // namespace tyto::cli

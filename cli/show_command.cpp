@@ -1,0 +1,86 @@
+// tyto show: says what a model takes and gives, what it is made of, and what it costs in memory and arithmetic.
+#include <iostream>
+
+#include <tyto/onnx.hpp>
+#include <tyto/tyto.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/model_inputs.hpp"
+
+namespace tyto::cli {
+namespace {
+
+constexpr OptionRow show_options[] = {
+    shape_option,
+    {"--metadata", "", "print what the file holds beside the network"},
+};
+
+void print_file(const ModelInfo& info) {
+  std::cout << "written by    " << (info.producer.empty() ? "nobody who says so" : info.producer) << ", format "
+            << info.ir_version << "\noperator sets";
+  for (const auto& [domain, version] : info.operator_sets) {
+    std::cout << " " << (domain.empty() ? "ai.onnx" : domain) << " " << version;
+  }
+  std::cout << "\nparameters    " << info.parameters << " in " << info.parameter_bytes << " bytes\n";
+}
+
+void print_tensors(const char* what, const std::vector<ModelTensor>& tensors) {
+  std::cout << what << "\n";
+  for (const ModelTensor& tensor : tensors) std::cout << "  " << tensor << "\n";
+}
+
+// Products and convolutions count two operations for each multiplication and addition.
+std::int64_t multiply_adds(const GraphProfile& profile) {
+  std::int64_t operations = 0;
+  for (const StepProfile& step : profile.steps) {
+    if (step.name.find("matmul") != std::string::npos || step.name.find("convolution") != std::string::npos) {
+      operations += step.operations;
+    }
+  }
+  return operations / 2;
+}
+
+void print_costs(OnnxModel<Tensor<Lazy>>& model, const NamedList<Shape>& given) {
+  const NamedList<Shape> shapes = settled_shapes(model.inputs(), given);
+  std::cout << "with";
+  for (const Named<Shape>& shape : shapes) std::cout << " " << shape.name << " " << to_string(shape.value);
+  std::cout << "\n";
+  try {
+    Graph graph = model.graph(shapes);
+    const MemoryPlan& plan = graph.plan();
+    std::cout << "  planned peak  " << plan.height << " bytes, bound " << plan.bound << ", without reuse " << plan.naive
+              << "\n";
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      graph.set(graph.inputs()[i], Tensor<Lazy>::zeros(shapes[i].value, *model.inputs()[i].dtype));
+    }
+    const GraphProfile profile = graph.profile();
+    std::cout << "  steps         " << profile.steps.size() << "\n  multiply-adds " << multiply_adds(profile) << "\n";
+  } catch (const Error& error) {
+    std::cout << "  not known: " << error.what() << "\n";
+  }
+}
+
+int show_model(const Arguments& arguments) {
+  if (arguments.operands().size() != 1) {
+    throw UsageError("show takes one model, not " + std::to_string(arguments.operands().size()));
+  }
+  auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front());
+  print_file(model.info());
+  print_tensors("inputs", model.inputs());
+  print_tensors("outputs", model.outputs());
+  std::cout << "operators\n";
+  for (const ModelOperator& each : model.info().operators) std::cout << "  " << each.count << "  " << each.name << "\n";
+  print_costs(model, shapes_given(arguments));
+  if (arguments.has("--metadata")) {
+    std::cout << "metadata\n";
+    for (const auto& [key, value] : model.info().metadata) std::cout << "  " << key << ": " << value << "\n";
+  }
+  return done;
+}
+
+}  // namespace
+
+const Command show_command{"show", "MODEL.onnx", "says what a model is made of and what it costs", show_options,
+                           show_model};
+
+}  // namespace tyto::cli

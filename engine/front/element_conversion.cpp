@@ -1,0 +1,82 @@
+// Every pair of element types through one number that holds all elements of the first: i64, or double.
+#include "engine/front/element_conversion.hpp"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "core/text.hpp"
+#include "tyto/error.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+/// Calls f(E()) with the C++ type that elements are stored in.
+template <class F>
+void with_stored(DType type, const F& f) {
+  switch (type) {
+    case DType::boolean: return f(bool());
+    case DType::u8: return f(std::uint8_t());
+    case DType::i8: return f(std::int8_t());
+    case DType::i16: return f(std::int16_t());
+    case DType::i32: return f(std::int32_t());
+    case DType::i64: return f(std::int64_t());
+    case DType::f16: return f(Half());
+    case DType::bf16: return f(BFloat16());
+    case DType::f32: return f(float());
+    case DType::f64: return f(double());
+  }
+}
+
+template <class E>
+auto widest(E element) {
+  if constexpr (std::is_integral_v<E>) return static_cast<std::int64_t>(element);
+  else if constexpr (std::is_arithmetic_v<E>) return static_cast<double>(element);
+  else return static_cast<double>(static_cast<float>(element));
+}
+
+template <class To>
+bool holds_number(std::int64_t number) {
+  if constexpr (std::is_same_v<To, bool>) return number == 0 || number == 1;
+  else if constexpr (std::is_integral_v<To>)
+    return number >= std::numeric_limits<To>::min() && number <= std::numeric_limits<To>::max();
+  else return true;
+}
+template <class To>
+bool holds_number(double number) {
+  if constexpr (!std::is_integral_v<To>) return true;
+  // Both ends are powers of two, or 0: exact as doubles.
+  else
+    return number == std::trunc(number) && number >= -0x1p63 && number < 0x1p63 &&
+           holds_number<To>(static_cast<std::int64_t>(number));
+}
+
+template <class To, class Number>
+To as_element(Number number) {
+  if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(number);
+  else return To(static_cast<float>(number));
+}
+
+}  // namespace
+
+void convert_elements(std::string_view function, const void* source, DType from, std::int64_t count, void* target,
+                      DType to) {
+  with_stored(from, [&]<class From>(From) {
+    with_stored(to, [&]<class To>(To) {
+      const auto* const elements = static_cast<const From*>(source);
+      auto* const converted = static_cast<To*>(target);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto number = widest(elements[i]);
+        if (!holds_number<To>(number)) {
+          const std::string which = count == 1 ? std::string("the element") : core::text("element ", i);
+          throw TypeError(core::text(function, ": ", which, " is ", number, " (", from, "), which ", to,
+                                     " does not hold; cast first with astype"));
+        }
+        converted[i] = as_element<To>(number);
+      }
+    });
+  });
+}
+
+}  // namespace tyto::run

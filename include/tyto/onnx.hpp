@@ -1,0 +1,147 @@
+// Models from elsewhere: ONNX files read as functions from named tensors to named tensors, in both modes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tyto/graph.hpp"
+#include "tyto/named.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// A length along one axis as a file states it: a number, or a name (maybe empty) for what each call decides.
+struct ModelLength {
+  std::optional<std::int64_t> length = {};
+  std::string symbol = {};
+};
+
+/// An input or output of a model as its file describes it.
+struct ModelTensor {
+  std::string name;
+  /// None for an output of a type that Tyto does not have.
+  std::optional<DType> dtype;
+  /// None where the file does not even state how many axes there are.
+  std::optional<std::vector<ModelLength>> shape;
+};
+
+/// "image f32 (n,3,224,224)"; lengths without a name are written "?".
+std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor);
+
+/// How often an operator stands in a model, graphs inside of nodes included.
+struct ModelOperator {
+  std::string name;  // "Conv", "com.microsoft.FusedConv"
+  std::int64_t count = 0;
+};
+
+/// What a file says of itself.
+struct ModelInfo {
+  std::int64_t ir_version = 0;
+  std::string producer;
+  std::vector<std::pair<std::string, std::int64_t>> operator_sets;  // domain, version
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<ModelOperator> operators;  // in alphabetical order
+  std::int64_t parameters = 0;           // elements of its initialisers
+  std::int64_t parameter_bytes = 0;
+};
+
+/// How a model is read.
+struct OnnxOptions {
+  /// Shapes of inputs that the file leaves open. When they settle those of all inputs, the model is made ready when it
+  /// is read (lazy mode), not when it is called first.
+  NamedList<Shape> shapes = {};
+  /// Values of inputs that are the same in each call, and that are not given then: what depends on them alone is
+  /// computed once, and shapes and branches may depend on them.
+  NamedList<Tensor<Any>> bind = {};
+  CompileOptions compile = {};
+};
+
+namespace detail {
+
+/// A model of either mode.
+class OnnxCore {
+ public:
+  static std::shared_ptr<OnnxCore> from_file(const std::string& path, const OnnxOptions& options, bool lazy);
+  static std::shared_ptr<OnnxCore> from_bytes(std::span<const std::byte> bytes, const std::string& name,
+                                              const OnnxOptions& options, bool lazy);
+  virtual ~OnnxCore() = default;
+
+  virtual const std::vector<ModelTensor>& inputs() const = 0;
+  virtual const std::vector<ModelTensor>& outputs() const = 0;
+  virtual const ModelInfo& info() const = 0;
+  virtual std::vector<Value> call(const NamedList<Value>& given) = 0;
+  virtual Graph graph(const NamedList<Shape>& shapes) = 0;
+  virtual std::vector<GraphReport> reports() const = 0;
+  virtual const MemoryPlan& plan() const = 0;
+};
+
+}  // namespace detail
+
+/// A model as a function from its inputs to its outputs. In lazy mode it is recorded, optimised and planned once for
+/// each signature of input shapes and types, and then runs without an allocation; what has a shape that depends on
+/// elements (NonZero, say) is computed at once, between two such parts. One thread at a time.
+template <class T>
+class OnnxModel {
+ public:
+  explicit OnnxModel(std::shared_ptr<detail::OnnxCore> core) : core_(std::move(core)) {}
+
+  /// Without inputs that were bound.
+  const std::vector<ModelTensor>& inputs() const { return core_->inputs(); }
+  const std::vector<ModelTensor>& outputs() const { return core_->outputs(); }
+  const ModelInfo& info() const { return core_->info(); }
+
+  /// Inputs by name, in any order; outputs in the model's order: `model({{"image", x}})["logits"]`.
+  NamedList<T> operator()(const NamedList<T>& given) {
+    NamedList<Value> values;
+    for (const Named<T>& input : given) values.push_back({input.name, input.value});
+    std::vector<Value> results = core_->call(values);
+    NamedList<T> named;
+    for (std::size_t i = 0; i < results.size(); ++i) named.push_back({outputs()[i].name, T(std::move(results[i]))});
+    return named;
+  }
+
+  /// The whole model as one graph, to look at, to profile or to save: inputs and outputs in the model's order. `shapes`
+  /// for those that the file leaves open. Throws GraphError where a shape depends on elements.
+  Graph graph(const NamedList<Shape>& shapes = {}) { return core_->graph(shapes); }
+
+  /// Of the signature called last, in lazy mode: the plan of its largest part, and a report for each part.
+  const MemoryPlan& plan() const { return core_->plan(); }
+  std::vector<GraphReport> reports() const { return core_->reports(); }
+
+ private:
+  std::shared_ptr<detail::OnnxCore> core_;
+};
+
+namespace detail {
+template <class T>
+inline constexpr bool reads_lazily = std::is_same_v<T, Tensor<Lazy>>;
+}
+
+/// A model in an ONNX file: operator sets 7 and newer. The file is mapped, and stays so while the model lives. Throws
+/// IoError for what cannot be believed, and for what is unsupported, all of it at once.
+///
+///     auto model = read_onnx<Tensor>("m.onnx", {.shapes = {{"x", {1, 3, 224, 224}}}});
+///     auto out = model({{"x", x}});
+template <class T = Tensor<Eager>>
+OnnxModel<T> read_onnx(const std::string& path, const OnnxOptions& options = {}) {
+  static_assert(detail::reads_lazily<T> || std::is_same_v<T, Tensor<Eager>>, "a model works in one of the two modes");
+  return OnnxModel<T>(detail::OnnxCore::from_file(path, options, detail::reads_lazily<T>));
+}
+
+/// A model in memory, which is copied; `name` is what errors call it. Weights in other files are refused.
+template <class T = Tensor<Eager>>
+OnnxModel<T> read_onnx(std::span<const std::byte> bytes, const std::string& name = "model",
+                       const OnnxOptions& options = {}) {
+  static_assert(detail::reads_lazily<T> || std::is_same_v<T, Tensor<Eager>>, "a model works in one of the two modes");
+  return OnnxModel<T>(detail::OnnxCore::from_bytes(bytes, name, options, detail::reads_lazily<T>));
+}
+
+}  // namespace TYTO_API

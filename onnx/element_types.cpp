@@ -1,0 +1,64 @@
+// The table of element types.
+#include "onnx/element_types.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+struct Row {
+  const char* name;
+  std::optional<DType> dtype;
+};
+
+// In the order of TensorProto.DataType, from 0 on.
+const Row table[] = {
+    {"undefined", {}},
+    {"float", DType::f32},
+    {"uint8", DType::u8},
+    {"int8", DType::i8},
+    {"uint16", {}},
+    {"int16", DType::i16},
+    {"int32", DType::i32},
+    {"int64", DType::i64},
+    {"string", {}},
+    {"bool", DType::boolean},
+    {"float16", DType::f16},
+    {"double", DType::f64},
+    {"uint32", {}},
+    {"uint64", {}},
+    {"complex64", {}},
+    {"complex128", {}},
+    {"bfloat16", DType::bf16},
+    {"float8e4m3fn", {}},
+    {"float8e4m3fnuz", {}},
+    {"float8e5m2", {}},
+    {"float8e5m2fnuz", {}},
+    {"uint4", {}},
+    {"int4", {}},
+    {"float4e2m1", {}},
+    {"float8e8m0", {}},
+    {"uint2", {}},
+    {"int2", {}},
+};
+
+bool listed(std::int64_t element_type) {
+  return element_type >= 0 && element_type < static_cast<std::int64_t>(std::size(table));
+}
+
+}  // namespace
+
+std::optional<DType> dtype_from(std::int64_t element_type) {
+  return listed(element_type) ? table[element_type].dtype : std::nullopt;
+}
+
+std::string element_type_name(std::int64_t element_type) {
+  return listed(element_type) ? table[element_type].name : "element type " + std::to_string(element_type);
+}
+
+std::int64_t element_type_of(DType dtype) {
+  std::int64_t number = 1;
+  while (table[number].dtype != dtype) ++number;
+  return number;
+}
+
+}  // namespace tyto::onnx

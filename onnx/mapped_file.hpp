@@ -1,0 +1,26 @@
+// A file in memory without reading it: the pages come when they are looked at, and go when memory is short.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tyto::onnx {
+
+class MappedFile {
+ public:
+  /// Throws IoError for what is no regular file. `follow_links` false refuses a path whose last part is a symbolic
+  /// link, and a file that has other names (hard links) too.
+  explicit MappedFile(const std::string& path, bool follow_links = true);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace tyto::onnx

@@ -1,0 +1,286 @@
+// Models as users see them: a file's graph made a program, run at once in eager mode and in planned parts in lazy mode.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <ostream>
+
+#include "onnx/element_types.hpp"
+#include "onnx/mapped_file.hpp"
+#include "onnx/model_file.hpp"
+#include "onnx/parts.hpp"
+#include "onnx/program.hpp"
+#include "tyto/onnx.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+ModelTensor described(const ValueMessage& value) {
+  ModelTensor tensor{std::string(value.name), dtype_from(value.element_type), {}};
+  if (!value.dimensions) return tensor;
+  tensor.shape.emplace();
+  for (const DimensionMessage& dimension : *value.dimensions) {
+    // Exporters write -1, and 0, for a length that they do not know.
+    const bool stated = dimension.length && *dimension.length > 0;
+    tensor.shape->push_back({stated ? dimension.length : std::nullopt, std::string(dimension.symbol)});
+  }
+  return tensor;
+}
+
+void count_operators(const std::vector<NodeMessage>& nodes, std::map<std::string, std::int64_t>& counts) {
+  for (const NodeMessage& node : nodes) {
+    const std::string_view domain = canonical_domain(node.domain);
+    ++counts[domain.empty() ? std::string(node.operator_name) : text(domain, ".", node.operator_name)];
+    for (const AttributeMessage& attribute : node.attributes) {
+      if (attribute.graph) count_operators(attribute.graph->nodes, counts);
+    }
+  }
+}
+
+ModelInfo info_of(const ModelMessage& model) {
+  ModelInfo info;
+  info.ir_version = model.ir_version;
+  info.producer = std::string(model.producer);
+  if (!model.producer_version.empty()) info.producer += " " + std::string(model.producer_version);
+  for (const OperatorSet& set : model.operator_sets) info.operator_sets.emplace_back(set.domain, set.version);
+  for (const auto& [key, value] : model.metadata) info.metadata.emplace_back(key, value);
+  std::map<std::string, std::int64_t> counts;
+  count_operators(model.graph->nodes, counts);
+  for (const auto& [name, count] : counts) info.operators.push_back({name, count});
+  return info;
+}
+
+OperatorScope scope_of(const std::string& file, const ModelMessage& model, std::int64_t& budget) {
+  OperatorScope scope;
+  for (const OperatorSet& set : model.operator_sets) {
+    const std::string_view domain = canonical_domain(set.domain);
+    if (!scope.versions.emplace(domain, set.version).second && scope.versions[domain] != set.version) {
+      refuse(file, "imports two versions of the operator set '", domain, "'");
+    }
+  }
+  // Operators of ONNX Runtime's own are used without saying so by some exporters.
+  scope.versions.emplace("com.microsoft", 1);
+  scope.functions = &model.functions;
+  scope.budget = &budget;
+  const auto version = scope.versions.find("");
+  if (version != scope.versions.end() && version->second > newest_operator_set) {
+    refuse(file, "imports operator set ", version->second, "; the newest known is ", newest_operator_set);
+  }
+  return scope;
+}
+
+class Model final : public detail::OnnxCore {
+ public:
+  Model(const std::string& file, std::shared_ptr<const MappedFile> mapping, std::vector<std::byte> copy,
+        const std::string& folder, const OnnxOptions& options, bool lazy)
+      : mapping_(std::move(mapping)),
+        copy_(std::move(copy)),
+        weights_(file, mapping_, folder),
+        message_(read_model(file, mapping_ ? mapping_->bytes() : std::span<const std::byte>(copy_))),
+        budget_(static_cast<std::int64_t>((mapping_ ? mapping_->bytes().size() : copy_.size()))),
+        program_(*message_.graph, scope_of(file, message_, budget_), weights_),
+        info_(info_of(message_)),
+        lazy_(lazy),
+        options_(options),
+        parts_(program_, options.compile) {
+    program_.check_supported();
+    for (const Operand& operand : program_.start()) {
+      if (!operand.known) continue;
+      info_.parameters += operand.tensor.size();
+      info_.parameter_bytes += operand.tensor.size() * static_cast<std::int64_t>(size_of(operand.tensor.dtype()));
+    }
+    list_inputs();
+    for (const ValueMessage& output : message_.graph->outputs) outputs_.push_back(described(output));
+    prepare();
+  }
+
+  const std::vector<ModelTensor>& inputs() const override { return inputs_; }
+  const std::vector<ModelTensor>& outputs() const override { return outputs_; }
+  const ModelInfo& info() const override { return info_; }
+  const MemoryPlan& plan() const override { return parts_.plan(); }
+  std::vector<GraphReport> reports() const override { return parts_.reports(); }
+
+  std::vector<Value> call(const NamedList<Value>& given) override {
+    fold();
+    Slots slots = program_.start();
+    std::vector<bool> there(inputs_.size(), false);
+    for (const Named<Value>& input : given) {
+      const std::size_t i = index_of(input.name);
+      if (there[i]) throw GraphError(text(weights_.file(), ": input '", input.name, "' is given twice"));
+      there[i] = true;
+      slots[static_cast<std::size_t>(slots_[i])] = {checked(inputs_[i], Array(input.value)), !lazy_};
+    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!there[i]) throw GraphError(text(weights_.file(), ": no value is given for ", inputs_[i]));
+    }
+    if (lazy_ && !detail::inlined()) {
+      parts_.run(slots);
+    } else {
+      program_.run(slots, 0, program_.steps().size(), lazy_);
+    }
+    std::vector<Value> results;
+    for (const std::int32_t slot : program_.output_slots()) {
+      results.push_back(slots[static_cast<std::size_t>(slot)].tensor.value());
+    }
+    return results;
+  }
+
+  Graph graph(const NamedList<Shape>& shapes) override {
+    fold();
+    Slots slots = program_.start();
+    GraphSpec spec;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const std::optional<Shape> shape = settled(inputs_[i], shapes);
+      if (!shape) {
+        throw ShapeError(
+            text(weights_.file(), ": graph: the file leaves lengths of ", inputs_[i], " open; say them in `shapes`"));
+      }
+      spec.inputs.push_back(Tensor<Lazy>::placeholder(*shape, *inputs_[i].dtype, inputs_[i].name));
+      slots[static_cast<std::size_t>(slots_[i])] = {Array(spec.inputs.back().value()), false};
+    }
+    program_.run(slots, 0, program_.steps().size(), true);
+    for (const std::int32_t slot : program_.output_slots()) {
+      spec.outputs.push_back(Tensor<Lazy>(slots[static_cast<std::size_t>(slot)].tensor.value()));
+    }
+    return Graph(spec, options_.compile);
+  }
+
+ private:
+  void list_inputs() {
+    const std::vector<std::int32_t>& slots = program_.input_slots();
+    std::size_t at = 0;
+    std::vector<bool> used(options_.bind.size(), false);
+    for (const ValueMessage& input : message_.graph->inputs) {
+      const bool initialised = std::any_of(message_.graph->initialisers.begin(), message_.graph->initialisers.end(),
+                                           [&](const TensorMessage& tensor) { return tensor.name == input.name; });
+      if (initialised) continue;
+      const std::int32_t slot = slots[at++];
+      ModelTensor tensor = described(input);
+      const auto bound = std::find_if(options_.bind.begin(), options_.bind.end(),
+                                      [&](const Named<Array>& value) { return value.name == input.name; });
+      if (bound != options_.bind.end()) {
+        used[static_cast<std::size_t>(bound - options_.bind.begin())] = true;
+        program_.bind(slot, checked(tensor, bound->value));
+      } else {
+        inputs_.push_back(std::move(tensor));
+        slots_.push_back(slot);
+      }
+    }
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) index_of(options_.bind[i].name);
+    }
+    for (const Named<Shape>& shape : options_.shapes) index_of(shape.name);
+  }
+
+  // The shapes of all inputs where they are settled: as they are wanted, or as the file says.
+  void prepare() {
+    if (!lazy_ || options_.shapes.empty()) return;
+    NamedList<Value> zeros;
+    for (const ModelTensor& input : inputs_) {
+      const std::optional<Shape> shape = settled(input, options_.shapes);
+      if (!shape) return;
+      zeros.push_back({input.name, Tensor<Lazy>::zeros(*shape, *input.dtype)});
+    }
+    call(zeros);
+  }
+
+  std::size_t index_of(std::string_view name) const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i].name == name) return i;
+    }
+    std::string names;
+    for (const ModelTensor& input : inputs_) names += (names.empty() ? "'" : ", '") + input.name + "'";
+    throw IndexError(text(weights_.file(), ": there is no input '", name, "'; there are ", names));
+  }
+
+  std::optional<Shape> settled(const ModelTensor& input, const NamedList<Shape>& shapes) const {
+    for (const NamedList<Shape>* list : {&shapes, &options_.shapes}) {
+      for (const Named<Shape>& shape : *list) {
+        if (shape.name == input.name) return shape.value;
+      }
+    }
+    if (!input.shape) return std::nullopt;
+    Shape shape;
+    for (const ModelLength& length : *input.shape) {
+      if (!length.length) return std::nullopt;
+      shape.push_back(*length.length);
+    }
+    return shape;
+  }
+
+  // A value as the input takes it: numbers of its element type, in a shape that the file admits.
+  Array checked(const ModelTensor& input, const Array& value) const {
+    if (!value.defined())
+      throw GraphError(text(weights_.file(), ": the value given for ", input, " is an empty tensor"));
+    bool fits = !input.shape || input.shape->size() == value.shape().size();
+    for (std::size_t i = 0; fits && input.shape && i < input.shape->size(); ++i) {
+      const std::optional<std::int64_t>& length = (*input.shape)[i].length;
+      fits = !length || *length == value.shape()[i];
+    }
+    if (!fits) throw ShapeError(text(weights_.file(), ": the value given for ", input, " has shape ", value.shape()));
+    const bool same_kind = is_floating(*input.dtype) == is_floating(value.dtype());
+    if (value.dtype() != *input.dtype && !(same_kind || value.ndim() == 0)) {
+      throw TypeError(
+          text(weights_.file(), ": the value given for ", input, " has elements of type ", name_of(value.dtype())));
+    }
+    return cast(value, *input.dtype);
+  }
+
+  void fold() {
+    if (!folded_) program_.fold();
+    folded_ = true;
+  }
+
+  std::shared_ptr<const MappedFile> mapping_;
+  std::vector<std::byte> copy_;
+  Weights weights_;
+  ModelMessage message_;
+  std::int64_t budget_;
+  Program program_;
+  ModelInfo info_;
+  bool lazy_;
+  OnnxOptions options_;
+  Parts parts_;
+  bool folded_ = false;  // not when the file is read: what a file computes of its constants may be as large as it likes
+  std::vector<ModelTensor> inputs_;
+  std::vector<std::int32_t> slots_;  // of inputs_
+  std::vector<ModelTensor> outputs_;
+};
+
+}  // namespace
+}  // namespace tyto::onnx
+
+namespace tyto TYTO_API {
+
+std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor) {
+  out << tensor.name << ' ' << (tensor.dtype ? name_of(*tensor.dtype) : "?");
+  if (!tensor.shape) return out << " (...)";
+  out << " (";
+  for (std::size_t i = 0; i < tensor.shape->size(); ++i) {
+    const ModelLength& length = (*tensor.shape)[i];
+    out << (i == 0 ? "" : ",");
+    if (length.length) out << *length.length;
+    else out << (length.symbol.empty() ? "?" : length.symbol);
+  }
+  return out << ")";
+}
+
+namespace detail {
+
+std::shared_ptr<OnnxCore> OnnxCore::from_file(const std::string& path, const OnnxOptions& options, bool lazy) {
+  auto mapping = std::make_shared<const onnx::MappedFile>(path);
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  return std::make_shared<onnx::Model>(path, std::move(mapping), std::vector<std::byte>(), folder.string(), options,
+                                       lazy);
+}
+
+std::shared_ptr<OnnxCore> OnnxCore::from_bytes(std::span<const std::byte> bytes, const std::string& name,
+                                               const OnnxOptions& options, bool lazy) {
+  return std::make_shared<onnx::Model>(name, nullptr, std::vector<std::byte>(bytes.begin(), bytes.end()), "", options,
+                                       lazy);
+}
+
+}  // namespace detail
+}  // namespace TYTO_API

@@ -1,0 +1,53 @@
+// Finding an operator's row by domain, name and version.
+#include "onnx/operators.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tyto::onnx {
+
+std::string_view canonical_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+std::span<const OperatorFamily> operator_families() {
+  static const std::array families = {
+      OperatorFamily{"", elementwise_rows()},
+      OperatorFamily{"", activation_rows()},
+      OperatorFamily{"", reduction_rows()},
+      OperatorFamily{"", shape_rows()},
+      OperatorFamily{"", movement_rows()},
+      OperatorFamily{"", index_rows()},
+      OperatorFamily{"", creation_rows()},
+      OperatorFamily{"", convolution_rows()},
+      OperatorFamily{"", pooling_rows()},
+      OperatorFamily{"", normalisation_rows()},
+      OperatorFamily{"", product_rows()},
+      OperatorFamily{"", attention_rows()},
+      OperatorFamily{"", resampling_rows()},
+      OperatorFamily{"", recurrent_rows()},
+      OperatorFamily{"", quantised_rows()},
+      OperatorFamily{"", loss_rows()},
+      OperatorFamily{"", signal_rows()},
+      OperatorFamily{"", control_rows()},
+      OperatorFamily{"com.microsoft", microsoft_rows()},
+  };
+  return families;
+}
+
+const OperatorRow* find_operator(std::string_view domain, std::string_view name, std::int64_t version) {
+  const OperatorRow* best = nullptr;
+  for (const OperatorFamily& family : operator_families()) {
+    if (family.domain != domain) continue;
+    for (const OperatorRow& row : family.rows) {
+      if (row.name == name && row.since <= version && (best == nullptr || row.since > best->since)) best = &row;
+    }
+  }
+  return best;
+}
+
+bool draws_random_numbers(const OperatorRow& row) {
+  constexpr std::array names = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+                                "Bernoulli",    "Multinomial",      "Dropout"};
+  return std::find(names.begin(), names.end(), row.name) != names.end();
+}
+
+}  // namespace tyto::onnx

@@ -1,0 +1,61 @@
+// The ONNX operators that can be read: one row an operator and version, in tables by family.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "onnx/operator_call.hpp"
+
+namespace tyto::onnx {
+
+using Apply = Outputs (*)(const OperatorCall&);
+
+struct OperatorRow {
+  std::string_view name;
+  std::int64_t since;  // the first version of the operator set for which it holds, until a later row of that name
+  Apply apply;
+};
+
+/// Operators of one domain.
+struct OperatorFamily {
+  std::string_view domain;
+  std::span<const OperatorRow> rows;
+};
+
+/// Domains by their one name: "" is what files also call "ai.onnx".
+std::string_view canonical_domain(std::string_view domain);
+
+/// Null when there is none. `version` is that of the operator set that the model imports.
+const OperatorRow* find_operator(std::string_view domain, std::string_view name, std::int64_t version);
+
+/// Whether its results are other ones each time, so that they must not be computed beforehand.
+bool draws_random_numbers(const OperatorRow& row);
+
+/// The newest operator set of the default domain that was looked at when the tables were written.
+inline constexpr std::int64_t newest_operator_set = 28;
+
+std::span<const OperatorFamily> operator_families();
+
+std::span<const OperatorRow> elementwise_rows();
+std::span<const OperatorRow> activation_rows();
+std::span<const OperatorRow> attention_rows();
+std::span<const OperatorRow> reduction_rows();
+std::span<const OperatorRow> resampling_rows();
+std::span<const OperatorRow> shape_rows();
+std::span<const OperatorRow> movement_rows();
+std::span<const OperatorRow> index_rows();
+std::span<const OperatorRow> creation_rows();
+std::span<const OperatorRow> convolution_rows();
+std::span<const OperatorRow> pooling_rows();
+std::span<const OperatorRow> normalisation_rows();
+std::span<const OperatorRow> product_rows();
+std::span<const OperatorRow> recurrent_rows();
+std::span<const OperatorRow> quantised_rows();
+std::span<const OperatorRow> loss_rows();
+std::span<const OperatorRow> signal_rows();
+std::span<const OperatorRow> control_rows();
+std::span<const OperatorRow> microsoft_rows();
+
+}  // namespace tyto::onnx

@@ -1,0 +1,163 @@
+// Attention, and how positions and caches come into it.
+#include <cmath>
+#include <limits>
+
+#include "onnx/element_types.hpp"
+#include "onnx/operators.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+constexpr double never = -std::numeric_limits<double>::infinity();
+
+// (batch, length, heads * features) as (batch, heads, length, features).
+Array by_head(const Array& x, std::int64_t heads) {
+  if (x.ndim() == 4) return x;
+  return transpose(reshape(x, {x.shape()[0], x.shape()[1], heads, -1}), {0, 2, 1, 3});
+}
+
+// Keys and values that several heads of queries share, once for each of them.
+Array for_heads(const Array& x, std::int64_t heads) {
+  const std::int64_t own = x.shape()[1];
+  if (own == heads) return x;
+  const Shape& s = x.shape();
+  return reshape(broadcast_to(expand_dims(x, 2), {s[0], own, heads / own, s[2], s[3]}), {s[0], heads, s[2], s[3]});
+}
+
+/// What is added to scores (batch, heads, queries, keys), and stays an empty handle where every query sees every key.
+class ScoreBias {
+ public:
+  ScoreBias(DType dtype, std::int64_t queries, std::int64_t keys) : dtype_(dtype), queries_(queries), keys_(keys) {}
+
+  void add(const Array& numbers) { bias_ = bias_.defined() ? bias_ + numbers : numbers; }
+  void allow(const Array& where_true) { add(where(where_true, Array::full({}, 0.0, dtype_), never)); }
+
+  /// Numbers to add, or bool; keys behind its end are forbidden.
+  void add_mask(const Array& mask) {
+    const auto last = static_cast<std::size_t>(mask.ndim() - 1);
+    const std::int64_t missing = keys_ - mask.shape()[last];
+    IntList after(last + 1, 0);
+    after[last] = std::max<std::int64_t>(missing, 0);
+    const IntList before(last + 1, 0);
+    if (mask.dtype() == DType::boolean)
+      allow(missing > 0 ? pad(mask, before, after, PaddingMode::constant, false) : mask);
+    else add(missing > 0 ? pad(mask, before, after, PaddingMode::constant, never) : mask);
+  }
+
+  /// How far behind each query a key is: query i stands at `offset` + i.
+  Array distance(const Array& offset) const {
+    return offset + reshape(Array::arange(queries_), {queries_, 1}) - Array::arange(keys_);
+  }
+
+  /// Weights of keys by scores; queries that see no key at all get zeros.
+  Array weights(const Array& scores) const {
+    const Array y = softmax(scores, -1);
+    if (!bias_.defined()) return y;
+    return where(max(bias_, -1, true) == never, 0.0, y);
+  }
+  Array applied(const Array& scores) const { return bias_.defined() ? scores + bias_ : scores; }
+
+ private:
+  DType dtype_;
+  std::int64_t queries_;
+  std::int64_t keys_;
+  Array bias_;
+};
+
+Outputs attention(const OperatorCall& call) {
+  const Array &q0 = call[0], &k0 = call[1], &v0 = call[2];
+  const std::int64_t q_heads = call.integer("q_num_heads", q0.ndim() == 4 ? q0.shape()[1] : 0);
+  const std::int64_t kv_heads = call.integer("kv_num_heads", k0.ndim() == 4 ? k0.shape()[1] : 0);
+  const double cap = call.number("softcap", 0);
+  const bool causal = call.integer("is_causal", 0) != 0;
+  const std::int64_t shown = call.integer("qk_matmul_output_mode", 0);
+  const std::int64_t left = call.integer("left_window_size", -1), right = call.integer("right_window_size", -1);
+  const std::optional<DType> precision = dtype_from(call.integer("softmax_precision", element_type_of(q0.dtype())));
+  if (q_heads < 1 || kv_heads < 1 || q_heads % kv_heads != 0) call.refuse(q_heads, " heads for ", kv_heads, " of keys");
+  if (!precision || shown < 0 || shown > 3) call.refuse("qk_matmul_output_mode ", shown, " or softmax_precision");
+  const Array q = by_head(q0, q_heads);
+  Array k = by_head(k0, kv_heads), v = by_head(v0, kv_heads);
+  Array offset = Array::full({}, 0, DType::i64);  // keys that come before the first query
+  if (call.has(4)) {
+    offset = Array::full({}, call[4].shape()[2], DType::i64);
+    k = concat<Any>({call[4], k}, 2);
+    v = concat<Any>({call[5], v}, 2);
+  }
+  const std::int64_t n = q.shape()[2], m = k.shape()[2];
+  ScoreBias bias(q.dtype(), n, m);
+  if (call.has(3)) bias.add_mask(call[3]);
+  if (call.has(6)) {
+    const Array lengths = reshape(cast(call[6], DType::i64), {-1, 1, 1, 1});
+    if (!call.has(4)) offset = lengths - n;
+    bias.allow(less(Array::arange(m), lengths));
+  }
+  if (causal) bias.allow(greater_equal(bias.distance(offset), 0));
+  if (left >= 0) bias.allow(less_equal(bias.distance(offset), left));
+  if (right >= 0) bias.allow(greater_equal(bias.distance(offset), -right));
+  const double scale = std::sqrt(call.number("scale", 1 / std::sqrt(static_cast<double>(q.shape()[3]))));
+  Array scores = matmul(q * scale, matrix_transpose(for_heads(k, q_heads)) * scale);
+  if (cap > 0) scores = tanh(scores / cap) * cap;
+  const Array masked = bias.applied(scores);
+  const Array weights = cast(bias.weights(cast(masked, *precision)), q.dtype());
+  Array y = matmul(weights, for_heads(v, q_heads));
+  if (q0.ndim() == 3) y = reshape(transpose(y, {0, 2, 1, 3}), {q0.shape()[0], n, -1});
+  return {y, k, v, shown == 3 ? weights : shown == 2 ? broadcast_to(masked, {q.shape()[0], q_heads, n, m}) : scores};
+}
+
+// Pairs of features turned by an angle for each position: halves of the features, or neighbours when interleaved.
+Outputs rotary_embedding(const OperatorCall& call) {
+  const bool flat = call[0].ndim() == 3, interleaved = call.integer("interleaved", 0) != 0;
+  const std::int64_t heads = call.integer("num_heads", 0), stated = call.integer("rotary_embedding_dim", 0);
+  if (flat && heads < 1) call.refuse("num_heads is needed for an input of three axes");
+  // (batch, length, heads, features)
+  const Array x =
+      flat ? reshape(call[0], {call[0].shape()[0], call[0].shape()[1], heads, -1}) : swapaxes(call[0], 1, 2);
+  const std::int64_t features = x.shape()[3], turned = stated == 0 ? features : stated;
+  const auto cache = [&](std::size_t i) {
+    const Array rows = call.has(3) ? take(call[i], call[3], 0) : call[i];
+    return expand_dims(rows, 2);
+  };
+  const Array cosine = cache(1), sine = cache(2);
+  const Array part = x.get({ellipsis, slice(0, turned)});
+  const Array a = interleaved ? part.get({ellipsis, slice(0, {}, 2)}) : part.get({ellipsis, slice(0, turned / 2)});
+  const Array b = interleaved ? part.get({ellipsis, slice(1, {}, 2)}) : part.get({ellipsis, slice(turned / 2, {})});
+  const Array real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
+  Array y = interleaved ? reshape(stack<Any>({real, imaginary}, -1), part.shape()) : concat<Any>({real, imaginary}, -1);
+  if (turned < features) y = concat<Any>({y, x.get({ellipsis, slice(turned, {})})}, -1);
+  return {flat ? reshape(y, call[0].shape()) : swapaxes(y, 1, 2)};
+}
+
+// A part of each sequence's cache replaced, from a place of its own on; round and round in a circular one.
+Outputs cache_update(const OperatorCall& call) {
+  const Array &cache = call[0], &update = call[1];
+  const std::string mode = call.text("mode", "linear");
+  if (mode != "linear" && mode != "circular") call.refuse("mode '", mode, "'; known are linear and circular");
+  std::int64_t axis = call.integer("axis", -2);
+  if (axis < 0) axis += cache.ndim();
+  if (axis < 1 || axis >= cache.ndim()) call.refuse("axis ", axis, " of shape ", cache.shape());
+  const std::int64_t batch = cache.shape()[0], steps = update.shape()[static_cast<std::size_t>(axis)];
+  Array places = reshape(Array::arange(steps), {1, steps});
+  if (call.has(2)) places = places + reshape(cast(call[2], DType::i64), {batch, 1});
+  if (mode == "circular") places = places % cache.shape()[static_cast<std::size_t>(axis)];
+  const Array rows = reshape(Array::arange(batch), {batch, 1});
+  const Array written = scatter<Any>(moveaxis(cache, axis, 1), {rows, places}, moveaxis(update, axis, 1));
+  return {moveaxis(written, 1, axis)};
+}
+
+constexpr OperatorRow attention_table[] = {
+    {"Attention", 23, attention},
+    {"RotaryEmbedding", 23, rotary_embedding},
+    {"TensorScatter", 24, cache_update},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> attention_rows() { return attention_table; }
+
+}  // namespace tyto::onnx

@@ -1,0 +1,131 @@
+// Convolutions and their transposes.
+#include "onnx/convolutions.hpp"
+#include "onnx/operators.hpp"
+#include "onnx/windows.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+Array kernels_of(const OperatorCall& call, std::size_t i, const Array& w) {
+  // In eager mode each call would lay them out anew.
+  if (!call.lazy() || !call.known(i) || w.ndim() < 3) return w;
+  IntList there, back{static_cast<std::int64_t>(w.ndim() - 1), static_cast<std::int64_t>(w.ndim() - 2)};
+  for (std::int64_t axis = 2; axis < w.ndim(); ++axis) {
+    there.push_back(axis);
+    back.push_back(axis - 2);
+  }
+  there.push_back(1);
+  there.push_back(0);
+  return transpose(copy(transpose(w, there)), back);
+}
+
+Array convolved(const OperatorCall& call, const Array& x, const Array& w, const Array& bias) {
+  if (w.ndim() < 3) call.refuse("kernels of shape ", w.shape(), "; expected (out, in, window...)");
+  const Windows windows = windows_of(call, x.shape(), IntList(std::span(w.shape().begin() + 2, w.shape().end())));
+  const Array y = convolution(x, w,
+                              {.stride = windows.stride,
+                               .padding = windows.padding(),
+                               .dilation = windows.dilation,
+                               .groups = call.integer("group", 1),
+                               .layout = nchw});
+  return bias.defined() ? y + by_channel(bias, y.ndim()) : y;
+}
+
+namespace {
+
+Outputs convolution_rule(const OperatorCall& call) {
+  return {convolved(call, call[0], kernels_of(call, 1, call[1]), call.optional(2))};
+}
+
+Outputs transposed_rule(const OperatorCall& call) {
+  const Array &x = call[0], w = kernels_of(call, 1, call[1]);
+  if (x.ndim() < 3 || w.ndim() != x.ndim()) call.refuse("kernels ", w.shape(), " for input ", x.shape());
+  const std::size_t axes = static_cast<std::size_t>(x.ndim()) - 2;
+  call.ignore("kernel_shape");  // the kernels have it
+  const IntList stride = per_spatial_axis(call, "strides", axes, 1);
+  const IntList dilation = per_spatial_axis(call, "dilations", axes, 1);
+  IntList extra = per_spatial_axis(call, "output_padding", axes, 0);
+  const std::string rule = call.text("auto_pad", "NOTSET");
+  const std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
+  const std::vector<std::int64_t> wanted = call.integers("output_shape");
+  if (pads.size() != 2 * axes || (!wanted.empty() && wanted.size() < axes)) {
+    call.refuse(pads.size(), " numbers of padding and ", wanted.size(), " of output_shape for ", axes, " spatial axes");
+  }
+  IntList before(axes, 0), after(axes, 0);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t length = x.shape()[i + 2];
+    const std::int64_t whole = stride[i] * (length - 1) + extra[i] + (w.shape()[i + 2] - 1) * dilation[i] + 1;
+    const bool same = rule == "SAME_UPPER" || rule == "SAME_LOWER";
+    if (!wanted.empty() || same) {
+      // What is more than wanted is cut off; the odd one at the end, or at the beginning.
+      const std::int64_t size = wanted.empty() ? length * stride[i] : wanted[wanted.size() - axes + i];
+      const std::int64_t total = whole - size;
+      if (total < 0) extra[i] -= total;
+      const std::int64_t cut = std::max<std::int64_t>(total, 0);
+      before[i] = rule == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+      after[i] = cut - before[i];
+    } else if (rule == "NOTSET") {
+      before[i] = pads[i];
+      after[i] = pads[i + axes];
+    } else if (rule != "VALID") {
+      call.refuse("auto_pad '", rule, "'; known are NOTSET, SAME_UPPER, SAME_LOWER and VALID");
+    }
+  }
+  const Array y = transposed_convolution(x, w,
+                                         {.stride = stride,
+                                          .padding = Padding(before, after),
+                                          .dilation = dilation,
+                                          .output_padding = extra,
+                                          .groups = call.integer("group", 1),
+                                          .layout = nchw});
+  return {call.has(2) ? y + by_channel(call[2], y.ndim()) : y};
+}
+
+// The sum of patches that overlap: what a transposed convolution with kernels that are all 0 but one 1 does.
+Outputs patches_added(const OperatorCall& call) {
+  const std::vector<std::int64_t> image = call.integers_in(1), block = call.integers_in(2);
+  const std::size_t axes = block.size();
+  const Array& x = call[0];
+  const IntList stride = per_spatial_axis(call, "strides", axes, 1);
+  const IntList dilation = per_spatial_axis(call, "dilations", axes, 1);
+  const std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
+  if (image.size() != axes || pads.size() != 2 * axes || x.ndim() != 3) {
+    call.refuse("an image of ", image.size(), " axes, blocks of ", axes, ", input ", x.shape());
+  }
+  std::int64_t count = 1;
+  for (const std::int64_t length : block) count *= length;
+  const std::int64_t channels = x.shape()[1] / count;
+  Shape grid{x.shape()[0], x.shape()[1]}, kernels{x.shape()[1], 1};
+  IntList before, after, extra;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t free = image[i] + pads[i] + pads[i + axes] - dilation[i] * (block[i] - 1) - 1;
+    if (free < 0 || stride[i] < 1) call.refuse("blocks that do not fit into the image");
+    grid.push_back(free / stride[i] + 1);
+    kernels.push_back(block[i]);
+    before.push_back(pads[i]);
+    after.push_back(pads[i + axes]);
+    extra.push_back(free % stride[i]);
+  }
+  // Kernel k of each channel has its one at place k.
+  const Array units = reshape(tile(Array::eye(count, count, 0, x.dtype()), {channels, 1}), kernels);
+  return {transposed_convolution(reshape(x, grid), units,
+                                 {.stride = stride,
+                                  .padding = Padding(before, after),
+                                  .dilation = dilation,
+                                  .output_padding = extra,
+                                  .groups = channels,
+                                  .layout = nchw})};
+}
+
+constexpr OperatorRow convolution_table[] = {
+    {"Col2Im", 18, patches_added},
+    {"Conv", 1, convolution_rule},
+    {"ConvTranspose", 1, transposed_rule},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> convolution_rows() { return convolution_table; }
+
+}  // namespace tyto::onnx

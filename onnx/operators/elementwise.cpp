@@ -1,0 +1,214 @@
+// Element-wise arithmetic, comparisons, logic and casts.
+#include "tyto/elementwise.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "onnx/element_types.hpp"
+#include "onnx/operators.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+template <Array (*f)(const Array&)>
+Outputs unary(const OperatorCall& call) {
+  return {f(call[0])};
+}
+
+template <Array (*f)(const Array&, const Array&)>
+Outputs binary(const OperatorCall& call) {
+  return {f(call[0], call[1])};
+}
+
+/// Any number of operands, one at least.
+template <Array (*f)(const Array&, const Array&)>
+Outputs variadic(const OperatorCall& call) {
+  Array result = call[0];
+  for (std::size_t i = 1; i < call.input_count(); ++i) result = f(result, call[i]);
+  return {result};
+}
+
+Array in_type(const Array& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+
+// Integers are divided towards zero; Tyto's floor_divide goes down, and its divide leaves the integers.
+Outputs divide_as_typed(const OperatorCall& call) {
+  const Array &a = call[0], &b = call[1];
+  if (!is_integer(a.dtype())) return {a / b};
+  const Array down = floor_divide(a, b);
+  const Array rest = a - down * b;
+  return {in_type(where((rest != 0) && (less(a, 0) != less(b, 0)), down + 1, down), a.dtype())};
+}
+
+Outputs modulo(const OperatorCall& call) {
+  return {call.integer("fmod", 0) != 0 ? fmod(call[0], call[1]) : remainder(call[0], call[1])};
+}
+
+// The result has the base's type, whatever that of the exponent.
+Outputs power_of_base(const OperatorCall& call) {
+  const Array &base = call[0], &exponent = call[1];
+  const DType type = base.dtype();
+  if (exponent.dtype() == type) return {power(base, exponent)};
+  return {in_type(power(base, exponent), type)};
+}
+
+Outputs mean_of_all(const OperatorCall& call) {
+  Array total = call[0];
+  for (std::size_t i = 1; i < call.input_count(); ++i) total = total + call[i];
+  return {total / static_cast<double>(call.input_count())};
+}
+
+Outputs shift(const OperatorCall& call) {
+  const std::string direction = call.text("direction", "");
+  if (direction == "LEFT") return {left_shift(call[0], call[1])};
+  if (direction == "RIGHT") return {right_shift(call[0], call[1])};
+  call.refuse("direction '", direction, "'; known are LEFT and RIGHT");
+}
+
+Outputs is_infinite(const OperatorCall& call) {
+  const bool negative = call.integer("detect_negative", 1) != 0, positive = call.integer("detect_positive", 1) != 0;
+  const Array& x = call[0];
+  if (negative && positive) return {isinf(x)};
+  if (negative) return {isinf(x) && less(x, 0)};
+  if (positive) return {isinf(x) && greater(x, 0)};
+  return {zeros_like(in_type(x, DType::boolean))};
+}
+
+Outputs select(const OperatorCall& call) { return {where(call[0], call[1], call[2])}; }
+
+Outputs limited(const Array& x, const Array& low, const Array& high) {
+  Array y = x;
+  if (low.defined()) y = maximum(y, low);
+  if (high.defined()) y = minimum(y, high);
+  return {y};
+}
+
+// Where both limits are known numbers, one operator does it.
+Outputs clip_by_attributes(const OperatorCall& call) {
+  return {clip(call[0], call.number("min", std::numeric_limits<float>::lowest()),
+               call.number("max", std::numeric_limits<float>::max()))};
+}
+Outputs clip_by_inputs(const OperatorCall& call) {
+  if (call.known(1) && call.known(2) && is_floating(call[0].dtype())) {
+    const double low = call.number_in(1), high = call.number_in(2);
+    if (low <= high) return {clip(call[0], low, high)};
+  }
+  return limited(call[0], call.optional(1), call.optional(2));
+}
+
+// As C++ does it: floating-point numbers are cut off, and bool asks for what is not zero.
+Outputs cast_to(const OperatorCall& call) {
+  call.ignore("saturate");  // for 8-bit floating-point types only
+  call.ignore("round_mode");
+  const std::int64_t type = call.integer("to");
+  const std::optional<DType> dtype = dtype_from(type);
+  if (!dtype) call.refuse("casts to ", element_type_name(type), ", which Tyto has not");
+  return {in_type(call[0], *dtype)};
+}
+Outputs cast_like(const OperatorCall& call) {
+  call.ignore("saturate");
+  call.ignore("round_mode");
+  return {in_type(call[0], call[1].dtype())};
+}
+
+Outputs identity(const OperatorCall& call) { return {call[0]}; }
+
+Outputs dropout(const OperatorCall& call, double ratio, bool training) {
+  const Array& x = call[0];
+  if (!training || ratio == 0) {
+    Outputs outputs{x};
+    if (call.wants(1)) outputs.push_back(cast(ones_like(x), DType::boolean));
+    return outputs;
+  }
+  const BernoulliOptions options{.probability = 1 - ratio};
+  const Array kept = call.lazy() ? Array(Tensor<Lazy>::bernoulli(x.shape(), options).value())
+                                 : Array(Tensor<Eager>::bernoulli(x.shape(), options).value());
+  return {where(kept, x / (1 - ratio), 0.0), kept};
+}
+Outputs dropout_by_attributes(const OperatorCall& call) {
+  call.ignore("is_test");
+  call.ignore("ratio");
+  call.ignore("seed");
+  // The second output of these versions is of the input's type, and nobody defined it for inference.
+  Outputs outputs{call[0]};
+  if (call.wants(1))
+    outputs.push_back(call.version() < 10 ? ones_like(call[0]) : cast(ones_like(call[0]), DType::boolean));
+  return outputs;
+}
+Outputs dropout_by_inputs(const OperatorCall& call) {
+  call.ignore("seed");
+  const bool training = call.has(2) && call.integer_in(2) != 0;
+  return dropout(call, training && call.has(1) ? call.number_in(1) : 0.5, training);
+}
+
+template <Array (*f)(const Array&, const Array&)>
+Array opposite(const Array& a, const Array& b) {
+  return logical_not(f(a, b));
+}
+
+constexpr OperatorRow elementwise_table[] = {
+    {"Abs", 6, unary<abs>},
+    {"Acos", 7, unary<acos>},
+    {"Acosh", 9, unary<acosh>},
+    {"Add", 7, binary<add>},
+    {"And", 7, binary<logical_and>},
+    {"Asin", 7, unary<asin>},
+    {"Asinh", 9, unary<asinh>},
+    {"Atan", 7, unary<atan>},
+    {"Atanh", 9, unary<atanh>},
+    {"BitShift", 11, shift},
+    {"BitwiseAnd", 18, binary<bitwise_and>},
+    {"BitwiseNot", 18, unary<bitwise_not>},
+    {"BitwiseOr", 18, binary<bitwise_or>},
+    {"BitwiseXor", 18, binary<bitwise_xor>},
+    {"Cast", 6, cast_to},
+    {"CastLike", 15, cast_like},
+    {"Ceil", 6, unary<ceil>},
+    {"Clip", 6, clip_by_attributes},
+    {"Clip", 11, clip_by_inputs},
+    {"Cos", 7, unary<cos>},
+    {"Cosh", 9, unary<cosh>},
+    {"Div", 7, divide_as_typed},
+    {"Dropout", 1, dropout_by_attributes},
+    {"Dropout", 12, dropout_by_inputs},
+    {"Equal", 7, binary<equal>},
+    {"Erf", 9, unary<erf>},
+    {"Exp", 6, unary<exp>},
+    {"Floor", 6, unary<floor>},
+    {"Greater", 7, binary<greater>},
+    {"GreaterOrEqual", 12, binary<greater_equal>},
+    {"Identity", 1, identity},
+    {"IsInf", 10, is_infinite},
+    {"IsNaN", 9, unary<isnan>},
+    {"Less", 7, binary<less>},
+    {"LessOrEqual", 12, binary<less_equal>},
+    {"Log", 6, unary<log>},
+    {"Max", 6, variadic<maximum>},
+    {"Mean", 6, mean_of_all},
+    {"Min", 6, variadic<minimum>},
+    {"Mod", 10, modulo},
+    {"Mul", 7, binary<multiply>},
+    {"Neg", 6, unary<negate>},
+    {"Not", 1, unary<logical_not>},
+    {"Or", 7, binary<logical_or>},
+    {"Pow", 7, power_of_base},
+    {"Reciprocal", 6, unary<reciprocal>},
+    {"Round", 11, unary<round>},
+    {"Sign", 9, unary<sign>},
+    {"Sin", 7, unary<sin>},
+    {"Sinh", 9, unary<sinh>},
+    {"Sqrt", 6, unary<sqrt>},
+    {"Sub", 7, binary<subtract>},
+    {"Sum", 6, variadic<add>},
+    {"Tan", 7, unary<tan>},
+    {"Tanh", 6, unary<tanh>},
+    {"Where", 9, select},
+    {"Xor", 7, binary<logical_xor>},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> elementwise_rows() { return elementwise_table; }
+
+}  // namespace tyto::onnx

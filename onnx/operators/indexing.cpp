@@ -1,0 +1,129 @@
+// Elements found by index, and values put where an index says.
+#include "tyto/indexing.hpp"
+
+#include "onnx/operators.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+std::int64_t axis_of(const OperatorCall& call, std::int64_t otherwise) {
+  const std::int64_t axis = call.integer("axis", otherwise), rank = call[0].ndim();
+  if (axis < -rank || axis >= rank) call.refuse("axis ", axis, " of shape ", call[0].shape());
+  return axis < 0 ? axis + rank : axis;
+}
+
+Outputs gathered(const OperatorCall& call) { return {take(call[0], call[1], axis_of(call, 0))}; }
+
+Outputs gathered_elements(const OperatorCall& call) {
+  const std::int64_t axis = axis_of(call, 0);
+  // Other axes may be longer in the data than in the indices.
+  std::vector<Index> entries;
+  for (std::size_t i = 0; i < call[1].shape().size(); ++i) {
+    if (static_cast<std::int64_t>(i) == axis) entries.emplace_back(all);
+    else entries.emplace_back(slice(0, call[1].shape()[i]));
+  }
+  return {take_along_axis(call[0].get(entries), call[1], axis)};
+}
+
+// The last axis of `indices` holds coordinates, for the axes from `first` on; those before are gone through.
+std::vector<Array> coordinates_in(const Array& indices, std::int64_t batch_axes) {
+  const std::int64_t rank = indices.ndim(), count = indices.shape()[static_cast<std::size_t>(rank - 1)];
+  std::vector<Array> coordinates;
+  for (std::int64_t axis = 0; axis < batch_axes; ++axis) {
+    Shape along(static_cast<std::size_t>(rank - 1), 1);
+    along[static_cast<std::size_t>(axis)] = indices.shape()[static_cast<std::size_t>(axis)];
+    coordinates.push_back(reshape(Array::arange(along[static_cast<std::size_t>(axis)]), along));
+  }
+  for (std::int64_t i = 0; i < count; ++i) coordinates.push_back(indices.get({ellipsis, i}));
+  return coordinates;
+}
+
+Outputs gathered_at(const OperatorCall& call) {
+  return {gather(call[0], coordinates_in(call[1], call.integer("batch_dims", 0)))};
+}
+
+/// How a value meets what is there already.
+Array combined(const OperatorCall& call, const std::string& how, const Array& x, const std::vector<Array>& coordinates,
+               const Array& values) {
+  if (how == "none") return scatter(x, coordinates, values);
+  if (how == "add") return scatter_add(x, coordinates, values);
+  if (how == "mul") return scatter_multiply(x, coordinates, values);
+  if (how == "max") return scatter_max(x, coordinates, values);
+  if (how == "min") return scatter_min(x, coordinates, values);
+  call.refuse("reduction '", how, "'; known are none, add, mul, max and min");
+}
+
+Outputs scattered_elements(const OperatorCall& call) {
+  const std::int64_t axis = axis_of(call, 0);
+  const Array& indices = call[1];
+  std::vector<Array> coordinates;
+  for (std::int64_t i = 0; i < indices.ndim(); ++i) {
+    if (i == axis) {
+      coordinates.push_back(indices);
+      continue;
+    }
+    Shape along(static_cast<std::size_t>(indices.ndim()), 1);
+    along[static_cast<std::size_t>(i)] = indices.shape()[static_cast<std::size_t>(i)];
+    coordinates.push_back(
+        broadcast_to(reshape(Array::arange(along[static_cast<std::size_t>(i)]), along), indices.shape()));
+  }
+  if (indices.size() == 0) return {call[0]};
+  return {combined(call, call.text("reduction", "none"), call[0], coordinates, call[2])};
+}
+
+Outputs scattered_at(const OperatorCall& call) {
+  const std::string how = call.text("reduction", "none");
+  if (call[1].size() == 0) return {call[0]};
+  return {combined(call, how, call[0], coordinates_in(call[1], 0), call[2])};
+}
+
+// Classes count from the end where they are negative; those outside of [-depth, depth) give no one.
+Outputs one_hot_along(const OperatorCall& call) {
+  const std::int64_t depth = call.integer_in(1), axis = call.integer("axis", -1);
+  const Array classes = cast(call[0], DType::i64), &values = call[2];
+  const std::int64_t rank = classes.ndim() + 1;
+  if (axis < -rank || axis >= rank) call.refuse("axis ", axis, " of ", rank, " axes");
+  const Array off = reshape(values.get({0}), {}), on = reshape(values.get({1}), {});
+  const Array hot = one_hot(where(less(classes, 0), classes + depth, classes), depth, DType::boolean);
+  return {where(moveaxis(hot, -1, axis), on, off)};
+}
+
+// What has a shape that its elements decide.
+
+Outputs nonzero_places(const OperatorCall& call) {
+  call.require_known(0);
+  return {transpose(nonzero(Tensor<Any>(call[0])))};
+}
+
+Outputs compressed(const OperatorCall& call) {
+  const std::vector<std::int64_t> condition = call.integers_in(1);
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < condition.size(); ++i) {
+    if (condition[i] != 0) places.push_back(static_cast<std::int64_t>(i));
+  }
+  const Array where_true = Array::from(places, {static_cast<std::int64_t>(places.size())});
+  if (!call.has("axis")) return {take(reshape(call[0], {-1}), where_true, 0)};
+  return {take(call[0], where_true, axis_of(call, 0))};
+}
+
+constexpr OperatorRow index_table[] = {
+    {"Compress", 9, compressed},
+    {"Gather", 1, gathered},
+    {"GatherElements", 11, gathered_elements},
+    {"GatherND", 11, gathered_at},
+    {"NonZero", 9, nonzero_places},
+    {"OneHot", 9, one_hot_along},
+    {"Scatter", 9, scattered_elements},
+    {"ScatterElements", 11, scattered_elements},
+    {"ScatterND", 11, scattered_at},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> index_rows() { return index_table; }
+
+}  // namespace tyto::onnx

@@ -1,0 +1,148 @@
+// Normalisations: to a mean of 0 and a deviation of 1 over a batch, a layer, a group, a picture.
+#include "onnx/normalisation.hpp"
+
+#include "onnx/operators.hpp"
+#include "onnx/windows.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+Normalised normalised(const Array& x, const Axes& axes, double epsilon) {
+  const Array centre = mean(x, axes, true);
+  const Array apart = x - centre;
+  const Array inverse = rsqrt(mean(square(apart), axes, true) + epsilon);
+  return {apart * inverse, centre, inverse};
+}
+
+Axes last_axes(std::int64_t from, int rank) {
+  IntList axes;
+  for (std::int64_t i = from < 0 ? from + rank : from; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+Array root_mean_square_normalised(const Array& x, const Axes& axes, double epsilon) {
+  return x * rsqrt(mean(square(x), axes, true) + epsilon);
+}
+
+namespace {
+
+Axes spatial(const Array& x) { return last_axes(2, x.ndim()); }
+
+Array stretched(const Array& x, const Array& scale, const Array& bias) {
+  return bias.defined() ? x * scale + bias : x * scale;
+}
+
+// With statistics that are known beforehand it is one product and one sum a channel.
+Outputs batch_norm(const OperatorCall& call) {
+  const Array& x = call[0];
+  const double epsilon = call.number("epsilon", 1e-5), momentum = call.number("momentum", 0.9);
+  const bool training = call.integer("training_mode", 0) != 0;
+  call.ignore("is_test");
+  if (call.integer("spatial", 1) == 0) call.refuse("spatial 0 (statistics for each element) is not supported");
+  const int rank = x.ndim();
+  if (!training) {
+    const Array factor = call[1] * rsqrt(call[4] + epsilon);
+    const Array offset = call[2] - call[3] * factor;
+    return {cast(x * by_channel(factor, rank) + by_channel(offset, rank), x.dtype())};
+  }
+  IntList axes{0};
+  for (std::int64_t i = 2; i < rank; ++i) axes.push_back(i);
+  const Normalised n = normalised(x, axes, epsilon);
+  const Array spread = var(x, axes);
+  const Array y = n.result * by_channel(call[1], rank) + by_channel(call[2], rank);
+  return {y, call[3] * momentum + mean(x, axes) * (1 - momentum), call[4] * momentum + spread * (1 - momentum)};
+}
+
+Outputs instance_norm(const OperatorCall& call) {
+  const Array& x = call[0];
+  const Array y = normalised(x, spatial(x), call.number("epsilon", 1e-5)).result;
+  return {stretched(y, by_channel(call[1], x.ndim()), by_channel(call[2], x.ndim()))};
+}
+
+Outputs layer_norm(const OperatorCall& call) {
+  const Array& x = call[0];
+  const Axes axes = last_axes(call.integer("axis", -1), x.ndim());
+  const double epsilon = call.number("epsilon", 1e-5);
+  // Halves are normalised in f32.
+  const bool wide = call.integer("stash_type", 1) == 1 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16);
+  const Normalised n = normalised(wide ? cast(x, DType::f32) : x, axes, epsilon);
+  const Array y = wide ? cast(n.result, x.dtype()) : n.result;
+  return {stretched(y, call[1], call.optional(2)), n.mean, n.inverse_deviation};
+}
+
+Outputs root_mean_square_norm(const OperatorCall& call) {
+  const Array& x = call[0];
+  const Axes axes = last_axes(call.integer("axis", -1), x.ndim());
+  const double epsilon = call.number("epsilon", 1e-5);
+  const bool wide = call.integer("stash_type", 1) == 1 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16);
+  const Array y = root_mean_square_normalised(wide ? cast(x, DType::f32) : x, axes, epsilon);
+  return {cast(y, x.dtype()) * call[1]};
+}
+
+// Version 18 has a factor for each group, 21 for each channel.
+Outputs group_norm(const OperatorCall& call) {
+  const Array& x = call[0];
+  const std::int64_t groups = call.integer("num_groups");
+  const double epsilon = call.number("epsilon", 1e-5);
+  call.ignore("stash_type");
+  if (x.ndim() < 2 || groups < 1 || x.shape()[1] % groups != 0) call.refuse(groups, " groups for input ", x.shape());
+  const Shape grouped{x.shape()[0], groups, -1};
+  Array y = normalised(reshape(x, grouped), -1, epsilon).result;
+  const bool by_group = call[1].size() == groups && call.version() < 21;
+  if (by_group) y = y * by_channel(call[1], 3) + by_channel(call[2], 3);
+  y = reshape(y, x.shape());
+  return {by_group ? y : stretched(y, by_channel(call[1], x.ndim()), by_channel(call[2], x.ndim()))};
+}
+
+Outputs mean_variance_norm(const OperatorCall& call) {
+  const std::vector<std::int64_t> axes = call.integers("axes", {0, 2, 3});
+  const Axes over{IntList(std::span(axes))};
+  const Array& x = call[0];
+  const Array apart = x - mean(x, over, true);
+  return {apart / (sqrt(mean(square(apart), over, true)) + 1e-9)};
+}
+
+Outputs length_norm(const OperatorCall& call) {
+  const std::int64_t axis = call.integer("axis", -1), p = call.integer("p", 2);
+  const Array& x = call[0];
+  const Array length = p == 1 ? l1_norm(x, axis, true) : l2_norm(x, axis, true);
+  return {where(length == 0, 0.0, x / length)};
+}
+
+// Divided by a power of the sum of squares over neighbouring channels.
+Outputs local_response(const OperatorCall& call) {
+  const Array& x = call[0];
+  const double alpha = call.number("alpha", 1e-4), beta = call.number("beta", 0.75), bias = call.number("bias", 1);
+  const std::int64_t size = call.integer("size");
+  if (size < 1 || x.ndim() < 2) call.refuse("size ", size, " for input ", x.shape());
+  IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
+  before[1] = (size - 1) / 2;
+  after[1] = size - 1 - before[1];
+  const Array squares = pad(square(x), before, after);
+  Array total;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const Array shifted = squares.get({all, slice(i, i + x.shape()[1])});
+    total = total.defined() ? total + shifted : shifted;
+  }
+  return {x / power(total * (alpha / static_cast<double>(size)) + bias, beta)};
+}
+
+constexpr OperatorRow normalisation_table[] = {
+    {"BatchNormalization", 7, batch_norm},
+    {"GroupNormalization", 18, group_norm},
+    {"InstanceNormalization", 6, instance_norm},
+    {"LRN", 1, local_response},
+    {"LayerNormalization", 1, layer_norm},
+    {"LpNormalization", 1, length_norm},
+    {"MeanVarianceNormalization", 9, mean_variance_norm},
+    {"RMSNormalization", 23, root_mean_square_norm},
+    {"SimplifiedLayerNormalization", 1, root_mean_square_norm},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> normalisation_rows() { return normalisation_table; }
+
+}  // namespace tyto::onnx

@@ -1,0 +1,162 @@
+// Quantised operators: computed on the integers' exact values, then rounded as the standard says.
+#include "onnx/convolutions.hpp"
+#include "onnx/element_types.hpp"
+#include "onnx/operators.hpp"
+#include "onnx/quantisation.hpp"
+#include "onnx/windows.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+struct Range {
+  double low;
+  double high;
+};
+
+Range range_of_type(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return {0, 255};
+    case DType::i8: return {-128, 127};
+    case DType::i16: return {-32768, 32767};
+    default: return {-2147483648.0, 2147483647.0};
+  }
+}
+
+}  // namespace
+
+Array quantised(const Array& x, const Array& scale, const Array& zero_point, DType dtype) {
+  const Range range = range_of_type(dtype);
+  const bool half = scale.dtype() == DType::f16 || scale.dtype() == DType::bf16;
+  Array steps = round(cast(x, half ? DType::f32 : scale.dtype()) / cast(scale, half ? DType::f32 : scale.dtype()));
+  if (zero_point.defined()) steps = steps + cast(zero_point, steps.dtype());
+  return cast(clip(steps, range.low, range.high), dtype);
+}
+
+Array dequantised(const Array& x, const Array& scale, const Array& zero_point) {
+  Array number = cast(x, scale.dtype());
+  if (zero_point.defined()) number = number - cast(zero_point, scale.dtype());
+  return number * scale;
+}
+
+Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::int64_t block) {
+  if (!numbers.defined() || numbers.size() == 1) return numbers.defined() ? reshape(numbers, {}) : numbers;
+  if (axis < 0) axis += x.ndim();
+  if (block != 0) {
+    const Array spread = repeat(numbers, block, axis);
+    std::vector<Index> entries(static_cast<std::size_t>(x.ndim()), Index(all));
+    entries[static_cast<std::size_t>(axis)] = slice(0, x.shape()[static_cast<std::size_t>(axis)]);
+    return spread.get(entries);
+  }
+  Shape shape(static_cast<std::size_t>(x.ndim()), 1);
+  shape[static_cast<std::size_t>(axis)] = numbers.size();
+  return reshape(numbers, shape);
+}
+
+// A product of two numbers of 8 bits less their zero points takes 16 bits at most, and f32 holds integers of 24.
+Array exact(const Array& x, const Array& zero_point, std::int64_t terms) {
+  const DType type = terms <= 256 ? DType::f32 : DType::f64;
+  const Array number = cast(x, type);
+  return zero_point.defined() ? number - cast(zero_point, type) : number;
+}
+
+namespace {
+
+Outputs quantise(const OperatorCall& call) {
+  const Array& x = call[0];
+  const std::int64_t axis = call.integer("axis", 1), block = call.integer("block_size", 0);
+  call.ignore("saturate");
+  call.ignore("precision");
+  DType dtype = DType::u8;
+  if (const std::int64_t stated = call.integer("output_dtype", 0); stated != 0) {
+    const std::optional<DType> known = dtype_from(stated);
+    if (!known || !is_integer(*known)) call.refuse("quantises to ", element_type_name(stated), ", which Tyto has not");
+    dtype = *known;
+  }
+  if (call.has(2)) dtype = call[2].dtype();
+  return {quantised(x, along_axis(call[1], x, axis, block), along_axis(call.optional(2), x, axis, block), dtype)};
+}
+
+Outputs dequantise(const OperatorCall& call) {
+  const Array& x = call[0];
+  const std::int64_t axis = call.integer("axis", 1), block = call.integer("block_size", 0);
+  const std::int64_t stated = call.integer("output_dtype", 0);
+  const Array y = dequantised(x, along_axis(call[1], x, axis, block), along_axis(call.optional(2), x, axis, block));
+  if (stated == 0) return {y};
+  const std::optional<DType> dtype = dtype_from(stated);
+  if (!dtype) call.refuse("dequantises to ", element_type_name(stated), ", which Tyto has not");
+  return {cast(y, *dtype)};
+}
+
+// Scale and zero point from the smallest and largest element, zero included.
+Outputs quantise_by_range(const OperatorCall& call) {
+  const Array& x = call[0];
+  const Array low = minimum(min(x), 0.0), high = maximum(max(x), 0.0);
+  const Array scale = (high - low) / 255.0;
+  const Array safe = where(scale == 0, 1.0, scale);
+  const Array zero = cast(clip(round(-low / safe), 0.0, 255.0), DType::u8);
+  return {quantised(x, safe, zero, DType::u8), scale, zero};
+}
+
+// A zero point of the rows of a, or of the columns of b.
+Array of_rows(const Array& zero, const Array& a) {
+  return zero.defined() && zero.ndim() == 1 && zero.size() > 1 && a.ndim() >= 2 ? expand_dims(zero, -1) : zero;
+}
+
+Array integer_product(const Array& a, const Array& b, const Array& a_zero, const Array& b_zero) {
+  const std::int64_t terms = a.shape()[static_cast<std::size_t>(a.ndim() - 1)];
+  return matmul(exact(a, of_rows(a_zero, a), terms), exact(b, b_zero, terms));
+}
+
+Outputs product_of_integers(const OperatorCall& call) {
+  return {cast(integer_product(call[0], call[1], call.optional(2), call.optional(3)), DType::i32)};
+}
+
+Outputs quantised_product(const OperatorCall& call) {
+  const Array total = integer_product(call[0], call[3], call[2], call[5]);
+  const Array scale = of_rows(call[1], call[0]) * call[4] / call[6];
+  const Array y = cast(total, DType::f32) * cast(scale, DType::f32);
+  return {quantised(y, Array::full({}, 1.0), call[7], call[7].dtype())};
+}
+
+std::int64_t terms_of(const Array& kernels) { return kernels.size() / std::max<std::int64_t>(kernels.shape()[0], 1); }
+
+Outputs convolution_of_integers(const OperatorCall& call) {
+  const Array &x = call[0], &w = call[1];
+  const std::int64_t terms = terms_of(w);
+  const Array y = convolved(call, exact(x, call.optional(2), terms),
+                            kernels_of(call, 1, exact(w, along_axis(call.optional(3), w, 0), terms)), {});
+  return {cast(y, DType::i32)};
+}
+
+Outputs quantised_convolution(const OperatorCall& call) {
+  const Array &x = call[0], &w = call[3];
+  const std::int64_t terms = terms_of(w);
+  Array y =
+      convolved(call, exact(x, call[2], terms), kernels_of(call, 3, exact(w, along_axis(call[5], w, 0), terms)), {});
+  if (call.has(8)) y = y + cast(by_channel(call[8], y.ndim()), y.dtype());
+  const Array scale = call[1] * call[4] / call[6];
+  const Array by = scale.size() == 1 ? reshape(scale, {}) : by_channel(scale, y.ndim());
+  return {quantised(cast(y, DType::f32) * by, Array::full({}, 1.0), call[7], call[7].dtype())};
+}
+
+constexpr OperatorRow quantised_table[] = {
+    {"ConvInteger", 10, convolution_of_integers},
+    {"DequantizeLinear", 10, dequantise},
+    {"DynamicQuantizeLinear", 11, quantise_by_range},
+    {"MatMulInteger", 10, product_of_integers},
+    {"QLinearConv", 10, quantised_convolution},
+    {"QLinearMatMul", 10, quantised_product},
+    {"QuantizeLinear", 10, quantise},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> quantised_rows() { return quantised_table; }
+
+}  // namespace tyto::onnx

@@ -1,0 +1,267 @@
+// Recurrent networks: RNN, GRU and LSTM, in either direction, with one recorded step for each moment.
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "onnx/activation.hpp"
+#include "onnx/operators.hpp"
+#include "tyto/activations.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+using Activation = std::function<Array(const Array&)>;
+
+/// Activations of all directions in a row; alpha and beta are listed for those that take them, in that order.
+class Activations {
+ public:
+  Activations(const OperatorCall& call, std::vector<std::string> each, std::size_t directions) : call_(call) {
+    names_ = call.texts("activations");
+    if (names_.empty()) {
+      for (std::size_t d = 0; d < directions; ++d) names_.insert(names_.end(), each.begin(), each.end());
+    }
+    if (names_.size() != each.size() * directions) {
+      call.refuse(names_.size(), " activations, expected ", each.size() * directions);
+    }
+    alpha_ = call.numbers("activation_alpha");
+    beta_ = call.numbers("activation_beta");
+  }
+
+  /// Those of the next direction, `count` of them.
+  std::vector<Activation> next(std::size_t count) {
+    std::vector<Activation> list;
+    for (std::size_t i = 0; i < count; ++i) list.push_back(named(names_[at_++]));
+    return list;
+  }
+
+ private:
+  double take(std::vector<double>& from, double otherwise) {
+    if (from.empty()) return otherwise;
+    const double value = from.front();
+    from.erase(from.begin());
+    return value;
+  }
+
+  // Names are written in any case.
+  Activation named(std::string name) {
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (name == "sigmoid") return [](const Array& x) { return sigmoid(x); };
+    if (name == "tanh") return [](const Array& x) { return tanh(x); };
+    if (name == "relu") return [](const Array& x) { return relu(x); };
+    if (name == "softsign") return [](const Array& x) { return softsign(x); };
+    if (name == "softplus") return [](const Array& x) { return softplus(x); };
+    if (name == "leakyrelu") return [a = take(alpha_, 0.01)](const Array& x) { return leaky_relu(x, a); };
+    if (name == "elu") return [a = take(alpha_, 1)](const Array& x) { return elu(x, a); };
+    if (name == "thresholdedrelu") return [a = take(alpha_, 1)](const Array& x) { return thresholded_relu(x, a); };
+    const bool affine = name == "affine", scaled = name == "scaledtanh", hard = name == "hardsigmoid";
+    if (!affine && !scaled && !hard) call_.refuse("activation '", name, "' is not known");
+    const double a = take(alpha_, hard ? 0.2 : 1), b = take(beta_, hard ? 0.5 : affine ? 0 : 1);
+    if (affine) return [a, b](const Array& x) { return x * a + b; };
+    if (scaled) return [a, b](const Array& x) { return tanh(x * b) * a; };
+    return [a, b](const Array& x) { return hard_sigmoid(x, a, b); };
+  }
+
+  const OperatorCall& call_;
+  std::vector<std::string> names_;
+  std::vector<double> alpha_;
+  std::vector<double> beta_;
+  std::size_t at_ = 0;
+};
+
+/// What a cell works with in one direction, and its state.
+struct Cell {
+  Array weights;    // (gates * hidden, in)
+  Array recurrent;  // (gates * hidden, hidden)
+  Array bias;       // (2 * gates * hidden), or nothing
+  Array peepholes;  // (3 * hidden), or nothing
+  std::int64_t hidden = 0;
+  std::vector<Activation> f;
+  double limit = 0;  // 0: none
+
+  Array limited(const Array& x) const { return limit > 0 ? clip(x, -limit, limit) : x; }
+  Array part(const Array& x, std::int64_t gate) const {
+    return x.get({ellipsis, slice(gate * hidden, (gate + 1) * hidden)});
+  }
+};
+
+struct CellState {
+  Array h;
+  Array c;
+};
+
+// One step: `given` is what the input contributes to all gates, biases included where they may be added beforehand.
+using Step = CellState (*)(const Cell&, const Array& given, const CellState&);
+
+CellState simple_step(const Cell& cell, const Array& given, const CellState& state) {
+  return {cell.f[0](cell.limited(given + matmul(state.h, transpose(cell.recurrent)))), {}};
+}
+
+// Gates in the order input, output, forget, cell.
+CellState lstm_step(const Cell& cell, const Array& given, const CellState& state) {
+  const Array gates = given + matmul(state.h, transpose(cell.recurrent));
+  const auto peep = [&](const Array& gate, std::int64_t which, const Array& c) {
+    return cell.peepholes.defined() ? gate + c * cell.part(cell.peepholes, which) : gate;
+  };
+  const Array in = cell.f[0](cell.limited(peep(cell.part(gates, 0), 0, state.c)));
+  const Array forget = cell.f[0](cell.limited(peep(cell.part(gates, 2), 2, state.c)));
+  const Array candidate = cell.f[1](cell.limited(cell.part(gates, 3)));
+  const Array c = forget * state.c + in * candidate;
+  const Array out = cell.f[0](cell.limited(peep(cell.part(gates, 1), 1, c)));
+  return {out * cell.f[2](c), c};
+}
+
+// Gates in the order update, reset, hidden. The reset gate acts before the recurrent product of the hidden one.
+CellState gru_step(const Cell& cell, const Array& given, const CellState& state) {
+  const Array both = matmul(state.h, transpose(cell.recurrent.get({slice(0, 2 * cell.hidden)})));
+  const Array z = cell.f[0](cell.limited(cell.part(given, 0) + cell.part(both, 0)));
+  const Array r = cell.f[0](cell.limited(cell.part(given, 1) + cell.part(both, 1)));
+  const Array own = cell.recurrent.get({slice(2 * cell.hidden, 3 * cell.hidden)});
+  const Array h = cell.f[1](cell.limited(cell.part(given, 2) + matmul(r * state.h, transpose(own))));
+  return {(1 - z) * h + z * state.h, {}};
+}
+
+// The same with the reset gate acting on the product and its bias.
+CellState gru_step_reset_after(const Cell& cell, const Array& given, const CellState& state) {
+  Array products = matmul(state.h, transpose(cell.recurrent));
+  if (cell.bias.defined()) products = products + cell.bias.get({slice(3 * cell.hidden, 6 * cell.hidden)});
+  const Array z = cell.f[0](cell.limited(cell.part(given, 0) + cell.part(products, 0)));
+  const Array r = cell.f[0](cell.limited(cell.part(given, 1) + cell.part(products, 1)));
+  const Array h = cell.f[1](cell.limited(cell.part(given, 2) + r * cell.part(products, 2)));
+  return {(1 - z) * h + z * state.h, {}};
+}
+
+struct Architecture {
+  std::int64_t gates;
+  std::vector<std::string> activations;
+  Step step;
+  bool bias_apart = false;  // whether the recurrent bias is the step's own affair
+};
+
+struct Run {
+  std::vector<Array> outputs;  // by time
+  CellState last;
+};
+
+// Sequences that are over keep their state and yield zeros.
+Run run_direction(const Cell& cell, const Architecture& how, const Array& x, CellState state, const Array& lengths) {
+  const std::int64_t steps = x.shape()[0];
+  Array given = matmul(x, transpose(cell.weights));
+  if (cell.bias.defined()) {
+    const std::int64_t half = how.gates * cell.hidden;
+    given = given + cell.bias.get({slice(0, half)});
+    if (!how.bias_apart) given = given + cell.bias.get({slice(half, 2 * half)});
+  }
+  Run run;
+  for (std::int64_t t = 0; t < steps; ++t) {
+    CellState next = how.step(cell, given.get({t}), state);
+    Array output = next.h;
+    if (lengths.defined()) {
+      const Array running = greater(reshape(lengths, {-1, 1}), t);
+      output = where(running, output, 0.0);
+      next.h = where(running, next.h, state.h);
+      if (next.c.defined()) next.c = where(running, next.c, state.c);
+    }
+    run.outputs.push_back(output);
+    state = next;
+  }
+  run.last = state;
+  return run;
+}
+
+// Along time, each sequence by its own length.
+Array reversed(const Array& x, const Array& lengths) {
+  if (!lengths.defined()) return flip(x, 0);
+  const std::int64_t steps = x.shape()[0];
+  Shape across(static_cast<std::size_t>(x.ndim()), 1), along = across;
+  across[1] = x.shape()[1];
+  along[0] = steps;
+  const Array time = reshape(Array::arange(steps), along), own = reshape(lengths, across);
+  return take_along_axis(x, broadcast_to(where(less(time, own), own - 1 - time, time), x.shape()), 0);
+}
+
+Outputs recurrent(const OperatorCall& call, const Architecture& how) {
+  const std::string direction = call.text("direction", "forward");
+  const bool backward_only = direction == "reverse", both = direction == "bidirectional";
+  if (!both && !backward_only && direction != "forward") call.refuse("direction '", direction, "'");
+  const std::size_t directions = both ? 2 : 1;
+  const bool batch_first = call.integer("layout", 0) != 0;
+  if (call.integer("input_forget", 0) != 0) call.refuse("input_forget 1 is not supported");
+  call.ignore("output_sequence");
+  const Array &w = call[1], &r = call[2];
+  const std::int64_t hidden = call.integer("hidden_size", r.shape()[static_cast<std::size_t>(r.ndim() - 1)]);
+  const Array x = batch_first ? swapaxes(call[0], 0, 1) : call[0];
+  if (x.ndim() != 3 || w.ndim() != 3 || r.ndim() != 3 || w.shape()[0] != static_cast<std::int64_t>(directions)) {
+    call.refuse("input ", x.shape(), ", weights ", w.shape(), " and ", r.shape(), " for ", directions, " directions");
+  }
+  const std::int64_t batch = x.shape()[1];
+  Array lengths;
+  if (call.has(4)) {
+    lengths = cast(call[4], DType::i64);
+    // Sequences that all last to the end need no masks.
+    if (call.known(4)) {
+      bool whole = true;
+      for (const std::int64_t length : call.integers_in(4)) whole = whole && length == x.shape()[0];
+      if (whole) lengths = Array();
+    }
+  }
+  const auto initial = [&](std::size_t input, std::size_t d) {
+    if (!call.has(input)) return broadcast_to(Array::full({}, 0.0, x.dtype()), {batch, hidden});
+    const Array all_directions = batch_first ? swapaxes(call[input], 0, 1) : call[input];
+    return all_directions.get({d});
+  };
+  const double limit = call.number("clip", 0);
+  Activations activations(call, how.activations, directions);
+  std::vector<Array> outputs, last_h, last_c;
+  for (std::size_t d = 0; d < directions; ++d) {
+    Cell cell;
+    cell.weights = w.get({d});
+    cell.recurrent = r.get({d});
+    if (call.has(3)) cell.bias = call[3].get({d});
+    if (call.has(7)) cell.peepholes = call[7].get({d});
+    cell.hidden = hidden;
+    cell.f = activations.next(how.activations.size());
+    cell.limit = limit;
+    const bool backward = backward_only || d == 1;
+    const CellState start{initial(5, d), initial(6, d)};
+    const Run run = run_direction(cell, how, backward ? reversed(x, lengths) : x, start, lengths);
+    const Array y = stack(run.outputs, 0);
+    outputs.push_back(backward ? reversed(y, lengths) : y);
+    last_h.push_back(run.last.h);
+    if (run.last.c.defined()) last_c.push_back(run.last.c);
+  }
+  Array y = stack(outputs, 1), h = stack(last_h, 0);
+  Array c = last_c.empty() ? Array() : stack(last_c, 0);
+  if (batch_first) {
+    y = transpose(y, {2, 0, 1, 3});
+    h = swapaxes(h, 0, 1);
+    if (c.defined()) c = swapaxes(c, 0, 1);
+  }
+  return {y, h, c};
+}
+
+Outputs simple_recurrent(const OperatorCall& call) { return recurrent(call, {1, {"tanh"}, simple_step}); }
+Outputs long_short_term(const OperatorCall& call) {
+  return recurrent(call, {4, {"sigmoid", "tanh", "tanh"}, lstm_step});
+}
+Outputs gated(const OperatorCall& call) {
+  const bool after = call.integer("linear_before_reset", 0) != 0;
+  return recurrent(call, {3, {"sigmoid", "tanh"}, after ? gru_step_reset_after : gru_step, after});
+}
+
+constexpr OperatorRow recurrent_table[] = {
+    {"GRU", 7, gated},
+    {"LSTM", 7, long_short_term},
+    {"RNN", 7, simple_recurrent},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> recurrent_rows() { return recurrent_table; }
+
+}  // namespace tyto::onnx

@@ -1,0 +1,168 @@
+// Images read at other places: resized, sampled along grids and in boxes; and the choice of boxes.
+#include "tyto/resampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "onnx/operators.hpp"
+#include "onnx/resizing.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+// Sizes are the second input in version 10 and the fourth from version 11 on; scales the second or third.
+Outputs resize_of(const OperatorCall& call, std::size_t roi, std::size_t scales, std::size_t sizes) {
+  const Array& x = call[0];
+  ResizingRules rules = resizing_rules(call);
+  std::vector<std::int64_t> axes = call.integers("axes");
+  if (axes.empty()) {
+    for (std::int64_t i = 0; i < x.ndim(); ++i) axes.push_back(i);
+  }
+  const auto all_of = [&](std::size_t input, auto read) {
+    auto values = read(input);
+    if (values.size() != axes.size()) call.refuse(values.size(), " numbers for ", axes.size(), " axes");
+    return values;
+  };
+  std::vector<double> box, factors;
+  std::vector<std::int64_t> lengths;
+  if (call.has(roi) && call[roi].size() > 0 && rules.coordinates == "tf_crop_and_resize") box = call.numbers_in(roi);
+  if (call.has(sizes) && call[sizes].size() > 0) {
+    lengths = all_of(sizes, [&](std::size_t i) { return call.integers_in(i); });
+  } else {
+    factors = all_of(scales, [&](std::size_t i) { return call.numbers_in(i); });
+  }
+  std::vector<ResizedAxis> resized;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = axes[i] < 0 ? axes[i] + x.ndim() : axes[i];
+    if (axis < 0 || axis >= x.ndim()) call.refuse("axis ", axes[i], " of shape ", x.shape());
+    ResizedAxis each;
+    each.axis = axis;
+    each.from = x.shape()[static_cast<std::size_t>(axis)];
+    each.scale = lengths.empty() ? factors[i] : static_cast<double>(lengths[i]) / static_cast<double>(each.from);
+    each.to = lengths.empty() ? static_cast<std::int64_t>(std::floor(factors[i] * static_cast<double>(each.from)))
+                              : lengths[i];
+    if (!box.empty()) each.box = {box.at(i), box.at(i + axes.size())};
+    resized.push_back(each);
+  }
+  if (!lengths.empty()) keep_aspect_ratio(call, resized);
+  return {resized_by(call, x, resized, rules)};
+}
+Outputs resize_of_version_10(const OperatorCall& call) { return resize_of(call, 9, 1, 9); }
+Outputs resize_of_version_11(const OperatorCall& call) { return resize_of(call, 1, 2, 3); }
+
+Outputs sampled_along_grid(const OperatorCall& call) {
+  const std::string mode = call.text("mode", "linear"), outside = call.text("padding_mode", "zeros");
+  GridSampleOptions options{.corners = call.integer("align_corners", 0) != 0, .layout = nchw};
+  if (mode == "linear" || mode == "bilinear") options.method = Interpolation::linear;
+  else if (mode == "nearest") options.method = Interpolation::nearest;
+  else if (mode == "cubic" || mode == "bicubic") options.method = Interpolation::cubic;
+  else call.refuse("mode '", mode, "'; known are nearest, linear and cubic");
+  if (outside == "zeros") options.outside = Outside::zeros;
+  else if (outside == "border") options.outside = Outside::edge;
+  else if (outside == "reflection") options.outside = Outside::reflection;
+  else call.refuse("padding_mode '", outside, "'; known are zeros, border and reflection");
+  return {grid_sample(call[0], call[1], options)};
+}
+
+// Coordinates from -1 to 1 of each element of a picture, through one affine map a picture.
+Outputs affine_grid(const OperatorCall& call) {
+  const Array& maps = call[0];
+  const std::vector<std::int64_t> size = call.integers_in(1);
+  const bool corners = call.integer("align_corners", 0) != 0;
+  const std::size_t axes = size.size() - 2;
+  if (size.size() < 4 || size.size() > 5) call.refuse("a size of ", size.size(), " axes; expected 4 or 5");
+  Shape grid(std::span(size.data() + 2, axes));
+  std::vector<Array> coordinates;
+  for (std::size_t i = axes; i-- > 0;) {
+    const double n = static_cast<double>(grid[i]), end = corners ? 1 : 1 - 1 / n;
+    Shape along(axes, 1);
+    along[i] = grid[i];
+    const Array line =
+        grid[i] == 1 ? Array::full({1}, corners ? -1.0 : 0.0) : Array::linspace(-end, end, grid[i], DType::f64);
+    coordinates.push_back(broadcast_to(reshape(cast(line, maps.dtype()), along), grid));
+  }
+  coordinates.push_back(broadcast_to(Array::full({}, 1.0, maps.dtype()), grid));
+  const Array places = reshape(stack(coordinates, -1), {-1, static_cast<std::int64_t>(axes + 1)});
+  Shape shape{size[0]};
+  for (const std::int64_t length : grid) shape.push_back(length);
+  shape.push_back(static_cast<std::int64_t>(axes));
+  return {reshape(matmul(places, matrix_transpose(maps)), shape)};
+}
+
+// The number of samples may follow from each box's size; then boxes are cut out one after the other.
+Outputs cut_out_of_boxes(const OperatorCall& call) {
+  const Array &x = call[0], &boxes = call[1], &images = call[2];
+  const std::string mode = call.text("mode", "avg");
+  const std::string rule =
+      call.text("coordinate_transformation_mode", call.version() < 16 ? "output_half_pixel" : "half_pixel");
+  RoiAlignOptions options{.size = {call.integer("output_height", 1), call.integer("output_width", 1)},
+                          .scale = call.number("spatial_scale", 1),
+                          .samples = call.integer("sampling_ratio", 0),
+                          .aligned = rule == "half_pixel",
+                          .maximum = mode == "max",
+                          .layout = nchw};
+  if (options.samples > 0) return {roi_align(x, boxes, images, options)};
+  const std::vector<double> corners = call.numbers_in(1);
+  std::vector<Array> parts;
+  for (std::int64_t i = 0; i < boxes.shape()[0]; ++i) {
+    const double* box = corners.data() + 4 * i;
+    const auto needed = [&](double from, double to, std::int64_t results) {
+      double length = (to - from) * options.scale;
+      if (!options.aligned) length = std::max(length, 1.0);
+      return static_cast<std::int64_t>(std::ceil(length / static_cast<double>(results)));
+    };
+    const std::int64_t tall = needed(box[1], box[3], options.size[0]), wide = needed(box[0], box[2], options.size[1]);
+    if (tall != wide) call.refuse("sampling_ratio 0 for a box that needs ", tall, " by ", wide, " samples");
+    options.samples = std::max<std::int64_t>(tall, 1);
+    parts.push_back(roi_align(x, boxes.get({slice(i, i + 1)}), images.get({slice(i, i + 1)}), options));
+  }
+  if (parts.empty()) return {Array::zeros({0, x.shape()[1], options.size[0], options.size[1]}, x.dtype())};
+  return {concat(parts, 0)};
+}
+
+// (picture, class, box) of what is kept, for each picture and class by falling score.
+Outputs chosen_boxes(const OperatorCall& call) {
+  call.require_known(0);
+  call.require_known(1);
+  Array boxes = call[0];
+  const Array& scores = call[1];
+  const std::int64_t count = call.has(2) ? call.integer_in(2) : 0;
+  NmsOptions options{.overlap = call.has(3) ? call.number_in(3) : 0};
+  if (call.has(4)) options.score = call.number_in(4);
+  if (call.integer("center_point_box", 0) != 0) {
+    const Array centre = boxes.get({ellipsis, slice(0, 2)}), half = boxes.get({ellipsis, slice(2, 4)}) / 2.0;
+    boxes = concat<Any>({centre - half, centre + half}, -1);
+  } else {
+    const Array a = boxes.get({ellipsis, slice(0, 2)}), b = boxes.get({ellipsis, slice(2, 4)});
+    boxes = concat<Any>({minimum(a, b), maximum(a, b)}, -1);
+  }
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t picture = 0; count > 0 && picture < scores.shape()[0]; ++picture) {
+    for (std::int64_t kind = 0; kind < scores.shape()[1]; ++kind) {
+      options.count = std::min(count, scores.shape()[2]);
+      const Array kept = nms(boxes.get({picture}), scores.get({picture, kind}), options).indices;
+      for (const std::int64_t box : cast(kept, DType::i64).to_vector<std::int64_t>()) {
+        if (box >= 0) chosen.insert(chosen.end(), {picture, kind, box});
+      }
+    }
+  }
+  return {Array::from(chosen, {static_cast<std::int64_t>(chosen.size() / 3), 3})};
+}
+
+constexpr OperatorRow resampling_table[] = {
+    {"AffineGrid", 20, affine_grid},         {"GridSample", 16, sampled_along_grid},
+    {"NonMaxSuppression", 10, chosen_boxes}, {"Resize", 10, resize_of_version_10},
+    {"Resize", 11, resize_of_version_11},    {"RoiAlign", 10, cut_out_of_boxes},
+    {"Upsample", 9, resize_of_version_10},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> resampling_rows() { return resampling_table; }
+
+}  // namespace tyto::onnx

@@ -1,0 +1,19 @@
+// Numbers as small integers with a scale and a zero point: how they become that, and back.
+#pragma once
+
+#include "onnx/operator_call.hpp"
+
+namespace tyto::onnx {
+
+/// round(x / scale) + zero_point, limited to what the type holds; ties go to even. Scale and zero point broadcast.
+Array quantised(const Array& x, const Array& scale, const Array& zero_point, DType dtype);
+/// (x - zero_point) * scale. The zero point may be an empty handle.
+Array dequantised(const Array& x, const Array& scale, const Array& zero_point);
+/// A scale or zero point as x can be combined with: one number, one for each index along `axis`, or one for each block
+/// of `block` of them (0: no blocks).
+Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::int64_t block = 0);
+/// Integers less their zero point, in a floating-point type that holds every sum of `terms` products of two such
+/// exactly.
+Array exact(const Array& x, const Array& zero_point, std::int64_t terms);
+
+}  // namespace tyto::onnx

@@ -1,0 +1,157 @@
+// Bytes of weights: checked against type and shape in 128 bits before anything is allocated, found in the model's
+// folder and nowhere else.
+#include "onnx/weights.hpp"
+
+#include <bit>
+#include <charconv>
+#include <filesystem>
+
+#include "onnx/element_types.hpp"
+#include "onnx/message.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "weights are read as little-endian memory");
+
+// A tensor that is smaller is copied rather than keep the whole file mapped for it.
+constexpr std::uint64_t least_borrowed = 4096;
+
+__extension__ using Wide = unsigned __int128;
+
+Shape shape_of(const std::string& where, const TensorMessage& message) {
+  for (const std::int64_t length : message.lengths) {
+    if (length < 0) refuse(where, "has the length ", length, "; lengths must not be negative");
+  }
+  return Shape(std::span(message.lengths));
+}
+
+std::uint64_t byte_count(const std::string& where, const Shape& shape, DType dtype) {
+  Wide bytes = size_of(dtype);
+  bool empty = false;
+  for (const std::int64_t length : shape) {
+    if (length == 0) empty = true;
+    // No factor is 0 and the product stays below 2^63 before each step, so it never passes 2^126.
+    else if ((bytes *= static_cast<Wide>(length)) >> 63 != 0)
+      refuse(where, "has shape ", shape, ", too large for memory");
+  }
+  return empty ? 0 : static_cast<std::uint64_t>(bytes);
+}
+
+// Numbers in a list of their own wire type, each brought to the element's width.
+template <class E, class N>
+std::vector<E> narrowed(const std::vector<N>& numbers) {
+  std::vector<E> out(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) out[i] = static_cast<E>(numbers[i]);
+  return out;
+}
+
+template <class E, class N>
+Tensor<Any> listed(const std::string& where, const std::vector<N>& numbers, const Shape& shape, DType dtype) {
+  if (numbers.size() * size_of(dtype) != byte_count(where, shape, dtype)) {
+    refuse(where, "has ", numbers.size(), " numbers for shape ", shape);
+  }
+  const std::vector<E> elements = narrowed<E>(numbers);
+  return Tensor<Any>::from_bytes(elements.data(), static_cast<std::int64_t>(elements.size()), shape, dtype);
+}
+
+Tensor<Any> from_list(const std::string& where, const TensorMessage& message, const Shape& shape, DType dtype) {
+  switch (dtype) {
+    case DType::f32: return listed<float>(where, message.floats, shape, dtype);
+    case DType::f64: return listed<double>(where, message.doubles, shape, dtype);
+    case DType::i64: return listed<std::int64_t>(where, message.integers, shape, dtype);
+    case DType::i32: return listed<std::int32_t>(where, message.integers, shape, dtype);
+    case DType::i16: return listed<std::int16_t>(where, message.integers, shape, dtype);
+    case DType::i8: return listed<std::int8_t>(where, message.integers, shape, dtype);
+    case DType::u8: return listed<std::uint8_t>(where, message.integers, shape, dtype);
+    case DType::boolean: {
+      std::vector<std::int64_t> truth = message.integers;
+      for (std::int64_t& value : truth) value = value != 0 ? 1 : 0;
+      return listed<std::uint8_t>(where, truth, shape, dtype);
+    }
+    // Halves are listed as the integers that their bits make.
+    case DType::f16:
+    case DType::bf16: return listed<std::uint16_t>(where, message.integers, shape, dtype);
+  }
+  refuse(where, "has an element type that does not exist");
+}
+
+std::uint64_t number_in(const std::string& where, std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    refuse(where, "says ", quoted(text), " of its external data, expected a whole number from 0 on");
+  }
+  return number;
+}
+
+}  // namespace
+
+std::string Weights::unsupported(const TensorMessage& message) {
+  if (!dtype_from(message.element_type)) return "elements of type " + element_type_name(message.element_type);
+  return "";
+}
+
+// What a file names must not reach outside of the model's folder, by no path and by no link.
+Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t needed) {
+  namespace fs = std::filesystem;
+  const std::string where = file_ + ": " + quoted(message.name);
+  std::string_view location;
+  std::uint64_t offset = 0, length = needed;
+  for (const auto& [key, value] : message.external_data) {
+    if (key == "location") location = value;
+    if (key == "offset") offset = number_in(where, value);
+    if (key == "length") length = number_in(where, value);
+  }
+  if (location.empty()) refuse(where, "is in another file, which it does not name");
+  if (folder_.empty()) refuse(where, "is in the file ", quoted(location), ", and a model in memory has no folder");
+  if (location.find('\0') != std::string_view::npos) refuse(where, "is in a file whose name holds a zero byte");
+  const fs::path relative(location);
+  if (relative.is_absolute())
+    refuse(where, "is in ", quoted(location), "; only paths below the model's folder are read");
+  fs::path at(folder_);
+  for (auto part = relative.begin(); part != relative.end(); ++part) {
+    if (*part == "..") refuse(where, "is in ", quoted(location), "; only paths below the model's folder are read");
+    at /= *part;
+    std::error_code error;
+    if (fs::is_symlink(fs::symlink_status(at, error))) {
+      refuse(where, "is in ", quoted(location), ", which a symbolic link leads to; links are not followed");
+    }
+  }
+  std::shared_ptr<const MappedFile>& file = others_[at.string()];
+  if (!file) file = std::make_shared<const MappedFile>(at.string(), false);
+  const std::span<const std::byte> all = file->bytes();
+  if (length != needed) refuse(where, "has ", length, " bytes of external data, its shape needs ", needed);
+  if (static_cast<Wide>(offset) + length > all.size()) {
+    refuse(where, "needs bytes ", offset, " to ", offset, " + ", length, " of ", quoted(location), ", which has ",
+           all.size());
+  }
+  return {all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), file};
+}
+
+Tensor<Any> Weights::tensor(const TensorMessage& message) {
+  const std::string where = file_ + ": " + quoted(message.name);
+  const std::optional<DType> dtype = dtype_from(message.element_type);
+  if (!dtype) refuse(where, "has ", unsupported(message), ", which Tyto has not");
+  const Shape shape = shape_of(where, message);
+  const std::uint64_t needed = byte_count(where, shape, *dtype);
+  if (!message.has_raw && !message.external) return from_list(where, message, shape, *dtype);
+  const Bytes stored = message.external ? external(message, needed) : Bytes{message.raw, mapping_};
+  if (stored.bytes.size() != needed) {
+    refuse(where, "has ", stored.bytes.size(), " bytes, its shape ", shape, " of ", name_of(*dtype), " needs ", needed);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(stored.bytes.data());
+  const std::int64_t count = element_count(shape);
+  if (*dtype == DType::boolean) {
+    std::vector<std::byte> truth(stored.bytes.begin(), stored.bytes.end());
+    for (std::byte& byte : truth) byte = std::byte{byte != std::byte{0}};
+    return Tensor<Any>::from_bytes(truth.data(), count, shape, *dtype);
+  }
+  if (needed < least_borrowed || address % size_of(*dtype) != 0 || !stored.owner) {
+    return Tensor<Any>::from_bytes(stored.bytes.data(), count, shape, *dtype);
+  }
+  return Tensor<Any>::borrow_bytes(stored.bytes.data(), shape, *dtype, [owner = stored.owner] {});
+}
+
+}  // namespace tyto::onnx

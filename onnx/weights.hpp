@@ -1,0 +1,41 @@
+// Tensors of a model's file, and of files beside it, as tensors: mapped where they lie well, else copied once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "onnx/mapped_file.hpp"
+#include "onnx/model_file.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto::onnx {
+
+class Weights {
+ public:
+  /// `file` is the model's name in messages; `bytes` are kept as long as a tensor points into them. Without a folder,
+  /// weights in other files are refused.
+  Weights(std::string file, std::shared_ptr<const MappedFile> mapping, std::string folder)
+      : file_(std::move(file)), mapping_(std::move(mapping)), folder_(std::move(folder)) {}
+
+  const std::string& file() const { return file_; }
+
+  /// Why the tensor cannot be had, for a list of all that is unsupported; empty when it can.
+  static std::string unsupported(const TensorMessage& message);
+  /// Throws IoError where type, shape and bytes do not agree.
+  Tensor<Any> tensor(const TensorMessage& message);
+
+ private:
+  struct Bytes {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const MappedFile> owner;
+  };
+  Bytes external(const TensorMessage& message, std::uint64_t needed);
+
+  std::string file_;
+  std::shared_ptr<const MappedFile> mapping_;
+  std::string folder_;
+  std::map<std::string, std::shared_ptr<const MappedFile>> others_;
+};
+
+}  // namespace tyto::onnx

@@ -1,0 +1,362 @@
+// Resizing, sampling along grids and in boxes, made of elements taken at neighbouring places; and the choice of boxes.
+#include "tyto/resampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/op_ids.hpp"
+#include "ops/window.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+/// What is read for each of a number of places along an axis: elements, and how much each of them counts.
+struct Taps {
+  std::vector<std::int64_t> elements;
+  std::vector<double> weights;
+};
+
+/// The cubic convolution kernel with the free coefficient a, at a distance below 2.
+double cubic_kernel(double distance, double a) {
+  const double x = std::abs(distance);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+/// The same for tensors, whose distance lies in [0, 1] or in [1, 2].
+T inner_cubic(const T& x, double a) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
+T outer_cubic(const T& x, double a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
+
+double place_of(std::int64_t i, std::int64_t length, std::int64_t size, double scale, Coordinates coordinates) {
+  const auto at = static_cast<double>(i);
+  switch (coordinates) {
+    case Coordinates::corners:
+      return size > 1 ? at * static_cast<double>(length - 1) / static_cast<double>(size - 1) : 0;
+    case Coordinates::asymmetric: return at / scale;
+    case Coordinates::half_pixel: break;
+  }
+  return (at + 0.5) / scale - 0.5;
+}
+
+double nearest_to(double place, Nearest how) {
+  switch (how) {
+    case Nearest::round_down: return std::ceil(place - 0.5);
+    case Nearest::round_up: return std::floor(place + 0.5);
+    case Nearest::floor: return std::floor(place);
+    case Nearest::ceil: return std::ceil(place);
+  }
+  throw ValueError("resize: unknown way of rounding");
+}
+
+/// Of each tap in turn, what it reads for every element of a resized axis.
+std::vector<Taps> taps_of(std::int64_t length, std::int64_t size, double scale, const ResizeOptions& options) {
+  const int first = options.method == Interpolation::cubic ? -1 : 0;
+  const int count = options.method == Interpolation::cubic ? 4 : options.method == Interpolation::linear ? 2 : 1;
+  std::vector<Taps> taps(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double place = place_of(i, length, size, scale, options.coordinates);
+    const double base = count == 1 ? nearest_to(place, options.nearest) : std::floor(place);
+    for (int k = 0; k < count; ++k) {
+      const double element = base + first + k;
+      const double weight = count == 1   ? 1
+                            : count == 2 ? 1 - std::abs(place - element)
+                                         : cubic_kernel(place - element, options.cubic);
+      Taps& tap = taps[static_cast<std::size_t>(k)];
+      tap.elements.push_back(static_cast<std::int64_t>(std::clamp(element, 0.0, static_cast<double>(length - 1))));
+      tap.weights.push_back(weight);
+    }
+  }
+  return taps;
+}
+
+/// Numbers known now, of no mode: they go along with whatever they meet.
+template <class E>
+T numbers(const std::vector<E>& list) {
+  return T::from(list, {static_cast<std::int64_t>(list.size())});
+}
+
+T resized_axis(const T& x, std::int64_t axis, std::int64_t size, double scale, const ResizeOptions& options) {
+  const std::vector<Taps> taps = taps_of(x.shape()[static_cast<std::size_t>(axis)], size, scale, options);
+  Shape along(x.shape().size(), 1);
+  along[static_cast<std::size_t>(axis)] = size;
+  T sum;
+  for (const Taps& tap : taps) {
+    const T read = take(x, numbers(tap.elements), axis);
+    if (taps.size() == 1) return read;
+    const T part = read * reshape(T(cast_to(numbers(tap.weights), x.dtype())), along);
+    sum = sum.defined() ? sum + part : part;
+  }
+  return sum;
+}
+
+/// One rounding to 16 bits, at the end.
+T in_full_precision(const Value& x) {
+  const T floating = as_floating(x);
+  return size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
+}
+
+T resized(const Value& input, const PerAxis& wanted, const ResizeOptions& options) {
+  constexpr std::string_view op = "resize";
+  check_image(op, input.shape());
+  const std::size_t axes = input.shape().size() - 2, first = options.layout == Layout::nhwc ? 1 : 2;
+  const IntList size = per_axis(op, "size", wanted, axes, 1);
+  if (!options.scales.empty() && options.scales.size() != axes) {
+    throw ShapeError(text(op, ": ", options.scales.size(), " scales for ", axes, " spatial axes"));
+  }
+  const bool nearest = options.method == Interpolation::nearest;
+  T x = nearest ? T(input) : in_full_precision(input);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t length = input.shape()[first + i];
+    if (length == 0) throw ShapeError(text(op, ": no elements along axis ", first + i, " of shape ", input.shape()));
+    const double natural = static_cast<double>(size[i]) / static_cast<double>(length);
+    const double scale = options.scales.empty() ? natural : options.scales[i];
+    if (!(scale > 0)) throw ValueError(text(op, ": the scale ", scale, " is not above 0"));
+    if (length == size[i] && scale == 1) continue;
+    x = resized_axis(x, static_cast<std::int64_t>(first + i), size[i], scale, options);
+  }
+  return nearest ? x : T(cast_to(x, as_floating(input).dtype()));
+}
+
+// grid_sample
+
+/// Coordinates outside of [0, length) brought inside, or left where zeros are read.
+T brought_inside(const T& place, std::int64_t length, const GridSampleOptions& options) {
+  const auto last = static_cast<double>(length - 1);
+  if (options.outside == Outside::zeros) return place;
+  if (options.outside == Outside::edge) return clip(place, 0.0, last);
+  const double low = options.corners ? 0 : -0.5, span = options.corners ? last : static_cast<double>(length);
+  if (span == 0) return place * 0.0;
+  const T phase = remainder(abs(place - low), 2 * span);
+  return clip(low + span - abs(phase - span), 0.0, last);
+}
+
+/// One of the elements read along an axis: where, and how much it counts.
+struct Tap {
+  T element;
+  T weight;
+};
+
+std::vector<Tap> taps_along(const T& given, std::int64_t length, const GridSampleOptions& options) {
+  const auto last = static_cast<double>(length - 1);
+  const bool cubic = options.method == Interpolation::cubic;
+  const T place = cubic ? given : brought_inside(given, length, options);
+  const bool nearest = options.method == Interpolation::nearest;
+  const T base = nearest ? round(place) : floor(place);
+  const T beyond = place - base;
+  std::vector<Tap> taps;
+  const auto add = [&](double step, const T& weight) {
+    T element = base + step;
+    if (cubic) element = round(brought_inside(element, length, options));
+    const T counted =
+        options.outside == Outside::zeros ? where(element >= 0.0 && element <= last, weight, 0.0) : weight;
+    taps.push_back({cast(clip(element, 0.0, last), DType::i64), counted});
+  };
+  if (nearest) {
+    add(0, ones_like(base));
+  } else if (!cubic) {
+    add(0, 1.0 - beyond);
+    add(1, beyond);
+  } else {
+    constexpr double a = -0.75;
+    add(-1, outer_cubic(1.0 + beyond, a));
+    add(0, inner_cubic(beyond, a));
+    add(1, inner_cubic(1.0 - beyond, a));
+    add(2, outer_cubic(2.0 - beyond, a));
+  }
+  return taps;
+}
+
+/// 0, 1, ... along the first of `rank` axes.
+T counted(const Value& beside, std::int64_t count, std::size_t rank) {
+  Shape along(rank, 1);
+  along[0] = count;
+  return reshape(T(emit(mode_beside(beside), OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)})),
+                 along);
+}
+
+/// The sum over taps, one along each axis, of the elements of x times their weights.
+T weighted_sum(const T& x, const T& images, const std::vector<std::vector<Tap>>& axes) {
+  T sum;
+  std::vector<std::size_t> chosen(axes.size(), 0);
+  for (;;) {
+    std::vector<T> coordinates{images};
+    T weight;
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      const Tap& tap = axes[a][chosen[a]];
+      coordinates.push_back(tap.element);
+      weight = weight.defined() ? weight * tap.weight : tap.weight;
+    }
+    const T part = gather(x, coordinates) * expand_dims(weight, -1);
+    sum = sum.defined() ? sum + part : part;
+    std::size_t a = axes.size();
+    while (a-- > 0 && ++chosen[a] == axes[a].size()) chosen[a] = 0;
+    if (a >= axes.size()) return sum;  // wrapped round: every choice was made
+  }
+}
+
+T sampled(const Value& input, const Value& places, const GridSampleOptions& options) {
+  constexpr std::string_view op = "grid_sample";
+  check_image(op, input.shape());
+  T x = in_full_precision(input);
+  if (options.layout == Layout::nchw) x = transpose(x, channels_last(x.ndim()));
+  const std::size_t axes = x.shape().size() - 2;
+  const Shape& shape = places.shape();
+  if (shape.size() < 2 || shape[0] != x.shape()[0] || shape.back() != static_cast<std::int64_t>(axes)) {
+    throw ShapeError(text(op, ": a grid (", x.shape()[0], ", places..., ", axes, ") is needed for images of shape ",
+                          input.shape(), ", not ", shape));
+  }
+  for (const std::int64_t length : spatial(x.shape())) {
+    if (length == 0) throw ShapeError(text(op, ": images of shape ", input.shape(), " have no elements"));
+  }
+  T grid = cast_to(as_floating(places), x.dtype());
+  grid = where(isnan(grid), -1.0, grid);  // as PyTorch takes them
+  std::vector<std::vector<Tap>> taps;
+  for (std::size_t a = 0; a < axes; ++a) {
+    const std::int64_t length = x.shape()[a + 1];
+    const T at = squeeze(T(part_along(grid, shape.size() - 1, static_cast<std::int64_t>(axes - 1 - a), 1)), -1);
+    const auto size = static_cast<double>(length);
+    const T place = options.corners ? (at + 1.0) * (0.5 * (size - 1)) : (at + 1.0) * (0.5 * size) - 0.5;
+    taps.push_back(taps_along(place, length, options));
+  }
+  const T found = cast_to(weighted_sum(x, counted(x, shape[0], shape.size() - 1), taps), as_floating(input).dtype());
+  if (options.layout == Layout::nhwc) return found;
+  return transpose(found, channels_first(found.ndim()));
+}
+
+// roi_align
+
+/// Two neighbours along one axis of places (boxes, samples); beyond the image's edge by more than an element nothing.
+std::vector<Tap> neighbours(const T& place, std::int64_t length) {
+  const auto last = static_cast<double>(length - 1);
+  const T inside = cast(place >= -1.0 && place <= static_cast<double>(length), place.dtype());
+  const T at = clip(place, 0.0, last);
+  const T low = floor(at);
+  const T beyond = at - low;
+  return {{cast(low, DType::i64), (1.0 - beyond) * inside},
+          {cast(minimum(low + 1.0, last), DType::i64), beyond * inside}};
+}
+
+T cut_out(const Value& input, const Value& given_boxes, const Value& given_images, const RoiAlignOptions& options) {
+  constexpr std::string_view op = "roi_align";
+  T x = in_full_precision(input);
+  if (x.ndim() != 4)
+    throw ShapeError(text(op, ": images (batch, height, width, channels) are needed, not ", x.shape()));
+  if (options.layout == Layout::nchw) x = transpose(x, channels_last(4));
+  const T boxes = cast_to(as_floating(given_boxes), x.dtype());
+  if (boxes.ndim() != 2 || boxes.shape()[1] != 4) {
+    throw ShapeError(text(op, ": boxes (count, 4) are needed, not ", boxes.shape()));
+  }
+  const std::int64_t count = boxes.shape()[0];
+  if (given_images.shape() != Shape{count}) {
+    throw ShapeError(text(op, ": ", count, " numbers of images are needed, not shape ", given_images.shape()));
+  }
+  if (options.size.size() != 2) throw ShapeError(text(op, ": a size (height, width) is needed, not ", options.size));
+  if (options.samples < 1 || options.size[0] < 1 || options.size[1] < 1) {
+    throw ValueError(text(op, ": size ", options.size, " and samples ", options.samples,
+                          " must be at least 1; a count of samples that hangs on the boxes has no fixed shape"));
+  }
+  if (x.shape()[1] == 0 || x.shape()[2] == 0) {
+    throw ShapeError(text(op, ": images of shape ", input.shape(), " have no elements"));
+  }
+  const T scaled = boxes * options.scale - (options.aligned ? 0.5 : 0.0);
+  std::vector<std::vector<Tap>> taps;
+  for (std::size_t axis = 0; axis < 2; ++axis) {  // height: y1, y2; width: x1, x2
+    const auto corner = static_cast<std::int64_t>(1 - axis);
+    const T begin = part_along(scaled, 1, corner, 1), end = part_along(scaled, 1, corner + 2, 1);
+    const T length = options.aligned ? end - begin : maximum(end - begin, 1.0);
+    const std::int64_t samples = options.size[axis] * options.samples;
+    const T step = cast(counted(x, samples, 1), x.dtype()) + 0.5;
+    const T place = begin + length * reshape(step, {1, samples}) / static_cast<double>(samples);
+    std::vector<Tap> along = neighbours(place, x.shape()[axis + 1]);
+    const Shape shape = axis == 0 ? Shape{count, samples, 1} : Shape{count, 1, samples};
+    for (Tap& tap : along) tap = {reshape(tap.element, shape), reshape(tap.weight, shape)};
+    taps.push_back(std::move(along));
+  }
+  const T images = reshape(T(cast_to(given_images, DType::i64)), {count, 1, 1});
+  const T samples = weighted_sum(x, images, taps);
+  const T cells =
+      reshape(samples, {count, options.size[0], options.samples, options.size[1], options.samples, x.shape()[3]});
+  const T found = cast_to(options.maximum ? max(cells, {2, 4}) : mean(cells, {2, 4}), as_floating(input).dtype());
+  return options.layout == Layout::nhwc ? found : transpose(found, channels_first(4));
+}
+
+// nms
+
+std::vector<TensorType> infer_nms(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const auto& wanted = get<NmsAttributes>(attributes);
+  const TensorType &boxes = inputs[0], &scores = inputs[1];
+  if (boxes.shape.rank() != 2 || boxes.shape[1] != 4) {
+    throw ShapeError(text("nms: boxes (count, 4) are needed, not ", boxes.shape));
+  }
+  if (scores.shape != Shape{boxes.shape[0]}) {
+    throw ShapeError(text("nms: ", boxes.shape[0], " scores are needed, not shape ", scores.shape));
+  }
+  check_same_type("nms", boxes, scores);
+  if (boxes.dtype != DType::f32 && boxes.dtype != DType::f64) {
+    throw TypeError(text("nms: boxes of f32 or f64 are needed, not ", boxes.dtype));
+  }
+  if (wanted.count < 0) throw ValueError(text("nms: the count ", wanted.count, " is negative"));
+  check_lengths("nms", {wanted.count});
+  return {{DType::i64, {wanted.count}, false}, {DType::i64, {}, false}};
+}
+
+}  // namespace
+
+std::span<const OpDef> resampling_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::nms,
+       .name = "nms",
+       .doc = "Boxes that overlap no better one too much, and how many.",
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .results = 2,
+       .infer = infer_nms},
+  };
+  return rows;
+}
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> resize(const Tensor<M>& x, const PerAxis& size, const ResizeOptions& options) {
+  return core::resized(core::given("resize", x), size, options).value();
+}
+template <class M>
+Tensor<M> grid_sample(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& grid,
+                      const GridSampleOptions& options) {
+  return core::sampled(core::given("grid_sample", x), core::given("grid_sample", grid), options).value();
+}
+template <class M>
+Tensor<M> roi_align(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& boxes,
+                    const std::type_identity_t<Tensor<M>>& images, const RoiAlignOptions& options) {
+  return core::cut_out(core::given("roi_align", x), core::given("roi_align", boxes), core::given("roi_align", images),
+                       options)
+      .value();
+}
+template <class M>
+Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& scores, const NmsOptions& options) {
+  const Value given[] = {core::given("nms", boxes), core::given("nms", scores)};
+  const DType common = core::common_type(given);
+  const DType type = common == DType::f64 ? DType::f64 : DType::f32;
+  if (options.count < 0) throw ValueError(core::text("nms: the count ", options.count, " is negative"));
+  const std::int64_t all_of_them = boxes.ndim() == 0 ? 0 : boxes.shape()[0];
+  const core::NmsAttributes attributes{options.count == 0 ? all_of_them : options.count, options.overlap,
+                                       options.score};
+  const Value found =
+      core::emit(core::OpId::nms, attributes, {core::cast_to(given[0], type), core::cast_to(given[1], type)});
+  return {found, core::result(found, 1)};
+}
+
+TYTO_INSTANTIATE(resize)
+TYTO_INSTANTIATE(grid_sample)
+TYTO_INSTANTIATE(roi_align)
+TYTO_INSTANTIATE(nms)
+
+}  // namespace TYTO_API

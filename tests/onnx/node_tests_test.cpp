@@ -1,0 +1,168 @@
+// ONNX's own tests of its operators, in every way in which a model runs: eager, lazy with inputs as they come, lazy
+// with all inputs but the first known beforehand.
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include <doctest/doctest.h>
+#include <tyto/onnx.hpp>
+
+#include "onnx/element_types.hpp"
+#include "tests/onnx/data.hpp"
+
+namespace tyto::onnx_tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  std::string name;
+  fs::path model;
+  NamedList<Tensor<Any>> inputs;
+  NamedList<Tensor<Any>> outputs;
+};
+
+Case read_case(const fs::path& folder) {
+  Case test{folder.filename().string(), folder / "model.onnx", {}, {}};
+  const std::vector<std::byte> bytes = bytes_of(test.model);
+  const onnx::ModelMessage model = onnx::read_model(test.name, bytes);
+  const auto read = [&](const std::vector<onnx::ValueMessage>& values, const char* kind) {
+    NamedList<Tensor<Any>> list;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const fs::path file = folder / "test_data_set_0" / (kind + std::to_string(i) + ".pb");
+      if (fs::exists(file)) list.push_back({std::string(values[i].name), stored_tensor(file)});
+    }
+    return list;
+  };
+  test.inputs = read(model.graph->inputs, "input_");
+  test.outputs = read(model.graph->outputs, "output_");
+  return test;
+}
+
+/// As ONNX's own runner has it; of halves at least the width that they have, times a few operations.
+double tolerance(DType dtype) { return dtype == DType::bf16 ? 2e-2 : dtype == DType::f16 ? 2e-3 : 1e-3; }
+
+/// The first difference from what the file says, or what was thrown; empty when all is right.
+template <class T>
+std::string outcome(const Case& test, std::size_t fed) {
+  try {
+    OnnxOptions options;
+    NamedList<T> given;
+    for (std::size_t i = 0; i < test.inputs.size(); ++i) {
+      const Tensor<Any>& value = test.inputs[i].value;
+      if (i >= fed) options.bind.push_back({test.inputs[i].name, value});
+      else
+        given.push_back(
+            {test.inputs[i].name, T::from_bytes(value.bytes().data(), value.size(), value.shape(), value.dtype())});
+    }
+    OnnxModel<T> model = read_onnx<T>(test.model.string(), options);
+    for (int round = 0; round < 2; ++round) {
+      const NamedList<T> results = model(given);
+      for (const Named<Tensor<Any>>& want : test.outputs) {
+        const T& got = results[want.name];
+        const Tensor<Any> copy = Tensor<Any>::from_bytes(got.bytes().data(), got.size(), got.shape(), got.dtype());
+        const std::string wrong = difference(copy, want.value, tolerance(want.value.dtype()), 1e-7);
+        if (!wrong.empty()) return want.name + ": " + wrong;
+      }
+    }
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// Operators that are left out, each with its reason.
+const std::map<std::string_view, const char*>& left_out_operators() {
+  static const std::map<std::string_view, const char*> reasons = {
+      {"Adagrad", "training is Tyto's own affair"},
+      {"Adam", "training is Tyto's own affair"},
+      {"Momentum", "training is Tyto's own affair"},
+      {"Loop", "loops are not read yet"},
+      {"Scan", "loops are not read yet"},
+      {"SequenceMap", "no sequences"},
+      {"StringConcat", "no text"},
+      {"StringNormalizer", "no text"},
+      {"StringSplit", "no text"},
+      {"RegexFullMatch", "no text"},
+      {"TfIdfVectorizer", "no text"},
+      {"LabelEncoder", "another domain: trees and text"},
+      {"TreeEnsemble", "another domain: trees and text"},
+      {"ArrayFeatureExtractor", "another domain: trees and text"},
+      {"Binarizer", "another domain: trees and text"},
+      {"ImageDecoder", "no files of pictures"},
+      {"Bernoulli", "random numbers of another generator"},
+      {"RandomUniformLike", "random numbers of another generator"},
+  };
+  return reasons;
+}
+
+/// Tests that are left out, each with its reason.
+const std::map<std::string_view, const char*>& left_out_tests() {
+  static const std::map<std::string_view, const char*> reasons = {
+      {"test_dft_inverse", "the file holds its own rounding of zeros, 2e-7"},
+      {"test_dft_inverse_opset19", "the file holds its own rounding of zeros, 2e-7"},
+      {"test_training_dropout", "random numbers of another generator"},
+      {"test_training_dropout_default", "random numbers of another generator"},
+      {"test_training_dropout_default_mask", "random numbers of another generator"},
+      {"test_training_dropout_mask", "random numbers of another generator"},
+  };
+  return reasons;
+}
+
+/// Why a test cannot pass; empty when it can.
+std::string reason_to_leave_out(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const auto named = left_out_tests().find(name);
+  if (named != left_out_tests().end()) return named->second;
+  const std::vector<std::byte> bytes = bytes_of(folder / "model.onnx");
+  const onnx::ModelMessage model = onnx::read_model(folder.string(), bytes);
+  for (const auto* values : {&model.graph->inputs, &model.graph->outputs}) {
+    for (const onnx::ValueMessage& value : *values) {
+      if (!value.is_tensor) return "no sequences, maps and optionals";
+      if (!onnx::dtype_from(value.element_type))
+        return "no elements of type " + onnx::element_type_name(value.element_type);
+    }
+  }
+  for (const onnx::NodeMessage& node : model.graph->nodes) {
+    const auto found = left_out_operators().find(node.operator_name);
+    if (found != left_out_operators().end()) return found->second;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("the node tests of ONNX pass eagerly, lazily and with known inputs") {
+  const std::optional<fs::path> folder = data_folder("onnx-node");
+  if (!folder) {
+    MESSAGE("no folder onnx-node in TYTO_DATA: nothing is tested");
+    return;
+  }
+  std::vector<fs::path> all_tests;
+  for (const fs::directory_entry& entry : fs::directory_iterator(*folder)) {
+    if (fs::exists(entry.path() / "model.onnx")) all_tests.push_back(entry.path());
+  }
+  std::sort(all_tests.begin(), all_tests.end());
+  std::size_t passed = 0;
+  std::map<std::string, int> out;
+  for (const fs::path& path : all_tests) {
+    const std::string name = path.filename().string();
+    CAPTURE(name);
+    if (const std::string reason = reason_to_leave_out(path); !reason.empty()) {
+      ++out[reason];
+      continue;
+    }
+    const Case test = read_case(path);
+    const std::string eager = outcome<Tensor<Eager>>(test, test.inputs.size());
+    CHECK(eager == "");
+    const std::string lazy = outcome<Tensor<Lazy>>(test, test.inputs.size());
+    CHECK(lazy == "");
+    const std::string known = outcome<Tensor<Lazy>>(test, std::min<std::size_t>(test.inputs.size(), 1));
+    CHECK(known == "");
+    passed += eager.empty() && lazy.empty() && known.empty() ? 1 : 0;
+  }
+  MESSAGE(passed, " of ", all_tests.size(), " node tests pass in each way");
+  for (const auto& [reason, count] : out) MESSAGE(count, " left out: ", reason);
+}
+
+}  // namespace tyto::onnx_tests

@@ -1,0 +1,212 @@
+// What an ONNX file may hold, and what is refused of it.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <tyto/tyto.hpp>
+
+#include "tests/onnx/model_text.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace tyto::onnx_tests {
+namespace {
+
+using E = Tensor<Eager>;
+
+GraphParts adding(const Message& weights) {
+  return {.nodes = {node("Add", {"x", "w"}, {"y"})},
+          .inputs = {value("x", {"n"})},
+          .outputs = {value("y", {"n"})},
+          .initialisers = {weights}};
+}
+
+std::vector<float> sum_with(const Message& weights, const std::vector<float>& x) {
+  OnnxModel<E> read_model = read<E>(model(adding(weights)));
+  return read_model({{"x", E::from(x, {static_cast<std::int64_t>(x.size())})}})["y"].to_vector<float>();
+}
+
+std::string refusal(const std::string& bytes, const OnnxOptions& options = {}) {
+  try {
+    read<E>(bytes, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+std::string refused_file(const std::string& path) {
+  try {
+    read_onnx<E>(path);
+  } catch (const IoError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("weights are read from raw bytes and from lists of numbers") {
+  CHECK(sum_with(raw_tensor<float>("w", {2}, {1, 2}), {10, 20}) == std::vector<float>{11, 22});
+  Message listed;
+  listed.integer(1, 2);
+  listed.integer(2, 1);
+  listed.text(8, "w");
+  listed.single(4, 1.5F);
+  listed.single(4, 2.5F);
+  CHECK(sum_with(listed, {10, 20}) == std::vector<float>{11.5F, 22.5F});
+  Message packed;
+  packed.text(1, "\x02");  // one length, packed
+  packed.integer(2, 1);
+  packed.text(8, "w");
+  packed.text(4, std::string_view("\0\0\x80\x3f\0\0\0\x40", 8));
+  CHECK(sum_with(packed, {10, 20}) == std::vector<float>{11, 22});
+}
+
+TEST_CASE("halves and bool are listed as integers") {
+  Message half, truth;
+  half.integer(1, 1);
+  half.integer(2, 10);
+  half.text(8, "w");
+  half.integer(5, 0x3e00);  // 1.5
+  truth.integer(1, 1);
+  truth.integer(2, 9);
+  truth.text(8, "b");
+  truth.integer(5, 7);
+  const std::string bytes = model({.nodes = {node("Cast", {"w"}, {"y"}, {attribute("to", std::int64_t{1})}),
+                                             node("Cast", {"b"}, {"z"}, {attribute("to", std::int64_t{7})})},
+                                   .outputs = {value("y", {"1"}), value("z", {"1"}, DType::i64)},
+                                   .initialisers = {half, truth}});
+  OnnxModel<E> read_model = read<E>(bytes);
+  const NamedList<E> out = read_model({});
+  CHECK(out["y"].item<float>() == 1.5F);
+  CHECK(out["z"].item<std::int64_t>() == 1);
+}
+
+TEST_CASE("a file that is damaged is refused with a reason") {
+  const std::string whole = model(adding(raw_tensor<float>("w", {2}, {1, 2})));
+  CHECK(refusal(whole) == "");
+  CHECK(refusal("") == "m.onnx: is no ONNX model: it holds no graph");
+  CHECK(refusal(whole.substr(0, whole.size() - 1)).find("m.onnx: ends inside of a message: ") == 0);
+  CHECK(refusal("\x0b") == "m.onnx: field 1 has the wire type 3; known are 0, 1, 2 and 5");
+  CHECK(refusal(std::string("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11)) ==
+        "m.onnx: holds an integer of more than 64 bits");
+  CHECK(refusal(std::string("\x38\x01", 2)) == "m.onnx: field 7 has the wire type 0, expected 2");
+  Message deep = graph({});
+  for (int i = 0; i < 40; ++i)
+    deep = graph({.nodes = {node("If", {"c"}, {"y"}, {graph_attribute("then_branch", deep)})}});
+  CHECK(refusal(model(deep)) == "m.onnx: messages nest more than 64 deep");
+}
+
+TEST_CASE("shapes, types and bytes of weights must agree") {
+  const auto with = [](const Message& weights) { return refusal(model(adding(weights))); };
+  CHECK(with(raw_tensor<float>("w", {3}, {1, 2})) == "m.onnx: 'w': has 8 bytes, its shape (3,) of f32 needs 12");
+  CHECK(with(raw_tensor<float>("w", {-1}, {1, 2})) == "m.onnx: 'w': has the length -1; lengths must not be negative");
+  CHECK(with(raw_tensor<float>("w", {1LL << 40, 1LL << 40, 0}, {})) ==
+        "m.onnx: 'w': has shape (1099511627776,1099511627776,0), too large for memory");
+  Message listed;
+  listed.integer(1, 2);
+  listed.integer(2, 1);
+  listed.text(8, "w");
+  listed.single(4, 1);
+  CHECK(with(listed) == "m.onnx: 'w': has 1 numbers for shape (2,)");
+}
+
+TEST_CASE("names of values are defined once, before they are used") {
+  CHECK(refusal(model({.nodes = {node("Add", {"x", "y"}, {"z"}), node("Neg", {"z"}, {"y"})},
+                       .inputs = {value("x", {"n"})},
+                       .outputs = {value("y", {"n"})}})) ==
+        "m.onnx: node 'z' (Add): its input 'y' is computed nowhere before it; nodes come in an order in which each "
+        "follows its inputs");
+  CHECK(refusal(model({.nodes = {node("Neg", {"x"}, {"y"}), node("Abs", {"x"}, {"y"})},
+                       .inputs = {value("x", {"n"})},
+                       .outputs = {value("y", {"n"})}})) == "m.onnx: two values are named 'y'");
+  CHECK(refusal(model({.inputs = {value("x", {"n"})}, .outputs = {value("y", {"n"})}})) ==
+        "m.onnx: the graph's output 'y' is computed nowhere");
+}
+
+TEST_CASE("all that is unsupported is listed at once") {
+  Message text_tensor;
+  text_tensor.integer(1, 1);
+  text_tensor.integer(2, 8);
+  text_tensor.text(8, "words");
+  const std::string bytes = model(
+      {.nodes = {node("Loop", {"x"}, {"a"}), node("Neg", {"x"}, {"b"}), node("Sort", {"b"}, {"y"}, {}, "elsewhere")},
+       .inputs = {value("x", {"n"})},
+       .outputs = {value("y", {"n"})},
+       .initialisers = {text_tensor}});
+  CHECK(refusal(bytes) ==
+        "m.onnx: 3 things are unsupported:\n"
+        "  initialiser 'words': elements of type string\n"
+        "  node 'a' (Loop): no such operator here in version 17\n"
+        "  node 'y' (elsewhere.Sort): the file imports no operator set of its domain");
+  CHECK(refusal(model(GraphParts(), 99)) == "m.onnx: imports operator set 99; the newest known is 28");
+}
+
+TEST_CASE("an attribute that nobody knows is not disregarded") {
+  OnnxModel<E> read_model = read<E>(model({.nodes = {node("Neg", {"x"}, {"y"}, {attribute("twice", std::int64_t{1})})},
+                                           .inputs = {value("x", {"n"})},
+                                           .outputs = {value("y", {"n"})}}));
+  CHECK_THROWS_WITH_AS(read_model({{"x", E{1.0}}}),
+                       "m.onnx: node 'y' (Neg): attribute 'twice' is not known in version 17", IoError);
+}
+
+TEST_CASE("errors of operators name file, node and operator") {
+  OnnxModel<E> read_model = read<E>(model({.nodes = {node("MatMul", {"a", "b"}, {"c"})},
+                                           .inputs = {value("a", {"i", "j"}), value("b", {"k", "l"})},
+                                           .outputs = {value("c", {"i", "l"})}}));
+  CHECK_THROWS_WITH_AS(read_model({{"a", E::ones({2, 3})}, {"b", E::ones({4, 5})}}),
+                       "m.onnx: node 'c' (MatMul): matmul: inner sizes differ: (2,3) x (4,5)", ShapeError);
+}
+
+TEST_CASE("weights in other files come from the model's folder and from nowhere else") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "m.onnx";
+  const auto with = [&](const Message& weights) {
+    write(path, model(adding(weights)));
+    return refused_file(path);
+  };
+  const std::string where = path + ": 'w': ";
+  write(folder / "w.bin", std::string("????\0\0\x80\x3f\0\0\0\x40", 12));
+  write(path, model(adding(external_tensor("w", {2}, "w.bin", {{"offset", "4"}, {"length", "8"}}))));
+  OnnxModel<E> read_model = read_onnx<E>(path);
+  CHECK(read_model({{"x", E{10.0, 20.0}}})["y"].to_vector<float>() == std::vector<float>{11, 22});
+
+  const std::string outside = "; only paths below the model's folder are read";
+  CHECK(with(external_tensor("w", {2}, "/etc/passwd")) == where + "is in '/etc/passwd'" + outside);
+  CHECK(with(external_tensor("w", {2}, "a/../../w.bin")) == where + "is in 'a/../../w.bin'" + outside);
+  CHECK(with(external_tensor("w", {2}, "w.bin", {{"offset", "8"}})) ==
+        where + "needs bytes 8 to 8 + 8 of 'w.bin', which has 12");
+  CHECK(with(external_tensor("w", {2}, "w.bin", {{"offset", "18446744073709551615"}})) ==
+        where + "needs bytes 18446744073709551615 to 18446744073709551615 + 8 of 'w.bin', which has 12");
+  CHECK(with(external_tensor("w", {2}, "w.bin", {{"length", "4"}})) ==
+        where + "has 4 bytes of external data, its shape needs 8");
+  CHECK(with(external_tensor("w", {2}, "w.bin", {{"offset", "-4"}})) ==
+        where + "says '-4' of its external data, expected a whole number from 0 on");
+  REQUIRE(::symlink("w.bin", (folder / "link.bin").c_str()) == 0);
+  CHECK(with(external_tensor("w", {2}, "link.bin")) ==
+        where + "is in 'link.bin', which a symbolic link leads to; links are not followed");
+  std::filesystem::create_directory(folder / "inner");
+  REQUIRE(::symlink(".", (folder / "inner/loop").c_str()) == 0);
+  CHECK(with(external_tensor("w", {2}, "inner/loop/w.bin")) ==
+        where + "is in 'inner/loop/w.bin', which a symbolic link leads to; links are not followed");
+  REQUIRE(::link((folder / "w.bin").c_str(), (folder / "twin.bin").c_str()) == 0);
+  CHECK(with(external_tensor("w", {2}, "twin.bin")) ==
+        folder / "twin.bin" + ": has several names (hard links), which could stand for any file");
+  CHECK(refusal(model(adding(external_tensor("w", {2}, "w.bin")))) ==
+        "m.onnx: 'w': is in the file 'w.bin', and a model in memory has no folder");
+}
+
+TEST_CASE("a file that is not there, or no file, is refused") {
+  const testing::TemporaryFolder folder;
+  CHECK(refused_file(folder / "m.onnx") == folder / "m.onnx" + ": cannot be opened: No such file or directory");
+  CHECK(refused_file(folder / "") == folder / "" + ": is no regular file");
+  write(folder / "empty.onnx", "");
+  CHECK(refused_file(folder / "empty.onnx") == folder / "empty.onnx" + ": is no ONNX model: it holds no graph");
+}
+
+}  // namespace tyto::onnx_tests
