@@ -1,5 +1,5 @@
-// Files of arrays (npy, npz, safetensors, IDX, CIFAR) and of graphs. What is read is taken for hostile; what is written
-// appears whole or not at all.
+// Files of arrays (npy, npz, safetensors, PyTorch, IDX, CIFAR) and of graphs. What is read is taken for hostile; what
+// is written appears whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +43,7 @@ namespace detail {
 HostArray read_npy_file(const std::string& path);
 NamedList<HostArray> read_npz_file(const std::string& path);
 NamedList<HostArray> read_safetensors_file(const std::string& path);
+NamedList<HostArray> read_torch_file(const std::string& path);
 HostArray read_idx_file(const std::string& path);
 std::pair<HostArray, HostArray> read_cifar10_file(const std::string& path);
 void write_npy_file(const std::string& path, const HostArrayView& array);
@@ -103,6 +104,13 @@ NamedList<T> read_safetensors(const std::string& path) {
 template <class M>
 void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
   detail::write_safetensors_file(path, detail::views_of("write_safetensors", arrays));
+}
+
+/// All tensors of a checkpoint that torch.save wrote, by the keys that lead to them ("model.conv1.weight"). Nothing in
+/// the file is run; objects of other classes than dictionaries, lists and tensors are refused by name.
+template <class T = Tensor<Eager>>
+NamedList<T> read_torch(const std::string& path) {
+  return detail::to_tensors<T>(detail::read_torch_file(path));
 }
 
 /// An IDX file, plain or gzipped, such as the four of MNIST.
