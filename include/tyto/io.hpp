@@ -49,6 +49,8 @@ std::pair<HostArray, HostArray> read_cifar10_file(const std::string& path);
 void write_npy_file(const std::string& path, const HostArrayView& array);
 void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Compression compression);
 void write_safetensors_file(const std::string& path, const NamedList<HostArrayView>& arrays);
+void write_safetensors_shards(const std::string& path, const NamedList<HostArrayView>& arrays,
+                              std::uint64_t shard_bytes);
 
 template <class M>
 HostArrayView view_of(const char* function, const Tensor<M>& x) {
@@ -95,7 +97,8 @@ void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays,
   detail::write_npz_file(path, detail::views_of("write_npz", arrays), compression);
 }
 
-/// All tensors of a safetensors file, in the order in which they lie in it.
+/// All tensors of a safetensors file, in the order in which they lie in it; of all files that an index
+/// (NAME.safetensors.index.json) names, when the path is the index's.
 template <class T = Tensor<Eager>>
 NamedList<T> read_safetensors(const std::string& path) {
   return detail::to_tensors<T>(detail::read_safetensors_file(path));
@@ -104,6 +107,13 @@ NamedList<T> read_safetensors(const std::string& path) {
 template <class M>
 void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
   detail::write_safetensors_file(path, detail::views_of("write_safetensors", arrays));
+}
+
+/// The same in files of at most `shard_bytes` (a larger tensor has one of its own) beside an index, which is called
+/// NAME.safetensors.index.json.
+template <class M>
+void write_safetensors(const std::string& index_path, const NamedList<Tensor<M>>& arrays, std::uint64_t shard_bytes) {
+  detail::write_safetensors_shards(index_path, detail::views_of("write_safetensors", arrays), shard_bytes);
 }
 
 /// All tensors of a checkpoint that torch.save wrote, by the keys that lead to them ("model.conv1.weight"). Nothing in
