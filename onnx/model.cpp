@@ -42,7 +42,7 @@ ModelInfo info_of(const ModelMessage& model) {
   ModelInfo info;
   info.ir_version = model.ir_version;
   info.producer = std::string(model.producer);
-  if (!model.producer_version.empty()) info.producer += " " + std::string(model.producer_version);
+  if (!model.producer_version.empty()) info.producer = text(model.producer, " ", model.producer_version);
   for (const OperatorSet& set : model.operator_sets) info.operator_sets.emplace_back(set.domain, set.version);
   for (const auto& [key, value] : model.metadata) info.metadata.emplace_back(key, value);
   std::map<std::string, std::int64_t> counts;
