@@ -46,6 +46,7 @@ std::array<OpDef, op_count> assemble() {
                             linalg_spectrum_operators,
                             linalg_power_operators,
                             softmax_operators,
+                            attention_operators,
                             convolution_operators,
                             pool_operators,
                             resampling_operators,

@@ -1,9 +1,11 @@
-// Files of arrays (npy, npz, safetensors, PyTorch, IDX, CIFAR) and of graphs. What is read is taken for hostile; what
-// is written appears whole or not at all.
+// Files of arrays (npy, npz, text, safetensors, PyTorch, IDX, CIFAR) and of graphs. What is read is taken for hostile;
+// what is written appears whole or not at all.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -38,8 +40,33 @@ T to_tensor(const HostArray& array) {
 /// Whether the members of an archive are compressed (deflate) or stored as they are. Trained weights hardly shrink.
 enum class Compression : std::uint8_t { stored, deflated };
 
+/// How numbers stand in a text file.
+struct TextOptions {
+  char delimiter = ' ';                    ///< between numbers; a blank stands for any number of blanks and tabs
+  char comment = '#';                      ///< from here to the end of a line nothing is read
+  std::int64_t skip_lines = 0;             ///< at the beginning, such as a line of names
+  std::vector<std::int64_t> columns = {};  ///< which are read; none named: all
+  std::optional<std::int64_t> rows = {};   ///< how many are read at most
+  std::optional<double> missing = {};      ///< stands for what is no number; left out: that is an error
+  DType dtype = DType::f32;
+  int min_axes = 0;  ///< axes of length one are dropped until so many are left
+};
+struct TextLayout {
+  std::string delimiter = " ";
+  std::string header = {};  ///< written before the numbers, behind "# "
+};
+
 namespace detail {
 
+/// An array in a file that the system maps into memory, as long as `owner` lives.
+struct MappedArray {
+  HostArrayView array;
+  std::shared_ptr<const void> owner;
+};
+
+MappedArray map_npy_file(const std::string& path);
+HostArray read_text_file(const std::string& path, const TextOptions& options);
+void write_text_file(const std::string& path, const HostArrayView& array, const TextLayout& layout);
 HostArray read_npy_file(const std::string& path);
 NamedList<HostArray> read_npz_file(const std::string& path);
 NamedList<HostArray> read_safetensors_file(const std::string& path);
@@ -79,6 +106,14 @@ template <class T = Tensor<Eager>>
 T read_npy(const std::string& path) {
   return to_tensor<T>(detail::read_npy_file(path));
 }
+/// The array in a file that NumPy saved, not read but mapped into memory: pages are loaded when they are touched. In
+/// row-major order and the machine's order of bytes only. The file must stay as it is while tensors hold it.
+template <class T = Tensor<Eager>>
+T map_npy(const std::string& path) {
+  detail::MappedArray mapped = detail::map_npy_file(path);
+  const HostArrayView& array = mapped.array;
+  return T::borrow_bytes(array.bytes.data(), array.shape, array.dtype, [owner = std::move(mapped.owner)] {});
+}
 /// Writes what numpy.load reads; bf16 as `<V2`, as the package ml_dtypes does.
 template <class M>
 void write_npy(const std::string& path, const Tensor<M>& x) {
@@ -95,6 +130,20 @@ template <class M>
 void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays,
                Compression compression = Compression::stored) {
   detail::write_npz_file(path, detail::views_of("write_npz", arrays), compression);
+}
+
+/// Numbers from a text file, a row a line: NumPy's loadtxt, and with `missing` its genfromtxt. One row or one column
+/// gives a vector, as there.
+///
+///     auto x = read_text<Tensor>("x.csv", {.delimiter = ',', .skip_lines = 1});
+template <class T = Tensor<Eager>>
+T read_text(const std::string& path, const TextOptions& options = {}) {
+  return to_tensor<T>(detail::read_text_file(path, options));
+}
+/// A number, a vector (a line each) or a matrix as text, each number with as many digits as give it back.
+template <class M>
+void write_text(const std::string& path, const Tensor<M>& x, const TextLayout& layout = {}) {
+  detail::write_text_file(path, detail::view_of("write_text", x), layout);
 }
 
 /// All tensors of a safetensors file, in the order in which they lie in it; of all files that an index
