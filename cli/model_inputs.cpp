@@ -52,6 +52,24 @@ Tensor<Lazy> made_up(const ModelTensor& input, const Shape& shape, const std::st
 
 }  // namespace
 
+NamedList<Tensor<Any>> bound_values(const Arguments& arguments) {
+  NamedList<Tensor<Any>> values;
+  for (const std::string& word : arguments.texts("--bind")) {
+    const auto [name, value] = name_and_value(word, "--bind");
+    if (value.ends_with(".npy")) {
+      values.push_back({name, read_npy<Tensor<Any>>(value)});
+      continue;
+    }
+    double number = 0;
+    const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc{} || stop != value.data() + value.size()) {
+      throw UsageError("--bind " + name + " takes a number or FILE.npy, not '" + value + "'");
+    }
+    values.push_back({name, Tensor<Any>(number)});
+  }
+  return values;
+}
+
 NamedList<Shape> shapes_given(const Arguments& arguments) {
   NamedList<Shape> shapes;
   for (const std::string& word : arguments.texts("--shape")) {

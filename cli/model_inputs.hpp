@@ -17,6 +17,13 @@ inline constexpr OptionRow shape_option = {
 inline constexpr OptionRow input_option = {
     "--input", "NAME=WHAT", "an input's value: FILE.npy, random (the default), zeros, or a number", true};
 
+inline constexpr OptionRow bind_option = {
+    "--bind", "NAME=WHAT",
+    "an input that is known beforehand, so that shapes and branches may depend on it: a number or FILE.npy", true};
+
+/// Values of all bind options.
+NamedList<Tensor<Any>> bound_values(const Arguments& arguments);
+
 /// "x=1,3,48,320" of all shape options.
 NamedList<Shape> shapes_given(const Arguments& arguments);
 

@@ -18,6 +18,7 @@ namespace {
 constexpr OptionRow run_options[] = {
     input_option,
     shape_option,
+    bind_option,
     {"--output", "NAME=FILE", "write an output to FILE.npy", true},
     {"--device", "NAME", "cpu (the default), opencl, opencl:1, ..."},
     {"--threads", "N", "threads of the CPU"},
@@ -58,7 +59,7 @@ int run_model(const Arguments& arguments) {
   }
   if (const auto count = arguments.number("--threads", 1)) threads(static_cast<int>(*count));
   const DeviceScope device(arguments.text("--device").value_or("cpu"));
-  auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front());
+  auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front(), {.bind = bound_values(arguments)});
   const NamedList<Tensor<Lazy>> inputs = input_values(model.inputs(), arguments);
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto since = [&](auto start) { return std::chrono::duration<double, std::milli>(now() - start).count(); };

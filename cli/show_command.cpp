@@ -12,6 +12,7 @@ namespace {
 
 constexpr OptionRow show_options[] = {
     shape_option,
+    bind_option,
     {"--metadata", "", "print what the file holds beside the network"},
 };
 
@@ -64,7 +65,7 @@ int show_model(const Arguments& arguments) {
   if (arguments.operands().size() != 1) {
     throw UsageError("show takes one model, not " + std::to_string(arguments.operands().size()));
   }
-  auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front());
+  auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front(), {.bind = bound_values(arguments)});
   print_file(model.info());
   print_tensors("inputs", model.inputs());
   print_tensors("outputs", model.outputs());

@@ -27,7 +27,7 @@ std::uint32_t little_endian(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-HostArray read_npy(Stream& stream) {
+NpyHeader read_npy_header(Stream& stream) {
   std::byte start[preamble];
   stream.read(start, "the npy preamble");
   if (std::memcmp(start, magic.data(), magic.size()) != 0)
@@ -42,8 +42,11 @@ HostArray read_npy(Stream& stream) {
     refuse(stream.name(), "has an npy header of ", header_size, " bytes; ", longest_npy_header, " are allowed");
   }
   const std::vector<std::byte> text = stream.read_new(header_size, "the npy header");
-  const NpyHeader header = parse_npy_header({reinterpret_cast<const char*>(text.data()), text.size()}, stream.name());
+  return parse_npy_header({reinterpret_cast<const char*>(text.data()), text.size()}, stream.name());
+}
 
+HostArray read_npy(Stream& stream) {
+  const NpyHeader header = read_npy_header(stream);
   HostArray array{header.dtype, header.shape, {}};
   const std::uint64_t size = byte_count(stream.name(), header.shape, header.dtype);
   array.bytes = stream.read_new(size, ("the array of shape " + to_string(header.shape)).c_str());

@@ -5,10 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "io/npy_header.hpp"
 #include "io/stream.hpp"
 #include "tyto/io.hpp"
 
 namespace tyto::io {
+
+/// Reads what stands before the elements.
+NpyHeader read_npy_header(Stream& stream);
 
 /// Reads one array; what follows it in the stream is left there.
 HostArray read_npy(Stream& stream);

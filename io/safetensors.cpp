@@ -127,6 +127,7 @@ namespace tyto TYTO_API {
 namespace detail {
 
 NamedList<HostArray> read_safetensors_file(const std::string& path) {
+  if (path.ends_with(".json")) return io::read_safetensors_shards(path);
   return io::read_safetensors(io::FileSource(path));
 }
 

@@ -7,5 +7,7 @@
 namespace tyto::io {
 
 NamedList<HostArray> read_safetensors(const ByteSource& source);
+/// The tensors of all files that the index at `path` names, which lie beside it.
+NamedList<HostArray> read_safetensors_shards(const std::string& path);
 
 }  // namespace tyto::io

@@ -1,6 +1,8 @@
 // The table of element types.
 #include "onnx/element_types.hpp"
 
+#include "onnx/message.hpp"
+
 namespace tyto::onnx {
 
 namespace {
@@ -52,7 +54,7 @@ std::optional<DType> dtype_from(std::int64_t element_type) {
 }
 
 std::string element_type_name(std::int64_t element_type) {
-  return listed(element_type) ? table[element_type].name : "element type " + std::to_string(element_type);
+  return listed(element_type) ? table[element_type].name : text("element type ", element_type);
 }
 
 std::int64_t element_type_of(DType dtype) {

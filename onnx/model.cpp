@@ -42,7 +42,7 @@ ModelInfo info_of(const ModelMessage& model) {
   ModelInfo info;
   info.ir_version = model.ir_version;
   info.producer = std::string(model.producer);
-  if (!model.producer_version.empty()) info.producer += " " + std::string(model.producer_version);
+  if (!model.producer_version.empty()) info.producer = text(model.producer, " ", model.producer_version);
   for (const OperatorSet& set : model.operator_sets) info.operator_sets.emplace_back(set.domain, set.version);
   for (const auto& [key, value] : model.metadata) info.metadata.emplace_back(key, value);
   std::map<std::string, std::int64_t> counts;
@@ -210,9 +210,15 @@ class Model final : public detail::OnnxCore {
   }
 
   // A value as the input takes it: numbers of its element type, in a shape that the file admits.
-  Array checked(const ModelTensor& input, const Array& value) const {
-    if (!value.defined())
+  Array checked(const ModelTensor& input, Array value) const {
+    if (!value.defined()) {
       throw GraphError(text(weights_.file(), ": the value given for ", input, " is an empty tensor"));
+    }
+    // A number stands for an input of one element, however many axes it has.
+    const auto is_one = [](const ModelLength& length) { return length.length.value_or(1) == 1; };
+    if (value.ndim() == 0 && input.shape && std::all_of(input.shape->begin(), input.shape->end(), is_one)) {
+      value = reshape(value, Shape(input.shape->size(), 1));
+    }
     bool fits = !input.shape || input.shape->size() == value.shape().size();
     for (std::size_t i = 0; fits && input.shape && i < input.shape->size(); ++i) {
       const std::optional<std::int64_t>& length = (*input.shape)[i].length;
@@ -220,7 +226,7 @@ class Model final : public detail::OnnxCore {
     }
     if (!fits) throw ShapeError(text(weights_.file(), ": the value given for ", input, " has shape ", value.shape()));
     const bool same_kind = is_floating(*input.dtype) == is_floating(value.dtype());
-    if (value.dtype() != *input.dtype && !(same_kind || value.ndim() == 0)) {
+    if (value.dtype() != *input.dtype && !same_kind && value.size() != 1) {
       throw TypeError(
           text(weights_.file(), ": the value given for ", input, " has elements of type ", name_of(value.dtype())));
     }

@@ -5,6 +5,7 @@
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/sets.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {

@@ -7,6 +7,7 @@
 
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::core {
@@ -57,6 +58,28 @@ T ordered_part(std::string_view op, const Value& given_value, double q, const Ax
   return reshape(found, reduced_shape(x.shape(), axes, keepdims));
 }
 
+/// As ordered_part among the numbers alone, of which there may be a different count in each place: NaN, which sorts to
+/// the end, is beyond them.
+T ordered_number(std::string_view op, const Value& given_value, double q, const Axes& asked, bool keepdims) {
+  const T x = as_floating(given_value);
+  const IntList axes = normalise_axes(op, asked, x.ndim());
+  const T sorted = sort(joined(x, axes), -1);
+  const Shape shape = reduced_shape(x.shape(), axes, keepdims);
+  if (sorted.shape().back() == 0) {
+    throw ShapeError(text(op, ": axes ", axes, " of shape ", x.shape(), " are empty, so nothing is there to order"));
+  }
+  const T last = sum(!isnan(sorted), -1, true) - 1;
+  const T place = q * cast(last, DType::f64);
+  const T low = cast(floor(place), DType::i64);
+  const T below = take_along_axis(sorted, maximum(low, 0), -1);
+  const T above = take_along_axis(sorted, clip(low + 1, 0, maximum(last, 0)), -1);
+  const T beyond = cast(place - floor(place), x.dtype());
+  const T step = above - below;
+  const T line = where(beyond < 0.5, below + step * beyond, above - step * (1.0 - beyond));
+  const T between = where(isfinite(step), line, below * (1.0 - beyond) + above * beyond);
+  return reshape(where(equal(below, above) || equal(beyond, 0.0), below, between), shape);
+}
+
 }  // namespace
 
 }  // namespace tyto::core
@@ -74,7 +97,49 @@ Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims
   if (!(q >= 0 && q <= 1)) throw ValueError(core::text("quantile: q = ", q, " is outside [0, 1]"));
   return core::ordered_part("quantile", x, q, axes, keepdims).value();
 }
+template <class M>
+Tensor<M> nanmedian(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  core::require("nanmedian", x);
+  return core::ordered_number("nanmedian", x, 0.5, axes, keepdims).value();
+}
+template <class M>
+Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims) {
+  core::require("nanquantile", x);
+  if (!(q >= 0 && q <= 1)) throw ValueError(core::text("nanquantile: q = ", q, " is outside [0, 1]"));
+  return core::ordered_number("nanquantile", x, q, axes, keepdims).value();
+}
+
+template <class M>
+Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes, bool keepdims) {
+  core::require("average", x, weights);
+  const Tensor<M> given = core::as_floating(core::resolve(x));
+  Tensor<M> weight = core::as_floating(core::resolve(weights));
+  if (weight.shape() != given.shape()) {
+    const IntList along = core::normalise_axes("average", axes, given.ndim());
+    const bool fits =
+        along.size() == 1 && weight.ndim() == 1 && weight.size() == given.shape()[static_cast<std::size_t>(along[0])];
+    if (!fits) {
+      throw ShapeError(core::text("average: weights of shape ", weight.shape(), " are neither shaped as ",
+                                  given.shape(), " nor as its axis"));
+    }
+    Shape shape(given.shape().size(), 1);
+    shape[static_cast<std::size_t>(along[0])] = weight.size();
+    weight = broadcast_to(reshape(weight, shape), given.shape());
+  }
+  return sum(given * weight, axes, keepdims) / sum(weight, axes, keepdims);
+}
+
+template <class M>
+Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  const Tensor<M> given = core::given("ptp", x);
+  return max(given, axes, keepdims) - min(given, axes, keepdims);
+}
+
 TYTO_INSTANTIATE(median)
 TYTO_INSTANTIATE(quantile)
+TYTO_INSTANTIATE(nanmedian)
+TYTO_INSTANTIATE(nanquantile)
+TYTO_INSTANTIATE(average)
+TYTO_INSTANTIATE(ptp)
 
 }  // namespace TYTO_API

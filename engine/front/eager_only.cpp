@@ -8,7 +8,7 @@
 #include "engine/execution/devices.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "ops/define.hpp"
-#include "tyto/indexing.hpp"
+#include "tyto/sets.hpp"
 
 namespace tyto TYTO_API {
 
@@ -113,7 +113,8 @@ Value places_of_nonzero(const core::Array& array) {
 }  // namespace
 
 template <class M>
-Tensor<M> unique(const Tensor<M>& x) {
+Tensor<M> unique(const Tensor<M>& x, const UniqueOptions& options) {
+  if (options.axis || options.size) return unique_all(x, options).values;
   return unique_elements(host_contents("unique", x));
 }
 

@@ -7,33 +7,21 @@
 #include "core/builder.hpp"
 #include "core/shape.hpp"
 #include "core/text.hpp"
+#include "engine/front/attribute_listing.hpp"
 #include "ops/define.hpp"
 
 namespace tyto TYTO_API {
 
 namespace {
 
+using core::as_attribute;
+using core::can_be_given;
 using core::OpDef;
 using core::text;
 using core::Traits;
 
-/// Attributes that name no functions, states or programs of the engine.
-template <class A>
-constexpr bool can_be_given =
-    !std::is_same_v<A, core::ConstantAttributes> && !std::is_same_v<A, core::StateAttributes> &&
-    !std::is_same_v<A, core::VersionAttributes> && !std::is_same_v<A, core::CustomAttributes> &&
-    !std::is_same_v<A, core::LoopAttributes> && !std::is_same_v<A, core::ProductAttributes>;
-
 /// Draws take their number from the sequence, not from whoever calls.
 bool is_given(const OpDef& def, std::string_view field) { return !def.is(Traits::random) || field != "draw"; }
-
-Attribute as_attribute(bool value) { return value; }
-Attribute as_attribute(std::int64_t value) { return value; }
-Attribute as_attribute(double value) { return value; }
-Attribute as_attribute(DType value) { return value; }
-Attribute as_attribute(core::PadMode value) { return core::name_of(value); }
-Attribute as_attribute(const Scalar& value) { return value; }
-Attribute as_attribute(const IntList& value) { return value; }
 
 core::Attributes made(std::size_t kind) {
   core::Attributes out;

@@ -61,12 +61,6 @@ Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tenso
 /// Counts of x's elements between ascending edges; the last bin includes its upper edge.
 template <class M>
 Tensor<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges);
-/// The distinct elements in ascending order. Eager mode only: the shape depends on the data.
-template <class M>
-Tensor<M> unique(const Tensor<M>& x);
-/// Coordinates of non-zero elements, (count, rank). Eager mode only: the shape depends on the data.
-template <class M>
-Tensor<M> nonzero(const Tensor<M>& x);
 /// `count` elements of the first axis drawn at random, with or without putting back, by weights if given.
 template <class M>
 Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace = true,

@@ -1,9 +1,11 @@
-// Files of arrays (npy, npz, safetensors, IDX, CIFAR) and of graphs. What is read is taken for hostile; what is written
-// appears whole or not at all.
+// Files of arrays (npy, npz, text, safetensors, PyTorch, IDX, CIFAR) and of graphs. What is read is taken for hostile;
+// what is written appears whole or not at all.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -38,16 +40,44 @@ T to_tensor(const HostArray& array) {
 /// Whether the members of an archive are compressed (deflate) or stored as they are. Trained weights hardly shrink.
 enum class Compression : std::uint8_t { stored, deflated };
 
+/// How numbers stand in a text file.
+struct TextOptions {
+  char delimiter = ' ';                    ///< between numbers; a blank stands for any number of blanks and tabs
+  char comment = '#';                      ///< from here to the end of a line nothing is read
+  std::int64_t skip_lines = 0;             ///< at the beginning, such as a line of names
+  std::vector<std::int64_t> columns = {};  ///< which are read; none named: all
+  std::optional<std::int64_t> rows = {};   ///< how many are read at most
+  std::optional<double> missing = {};      ///< stands for what is no number; left out: that is an error
+  DType dtype = DType::f32;
+  int min_axes = 0;  ///< axes of length one are dropped until so many are left
+};
+struct TextLayout {
+  std::string delimiter = " ";
+  std::string header = {};  ///< written before the numbers, behind "# "
+};
+
 namespace detail {
 
+/// An array in a file that the system maps into memory, as long as `owner` lives.
+struct MappedArray {
+  HostArrayView array;
+  std::shared_ptr<const void> owner;
+};
+
+MappedArray map_npy_file(const std::string& path);
+HostArray read_text_file(const std::string& path, const TextOptions& options);
+void write_text_file(const std::string& path, const HostArrayView& array, const TextLayout& layout);
 HostArray read_npy_file(const std::string& path);
 NamedList<HostArray> read_npz_file(const std::string& path);
 NamedList<HostArray> read_safetensors_file(const std::string& path);
+NamedList<HostArray> read_torch_file(const std::string& path);
 HostArray read_idx_file(const std::string& path);
 std::pair<HostArray, HostArray> read_cifar10_file(const std::string& path);
 void write_npy_file(const std::string& path, const HostArrayView& array);
 void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Compression compression);
 void write_safetensors_file(const std::string& path, const NamedList<HostArrayView>& arrays);
+void write_safetensors_shards(const std::string& path, const NamedList<HostArrayView>& arrays,
+                              std::uint64_t shard_bytes);
 
 template <class M>
 HostArrayView view_of(const char* function, const Tensor<M>& x) {
@@ -76,6 +106,14 @@ template <class T = Tensor<Eager>>
 T read_npy(const std::string& path) {
   return to_tensor<T>(detail::read_npy_file(path));
 }
+/// The array in a file that NumPy saved, not read but mapped into memory: pages are loaded when they are touched. In
+/// row-major order and the machine's order of bytes only. The file must stay as it is while tensors hold it.
+template <class T = Tensor<Eager>>
+T map_npy(const std::string& path) {
+  detail::MappedArray mapped = detail::map_npy_file(path);
+  const HostArrayView& array = mapped.array;
+  return T::borrow_bytes(array.bytes.data(), array.shape, array.dtype, [owner = std::move(mapped.owner)] {});
+}
 /// Writes what numpy.load reads; bf16 as `<V2`, as the package ml_dtypes does.
 template <class M>
 void write_npy(const std::string& path, const Tensor<M>& x) {
@@ -94,7 +132,22 @@ void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays,
   detail::write_npz_file(path, detail::views_of("write_npz", arrays), compression);
 }
 
-/// All tensors of a safetensors file, in the order in which they lie in it.
+/// Numbers from a text file, a row a line: NumPy's loadtxt, and with `missing` its genfromtxt. One row or one column
+/// gives a vector, as there.
+///
+///     auto x = read_text<Tensor>("x.csv", {.delimiter = ',', .skip_lines = 1});
+template <class T = Tensor<Eager>>
+T read_text(const std::string& path, const TextOptions& options = {}) {
+  return to_tensor<T>(detail::read_text_file(path, options));
+}
+/// A number, a vector (a line each) or a matrix as text, each number with as many digits as give it back.
+template <class M>
+void write_text(const std::string& path, const Tensor<M>& x, const TextLayout& layout = {}) {
+  detail::write_text_file(path, detail::view_of("write_text", x), layout);
+}
+
+/// All tensors of a safetensors file, in the order in which they lie in it; of all files that an index
+/// (NAME.safetensors.index.json) names, when the path is the index's.
 template <class T = Tensor<Eager>>
 NamedList<T> read_safetensors(const std::string& path) {
   return detail::to_tensors<T>(detail::read_safetensors_file(path));
@@ -103,6 +156,20 @@ NamedList<T> read_safetensors(const std::string& path) {
 template <class M>
 void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
   detail::write_safetensors_file(path, detail::views_of("write_safetensors", arrays));
+}
+
+/// The same in files of at most `shard_bytes` (a larger tensor has one of its own) beside an index, which is called
+/// NAME.safetensors.index.json.
+template <class M>
+void write_safetensors(const std::string& index_path, const NamedList<Tensor<M>>& arrays, std::uint64_t shard_bytes) {
+  detail::write_safetensors_shards(index_path, detail::views_of("write_safetensors", arrays), shard_bytes);
+}
+
+/// All tensors of a checkpoint that torch.save wrote, by the keys that lead to them ("model.conv1.weight"). Nothing in
+/// the file is run; objects of other classes than dictionaries, lists and tensors are refused by name.
+template <class T = Tensor<Eager>>
+NamedList<T> read_torch(const std::string& path) {
+  return detail::to_tensors<T>(detail::read_torch_file(path));
 }
 
 /// An IDX file, plain or gzipped, such as the four of MNIST.

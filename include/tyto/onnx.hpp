@@ -136,6 +136,11 @@ OnnxModel<T> read_onnx(const std::string& path, const OnnxOptions& options = {})
   return OnnxModel<T>(detail::OnnxCore::from_file(path, options, detail::reads_lazily<T>));
 }
 
+/// A graph as an ONNX file (operator set 21) with its constants and the values that its states have now; inputs keep
+/// their names, outputs are called "output:0", ... Throws GraphError that names all operators for which ONNX has no
+/// words, and for a graph that updates states.
+void write_onnx(const std::string& path, const Graph& graph);
+
 /// A model in memory, which is copied; `name` is what errors call it. Weights in other files are refused.
 template <class T = Tensor<Eager>>
 OnnxModel<T> read_onnx(std::span<const std::byte> bytes, const std::string& name = "model",

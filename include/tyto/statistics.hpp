@@ -1,4 +1,4 @@
-// Statistics that need the elements in order: median and quantiles.
+// Statistics: order, averages, counts, and reductions that leave NaN out.
 #pragma once
 
 #include "tyto/tensor.hpp"
@@ -12,5 +12,72 @@ Tensor<M> median(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = fals
 /// NumPy's default; NaN if there is one.
 template <class M>
 Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes = {}, bool keepdims = false);
+/// Mean of elements weighted by `weights`, which are shaped as x or as its axis.
+template <class M>
+Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes = {},
+                  bool keepdims = false);
+/// The distance from the smallest to the largest element ("peak to peak").
+template <class M>
+Tensor<M> ptp(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+
+// Reductions over the elements that are not NaN.
+
+template <class M>
+Tensor<M> nansum(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+template <class M>
+Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+/// NaN where there is nothing but NaN, as for those below.
+template <class M>
+Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+template <class M>
+Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0);
+template <class M>
+Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0);
+template <class M>
+Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+template <class M>
+Tensor<M> nanmax(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+template <class M>
+Tensor<M> nanmedian(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+template <class M>
+Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes = {}, bool keepdims = false);
+/// Position of the (first) smallest number; 0 where there is nothing but NaN.
+template <class M>
+Tensor<M> nanargmin(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
+template <class M>
+Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
+/// Running sum and product in which NaN counts for nothing.
+template <class M>
+Tensor<M> nancumsum(const Tensor<M>& x, std::int64_t axis);
+template <class M>
+Tensor<M> nancumprod(const Tensor<M>& x, std::int64_t axis);
+
+// Counts.
+
+/// How many elements are not zero.
+template <class M>
+Tensor<M> count_nonzero(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+/// How often each number from 0 on occurs among integers, or the sum of its weights. With a `length` (numbers outside
+/// of it are left out) in both modes; without one as many as the largest number asks for, in eager mode only.
+template <class M>
+Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length = {},
+                   const std::type_identity_t<Tensor<M>>& weights = {});
+/// The number of the interval between `edges`, ascending or descending, in which each element lies: its lower edge
+/// belongs to it, or the upper one with `right`.
+template <class M>
+Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, bool right = false);
+
+template <class M>
+struct Histogram {
+  Tensor<M> counts;
+  Tensor<M> edges;
+};
+/// Counts of x's elements in `bins` intervals of one width from `low` to `high`.
+template <class M>
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high);
+/// Counts of points (x, y) in the fields between the edges of both.
+template <class M>
+Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y,
+                      const std::type_identity_t<Tensor<M>>& x_edges, const std::type_identity_t<Tensor<M>>& y_edges);
 
 }  // namespace TYTO_API

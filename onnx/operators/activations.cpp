@@ -70,6 +70,11 @@ Outputs swish(const OperatorCall& call) {
   return {alpha == 1 ? silu(call[0]) : call[0] * sigmoid(call[0] * alpha)};
 }
 
+Outputs gated_swish(const OperatorCall& call) {
+  const double alpha = call.number("alpha", 1);
+  return {call[0] * sigmoid(call[0] * alpha) * call[1]};
+}
+
 Outputs thresholded(const OperatorCall& call) { return {thresholded_relu(call[0], call.number("alpha", 1))}; }
 
 // Up to version 12 all axes from `axis` on count as one.
@@ -117,6 +122,7 @@ constexpr OperatorRow activation_table[] = {
     {"Softmax", 13, over_axis<softmax>},
     {"Softplus", 1, plain<softplus>},
     {"Softsign", 1, plain<softsign>},
+    {"SwiGLU", 28, gated_swish},
     {"Swish", 24, swish},
     {"ThresholdedRelu", 10, thresholded},
 };

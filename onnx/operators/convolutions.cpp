@@ -1,8 +1,13 @@
-// Convolutions and their transposes.
+// Convolutions, their transposes, and those whose windows are deformed.
+#include <algorithm>
+
 #include "onnx/convolutions.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/windows.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/resampling.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {
@@ -118,10 +123,48 @@ Outputs patches_added(const OperatorCall& call) {
                                   .layout = nchw})};
 }
 
+// A convolution whose elements are read at places of their own, between elements by straight lines: each tap of a
+// window has an offset for each place, and a factor.
+Outputs deformed(const OperatorCall& call) {
+  const Array &x = call[0], &w = call[1], &offset = call[2];
+  if (x.ndim() != 4) call.refuse("an input of shape ", x.shape(), "; expected (batch, channels, height, width)");
+  const Windows windows = windows_of(call, x.shape(), {w.shape()[2], w.shape()[3]});
+  const std::int64_t groups = call.integer("group", 1), own = call.integer("offset_group", 1);
+  const std::int64_t n = x.shape()[0], c = x.shape()[1], h = x.shape()[2], width = x.shape()[3];
+  const std::int64_t taps = windows.size(), oh = windows.results[0], ow = windows.results[1];
+  // Where each tap would read without its offset, along one axis of two.
+  const auto places = [&](std::size_t axis) {
+    std::vector<double> at;
+    for (std::int64_t k = 0; k < taps; ++k) {
+      const std::int64_t tap = axis == 0 ? k / windows.kernel[1] : k % windows.kernel[1];
+      for (std::int64_t i = 0; i < oh * ow; ++i) {
+        const std::int64_t place = axis == 0 ? i / ow : i % ow;
+        at.push_back(
+            static_cast<double>(place * windows.stride[axis] + tap * windows.dilation[axis] - windows.before[axis]));
+      }
+    }
+    return cast(Array::from(at, {1, taps, oh * ow}), x.dtype());
+  };
+  const Array moved = reshape(offset, {n * own, taps, 2, oh * ow});
+  // Coordinates of a grid run from -1 to 1, the last axis first.
+  const auto normal = [](const Array& place, std::int64_t length) {
+    return place * (2 / static_cast<double>(std::max<std::int64_t>(length - 1, 1))) - 1.0;
+  };
+  const Array rows = normal(places(0) + moved.get({all, all, 0}), h);
+  const Array columns = normal(places(1) + moved.get({all, all, 1}), width);
+  Array read = grid_sample(reshape(x, {n * own, c / own, h, width}), stack<Any>({columns, rows}, -1),
+                           {.corners = true, .layout = nchw});  // (batch * own, channels / own, taps, places)
+  if (call.has(4)) read = read * reshape(call[4], {n * own, 1, taps, oh * ow});
+  const Array patches = reshape(read, {n, groups, c / groups * taps, oh * ow});
+  const Array y = reshape(matmul(reshape(w, {groups, w.shape()[0] / groups, -1}), patches), {n, w.shape()[0], oh, ow});
+  return {call.has(3) ? y + by_channel(call[3], 4) : y};
+}
+
 constexpr OperatorRow convolution_table[] = {
     {"Col2Im", 18, patches_added},
     {"Conv", 1, convolution_rule},
     {"ConvTranspose", 1, transposed_rule},
+    {"DeformConv", 19, deformed},
 };
 
 }  // namespace

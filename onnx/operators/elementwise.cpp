@@ -112,6 +112,18 @@ Outputs cast_like(const OperatorCall& call) {
   return {in_type(call[0], call[1].dtype())};
 }
 
+// The same bits under another type of the same width; there is no operator for it, so the elements must be known.
+Outputs reinterpreted(const OperatorCall& call) {
+  const std::int64_t type = call.integer("to");
+  const std::optional<DType> dtype = dtype_from(type);
+  const Array& x = call[0];
+  if (!dtype || size_of(*dtype) != size_of(x.dtype())) {
+    call.refuse("bits of ", name_of(x.dtype()), " as ", element_type_name(type));
+  }
+  call.require_known(0);
+  return {Array::from_bytes(x.bytes().data(), x.size(), x.shape(), *dtype)};
+}
+
 Outputs identity(const OperatorCall& call) { return {call[0]}; }
 
 Outputs dropout(const OperatorCall& call, double ratio, bool training) {
@@ -157,6 +169,7 @@ constexpr OperatorRow elementwise_table[] = {
     {"Asinh", 9, unary<asinh>},
     {"Atan", 7, unary<atan>},
     {"Atanh", 9, unary<atanh>},
+    {"BitCast", 26, reinterpreted},
     {"BitShift", 11, shift},
     {"BitwiseAnd", 18, binary<bitwise_and>},
     {"BitwiseNot", 18, unary<bitwise_not>},

@@ -4,6 +4,7 @@
 #include "onnx/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/sets.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {
@@ -110,6 +111,24 @@ Outputs compressed(const OperatorCall& call) {
   return {take(call[0], where_true, axis_of(call, 0))};
 }
 
+// Distinct elements, or distinct slices along an axis, with where each came from: by size, or as they came.
+Outputs distinct(const OperatorCall& call) {
+  call.require_known(0);
+  UniqueOptions options;
+  if (call.has("axis")) options.axis = axis_of(call, 0);
+  const bool by_size = call.integer("sorted", 1) != 0;
+  Unique<Any> found = unique_all(call[0], options);
+  Array inverse = reshape(found.inverse, {-1});
+  if (!by_size) {
+    const Array order = argsort(found.indices);
+    found.values = take(found.values, order, options.axis.value_or(0));
+    found.indices = take(found.indices, order, 0);
+    found.counts = take(found.counts, order, 0);
+    inverse = take(argsort(order), inverse, 0);
+  }
+  return {found.values, cast(found.indices, DType::i64), cast(inverse, DType::i64), cast(found.counts, DType::i64)};
+}
+
 constexpr OperatorRow index_table[] = {
     {"Compress", 9, compressed},
     {"Gather", 1, gathered},
@@ -120,6 +139,7 @@ constexpr OperatorRow index_table[] = {
     {"Scatter", 9, scattered_elements},
     {"ScatterElements", 11, scattered_elements},
     {"ScatterND", 11, scattered_at},
+    {"Unique", 11, distinct},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Calls of what picks, places and orders elements.
 #include "tests/golden/calls.hpp"
 #include "tyto/indexing.hpp"
+#include "tyto/sets.hpp"
 
 namespace tyto::golden {
 

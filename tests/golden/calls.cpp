@@ -18,6 +18,7 @@ const Calls<M>& calls() {
     add_linalg_calls(all);
     add_window_calls(all);
     add_resampling_calls(all);
+    add_numerics_calls(all);
     return all;
   }();
   return table;

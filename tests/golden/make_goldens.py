@@ -22,8 +22,8 @@ import numpy
 import scipy
 import torch
 
-from recipes import (convolution, creation, elementwise, linalg, ordering, pooling, products, reductions, resampling,
-                     shaping, softmax)
+from recipes import (convolution, creation, elementwise, linalg, numerics, ordering, pooling, products, reductions,
+                     resampling, shaping, softmax)
 from recipes.book import Book, TOLERANCE_REASONS
 
 FAMILIES = {
@@ -38,6 +38,7 @@ FAMILIES = {
     "convolution": convolution.fill,
     "pooling": pooling.fill,
     "resampling": resampling.fill,
+    "numerics": numerics.fill,
 }
 
 

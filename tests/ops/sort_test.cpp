@@ -9,6 +9,7 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/sets.hpp"
 #include "tyto/shaping.hpp"
 
 using namespace tyto;

@@ -1,0 +1,23 @@
+// Attributes of the engine as those that users see: each field of a struct under its name.
+#pragma once
+
+#include "core/attributes.hpp"
+#include "tyto/operators.hpp"
+
+namespace tyto::core {
+
+inline Attribute as_attribute(bool value) { return value; }
+inline Attribute as_attribute(std::int64_t value) { return value; }
+inline Attribute as_attribute(double value) { return value; }
+inline Attribute as_attribute(DType value) { return value; }
+inline Attribute as_attribute(PadMode value) { return name_of(value); }
+inline Attribute as_attribute(const Scalar& value) { return value; }
+inline Attribute as_attribute(const IntList& value) { return value; }
+
+/// Attributes that name no functions, states or programs of the engine.
+template <class A>
+constexpr bool can_be_given = !std::is_same_v<A, ConstantAttributes> && !std::is_same_v<A, StateAttributes> &&
+                              !std::is_same_v<A, VersionAttributes> && !std::is_same_v<A, CustomAttributes> &&
+                              !std::is_same_v<A, LoopAttributes> && !std::is_same_v<A, ProductAttributes>;
+
+}  // namespace tyto::core

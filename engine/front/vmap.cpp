@@ -1,0 +1,278 @@
+// Replays a recorded function on many examples: a rule for each family of operators puts the examples' axis first; what
+// has no rule is applied to one example after the other.
+#include "tyto/vmap.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
+#include "core/shape.hpp"
+#include "core/text.hpp"
+#include "engine/graph/state.hpp"
+#include "ops/define.hpp"
+#include "tyto/products.hpp"
+
+namespace tyto TYTO_API {
+namespace detail {
+
+namespace {
+
+using core::Node;
+using core::OpId;
+using BatchedTensor = Tensor<Any>;
+
+/// An operand: for all examples, or the same one for each.
+struct Operand {
+  Value value;
+  bool batched = false;
+};
+
+IntList shifted(const IntList& axes) {
+  IntList out;
+  for (const std::int64_t axis : axes) out.push_back(axis + 1);
+  return out;
+}
+
+IntList with_first(std::int64_t first, const IntList& list) {
+  IntList out{first};
+  for (const std::int64_t each : list) out.push_back(each);
+  return out;
+}
+
+/// With axes of length one between the examples' axis and an example's own, until that has `rank`.
+Value raised(const Operand& operand, int rank) {
+  const Shape& shape = operand.value.shape();
+  if (!operand.batched || shape.rank() >= rank + 1) return operand.value;
+  Shape wider{shape[0]};
+  wider.resize(static_cast<std::size_t>(rank + 2 - shape.rank()), 1);
+  for (std::size_t i = 1; i < shape.size(); ++i) wider.push_back(shape[i]);
+  return reshape(BatchedTensor(operand.value), wider);
+}
+
+/// Replays one node for `count` examples at once, or says that there is no rule for it.
+class BatchRule {
+ public:
+  BatchRule(const Node& node, std::span<const Operand> operands, std::int64_t count)
+      : node_(node), operands_(operands), count_(count) {}
+
+  std::optional<Value> apply() const {
+    const core::OpDef& def = core::definition(node_);
+    if (def.is(core::Traits::elementwise)) return elementwise();
+    const core::Attributes& attributes = node_.attributes();
+    switch (node_.op()) {
+      case OpId::cast:
+      case OpId::copy:
+      case OpId::stop_gradient:
+      case OpId::alias:
+      case OpId::read:
+      case OpId::tril:
+      case OpId::triu:
+      case OpId::diag_embed: return same();
+      case OpId::transpose: return list(with_first(0, shifted(list_of(attributes))));
+      case OpId::reshape: return list(with_first(count_, list_of(attributes)));
+      case OpId::broadcast_to: return broadcast(list_of(attributes));
+      case OpId::diagonal: {
+        const IntList& given = list_of(attributes);
+        return list({given[0], given[1] + 1, given[2] + 1});
+      }
+      case OpId::tile:
+      case OpId::repeat: return list(with_first(1, list_of(attributes)));
+      case OpId::roll: return list(with_first(0, list_of(attributes)));
+      case OpId::slice: return emitted(sliced(attributes), {operands_[0].value});
+      case OpId::set_slice: return emitted(sliced(attributes), {whole(0), whole(1)});
+      case OpId::pad: {
+        auto padding = std::get<core::PadAttributes>(attributes);
+        padding.before = with_first(0, padding.before);
+        padding.after = with_first(0, padding.after);
+        return emitted(padding, {operands_[0].value});
+      }
+      case OpId::concat: {
+        std::vector<Value> parts;
+        for (std::size_t i = 0; i < operands_.size(); ++i) parts.push_back(whole(i));
+        return core::emit(OpId::concat, along(attributes), parts);
+      }
+      case OpId::take:
+        if (operands_[1].batched) return {};
+        return emitted(along(attributes), {operands_[0].value, operands_[1].value});
+      case OpId::take_along_axis: return emitted(along(attributes), {whole(0), whole(1)});
+      case OpId::matmul: return matmul(BatchedTensor(whole(0)), BatchedTensor(whole(1))).value();
+      default: break;
+    }
+    if (node_.inputs().size() != 1 || def.results != 1) return {};
+    if (const auto* axes = std::get_if<core::AxesAttributes>(&attributes)) {
+      return emitted(core::AxesAttributes{shifted(axes->axes), axes->keepdims}, {operands_[0].value});
+    }
+    if (auto variance = attributes; auto* given = std::get_if<core::VarianceAttributes>(&variance)) {
+      given->axes = shifted(given->axes);
+      return emitted(variance, {operands_[0].value});
+    }
+    switch (node_.op()) {
+      case OpId::argmin:
+      case OpId::argmax:
+      case OpId::cumsum:
+      case OpId::cumprod:
+      case OpId::cummin:
+      case OpId::cummax:
+      case OpId::sort:
+      case OpId::argsort:
+      case OpId::softmax:
+      case OpId::log_softmax: return emitted(along(attributes), {operands_[0].value});
+      case OpId::inv:
+      case OpId::det:
+      case OpId::cholesky:
+      case OpId::eigvalsh:
+      case OpId::svdvals:
+      case OpId::expm: return same();  // of the last two axes, whatever stands before them
+      default: return {};
+    }
+  }
+
+ private:
+  static const IntList& list_of(const core::Attributes& attributes) {
+    return std::get<core::ListAttributes>(attributes).list;
+  }
+  Value emitted(core::Attributes attributes, std::initializer_list<Value> inputs) const {
+    return core::emit(node_.op(), std::move(attributes), inputs);
+  }
+  Value same() const { return emitted(node_.attributes(), {operands_[0].value}); }
+  Value list(IntList list) const { return emitted(core::ListAttributes{std::move(list)}, {operands_[0].value}); }
+
+  static core::Attributes along(core::Attributes attributes) {
+    ++std::get<core::AxisAttributes>(attributes).axis;
+    return attributes;
+  }
+  core::Attributes sliced(const core::Attributes& attributes) const {
+    auto part = std::get<core::SliceAttributes>(attributes);
+    return core::SliceAttributes{with_first(0, part.start), with_first(count_, part.count), with_first(1, part.step)};
+  }
+
+  /// An operand that is the same for all, once for each of them.
+  Value whole(std::size_t i) const {
+    if (operands_[i].batched) return operands_[i].value;
+    return broadcast_to(BatchedTensor(operands_[i].value), with_first(count_, operands_[i].value.shape()));
+  }
+
+  Value elementwise() const {
+    std::vector<Value> inputs;
+    const int rank = node_.results()[0].type.shape.rank();
+    for (const Operand& operand : operands_) inputs.push_back(raised(operand, rank));
+    return core::emit_elementwise(node_.op(), inputs);
+  }
+
+  Value broadcast(const Shape& shape) const {
+    const Value input = raised(operands_[0], shape.rank());
+    return emitted(core::ListAttributes{with_first(count_, shape)}, {input});
+  }
+
+  const Node& node_;
+  std::span<const Operand> operands_;
+  std::int64_t count_;
+};
+
+/// All results of a node, one example after the other.
+std::vector<Value> one_by_one(const Node& node, std::span<const Operand> operands, std::int64_t count) {
+  std::vector<std::vector<BatchedTensor>> results(node.results().size());
+  for (std::int64_t example = 0; example < count; ++example) {
+    std::vector<Value> inputs;
+    for (const Operand& operand : operands) {
+      inputs.push_back(operand.batched ? BatchedTensor(operand.value).get({example}).value() : operand.value);
+    }
+    const Value first = core::emit(node.op(), node.attributes(), inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results[i].push_back(core::result(first, static_cast<std::uint32_t>(i)));
+    }
+  }
+  std::vector<Value> stacked;
+  for (const std::vector<BatchedTensor>& each : results) stacked.push_back(stack(each, 0));
+  return stacked;
+}
+
+}  // namespace
+
+Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std::int64_t>> axes) {
+  if (axes.empty()) axes.assign(arguments.size(), 0);
+  if (axes.size() != arguments.size()) {
+    throw ValueError(core::text("vmap: ", axes.size(), " axes for ", arguments.size(), " arguments"));
+  }
+  std::optional<std::int64_t> count;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Value& argument = core::given("vmap", arguments[i]);
+    if (!axes[i]) {
+      examples_.push_back(argument);
+      batches_.emplace_back();
+      continue;
+    }
+    if (argument.ndim() == 0) throw ShapeError(core::text("vmap: argument ", i, " of shape () has no examples"));
+    batches_.push_back(moveaxis(BatchedTensor(argument), *axes[i], 0));
+    const Shape& shape = batches_.back().shape();
+    if (count && *count != shape[0]) {
+      throw ShapeError(core::text("vmap: argument ", i, " has ", shape[0], " examples, those before it ", *count));
+    }
+    count = shape[0];
+    const Shape example(std::span(shape.begin() + 1, shape.end()));
+    const Value handle =
+        run::make_state(core::Mode::lazy, core::State::Kind::placeholder,
+                        core::text("an example of vmap's argument ", i), {argument.dtype(), example, false});
+    examples_.push_back(core::resolve(handle));
+  }
+  if (!count) throw ValueError("vmap: no argument has an axis along which examples lie");
+  if (*count == 0) throw ShapeError("vmap: there are no examples");
+  count_ = *count;
+}
+
+std::vector<Value> Batch::replay(const std::vector<Value>& results) const {
+  // Which nodes hang on an example, and in which order they were recorded.
+  std::unordered_map<const Node*, bool> depends;
+  for (std::size_t i = 0; i < examples_.size(); ++i) {
+    if (batches_[i]) depends[examples_[i].node()] = true;
+  }
+  std::vector<Value> stack;
+  for (const Value& result : results) stack.push_back(core::given("vmap", result));
+  std::vector<Node*> order;
+  std::unordered_map<const Node*, bool> entered;
+  while (!stack.empty()) {
+    const Value value = stack.back();
+    Node* node = value.node();
+    if (depends.contains(node)) {
+      stack.pop_back();
+      continue;
+    }
+    if (entered.emplace(node, true).second && !node->evaluated()) {
+      for (const Value& input : node->inputs()) stack.push_back(input);
+      continue;
+    }
+    stack.pop_back();
+    const bool hangs = !node->evaluated() && std::any_of(node->inputs().begin(), node->inputs().end(),
+                                                         [&](const Value& input) { return depends[input.node()]; });
+    depends[node] = hangs;
+    if (hangs) order.push_back(node);
+  }
+
+  std::unordered_map<const Node*, std::vector<Value>> replayed;
+  for (std::size_t i = 0; i < examples_.size(); ++i) {
+    if (batches_[i]) replayed[examples_[i].node()] = {batches_[i]};
+  }
+  const auto operand = [&](const Value& value) -> Operand {
+    const auto found = replayed.find(value.node());
+    if (found == replayed.end()) return {value, false};
+    return {found->second[value.output()], true};
+  };
+  for (Node* node : order) {
+    std::vector<Operand> operands;
+    for (const Value& input : node->inputs()) operands.push_back(operand(input));
+    const std::optional<Value> at_once = BatchRule(*node, operands, count_).apply();
+    replayed[node] = at_once ? std::vector<Value>{*at_once} : one_by_one(*node, operands, count_);
+  }
+  std::vector<Value> out;
+  for (const Value& result : results) {
+    const Operand found = operand(core::resolve(result));
+    out.push_back(found.batched
+                      ? found.value
+                      : broadcast_to(BatchedTensor(found.value), with_first(count_, found.value.shape())).value());
+  }
+  return out;
+}
+
+}  // namespace detail
+}  // namespace TYTO_API

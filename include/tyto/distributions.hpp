@@ -1,0 +1,148 @@
+// Probability distributions with tensors as parameters: samples, logarithms of densities, and distribution functions.
+#pragma once
+
+#include "tyto/indexing.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// Parameters broadcast with each other and with what is asked of them; a sample has the shape that is given, or that
+/// of the parameters. Densities are differentiable in all parameters, as are distribution functions.
+///
+///     const distributions::Normal<Tensor> noise{.mean = 0.0, .stddev = sigma};
+///     const Tensor x = noise.sample({1000}), likelihood = sum(noise.log_prob(x));
+namespace distributions {
+
+// What each has. Beyond its support the density is 0, its logarithm minus infinity.
+#define TYTO_DISTRIBUTION_MEMBERS                                                          \
+  T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \
+  /** The logarithm of the density, or of the probability of a whole number. */            \
+  T log_prob(const T& x) const;                                                            \
+  /** The probability of x or less. */                                                     \
+  T cdf(const T& x) const;
+
+template <class T>
+struct Normal {
+  T mean = 0.0, stddev = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// Of which the logarithm is normal.
+template <class T>
+struct LogNormal {
+  T mean = 0.0, stddev = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// The size of a normal with mean zero.
+template <class T>
+struct HalfNormal {
+  T scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Uniform {
+  T low = 0.0, high = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Exponential {
+  T rate = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Laplace {
+  T mean = 0.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Logistic {
+  T mean = 0.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// The largest of many.
+template <class T>
+struct Gumbel {
+  T location = 0.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Cauchy {
+  T location = 0.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Weibull {
+  T shape = 1.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// From `scale` on.
+template <class T>
+struct Pareto {
+  T shape = 1.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Gamma {
+  T shape = 1.0, rate = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct ChiSquared {
+  T freedom = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Beta {
+  T a = 1.0, b = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct StudentT {
+  T freedom = 1.0, mean = 0.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct FisherF {
+  T numerator = 1.0, denominator = 1.0;  ///< degrees of freedom
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// 1 with a probability, else 0. Samples of whole numbers are i64.
+template <class T>
+struct Bernoulli {
+  T probability = 0.5;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// Successes among `count` trials.
+template <class T>
+struct Binomial {
+  T count = 1, probability = 0.5;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// Trials up to the first success, from 1 on.
+template <class T>
+struct Geometric {
+  T probability = 0.5;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// Failures before the success number `count`.
+template <class T>
+struct NegativeBinomial {
+  T count = 1, probability = 0.5;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Poisson {
+  T rate = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// Class numbers with probabilities softmax(logits) along the last axis; a sample's shape comes before the logits'
+/// other axes.
+template <class T>
+struct Categorical {
+  T logits;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+
+#undef TYTO_DISTRIBUTION_MEMBERS
+
+}  // namespace distributions
+}  // namespace TYTO_API

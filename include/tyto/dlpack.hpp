@@ -1,0 +1,67 @@
+// Tensors exchanged with other libraries in memory, as DLPack lays them down: without a copy where both sides agree on
+// the layout.
+#pragma once
+
+#include <cstdint>
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+namespace dlpack {
+
+// The structs of dlpack.h (version 0.6 on, without version numbers of their own), by names of our own so that both
+// headers may be included: a DLManagedTensor* is a dlpack::ManagedTensor* after a reinterpret_cast.
+
+struct Device {
+  std::int32_t type = 1;  ///< 1: the CPU
+  std::int32_t number = 0;
+};
+
+struct ElementType {
+  std::uint8_t code = 2;  ///< 0: signed, 1: unsigned, 2: floating-point, 4: bfloat16, 6: bool
+  std::uint8_t bits = 32;
+  std::uint16_t lanes = 1;
+};
+
+struct TensorView {
+  void* data = nullptr;
+  Device device;
+  std::int32_t rank = 0;
+  ElementType type;
+  std::int64_t* shape = nullptr;
+  std::int64_t* strides = nullptr;  ///< in elements; null: dense and row-major
+  std::uint64_t byte_offset = 0;
+};
+
+struct ManagedTensor {
+  TensorView tensor;
+  void* context = nullptr;
+  void (*deleter)(ManagedTensor* self) = nullptr;  ///< called by the consumer when it is done; may be null
+};
+
+namespace detail {
+ManagedTensor* exported(const Tensor<Any>& x, const void* data);
+Tensor<Any> imported(ManagedTensor* managed);
+}  // namespace detail
+
+}  // namespace dlpack
+
+/// The tensor's elements for another library, which calls the deleter when it is done. They are evaluated first, and it
+/// must not write to them. Of a variable, which later runs write in place, hand over `copy(x)`.
+///
+///     dlpack::ManagedTensor* shared = to_dlpack(x);
+template <class M>
+dlpack::ManagedTensor* to_dlpack(const Tensor<M>& x) {
+  return dlpack::detail::exported(Tensor<Any>(x.value()), x.bytes().data());
+}
+
+/// A tensor over another library's memory, which stays as it is until the last tensor over it is gone; then the deleter
+/// is called. Elements that do not lie dense in row-major order are copied, and the deleter called at once. Throws
+/// TypeError and DeviceError for elements and devices that Tyto cannot read; the deleter is not called then.
+template <class T = Tensor<Eager>>
+T from_dlpack(dlpack::ManagedTensor* managed) {
+  const Tensor<Any> x = dlpack::detail::imported(managed);
+  return T(x.value());
+}
+
+}  // namespace TYTO_API

@@ -1,0 +1,44 @@
+// A recorded graph as data: what a program reads that writes graphs in other formats.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tyto/graph.hpp"
+#include "tyto/named.hpp"
+#include "tyto/operators.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// A tensor of a graph: an input, a constant, or the result of a node.
+struct ListedTensor {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::string name = {};                    ///< of inputs and states, where they have one
+  std::optional<Tensor<Eager>> value = {};  ///< of constants, and of states when the graph was listed
+};
+
+/// One application of an operator; tensors are named by their numbers.
+struct ListedNode {
+  std::string op;     ///< as in docs/operators.md
+  std::string label;  ///< that of a NameScope
+  std::vector<std::size_t> inputs;
+  std::vector<std::size_t> results;
+  NamedList<Attribute> attributes;
+};
+
+struct GraphListing {
+  std::vector<ListedTensor> tensors;
+  std::vector<ListedNode> nodes;  ///< inputs precede their consumers
+  std::vector<std::size_t> inputs;
+  std::vector<std::size_t> outputs;
+  std::vector<std::string> updates;  ///< names of the states that a run gives new values
+};
+
+/// The graph as it was recorded. Throws GraphError naming a function of this program (delay) that it holds.
+GraphListing list_graph(const Graph& graph);
+
+}  // namespace TYTO_API

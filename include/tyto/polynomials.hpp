@@ -1,0 +1,38 @@
+// Polynomials as vectors of coefficients, the highest power first, and the products of vectors that they stand on.
+#pragma once
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// Which part of a convolution is given: wherever the vectors overlap, the middle of that as long as the longer one, or
+/// where the shorter one lies inside of the longer.
+enum class Overlap : std::uint8_t { full, same, valid };
+/// The discrete convolution of two vectors.
+template <class M>
+Tensor<M> convolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::full);
+/// The cross-correlation of two vectors: sums of a's elements times b's at each shift.
+template <class M>
+Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::valid);
+
+/// The polynomial at each element of x.
+template <class M>
+Tensor<M> polyval(const Tensor<M>& coefficients, const std::type_identity_t<Tensor<M>>& x);
+/// The polynomial of a degree with the smallest squared distance from the points (x, y), which may be weighted.
+template <class M>
+Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, std::int64_t degree,
+                  const std::type_identity_t<Tensor<M>>& weights = {});
+template <class M>
+Tensor<M> polyadd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+template <class M>
+Tensor<M> polysub(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+template <class M>
+Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// The derivative of the given order.
+template <class M>
+Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order = 1);
+/// The antiderivative whose constant is `constant`.
+template <class M>
+Tensor<M> polyint(const Tensor<M>& coefficients, double constant = 0);
+
+}  // namespace TYTO_API

@@ -1,0 +1,184 @@
+// The model message around the nodes, and the parts that every operator needs.
+#include "onnx/export.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "onnx/element_types.hpp"
+#include "onnx/message.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+// Numbers of AttributeProto.AttributeType.
+ProtobufWriter attribute_named(std::string_view name, std::int64_t kind) {
+  ProtobufWriter message;
+  message.text(1, name);
+  message.integer(20, kind);
+  return message;
+}
+
+ProtobufWriter tensor_message(const std::string& name, const Tensor<Eager>& value) {
+  ProtobufWriter message;
+  for (const std::int64_t length : value.shape()) message.integer(1, length);
+  message.integer(2, element_type_of(value.dtype()));
+  message.text(8, name);
+  const std::span<const std::byte> bytes = value.bytes();
+  message.text(9, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return message;
+}
+
+ProtobufWriter value_message(const std::string& name, const ListedTensor& of) {
+  ProtobufWriter shape, tensor, type, message;
+  for (const std::int64_t length : of.shape) {
+    ProtobufWriter dimension;
+    dimension.integer(1, length);
+    shape.message(1, dimension);
+  }
+  tensor.integer(1, element_type_of(of.dtype));
+  tensor.message(2, shape);
+  type.message(1, tensor);
+  message.text(1, name);
+  message.message(2, type);
+  return message;
+}
+
+}  // namespace
+
+Written::Written(std::string_view name, std::int64_t value) : message(attribute_named(name, 2)) {
+  message.integer(3, value);
+}
+Written::Written(std::string_view name, double value) : message(attribute_named(name, 1)) {
+  message.single(2, static_cast<float>(value));
+}
+Written::Written(std::string_view name, std::string_view value) : message(attribute_named(name, 3)) {
+  message.text(4, value);
+}
+Written::Written(std::string_view name, const IntList& value) : message(attribute_named(name, 7)) {
+  for (const std::int64_t each : value) message.integer(8, each);
+}
+
+std::string GraphExport::fresh() { return text("t", count_++); }
+
+std::vector<std::string> GraphExport::nodes(std::string_view op, const std::vector<std::string>& inputs,
+                                            std::size_t results, const std::vector<Written>& attributes) {
+  ProtobufWriter message;
+  std::vector<std::string> names;
+  for (const std::string& input : inputs) message.text(1, input);
+  for (std::size_t i = 0; i < results; ++i) {
+    names.push_back(fresh());
+    message.text(2, names.back());
+  }
+  message.text(4, op);
+  for (const Written& attribute : attributes) message.message(5, attribute.message);
+  nodes_.message(1, message);
+  return names;
+}
+
+std::string GraphExport::node(std::string_view op, const std::vector<std::string>& inputs,
+                              const std::vector<Written>& attributes) {
+  return nodes(op, inputs, 1, attributes)[0];
+}
+
+std::string GraphExport::constant(const Tensor<Eager>& value) {
+  const std::string name = fresh();
+  initialisers_.message(5, tensor_message(name, value));
+  return name;
+}
+
+std::string GraphExport::integers(const IntList& list) {
+  return constant(Tensor<Eager>::from(std::span<const std::int64_t>(list.begin(), list.size()),
+                                      {static_cast<std::int64_t>(list.size())}));
+}
+
+std::string GraphExport::number(double value, DType dtype) { return constant(Tensor<Eager>::full({}, value, dtype)); }
+
+std::string GraphExport::cast(const std::string& x, DType from, DType to) {
+  return from == to ? x : node("Cast", {x}, {{"to", element_type_of(to)}});
+}
+
+std::string GraphExport::transposed(const std::string& x, const IntList& order) {
+  IntList whole = order;
+  std::string from = x;
+  const auto made = transposes_.find(x);
+  if (made != transposes_.end()) {
+    from = made->second.first;
+    for (std::size_t i = 0; i < order.size(); ++i) whole[i] = made->second.second[static_cast<std::size_t>(order[i])];
+  }
+  bool same = true;
+  for (std::size_t i = 0; i < whole.size(); ++i) same = same && whole[i] == static_cast<std::int64_t>(i);
+  if (same) return from;
+  const std::string result = node("Transpose", {from}, {{"perm", whole}});
+  transposes_[result] = {from, whole};
+  return result;
+}
+
+const std::string& GraphExport::name_of(std::size_t number) {
+  std::string& name = names_[number];
+  if (name.empty() && tensor(number).value) name = constant(*tensor(number).value);
+  return name;
+}
+
+std::string GraphExport::model() {
+  if (!listing_.updates.empty()) {
+    throw GraphError(
+        text("write_onnx: the graph gives '", listing_.updates[0], "' a new value in each run; ONNX has no states"));
+  }
+  std::set<std::string> problems;
+  for (const ListedNode& each : listing_.nodes) {
+    if (find_export(each.op) == nullptr) problems.insert(each.op);
+  }
+  if (!problems.empty()) {
+    std::string list;
+    for (const std::string& problem : problems) list += (list.empty() ? "" : ", ") + problem;
+    throw GraphError(text("write_onnx: ONNX has no operators for these of the graph: ", list));
+  }
+  ProtobufWriter ends;
+  for (const std::size_t number : listing_.inputs) {
+    const std::string& given = tensor(number).name;
+    // Names that are made begin with a t; a colon keeps those of users apart.
+    names_[number] = given.empty() ? text("input:", ends.bytes().size()) : given;
+    if (names_[number][0] == 't') names_[number] = text("input:", names_[number]);
+    ends.message(11, value_message(names_[number], tensor(number)));
+  }
+  for (const ListedNode& each : listing_.nodes) {
+    std::vector<std::string> inputs;
+    for (const std::size_t number : each.inputs) inputs.push_back(name_of(number));
+    const std::vector<std::string> results = find_export(each.op)(ExportedNode(*this, each, std::move(inputs)));
+    for (std::size_t i = 0; i < each.results.size(); ++i) names_[each.results[i]] = results.at(i);
+  }
+  for (std::size_t i = 0; i < listing_.outputs.size(); ++i) {
+    // An output has a name of its own, also where it is an input or comes twice.
+    ProtobufWriter message;
+    const std::string name = text("output:", i);
+    message.text(1, name_of(listing_.outputs[i]));
+    message.text(2, name);
+    message.text(4, "Identity");
+    nodes_.message(1, message);
+    ends.message(12, value_message(name, tensor(listing_.outputs[i])));
+  }
+  ProtobufWriter set, model;
+  set.text(1, "");
+  set.integer(2, written_operator_set);
+  model.integer(1, 10);
+  model.text(2, "Tyto");
+  ProtobufWriter name;
+  name.text(2, "graph");
+  // Fields of one message may be written one behind the other.
+  model.text(7, nodes_.bytes() + name.bytes() + initialisers_.bytes() + ends.bytes());
+  model.message(8, set);
+  return model.bytes();
+}
+
+ExportRule find_export(std::string_view op) {
+  for (const std::span<const ExportRow> rows : {elementwise_exports(), structured_exports()}) {
+    for (const ExportRow& row : rows) {
+      if (row.op == op) return row.write;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace tyto::onnx

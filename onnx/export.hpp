@@ -1,0 +1,118 @@
+// Writing graphs as ONNX: nodes are added under names of their own, each operator by a row of a table.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "onnx/protobuf_writer.hpp"
+#include "tyto/graph_listing.hpp"
+
+namespace tyto::onnx {
+
+/// The operator set that is written.
+inline constexpr std::int64_t written_operator_set = 21;
+
+/// An attribute of a written node.
+struct Written {
+  Written(std::string_view name, std::int64_t value);
+  Written(std::string_view name, double value);
+  Written(std::string_view name, std::string_view value);
+  Written(std::string_view name, const IntList& value);
+  // A word must not become a truth.
+  Written(std::string_view name, const char* value) : Written(name, std::string_view(value)) {}
+
+  ProtobufWriter message;
+};
+
+/// Collects the nodes and constants of a graph to be written. Tensors are called by name.
+class GraphExport {
+ public:
+  explicit GraphExport(const GraphListing& listing) : listing_(listing), names_(listing.tensors.size()) {}
+
+  /// The whole model; throws GraphError that lists everything that ONNX has no words for.
+  std::string model();
+
+  const ListedTensor& tensor(std::size_t number) const { return listing_.tensors[number]; }
+
+  /// A node with one result, or with several.
+  std::string node(std::string_view op, const std::vector<std::string>& inputs,
+                   const std::vector<Written>& attributes = {});
+  std::vector<std::string> nodes(std::string_view op, const std::vector<std::string>& inputs, std::size_t results,
+                                 const std::vector<Written>& attributes = {});
+
+  std::string constant(const Tensor<Eager>& value);
+  /// A vector of i64, as shapes and axes are written.
+  std::string integers(const IntList& list);
+  /// A number of an element type.
+  std::string number(double value, DType dtype);
+  std::string cast(const std::string& x, DType from, DType to);
+  /// Axes permuted; two that undo each other are none.
+  std::string transposed(const std::string& x, const IntList& order);
+
+ private:
+  const std::string& name_of(std::size_t number);
+  std::string fresh();
+
+  const GraphListing& listing_;
+  std::vector<std::string> names_;                                     // of tensors, once they are written
+  std::map<std::string, std::pair<std::string, IntList>> transposes_;  // what a transpose was made of
+  ProtobufWriter nodes_;
+  ProtobufWriter initialisers_;
+  std::size_t count_ = 0;
+};
+
+/// A node of the graph, as the functions that write operators see it.
+class ExportedNode {
+ public:
+  ExportedNode(GraphExport& out, const ListedNode& node, std::vector<std::string> inputs)
+      : out_(out), node_(node), inputs_(std::move(inputs)) {}
+
+  GraphExport& out() const { return out_; }
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  const std::string& operator[](std::size_t i) const { return inputs_[i]; }
+  const ListedTensor& input(std::size_t i) const { return out_.tensor(node_.inputs[i]); }
+  const ListedTensor& result(std::size_t i = 0) const { return out_.tensor(node_.results[i]); }
+  int rank() const { return input(0).shape.rank(); }
+
+  IntList list(std::string_view name) const { return std::get<IntList>(node_.attributes[name].value()); }
+  std::int64_t integer(std::string_view name) const { return scalar(name).as_int(); }
+  bool truth(std::string_view name) const { return scalar(name).as_int() != 0; }
+  const Scalar& scalar(std::string_view name) const { return std::get<Scalar>(node_.attributes[name].value()); }
+  const std::string& word(std::string_view name) const { return std::get<std::string>(node_.attributes[name].value()); }
+
+  /// Input `i` in another element type.
+  std::string as(std::size_t i, DType dtype) const { return out_.cast(inputs_[i], input(i).dtype, dtype); }
+  /// Input `i` in the result's element type.
+  std::string as_result(std::size_t i) const { return as(i, result().dtype); }
+  /// A number of the result's element type.
+  std::string number(double value) const { return out_.number(value, result().dtype); }
+  std::string add(std::string_view op, const std::vector<std::string>& inputs,
+                  const std::vector<Written>& attributes = {}) const {
+    return out_.node(op, inputs, attributes);
+  }
+
+ private:
+  GraphExport& out_;
+  const ListedNode& node_;
+  std::vector<std::string> inputs_;
+};
+
+/// Names of the results.
+using ExportRule = std::vector<std::string> (*)(const ExportedNode&);
+
+struct ExportRow {
+  std::string_view op;
+  ExportRule write;
+};
+
+/// Null for an operator that ONNX has no words for.
+ExportRule find_export(std::string_view op);
+
+std::span<const ExportRow> elementwise_exports();
+std::span<const ExportRow> structured_exports();
+
+}  // namespace tyto::onnx

@@ -1,0 +1,88 @@
+// Layers of recent language models that carry a state: linear attention and causal convolutions.
+#include <cmath>
+
+#include "onnx/operators.hpp"
+#include "onnx/windows.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/windows.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+// (batch, length, heads * features) as (batch, heads, length, features), in f32.
+Array heads_of(const Array& x, std::int64_t heads) {
+  const Array wide = cast(x, DType::f32);
+  return transpose(reshape(wide, {x.shape()[0], x.shape()[1], heads, -1}), {0, 2, 1, 3});
+}
+
+// The state is a matrix for each head, to which each moment adds key times value; it may fade, and be corrected for
+// what it holds already.
+Outputs linear_attention(const OperatorCall& call) {
+  const std::int64_t q_heads = call.integer("q_num_heads"), kv_heads = call.integer("kv_num_heads");
+  const std::string rule = call.text("update_rule", "gated_delta");
+  const double stated = call.number("scale", 0);
+  call.ignore("chunk_size");
+  const bool fades = rule == "gated" || rule == "gated_delta", corrected = rule == "delta" || rule == "gated_delta";
+  if (!fades && !corrected && rule != "linear") {
+    call.refuse("update_rule '", rule, "'; known are linear, gated, delta and gated_delta");
+  }
+  if (q_heads < 1 || kv_heads < 1 || q_heads % kv_heads != 0) call.refuse(q_heads, " heads for ", kv_heads, " of keys");
+  const Array q = heads_of(call[0], q_heads), k = heads_of(call[1], kv_heads), v = heads_of(call[2], kv_heads);
+  const std::int64_t batch = q.shape()[0], steps = q.shape()[2], features = q.shape()[3], group = q_heads / kv_heads;
+  Array fade, rate;
+  if (fades) {
+    const bool by_head = call[4].shape()[2] == kv_heads && features != 1;
+    fade = exp(by_head ? transpose(reshape(cast(call[4], DType::f32), {batch, steps, kv_heads, 1}), {0, 2, 1, 3})
+                       : heads_of(call[4], kv_heads));
+  }
+  if (corrected) rate = transpose(expand_dims(cast(call[5], DType::f32), -1), {0, 2, 1, 3});
+  Array state = call.has(3) ? cast(call[3], DType::f32)
+                            : broadcast_to(Array::full({}, 0.0, DType::f32), {batch, kv_heads, features, v.shape()[3]});
+  const double scale = stated != 0 ? stated : 1 / std::sqrt(static_cast<double>(features));
+  std::vector<Array> outputs;
+  for (std::int64_t t = 0; t < steps; ++t) {
+    const Array key = k.get({all, all, t});
+    Array value = v.get({all, all, t});
+    if (fades) state = state * expand_dims(fade.get({all, all, t}), -1);
+    if (corrected) {
+      const Array held = squeeze(matmul(expand_dims(key, -2), state), -2);
+      value = rate.get({all, all, t}) * (value - held);
+    }
+    state = state + expand_dims(key, -1) * expand_dims(value, -2);
+    // Heads of queries that share a state read it together.
+    const Array query = reshape(q.get({all, all, t}), {batch, kv_heads, group, features});
+    outputs.push_back(reshape(matmul(query, state) * scale, {batch, q_heads, -1}));
+  }
+  const Array y = reshape(stack(outputs, 1), {batch, steps, -1});
+  return {cast(y, call[0].dtype()), cast(state, call.has(3) ? call[3].dtype() : call[0].dtype())};
+}
+
+// Each channel by a window of its own that ends at the present; what it has seen of the past is its state.
+Outputs causal_convolution(const OperatorCall& call) {
+  const Array &x = call[0], &w = call[1];
+  const std::string activation = call.text("activation", "none");
+  const std::int64_t channels = x.shape()[1], past = w.shape()[2] - 1;
+  const Array before =
+      call.has(3) ? call[3] : broadcast_to(Array::full({}, 0.0, x.dtype()), {x.shape()[0], channels, past});
+  const Array whole = concat<Any>({before, x}, 2);
+  Array y = convolution(whole, w, {.groups = channels, .layout = nchw});
+  if (call.has(2)) y = y + by_channel(call[2], 3);
+  if (activation == "silu" || activation == "swish") y = silu(y);
+  else if (activation != "none") call.refuse("activation '", activation, "'; known are none, silu and swish");
+  return {y, whole.get({ellipsis, slice(whole.shape()[2] - past, {})})};
+}
+
+constexpr OperatorRow state_space_table[] = {
+    {"CausalConvWithState", 27, causal_convolution},
+    {"LinearAttention", 27, linear_attention},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> state_space_rows() { return state_space_table; }
+
+}  // namespace tyto::onnx

@@ -1,0 +1,138 @@
+// Differences, slopes and areas, made of parts along an axis; interpolation, made of a search and elements taken.
+#include "tyto/calculus.hpp"
+
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+
+namespace {
+
+/// Distances between neighbours along an axis, shaped to go along with parts of x: one number, or one for each.
+template <class M>
+Tensor<M> distances(std::string_view function, const Tensor<M>& x, std::int64_t axis, const Tensor<M>& spacing) {
+  if (spacing.ndim() == 0) return spacing;
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+  if (spacing.shape() != Shape{length}) {
+    throw ShapeError(core::text(function, ": ", length, " places are needed along axis ", axis, " of shape ", x.shape(),
+                                ", not a spacing of shape ", spacing.shape()));
+  }
+  Shape along(x.shape().size(), 1);
+  along[static_cast<std::size_t>(axis)] = std::max<std::int64_t>(length - 1, 0);
+  return reshape(diff(spacing), along);
+}
+
+template <class M>
+Tensor<M> floating_of(std::string_view function, const Tensor<M>& x) {
+  return core::as_floating(core::given(function, x));
+}
+
+/// The areas between neighbours.
+template <class M>
+Tensor<M> strips(std::string_view function, const Tensor<M>& given, std::int64_t axis, const Tensor<M>& spacing) {
+  const Tensor<M> y = floating_of(function, given);
+  core::require(function, spacing);
+  const std::int64_t along = core::normalise_axis(function, axis, y.ndim());
+  const Tensor<M> width = distances(function, y, along, spacing);
+  return width * (narrow(y, along, 1, INT64_MAX) + narrow(y, along, 0, -1)) * 0.5;
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
+  Tensor<M> out = core::given("diff", x);
+  const std::int64_t along = core::normalise_axis("diff", axis, out.ndim());
+  if (order < 0) throw ValueError(core::text("diff: the order ", order, " is negative"));
+  for (std::int64_t i = 0; i < order && out.shape()[static_cast<std::size_t>(along)] > 0; ++i) {
+    const Tensor<M> above = narrow(out, along, 1, INT64_MAX), below = narrow(out, along, 0, -1);
+    out = out.dtype() == DType::boolean ? not_equal(above, below) : above - below;
+  }
+  return out;
+}
+
+template <class M>
+Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing,
+                   int edge_order) {
+  const Tensor<M> f = floating_of("gradient", x);
+  core::require("gradient", spacing);
+  const std::int64_t along = core::normalise_axis("gradient", axis, f.ndim());
+  const std::int64_t length = f.shape()[static_cast<std::size_t>(along)];
+  if (edge_order != 1 && edge_order != 2)
+    throw ValueError(core::text("gradient: the edge order is 1 or 2, not ", edge_order));
+  if (length <= edge_order) {
+    throw ShapeError(core::text("gradient: ", edge_order + 1, " samples or more are needed along axis ", along,
+                                " of shape ", f.shape()));
+  }
+  const bool even = spacing.ndim() == 0;
+  const Tensor<M> step = distances("gradient", f, along, spacing);
+  const auto part = [&](std::int64_t begin, std::int64_t end) { return narrow(f, along, begin, end); };
+  const auto width = [&](std::int64_t begin, std::int64_t end) {
+    return even ? step : narrow(step, along, begin, end);
+  };
+  const auto slope = [&](std::int64_t at) { return (part(at + 1, at + 2) - part(at, at + 1)) / width(at, at + 1); };
+
+  Tensor<M> first = slope(0), last = slope(length - 2);
+  if (edge_order == 2) {
+    // The parabola through three samples, at its end.
+    const Tensor<M> a = width(0, 1), b = width(1, 2);
+    first = first + (first - slope(1)) * a / (a + b);
+    const Tensor<M> c = width(length - 2, length - 1), d = width(length - 3, length - 2);
+    last = last + (last - slope(length - 3)) * c / (c + d);
+  }
+  if (length == 2) return concat({first, last}, along);
+  Tensor<M> inner;
+  if (even) {
+    inner = (part(2, length) - part(0, length - 2)) / (2 * step);
+  } else {
+    const Tensor<M> below = width(0, length - 2), above = width(1, length - 1);
+    inner = (part(1, length - 1) - part(0, length - 2)) * (above / (below * (below + above))) +
+            (part(2, length) - part(1, length - 1)) * (below / (above * (below + above)));
+  }
+  return concat({first, inner, last}, along);
+}
+
+template <class M>
+Tensor<M> trapezoid(const Tensor<M>& y, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing) {
+  return sum(strips("trapezoid", y, axis, spacing), static_cast<int>(axis));
+}
+
+template <class M>
+Tensor<M> cumulative_trapezoid(const Tensor<M>& y, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing) {
+  return cumsum(strips("cumulative_trapezoid", y, axis, spacing), axis);
+}
+
+template <class M>
+Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
+                 const std::type_identity_t<Tensor<M>>& values, std::optional<double> left,
+                 std::optional<double> right) {
+  const Tensor<M> given = floating_of("interp", x);
+  const Tensor<M> places = floating_of("interp", at), heights = floating_of("interp", values);
+  if (places.ndim() != 1 || places.shape() != heights.shape() || places.size() == 0) {
+    throw ShapeError(core::text("interp: places and values must be vectors of one length from 1 on, not ",
+                                places.shape(), " and ", heights.shape()));
+  }
+  const std::int64_t count = places.size();
+  const Tensor<M> below = clip(searchsorted(places, given, true) - 1, 0, std::max<std::int64_t>(count - 2, 0));
+  const Tensor<M> above = minimum(below + 1, count - 1);
+  const Tensor<M> low = take(places, below), high = take(places, above);
+  const Tensor<M> from = take(heights, below), to = take(heights, above);
+  const Tensor<M> width = high - low;
+  const Tensor<M> none = equal(width, 0);
+  const Tensor<M> line = from + (to - from) / where(none, 1, width) * (given - low);
+  const Tensor<M> between = where(none || equal(given, high), to, where(equal(given, low), from, line));
+  const Tensor<M> first = left ? Tensor<M>(*left) : heights.get({0});
+  const Tensor<M> last = right ? Tensor<M>(*right) : heights.get({-1});
+  const Tensor<M> found = where(given < places.get({0}), first, where(given > places.get({-1}), last, between));
+  return where(isnan(given), given, found);
+}
+
+TYTO_INSTANTIATE(diff)
+TYTO_INSTANTIATE(gradient)
+TYTO_INSTANTIATE(trapezoid)
+TYTO_INSTANTIATE(cumulative_trapezoid)
+TYTO_INSTANTIATE(interp)
+
+}  // namespace TYTO_API

@@ -1,0 +1,160 @@
+// Choices and orders, made of gathers, scatters and sorts.
+#include "tyto/choosing.hpp"
+
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/rearranging.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices) {
+  core::require("choose", numbers);
+  if (choices.empty()) throw ValueError("choose: no choices are given");
+  Shape shape = numbers.shape();
+  for (const Tensor<M>& choice : choices) {
+    core::require("choose", choice);
+    shape = core::broadcast("choose", shape, choice.shape());
+  }
+  std::vector<Tensor<M>> stretched;
+  for (const Tensor<M>& choice : choices) stretched.push_back(broadcast_to(choice, shape));
+  const Tensor<M> which = expand_dims(broadcast_to(numbers, shape), 0);
+  return squeeze(take_along_axis(stack(stretched), which, 0), 0);
+}
+
+template <class M>
+Tensor<M> select(const std::vector<Tensor<M>>& conditions, const std::vector<Tensor<M>>& choices,
+                 const std::type_identity_t<Tensor<M>>& otherwise) {
+  if (conditions.size() != choices.size() || choices.empty()) {
+    throw ValueError(core::text("select: ", conditions.size(), " conditions and ", choices.size(),
+                                " choices; as many of both are needed, one or more"));
+  }
+  Tensor<M> chosen = otherwise;
+  for (std::size_t i = choices.size(); i-- > 0;) {
+    core::require("select", conditions[i], choices[i]);
+    if (conditions[i].dtype() != DType::boolean) {
+      throw TypeError(core::text("select: condition ", i, " is of ", conditions[i].dtype(), ", not bool"));
+    }
+    chosen = where(conditions[i], choices[i], chosen);
+  }
+  return chosen;
+}
+
+template <class M>
+Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
+                         const std::type_identity_t<Tensor<M>>& values, std::int64_t axis) {
+  core::require("put_along_axis", x, indices, values);
+  const int along = core::normalise_axis("put_along_axis", axis, x.ndim());
+  if (indices.ndim() != x.ndim()) {
+    throw ShapeError(core::text("put_along_axis: indices of shape ", indices.shape(),
+                                " must have as many axes as the tensor of shape ", x.shape()));
+  }
+  Shape shape = x.shape();
+  shape[static_cast<std::size_t>(along)] = indices.shape()[static_cast<std::size_t>(along)];
+  std::vector<Tensor<M>> coordinates;
+  for (int i = 0; i < x.ndim(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    Shape own(shape.size(), 1);
+    own[at] = shape[at];
+    coordinates.push_back(i == along ? broadcast_to(indices, shape) : reshape(Tensor<M>::arange(shape[at]), own));
+  }
+  return scatter(x, coordinates, values);
+}
+
+template <class M>
+Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
+              const std::type_identity_t<Tensor<M>>& values) {
+  core::require("put", x, indices, values);
+  const Tensor<M> places = ravel(indices);
+  if (places.size() == 0) return x;
+  if (values.size() == 0) throw ShapeError("put: there are no values to put");
+  const Tensor<M> each = values.ndim() == 0 ? Tensor<M>(values) : resize_to(ravel(values), places.size());
+  return reshape(scatter(ravel(x), std::vector<Tensor<M>>{places}, each), x.shape());
+}
+
+template <class M>
+Tensor<M> lexsort(const std::vector<Tensor<M>>& keys) {
+  if (keys.empty()) throw ValueError("lexsort: no keys are given");
+  Tensor<M> order;
+  for (const Tensor<M>& key : keys) {
+    core::require("lexsort", key);
+    if (key.ndim() == 0 || key.shape() != keys[0].shape()) {
+      throw ShapeError(core::text("lexsort: keys must have one shape of rank 1 or more, not ", keys[0].shape(), " and ",
+                                  key.shape()));
+    }
+    // Sorts are stable: each keeps the order of those before it among its equals.
+    if (!order.defined()) order = argsort(key, -1);
+    else order = take_along_axis(order, argsort(take_along_axis(key, order, -1), -1), -1);
+  }
+  return order;
+}
+
+namespace {
+
+template <class M>
+void check_kth(const char* function, const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
+  core::require(function, x);
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(core::normalise_axis(function, axis, x.ndim()))];
+  if (kth < -length || kth >= length) {
+    throw IndexError(core::text(function, ": element ", kth, " is outside axis ", axis, " of length ", length));
+  }
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> partition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
+  check_kth("partition", x, kth, axis);
+  return sort(x, axis);
+}
+template <class M>
+Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
+  check_kth("argpartition", x, kth, axis);
+  return argsort(x, axis);
+}
+
+template <class M>
+std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& shape) {
+  core::require("unravel_index", positions);
+  if (!is_integer(positions.dtype())) {
+    throw TypeError(core::text("unravel_index: positions must be integers, not ", positions.dtype()));
+  }
+  std::vector<Tensor<M>> coordinates(shape.size());
+  Tensor<M> rest = positions.astype(DType::i64);
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] < 1) throw ShapeError(core::text("unravel_index: shape ", shape, " has no places"));
+    coordinates[i] = i == 0 ? rest : remainder(rest, shape[i]);
+    rest = floor_divide(rest, shape[i]);
+  }
+  return coordinates;
+}
+
+template <class M>
+Tensor<M> ravel_multi_index(const std::vector<Tensor<M>>& coordinates, const Shape& shape) {
+  if (coordinates.size() != shape.size() || shape.empty()) {
+    throw ShapeError(core::text("ravel_multi_index: ", coordinates.size(), " coordinates for shape ", shape));
+  }
+  Tensor<M> position;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    core::require("ravel_multi_index", coordinates[i]);
+    const Tensor<M> own = coordinates[i].astype(DType::i64);
+    position = position.defined() ? position * shape[i] + own : own;
+  }
+  return position;
+}
+
+template Tensor<Eager> lexsort(const std::vector<Tensor<Eager>>&);
+template Tensor<Lazy> lexsort(const std::vector<Tensor<Lazy>>&);
+template Tensor<Any> lexsort(const std::vector<Tensor<Any>>&);
+TYTO_INSTANTIATE(choose)
+TYTO_INSTANTIATE(select)
+TYTO_INSTANTIATE(put_along_axis)
+TYTO_INSTANTIATE(put)
+TYTO_INSTANTIATE(partition)
+TYTO_INSTANTIATE(argpartition)
+TYTO_INSTANTIATE(unravel_index)
+TYTO_INSTANTIATE(ravel_multi_index)
+
+}  // namespace TYTO_API

@@ -1,0 +1,120 @@
+// Counts: how often numbers occur, and how many lie between edges.
+#include "core/op_ids.hpp"
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/statistics.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+T filled(const Value& beside, const Shape& shape, DType dtype) {
+  return emit(mode_beside(beside), OpId::fill, RangeAttributes{shape, dtype, Scalar(0), Scalar(0)});
+}
+
+/// What each of `length` numbers comes to: how often it occurs, or the sum of its weights. What lies outside is put
+/// behind the last place, which is then cut off.
+T counted(const T& numbers, std::int64_t length, const T& weights) {
+  const T outside = numbers < 0 || numbers >= length;
+  const T places = where(outside, length, numbers);
+  const T counts = filled(numbers, {length + 1}, weights.dtype());
+  return narrow(scatter_add(counts, std::vector<T>{places}, weights), 0, 0, length);
+}
+
+/// The length that the largest number asks for. Reads it, so it takes an eager tensor.
+std::int64_t length_for(const T& numbers) {
+  if (numbers.size() == 0) return 0;
+  const T ends = stack({min(numbers), max(numbers)});
+  const std::vector<std::int64_t> read = ends.to_vector<std::int64_t>();
+  if (read[0] < 0) throw ValueError(text("bincount: the number ", read[0], " is negative"));
+  return read[1] + 1;
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> count_nonzero(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  const Tensor<M> given = core::given("count_nonzero", x);
+  return sum(not_equal(given, 0), axes, keepdims);
+}
+
+template <class M>
+Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
+                   const std::type_identity_t<Tensor<M>>& weights) {
+  const Value& given = core::given("bincount", x);
+  if (!is_integer(given.dtype())) throw TypeError(core::text("bincount: integers are counted, not ", given.dtype()));
+  if (given.ndim() != 1) throw ShapeError(core::text("bincount: a vector is needed, not shape ", given.shape()));
+  if (length && *length < 0) throw ValueError(core::text("bincount: the length ", *length, " is negative"));
+  if (weights.defined() && weights.shape() != given.shape()) {
+    throw ShapeError(
+        core::text("bincount: weights of shape ", weights.shape(), " for numbers of shape ", given.shape()));
+  }
+  const core::AnyTensor numbers = core::cast_to(given, DType::i64);
+  if (!length && core::mode_beside(given) == core::Mode::lazy) {
+    throw GraphError("bincount: without a length the shape depends on the data, so it works in eager mode only");
+  }
+  const core::AnyTensor each =
+      weights.defined() ? core::AnyTensor(core::as_floating(core::given("bincount", weights))) : ones_like(numbers);
+  return core::counted(numbers, length ? *length : core::length_for(numbers), each).value();
+}
+
+template <class M>
+Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, bool right) {
+  core::require("digitize", x, edges);
+  if (edges.ndim() != 1) throw ShapeError(core::text("digitize: edges must be a vector, not of shape ", edges.shape()));
+  const std::int64_t count = edges.size();
+  if (count == 0) return zeros_like(x).astype(DType::i64);
+  const Tensor<M> ascending = searchsorted(edges, x, !right);
+  const Tensor<M> descending = count - searchsorted(flip(edges), x, !right);
+  return where(edges.get({0}) > edges.get({-1}), descending, ascending);
+}
+
+template <class M>
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high) {
+  core::require("histogram", x);
+  if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
+  if (!(low < high)) throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is empty"));
+  const DType type = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const Tensor<M> edges = Tensor<M>::linspace(low, high, bins + 1, type);
+  return {histogram(x, edges), edges};
+}
+
+template <class M>
+Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y,
+                      const std::type_identity_t<Tensor<M>>& x_edges, const std::type_identity_t<Tensor<M>>& y_edges) {
+  core::require("histogram2d", x, y, x_edges, y_edges);
+  if (x.ndim() != 1 || x.shape() != y.shape()) {
+    throw ShapeError(core::text("histogram2d: vectors of one length are needed, not ", x.shape(), " and ", y.shape()));
+  }
+  if (x_edges.ndim() != 1 || y_edges.ndim() != 1 || x_edges.size() < 2 || y_edges.size() < 2) {
+    throw ShapeError(core::text("histogram2d: vectors of two edges or more are needed, not ", x_edges.shape(), " and ",
+                                y_edges.shape()));
+  }
+  // The last bin includes its upper edge.
+  const auto place = [](const Tensor<M>& v, const Tensor<M>& edges) {
+    const Tensor<M> last = edges.get({-1});
+    return where(equal(v, last), edges.size() - 2, searchsorted(edges, v, true) - 1);
+  };
+  const std::int64_t rows = x_edges.size() - 1, columns = y_edges.size() - 1;
+  const Tensor<M> row = place(x, x_edges), column = place(y, y_edges);
+  const Tensor<M> inside = column >= 0 && column < columns;
+  return reshape(bincount(where(inside, row * columns + column, -1), rows * columns), {rows, columns});
+}
+
+TYTO_INSTANTIATE(count_nonzero)
+TYTO_INSTANTIATE(bincount)
+TYTO_INSTANTIATE(digitize)
+TYTO_INSTANTIATE(histogram2d)
+template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t, double, double);
+template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t, double, double);
+template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t, double, double);
+
+}  // namespace TYTO_API

@@ -1,0 +1,125 @@
+// Draws that distributions are made of, for parameters that are tensors: rejection in a fixed number of rounds, so that
+// graphs have one shape and no loop.
+#pragma once
+
+#include <limits>
+#include <utility>
+
+#include "ops/define.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto::core {
+
+/// Of a density beyond its support.
+inline constexpr double log_of_zero = -std::numeric_limits<double>::infinity();
+
+/// The shape asked for, or that in which the parameters meet.
+template <class... T>
+Shape drawn_shape(const std::optional<Shape>& asked, const T&... parameters) {
+  Shape shape;
+  ((require("sample", parameters), shape = broadcast("sample", shape, parameters.shape())), ...);
+  if (!asked) return shape;
+  if (!broadcastable(shape, *asked)) {
+    throw ShapeError(text("sample: parameters of shape ", shape, " do not broadcast to the sample's shape ", *asked));
+  }
+  return *asked;
+}
+
+/// The floating type of the parameters; f32 where they are plain numbers.
+template <class... T>
+DType drawn_type(const T&... parameters) {
+  const Value operands[] = {resolve(parameters)...};
+  const DType type = common_type(operands);
+  return is_floating(type) ? type : DType::f32;
+}
+
+/// A distribution whose parameters that are plain numbers have become tensors of x's type: a function of a number alone
+/// would be computed in f32.
+template <class T, class D>
+D typed_as(const T& x, const D& distribution) {
+  require("x", x);
+  const DType type = as_floating(x).dtype();
+  const auto typed = [type](const T& parameter) {
+    require("parameter", parameter);
+    return result_of(resolve(parameter)).type.weak ? T(cast_to(resolve(parameter), type)) : parameter;
+  };
+  if constexpr (requires { D{x, x, x}; }) {
+    const auto& [a, b, c] = distribution;
+    return {typed(a), typed(b), typed(c)};
+  } else if constexpr (requires { D{x, x}; }) {
+    const auto& [a, b] = distribution;
+    return {typed(a), typed(b)};
+  } else {
+    const auto& [a] = distribution;
+    return {typed(a)};
+  }
+}
+
+/// Draws number `index` of those that one sample takes, of a key of their own if one is given.
+inline DrawOptions split_options(const DrawOptions& options, std::uint64_t index) {
+  return options.key ? DrawOptions{.key = options.key->split(index)} : options;
+}
+
+/// Even in [0, 1).
+template <class T>
+T uniform_draws(const Shape& shape, DType type, const DrawOptions& options) {
+  return T::uniform(shape, {.dtype = type, .key = options.key});
+}
+/// The same away from both ends, where logarithms are infinite.
+template <class T>
+T open_draws(const Shape& shape, DType type, const DrawOptions& options) {
+  return clip(uniform_draws<T>(shape, type, options), 0x1p-25, 1 - 0x1p-24);
+}
+template <class T>
+T normal_draws(const Shape& shape, DType type, const DrawOptions& options) {
+  return T::normal(shape, {.dtype = type, .key = options.key});
+}
+
+/// Gamma draws of rate one, by Marsaglia and Tsang: of each round 95 of 100 are accepted, so that after eight rounds
+/// one in 10^10 is left with the middle of the distribution.
+template <class T>
+T gamma_draws(const std::optional<Shape>& asked, const T& shape_parameter, const DrawOptions& options) {
+  constexpr std::uint64_t rounds = 8;
+  const Shape shape = drawn_shape(asked, shape_parameter);
+  const DType type = drawn_type(shape_parameter);
+  const T given = shape_parameter.astype(type), raised = where(given < 1.0, given + 1.0, given);
+  const T d = raised - 1.0 / 3.0, c = rsqrt(9.0 * d);
+  T drawn = broadcast_to(d, shape);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const T z = normal_draws<T>(shape, type, split_options(options, 2 * round));
+    const T u = open_draws<T>(shape, type, split_options(options, 2 * round + 1));
+    const T base = 1.0 + c * z, v = base * base * base, positive = v > 0.0;
+    const T accepted = positive && log(u) < 0.5 * square(z) + d - d * v + d * log(where(positive, v, 1.0));
+    drawn = where(accepted, d * v, drawn);
+  }
+  const T u = open_draws<T>(shape, type, split_options(options, 2 * rounds));
+  return where(given < 1.0, drawn * power(u, 1.0 / given), drawn);
+}
+
+}  // namespace tyto::core
+
+// What opens the definition of a member: `asked` and `options`, or `distribution` (with the types of `x`) and `x`.
+#define TYTO_SAMPLE(Name) \
+  template <class T>      \
+  T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const
+#define TYTO_LOG_PROB(Name)                          \
+  template <class T>                                 \
+  static T log_density(const Name<T>&, const T& x);  \
+  template <class T>                                 \
+  T Name<T>::log_prob(const T& x) const {            \
+    return log_density(core::typed_as(x, *this), x); \
+  }                                                  \
+  template <class T>                                 \
+  static T log_density(const Name<T>& distribution, const T& x)
+#define TYTO_CDF(Name)                                     \
+  template <class T>                                       \
+  static T probability_below(const Name<T>&, const T& x);  \
+  template <class T>                                       \
+  T Name<T>::cdf(const T& x) const {                       \
+    return probability_below(core::typed_as(x, *this), x); \
+  }                                                        \
+  template <class T>                                       \
+  static T probability_below(const Name<T>& distribution, const T& x)

@@ -1,0 +1,278 @@
+// Distributions with inverses or densities in closed form: samples are functions of uniform or normal draws.
+#include "tyto/distributions.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "ops/define.hpp"
+#include "ops/distribution_draws.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/special.hpp"
+
+namespace tyto TYTO_API {
+namespace distributions {
+
+using core::drawn_shape;
+using core::drawn_type;
+using core::normal_draws;
+using core::uniform_draws;
+
+namespace {
+
+constexpr double log_of_root_two_pi = 0.91893853320467274178;
+constexpr double half_log_of_two_over_pi = -0.22579135264472743236;
+
+template <class T>
+T normal_cdf(const T& x) {
+  return 0.5 * erfc(x * -std::numbers::sqrt2 * 0.5);
+}
+
+/// The logarithm of a density that is 0 outside of its support; inside of it, `x` is where it is computed.
+template <class T>
+T supported(const T& inside, const T& log_density) {
+  return where(inside, log_density, core::log_of_zero);
+}
+
+}  // namespace
+
+TYTO_SAMPLE(Normal) {
+  return mean + stddev * normal_draws<T>(drawn_shape(asked, mean, stddev), drawn_type(mean, stddev), options);
+}
+TYTO_LOG_PROB(Normal) {
+  const auto& [mean, stddev] = distribution;
+  return -0.5 * square((x - mean) / stddev) - log(stddev) - log_of_root_two_pi;
+}
+TYTO_CDF(Normal) {
+  const auto& [mean, stddev] = distribution;
+  return normal_cdf(T((x - mean) / stddev));
+}
+
+TYTO_SAMPLE(LogNormal) { return exp(Normal<T>{mean, stddev}.sample(asked, options)); }
+TYTO_LOG_PROB(LogNormal) {
+  const auto& [mean, stddev] = distribution;
+  const T inside = x > 0.0, safe = where(inside, x, 1.0);
+  return supported(inside, T(Normal<T>{mean, stddev}.log_prob(log(safe)) - log(safe)));
+}
+TYTO_CDF(LogNormal) {
+  const auto& [mean, stddev] = distribution;
+  const T inside = x > 0.0;
+  return where(inside, Normal<T>{mean, stddev}.cdf(log(where(inside, x, 1.0))), 0.0);
+}
+
+TYTO_SAMPLE(HalfNormal) { return abs(Normal<T>{0.0, scale}.sample(asked, options)); }
+TYTO_LOG_PROB(HalfNormal) {
+  const auto& [scale] = distribution;
+  return supported(T(x >= 0.0), T(half_log_of_two_over_pi - log(scale) - 0.5 * square(x / scale)));
+}
+TYTO_CDF(HalfNormal) {
+  const auto& [scale] = distribution;
+  return where(x > 0.0, erf(x / scale * (std::numbers::sqrt2 * 0.5)), 0.0);
+}
+
+TYTO_SAMPLE(Uniform) {
+  return low + (high - low) * uniform_draws<T>(drawn_shape(asked, low, high), drawn_type(low, high), options);
+}
+TYTO_LOG_PROB(Uniform) {
+  const auto& [low, high] = distribution;
+  return supported(T(x >= low && x <= high), T(zeros_like(x) - log(high - low)));
+}
+TYTO_CDF(Uniform) {
+  const auto& [low, high] = distribution;
+  return clip((x - low) / (high - low), 0.0, 1.0);
+}
+
+TYTO_SAMPLE(Exponential) {
+  return -log1p(-uniform_draws<T>(drawn_shape(asked, rate), drawn_type(rate), options)) / rate;
+}
+TYTO_LOG_PROB(Exponential) {
+  const auto& [rate] = distribution;
+  return supported(T(x >= 0.0), T(log(rate) - rate * x));
+}
+TYTO_CDF(Exponential) {
+  const auto& [rate] = distribution;
+  return -expm1(-rate * maximum(x, 0.0));
+}
+
+TYTO_SAMPLE(Laplace) {
+  const T u = uniform_draws<T>(drawn_shape(asked, mean, scale), drawn_type(mean, scale), options) - 0.5;
+  // Short of one half, at which the logarithm is infinite.
+  return mean - scale * sign(u) * log1p(-2.0 * minimum(abs(u), 0.5 - 0x1p-26));
+}
+TYTO_LOG_PROB(Laplace) {
+  const auto& [mean, scale] = distribution;
+  return -abs(x - mean) / scale - log(2.0 * scale);
+}
+TYTO_CDF(Laplace) {
+  const auto& [mean, scale] = distribution;
+  const T z = (x - mean) / scale;
+  return 0.5 - 0.5 * sign(z) * expm1(-abs(z));
+}
+
+TYTO_SAMPLE(Logistic) {
+  const T u = core::open_draws<T>(drawn_shape(asked, mean, scale), drawn_type(mean, scale), options);
+  return mean + scale * (log(u) - log1p(-u));
+}
+TYTO_LOG_PROB(Logistic) {
+  const auto& [mean, scale] = distribution;
+  const T z = (x - mean) / scale;
+  return -z - 2.0 * softplus(-z) - log(scale);
+}
+TYTO_CDF(Logistic) {
+  const auto& [mean, scale] = distribution;
+  return sigmoid((x - mean) / scale);
+}
+
+TYTO_SAMPLE(Gumbel) {
+  const T u = core::open_draws<T>(drawn_shape(asked, location, scale), drawn_type(location, scale), options);
+  return location - scale * log(-log(u));
+}
+TYTO_LOG_PROB(Gumbel) {
+  const auto& [location, scale] = distribution;
+  const T z = (x - location) / scale;
+  return -z - exp(-z) - log(scale);
+}
+TYTO_CDF(Gumbel) {
+  const auto& [location, scale] = distribution;
+  return exp(-exp(-(x - location) / scale));
+}
+
+TYTO_SAMPLE(Cauchy) {
+  const T u = core::open_draws<T>(drawn_shape(asked, location, scale), drawn_type(location, scale), options);
+  return location + scale * tan((u - 0.5) * std::numbers::pi);
+}
+TYTO_LOG_PROB(Cauchy) {
+  const auto& [location, scale] = distribution;
+  return -log1p(square((x - location) / scale)) - log(scale * std::numbers::pi);
+}
+TYTO_CDF(Cauchy) {
+  const auto& [location, scale] = distribution;
+  return 0.5 + atan((x - location) / scale) * (1 / std::numbers::pi);
+}
+
+TYTO_SAMPLE(Weibull) {
+  const T u = uniform_draws<T>(drawn_shape(asked, shape, scale), drawn_type(shape, scale), options);
+  return scale * power(-log1p(-u), 1.0 / shape);
+}
+TYTO_LOG_PROB(Weibull) {
+  const auto& [shape, scale] = distribution;
+  const T inside = x > 0.0, z = where(inside, x, 1.0) / scale;
+  return supported(inside, T(log(shape / scale) + (shape - 1.0) * log(z) - power(z, shape)));
+}
+TYTO_CDF(Weibull) {
+  const auto& [shape, scale] = distribution;
+  const T inside = x > 0.0;
+  return where(inside, -expm1(-power(where(inside, x, 1.0) / scale, shape)), 0.0);
+}
+
+TYTO_SAMPLE(Pareto) {
+  const T u = uniform_draws<T>(drawn_shape(asked, shape, scale), drawn_type(shape, scale), options);
+  return scale * exp(-log1p(-u) / shape);
+}
+TYTO_LOG_PROB(Pareto) {
+  const auto& [shape, scale] = distribution;
+  const T inside = x >= scale, safe = where(inside, x, scale);
+  return supported(inside, T(log(shape) + shape * log(scale) - (shape + 1.0) * log(safe)));
+}
+TYTO_CDF(Pareto) {
+  const auto& [shape, scale] = distribution;
+  const T inside = x >= scale;
+  return where(inside, -expm1(shape * log(scale / where(inside, x, scale))), 0.0);
+}
+
+TYTO_SAMPLE(Gamma) { return core::gamma_draws<T>(asked, shape, options) / rate; }
+TYTO_LOG_PROB(Gamma) {
+  const auto& [shape, rate] = distribution;
+  const T inside = x > 0.0, safe = where(inside, x, 1.0);
+  return supported(inside, T(shape * log(rate) + (shape - 1.0) * log(safe) - rate * safe - lgamma(shape)));
+}
+TYTO_CDF(Gamma) {
+  const auto& [shape, rate] = distribution;
+  return gammainc(T(shape + zeros_like(x)), maximum(rate * x, 0.0));
+}
+
+TYTO_SAMPLE(ChiSquared) { return 2.0 * core::gamma_draws<T>(asked, T(freedom * 0.5), options); }
+TYTO_LOG_PROB(ChiSquared) {
+  const auto& [freedom] = distribution;
+  return Gamma<T>{freedom * 0.5, 0.5}.log_prob(x);
+}
+TYTO_CDF(ChiSquared) {
+  const auto& [freedom] = distribution;
+  return Gamma<T>{freedom * 0.5, 0.5}.cdf(x);
+}
+
+TYTO_SAMPLE(Beta) {
+  const Shape shape = drawn_shape(asked, a, b);
+  const T first = core::gamma_draws<T>(shape, a, core::split_options(options, 0));
+  const T second = core::gamma_draws<T>(shape, b, core::split_options(options, 1));
+  return first / (first + second);
+}
+TYTO_LOG_PROB(Beta) {
+  const auto& [a, b] = distribution;
+  const T inside = x > 0.0 && x < 1.0, safe = where(inside, x, 0.5);
+  return supported(inside, T((a - 1.0) * log(safe) + (b - 1.0) * log1p(-safe) + lgamma(a + b) - lgamma(a) - lgamma(b)));
+}
+TYTO_CDF(Beta) {
+  const auto& [a, b] = distribution;
+  return betainc(T(a + zeros_like(x)), b, clip(x, 0.0, 1.0));
+}
+
+TYTO_SAMPLE(StudentT) {
+  const Shape shape = drawn_shape(asked, freedom, mean, scale);
+  const T z = normal_draws<T>(shape, drawn_type(freedom, mean, scale), core::split_options(options, 0));
+  const T chi = ChiSquared<T>{freedom}.sample(shape, core::split_options(options, 1));
+  return mean + scale * z * rsqrt(chi / freedom);
+}
+TYTO_LOG_PROB(StudentT) {
+  const auto& [freedom, mean, scale] = distribution;
+  const T z = (x - mean) / scale;
+  return lgamma(0.5 * (freedom + 1.0)) - lgamma(0.5 * freedom) - 0.5 * log(freedom * std::numbers::pi) - log(scale) -
+         0.5 * (freedom + 1.0) * log1p(square(z) / freedom);
+}
+TYTO_CDF(StudentT) {
+  const auto& [freedom, mean, scale] = distribution;
+  const T z = (x - mean) / scale;
+  const T tail = 0.5 * betainc(T(0.5 * freedom + zeros_like(z)), 0.5, freedom / (freedom + square(z)));
+  return where(z > 0.0, 1.0 - tail, tail);
+}
+
+TYTO_SAMPLE(FisherF) {
+  const Shape shape = drawn_shape(asked, numerator, denominator);
+  const T above = ChiSquared<T>{numerator}.sample(shape, core::split_options(options, 0)) / numerator;
+  return above / (ChiSquared<T>{denominator}.sample(shape, core::split_options(options, 1)) / denominator);
+}
+TYTO_LOG_PROB(FisherF) {
+  const auto& [numerator, denominator] = distribution;
+  const T a = 0.5 * numerator, b = 0.5 * denominator, inside = x > 0.0, safe = where(inside, x, 1.0);
+  return supported(inside, T(a * log(numerator / denominator) + (a - 1.0) * log(safe) + lgamma(a + b) - lgamma(a) -
+                             lgamma(b) - (a + b) * log1p(safe * numerator / denominator)));
+}
+TYTO_CDF(FisherF) {
+  const auto& [numerator, denominator] = distribution;
+  const T scaled = maximum(x, 0.0) * numerator;
+  return betainc(T(0.5 * numerator + zeros_like(x)), 0.5 * denominator, scaled / (scaled + denominator));
+}
+
+#define TYTO_INSTANTIATE_DISTRIBUTIONS(M) \
+  template struct Normal<Tensor<M>>;      \
+  template struct LogNormal<Tensor<M>>;   \
+  template struct HalfNormal<Tensor<M>>;  \
+  template struct Uniform<Tensor<M>>;     \
+  template struct Exponential<Tensor<M>>; \
+  template struct Laplace<Tensor<M>>;     \
+  template struct Logistic<Tensor<M>>;    \
+  template struct Gumbel<Tensor<M>>;      \
+  template struct Cauchy<Tensor<M>>;      \
+  template struct Weibull<Tensor<M>>;     \
+  template struct Pareto<Tensor<M>>;      \
+  template struct Gamma<Tensor<M>>;       \
+  template struct ChiSquared<Tensor<M>>;  \
+  template struct Beta<Tensor<M>>;        \
+  template struct StudentT<Tensor<M>>;    \
+  template struct FisherF<Tensor<M>>;
+TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
+TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
+#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+
+}  // namespace distributions
+}  // namespace TYTO_API

@@ -1,0 +1,117 @@
+// Reductions over the elements that are not NaN: what stands in for NaN changes nothing.
+#include <cmath>
+#include <limits>
+
+#include "core/op_ids.hpp"
+#include "ops/define.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/statistics.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// x with another number for NaN, in x's own type.
+T with_nan_as(double stand_in, const T& x) { return is_floating(x.dtype()) ? where(isnan(x), stand_in, x) : x; }
+
+/// Means and squares of halves are made in f32.
+T wide(const Value& x) {
+  const T floating = as_floating(x);
+  return size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
+}
+T narrow_again(const T& y, const T& x) { return is_floating(x.dtype()) ? T(cast_to(y, x.dtype())) : y; }
+
+T numbers_among(const T& x, const Axes& axes, bool keepdims) { return cast(sum(!isnan(x), axes, keepdims), x.dtype()); }
+
+T mean_of_numbers(const T& x, const Axes& axes, bool keepdims) {
+  return sum(with_nan_as(0, x), axes, keepdims) / numbers_among(x, axes, keepdims);
+}
+
+T variance_of_numbers(const T& given_x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  const T x = wide(given_x);
+  const T off = with_nan_as(0, x - mean_of_numbers(x, axes, true));
+  const T freedom = numbers_among(x, axes, keepdims) - static_cast<double>(ddof);
+  return sum(square(off), axes, keepdims) / where(freedom > 0, freedom, not_a_number);
+}
+
+// Infinities are found even among NaN: only where there is nothing else is the result NaN.
+T extreme_of_numbers(bool largest, const T& x, const Axes& axes, bool keepdims) {
+  if (!is_floating(x.dtype())) return largest ? max(x, axes, keepdims) : min(x, axes, keepdims);
+  const T filled = with_nan_as(largest ? -infinity : infinity, x);
+  const T extreme = largest ? max(filled, axes, keepdims) : min(filled, axes, keepdims);
+  return where(all(isnan(x), axes, keepdims), not_a_number, extreme);
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+template <class M>
+Tensor<M> nansum(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return sum(core::with_nan_as(0, core::given("nansum", x)), axes, keepdims).value();
+}
+template <class M>
+Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return prod(core::with_nan_as(1, core::given("nanprod", x)), axes, keepdims).value();
+}
+template <class M>
+Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  const core::AnyTensor given = core::given("nanmean", x);
+  return core::narrow_again(core::mean_of_numbers(core::wide(given), axes, keepdims), given).value();
+}
+template <class M>
+Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  const core::AnyTensor given = core::given("nanvar", x);
+  return core::narrow_again(core::variance_of_numbers(given, axes, keepdims, ddof), given).value();
+}
+template <class M>
+Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  const core::AnyTensor given = core::given("nanstd", x);
+  return core::narrow_again(sqrt(core::variance_of_numbers(given, axes, keepdims, ddof)), given).value();
+}
+template <class M>
+Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::extreme_of_numbers(false, core::given("nanmin", x), axes, keepdims).value();
+}
+template <class M>
+Tensor<M> nanmax(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  return core::extreme_of_numbers(true, core::given("nanmax", x), axes, keepdims).value();
+}
+template <class M>
+Tensor<M> nanargmin(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return argmin(core::with_nan_as(core::infinity, core::given("nanargmin", x)), axis, keepdims).value();
+}
+template <class M>
+Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return argmax(core::with_nan_as(-core::infinity, core::given("nanargmax", x)), axis, keepdims).value();
+}
+template <class M>
+Tensor<M> nancumsum(const Tensor<M>& x, std::int64_t axis) {
+  return cumsum(core::with_nan_as(0, core::given("nancumsum", x)), axis).value();
+}
+template <class M>
+Tensor<M> nancumprod(const Tensor<M>& x, std::int64_t axis) {
+  return cumprod(core::with_nan_as(1, core::given("nancumprod", x)), axis).value();
+}
+
+TYTO_INSTANTIATE(nansum)
+TYTO_INSTANTIATE(nanprod)
+TYTO_INSTANTIATE(nanmean)
+TYTO_INSTANTIATE(nanvar)
+TYTO_INSTANTIATE(nanstd)
+TYTO_INSTANTIATE(nanmin)
+TYTO_INSTANTIATE(nanmax)
+TYTO_INSTANTIATE(nanargmin)
+TYTO_INSTANTIATE(nanargmax)
+TYTO_INSTANTIATE(nancumsum)
+TYTO_INSTANTIATE(nancumprod)
+
+}  // namespace TYTO_API

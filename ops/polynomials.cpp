@@ -1,0 +1,158 @@
+// Polynomials by Horner's rule, least squares and convolution.
+#include "tyto/polynomials.hpp"
+
+#include "ops/define.hpp"
+#include "tyto/linalg.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/windows.hpp"
+
+namespace tyto TYTO_API {
+
+namespace {
+
+template <class M>
+void require_vector(std::string_view function, const Tensor<M>& x) {
+  core::require(function, x);
+  if (x.ndim() != 1) throw ShapeError(core::text(function, ": a vector is needed, not shape ", x.shape()));
+}
+
+template <class M>
+void require_elements(std::string_view function, const Tensor<M>& x) {
+  require_vector(function, x);
+  if (x.size() == 0) throw ShapeError(core::text(function, ": a vector of shape (0,) has no elements"));
+}
+
+/// Both vectors in their common type, zeros put before the shorter one.
+template <class M>
+std::pair<Tensor<M>, Tensor<M>> of_one_length(std::string_view function, const Tensor<M>& a, const Tensor<M>& b) {
+  require_vector(function, a);
+  require_vector(function, b);
+  const std::int64_t length = std::max(a.size(), b.size());
+  return {pad(a, {length - a.size()}, {0}), pad(b, {length - b.size()}, {0})};
+}
+
+/// Sums of products of a with b, b being shifted along it: a convolution of neural networks.
+template <class M>
+Tensor<M> slid(const Tensor<M>& a, const Tensor<M>& b, std::int64_t padding_before, std::int64_t padding_after) {
+  const Value operands[] = {core::resolve(a), core::resolve(b)};
+  const DType type = core::common_type(operands);
+  // Integers up to 2^53 go through f64 unchanged.
+  const DType within = is_floating(type) ? type : DType::f64;
+  const Tensor<M> left = reshape(a, {1, a.size(), 1}).astype(within),
+                  right = reshape(b, {b.size(), 1, 1}).astype(within);
+  const Tensor<M> sums = conv1d(left, right, {.padding = Padding({padding_before}, {padding_after})});
+  return reshape(sums, {-1}).astype(type);
+}
+
+template <class M>
+Tensor<M> correlated(std::string_view function, const Tensor<M>& a, const Tensor<M>& b, Overlap overlap) {
+  require_elements(function, a);
+  require_elements(function, b);
+  const std::int64_t shorter = b.size();
+  switch (overlap) {
+    case Overlap::full: return slid(a, b, shorter - 1, shorter - 1);
+    case Overlap::same: return slid(a, b, shorter / 2, (shorter - 1) / 2);
+    case Overlap::valid: return slid(a, b, 0, 0);
+  }
+  throw ValueError("convolve: unknown overlap");
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> convolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap) {
+  core::require("convolve", a, b);
+  return a.size() < b.size() ? correlated("convolve", b, flip(a), overlap)
+                             : correlated("convolve", a, flip(b), overlap);
+}
+
+template <class M>
+Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap) {
+  core::require("correlate", a, b);
+  if (a.size() >= b.size()) return correlated("correlate", a, b, overlap);
+  return flip(correlated("correlate", b, a, overlap));
+}
+
+template <class M>
+Tensor<M> polyval(const Tensor<M>& coefficients, const std::type_identity_t<Tensor<M>>& x) {
+  require_vector("polyval", coefficients);
+  core::require("polyval", x);
+  Tensor<M> y = zeros_like(x);
+  for (std::int64_t i = 0; i < coefficients.size(); ++i) y = y * x + coefficients.get({i});
+  return y;
+}
+
+template <class M>
+Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, std::int64_t degree,
+                  const std::type_identity_t<Tensor<M>>& weights) {
+  require_elements("polyfit", x);
+  require_vector("polyfit", y);
+  if (degree < 0) throw ValueError(core::text("polyfit: the degree ", degree, " is negative"));
+  if (x.size() != y.size()) {
+    throw ShapeError(core::text("polyfit: ", x.size(), " places and ", y.size(), " values; as many are needed"));
+  }
+  const Value operands[] = {core::as_floating(core::resolve(x)), core::as_floating(core::resolve(y))};
+  const DType type = core::common_type(operands);
+  Tensor<M> powers = linalg::vander(x.astype(DType::f64), degree + 1), heights = y.astype(DType::f64);
+  if (weights.defined()) {
+    if (weights.shape() != x.shape()) {
+      throw ShapeError(core::text("polyfit: weights of shape ", weights.shape(), " for ", x.size(), " points"));
+    }
+    const Tensor<M> weight = weights.astype(DType::f64);
+    powers = powers * expand_dims(weight, 1);
+    heights = heights * weight;
+  }
+  // Columns of one length make the equations as well conditioned as they can be.
+  const Tensor<M> lengths = sqrt(sum(square(powers), 0));
+  const Tensor<M> scale = where(equal(lengths, 0), 1, lengths);
+  return (linalg::lstsq(powers / scale, heights).solution / scale).astype(type);
+}
+
+template <class M>
+Tensor<M> polyadd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  const auto [left, right] = of_one_length("polyadd", a, b);
+  return left + right;
+}
+template <class M>
+Tensor<M> polysub(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  const auto [left, right] = of_one_length("polysub", a, b);
+  return left - right;
+}
+template <class M>
+Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  require_elements("polymul", a);
+  require_elements("polymul", b);
+  return convolve(a, b);
+}
+
+template <class M>
+Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
+  require_vector("polyder", coefficients);
+  if (order < 0) throw ValueError(core::text("polyder: the order ", order, " is negative"));
+  Tensor<M> out = coefficients;
+  for (; order > 0 && out.size() > 0; --order) {
+    out = narrow(out, 0, 0, -1) * Tensor<M>::arange(out.size() - 1, 0, -1, out.dtype());
+  }
+  return out;
+}
+
+template <class M>
+Tensor<M> polyint(const Tensor<M>& coefficients, double constant) {
+  require_vector("polyint", coefficients);
+  const Tensor<M> given = core::as_floating(core::resolve(coefficients));
+  const Tensor<M> powers = given / Tensor<M>::arange(given.size(), 0, -1, given.dtype());
+  return concat({powers, Tensor<M>::full({1}, constant, given.dtype())});
+}
+
+TYTO_INSTANTIATE(convolve)
+TYTO_INSTANTIATE(correlate)
+TYTO_INSTANTIATE(polyval)
+TYTO_INSTANTIATE(polyfit)
+TYTO_INSTANTIATE(polyadd)
+TYTO_INSTANTIATE(polysub)
+TYTO_INSTANTIATE(polymul)
+TYTO_INSTANTIATE(polyder)
+TYTO_INSTANTIATE(polyint)
+
+}  // namespace TYTO_API

@@ -1,0 +1,193 @@
+// Distinct elements by sorting: neighbours that differ begin a new one, and their running count numbers it.
+#include "tyto/sets.hpp"
+
+#include "core/op_ids.hpp"
+#include "ops/define.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+T counted_from_zero(const Value& beside, std::int64_t count) {
+  return emit(mode_beside(beside), OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)});
+}
+T filled(const Value& beside, const Shape& shape, const Scalar& value) {
+  return emit(mode_beside(beside), OpId::fill, RangeAttributes{shape, DType::i64, value, Scalar(0)});
+}
+
+/// Rows (count, width) in the order that sorts them by their first column, then their second, ...
+T order_of_rows(const T& rows) {
+  T order = counted_from_zero(rows, rows.shape()[0]);
+  for (std::int64_t column = rows.shape()[1]; column-- > 0;) {
+    const T key = take(reshape(narrow(rows, 1, column, column + 1), {-1}), order);
+    order = take(order, argsort(key));
+  }
+  return order;
+}
+
+/// Where sorted rows differ from the row before; every NaN is the same.
+T begins(const T& sorted) {
+  const T above = narrow(sorted, 0, 1, INT64_MAX), below = narrow(sorted, 0, 0, -1);
+  const T differs = any(not_equal(above, below) && !(isnan(above) && isnan(below)), 1);
+  return concat({cast(filled(sorted, {1}, 1), DType::boolean), differs});
+}
+
+Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
+  const T x = given_x;
+  const bool by_slices = options.axis.has_value();
+  const std::int64_t axis = by_slices ? normalise_axis("unique", *options.axis, x.ndim()) : 0;
+  const T first_axis = by_slices ? moveaxis(x, axis, 0) : reshape(x, {-1});
+  const Shape& shape = first_axis.shape();
+  const std::int64_t count = shape[0];
+  const std::int64_t width = count == 0 ? 1 : element_count(shape) / count;
+  const T rows = reshape(first_axis, {count, width});
+  if (options.size && *options.size < 0) throw ValueError(text("unique: the size ", *options.size, " is negative"));
+  if (count == 0) {
+    if (options.size.value_or(0) != 0) {
+      throw ShapeError(text("unique: shape ", x.shape(), " has no elements to fill a size of ", *options.size));
+    }
+    const T none = filled(x, {0}, 0);
+    return {x, none, by_slices ? none : T(reshape(none, x.shape())), none};
+  }
+
+  const T order = width == 1 ? argsort(reshape(rows, {-1})) : order_of_rows(rows);
+  const T sorted = take(rows, order, 0);
+  const T number = cumsum(cast(begins(sorted), DType::i64), 0) - 1;
+  if (!options.size && mode_beside(x) == Mode::lazy) {
+    throw GraphError("unique: the shape depends on the data, so it works in eager mode only; a size makes it fixed");
+  }
+  const std::int64_t size = options.size ? *options.size : number.get({-1}).item<std::int64_t>() + 1;
+
+  // What has no place is put behind the last one, which is then cut off.
+  const std::vector<T> places{minimum(number, size)};
+  const T positions = counted_from_zero(x, count);
+  const T first = narrow(scatter_min(filled(x, {size + 1}, count), places, positions), 0, 0, size);
+  const T chosen = where(equal(first, count), 0, first);
+  const T values = take(sorted, chosen, 0);
+  Shape result = shape;
+  result[0] = size;
+  const T shaped = reshape(values, result);
+  const T inverse = scatter(filled(x, {count}, 0), std::vector<T>{order}, minimum(number, size - 1));
+  return {by_slices ? moveaxis(shaped, 0, axis) : shaped, take(order, chosen),
+          by_slices ? inverse : reshape(inverse, x.shape()),
+          narrow(scatter_add(filled(x, {size + 1}, 0), places, filled(x, {count}, 1)), 0, 0, size)};
+}
+
+T among(const Value& elements, const Value& set) {
+  const Value operands[] = {elements, set};
+  const DType type = comparable_type(operands);
+  const T x = cast_to(elements, type), sorted = sort(reshape(T(cast_to(set, type)), {-1}));
+  if (sorted.size() == 0) return logical_and(not_equal(x, x), false);
+  const T place = searchsorted(sorted, x);
+  return equal(take(sorted, minimum(place, sorted.size() - 1)), x);
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+namespace {
+
+template <class M>
+void require_eager(std::string_view function, const Tensor<M>& a, const Tensor<M>& b) {
+  const Value operands[] = {core::given(function, a), core::given(function, b)};
+  if (core::mode_of(operands) != core::Mode::lazy) return;
+  throw GraphError(core::text(function, ": the shape depends on the data, so it works in eager mode only"));
+}
+
+/// The elements of a vector that the mask holds.
+template <class M>
+Tensor<M> chosen(const Tensor<M>& x, const Tensor<M>& mask, std::int64_t axis = 0) {
+  return take(x, reshape(nonzero(mask), {-1}), axis);
+}
+
+}  // namespace
+
+template <class M>
+Unique<M> unique_all(const Tensor<M>& x, const UniqueOptions& options) {
+  const Unique<Any> found = core::distinct(core::given("unique", x), options);
+  return {found.values.value(), found.indices.value(), found.inverse.value(), found.counts.value()};
+}
+
+template <class M>
+Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, bool invert) {
+  const core::AnyTensor found = core::among(core::given("isin", x), core::given("isin", set));
+  return (invert ? !found : found).value();
+}
+
+template <class M>
+Tensor<M> union1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  require_eager("union1d", a, b);
+  return unique(concat({ravel(a), ravel(b)}));
+}
+template <class M>
+Tensor<M> intersect1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  require_eager("intersect1d", a, b);
+  const Tensor<M> values = unique(a);
+  return chosen(values, isin(values, b));
+}
+template <class M>
+Tensor<M> setdiff1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  require_eager("setdiff1d", a, b);
+  const Tensor<M> values = unique(a);
+  return chosen(values, isin(values, b, true));
+}
+template <class M>
+Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  require_eager("setxor1d", a, b);
+  return sort(concat({setdiff1d(a, b), setdiff1d(b, a)}));
+}
+template <class M>
+Tensor<M> flatnonzero(const Tensor<M>& x) {
+  core::require("flatnonzero", x);
+  return reshape(nonzero(ravel(x)), {-1});
+}
+template <class M>
+Tensor<M> extract(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x) {
+  core::require("extract", condition, x);
+  if (condition.size() != x.size()) {
+    throw ShapeError(core::text("extract: a condition of shape ", condition.shape(), " for shape ", x.shape()));
+  }
+  return chosen(ravel(x), ravel(condition));
+}
+template <class M>
+Tensor<M> compress(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x,
+                   std::optional<std::int64_t> axis) {
+  core::require("compress", condition, x);
+  const Tensor<M> source = axis ? x : ravel(x);
+  const int along = core::normalise_axis("compress", axis.value_or(0), source.ndim());
+  if (condition.ndim() != 1 || condition.size() > source.shape()[static_cast<std::size_t>(along)]) {
+    throw ShapeError(core::text("compress: a condition of shape ", condition.shape(), " along axis ", along,
+                                " of shape ", source.shape()));
+  }
+  return chosen(source, condition, along);
+}
+template <class M>
+Tensor<M> trim_zeros(const Tensor<M>& x) {
+  core::require("trim_zeros", x);
+  if (x.ndim() != 1) throw ShapeError(core::text("trim_zeros: a vector is needed, not shape ", x.shape()));
+  const Tensor<M> places = nonzero(x);
+  if (places.size() == 0) return narrow(x, 0, 0, 0);
+  const std::vector<std::int64_t> ends = stack({min(places), max(places)}).template to_vector<std::int64_t>();
+  return narrow(x, 0, ends[0], ends[1] + 1);
+}
+
+TYTO_INSTANTIATE(unique_all)
+TYTO_INSTANTIATE(isin)
+TYTO_INSTANTIATE(union1d)
+TYTO_INSTANTIATE(intersect1d)
+TYTO_INSTANTIATE(setdiff1d)
+TYTO_INSTANTIATE(setxor1d)
+TYTO_INSTANTIATE(flatnonzero)
+TYTO_INSTANTIATE(extract)
+TYTO_INSTANTIATE(compress)
+TYTO_INSTANTIATE(trim_zeros)
+
+}  // namespace TYTO_API

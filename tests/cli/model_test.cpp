@@ -1,0 +1,81 @@
+// `tyto show` and `tyto run` as a user runs them, on a model file.
+#include <tyto/io.hpp>
+#include <tyto/tyto.hpp>
+
+#include "onnx/protobuf_writer.hpp"
+#include "tests/cli/program.hpp"
+#include "tests/onnx/model_text.hpp"
+
+namespace cli_model_test {
+
+using namespace tyto;
+using namespace tyto::cli_tests;
+using namespace tyto::onnx_tests;
+
+namespace {
+
+// y = sum over `axes` of x w.
+std::string written(const Workplace& place) {
+  return place.write(
+      "m.onnx", model({.nodes = {node("MatMul", {"x", "w"}, {"p"}),
+                                 node("ReduceSum", {"p", "axes"}, {"y"}, {attribute("keepdims", std::int64_t{0})})},
+                       .inputs = {value("x", {"rows", "2"}), value("axes", {"1"}, DType::i64)},
+                       .outputs = {value("y", {"n"})},
+                       .initialisers = {raw_tensor<float>("w", {2, 3}, {1, 2, 3, 4, 5, 6})}}));
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("tyto show says what a model takes, gives, consists of and costs") {
+  const Workplace place;
+  const Ran ran = run("show " + written(place) + " --shape x=4,2 --bind axes=1");
+  CHECK(ran.status == 0);
+  CHECK(contains(ran.output, "written by    a test, format 8\n"));
+  CHECK(contains(ran.output, "parameters    6 in 24 bytes\n"));
+  CHECK(contains(ran.output, "inputs\n  x f32 (rows,2)\noutputs\n  y f32 (n)\n"));
+  CHECK(contains(ran.output, "  1  MatMul\n"));
+  CHECK(contains(ran.output, "with x (4,2)\n"));
+  CHECK(contains(ran.output, "  planned peak  "));
+  CHECK(contains(ran.output, "  multiply-adds 24\n"));
+  const Ran open = run("show " + place.path("m.onnx"));
+  CHECK(contains(open.output, "  not known: " + place.path("m.onnx") + ": node 'y' (ReduceSum): a shape depends on"));
+}
+
+TEST_CASE("tyto run runs a model on files and numbers") {
+  const Workplace place;
+  const std::string path = written(place);
+  write_npy(place.path("x.npy"), tyto::Tensor<tyto::Eager>{{1.0, 0.0}, {0.0, 1.0}});
+  const Ran ran =
+      run("run " + path + " --input x=" + place.path("x.npy") + " --bind axes=1 --output y=" + place.path("y.npy"));
+  CHECK(ran.output == "y f32 (2,)  smallest 6, largest 15, mean 10.5\n");
+  CHECK(read_npy(place.path("y.npy")).to_vector<float>() == std::vector<float>{6, 15});
+  const Ran timed = run("run " + path + " --shape x=3,2 --input axes=0 --time 3 --plan");
+  CHECK(timed.status == 0);
+  CHECK(contains(timed.output, "y f32 (3,)"));
+  CHECK(contains(timed.output, "time of 3 runs: shortest "));
+  CHECK(contains(timed.output, "memory plan: "));
+  const Ran profiled = run("run " + path + " --bind axes=0 --profile --html " + place.path("m.html"));
+  CHECK(contains(profiled.output, "Gop/s  operator"));
+  CHECK(place.read("m.html").starts_with("<!doctype html>"));
+}
+
+TEST_CASE("tyto run and show say what is wrong with status 2") {
+  const Workplace place;
+  const std::string path = written(place);
+  const auto refused = [&](const std::string& options, const std::string& message) {
+    const Ran ran = run("run " + path + " " + options);
+    CHECK(ran.status == 2);
+    CHECK_MESSAGE(contains(ran.output, message), ran.output);
+  };
+  refused("--input q=1", "the model has no input 'q'");
+  refused("--input x", "--input takes NAME=VALUE, not 'x'");
+  refused("--input x=picture", "--input x takes FILE.npy, random, zeros or a number, not 'picture'");
+  refused("--shape x=1,b", "--shape takes lengths such as 1,3,224,224, not '1,b'");
+  refused("--output y", "--output takes NAME=FILE.npy, not 'y'");
+  CHECK(run("show").status == 2);
+  CHECK(run("show " + place.write("notes.onnx", "notes")).status == 2);
+}
+
+}  // namespace cli_model_test

@@ -1,0 +1,128 @@
+// Calls of NumPy's functions that are made of operators, and of distributions.
+#include <stdexcept>
+
+#include "tests/golden/calls.hpp"
+#include "tyto/calculus.hpp"
+#include "tyto/distributions.hpp"
+#include "tyto/polynomials.hpp"
+#include "tyto/special.hpp"
+#include "tyto/statistics.hpp"
+
+namespace tyto::golden {
+
+namespace {
+
+using nlohmann::json;
+
+Overlap overlap(const json& a) {
+  const std::string name = a.at("overlap");
+  return name == "full" ? Overlap::full : name == "same" ? Overlap::same : Overlap::valid;
+}
+
+/// The last of several inputs, or a number among the arguments.
+template <class M>
+Tensor<M> spacing(const json& a, const Tensors<M>& in) {
+  return in.size() > 1 ? in.at(1) : Tensor<M>(a.at("step").get<double>());
+}
+
+template <class M>
+using Asked = Tensor<M> (*)(const std::string& what, const Tensors<M>& in);
+
+/// A distribution whose parameters are the inputs behind the first one.
+template <template <class> class D, class M>
+Tensor<M> asked(const std::string& what, const Tensors<M>& in) {
+  using T = Tensor<M>;
+  D<T> distribution;
+  if constexpr (requires { D<T>{T(), T(), T()}; }) distribution = D<T>{in.at(1), in.at(2), in.at(3)};
+  else if constexpr (requires { D<T>{T(), T()}; }) distribution = D<T>{in.at(1), in.at(2)};
+  else distribution = D<T>{in.at(1)};
+  return what == "cdf" ? distribution.cdf(in.at(0)) : distribution.log_prob(in.at(0));
+}
+
+template <class M>
+Tensor<M> distribution_call(const json& a, const Tensors<M>& in) {
+  namespace d = distributions;
+  static const std::map<std::string, Asked<M>> table = {
+      {"normal", asked<d::Normal, M>},           {"log_normal", asked<d::LogNormal, M>},
+      {"half_normal", asked<d::HalfNormal, M>},  {"uniform", asked<d::Uniform, M>},
+      {"exponential", asked<d::Exponential, M>}, {"laplace", asked<d::Laplace, M>},
+      {"logistic", asked<d::Logistic, M>},       {"gumbel", asked<d::Gumbel, M>},
+      {"cauchy", asked<d::Cauchy, M>},           {"weibull", asked<d::Weibull, M>},
+      {"pareto", asked<d::Pareto, M>},           {"gamma", asked<d::Gamma, M>},
+      {"chi_squared", asked<d::ChiSquared, M>},  {"beta", asked<d::Beta, M>},
+      {"student_t", asked<d::StudentT, M>},      {"fisher_f", asked<d::FisherF, M>},
+      {"bernoulli", asked<d::Bernoulli, M>},     {"binomial", asked<d::Binomial, M>},
+      {"geometric", asked<d::Geometric, M>},     {"negative_binomial", asked<d::NegativeBinomial, M>},
+      {"poisson", asked<d::Poisson, M>}};
+  return table.at(a.at("name"))(a.at("what"), in);
+}
+
+}  // namespace
+
+template <class M>
+void add_numerics_calls(Calls<M>& calls) {
+  using A = const json&;
+  using T = Tensor<M>;
+  using Inputs = const Tensors<M>&;
+  const auto reduction = [&](const char* name, T (*f)(const T&, const Axes&, bool)) {
+    calls[name] = [f](A a, Inputs in) {
+      return Tensors<M>{f(in.at(0), axes(a.at("axes")), a.value("keepdims", false))};
+    };
+  };
+  reduction("nansum", nansum<M>);
+  reduction("nanprod", nanprod<M>);
+  reduction("nanmean", nanmean<M>);
+  reduction("nanmin", nanmin<M>);
+  reduction("nanmax", nanmax<M>);
+  reduction("nanmedian", nanmedian<M>);
+  reduction("ptp", ptp<M>);
+  calls["nanvar"] = [](A a, Inputs in) { return Tensors<M>{nanvar(in.at(0), axes(a.at("axes")), a.at("keepdims"))}; };
+  calls["nanstd"] = [](A a, Inputs in) { return Tensors<M>{nanstd(in.at(0), axes(a.at("axes")), a.at("keepdims"))}; };
+  calls["nanquantile"] = [](A a, Inputs in) {
+    return Tensors<M>{nanquantile(in.at(0), a.at("q"), axes(a.at("axes")))};
+  };
+  calls["average"] = [](A a, Inputs in) { return Tensors<M>{average(in.at(0), in.at(1), axes(a.at("axes")))}; };
+  calls["bincount"] = [](A a, Inputs in) {
+    return Tensors<M>{bincount(in.at(0), a.at("length").get<std::int64_t>(), in.size() > 1 ? in.at(1) : T())};
+  };
+  calls["digitize"] = [](A a, Inputs in) { return Tensors<M>{digitize(in.at(0), in.at(1), a.at("right"))}; };
+  calls["diff"] = [](A a, Inputs in) { return Tensors<M>{diff(in.at(0), a.at("order"), a.at("axis"))}; };
+  calls["gradient"] = [](A a, Inputs in) {
+    return Tensors<M>{gradient(in.at(0), a.at("axis"), spacing(a, in), a.at("edge"))};
+  };
+  calls["trapezoid"] = [](A a, Inputs in) { return Tensors<M>{trapezoid(in.at(0), a.at("axis"), spacing(a, in))}; };
+  calls["cumulative_trapezoid"] = [](A a, Inputs in) {
+    return Tensors<M>{cumulative_trapezoid(in.at(0), a.at("axis"), spacing(a, in))};
+  };
+  calls["interp"] = [](A, Inputs in) { return Tensors<M>{interp(in.at(0), in.at(1), in.at(2))}; };
+  calls["convolve"] = [](A a, Inputs in) { return Tensors<M>{convolve(in.at(0), in.at(1), overlap(a))}; };
+  calls["correlate"] = [](A a, Inputs in) { return Tensors<M>{correlate(in.at(0), in.at(1), overlap(a))}; };
+  calls["polyval"] = [](A, Inputs in) { return Tensors<M>{polyval(in.at(0), in.at(1))}; };
+  calls["polyfit"] = [](A a, Inputs in) { return Tensors<M>{polyfit(in.at(0), in.at(1), a.at("degree"))}; };
+  calls["polyint"] = [](A, Inputs in) { return Tensors<M>{polyint(in.at(0))}; };
+  calls["polyder"] = [](A, Inputs in) { return Tensors<M>{polyder(in.at(0))}; };
+  calls["polyadd"] = [](A, Inputs in) { return Tensors<M>{polyadd(in.at(0), in.at(1))}; };
+  calls["polysub"] = [](A, Inputs in) { return Tensors<M>{polysub(in.at(0), in.at(1))}; };
+  calls["polymul"] = [](A, Inputs in) { return Tensors<M>{polymul(in.at(0), in.at(1))}; };
+  calls["sinc"] = [](A, Inputs in) { return Tensors<M>{sinc(in.at(0))}; };
+  calls["i0"] = [](A, Inputs in) { return Tensors<M>{i0(in.at(0))}; };
+  calls["deg2rad"] = [](A, Inputs in) { return Tensors<M>{deg2rad(in.at(0))}; };
+  calls["signbit"] = [](A, Inputs in) { return Tensors<M>{signbit(in.at(0))}; };
+  calls["nan_to_num"] = [](A, Inputs in) { return Tensors<M>{nan_to_num(in.at(0))}; };
+  calls["heaviside"] = [](A, Inputs in) { return Tensors<M>{heaviside(in.at(0), in.at(1))}; };
+  calls["frexp"] = [](A, Inputs in) {
+    const auto [mantissa, exponent] = frexp(in.at(0));
+    return Tensors<M>{mantissa, exponent};
+  };
+  calls["ldexp"] = [](A, Inputs in) { return Tensors<M>{ldexp(in.at(0), in.at(1))}; };
+  calls["gcd"] = [](A, Inputs in) { return Tensors<M>{gcd(in.at(0), in.at(1))}; };
+  calls["lcm"] = [](A, Inputs in) { return Tensors<M>{lcm(in.at(0), in.at(1))}; };
+  calls["bitwise_count"] = [](A, Inputs in) { return Tensors<M>{bitwise_count(in.at(0))}; };
+  calls["gammainc"] = [](A, Inputs in) { return Tensors<M>{gammainc(in.at(0), in.at(1))}; };
+  calls["betainc"] = [](A, Inputs in) { return Tensors<M>{betainc(in.at(0), in.at(1), in.at(2))}; };
+  calls["distribution"] = [](A a, Inputs in) { return Tensors<M>{distribution_call(a, in)}; };
+}
+template void add_numerics_calls(Calls<Eager>&);
+template void add_numerics_calls(Calls<Lazy>&);
+
+}  // namespace tyto::golden

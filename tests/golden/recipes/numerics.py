@@ -1,0 +1,221 @@
+"""NumPy's functions that are made of operators: statistics, differences, curves, choices, special functions; and
+distributions."""
+
+import numpy as np
+import scipy.special
+import scipy.stats
+import torch
+
+from recipes.book import WIDE_FLOATS, tensor
+
+
+def drawn(book, name, shape, tag, scale=1.0, low=None):
+    random = book.random(name)
+    values = random.normal(size=shape) * scale if low is None else random.uniform(low, low + scale, size=shape)
+    return tensor(np.round(values, 3), tag)
+
+
+def with_gaps(book, name, shape, tag):
+    """Numbers, some of them NaN, one row nothing but NaN."""
+    x = np.round(book.random(name).normal(size=shape), 3)
+    x[book.random(name + "gaps").uniform(size=shape) < 0.3] = np.nan
+    x[0] = np.nan
+    return tensor(x, tag)
+
+
+def fill_statistics(book):
+    plain = {"nansum": np.nansum, "nanprod": np.nanprod, "nanmean": np.nanmean, "nanvar": np.nanvar,
+             "nanstd": np.nanstd, "nanmin": np.nanmin, "nanmax": np.nanmax, "nanmedian": np.nanmedian}
+    import warnings
+    warnings.simplefilter("ignore")
+    for op, function in plain.items():
+        for tag in WIDE_FLOATS:
+            x = with_gaps(book, "gaps", (4, 6), tag)
+            for axes, keepdims in ((None, False), ([1], False), ([0], True), ([0, 1], False)):
+                given = None if axes is None else tuple(axes)
+                book.case(op, f"{axes}_{keepdims}", [x], args={"axes": axes, "keepdims": keepdims}, tolerance="sum",
+                          scale=16, numpy=lambda v: function(v, axis=given, keepdims=keepdims), out=tag)
+        x = tensor(book.random(op).integers(-3, 4, size=(2, 3)), "i32")
+        book.case(op, "integers", [x], args={"axes": [1], "keepdims": False}, tolerance="composed",
+                  out=None if op in ("nansum", "nanprod", "nanmin", "nanmax") else "f32",
+                  numpy=lambda v: function(v.astype(np.int64) if op in ("nansum", "nanprod") else v, axis=1))
+    for tag in WIDE_FLOATS:
+        x = with_gaps(book, "quantiles", (3, 7), tag)
+        for q in (0.0, 0.3, 1.0):
+            book.case("nanquantile", f"{q}", [x], args={"q": q, "axes": [1], "keepdims": False}, tolerance="composed",
+                      numpy=lambda v: np.nanquantile(v, q, axis=1))
+    x = tensor(np.where(np.isnan(np.array([[1.5, np.nan, -2], [np.nan, 3, 0.5]])), np.nan,
+                        np.array([[1.5, 0, -2], [0, 3, 0.5]])), "f64")
+    for op, function in (("nansum", torch.nansum), ("nanmean", torch.nanmean)):
+        book.case(op, "gradient", [x], args={"axes": [1], "keepdims": False}, gradient=True, tolerance="composed",
+                  torch_fn=lambda v: function(v, dim=1))
+    book.case("nanmedian", "gradient", [x], args={"axes": [1], "keepdims": False}, gradient=True,
+              torch_fn=lambda v: torch.nanquantile(v, 0.5, dim=1), tolerance="composed")
+    for tag in WIDE_FLOATS:
+        x, w = drawn(book, "average", (3, 4), tag), drawn(book, "weights", (4,), tag, 1.0, 0.2)
+        book.case("average", "axis", [x, w], args={"axes": [1]}, tolerance="sum", scale=4, gradient=True,
+                  torch_fn=lambda v, u: (v * u).sum(1) / u.sum())
+        book.case("average", "all", [x, drawn(book, "full", (3, 4), tag, 1.0, 0.2)], args={"axes": None}, gradient=True,
+                  tolerance="sum", scale=8, torch_fn=lambda v, u: (v * u).sum() / u.sum())
+        book.case("ptp", "axis", [x], args={"axes": [0]}, gradient=True,
+                  torch_fn=lambda v: v.amax(0) - v.amin(0), tolerance="composed")
+    counts = tensor([0, 3, 1, 1, 7, -1, 3], "i64")
+    book.case("bincount", "plain", [counts], args={"length": 5},
+              numpy=lambda v: np.bincount(v[(v >= 0) & (v < 5)], minlength=5).astype(np.int64))
+    weights = drawn(book, "bincount", (7,), "f64")
+    book.case("bincount", "weighted", [counts, weights], args={"length": 5}, tolerance="sum", scale=4, gradient=True,
+              torch_fn=lambda v, w: torch.zeros(6, dtype=w.dtype).index_add(0, torch.where((v < 0) | (v > 4), 5, v), w)[:5])
+    for label, edges in (("up", [-1.0, 0.0, 0.5, 2.0]), ("down", [2.0, 0.5, 0.0, -1.0]), ("none", [])):
+        for right in (False, True):
+            x = tensor([[-2, -1, -0.5], [0, 0.5, 3]], "f64")
+            book.case("digitize", f"{label}_{right}", [x, tensor(np.array(edges), "f64")], args={"right": right},
+                      numpy=lambda v, e: np.digitize(v, e, right=right).astype(np.int64))
+
+
+def torch_interp(x, places, values):
+    below = torch.clamp(torch.searchsorted(places, x, right=True) - 1, 0, len(places) - 2)
+    low, high = places[below], places[below + 1]
+    line = values[below] + (values[below + 1] - values[below]) / (high - low) * (x - low)
+    return torch.where(x < places[0], values[0], torch.where(x > places[-1], values[-1], line))
+
+
+def fill_curves(book):
+    for tag in WIDE_FLOATS:
+        x = drawn(book, "curve", (3, 6), tag)
+        for order, axis in ((1, -1), (2, 1), (3, 0), (1, 0), (0, 1)):
+            book.case("diff", f"{order}_{axis}", [x], args={"order": order, "axis": axis}, tolerance="composed",
+                      gradient=True, torch_fn=lambda v: torch.diff(v, n=order, dim=axis) if order else v + 0.0)
+        places = tensor(np.cumsum(np.round(book.random("steps").uniform(0.3, 1.5, size=6), 3)), tag)
+        for edge in (1, 2):
+            book.case("gradient", f"even_{edge}", [x], args={"axis": 1, "step": 0.5, "edge": edge}, gradient=True,
+                      tolerance="sum", scale=8,
+                      torch_fn=lambda v: torch.gradient(v, spacing=0.5, dim=1, edge_order=edge)[0])
+            book.case("gradient", f"places_{edge}", [x, places], args={"axis": 1, "edge": edge}, tolerance="sum",
+                      scale=32, numpy=lambda v, p: np.gradient(v, p, axis=1, edge_order=edge))
+        book.case("gradient", "two", [drawn(book, "two", (2, 3), tag)], args={"axis": 0, "step": 1.0, "edge": 1},
+                  torch_fn=lambda v: torch.gradient(v, dim=0)[0], gradient=True, tolerance="composed")
+        book.case("trapezoid", "even", [x], args={"axis": 1, "step": 0.5}, gradient=True, tolerance="sum", scale=6,
+                  torch_fn=lambda v: torch.trapezoid(v, dx=0.5, dim=1))
+        book.case("trapezoid", "places", [x, places], args={"axis": 1}, gradient=True, tolerance="sum", scale=12,
+                  torch_fn=lambda v, p: torch.trapezoid(v, p, dim=1))
+        book.case("cumulative_trapezoid", "places", [x, places], args={"axis": 1}, gradient=True, tolerance="sum",
+                  scale=12, torch_fn=lambda v, p: torch.cumulative_trapezoid(v, p, dim=1))
+        at = tensor(np.array([-1.0, 0.1, 0.45, 2.2, 3.1, 5.05, 9.0]), tag)
+        values = drawn(book, "heights", (6,), tag)
+        book.case("interp", "inside_and_out", [at, places, values], gradient=True, tolerance="sum", scale=8,
+                  torch_fn=torch_interp)
+        book.case("interp", "at_points", [places, places, values], numpy=np.interp, tolerance="composed")
+        a, b = drawn(book, "convolve", (7,), tag), drawn(book, "kernel", (3,), tag)
+
+        def convolved(u, v):
+            return torch.nn.functional.conv1d(u[None, None], v.flip(0)[None, None], padding=len(v) - 1)[0, 0]
+        book.case("convolve", "full", [a, b], args={"overlap": "full"}, gradient=True, tolerance="sum", scale=8,
+                  torch_fn=convolved)
+        for overlap in ("full", "same", "valid"):
+            for swapped in (False, True):
+                pair = [b, a] if swapped else [a, b]
+                for op, function in (("convolve", np.convolve), ("correlate", np.correlate)):
+                    if (op, overlap, swapped) != ("convolve", "full", False):
+                        book.case(op, f"{overlap}_{swapped}", pair, args={"overlap": overlap}, tolerance="sum", scale=8,
+                                  numpy=lambda u, v: function(u, v, overlap))
+        coefficients = drawn(book, "polynomial", (4,), tag)
+        book.case("polyval", "cubic", [coefficients, x], gradient=True, tolerance="sum", scale=60,
+                  torch_fn=lambda c, v: ((c[0] * v + c[1]) * v + c[2]) * v + c[3])
+        y = drawn(book, "fitted", (6,), tag)
+        book.case("polyfit", "quadratic", [places, y], args={"degree": 2}, tolerance="factorised", scale=30,
+                  numpy=lambda v, u: np.polyfit(v, u, 2))
+        book.case("polyint", "cubic", [coefficients], tolerance="composed", numpy=np.polyint)
+        book.case("polyder", "cubic", [coefficients], tolerance="composed", numpy=np.polyder)
+    for op, function in (("polyadd", np.polyadd), ("polysub", np.polysub), ("polymul", np.polymul)):
+        book.case(op, "integers", [tensor([1, 2, 3], "i64"), tensor([4, 5], "i64")], numpy=function)
+
+
+def fill_special(book):
+    for tag in WIDE_FLOATS:
+        x = drawn(book, "special", (3, 5), tag, 3.0)
+        book.case("sinc", "matrix", [x], numpy=np.sinc, torch_fn=torch.sinc, gradient=True, tolerance="special")
+        book.case("i0", "matrix", [x], torch_fn=torch.special.i0, gradient=True, tolerance="special")
+        book.case("i0", "large", [tensor([0, 24.9, 25.1, 60, -30], tag)], numpy=np.i0, tolerance="special")
+        book.case("deg2rad", "matrix", [x], torch_fn=torch.deg2rad, gradient=True, tolerance="composed")
+        book.case("signbit", "zeros", [tensor([0.0, -0.0, 1, -1, np.nan, -np.inf], tag)], numpy=np.signbit)
+        special = tensor([np.nan, np.inf, -np.inf, 1.5, 0], tag)
+        book.case("nan_to_num", "limits", [special], numpy=np.nan_to_num if tag == "f64" else
+                  lambda v: np.nan_to_num(v, posinf=np.finfo("f4").max, neginf=np.finfo("f4").min))
+        book.case("heaviside", "special", [special, tensor(0.25, tag)], numpy=np.heaviside)
+        book.case("frexp", "numbers", [tensor([1, 8, -3.5, 0.49, 0, 1e-30, 1.0e30, 0.99999994], tag)],
+                  numpy=lambda v: (np.frexp(v)[0], np.frexp(v)[1].astype(np.int32)), out=[tag, "i32"])
+        book.case("ldexp", "numbers", [tensor([1, 0.75, -3, 0], tag), tensor([3, -5, 100, 7], "i32")],
+                  numpy=lambda v, n: np.ldexp(v, n), out=tag)
+    book.case("frexp", "tiny", [tensor([5e-324, 2.0 ** -1022, 1.7e308, np.inf, np.nan], "f64")],
+              numpy=lambda v: (np.frexp(v)[0], np.where(np.isfinite(v), np.frexp(v)[1], 0).astype(np.int32)),
+              out=["f64", "i32"])
+    book.case("ldexp", "far", [tensor([1, 1, 2.0 ** -1000, 2.0 ** 1000], "f64"), tensor([-1074, 1023, 2000, -2000], "i32")],
+              numpy=lambda v, n: np.ldexp(v, n))
+    a, b = (tensor(book.random(f"gcd{i}").integers(-60, 61, size=(12,)), "i64") for i in range(2))
+    for op, function in (("gcd", np.gcd), ("lcm", np.lcm)):
+        for tag in ("i64", "i32", "i16", "i8"):
+            limit = 100 if tag == "i8" and op == "lcm" else 10 ** 6
+            u, v = (tensor(x.numpy() if limit > 100 else x.numpy() % 11, tag) for x in (a, b))
+            book.case(op, f"pairs_{tag}", [u, v], numpy=function)
+    book.case("gcd", "fibonacci", [tensor([7540113804746346429, 0], "i64"), tensor([4660046610375530309, 0], "i64")],
+              numpy=np.gcd)
+    book.case("bitwise_count", "wide", [tensor([0, 1, -1, 255, 2 ** 62, -5], "i64")], numpy=np.bitwise_count, out="u8")
+    shapes = np.array([0.05, 0.5, 1, 2.5, 10, 60, 99, 101, 500, 1500])
+    for tag in WIDE_FLOATS:
+        a = np.repeat(shapes, 7)
+        x = np.round(np.concatenate([s * np.array([0.01, 0.3, 0.8, 1, 1.1, 1.6, 4]) for s in shapes]), 4)
+        book.case("gammainc", "grid", [tensor(a, tag), tensor(x, tag)], numpy=scipy.special.gammainc,
+                  tolerance="sum" if tag == "f64" else "special", scale=4000)
+        book.case("gammainc", "ends", [tensor([1.0, 2, 0.5, -1, 1], tag), tensor([0, np.inf, np.nan, 1, -1], tag)],
+                  numpy=lambda v, u: np.where((v <= 0) | (u < 0), np.nan, scipy.special.gammainc(v, u)))
+        pairs = np.array([(0.5, 0.5), (1, 1), (2, 5), (100, 0.5), (0.5, 100), (30, 40), (400, 300), (1000, 10), (5, 1200)])
+        p, q = np.repeat(pairs[:, 0], 7), np.repeat(pairs[:, 1], 7)
+        y = np.round(np.clip(np.repeat(pairs[:, 0] / pairs.sum(1), 7) * np.tile([0.05, 0.5, 0.9, 1, 1.05, 1.3, 5], 9),
+                             0, 1), 5)
+        book.case("betainc", "grid", [tensor(v, tag) for v in (p, q, y)], numpy=scipy.special.betainc,
+                  tolerance="sum" if tag == "f64" else "special", scale=4000)
+
+
+# name, ours and torch's parameters, SciPy's distribution, places
+CONTINUOUS = [
+    ("normal", {"mean": 0.5, "stddev": 1.5}, scipy.stats.norm(0.5, 1.5), [-3, 0, 0.5, 4]),
+    ("log_normal", {"mean": 0.2, "stddev": 0.8}, scipy.stats.lognorm(0.8, scale=np.exp(0.2)), [-1, 0.3, 1, 6]),
+    ("half_normal", {"scale": 2.0}, scipy.stats.halfnorm(scale=2.0), [-1, 0, 1, 5]),
+    ("uniform", {"low": -1.0, "high": 3.0}, scipy.stats.uniform(-1, 4), [-2, -1, 0.5, 3.5]),
+    ("exponential", {"rate": 1.5}, scipy.stats.expon(scale=1 / 1.5), [-1, 0, 0.4, 7]),
+    ("laplace", {"mean": 1.0, "scale": 2.0}, scipy.stats.laplace(1, 2), [-4, 1, 1.5, 9]),
+    ("logistic", {"mean": 1.0, "scale": 0.5}, scipy.stats.logistic(1, 0.5), [-4, 1, 1.5, 9]),
+    ("gumbel", {"location": 1.0, "scale": 2.0}, scipy.stats.gumbel_r(1, 2), [-3, 1, 2.5, 20]),
+    ("cauchy", {"location": 1.0, "scale": 2.0}, scipy.stats.cauchy(1, 2), [-30, 1, 2.5, 200]),
+    ("weibull", {"shape": 1.7, "scale": 2.0}, scipy.stats.weibull_min(1.7, scale=2), [-1, 0.2, 2, 6]),
+    ("pareto", {"shape": 2.5, "scale": 1.5}, scipy.stats.pareto(2.5, scale=1.5), [0.5, 1.5, 2, 30]),
+    ("gamma", {"shape": 2.5, "rate": 1.5}, scipy.stats.gamma(2.5, scale=1 / 1.5), [-1, 0.1, 1.5, 8]),
+    ("chi_squared", {"freedom": 5.0}, scipy.stats.chi2(5), [-1, 0.5, 4, 20]),
+    ("beta", {"a": 2.0, "b": 3.5}, scipy.stats.beta(2, 3.5), [-0.5, 0.1, 0.6, 1.5]),
+    ("student_t", {"freedom": 4.0, "mean": 0.5, "scale": 2.0}, scipy.stats.t(4, 0.5, 2), [-6, 0.5, 1.5, 12]),
+    ("fisher_f", {"numerator": 3.0, "denominator": 8.0}, scipy.stats.f(3, 8), [-1, 0.3, 1.5, 9]),
+    ("bernoulli", {"probability": 0.3}, scipy.stats.bernoulli(0.3), [-1, 0, 1, 2]),
+    ("binomial", {"count": 10.0, "probability": 0.3}, scipy.stats.binom(10, 0.3), [-1, 0, 4, 10, 11]),
+    ("geometric", {"probability": 0.3}, scipy.stats.geom(0.3), [0, 1, 4, 30]),
+    ("negative_binomial", {"count": 4.0, "probability": 0.4}, scipy.stats.nbinom(4, 0.4), [-1, 0, 5, 30]),
+    ("poisson", {"rate": 3.5}, scipy.stats.poisson(3.5), [-1, 0, 3, 15]),
+]
+
+
+def fill_distributions(book):
+    for name, parameters, reference, places in CONTINUOUS:
+        for tag in WIDE_FLOATS:
+            given = [tensor(value, tag) for value in parameters.values()]
+            x = tensor(np.array(places, dtype=np.float64), tag)
+            density = reference.logpmf if hasattr(reference.dist, "pmf") else reference.logpdf
+            for what, function in (("log_prob", density), ("cdf", reference.cdf)):
+                book.case("distribution", f"{name}_{what}", [x, *given], args={"name": name, "what": what},
+                          numpy=lambda v, *rest: np.asarray(function(v), dtype=np.float64), tolerance="sum", scale=200,
+                          out=tag)
+
+
+def fill(book):
+    fill_statistics(book)
+    fill_curves(book)
+    fill_special(book)
+    fill_distributions(book)

@@ -1,0 +1,81 @@
+// Tensors handed over in memory, to another library and back.
+#include <doctest/doctest.h>
+#include <tyto/dlpack.hpp>
+#include <tyto/tyto.hpp>
+
+#include <vector>
+
+#include "tests/support/both_modes.hpp"
+
+namespace tyto::io_tests {
+namespace {
+
+/// What another library hands over: numbers of its own, and a count of how often it was told that they are not needed.
+struct Foreign {
+  std::vector<float> numbers{0, 1, 2, 3, 4, 5};
+  std::vector<std::int64_t> shape{2, 3};
+  std::vector<std::int64_t> strides{3, 1};
+  int deleted = 0;
+  dlpack::ManagedTensor managed;
+
+  Foreign() {
+    managed.tensor.data = numbers.data();
+    managed.tensor.rank = 2;
+    managed.tensor.shape = shape.data();
+    managed.tensor.strides = strides.data();
+    managed.context = this;
+    managed.deleter = [](dlpack::ManagedTensor* self) { ++static_cast<Foreign*>(self->context)->deleted; };
+  }
+};
+
+}  // namespace
+
+BOTH_MODES("a tensor is handed to another library as it lies in memory, and lives as long as that needs it") {
+  using T = Tensor<Mode>;
+  T x = T{{1.0, 2.0}, {3.0, 4.0}} * 2.0;
+  dlpack::ManagedTensor* shared = to_dlpack(x);
+  x = T();
+  CHECK(shared->tensor.rank == 2);
+  CHECK(shared->tensor.shape[1] == 2);
+  CHECK(shared->tensor.type.code == 2);
+  CHECK(shared->tensor.type.bits == 32);
+  CHECK(static_cast<const float*>(shared->tensor.data)[3] == 8);
+  const T back = from_dlpack<T>(shared);  // which calls the deleter when it goes
+  CHECK(back.template to_vector<float>() == std::vector<float>{2, 4, 6, 8});
+}
+
+TEST_CASE("dense memory of another library is used where it lies") {
+  Foreign foreign;
+  {
+    const Tensor<Eager> x = from_dlpack(&foreign.managed);
+    CHECK(x.data<float>().data() == foreign.numbers.data());
+    CHECK(x.shape() == Shape{2, 3});
+    CHECK(foreign.deleted == 0);
+  }
+  CHECK(foreign.deleted == 1);
+}
+
+TEST_CASE("memory in another order is copied and released at once") {
+  Foreign foreign;
+  foreign.shape = {3, 2};
+  foreign.strides = {1, 3};
+  foreign.managed.tensor.shape = foreign.shape.data();
+  foreign.managed.tensor.strides = foreign.strides.data();
+  const Tensor<Eager> x = from_dlpack(&foreign.managed);
+  CHECK(foreign.deleted == 1);
+  CHECK(x.to_vector<float>() == std::vector<float>{0, 3, 1, 4, 2, 5});
+}
+
+TEST_CASE("memory that cannot be read is refused and stays the other library's") {
+  Foreign foreign;
+  foreign.managed.tensor.type = {5, 64, 1};
+  CHECK_THROWS_WITH_AS(from_dlpack(&foreign.managed),
+                       "from_dlpack: elements of code 5 and 64 bits (1 lanes) are not among Tyto's types", TypeError);
+  foreign.managed.tensor.device.type = 2;
+  CHECK_THROWS_WITH_AS(from_dlpack(&foreign.managed),
+                       "from_dlpack: the memory is that of device type 2; only the CPU's (1) can be read", DeviceError);
+  CHECK_THROWS_AS(from_dlpack(nullptr), ValueError);
+  CHECK(foreign.deleted == 0);
+}
+
+}  // namespace tyto::io_tests

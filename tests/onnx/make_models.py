@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Makes tests/onnx/models.npz: small models, inputs, and what ONNX Runtime gives for them.
+
+Needs onnx and onnxruntime; the build never runs it. Members are NAME|model (the file's bytes), NAME|in|INPUT and
+NAME|out|OUTPUT. What ONNX's own node tests do not hold: quantised operators of each kind, ONNX Runtime's own domain,
+recurrent networks in every direction, old versions of operators, networks of several operators.
+"""
+import itertools
+import os
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+draw = np.random.default_rng(20261123)
+members = {}
+
+
+def numbers(*shape):
+    return draw.standard_normal(shape).astype(np.float32)
+
+
+def small(dtype, *shape):
+    return draw.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, shape).astype(dtype)
+
+
+def add(name, nodes, inputs, outputs, weights=None, version=17, microsoft=False):
+    """inputs: name -> array; outputs: names; weights: name -> array."""
+    types = {n: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in inputs.items()}
+    sets = [helper.make_opsetid("", version)]
+    if microsoft:
+        sets.append(helper.make_opsetid("com.microsoft", 1))
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    stored = [numpy_helper.from_array(np.asarray(a), n) for n, a in (weights or {}).items()]
+    # The runtime wants types of outputs, which it knows better: they are tried until it agrees.
+    candidates = (TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64)
+    reason = None
+    for guess in itertools.product(candidates, repeat=len(outputs)):
+        infos = [helper.make_tensor_value_info(n, t, None) for n, t in zip(outputs, guess)]
+        graph = helper.make_graph(nodes, name, list(types.values()), infos, stored)
+        data = helper.make_model(graph, opset_imports=sets, ir_version=10).SerializeToString()
+        try:
+            session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+            break
+        except Exception as error:  # pylint: disable=broad-except
+            reason = reason or error
+    else:
+        raise RuntimeError(f"{name}: {reason}")
+    results = session.run(outputs, inputs)
+    assert name + "|model" not in members, name
+    members[name + "|model"] = np.frombuffer(data, np.uint8)
+    for n, a in inputs.items():
+        members[f"{name}|in|{n}"] = a
+    for n, a in zip(outputs, results):
+        members[f"{name}|out|{n}"] = a
+
+
+def one(name, op, inputs, outputs=("y",), weights=None, version=17, domain="", order=None, **attributes):
+    """A model of one node; `order` are the node's inputs ('' for one left out), by default those named."""
+    names = order if order is not None else list(inputs) + list(weights or {})
+    node = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
+    add(name, [node], inputs, [n for n in outputs if n], weights, version, domain != "")
+
+
+def microsoft(name, op, inputs, outputs=("y",), **rest):
+    one("ms_" + name, op, inputs, outputs, domain="com.microsoft", **rest)
+
+
+def f32(value):
+    return np.float32(value)
+
+
+# Quantised operators.
+x8, w8 = small(np.uint8, 1, 4, 6, 6), small(np.int8, 6, 4, 3, 3)
+channel_scale = np.linspace(0.01, 0.03, 6).astype(np.float32)
+qconv = {"xs": f32(0.05), "xz": np.uint8(120), "w": w8, "ws": channel_scale, "wz": np.zeros(6, np.int8), "ys": f32(0.4),
+         "yz": np.uint8(100), "b": draw.integers(-500, 500, 6).astype(np.int32)}
+one("qlinear_conv", "QLinearConv", {"x": x8}, weights=qconv, pads=[1, 1, 1, 1], strides=[2, 1])
+qdepth = dict(qconv, w=small(np.int8, 4, 1, 3, 3), ws=channel_scale[:4], wz=np.zeros(4, np.int8), b=qconv["b"][:4])
+one("qlinear_conv_depthwise", "QLinearConv", {"x": x8}, weights=qdepth, group=4)
+one("qlinear_matmul", "QLinearMatMul", {"a": small(np.uint8, 2, 5, 7)},
+    weights={"as": f32(0.02), "az": np.uint8(128), "b": small(np.int8, 7, 3), "bs": f32(0.03), "bz": np.int8(0),
+             "ys": f32(0.1), "yz": np.uint8(128)})
+one("conv_integer", "ConvInteger", {"x": x8}, weights={"w": small(np.uint8, 2, 4, 3, 3), "xz": np.uint8(3), "wz": np.uint8(7)},
+    pads=[0, 1, 1, 0])
+one("matmul_integer", "MatMulInteger", {"a": small(np.uint8, 4, 300)},
+    weights={"b": small(np.int8, 300, 5), "az": np.uint8(12), "bz": np.int8(-3)})
+one("quantize_axis", "QuantizeLinear", {"x": 3 * numbers(2, 3, 4)},
+    weights={"s": np.array([0.1, 0.02, 0.5], np.float32), "z": np.array([1, -5, 20], np.int8)}, axis=1)
+one("dequantize_axis", "DequantizeLinear", {"x": small(np.int8, 2, 3, 4)},
+    weights={"s": np.array([0.1, 0.02, 0.5, 0.7], np.float32), "z": np.array([1, -5, 20, 0], np.int8)}, axis=-1)
+one("dynamic_quantize", "DynamicQuantizeLinear", {"x": numbers(3, 5)}, ("y", "s", "z"))
+add("qdq_conv", [
+    helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
+    helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"]),
+    helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=0),
+    helper.make_node("Conv", ["xd", "wd"], ["c"], pads=[1, 1, 1, 1]),
+    helper.make_node("Relu", ["c"], ["r"]),
+    helper.make_node("QuantizeLinear", ["r", "xs", "xz"], ["rq"]),
+    helper.make_node("DequantizeLinear", ["rq", "xs", "xz"], ["y"])],
+    {"x": numbers(1, 4, 5, 5)}, ["y"],
+    {"xs": f32(0.02), "xz": np.uint8(128), "w": w8, "ws": channel_scale, "wz": np.zeros(6, np.int8)})
+
+# ONNX Runtime's own domain.
+hidden = numbers(2, 5, 8)
+microsoft("gelu", "Gelu", {"x": hidden})
+microsoft("bias_gelu", "BiasGelu", {"x": hidden}, weights={"b": numbers(8)})
+microsoft("fast_gelu", "FastGelu", {"x": hidden}, weights={"b": numbers(8)})
+microsoft("quick_gelu", "QuickGelu", {"x": hidden}, alpha=1.5)
+microsoft("fused_matmul", "FusedMatMul", {"a": numbers(2, 4, 3), "b": numbers(2, 5, 4)}, transA=1, transB=1, alpha=0.25)
+microsoft("fused_gemm", "FusedGemm", {"a": numbers(3, 4), "b": numbers(5, 4)}, weights={"c": numbers(5)}, transB=1, beta=0.5,
+          activation="Relu")
+microsoft("fused_conv", "FusedConv", {"x": numbers(1, 3, 6, 6)}, weights={"w": numbers(4, 3, 3, 3), "b": numbers(4)},
+          activation="LeakyRelu", activation_params=[0.2], pads=[1, 1, 1, 1])
+microsoft("skip_layer_norm", "SkipLayerNormalization", {"x": hidden, "s": numbers(2, 5, 8)}, ("y", "", "", "t"),
+          weights={"g": numbers(8), "b": numbers(8), "c": numbers(8)}, epsilon=1e-5)
+microsoft("skip_simplified_layer_norm", "SkipSimplifiedLayerNormalization", {"x": hidden, "s": numbers(2, 5, 8)},
+          weights={"g": numbers(8)}, epsilon=1e-5)
+microsoft("attention", "Attention", {"x": hidden}, weights={"w": numbers(8, 24), "b": numbers(24)}, num_heads=2)
+microsoft("attention_causal", "Attention", {"x": hidden}, weights={"w": numbers(8, 24), "b": numbers(24)}, num_heads=2,
+          unidirectional=1)
+microsoft("attention_masked", "Attention",
+          {"x": hidden, "m": np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)},
+          weights={"w": numbers(8, 24), "b": numbers(24)}, num_heads=4, order=["x", "w", "b", "m"])
+microsoft("multi_head_attention", "MultiHeadAttention", {"q": hidden, "k": numbers(2, 3, 8), "v": numbers(2, 3, 8)},
+          weights={"b": numbers(24)}, num_heads=2)
+microsoft("embed_layer_norm", "EmbedLayerNormalization",
+          {"ids": draw.integers(0, 9, (2, 5)).astype(np.int32), "segments": draw.integers(0, 2, (2, 5)).astype(np.int32),
+           "mask": np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)}, ("y", "n"),
+          weights={"words": numbers(9, 8), "places": numbers(6, 8), "kinds": numbers(2, 8), "g": numbers(8), "b": numbers(8)},
+          order=["ids", "segments", "words", "places", "kinds", "g", "b", "mask"], epsilon=1e-5)
+pair = {"as": f32(0.0531), "az": np.uint8(120), "bs": f32(0.0317), "bz": np.uint8(90), "ys": f32(0.1), "yz": np.uint8(110)}
+for op in ("QLinearAdd", "QLinearMul"):
+    microsoft(op.lower(), op, {"a": small(np.uint8, 3, 4), "b": small(np.uint8, 3, 4)}, weights=pair,
+              order=["a", "as", "az", "b", "bs", "bz", "ys", "yz"])
+single = {"xs": f32(0.05), "xz": np.uint8(120), "ys": f32(0.02), "yz": np.uint8(20)}
+microsoft("qlinear_sigmoid", "QLinearSigmoid", {"x": small(np.uint8, 3, 4)}, weights=single)
+microsoft("qlinear_leaky_relu", "QLinearLeakyRelu", {"x": small(np.uint8, 3, 4)}, weights=single, alpha=0.1)
+microsoft("qlinear_global_mean", "QLinearGlobalAveragePool", {"x": x8}, weights=single, channels_last=0)
+microsoft("qlinear_concat", "QLinearConcat", {"a": small(np.uint8, 2, 3), "b": small(np.uint8, 2, 2)}, weights=pair,
+          order=["ys", "yz", "a", "as", "az", "b", "bs", "bz"], axis=1)
+microsoft("dynamic_quantize_matmul", "DynamicQuantizeMatMul", {"a": numbers(3, 6)},
+          weights={"b": small(np.int8, 6, 4), "bs": f32(0.02), "bz": np.int8(3), "c": numbers(4)})
+microsoft("matmul_integer_to_float", "MatMulIntegerToFloat", {"a": small(np.uint8, 3, 6)},
+          weights={"b": small(np.int8, 6, 4), "as": f32(0.05), "bs": f32(0.02), "az": np.uint8(100), "bz": np.int8(3), "c": numbers(4)})
+
+# Recurrent networks.
+steps, batch, inputs_, units = 5, 3, 4, 6
+for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+    for direction, count in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+        weights = {"w": 0.3 * numbers(count, gates * units, inputs_), "r": 0.3 * numbers(count, gates * units, units),
+                   "b": 0.3 * numbers(count, 2 * gates * units)}
+        outputs = ("y", "yh") + (("yc",) if op == "LSTM" else ())
+        data = {"x": numbers(steps, batch, inputs_), "lengths": np.array([5, 3, 1], np.int32)}
+        extra = {"linear_before_reset": 1} if op == "GRU" and direction != "reverse" else {}
+        one(f"{op.lower()}_{direction}_lengths", op, data, outputs, weights=weights,
+            order=["x", "w", "r", "b", "lengths"], hidden_size=units, direction=direction, **extra)
+states = {"h": numbers(1, batch, units), "c": numbers(1, batch, units), "p": 0.3 * numbers(1, 3 * units)}
+one("lstm_peepholes", "LSTM", {"x": numbers(steps, batch, inputs_)}, ("y", "yh", "yc"),
+    weights=dict(w=0.3 * numbers(1, 4 * units, inputs_), r=0.3 * numbers(1, 4 * units, units), b=0.3 * numbers(1, 8 * units), **states),
+    order=["x", "w", "r", "b", "", "h", "c", "p"], hidden_size=units, clip=0.8)
+one("gru_activations", "GRU", {"x": numbers(steps, batch, inputs_)}, ("y",),
+    weights={"w": 0.3 * numbers(1, 3 * units, inputs_), "r": 0.3 * numbers(1, 3 * units, units)},
+    hidden_size=units, activations=["HardSigmoid", "ScaledTanh"], activation_alpha=[0.3, 1.5], activation_beta=[0.4, 0.7])
+
+# Windows: padding by rule, beyond the edge, dilated, counted.
+picture = numbers(1, 3, 9, 7)
+for rule in ("SAME_UPPER", "SAME_LOWER", "VALID"):
+    one("conv_" + rule.lower(), "Conv", {"x": picture}, weights={"w": numbers(4, 3, 4, 2)}, auto_pad=rule, strides=[2, 3])
+    one("average_" + rule.lower(), "AveragePool", {"x": picture}, auto_pad=rule, kernel_shape=[4, 2], strides=[2, 3])
+one("max_pool_ceil", "MaxPool", {"x": picture}, ("y", "i"), kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1, pads=[1, 0, 0, 1])
+one("max_pool_by_columns", "MaxPool", {"x": picture}, ("y", "i"), kernel_shape=[2, 3], storage_order=1, dilations=[2, 1])
+one("average_ceil", "AveragePool", {"x": picture}, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1, pads=[1, 0, 1, 0])
+one("average_ceil_counted", "AveragePool", {"x": picture}, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1, pads=[1, 0, 1, 0],
+    count_include_pad=1)
+one("lp_pool", "LpPool", {"x": picture}, version=18, kernel_shape=[3, 2], p=3, strides=[2, 1])
+one("conv_1d", "Conv", {"x": numbers(2, 4, 11)}, weights={"w": numbers(6, 2, 3), "b": numbers(6)}, group=2, dilations=[2])
+one("conv_3d", "Conv", {"x": numbers(1, 2, 4, 5, 6)}, weights={"w": numbers(3, 2, 2, 3, 2)}, pads=[1, 0, 1, 0, 1, 0])
+one("conv_transpose_grouped", "ConvTranspose", {"x": numbers(1, 4, 3, 5)}, weights={"w": numbers(4, 3, 3, 2), "b": numbers(6)},
+    group=2, strides=[2, 3], output_padding=[1, 2], pads=[1, 0, 0, 1])
+
+# Old versions, attributes that later became inputs.
+one("slice_1", "Slice", {"x": numbers(4, 5)}, version=9, starts=[1, -4], ends=[9, -1], axes=[0, 1])
+one("pad_2", "Pad", {"x": numbers(2, 3)}, version=10, pads=[0, 1, 1, 0], mode="reflect")
+one("squeeze_1", "Squeeze", {"x": numbers(1, 3, 1)}, version=11, axes=[0])
+one("unsqueeze_1", "Unsqueeze", {"x": numbers(3, 2)}, version=11, axes=[0, 3])
+one("split_2", "Split", {"x": numbers(6, 2)}, ("a", "b"), version=11, split=[2, 4])
+one("clip_6", "Clip", {"x": numbers(5)}, version=9, min=-0.5, max=0.25)
+one("softmax_11", "Softmax", {"x": numbers(2, 3, 4)}, version=11, axis=1)
+one("topk_1", "TopK", {"x": numbers(3, 6)}, ("v", "i"), version=9, k=2)
+one("upsample_9", "Upsample", {"x": numbers(1, 2, 3, 4)}, weights={"s": np.array([1, 1, 2, 3], np.float32)}, version=9)
+one("upsample_9_linear", "Upsample", {"x": numbers(1, 2, 3, 4)}, weights={"s": np.array([1, 1, 2, 2], np.float32)}, version=9,
+    mode="linear")
+one("resize_10", "Resize", {"x": numbers(1, 2, 4, 6)}, weights={"s": np.array([1, 1, 0.5, 1.5], np.float32)}, version=10)
+one("reduce_axes_attribute", "ReduceMean", {"x": numbers(2, 3, 4)}, version=13, axes=[-1, 0], keepdims=0)
+one("gemm_7", "Gemm", {"a": numbers(4, 3), "b": numbers(5, 4)}, weights={"c": numbers(3, 1)}, version=7, transA=1, transB=1, alpha=0.5)
+one("batch_norm_9", "BatchNormalization", {"x": picture}, version=9,
+    weights={"s": numbers(3), "b": numbers(3), "m": numbers(3), "v": np.abs(numbers(3))}, epsilon=1e-3)
+one("resize_antialias", "Resize", {"x": numbers(1, 1, 8, 9)}, weights={"r": np.zeros(0, np.float32), "s": np.array([1, 1, 0.4, 0.5], np.float32)},
+    version=18, mode="cubic", antialias=1, cubic_coeff_a=-0.5)
+one("integer_division", "Div", {"a": np.array([7, -7, 7, -7, 6], np.int32), "b": np.array([2, 2, -2, -2, 3], np.int32)})
+one("nms", "NonMaxSuppression", {"boxes": np.sort(draw.random((1, 20, 4)).astype(np.float32), axis=2)[:, :, [0, 1, 2, 3]],
+    "scores": draw.random((1, 2, 20)).astype(np.float32)},
+    weights={"n": np.int64(4), "o": f32(0.3), "t": f32(0.2)})
+one("einsum_dots", "Einsum", {"a": numbers(2, 3, 4), "b": numbers(2, 4, 5)}, equation="...ij,...jk->...ik")
+one("lrn", "LRN", {"x": picture}, size=3, alpha=0.01, beta=0.6, bias=1.5)
+
+# Networks whose parts meet: branches that are joined, channels that are split, shapes that are computed.
+add("inception", [
+    helper.make_node("Conv", ["x", "w1"], ["a"]),
+    helper.make_node("Relu", ["a"], ["ar"]),
+    helper.make_node("Pad", ["x", "pads"], ["p"]),
+    helper.make_node("Conv", ["p", "w2", "b2"], ["b"]),
+    helper.make_node("Clip", ["b", "low", "high"], ["br"]),
+    helper.make_node("MaxPool", ["x"], ["m"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[1, 1]),
+    helper.make_node("Concat", ["ar", "br", "m"], ["j"], axis=1),
+    helper.make_node("Split", ["j"], ["j1", "j2"], axis=1),
+    helper.make_node("Sigmoid", ["j1"], ["g"]),
+    helper.make_node("Mul", ["g", "j2"], ["k"]),
+    helper.make_node("GlobalAveragePool", ["k"], ["q"]),
+    helper.make_node("Flatten", ["q"], ["f"]),
+    helper.make_node("Gemm", ["f", "w3", "b3"], ["y"], transB=1)],
+    {"x": picture}, ["y", "k"],
+    {"w1": numbers(4, 3, 1, 1), "w2": numbers(3, 3, 3, 3), "b2": numbers(3), "low": f32(0), "high": f32(6),
+     "pads": np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64), "w3": numbers(7, 5), "b3": numbers(7)})
+add("shuffle", [
+    helper.make_node("Shape", ["x"], ["s"]),
+    helper.make_node("Gather", ["s", "zero"], ["n"]),
+    helper.make_node("Concat", ["n", "two_groups"], ["t"], axis=0),
+    helper.make_node("Reshape", ["x", "t"], ["g"]),
+    helper.make_node("Transpose", ["g"], ["h"], perm=[0, 2, 1, 3, 4]),
+    helper.make_node("Reshape", ["h", "s"], ["i"]),
+    helper.make_node("Conv", ["i", "w"], ["y"], group=4, pads=[1, 1, 1, 1])],
+    {"x": numbers(2, 4, 5, 6)}, ["y"],
+    {"zero": np.array([0], np.int64), "two_groups": np.array([2, 2, 5, -1], np.int64), "w": numbers(4, 1, 3, 3)})
+add("transformer", [
+    helper.make_node("LayerNormalization", ["x", "g", "b"], ["n"], axis=-1),
+    helper.make_node("MatMul", ["n", "wqkv"], ["qkv"]),
+    helper.make_node("Split", ["qkv"], ["q", "k", "v"], axis=-1),
+    *[helper.make_node("Reshape", [a, "heads"], [a + "r"]) for a in "qkv"],
+    helper.make_node("Transpose", ["qr"], ["qt"], perm=[0, 2, 1, 3]),
+    helper.make_node("Transpose", ["kr"], ["kt"], perm=[0, 2, 3, 1]),
+    helper.make_node("Transpose", ["vr"], ["vt"], perm=[0, 2, 1, 3]),
+    helper.make_node("MatMul", ["qt", "kt"], ["scores"]),
+    helper.make_node("Div", ["scores", "root"], ["scaled"]),
+    helper.make_node("Softmax", ["scaled"], ["weights"]),
+    helper.make_node("MatMul", ["weights", "vt"], ["mixed"]),
+    helper.make_node("Transpose", ["mixed"], ["mt"], perm=[0, 2, 1, 3]),
+    helper.make_node("Reshape", ["mt", "flat"], ["joined"]),
+    helper.make_node("Add", ["joined", "x"], ["r"]),
+    helper.make_node("Erf", ["r"], ["e"]),
+    helper.make_node("Mul", ["r", "e"], ["y"])],
+    {"x": hidden}, ["y"],
+    {"g": numbers(8), "b": numbers(8), "wqkv": numbers(8, 24), "heads": np.array([0, 0, 2, 4], np.int64),
+     "flat": np.array([0, 0, -1], np.int64), "root": f32(2)})
+
+out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.npz")
+np.savez_compressed(out, **members)
+print(sum(k.endswith("|model") for k in members), "models,", os.path.getsize(out), "bytes, ONNX Runtime", onnxruntime.__version__)

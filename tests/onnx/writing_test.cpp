@@ -1,0 +1,221 @@
+// Graphs written as ONNX and read again: what comes back gives the same numbers. tests/onnx/check_written.py runs the
+// same files in ONNX Runtime.
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+#include <tyto/nn.hpp>
+#include <tyto/onnx.hpp>
+#include <tyto/tyto.hpp>
+
+#include "onnx/message.hpp"
+#include "tests/onnx/data.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace tyto::onnx_tests {
+namespace {
+
+using L = Tensor<Lazy>;
+
+/// Writes a graph of x, reads it again, runs both, and compares. With $TYTO_WRITTEN the file and what it should give
+/// stay in that folder.
+void check_written(const std::string& name, const L& x, const Tensor<Eager>& given, const std::vector<L>& outputs) {
+  CAPTURE(name);
+  const testing::TemporaryFolder folder;
+  Graph graph{{.inputs = {x}, .outputs = outputs}};
+  const std::string path = onnx::text(folder / name, ".onnx");
+  write_onnx(path, graph);
+  const L value = L::from_bytes(given.bytes().data(), given.size(), given.shape(), given.dtype());
+  graph.set(x, value);
+  graph.run();
+  OnnxModel<L> model = read_onnx<L>(path);
+  CHECK(model.inputs()[0].name == "x");
+  const NamedList<L> results = model({{"x", value}});
+  REQUIRE(results.size() == outputs.size());
+  NamedList<L> wanted{{"in", value}};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    CAPTURE(i);
+    const auto copy = [](const L& y) {
+      return Tensor<Any>::from_bytes(y.bytes().data(), y.size(), y.shape(), y.dtype());
+    };
+    CHECK(difference(copy(results[i].value), copy(graph.output(i)), 1e-5, 1e-6) == "");
+    wanted.push_back({onnx::text("out", i), graph.output(i)});
+  }
+  if (const char* keep = std::getenv("TYTO_WRITTEN")) {
+    write_onnx(std::string(keep) + "/" + name + ".onnx", graph);
+    write_npz(std::string(keep) + "/" + name + ".npz", wanted);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("element-wise operators come back from ONNX as they were") {
+  const L x = L::placeholder({2, 5}, DType::f32, "x");
+  const Tensor<Eager> given{{0.25, -0.5, 0.75, 0.1, -0.9}, {0.6, 0.3, -0.2, 0.45, 0.05}};
+  const L one_up = x + 1.5;
+  check_written("unary", x, given,
+                {abs(x),
+                 acos(x),
+                 acosh(one_up + 1),
+                 asin(x),
+                 asinh(x),
+                 atan(x),
+                 atanh(x),
+                 ceil(x * 3),
+                 cos(x),
+                 cosh(x),
+                 erf(x),
+                 exp(x),
+                 floor(x * 3),
+                 gelu(x),
+                 log(one_up),
+                 negate(x),
+                 reciprocal(one_up),
+                 relu(x),
+                 round(x * 3),
+                 sigmoid(x),
+                 sign(x),
+                 sin(x),
+                 sinh(x),
+                 softplus(x),
+                 softsign(x),
+                 sqrt(one_up),
+                 tan(x),
+                 tanh(x),
+                 square(x),
+                 rsqrt(one_up),
+                 exp2(x),
+                 exp10(x),
+                 expm1(x),
+                 log1p(x),
+                 log2(one_up),
+                 log10(one_up),
+                 cbrt(x),
+                 log_sigmoid(x),
+                 silu(x),
+                 erfc(x),
+                 trunc(x * 5),
+                 isfinite(x),
+                 isnan(x),
+                 isinf(x)});
+  const L y = flip(x, 1) * 2.0 + 0.01;
+  check_written("binary", x, given,
+                {x + y,
+                 x - y,
+                 x * y,
+                 x / y,
+                 maximum(x, y),
+                 minimum(x, y),
+                 power(one_up, y),
+                 x == y,
+                 x != y,
+                 x<y, x <= y, x>
+                     y,
+                 x >= y,
+                 (x > 0) && (y > 0),
+                 (x > 0) || (y > 0),
+                 logical_xor(x > 0, y > 0),
+                 !(x > 0),
+                 where(x > 0, x, y),
+                 clip(x, -0.3, 0.4),
+                 fmod(x * 7, y + 3),
+                 remainder(x * 7, y + 3),
+                 hypot(x, y),
+                 logaddexp(x, y),
+                 cast(x * 10, DType::i32) + 3,
+                 cast(x * 10, DType::i64) * cast(y * 9, DType::i32),
+                 cast(x * 10, DType::i32) & 6,
+                 x * cast(x > 0, DType::f64)});
+}
+
+TEST_CASE("reductions, views and movements come back from ONNX as they were") {
+  const L x = L::placeholder({3, 4, 5}, DType::f32, "x");
+  std::vector<float> numbers(60);
+  for (std::size_t i = 0; i < 60; ++i) numbers[i] = static_cast<float>((i * 37) % 60) / 20 - 1.3F;
+  const Tensor<Eager> given = Tensor<Eager>::from(numbers, {3, 4, 5});
+  const TopK<Lazy> best = topk(x, 2, 1);
+  check_written("reductions", x, given,
+                {sum(x),
+                 sum(x, {0, 2}),
+                 sum(x > 0, 1),
+                 mean(x, 1, true),
+                 prod(x, 2),
+                 max(x, {1}),
+                 min(x),
+                 var(x, 2),
+                 var(x, {0, 1}, true, 1),
+                 stddev(x),
+                 logsumexp(x, 1),
+                 any(x > 1.5, 2),
+                 all(x > -1.2, 0),
+                 argmax(x, 1),
+                 argmin(x, 2, true),
+                 cumsum(x, 1),
+                 cumsum(x, 2, {.exclusive = true, .reverse = true}),
+                 softmax(x, 1),
+                 log_softmax(x),
+                 best.values,
+                 best.indices,
+                 l2_norm(x, 2)});
+  check_written("movements", x, given,
+                {transpose(x),
+                 transpose(x, {1, 0, 2}),
+                 reshape(x, {6, -1}),
+                 x(0),
+                 x(all, slice({}, {}, -2), slice(1, 4, 2)),
+                 flip(x, {0, 2}),
+                 concat<Lazy>({x, x * 2}, 1),
+                 stack<Lazy>({x, x}, 0),
+                 tile(x, {1, 2, 1}),
+                 pad(x, {0, 1, 2}, {1, 0, 0}, PaddingMode::constant, 7),
+                 pad(x, {0, 1, 2}, {1, 0, 0}, PaddingMode::reflect),
+                 broadcast_to(expand_dims(x, 0), {2, 3, 4, 5}),
+                 tril(x),
+                 triu(x, 1),
+                 take(x, L{2, 0}, 0),
+                 take_along_axis(x, L{{{4, 0}}} * L::ones({3, 4, 1}, DType::i64), 2),
+                 x + L::arange(5),
+                 x * L::eye(4, 5),
+                 x + L::linspace(0, 1, 5),
+                 L::full({3, 4, 1}, 2.5) * x,
+                 expand_dims(x, 1),
+                 squeeze(x(slice(0, 1)))});
+}
+
+TEST_CASE("products, convolutions and pools come back from ONNX as they were") {
+  const L x = L::placeholder({2, 9, 8, 4}, DType::f32, "x");
+  std::vector<float> numbers(2 * 9 * 8 * 4);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>((i * 131) % 97) / 50 - 1;
+  const Tensor<Eager> given = Tensor<Eager>::from(numbers, {2, 9, 8, 4});
+  seed(5);
+  const L w = L::from(Tensor<Eager>::normal({3, 2, 4, 6}).to_vector<float>(), {3, 2, 4, 6});
+  const L depthwise = L::from(Tensor<Eager>::normal({3, 3, 1, 4}).to_vector<float>(), {3, 3, 1, 4});
+  const L matrix = L::from(Tensor<Eager>::normal({4, 5}).to_vector<float>(), {4, 5});
+  check_written("images", x, given,
+                {conv2d(x, w, {.stride = {2, 1}, .padding = same}), conv2d(x, depthwise, {.padding = 1, .groups = 4}),
+                 relu(conv2d(relu(conv2d(x, depthwise, {.padding = 1, .groups = 4})), w)),
+                 max_pool(x, {3, 2}, {.stride = 2, .padding = 1}), average_pool(x, 2),
+                 average_pool(x, 3, {.padding = 1, .count_padding = true}), upsample(x, {2, 3}), global_average_pool(x),
+                 matmul(x, matrix), conv2d(transpose(x, {0, 3, 1, 2}), transpose(w, {3, 2, 0, 1}), {.layout = nchw})});
+}
+
+TEST_CASE("networks of layers are written with their weights") {
+  seed(7);
+  const L image = L::placeholder({2, 8, 8, 3}, DType::f32, "x");
+  const Tensor<Eager> pixels = Tensor<Eager>::normal({2, 8, 8, 3});
+  const nn::Sequential network{nn::Conv2d({.in = 3, .out = 4, .window = 3}), nn::BatchNorm2d({.channels = 4}), relu,
+                               nn::Linear({.in = 4, .out = 5})};
+  check_written("network", image, pixels, {network(image, nn::inference)});
+}
+
+TEST_CASE("what ONNX has no words for is named before anything is written") {
+  const testing::TemporaryFolder folder;
+  const L x = L::placeholder({3}, DType::f32, "x"), state = L::variable(L{1.0, 2.0, 3.0}, "total");
+  const std::string path = folder / "m.onnx";
+  CHECK_THROWS_WITH_AS(write_onnx(path, Graph{{.inputs = {x}, .outputs = {lgamma(x) + sort(x), digamma(x)}}}),
+                       "write_onnx: ONNX has no operators for these of the graph: digamma, lgamma, sort", GraphError);
+  CHECK_THROWS_WITH_AS(write_onnx(path, Graph{{.inputs = {x}, .outputs = {x}, .updates = {{state, state + x}}}}),
+                       "write_onnx: the graph gives 'total' a new value in each run; ONNX has no states", GraphError);
+  CHECK(!std::filesystem::exists(path));
+}
+
+}  // namespace tyto::onnx_tests
