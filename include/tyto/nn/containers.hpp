@@ -114,6 +114,7 @@ struct TYTO_API Reshape : Layer {
   Shape shape;
 
   explicit Reshape(Shape of_sample) : shape(std::move(of_sample)) {}
+  explicit Reshape(std::initializer_list<std::int64_t> of_sample) : shape(of_sample) {}
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
 };
 

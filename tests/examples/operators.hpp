@@ -1,0 +1,8 @@
+// What the examples of <tyto/operators.hpp> take for granted: a tensor.
+#pragma once
+
+#include <tyto/tyto.hpp>
+
+namespace context {
+extern const tyto::Tensor<tyto::Lazy> x;
+}
