@@ -17,6 +17,7 @@ const Calls<M>& calls() {
     add_product_calls(all);
     add_linalg_calls(all);
     add_window_calls(all);
+    add_complex_calls(all);
     return all;
   }();
   return table;

@@ -43,6 +43,8 @@ template <class M>
 void add_linalg_calls(Calls<M>& calls);
 template <class M>
 void add_window_calls(Calls<M>& calls);
+template <class M>
+void add_complex_calls(Calls<M>& calls);
 
 /// The element type of that name; throws for a name that is none.
 DType dtype_named(std::string_view name);

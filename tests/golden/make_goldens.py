@@ -22,7 +22,7 @@ import numpy
 import scipy
 import torch
 
-from recipes import (convolution, creation, elementwise, linalg, ordering, pooling, products, reductions, shaping,
+from recipes import (complex_numbers, convolution, creation, elementwise, linalg, ordering, pooling, products, reductions, shaping,
                      softmax)
 from recipes.book import Book, TOLERANCE_REASONS
 
@@ -37,6 +37,7 @@ FAMILIES = {
     "softmax": softmax.fill,
     "convolution": convolution.fill,
     "pooling": pooling.fill,
+    "complex_numbers": complex_numbers.fill,
 }
 
 
