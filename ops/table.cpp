@@ -33,6 +33,7 @@ std::array<OpDef, op_count> assemble() {
                             linalg_eigen_operators,
                             fft_operators,
                             softmax_operators,
+                            attention_operators,
                             convolution_operators,
                             pool_operators,
                             fused_operators,

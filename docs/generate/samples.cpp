@@ -118,6 +118,13 @@ const std::unordered_map<OpId, Sample>& samples() {
       {OpId::fft, [](DType t) { return fft::fft(line(t)); }},
       {OpId::rfft, [](DType t) { return fft::rfft(line(t)); }},
       {OpId::irfft, [](DType t) { return fft::irfft(line(t)); }},
+      {OpId::attention,
+       [](DType t) -> T { return scaled_dot_product_attention(square_matrix(t), square_matrix(t), square_matrix(t)); }},
+      {OpId::attention_gradient,
+       [](DType t) {
+         const auto attend = [](const T& x) { return scaled_dot_product_attention(x, x, x); };
+         return slope(attend, square_matrix(t));
+       }},
       {OpId::softmax, [](DType t) { return softmax(line(t)); }},
       {OpId::log_softmax, [](DType t) { return log_softmax(line(t)); }},
       {OpId::convolution,
@@ -164,7 +171,7 @@ const std::unordered_map<OpId, Sample>& samples() {
        [](DType t) -> T {
          if (!is_floating(t)) throw TypeError("convolution_epilogue: the optimiser makes it of floating ones only");
          core::ProductAttributes with_relu;
-         with_relu.relu = true;
+         with_relu.low = 0;
          with_relu.window = {{3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false, {}};
          return core::emit(OpId::convolution_epilogue, with_relu, {picture(t), T::ones({3, 3, 2, 2}, t)});
        }},

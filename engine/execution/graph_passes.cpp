@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "engine/execution/devices.hpp"
+#include "engine/execution/lowering.hpp"
 #include "engine/execution/session.hpp"
 #include "optimiser/passes/optimise.hpp"
 
@@ -28,6 +29,7 @@ std::vector<core::Array> evaluate_constants(core::Graph graph) {
 }  // namespace
 
 core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
+  graph = lowered(std::move(graph), device);
   report.nodes_before = report.nodes_after = graph.nodes().size();
   if (options.passes == as_recorded) return graph;
   optimiser::PassOptions passes;
