@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/custom.hpp"
+#include "core/stored_scalar.hpp"
 #include "core/symbol.hpp"
 #include "core/text.hpp"
 
@@ -23,8 +24,9 @@ std::size_t hash_field(double value) { return std::hash<std::uint64_t>()(std::bi
 std::size_t hash_field(DType value) { return static_cast<std::size_t>(value); }
 std::size_t hash_field(PadMode value) { return static_cast<std::size_t>(value); }
 std::size_t hash_field(const Scalar& value) {
-  return mix(static_cast<std::size_t>(value.kind()),
-             value.is_floating() ? hash_field(value.as_double()) : hash_field(value.as_int()));
+  const bool whole = !value.is_floating() && !value.is_complex();
+  return mix(mix(static_cast<std::size_t>(value.kind()), hash_field(value.imaginary())),
+             whole ? hash_field(value.as_int()) : hash_field(value.as_double()));
 }
 std::size_t hash_field(const IntList& list) {
   std::size_t seed = list.size();
@@ -44,9 +46,7 @@ std::string show(bool value) { return value ? "true" : "false"; }
 std::string show(const IntList& list) { return to_string(list); }
 std::string show(DType type) { return name_of(type); }
 std::string show(PadMode mode) { return name_of(mode); }
-std::string show(const Scalar& value) {
-  return value.is_floating() ? text(value.as_double()) : std::to_string(value.as_int());
-}
+std::string show(const Scalar& value) { return to_string(value); }
 std::string show(const Array& array) { return text(array.dtype, array.view.shape); }
 std::string show(const std::shared_ptr<State>& state) { return state ? state->name() : "none"; }
 std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? op->name : "none"; }

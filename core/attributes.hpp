@@ -187,6 +187,16 @@ struct NmsAttributes {
   friend bool operator==(const NmsAttributes&, const NmsAttributes&) = default;
 };
 
+/// A discrete Fourier transform of `length` points along an axis, with what its results are multiplied by.
+struct TransformAttributes {
+  std::int64_t axis = 0;
+  std::int64_t length = 1;
+  bool inverse = false;
+  double scale = 1;
+  TYTO_FIELDS(visit("axis", axis); visit("length", length); visit("inverse", inverse); visit("scale", scale);)
+  friend bool operator==(const TransformAttributes&, const TransformAttributes&) = default;
+};
+
 /// Contents known when the node is made.
 struct ConstantAttributes {
   Array array;
@@ -233,7 +243,7 @@ using Attributes =
     std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes, ListAttributes,
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
-                 ProductAttributes, AttentionAttributes, NmsAttributes>;
+                 ProductAttributes, AttentionAttributes, NmsAttributes, TransformAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;

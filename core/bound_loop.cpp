@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/complex_loop.hpp"
 #include "core/loop_builder.hpp"
 #include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
@@ -164,7 +165,9 @@ std::vector<DType> BoundLoop::input_types() const {
 
 std::vector<bool> BoundLoop::whole() const { return whole_values(loop, given); }
 
-std::optional<BoundLoop> loop_of(const Step& step, bool has_f64) {
+namespace {
+
+std::optional<BoundLoop> whole_loop(const Step& step, bool has_f64) {
   switch (step.op) {
     case OpId::fused: return group_loop(step);
     case OpId::softmax:
@@ -177,6 +180,14 @@ std::optional<BoundLoop> loop_of(const Step& step, bool has_f64) {
   }
   if (!is_listed_elementwise(step.op)) return std::nullopt;
   return elementwise_loop(step);
+}
+
+}  // namespace
+
+std::optional<BoundLoop> loop_of(const Step& step, bool has_f64) {
+  std::optional<BoundLoop> bound = whole_loop(step, has_f64);
+  if (bound && is_complex(*bound)) bound = in_parts(*bound, has_f64);
+  return bound;
 }
 
 BoundLoop with_simple_reductions(const BoundLoop& bound, bool has_f64) {

@@ -31,11 +31,29 @@ void check_attributes(const OpDef& def, const Attributes& attributes) {
 
 TensorType elementwise_type(const OpDef& def, std::span<const TensorType* const> inputs) {
   const bool truth = def.domain == Domain::comparison || def.domain == Domain::logical;
-  TensorType result{truth ? DType::boolean : inputs.back()->dtype, inputs[0]->shape, false};
+  const DType given = inputs.back()->dtype;
+  const DType type = truth ? DType::boolean : def.is(Traits::is_real_valued) ? real_type(given) : given;
+  TensorType result{type, inputs[0]->shape, false};
   for (const TensorType* input : inputs.subspan(1)) {
     if (result.shape != input->shape) result.shape = broadcast(def.name, result.shape, input->shape);
   }
   return result;
+}
+
+std::vector<TensorType> infer_types(const OpDef& def, const Attributes& attributes,
+                                    std::span<const TensorType> inputs) {
+  const auto check = [&](std::span<const TensorType> types) {
+    for (const TensorType& type : types) {
+      if (!is_complex(type.dtype)) continue;
+      throw TypeError(
+          text(def.name, ": elements of type ", type.dtype, " are not accepted; take real, imag or abs of them first"));
+    }
+  };
+  const bool refuses = !def.is(Traits::takes_complex);
+  if (refuses) check(inputs);
+  std::vector<TensorType> results = def.infer(attributes, inputs);
+  if (refuses) check(results);
+  return results;
 }
 
 Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) {
@@ -57,7 +75,7 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
     const std::span<const TensorType> given =
         count == 1 ? std::span<const TensorType>(&result_of(inputs[0]).type, 1) : std::span<const TensorType>(types);
     check_attributes(def, attributes ? *attributes : no_attributes);
-    const std::vector<TensorType> results = def.infer(attributes ? *attributes : no_attributes, given);
+    const std::vector<TensorType> results = infer_types(def, attributes ? *attributes : no_attributes, given);
     node = new Node(op, mode, std::move(attributes), inputs, results);
   }
   Value value(node, 0);

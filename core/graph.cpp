@@ -34,7 +34,7 @@ Port GraphBuilder::add(OpId op, std::shared_ptr<const Attributes> attributes, st
   std::vector<TensorType> types;
   types.reserve(inputs.size());
   for (const Port input : inputs) types.push_back(graph_.data_.types[input]);
-  const std::vector<TensorType> results = definition(op).infer(attributes ? *attributes : no_attributes, types);
+  const std::vector<TensorType> results = infer_types(definition(op), attributes ? *attributes : no_attributes, types);
   return add(op, std::move(attributes), inputs, results, std::move(label));
 }
 

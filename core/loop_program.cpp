@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/op_ids.hpp"
+#include "core/stored_scalar.hpp"
 #include "core/text.hpp"
 
 namespace tyto::core {
@@ -25,8 +26,8 @@ std::size_t hash_of(const LoopProgram& program) {
   const auto mix = [&](std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); };
   for (const LoopConstant& constant : program.constants) {
     mix(static_cast<std::size_t>(constant.dtype));
-    mix(constant.value.is_floating() ? std::bit_cast<std::uint64_t>(constant.value.as_double())
-                                     : static_cast<std::uint64_t>(constant.value.as_int()));
+    mix(std::bit_cast<std::uint64_t>(constant.value.as_double()));
+    mix(std::bit_cast<std::uint64_t>(constant.value.imaginary()));
   }
   for (const LoopInstruction& step : program.instructions) {
     mix(static_cast<std::size_t>(step.op));
@@ -41,8 +42,7 @@ std::string to_string(const LoopProgram& program) {
   const auto name = [&](std::size_t value) {
     if (value < program.inputs) return text("x", value);
     if (value >= program.first_instruction()) return text("v", value - program.first_instruction());
-    const Scalar& number = program.constants[value - program.inputs].value;
-    return number.is_floating() ? text(number.as_double()) : text(number.as_int());
+    return to_string(program.constants[value - program.inputs].value);
   };
   std::string out;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {

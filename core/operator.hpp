@@ -41,10 +41,13 @@ struct Traits {
     eager_only = 1u << 8,  // the result's shape depends on the data
     is_commutative = 1u << 9,
     is_associative = 1u << 10,
-    is_idempotent = 1u << 11,  // op(x, x) = x, or op(op(x)) = op(x) for one operand
-    is_involution = 1u << 12,  // op(op(x)) = x
-    is_odd = 1u << 13,         // op(-x) = -op(x) bit for bit, for floating x
-    is_even = 1u << 14,        // op(-x) = op(x) bit for bit, for floating x
+    is_idempotent = 1u << 11,   // op(x, x) = x, or op(op(x)) = op(x) for one operand
+    is_involution = 1u << 12,   // op(op(x)) = x
+    is_odd = 1u << 13,          // op(-x) = -op(x) bit for bit, for floating x
+    is_even = 1u << 14,         // op(-x) = op(x) bit for bit, for floating x
+    takes_complex = 1u << 15,   // complex elements too; others refuse them
+    is_holomorphic = 1u << 16,  // takes them, and has a complex derivative: that of ops/elementwise.def
+    is_real_valued = 1u << 17,  // of complex elements it gives numbers of their parts' type
   };
 
   std::uint32_t flags = 0;
@@ -64,6 +67,9 @@ struct Traits {
   constexpr Traits involution() const { return with(is_involution); }
   constexpr Traits odd() const { return with(is_odd); }
   constexpr Traits even() const { return with(is_even); }
+  constexpr Traits complex() const { return with(takes_complex); }
+  constexpr Traits holomorphic() const { return with(takes_complex | is_holomorphic); }
+  constexpr Traits real_valued() const { return with(is_real_valued); }
   constexpr Traits identity(double value) const {
     Traits out = *this;
     out.identity_element = out.right_identity_element = value;
@@ -146,6 +152,8 @@ inline const OpDef& definition(const Node& node) { return definition(node.op());
 
 /// Throws GraphError where an operator is given attributes of another kind than it takes.
 void check_attributes(const OpDef& def, const Attributes& attributes);
+/// Types of the operator's results. Throws as its rule does, and TypeError where it does not take complex elements.
+std::vector<TensorType> infer_types(const OpDef& def, const Attributes& attributes, std::span<const TensorType> inputs);
 
 /// Throws DeviceError: what is called `where` does not do this operator.
 [[noreturn]] void refuse_operator(std::string_view where, OpId op);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/text.hpp"
+
 namespace tyto::core {
 namespace {
 
@@ -38,6 +40,14 @@ double as_double(const Scalar& number) {
 }  // namespace
 
 Scalar as_stored(const Scalar& number, DType dtype) {
+  if (is_complex(dtype)) {
+    const auto part = [&](double value) { return as_stored(Scalar(value), real_type(dtype)).as_double(); };
+    return Scalar::complex(part(number.as_double()), part(number.imaginary()));
+  }
+  if (number.is_complex()) {
+    const bool truth = dtype == DType::boolean && number.imaginary() != 0;
+    return as_stored(truth ? Scalar(true) : Scalar(number.as_double()), dtype);
+  }
   switch (dtype) {
     case DType::boolean: return Scalar(number.is_floating() ? number.as_double() != 0 : number.as_int() != 0);
     case DType::u8: return whole<std::uint8_t>(number);
@@ -50,9 +60,13 @@ Scalar as_stored(const Scalar& number, DType dtype) {
     case DType::f32:
       return number.is_floating() ? Scalar(static_cast<float>(number.as_double()))
                                   : Scalar(static_cast<float>(number.as_int()));
-    case DType::f64: return Scalar(number.as_double());
+    default: return Scalar(number.as_double());
   }
-  return number;
+}
+
+std::string to_string(const Scalar& number) {
+  if (!number.is_complex()) return number.is_floating() ? text(number.as_double()) : text(number.as_int());
+  return text('(', number.as_double(), std::signbit(number.imaginary()) ? "" : "+", number.imaginary(), "j)");
 }
 
 }  // namespace tyto::core

@@ -8,7 +8,8 @@
 namespace tyto TYTO_API {
 
 const char* name_of(DType type) {
-  constexpr const char* names[dtype_count] = {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
+  constexpr const char* names[dtype_count] = {"bool", "u8",   "i8",  "i16", "i32", "i64",
+                                              "f16",  "bf16", "f32", "f64", "c64", "c128"};
   return names[static_cast<int>(type)];
 }
 
@@ -17,6 +18,7 @@ std::ostream& operator<<(std::ostream& out, DType type) { return out << name_of(
 DType promote(DType a, DType b) {
   if (a == b) return a;
   if (a > b) return promote(b, a);
+  if (is_complex(b)) return complex_type(a) == DType::c128 ? DType::c128 : b;
   if (is_floating(b)) return a == DType::f16 && b == DType::bf16 ? DType::f32 : b;
   if (a == DType::u8 && b == DType::i8) return DType::i16;
   return b;  // the enumeration lists bool and the integers from narrow to wide

@@ -51,7 +51,7 @@ HostArray read_npy(Stream& stream) {
   const std::uint64_t size = byte_count(stream.name(), header.shape, header.dtype);
   array.bytes = stream.read_new(size, ("the array of shape " + to_string(header.shape)).c_str());
   const std::size_t width = size_of(header.dtype);
-  if (header.big_endian) swap_bytes(array.bytes, width);
+  if (header.big_endian) swap_bytes(array.bytes, size_of(real_type(header.dtype)));
   if (header.column_major && header.shape.size() > 1) {
     array.bytes = within_memory(stream.name(), "a row-major copy of the array", size,
                                 [&] { return row_major(array.bytes, header.shape, width); });

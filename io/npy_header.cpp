@@ -24,7 +24,9 @@ constexpr std::array<TypeName, dtype_count> npy_names = {{{"b1", DType::boolean}
                                                           {"f2", DType::f16},
                                                           {"V2", DType::bf16},
                                                           {"f4", DType::f32},
-                                                          {"f8", DType::f64}}};
+                                                          {"f8", DType::f64},
+                                                          {"c8", DType::c64},
+                                                          {"c16", DType::c128}}};
 
 // As many as NumPy allows.
 constexpr std::size_t most_axes = 64;
@@ -117,7 +119,7 @@ class Parser {
       }
     }
     fail("the element type '", descriptor,
-         "', expected one of b1 u1 i1 i2 i4 i8 f2 f4 f8 V2 (bf16) behind '<', '>' or '|'");
+         "', expected one of b1 u1 i1 i2 i4 i8 f2 f4 f8 c8 c16 V2 (bf16) behind '<', '>' or '|'");
   }
 
   void shape() {

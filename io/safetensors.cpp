@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, dtype_count> safetensors_names = {"BOOL", "U8",  "I8",   "I16", "I32",
-                                                                         "I64",  "F16", "BF16", "F32", "F64"};
+constexpr std::array<std::string_view, dtype_count> safetensors_names = {"BOOL", "U8",   "I8",  "I16", "I32", "I64",
+                                                                         "F16",  "BF16", "F32", "F64", "C64", "C128"};
 // The limit that the format itself sets.
 constexpr std::uint64_t longest_safetensors_header = 100'000'000;
 constexpr std::string_view metadata = "__metadata__";
@@ -46,7 +46,7 @@ Entry parse_entry(const std::string& where, const std::string& name, const Json&
   const auto found =
       std::find(safetensors_names.begin(), safetensors_names.end(), type.is_string() ? type.get<std::string>() : "");
   if (found == safetensors_names.end()) {
-    refuse(where, "has the element type ", type.dump(), "; known are BOOL U8 I8 I16 I32 I64 F16 BF16 F32 F64");
+    refuse(where, "has the element type ", type.dump(), "; known are BOOL U8 I8 I16 I32 I64 F16 BF16 F32 F64 C64 C128");
   }
   entry.dtype = static_cast<DType>(found - safetensors_names.begin());
   if (!value["shape"].is_array()) refuse(where, "has no list of lengths as 'shape'");

@@ -18,7 +18,7 @@ std::vector<TensorType> infer_cast(const Attributes& attributes, std::span<const
 }
 
 std::vector<Value> cast_gradient(const GradientContext& c) {
-  if (!is_floating(c.inputs[0].dtype()) || !is_floating(c.results[0].dtype())) return {Value()};
+  if (!is_inexact(c.inputs[0].dtype()) || !is_inexact(c.results[0].dtype())) return {Value()};
   return {cast_to(c.gradients[0], c.inputs[0].dtype())};
 }
 
@@ -48,7 +48,7 @@ std::span<const OpDef> create_operators() {
       {.id = OpId::cast,
        .name = "cast",
        .doc = "Another element type.",
-       .traits = traits(Traits::linear),
+       .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_cast,
        .gradient = cast_gradient},
       {.id = OpId::fill,
@@ -56,6 +56,7 @@ std::span<const OpDef> create_operators() {
        .doc = "One value everywhere.",
        .min_inputs = 0,
        .max_inputs = 0,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_range},
       {.id = OpId::arange,
        .name = "arange",

@@ -44,10 +44,18 @@ void check_holds(std::string_view op, DType dtype, const Scalar& number);
 /// As cast_to, for what goes into elements of `dtype`: a scalar is checked.
 Value fitted_to(std::string_view op, const Value& value, DType dtype);
 
+/// Complex numbers as their parts, which are one axis more at the end, and back: what adds and moves numbers works on
+/// complex ones so. Views, where strides allow.
+Value as_parts(const Value& value);
+Value of_parts(const Value& value);
+
+/// The sum over axes, of complex numbers too.
+Value sum_over(const Value& value, const AxesAttributes& axes);
+
 /// Summed over the axes along which `shape` was broadcast to value's shape.
 Value sum_to(const Value& value, const Shape& shape);
 
-/// The value as float: itself, or cast to f32.
+/// The value as floating-point or complex number: itself, or cast to f32.
 Value as_floating(const Value& value);
 
 /// A constant of no mode, cached: the number 0-d in the given type.
@@ -99,6 +107,7 @@ std::span<const OpDef> control_operators();
 std::span<const OpDef> create_operators();
 std::span<const OpDef> random_operators();
 std::span<const OpDef> view_operators();
+std::span<const OpDef> complex_operators();
 std::span<const OpDef> reduce_operators();
 std::span<const OpDef> scan_operators();
 std::span<const OpDef> join_operators();
@@ -112,6 +121,8 @@ std::span<const OpDef> linalg_system_operators();
 std::span<const OpDef> linalg_triangle_operators();
 std::span<const OpDef> linalg_spectrum_operators();
 std::span<const OpDef> linalg_power_operators();
+std::span<const OpDef> linalg_eigen_operators();
+std::span<const OpDef> fft_operators();
 std::span<const OpDef> softmax_operators();
 std::span<const OpDef> attention_operators();
 std::span<const OpDef> convolution_operators();

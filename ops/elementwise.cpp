@@ -68,7 +68,9 @@ DType common_type(std::span<const Value> operands) {
     const DType number = operand.dtype();
     if (!any_tensor) {
       type = promote(type, number);
-    } else if (is_floating(number) && !is_floating(type)) {
+    } else if (is_complex(number) && !is_complex(type)) {
+      type = complex_type(type);
+    } else if (is_floating(number) && !is_inexact(type)) {
       type = DType::f32;
     } else if (is_integer(number) && type == DType::boolean) {
       type = DType::i64;
@@ -101,9 +103,13 @@ Value cast_to(const Value& value, DType dtype) {
 }
 
 Value as_floating(const Value& value) {
-  return is_floating(value.dtype()) && !is_number(value)
-             ? value
-             : cast_to(value, is_floating(value.dtype()) ? value.dtype() : DType::f32);
+  const DType type = value.dtype();
+  return is_inexact(type) && !is_number(value) ? value : cast_to(value, is_inexact(type) ? type : DType::f32);
+}
+
+Value sum_over(const Value& value, const AxesAttributes& axes) {
+  if (is_complex(value.dtype())) return of_parts(emit(OpId::sum, axes, {as_parts(value)}));
+  return emit(OpId::sum, axes, {value});
 }
 
 Value sum_to(const Value& value, const Shape& shape) {
@@ -115,7 +121,7 @@ Value sum_to(const Value& value, const Shape& shape) {
     if (i < extra || (shape[i - extra] == 1 && value.shape()[i] != 1))
       reduction.axes.push_back(static_cast<std::int64_t>(i));
   }
-  const Value summed = emit(OpId::sum, reduction, {value});
+  const Value summed = sum_over(value, reduction);
   return summed.shape() == shape ? summed : emit(OpId::reshape, ListAttributes{shape}, {summed});
 }
 
@@ -126,8 +132,11 @@ DType operand_type(const OpDef& def, std::span<const Value> operands) {
   const auto refuse = [&](std::string_view expected) {
     throw TypeError(text(def.name, ": operands of type ", type, " are not accepted; ", expected));
   };
+  if (is_complex(type) && !def.is(Traits::takes_complex) && def.domain != Domain::logical) {
+    refuse("complex numbers have no order and no such function; take real, imag or abs of them first");
+  }
   switch (def.domain) {
-    case Domain::floating: return is_floating(type) ? type : DType::f32;
+    case Domain::floating: return is_inexact(type) ? type : DType::f32;
     case Domain::arithmetic:
       if (type == DType::boolean) refuse("cast bool to a number, or use logical_xor and logical_not");
       return type;
@@ -166,10 +175,10 @@ void refuse_negative(const Value& exponent) {
                         " are no integers; write the exponent with a point, or cast the base to f32 or f64"));
 }
 
-// One floating-point type, and no number among them.
-bool alike(std::span<const Value> operands) {
+// One type that the domains of floating-point numbers take, and no number among them.
+bool alike(const OpDef& def, std::span<const Value> operands) {
   const DType type = result_of(operands[0]).type.dtype;
-  bool same = is_floating(type);
+  bool same = is_floating(type) || (is_complex(type) && def.is(Traits::takes_complex));
   for (const Value& operand : operands) {
     const TensorType& given = result_of(operand).type;
     same = same && given.dtype == type && !given.weak;
@@ -185,8 +194,9 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
     if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is ", empty_tensor));
   }
   // The usual case needs no rule: these domains take floating operands as they are.
-  if (def.domain <= Domain::comparison && alike(operands)) return emit_resolved(op, operands);
+  if (def.domain <= Domain::comparison && alike(def, operands)) return emit_resolved(op, operands);
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
+  if (op == OpId::conj && !is_complex(operands[0].dtype())) return resolve(operands[0]);
   const DType type = operand_type(def, operands.subspan(first));
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const DType wanted = i < first ? DType::boolean : type;
@@ -205,10 +215,10 @@ void check_operand_types(const OpDef& def, std::span<const TensorType> inputs) {
   const DType type = inputs.back().dtype;
   bool accepted = true;
   switch (def.domain) {
-    case Domain::floating: accepted = is_floating(type); break;
+    case Domain::floating: accepted = is_inexact(type); break;
     case Domain::arithmetic: accepted = type != DType::boolean; break;
     case Domain::logical: accepted = type == DType::boolean; break;
-    case Domain::bitwise: accepted = !is_floating(type); break;
+    case Domain::bitwise: accepted = !is_inexact(type); break;
     case Domain::shift: accepted = is_integer(type); break;
     case Domain::selection: accepted = inputs[0].dtype == DType::boolean; break;
     case Domain::numeric:

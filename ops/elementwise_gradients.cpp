@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "ops/define.hpp"
+#include "tyto/complex.hpp"
 
 namespace tyto::core {
 
@@ -18,10 +19,24 @@ constexpr bool differentiable = !std::is_same_v<Expression, Nondifferentiable>;
 
 using T = AnyTensor;
 
+bool is_holomorphic(OpId op) { return definition(op).is(Traits::is_holomorphic); }
+
 // Without the difference of x and y = x sigmoid(x), which is lost where they are large.
 T silu_slope(const T& x) {
   const T s = sigmoid(x);
   return s * (1.0 + x * (1.0 - s));
+}
+
+// A complex derivative times g is a gradient when both are conjugated (PyTorch's convention: the gradient points where
+// the real objective grows fastest).
+template <class Rule>
+std::vector<Value> conjugated_around(bool holomorphic, const T& g, const Rule& rule) {
+  if (!holomorphic || !is_complex(g.dtype())) return rule(g);
+  std::vector<Value> out = rule(conj(g));
+  for (Value& gradient : out) {
+    if (gradient) gradient = conj(T(gradient));
+  }
+  return out;
 }
 
 // A leg over the hypotenuse, and over its square, which may overflow or vanish where the quotient does not. A point
@@ -51,6 +66,16 @@ T tetragamma(const T& x) {
   return positive - where(low, 2.0 * pi * pi * pi * cos(angle) / (sine * sine * sine), 0.0);
 }
 
+// Where a power of a is zero for every exponent near b.
+T stays_zero(const T& a, const T& b) { return equal(a, 0) && greater_equal(real(b), 0); }
+
+// The direction of a complex number turns with what stands at right angles to it; a sign has no slope.
+T turned(const T& x, const T& y, const T& g) {
+  if (!is_complex(x.dtype())) return {};
+  const T size = abs(x), none = equal(size, 0);
+  return where(none, 0, (g - y * real(conj(y) * g)) / where(none, 1, size));
+}
+
 // Gradient for operand i: its expression, summed over what broadcasting stretched.
 template <class Gradient, class... Operands>
 void add_gradient(std::vector<Value>& out, const GradientContext& context, const Gradient& gradient,
@@ -58,7 +83,8 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
   const std::size_t i = out.size();
   if constexpr (differentiable<decltype(gradient(operands...))>) {
     if (context.needed[i]) {
-      out.push_back(sum_to(gradient(operands...), context.inputs[i].shape()));
+      const T slope = gradient(operands...);
+      out.push_back(slope.defined() ? sum_to(slope, context.inputs[i].shape()) : Value());
       return;
     }
   }
@@ -67,16 +93,18 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
 
 }  // namespace
 
-#define TYTO_UNARY(name, domain, expression, gradient, ...)                                 \
-  GradientRule gradient_of_##name() {                                                       \
-    static constexpr auto dx = []([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, \
-                                  [[maybe_unused]] const T& g) { return gradient; };        \
-    if constexpr (!differentiable<decltype(dx(T(), T(), T()))>) return nullptr;             \
-    return [](const GradientContext& c) {                                                   \
-      std::vector<Value> out;                                                               \
-      add_gradient(out, c, dx, T(c.inputs[0]), T(c.results[0]), T(c.gradients[0]));         \
-      return out;                                                                           \
-    };                                                                                      \
+#define TYTO_UNARY(name, domain, expression, gradient, ...)                                  \
+  GradientRule gradient_of_##name() {                                                        \
+    static constexpr auto dx = []([[maybe_unused]] const T& x, [[maybe_unused]] const T& y,  \
+                                  [[maybe_unused]] const T& g) { return gradient; };         \
+    if constexpr (!differentiable<decltype(dx(T(), T(), T()))>) return nullptr;              \
+    return [](const GradientContext& c) {                                                    \
+      return conjugated_around(is_holomorphic(OpId::name), c.gradients[0], [&](const T& g) { \
+        std::vector<Value> out;                                                              \
+        add_gradient(out, c, dx, T(c.inputs[0]), T(c.results[0]), g);                        \
+        return out;                                                                          \
+      });                                                                                    \
+    };                                                                                       \
   }
 #define TYTO_BINARY(name, domain, expression, gradient_a, gradient_b, ...)                                          \
   GradientRule gradient_of_##name() {                                                                               \
@@ -86,11 +114,13 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
                                   [[maybe_unused]] const T& y, [[maybe_unused]] const T& g) { return gradient_b; }; \
     if constexpr (!differentiable<decltype(da(T(), T(), T(), T()))>) return nullptr;                                \
     return [](const GradientContext& c) {                                                                           \
-      const T a(c.inputs[0]), b(c.inputs[1]), y(c.results[0]), g(c.gradients[0]);                                   \
-      std::vector<Value> out;                                                                                       \
-      add_gradient(out, c, da, a, b, y, g);                                                                         \
-      add_gradient(out, c, db, a, b, y, g);                                                                         \
-      return out;                                                                                                   \
+      return conjugated_around(is_holomorphic(OpId::name), c.gradients[0], [&](const T& g) {                        \
+        const T a(c.inputs[0]), b(c.inputs[1]), y(c.results[0]);                                                    \
+        std::vector<Value> out;                                                                                     \
+        add_gradient(out, c, da, a, b, y, g);                                                                       \
+        add_gradient(out, c, db, a, b, y, g);                                                                       \
+        return out;                                                                                                 \
+      });                                                                                                           \
     };                                                                                                              \
   }
 #define TYTO_TERNARY(name, domain, expression, gradient_a, gradient_b, gradient_c, ...)                             \
@@ -102,12 +132,14 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
     static constexpr auto dc = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
                                   [[maybe_unused]] const T& c, [[maybe_unused]] const T& g) { return gradient_c; }; \
     return [](const GradientContext& context) {                                                                     \
-      const T a(context.inputs[0]), b(context.inputs[1]), c(context.inputs[2]), g(context.gradients[0]);            \
-      std::vector<Value> out;                                                                                       \
-      add_gradient(out, context, da, a, b, c, g);                                                                   \
-      add_gradient(out, context, db, a, b, c, g);                                                                   \
-      add_gradient(out, context, dc, a, b, c, g);                                                                   \
-      return out;                                                                                                   \
+      return conjugated_around(is_holomorphic(OpId::name), context.gradients[0], [&](const T& g) {                  \
+        const T a(context.inputs[0]), b(context.inputs[1]), c(context.inputs[2]);                                   \
+        std::vector<Value> out;                                                                                     \
+        add_gradient(out, context, da, a, b, c, g);                                                                 \
+        add_gradient(out, context, db, a, b, c, g);                                                                 \
+        add_gradient(out, context, dc, a, b, c, g);                                                                 \
+        return out;                                                                                                 \
+      });                                                                                                           \
     };                                                                                                              \
   }
 #include "tyto/ops/elementwise.def"

@@ -33,7 +33,7 @@ std::vector<DType> value_types(const LoopAttributes& group, std::span<const Tens
     }
     if (instruction.op != OpId::cast) {
       const Attributes own = fold ? fold_attributes(instruction.op, group.axes) : NoAttributes{};
-      const DType type = def.infer(own, std::span(operands).first(count))[0].dtype;
+      const DType type = infer_types(def, own, std::span(operands).first(count))[0].dtype;
       if (type != instruction.dtype) refuse(text(def.name, " gives ", type, ", not ", instruction.dtype));
     }
     types.push_back(instruction.dtype);
@@ -129,6 +129,7 @@ std::span<const OpDef> fused_operators() {
        .doc = "Element-wise operators and reductions as one, made by the optimiser after gradients were taken.",
        .min_inputs = 0,
        .max_inputs = 1 << 16,
+       .traits = traits(Traits::takes_complex),
        .in_place = InPlace::same_index,
        .infer = infer_fused,
        .lower = lower_fused},

@@ -20,6 +20,17 @@ void check_index(std::string_view op, const TensorType& index, const Shape& shap
   }
 }
 
+/// Operator `id` on `leading` and then on the index tensors among a node's inputs. Complex numbers are added part by
+/// part, the parts being one axis more behind those that the coordinates name.
+T at_coordinates(OpId id, std::initializer_list<Value> leading, std::span<const Value> coordinates) {
+  std::vector<Value> operands(leading);
+  const bool in_parts = id == OpId::scatter_add && is_complex(operands[0].dtype());
+  if (in_parts) std::ranges::transform(operands, operands.begin(), as_parts);
+  operands.insert(operands.end(), coordinates.begin(), coordinates.end());
+  const Value result = emit(id, NoAttributes{}, operands);
+  return in_parts ? of_parts(result) : result;
+}
+
 // take
 
 std::vector<TensorType> infer_take(const Attributes& attributes, std::span<const TensorType> inputs) {
@@ -45,12 +56,12 @@ IntList to_front(int rank, int place, int count, bool back) {
 std::vector<Value> take_gradient(const GradientContext& c) {
   std::vector<Value> out(2);
   const Value& x = c.inputs[0];
-  if (!is_floating(x.dtype()) || !c.needed[0]) return out;
+  if (!is_inexact(x.dtype()) || !c.needed[0]) return out;
   const auto axis = static_cast<int>(get<AxisAttributes>(c.attributes).axis);
   const T g = c.gradients[0];
   const T indices_first = transpose(g, to_front(g.ndim(), axis, c.inputs[1].ndim(), false));
   const T axis_first = transpose(zeros_like(T(x)), to_front(x.ndim(), axis, 1, false));
-  const T summed = emit(OpId::scatter_add, NoAttributes{}, {axis_first, indices_first, c.inputs[1]});
+  const T summed = at_coordinates(OpId::scatter_add, {axis_first, indices_first}, c.inputs.subspan(1));
   out[0] = transpose(summed, to_front(x.ndim(), axis, 1, true));
   return out;
 }
@@ -100,7 +111,7 @@ std::vector<Value> coordinates_along(const Shape& shape, const Value& indices, s
 std::vector<Value> take_along_axis_gradient(const GradientContext& c) {
   std::vector<Value> out(2);
   const Value& x = c.inputs[0];
-  if (!is_floating(x.dtype()) || !c.needed[0]) return out;
+  if (!is_inexact(x.dtype()) || !c.needed[0]) return out;
   const auto axis = static_cast<std::size_t>(get<AxisAttributes>(c.attributes).axis);
   Shape stretched = c.gradients[0].shape();
   stretched[axis] = x.shape()[axis];
@@ -159,16 +170,9 @@ std::vector<TensorType> infer_scatter(const Attributes&, std::span<const TensorT
   return one(inputs[0].dtype, inputs[0].shape);
 }
 
-/// Operator `id` on `leading` and then on the index tensors among a node's inputs.
-T at_coordinates(OpId id, std::initializer_list<Value> leading, std::span<const Value> coordinates) {
-  std::vector<Value> operands(leading);
-  operands.insert(operands.end(), coordinates.begin(), coordinates.end());
-  return emit(id, NoAttributes{}, operands);
-}
-
 std::vector<Value> gather_gradient(const GradientContext& c) {
   std::vector<Value> out(c.inputs.size());
-  if (!is_floating(c.inputs[0].dtype()) || !c.needed[0]) return out;
+  if (!is_inexact(c.inputs[0].dtype()) || !c.needed[0]) return out;
   out[0] = at_coordinates(OpId::scatter_add, {zeros_like(T(c.inputs[0])), c.gradients[0]}, c.inputs.subspan(1));
   return out;
 }
@@ -178,7 +182,7 @@ std::vector<Value> gather_gradient(const GradientContext& c) {
 std::vector<Value> scatter_gradient(const GradientContext& c) {
   std::vector<Value> out(c.inputs.size());
   const T g = c.gradients[0], v = c.inputs[1];
-  if (!is_floating(v.dtype())) return out;
+  if (!is_inexact(v.dtype())) return out;
   const std::span<const Value> coordinates = c.inputs.subspan(2);
   if (c.needed[0]) out[0] = at_coordinates(OpId::scatter, {g, zeros_like(v)}, coordinates);
   if (c.needed[1]) {
@@ -200,7 +204,7 @@ std::vector<Value> scatter_gradient(const GradientContext& c) {
 
 std::vector<Value> scatter_add_gradient(const GradientContext& c) {
   std::vector<Value> out(c.inputs.size());
-  if (!is_floating(c.inputs[0].dtype())) return out;
+  if (!is_inexact(c.inputs[0].dtype())) return out;
   out[0] = c.gradients[0];
   if (c.needed[1]) out[1] = at_coordinates(OpId::gather, {c.gradients[0]}, c.inputs.subspan(2));
   return out;
@@ -250,9 +254,7 @@ std::vector<Value> scatter_extreme_gradient(const GradientContext& c) {
 Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis) {
   const Value zeros =
       emit(mode_beside(values), OpId::fill, RangeAttributes{shape, values.dtype(), Scalar(0), Scalar(0)});
-  std::vector<Value> operands = coordinates_along(values.shape(), indices, axis);
-  operands.insert(operands.begin(), {zeros, values});
-  return emit(OpId::scatter_add, NoAttributes{}, operands);
+  return at_coordinates(OpId::scatter_add, {zeros, values}, coordinates_along(values.shape(), indices, axis));
 }
 
 std::span<const OpDef> index_operators() {
@@ -262,7 +264,7 @@ std::span<const OpDef> index_operators() {
        .doc = "Slices at indices along an axis.",
        .min_inputs = 2,
        .max_inputs = 2,
-       .traits = traits(Traits::linear),
+       .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_take,
        .gradient = take_gradient,
        .lower = lower_take},
@@ -271,7 +273,7 @@ std::span<const OpDef> index_operators() {
        .doc = "One element an index along an axis.",
        .min_inputs = 2,
        .max_inputs = 2,
-       .traits = traits(Traits::linear),
+       .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_take_along_axis,
        .gradient = take_along_axis_gradient,
        .lower = lower_take_along_axis},
@@ -280,7 +282,7 @@ std::span<const OpDef> index_operators() {
        .doc = "What lies at coordinates.",
        .min_inputs = 2,
        .max_inputs = 1 << 20,
-       .traits = traits(Traits::linear),
+       .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_gather,
        .gradient = gather_gradient},
       {.id = OpId::scatter,
@@ -288,6 +290,7 @@ std::span<const OpDef> index_operators() {
        .doc = "A tensor with what lies at coordinates replaced.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
+       .traits = traits(Traits::takes_complex),
        .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter>,
        .gradient = scatter_gradient},
@@ -373,7 +376,7 @@ Value place(OpId id, const Tensor<M>& tensor, const std::vector<Tensor<M>>& coor
 template <class M>
 Value combine(OpId id, std::string_view how, const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
               const Tensor<M>& values) {
-  if (is_floating(values.dtype()) && !is_floating(x.dtype())) {
+  if (is_inexact(values.dtype()) && !is_inexact(x.dtype())) {
     throw TypeError(text(definition(id).name, ": values of ", values.dtype(), " do not ", how, " in a tensor of ",
                          x.dtype(), "; cast one of them"));
   }

@@ -81,6 +81,7 @@ std::span<const OpDef> join_operators() {
        .doc = "A tensor with a regular part replaced.",
        .min_inputs = 2,
        .max_inputs = 2,
+       .traits = traits(Traits::takes_complex),
        .in_place = InPlace::first_input,
        .infer = infer_set_slice,
        .gradient = set_slice_gradient},
@@ -88,6 +89,7 @@ std::span<const OpDef> join_operators() {
        .name = "concat",
        .doc = "Tensors joined along an axis.",
        .max_inputs = 1 << 20,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_concat,
        .gradient = concat_gradient},
   };

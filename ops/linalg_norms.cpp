@@ -23,7 +23,8 @@ Tensor<M> root(const Tensor<M>& x, double power) {
 
 template <class M>
 Tensor<M> length(const Tensor<M>& x, const Axes& axes, bool keepdims) {
-  return where_not_zero(sum(square(x), axes, keepdims), 0.0, [](const Tensor<M>& y) { return sqrt(y); });
+  const Tensor<M> sizes = is_complex(x.dtype()) ? abs(x) : x;
+  return where_not_zero(sum(square(sizes), axes, keepdims), 0.0, [](const Tensor<M>& y) { return sqrt(y); });
 }
 
 /// The two axes last, and the others as they were.
@@ -62,7 +63,7 @@ Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, bool keepd
   if (std::isnan(p)) throw ValueError("vector_norm: there is no norm of order NaN");
   if (p == 2) return length(y, axes, keepdims);
   if (std::isinf(p)) return p > 0 ? max(abs(y), axes, keepdims) : min(abs(y), axes, keepdims);
-  if (p == 0) return sum(cast(not_equal(y, 0), y.dtype()), axes, keepdims);
+  if (p == 0) return sum(cast(not_equal(y, 0), real_type(y.dtype())), axes, keepdims);
   if (p == 1) return sum(abs(y), axes, keepdims);
   const Tensor<M> powers =
       where_not_zero(abs(y), p > 0 ? 0.0 : INFINITY, [&](const Tensor<M>& size) { return power(size, p); });

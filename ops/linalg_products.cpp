@@ -27,7 +27,7 @@ Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, s
   if (left.shape()[static_cast<std::size_t>(first)] != right.shape()[static_cast<std::size_t>(second)]) {
     throw ShapeError(core::text("vecdot: axis ", axis, " differs in length: ", left.shape(), " and ", right.shape()));
   }
-  return sum(moveaxis(left, first, -1) * moveaxis(right, second, -1), -1);
+  return sum(conj(moveaxis(left, first, -1)) * moveaxis(right, second, -1), -1);
 }
 
 template <class M>
@@ -69,7 +69,7 @@ Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
   const Tensor<M> off = y - mean(y, 1, true);
   // No fewer than none: a division by zero tells of too few observations, as in NumPy.
   const double count = static_cast<double>(std::max<std::int64_t>(y.shape()[1] - options.ddof, 0));
-  const Tensor<M> found = matmul(off, matrix_transpose(off)) / count;
+  const Tensor<M> found = matmul(off, matrix_transpose(conj(off))) / count;
   return alone ? reshape(found, {}) : found;
 }
 

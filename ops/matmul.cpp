@@ -28,6 +28,30 @@ std::vector<Value> matmul_gradient(const GradientContext& c) {
           c.needed[1] ? Value(matmul(matrix_transpose(a), g)) : Value()};
 }
 
+// A complex product is a real one of matrices twice as wide and twice as tall: the left operand's parts lie beside each
+// other as they are; each row of the right one becomes two, the row and i times the row, their parts beside each other.
+T complex_matmul(const T& left, const T& right) {
+  const T rows = T(as_parts(left));
+  const Shape wide = right.shape();
+  const auto last = static_cast<std::int64_t>(wide.size());
+  const T turned = stack<Any>({right, right * Scalar::complex(0, 1)}, last - 1);
+  Shape left_shape = left.shape(), right_shape = wide;
+  left_shape[left_shape.size() - 1] *= 2;
+  for (std::size_t axis = wide.size() - 2; axis < wide.size(); ++axis) right_shape[axis] *= 2;
+  const T product =
+      emit(OpId::matmul, NoAttributes{}, {reshape(rows, left_shape), reshape(T(as_parts(turned)), right_shape)});
+  Shape parts = product.shape();
+  parts[parts.size() - 1] /= 2;
+  parts.push_back(2);
+  return of_parts(reshape(product, parts));
+}
+
+/// The product of two stacks of matrices that fit each other.
+Value product_of(const Value& left, const Value& right) {
+  if (is_complex(left.dtype())) return complex_matmul(left, right);
+  return emit(OpId::matmul, NoAttributes{}, {left, right});
+}
+
 }  // namespace
 
 std::span<const OpDef> matmul_operators() {
@@ -86,12 +110,12 @@ Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   }
   if (right.ndim() == 2 && left.ndim() > 2) {
     const Tensor<M> tall = reshape(left, {element_count(batch) * rows, inner});
-    product = core::emit(core::OpId::matmul, core::NoAttributes{}, {tall, right});
+    product = core::product_of(tall, right);
     product = reshape(product, with_batch(batch, rows, columns));
   } else {
     left = broadcast_to(left, with_batch(batch, rows, inner));
     right = broadcast_to(right, with_batch(batch, inner, columns));
-    product = core::emit(core::OpId::matmul, core::NoAttributes{}, {left, right});
+    product = core::product_of(left, right);
   }
   if (a.ndim() == 1) product = squeeze(product, -2);
   if (b.ndim() == 1) product = squeeze(product, -1);

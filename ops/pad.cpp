@@ -89,6 +89,7 @@ std::span<const OpDef> pad_operators() {
       {.id = OpId::pad,
        .name = "pad",
        .doc = "Elements added around: a constant, the edges, reflections, or the other end.",
+       .traits = traits(Traits::takes_complex),
        .infer = infer_pad,
        .gradient = pad_gradient,
        .lower = lower_pad},

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/define.hpp"
+#include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::core {
@@ -164,8 +165,44 @@ std::span<const OpDef> reduce_operators() {
 namespace {
 
 Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
-  return emit(id, AxesAttributes{normalise_axes(definition(id).name, axes, x.ndim()), keepdims}, {x});
+  const AxesAttributes over{normalise_axes(definition(id).name, axes, x.ndim()), keepdims};
+  const bool in_parts = is_complex(x.dtype()) && (id == OpId::sum || id == OpId::mean);
+  return in_parts ? of_parts(emit(id, over, {as_parts(resolve(x))})) : emit(id, over, {x});
 }
+
+// Halves times halves, until one is left: any product of two has its gradient.
+Value complex_product(const T& x, const Axes& axes, bool keepdims) {
+  const IntList over = normalise_axes("prod", axes, x.ndim());
+  T product = x;
+  for (const std::int64_t axis : over) {
+    const auto along = static_cast<std::size_t>(axis);
+    if (product.shape()[along] == 0) {
+      Shape one = product.shape();
+      one[along] = 1;
+      product = emit(mode_beside(x), OpId::fill, RangeAttributes{one, x.dtype(), Scalar(1), 0});
+    }
+    while (product.shape()[along] > 1) {
+      const std::int64_t length = product.shape()[along], half = length / 2;
+      const T pairs = T(part_along(product, along, 0, half)) * T(part_along(product, along, half, half));
+      product = length % 2 == 0 ? pairs : concat<Any>({pairs, T(part_along(product, along, length - 1, 1))}, axis);
+    }
+  }
+  return keepdims ? product : reshape(product, reduced_shape(x.shape(), over, false));
+}
+
+// The variance of a complex number is the mean of squared distances, a real number.
+Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  const IntList over = normalise_axes("var", axes, x.ndim());
+  const T parts = as_parts(x - mean(x, axes, true));
+  IntList all = over;
+  all.push_back(x.ndim());
+  const T squares = sum(square(parts), all, false);
+  const auto divisor = static_cast<double>(std::max<std::int64_t>(count_over(x.shape(), over) - ddof, 0));
+  return reshape(squares / divisor, reduced_shape(x.shape(), over, keepdims));
+}
+
+// Of what norms are made.
+Value magnitudes(const Value& x) { return is_complex(x.dtype()) ? abs(T(x)).value() : x; }
 
 // Squares of halves leave their range where the root of their sum does not, and those of integers wrap round.
 T widened(const Value& x) {
@@ -174,7 +211,9 @@ T widened(const Value& x) {
 }
 
 // Back to the type that a floating function of x has.
-Value narrowed(const T& y, const Value& x) { return is_floating(x.dtype()) ? cast_to(y, x.dtype()) : y.value(); }
+Value narrowed(const T& y, const Value& x) {
+  return is_inexact(x.dtype()) ? cast_to(y, real_type(x.dtype())) : y.value();
+}
 
 // The square root, with a slope of zero at zero, where the norm of nothing and the deviation of equals have no other.
 T root(const T& x) {
@@ -204,6 +243,7 @@ Tensor<M> sum(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> prod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("prod", x);
+  if (is_complex(x.dtype())) return core::complex_product(core::resolve(x), axes, keepdims);
   return core::reduce(OpId::prod, x, axes, keepdims);
 }
 template <class M>
@@ -214,12 +254,14 @@ Tensor<M> mean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   core::require("var", x);
+  if (is_complex(x.dtype())) return core::complex_variance(core::resolve(x), axes, keepdims, ddof);
   const core::VarianceAttributes attributes{core::normalise_axes("var", axes, x.ndim()), keepdims, ddof};
   return core::emit(OpId::var, attributes, {core::as_floating(x)});
 }
 template <class M>
 Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   core::require("stddev", x);
+  if (is_complex(x.dtype())) return core::root(core::AnyTensor(var(x, axes, keepdims, ddof))).value();
   return core::narrowed(core::root(var(core::widened(x), axes, keepdims, ddof)), x);
 }
 template <class M>
@@ -265,12 +307,12 @@ Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("l2_norm_sqr", x);
-  return core::narrowed(sum(square(core::widened(x)), axes, keepdims), x);
+  return core::narrowed(sum(square(core::widened(core::magnitudes(x))), axes, keepdims), x);
 }
 template <class M>
 Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("l2_norm", x);
-  return core::narrowed(core::root(sum(square(core::widened(x)), axes, keepdims)), x);
+  return core::narrowed(core::root(sum(square(core::widened(core::magnitudes(x))), axes, keepdims)), x);
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
@@ -280,8 +322,8 @@ bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 template <class M>
 bool allclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute) {
   core::require("allclose", a, b);
-  const Tensor<M> close =
-      less_equal(abs(cast(a, DType::f64) - cast(b, DType::f64)), absolute + relative * abs(cast(b, DType::f64)));
+  const DType wide = is_complex(a.dtype()) || is_complex(b.dtype()) ? DType::c128 : DType::f64;
+  const Tensor<M> close = less_equal(abs(cast(a, wide) - cast(b, wide)), absolute + relative * abs(cast(b, wide)));
   return tyto::all(logical_or(close, equal(a, b))).template item<bool>();
 }
 TYTO_INSTANTIATE(sum)

@@ -108,7 +108,9 @@ std::span<const OpDef> scan_operators() {
 namespace {
 
 Value run_scan(OpId id, const Value& x, std::int64_t axis, bool exclusive, bool reverse) {
-  return emit(id, AxisAttributes{normalise_axis(definition(id).name, axis, x.ndim()), exclusive, reverse}, {x});
+  const AxisAttributes along{normalise_axis(definition(id).name, axis, x.ndim()), exclusive, reverse};
+  const bool in_parts = id == OpId::cumsum && is_complex(x.dtype());
+  return in_parts ? of_parts(emit(id, along, {as_parts(resolve(x))})) : emit(id, along, {x});
 }
 
 /// Element `position` along an axis, without that axis.

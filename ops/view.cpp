@@ -159,7 +159,7 @@ OpDef view_row(OpId id, std::string_view name, std::string_view doc, Inference i
   def.id = id;
   def.name = name;
   def.doc = doc;
-  def.traits = traits(Traits::view | Traits::linear);
+  def.traits = traits(Traits::view | Traits::linear | Traits::takes_complex);
   def.infer = infer;
   def.view = view;
   def.gradient = gradient;

@@ -1,4 +1,5 @@
 // Kernels that make tensors from nothing: constants, ranges, diagonals, one-hot rows.
+#include <array>
 #include <cstring>
 
 #include "core/op_ids.hpp"
@@ -53,9 +54,30 @@ Element element_of(Scalar value, DType type) {
 
 int threads_to_write(std::int64_t bytes) { return threads_for(static_cast<double>(bytes) * 0.04); }
 
+std::shared_ptr<const core::Kernel> prepare_complex_fill(const Scalar& number, const core::Operand& result) {
+  const DType part = real_type(result.dtype);
+  const Element real = element_of(number.as_double(), part), imaginary = element_of(number.imaginary(), part);
+  std::array<std::byte, 2 * sizeof(double)> pair{};
+  const auto width = static_cast<std::int64_t>(size_of(result.dtype));
+  std::memcpy(pair.data(), &real.bits, size_of(part));
+  std::memcpy(pair.data() + size_of(part), &imaginary.bits, size_of(part));
+  const std::int64_t count = result.view.count();
+  const int wanted = threads_to_write(count * width);
+  return make_kernel([=](Addresses, Addresses outputs, Address) {
+    run_team(wanted, [&](Team team) {
+      const Range mine = share(count, team.member, team.size, 64);
+      std::byte* out = start_of(result, outputs[0]) + mine.begin * width;
+      for (std::int64_t i = 0; i < mine.size(); ++i, out += width) {
+        std::memcpy(out, pair.data(), static_cast<std::size_t>(width));
+      }
+    });
+  });
+}
+
 std::shared_ptr<const core::Kernel> prepare_fill(const core::Step& step) {
   const auto& attributes = std::get<core::RangeAttributes>(*step.attributes);
   const core::Operand result = step.outputs[0];
+  if (is_complex(result.dtype)) return prepare_complex_fill(attributes.start, result);
   const Element element = element_of(attributes.start, result.dtype);
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const std::int64_t count = result.view.count();

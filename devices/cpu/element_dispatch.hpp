@@ -9,7 +9,8 @@
 
 namespace tyto::cpu {
 
-/// Calls f(std::type_identity<T>{}) with the stored type. A bool is read as the byte it is stored in.
+/// Calls f(std::type_identity<T>{}) with the stored type, which is not complex: kernels work on the parts of such
+/// elements. A bool is read as the byte it is stored in.
 template <class F>
 decltype(auto) with_element(DType dtype, F&& f) {
   switch (dtype) {
@@ -21,9 +22,16 @@ decltype(auto) with_element(DType dtype, F&& f) {
     case DType::bf16: return f(std::type_identity<BFloat16>{});
     case DType::f32: return f(std::type_identity<float>{});
     case DType::f64: return f(std::type_identity<double>{});
+    case DType::c64:
+    case DType::c128: throw DeviceError("cpu: a kernel of real numbers is given complex ones");
     default: return f(std::type_identity<std::uint8_t>{});
   }
 }
+
+/// What is moved for an element of 16 bytes.
+struct WideElement {
+  std::uint64_t halves[2] = {};
+};
 
 /// Calls f(std::type_identity<U>{}) with the unsigned integer as wide as the element: for moving elements unread.
 template <class F>
@@ -32,7 +40,8 @@ decltype(auto) with_width(DType dtype, F&& f) {
     case 1: return f(std::type_identity<std::uint8_t>{});
     case 2: return f(std::type_identity<std::uint16_t>{});
     case 4: return f(std::type_identity<std::uint32_t>{});
-    default: return f(std::type_identity<std::uint64_t>{});
+    case 8: return f(std::type_identity<std::uint64_t>{});
+    default: return f(std::type_identity<WideElement>{});
   }
 }
 

@@ -123,7 +123,8 @@ class InnerBlock {
         case 1: *to = *from; return;
         case 2: std::memcpy(to, from, 2); return;
         case 4: std::memcpy(to, from, 4); return;
-        default: std::memcpy(to, from, 8); return;
+        case 8: std::memcpy(to, from, 8); return;
+        default: std::memcpy(to, from, 16); return;
       }
     }
     std::memcpy(to, from, bytes_);

@@ -31,6 +31,7 @@ std::span<const KernelEntry> index_kernels();   // take take_along_axis gather a
 std::span<const KernelEntry> sort_kernels();    // sort argsort topk searchsorted histogram
 std::span<const KernelEntry> matmul_kernels();
 std::span<const KernelEntry> linalg_kernels();       // factorisations, and what is solved by them
+std::span<const KernelEntry> fourier_kernels();      // transforms along an axis, complex and real
 std::span<const KernelEntry> attention_kernels();    // attention and its gradient
 std::span<const KernelEntry> loop_kernels();         // softmax, log_softmax, fused groups
 std::span<const KernelEntry> window_kernels();       // convolution, pooling, resizing and their gradients

@@ -1,4 +1,5 @@
 // Operators that only move elements: they are copied by width, unread, in the longest runs that the layouts allow.
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -137,6 +138,16 @@ template <class U>
 U bits_of_scalar(const Scalar& number, DType dtype) {
   const Scalar value = core::as_stored(number, dtype);
   U bits{};
+  if (is_complex(dtype)) {
+    std::array<std::byte, 2 * sizeof(double)> pair{};
+    const auto put = [&](auto part, std::size_t place) { std::memcpy(&pair[place * sizeof part], &part, sizeof part); };
+    for (std::size_t place : {0u, 1u}) {
+      const double part = place == 0 ? value.as_double() : value.imaginary();
+      dtype == DType::c64 ? put(static_cast<float>(part), place) : put(part, place);
+    }
+    std::memcpy(&bits, pair.data(), sizeof(U));
+    return bits;
+  }
   with_element(dtype, [&]<class T>(std::type_identity<T>) {
     T element;
     if (dtype == DType::boolean) {

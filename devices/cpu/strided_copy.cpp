@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "devices/cpu/element_dispatch.hpp"
+
 namespace tyto::cpu {
 
 namespace {
@@ -102,7 +104,8 @@ StridedCopy::StridedCopy(const core::View& from, const core::View& to, std::size
     case 1: copy_ = copy_function<std::uint8_t>(block_); break;
     case 2: copy_ = copy_function<std::uint16_t>(block_); break;
     case 4: copy_ = copy_function<std::uint32_t>(block_); break;
-    default: copy_ = copy_function<std::uint64_t>(block_); break;
+    case 8: copy_ = copy_function<std::uint64_t>(block_); break;
+    default: copy_ = copy_function<WideElement>(block_); break;
   }
 }
 

@@ -56,12 +56,16 @@ struct TileProgram {
     int operand;
   };
 
+  /// Whether an operand is one part of complex numbers; the other part of each element then lies beside it.
+  enum class Part : std::uint8_t { whole, real, imaginary };
+
   std::vector<DType> registers;  ///< their types
   std::vector<Input> inputs;
   std::vector<Constant> constants;
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;
   std::vector<Reduction> reductions;
+  std::vector<Part> input_parts, output_parts;  ///< empty: all are whole
 
   Register input(int operand, DType type) {
     inputs.push_back({add(type), operand});

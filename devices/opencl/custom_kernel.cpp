@@ -25,7 +25,7 @@ struct Program {
 
   void array(std::string_view role, std::size_t index, const core::Operand& operand, std::string_view constant) {
     const std::string name = text(role, index);
-    has_f64 = has_f64 || operand.dtype == DType::f64;
+    has_f64 = has_f64 || real_type(operand.dtype) == DType::f64;
     types += text("typedef ", storage_name(operand.dtype), ' ', name, "_t;\n");
     add(parameters, text(constant, "global ", name, "_t* ", name, ", const long ", name, "_offset"));
     add(arguments, text(name, " + ", name, "_offset"));

@@ -49,10 +49,10 @@ class ElementKernel {
   KernelLaunch generate() {
     KernelText kernel(context_.style == Style::gpu && fits_int());
     for (std::size_t i = 0; i < bound_.inputs.size(); ++i) {
-      kernel.memory(MemoryArgument::Role::input, i, bound_.inputs[i], text("in", i));
+      kernel.memory(MemoryArgument::Role::input, bound_.operand_of_input(i), bound_.inputs[i], text("in", i));
     }
     for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
-      kernel.memory(MemoryArgument::Role::output, i, bound_.outputs[i], text("out", i));
+      kernel.memory(MemoryArgument::Role::output, bound_.operand_of_output(i), bound_.outputs[i], text("out", i));
     }
     kernel.number("count", count_);
     body_.declare(kernel);

@@ -29,8 +29,8 @@ const char* suffix(Compute type) {
 }
 
 const char* storage_name(DType type) {
-  constexpr const char* names[dtype_count] = {"uchar", "uchar",  "char",   "short", "int",
-                                              "long",  "ushort", "ushort", "float", "double"};
+  constexpr const char* names[dtype_count] = {"uchar",  "uchar",  "char",  "short",  "int",    "long",
+                                              "ushort", "ushort", "float", "double", "float2", "double2"};
   return names[static_cast<int>(type)];
 }
 

@@ -19,7 +19,7 @@ const char* type_name(Compute type);
 const char* suffix(Compute type);
 constexpr bool is_floating(Compute type) { return type >= Compute::f32; }
 
-/// The type of an element in memory: "uchar" for bool, "ushort" for f16 and bf16.
+/// The type of an element in memory: "uchar" for bool, "ushort" for f16 and bf16, "float2" for c64.
 const char* storage_name(DType type);
 
 /// Reads element `index` of `pointer` as the compute type.

@@ -66,6 +66,8 @@ bool is_loop(OpId op) {
   }
 }
 
+bool takes_complex(OpId op) { return op == OpId::fused || (is_element_loop(op) && !makes_numbers(op)); }
+
 NamedLoop named_loop(const Context& context, const core::Step& step) {
   const std::string name(core::definition(step.op).name);
   if (makes_numbers(step.op)) return {name, loop_making_numbers(step), step.attributes};

@@ -114,10 +114,14 @@ void OpenClDevice::copy(const core::Buffer& target, std::size_t target_offset, c
 }
 
 bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const {
-  const auto computes = [&](DType type) { return type != DType::f64 || context_.has_f64; };
+  const auto computes = [&](DType type) { return real_type(type) != DType::f64 || context_.has_f64; };
   const auto multiplies = [](DType type) { return type == DType::f32 || type == DType::f64; };
   if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
+  const auto complex = [](DType type) { return is_complex(type); };
+  if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
+    return op == OpId::custom || takes_complex(op);
+  }
   if (op == OpId::matmul) return std::all_of(inputs.begin(), inputs.end(), multiplies);
   return op == OpId::custom || is_reduction(op) || is_loop(op);
 }

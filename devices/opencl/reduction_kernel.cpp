@@ -36,7 +36,8 @@ class ReductionText {
     if (reduction.elements != nullptr) body_.emplace(context, *reduction.elements);
     for (std::size_t i = 0; i < reduction.sources.size(); ++i) {
       const ReductionSource& source = reduction.sources[i];
-      memory(source.memory, i, text("in", i));
+      const std::size_t operand = reduction.elements != nullptr ? reduction.elements->bound.operand_of_input(i) : i;
+      memory(source.memory, operand, text("in", i));
       source_kept_.emplace_back(text("k", i), source.kept);
       source_reduced_.emplace_back(text("r", i), source.reduced);
     }

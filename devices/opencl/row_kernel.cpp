@@ -132,10 +132,10 @@ class RowKernel {
 
   void declare() {
     for (std::size_t i = 0; i < bound_.inputs.size(); ++i) {
-      kernel_.memory(Role::input, i, bound_.inputs[i], text("in", i));
+      kernel_.memory(Role::input, bound_.operand_of_input(i), bound_.inputs[i], text("in", i));
     }
     for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
-      kernel_.memory(Role::output, i, bound_.outputs[i], text("out", i));
+      kernel_.memory(Role::output, bound_.operand_of_output(i), bound_.outputs[i], text("out", i));
     }
     if (is_cpu()) declare_workspace();
     kernel_.number("rows", rows_);

@@ -32,7 +32,7 @@ constexpr const char* closing = R"(
 
 | NumPy | why |
 |---|---|
-| `np.linalg.eig(a)`, `np.linalg.eigvals(a)` | their results are complex, even for real matrices: they come with complex numbers. Of symmetric matrices: `linalg::eigh(a)` |
+| `np.linalg.solve(z, z)` and other factorisations of complex matrices | only `linalg::eig` and `linalg::eigvals` take them; the others take real matrices |
 
 ## Control
 

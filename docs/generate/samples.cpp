@@ -56,6 +56,11 @@ const std::unordered_map<OpId, Sample>& samples() {
       {OpId::slice, [](DType t) -> T { return line(t)(slice(1, 3)); }},
       {OpId::flip, [](DType t) { return flip(line(t)); }},
       {OpId::diagonal, [](DType t) { return diagonal(square_matrix(t)); }},
+      {OpId::view_as_real, [](DType t) { return view_as_real(line(t)); }},
+      {OpId::view_as_complex,
+       [](DType t) {
+         return view_as_complex(T::ones({4, 2}, t));
+       }},
       {OpId::sum, [](DType t) { return sum(line(t)); }},
       {OpId::prod, [](DType t) { return prod(line(t)); }},
       {OpId::mean, [](DType t) { return mean(line(t)); }},
@@ -114,7 +119,12 @@ const std::unordered_map<OpId, Sample>& samples() {
       {OpId::svd, [](DType t) { return linalg::svd(square_matrix(t)).u; }},
       {OpId::svdvals, [](DType t) { return linalg::svdvals(square_matrix(t)); }},
       {OpId::pinv, [](DType t) { return linalg::pinv(square_matrix(t)); }},
+      {OpId::eig, [](DType t) { return linalg::eig(square_matrix(t)).vectors; }},
+      {OpId::eigvals, [](DType t) { return linalg::eigvals(square_matrix(t)); }},
       {OpId::expm, [](DType t) { return linalg::expm(square_matrix(t)); }},
+      {OpId::fft, [](DType t) { return fft::fft(line(t)); }},
+      {OpId::rfft, [](DType t) { return fft::rfft(line(t)); }},
+      {OpId::irfft, [](DType t) { return fft::irfft(line(t)); }},
       {OpId::attention,
        [](DType t) -> T { return scaled_dot_product_attention(square_matrix(t), square_matrix(t), square_matrix(t)); }},
       {OpId::attention_gradient,
@@ -213,6 +223,8 @@ Value applied(const core::OpDef& def, DType type) {
 bool has_sample(const core::OpDef& def) { return def.is(core::Traits::elementwise) || samples().contains(def.id); }
 
 std::optional<Application> sample(const core::OpDef& def, DType type) {
+  // Functions that see complex numbers as their parts are not operators that take them.
+  if (is_complex(type) && !def.is(core::Traits::takes_complex)) return std::nullopt;
   try {
     return find(applied(def, type), def.id);
   } catch (const Error&) {

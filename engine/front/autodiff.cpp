@@ -90,7 +90,7 @@ Value Tape::track(const Value& value) { return track_beside(value, {}); }
 Value Tape::track_beside(const Value& value, const std::vector<Value>& beside) {
   core::require("grad", value);
   const Value current = core::resolve(value);
-  if (!is_floating(current.dtype())) {
+  if (!is_inexact(current.dtype())) {
     throw TypeError(core::text("grad: a gradient with respect to a tensor of ", current.dtype(), " does not exist"));
   }
   // The same thing listed twice has the whole gradient both times.

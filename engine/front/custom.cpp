@@ -102,7 +102,7 @@ std::vector<Value> gradient_by(const CustomOptions& options, std::span<const Val
   const Tensors found = ask(options.name, "gradient", rule, types);
   std::vector<Value> out;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const bool castable = i < inputs.size() && found[i].defined() && is_floating(inputs[i].dtype());
+    const bool castable = i < inputs.size() && found[i].defined() && is_inexact(inputs[i].dtype());
     out.push_back(castable ? core::cast_to(core::resolve(found[i]), inputs[i].dtype()) : Value(found[i]));
   }
   return out;

@@ -53,8 +53,10 @@ auto with_elements(DType dtype, const F& f) {
     case DType::bf16: return f.template operator()<BFloat16>();
     case DType::f32: return f.template operator()<float>();
     case DType::f64: return f.template operator()<double>();
+    case DType::c64:
+    case DType::c128: break;
   }
-  throw TypeError("an element type that does not exist");
+  throw TypeError(core::text("unique: elements of type ", dtype, " have no order"));
 }
 
 /// A number that compares as the element does.
@@ -120,7 +122,8 @@ Tensor<M> unique(const Tensor<M>& x, const UniqueOptions& options) {
 
 template <class M>
 Tensor<M> nonzero(const Tensor<M>& x) {
-  return places_of_nonzero(host_contents("nonzero", x));
+  core::require("nonzero", x);
+  return places_of_nonzero(host_contents("nonzero", is_complex(x.dtype()) ? not_equal(x, 0) : x));
 }
 
 TYTO_INSTANTIATE(unique)

@@ -15,6 +15,10 @@ void write_number(const Scalar& number, DType dtype, std::byte* target) {
     case DType::boolean: return put(static_cast<std::uint8_t>(number.as_double() != 0));
     case DType::i64: return put(number.as_int());
     case DType::f64: return put(number.as_double());
+    case DType::c64:
+      put(static_cast<float>(number.as_double()));
+      target += sizeof(float);
+      return put(static_cast<float>(number.imaginary()));
     default: return put(static_cast<float>(number.as_double()));
   }
 }

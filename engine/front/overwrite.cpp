@@ -36,7 +36,7 @@ bool overwrite(const Value& first, core::OpId op, const core::Attributes& attrib
     arrays.push_back(contents(other));
     if (arrays.back().buffer->device() != &device) return false;
   }
-  const std::vector<core::TensorType> results = core::definition(op).infer(attributes, types);
+  const std::vector<core::TensorType> results = core::infer_types(core::definition(op), attributes, types);
   if (results.size() != 1 || results[0].dtype != target.dtype || results[0].shape != target.view.shape) return false;
 
   std::vector<DType> dtypes;

@@ -29,15 +29,11 @@ template <class Entry>
 using Recent = std::array<Entry, 256>;
 
 std::size_t slot_of(const Scalar& value, DType dtype) {
-  const auto bits = value.is_floating() ? std::bit_cast<std::uint64_t>(value.as_double())
-                                        : static_cast<std::uint64_t>(value.as_int());
+  const bool whole = !value.is_floating() && !value.is_complex();
+  const auto bits =
+      (whole ? static_cast<std::uint64_t>(value.as_int()) : std::bit_cast<std::uint64_t>(value.as_double())) ^
+      std::bit_cast<std::uint64_t>(value.imaginary());
   return static_cast<std::size_t>((bits * 0x9e3779b97f4a7c15u) >> 56) ^ (static_cast<std::size_t>(dtype) * 37u);
-}
-
-bool identical(const Scalar& a, const Scalar& b) {
-  if (a.kind() != b.kind()) return false;
-  if (!a.is_floating()) return a.as_int() == b.as_int();
-  return std::bit_cast<std::uint64_t>(a.as_double()) == std::bit_cast<std::uint64_t>(b.as_double());
 }
 
 }  // namespace
@@ -48,7 +44,7 @@ Value weak_scalar(const Scalar& value) {
   Recent<CachedFill>& recent = *kept;
   const TensorType type{value.default_dtype(), {}, true};
   CachedFill& slot = recent[slot_of(value, type.dtype) % recent.size()];
-  if (!slot.attributes || !identical(slot.number, value)) {
+  if (!slot.attributes || !(slot.number == value)) {
     slot = {value, std::make_shared<const Attributes>(RangeAttributes{{}, type.dtype, value, 0})};
   }
   return Value(new Node(OpId::fill, Mode::neutral, slot.attributes, {}, {&type, 1}), 0);
@@ -58,7 +54,7 @@ Value scalar_constant(const Scalar& value, DType dtype) {
   thread_local const auto kept = std::make_unique<Recent<Cached>>();
   Recent<Cached>& recent = *kept;
   Cached& slot = recent[slot_of(value, dtype) % recent.size()];
-  if (slot.value && slot.dtype == dtype && identical(slot.number, value)) return slot.value;
+  if (slot.value && slot.dtype == dtype && slot.number == value) return slot.value;
   core::Array array = run::new_array(run::cpu_device(), dtype, {});
   const Attributes fill = RangeAttributes{{}, dtype, value, 0};
   const Operand result{dtype, array.view};

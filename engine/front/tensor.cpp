@@ -33,7 +33,7 @@ void check_shape(std::string_view function, const Shape& shape) {
     if (length < 0) throw ShapeError(core::text(function, ": shape ", shape, " has a negative length"));
   }
   // In bytes of the widest element; an axis of length zero makes any shape small.
-  std::int64_t bytes = std::count(shape.begin(), shape.end(), 0) != 0 ? 0 : 8;
+  std::int64_t bytes = std::count(shape.begin(), shape.end(), 0) != 0 ? 0 : 16;
   for (const std::int64_t length : shape) {
     if (__builtin_mul_overflow(bytes, length, &bytes)) {
       throw ShapeError(core::text(function, ": a tensor of shape ", shape, " has more bytes than 63 bits can count"));
@@ -137,6 +137,7 @@ Tensor<M> Tensor<M>::logspace(double start, double stop, std::int64_t count, dou
 }
 template <class M>
 Tensor<M> Tensor<M>::eye(std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
+  if (is_complex(dtype)) return eye(rows, columns, k, real_type(dtype)).astype(dtype);
   const Shape shape{rows, columns < 0 ? rows : columns};
   check_shape("eye", shape);
   const std::int64_t diagonal = std::clamp(k, -shape[0], shape[1]);  // beyond the corners there is none

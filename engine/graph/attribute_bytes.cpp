@@ -15,7 +15,7 @@ constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 // In the order of the variant.
 constexpr std::string_view kind_names[] = {"none",    "axes",   "variance", "axis",    "topk",      "list",     "slice",
                                            "pad",     "cast",   "range",    "random",  "window",    "constant", "state",
-                                           "version", "custom", "fused",    "product", "attention", "nms"};
+                                           "version", "custom", "fused",    "product", "attention", "nms", "transform"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }
@@ -25,8 +25,9 @@ void put(ByteWriter& out, DType value) { out.number(static_cast<std::uint8_t>(va
 void put(ByteWriter& out, core::PadMode value) { out.number(static_cast<std::uint8_t>(value)); }
 void put(ByteWriter& out, const Scalar& value) {
   out.number(static_cast<std::uint8_t>(value.kind()));
-  if (value.is_floating()) {
+  if (value.is_floating() || value.is_complex()) {
     out.number(value.as_double());
+    if (value.is_complex()) out.number(value.imaginary());
   } else {
     out.number(value.as_int());
   }
@@ -65,9 +66,14 @@ void take(ByteReader& in, DType& value) { take_enum(in, value, dtype_count, "ele
 void take(ByteReader& in, core::PadMode& value) { take_enum(in, value, core::pad_mode_count, "padding mode"); }
 void take(ByteReader& in, Scalar& value) {
   Scalar::Kind kind = Scalar::Kind::integer;
-  take_enum(in, kind, 3, "kind of number");
+  take_enum(in, kind, 4, "kind of number");
   if (kind == Scalar::Kind::floating) {
     value = in.number<double>("a number");
+    return;
+  }
+  if (kind == Scalar::Kind::complex) {
+    const auto real = in.number<double>("a number");
+    value = Scalar::complex(real, in.number<double>("a number"));
     return;
   }
   const auto whole = in.number<std::int64_t>("a number");

@@ -110,7 +110,10 @@ class TraceScope {
 const core::TensorType& type_of(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
 
 // Scalars come as what holds all of them: in the function they may meet f64.
-DType passed_as(const core::TensorType& type) { return type.weak && is_floating(type.dtype) ? DType::f64 : type.dtype; }
+DType passed_as(const core::TensorType& type) {
+  if (!type.weak || !is_inexact(type.dtype)) return type.dtype;
+  return is_complex(type.dtype) ? DType::c128 : DType::f64;
+}
 
 // A scalar is one in the function as well, and yields to the tensors that it meets.
 Value bare_number(const Value& input, const core::TensorType& type) {

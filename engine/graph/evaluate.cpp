@@ -44,11 +44,13 @@ core::Device& device_for(Arrays inputs) {
 void apply_view(Node& node, const core::OpDef& def, const core::Array& input) {
   std::optional<core::View> view = def.view(node.attributes(), input.view);
   if (view) {
-    node.result(0).array = {input.buffer, input.dtype, std::move(*view)};
+    node.result(0).array = {input.buffer, node.result(0).type.dtype, std::move(*view)};
     return;
   }
-  const core::Array copy = contiguous(input);
-  node.result(0).array = {copy.buffer, copy.dtype, *def.view(node.attributes(), copy.view)};
+  // A dense array may still begin where the view cannot.
+  const core::Array copy = new_array(*input.buffer->device(), input.dtype, input.view.shape);
+  copy_elements(input, copy);
+  node.result(0).array = {copy.buffer, node.result(0).type.dtype, *def.view(node.attributes(), copy.view)};
 }
 
 /// The inputs as the kernel wants them: on its device, and dense where it says so.

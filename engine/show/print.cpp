@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/text.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
@@ -131,8 +132,13 @@ std::string padded(const std::string& text, std::size_t width) {
 /// From here on numbers are written with an exponent, as NumPy 2.4 does: where not all digits before the point count.
 double plain_below(DType dtype) { return dtype == DType::f64 ? 1e8 : dtype == DType::f16 ? 1e3 : 1e6; }
 
+/// Whether numbers that are not negative have a sign too, as imaginary parts do.
+enum class Sign : std::uint8_t { of_negative, always };
+
 // All elements of an array of floating-point numbers get the same places before and after the point.
-std::vector<std::string> floating_texts(const std::vector<double>& values, DType dtype) {
+std::vector<std::string> floating_texts(const std::vector<double>& values, DType dtype, Sign sign) {
+  const std::string plus = sign == Sign::always ? "+" : "";
+  const auto special = [&](double value) { return (value < 0 ? "" : plus) + special_text(value); };
   double largest = 0;
   double smallest = HUGE_VAL;
   bool all_finite = true;
@@ -160,12 +166,12 @@ std::vector<std::string> floating_texts(const std::vector<double>& values, DType
     if (!std::isfinite(value)) continue;
     const Decimal& number = decimals.back();
     if (scientific) {
-      whole = std::max(whole, number.negative ? std::size_t{2} : std::size_t{1});
+      whole = std::max(whole, number.negative ? std::size_t{2} : 1 + plus.size());
       fraction = std::max(fraction, number.digits.size() - 1);
       exponent = std::max(exponent, std::to_string(std::abs(number.point - 1)).size());
     } else {
       const Parts parts = fixed_parts(number);
-      whole = std::max(whole, parts.whole.size());
+      whole = std::max(whole, parts.whole.size() + (number.negative ? 0 : plus.size()));
       fraction = std::max(fraction, parts.fraction.size());
     }
   }
@@ -173,7 +179,7 @@ std::vector<std::string> floating_texts(const std::vector<double>& values, DType
   if (!all_finite) {
     std::size_t widest = 0;
     for (const double value : values) {
-      if (!std::isfinite(value)) widest = std::max(widest, special_text(value).size());
+      if (!std::isfinite(value)) widest = std::max(widest, special(value).size());
     }
     // NumPy counts the places behind the point to the right of "nan", so the text ends where the numbers end.
     width = std::max(width, widest);
@@ -181,21 +187,22 @@ std::vector<std::string> floating_texts(const std::vector<double>& values, DType
   std::vector<std::string> out;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
-      out.push_back(padded(special_text(values[i]), width));
+      out.push_back(padded(special(values[i]), width));
       continue;
     }
     std::string text;
     if (scientific) {
       // All get the same number of digits; those past the shortest are the element's own, not zeros.
       const Decimal number = rounded(values[i], static_cast<int>(fraction), true);
-      text = number.negative ? "-" : "";
+      text = number.negative ? "-" : plus;
       text += number.digits[0];
       text += '.';
       text += number.digits.substr(1) + std::string(fraction - (number.digits.size() - 1), '0');
       text += exponent_text(number.digits == "0" ? 0 : number.point - 1, exponent);
     } else {
       const Parts parts = fixed_parts(decimals[i]);
-      text = parts.whole + "." + parts.fraction + std::string(fraction - parts.fraction.size(), ' ');
+      text = (decimals[i].negative ? "" : plus) + parts.whole + "." + parts.fraction +
+             std::string(fraction - parts.fraction.size(), ' ');
     }
     out.push_back(padded(text, width));
   }
@@ -216,12 +223,39 @@ std::string number_text(double value, DType dtype) {
   return parts.whole + "." + (parts.fraction.empty() ? "0" : parts.fraction);
 }
 
+/// One complex number as Python writes it: whole numbers without a point, no real part where it is plus zero.
+std::string complex_text(double real, double imaginary, DType part) {
+  const auto text = [&](double value) {
+    std::string digits = number_text(value, part);
+    if (digits.ends_with(".0")) digits.resize(digits.size() - 2);
+    return digits;
+  };
+  if (real == 0 && !std::signbit(real)) return text(imaginary) + "j";
+  const bool minus = std::signbit(imaginary) && !std::isnan(imaginary);
+  return "(" + text(real) + (minus ? "" : "+") + text(imaginary) + "j)";
+}
+
+std::vector<std::string> complex_texts(const Tensor<Any>& x) {
+  const DType part = real_type(x.dtype());
+  const std::vector<double> real = tyto::real(x).astype(DType::f64).to_vector<double>();
+  const std::vector<double> imaginary = imag(x).astype(DType::f64).to_vector<double>();
+  if (x.ndim() == 0) return {complex_text(real[0], imaginary[0], part)};
+  std::vector<std::string> out = floating_texts(real, part, Sign::of_negative);
+  const std::vector<std::string> second = floating_texts(imaginary, part, Sign::always);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t end = second[i].find_last_not_of(' ') + 1;
+    out[i] += second[i].substr(0, end) + "j" + second[i].substr(end);
+  }
+  return out;
+}
+
 /// The elements' texts, in row-major order, as wide as one another.
 std::vector<std::string> texts(const Tensor<Any>& x) {
+  if (is_complex(x.dtype())) return complex_texts(x);
   if (is_floating(x.dtype())) {
     const std::vector<double> values = x.astype(DType::f64).to_vector<double>();
     if (x.ndim() == 0) return {number_text(values[0], x.dtype())};
-    return floating_texts(values, x.dtype());
+    return floating_texts(values, x.dtype(), Sign::of_negative);
   }
   std::vector<std::string> out;
   std::size_t width = 0;
@@ -316,7 +350,8 @@ std::ostream& print(std::ostream& out, const Value& value) {
   // What does not show: the shape of what is empty or cut short, and a type other than the one such digits would have.
   if (summarised || (x.size() == 0 && shape != Shape{0})) out << " shape=" << core::text(shape);
   const DType dtype = x.dtype();
-  if (dtype != DType::f32 && dtype != DType::i64 && dtype != DType::boolean) out << " dtype=" << name_of(dtype);
+  const bool plain = dtype == DType::f32 || dtype == DType::i64 || dtype == DType::boolean || dtype == DType::c64;
+  if (!plain) out << " dtype=" << name_of(dtype);
   return out;
 }
 

@@ -1,9 +1,9 @@
 // Linear algebra on matrices and stacks of them, as numpy.linalg: systems of equations, factorisations, spectra, norms.
 //
 // A matrix is the last two axes of a tensor; the axes before them are a stack, and stacks broadcast. Matrices are
-// factorised in f32 and f64: integers become f32, f16 and bf16 are refused. In eager mode a matrix that is singular, or
-// not positive definite, is a ValueError; in a graph its results are NaN, and the functions called ..._ex tell which
-// matrices those are.
+// factorised in f32 and f64: integers become f32, f16 and bf16 are refused, and so are complex ones but by `eig`. In
+// eager mode a matrix that is singular, or not positive definite, is a ValueError; in a graph its results are NaN, and
+// the functions called ..._ex tell which matrices those are.
 #pragma once
 
 #include <initializer_list>
@@ -129,6 +129,18 @@ Eigh<M> eigh(const Tensor<M>& a);
 /// The eigenvalues alone.
 template <class M>
 Tensor<M> eigvalsh(const Tensor<M>& a);
+
+/// Eigenvalues, in no particular order, and eigenvectors of length one as columns, of any square matrix: complex, c64
+/// or c128. The gradient by the vectors is that of objectives to which their phases do not matter.
+template <class M>
+struct Eig {
+  Tensor<M> values, vectors;
+};
+template <class M>
+Eig<M> eig(const Tensor<M>& a);
+/// The eigenvalues alone.
+template <class M>
+Tensor<M> eigvals(const Tensor<M>& a);
 
 // What singular values tell.
 

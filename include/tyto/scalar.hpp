@@ -1,4 +1,4 @@
-// A number that has a kind (bool, integer, floating) but no fixed width, so that it never widens a tensor.
+// A number that has a kind (bool, integer, floating, complex) but no fixed width, so that it never widens a tensor.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace tyto TYTO_API {
 /// A weakly typed number: `f16_tensor * 2.0` stays f16.
 class Scalar {
  public:
-  enum class Kind : std::uint8_t { boolean, integer, floating };
+  enum class Kind : std::uint8_t { boolean, integer, floating, complex };
 
   constexpr Scalar() : Scalar(0.0) {}
   template <class T>
@@ -31,33 +31,53 @@ class Scalar {
     }
   }
 
+  template <ComplexNumber T>
+  constexpr Scalar(const T& value)
+      : kind_(Kind::complex),
+        floating_(static_cast<double>(value.real())),
+        imaginary_(static_cast<double>(value.imag())) {}
+  static constexpr Scalar complex(double real, double imaginary) {
+    Scalar out(real);
+    out.kind_ = Kind::complex;
+    out.imaginary_ = imaginary;
+    return out;
+  }
+
   constexpr Kind kind() const { return kind_; }
   constexpr bool is_floating() const { return kind_ == Kind::floating; }
-  constexpr double as_double() const { return is_floating() ? floating_ : static_cast<double>(integer_); }
+  constexpr bool is_complex() const { return kind_ == Kind::complex; }
+  /// Of a complex number the real part.
+  constexpr double as_double() const { return has_fraction() ? floating_ : static_cast<double>(integer_); }
+  constexpr double imaginary() const { return imaginary_; }
   /// Truncates towards zero; saturates where the floating-point value does not fit; NaN gives 0.
   constexpr std::int64_t as_int() const {
-    if (!is_floating()) return integer_;
+    if (!has_fraction()) return integer_;
     if (floating_ >= 9223372036854775808.0) return INT64_MAX;
     if (floating_ < -9223372036854775808.0) return INT64_MIN;
     return floating_ == floating_ ? static_cast<std::int64_t>(floating_) : 0;
   }
-  /// The element type a lone scalar takes: bool, i64 or f32.
+  /// The element type a lone scalar takes: bool, i64, f32 or c64.
   constexpr DType default_dtype() const {
-    return kind_ == Kind::boolean ? DType::boolean : kind_ == Kind::integer ? DType::i64 : DType::f32;
+    constexpr DType types[] = {DType::boolean, DType::i64, DType::f32, DType::c64};
+    return types[static_cast<int>(kind_)];
   }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
     // By bits: 0.0 and -0.0 are different numbers to fold with, and a NaN is the same as itself.
-    return a.kind_ == b.kind_ &&
-           (a.is_floating() ? std::bit_cast<std::uint64_t>(a.floating_) == std::bit_cast<std::uint64_t>(b.floating_)
-                            : a.integer_ == b.integer_);
+    if (a.kind_ != b.kind_) return false;
+    if (!a.has_fraction()) return a.integer_ == b.integer_;
+    return std::bit_cast<std::uint64_t>(a.floating_) == std::bit_cast<std::uint64_t>(b.floating_) &&
+           std::bit_cast<std::uint64_t>(a.imaginary_) == std::bit_cast<std::uint64_t>(b.imaginary_);
   }
 
  private:
+  constexpr bool has_fraction() const { return kind_ >= Kind::floating; }
+
   Kind kind_;
   union {
     std::int64_t integer_;
     double floating_;
   };
+  double imaginary_ = 0;
 };
 
 }  // namespace TYTO_API

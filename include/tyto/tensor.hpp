@@ -33,7 +33,7 @@ struct Any {};
 class NestedList {
  public:
   template <class T>
-  requires std::is_arithmetic_v<T> NestedList(T value) : scalar_(value) {}
+  requires(std::is_arithmetic_v<T> || ComplexNumber<T>) NestedList(T value) : scalar_(value) {}
   NestedList(std::initializer_list<NestedList> rows);
 
   bool is_scalar() const { return rows_ == nullptr; }
@@ -120,9 +120,10 @@ class Tensor {
   Tensor() = default;
   /// A scalar, weakly typed: it takes on the element type of what it meets.
   template <class T>
-  requires std::is_arithmetic_v<T> Tensor(T number) : Tensor(Scalar(number)) {}
+  requires(std::is_arithmetic_v<T> || ComplexNumber<T>) Tensor(T number) : Tensor(Scalar(number)) {}
   Tensor(const Scalar& number);
-  /// Data in nested braces: integers give i64, any with a point gives f32, true/false gives bool. Ragged rows throw.
+  /// Data in nested braces: integers give i64, any with a point gives f32, any complex one c64, true/false
+  /// gives bool. Ragged rows throw.
   Tensor(std::initializer_list<NestedList> data);
   /// The numbers of a vector, as a tensor of one axis.
   template <Element T>

@@ -94,6 +94,7 @@ const Condition same_shapes{"x and y fill the result's shape", [](const Match& m
 /// Whether every value of `from` is one of `to`.
 bool holds_all(DType from, DType to) {
   if (from == to || from == DType::boolean) return true;
+  if (is_complex(from) || is_complex(to)) return false;
   if (is_floating(from))
     return is_floating(to) && promote(from, to) == to && !(from == DType::bf16 && to == DType::f16);
   if (to == DType::boolean) return false;

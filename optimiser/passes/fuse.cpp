@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/cheap_operators.hpp"
+#include "core/complex_loop.hpp"
 #include "core/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 #include "optimiser/passes/pass.hpp"
@@ -34,7 +35,16 @@ core::Graph Fuser::run(FuseCounts& counts) {
 }
 
 bool Fuser::is_real(const Group& group) {
-  return group.united_with == none && (group.steps > 1 || group.repeats || group.fold != none);
+  return group.united_with == none && (group.first != group.last || group.repeats || group.fold != none);
+}
+
+std::uint32_t Fuser::steps_of(Index i) const {
+  const GraphNode& each = node(i);
+  DType type = graph_.type(each.first_result).dtype;
+  for (const Port input : graph_.inputs_of(each)) {
+    if (is_complex(graph_.type(input).dtype)) type = graph_.type(input).dtype;
+  }
+  return static_cast<std::uint32_t>(core::instructions_of(each.op, type));
 }
 
 std::size_t Fuser::bytes(Port port) const {
@@ -154,7 +164,8 @@ void Fuser::place(Index i) {
     }
   });
   group_[i] = static_cast<Index>(groups_.size());
-  groups_.push_back({none, 0, 1, consumers_[node(i).first_result], i, reads_repeated(i), none, i, i, operands});
+  groups_.push_back(
+      {none, 0, steps_of(i), consumers_[node(i).first_result], i, reads_repeated(i), none, i, i, operands});
   const Index soon = soonest(i);
 
   if (!candidates.empty() && highest >= level) {
@@ -170,7 +181,7 @@ void Fuser::place(Index i) {
     if (groups_[group].outside == reads(i, group)) try_to_unite({&group, 1}, i);
   }
   groups_[group_of(i)].level = level;
-  if (groups_[group_of(i)].steps == 1) groups_[group_of(i)].when = soon;
+  if (groups_[group_of(i)].first == groups_[group_of(i)].last) groups_[group_of(i)].when = soon;
 }
 
 bool Fuser::reads_repeated(Index i) const {

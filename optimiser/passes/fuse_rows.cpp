@@ -70,10 +70,11 @@ std::vector<std::uint32_t> Fuser::unit_for(const Rows& rows, Index i) {
 // Nobody outside may stand between members, in the order as recorded and on any path, and a kernel must hold all.
 bool Fuser::may_be_one(const Rows& rows) {
   const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
-  std::size_t heavy = 0;
+  std::size_t heavy = 0, steps = 0;
   Inputs inputs;
   for (const Index i : rows.nodes) {
     heavy += fusible_[i] ? 0 : 1;
+    steps += fusible_[i] ? steps_of(i) : 1;
     for (const Index consumer : consumers_of(node(i).first_result)) {
       if (consumer < size() && !is_in(rows, consumer) && level_of(consumer) <= rows.highest) return false;
     }
@@ -94,8 +95,7 @@ bool Fuser::may_be_one(const Rows& rows) {
     else visit(graph_.inputs_of(node(i))[0]);
     if (!right) return false;
   }
-  return rows.nodes.size() <= most_steps &&
-         heavy_before_[rows.nodes.back() + 1] - heavy_before_[rows.nodes.front()] == heavy;
+  return steps <= most_steps && heavy_before_[rows.nodes.back() + 1] - heavy_before_[rows.nodes.front()] == heavy;
 }
 
 bool Fuser::try_add(Rows& rows, Index i) {

@@ -79,6 +79,9 @@ class Fuser {
 
   static bool is_real(const Group& group);
 
+  /// Steps that a node is in a loop: of complex numbers more than one.
+  std::uint32_t steps_of(Index i) const;
+
   Index size() const { return static_cast<Index>(graph_.nodes().size()); }
   const GraphNode& node(Index i) const { return graph_.nodes()[i]; }
   const Shape& shape(Port port) const { return graph_.type(port).shape; }

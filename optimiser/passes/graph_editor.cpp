@@ -100,7 +100,7 @@ GraphEditor::Index GraphEditor::add_node(Index at, core::OpId op, std::shared_pt
     types.push_back(data_.types[current[i]]);
   }
   const std::vector<core::TensorType> results =
-      core::definition(op).infer(attributes ? *attributes : core::no_attributes, types);
+      core::infer_types(core::definition(op), attributes ? *attributes : core::no_attributes, types);
   const auto index = static_cast<Index>(data_.nodes.size());
   const auto first = static_cast<Port>(data_.types.size());
   GraphNode made{op,

@@ -111,6 +111,7 @@ class Matcher {
       case Kind::literal: {
         const std::optional<Scalar> number = scalar_of(editor, port);
         if (!number) return false;
+        if (number->is_complex()) return false;
         if (!number->is_floating()) return number->as_double() == term.value.as_double();
         return std::bit_cast<std::uint64_t>(number->as_double()) ==
                std::bit_cast<std::uint64_t>(term.value.as_double());
@@ -178,6 +179,19 @@ RuleSet::Choice RuleSet::choice_for(const GraphEditor& editor) const {
   return choice;
 }
 
+// Rules of arithmetic are stated for real numbers: order, magnitude and rounding of complex ones are others. Views and
+// moves are the same for all.
+bool Match::is_complex() const {
+  const core::OpDef& def = editor.definition(root);
+  if (!def.is(core::Traits::elementwise) && !def.is(core::Traits::reduction) && def.id != OpId::cast) return false;
+  const auto complex = [&](Port port) { return tyto::is_complex(editor.dtype(port)); };
+  if (complex(result()) || std::ranges::any_of(editor.inputs(root), complex)) return true;
+  for (std::size_t letter = 0; letter < letters; ++letter) {
+    if ((bound_ >> letter & 1u) != 0 && complex(tensors_[letter])) return true;
+  }
+  return false;
+}
+
 bool RuleSet::try_rules(PassContext& context, Index index, std::span<const Variant* const> variants) const {
   GraphEditor& editor = context.editor;
   OperandFilter operands;
@@ -192,6 +206,7 @@ bool RuleSet::try_rules(PassContext& context, Index index, std::span<const Varia
     Match match(context, index);
     Matcher matcher(match);
     if (!matcher.fits_node(index, variant->pattern) || matcher.number_beside_number()) continue;
+    if (match.is_complex()) continue;
     const auto holds = [&](const Condition* condition) { return condition == nullptr || condition->holds(match); };
     if (!std::ranges::all_of(variant->rule->when, holds)) continue;
     Port by = rewritten(match, *variant);

@@ -40,6 +40,8 @@ class Match {
   const Shape& shape() const { return editor.shape(result()); }
   DType dtype() const { return editor.dtype(result()); }
   bool is_floating() const { return tyto::is_floating(dtype()); }
+  /// Whether it is arithmetic on complex numbers.
+  bool is_complex() const;
 
  private:
   friend class Matcher;

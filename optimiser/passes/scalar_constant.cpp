@@ -15,6 +15,11 @@ using core::Port;
 
 namespace {
 
+template <class T>
+Scalar complex_number(const std::array<T, 2>& parts) {
+  return Scalar::complex(static_cast<double>(parts[0]), static_cast<double>(parts[1]));
+}
+
 Scalar element(const std::byte* place, DType dtype) {
   const auto load = [place](auto value) {
     std::memcpy(&value, place, sizeof value);
@@ -31,6 +36,8 @@ Scalar element(const std::byte* place, DType dtype) {
     case DType::bf16: return Scalar(static_cast<float>(load(BFloat16(0.0f))));
     case DType::f32: return Scalar(load(0.0f));
     case DType::f64: return Scalar(load(0.0));
+    case DType::c64: return complex_number(load(std::array<float, 2>{}));
+    case DType::c128: return complex_number(load(std::array<double, 2>{}));
   }
   return {};
 }
@@ -50,7 +57,7 @@ std::optional<Scalar> number_in(const core::Array& array) {
   if (device.properties().host_memory) {
     return element(static_cast<const std::byte*>(array.buffer->memory()) + offset, array.dtype);
   }
-  std::array<std::byte, 8> copy{};
+  std::array<std::byte, 16> copy{};
   device.copy_out(copy.data(), *array.buffer, offset, width);
   return element(copy.data(), array.dtype);
 }

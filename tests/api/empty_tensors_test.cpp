@@ -173,6 +173,43 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: linear algebra", Mode, t
   REFUSES("vander", linalg::vander(none));
   REFUSES("cov", linalg::cov(none));
   REFUSES("corrcoef", linalg::corrcoef(none));
+  REFUSES("eig", linalg::eig(none));
+  REFUSES("eigvals", linalg::eigvals(none));
+}
+
+TEST_CASE_TEMPLATE("an empty tensor is refused by name: complex numbers and transforms", Mode, tyto::Eager,
+                   tyto::Lazy) {
+  namespace fft = tyto::fft;
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor none, x = Tensor::ones({2, 2});
+  REFUSES("view_as_real", view_as_real(none));
+  REFUSES("view_as_complex", view_as_complex(none));
+  REFUSES("complex", complex(none, x));
+  REFUSES("complex", complex(x, none));
+  REFUSES("polar", polar(x, none));
+  REFUSES("real", real(none));
+  REFUSES("imag", imag(none));
+  REFUSES("angle", angle(none));
+  REFUSES("fft", fft::fft(none));
+  REFUSES("ifft", fft::ifft(none));
+  REFUSES("rfft", fft::rfft(none));
+  REFUSES("irfft", fft::irfft(none));
+  REFUSES("hfft", fft::hfft(none));
+  REFUSES("ihfft", fft::ihfft(none));
+  REFUSES("fft2", fft::fft2(none));
+  REFUSES("ifft2", fft::ifft2(none));
+  REFUSES("rfft2", fft::rfft2(none));
+  REFUSES("irfft2", fft::irfft2(none));
+  REFUSES("fftn", fft::fftn(none));
+  REFUSES("ifftn", fft::ifftn(none));
+  REFUSES("rfftn", fft::rfftn(none));
+  REFUSES("irfftn", fft::irfftn(none));
+  REFUSES("fftshift", fft::fftshift(none));
+  REFUSES("ifftshift", fft::ifftshift(none));
+  REFUSES("fftconvolve", fft::fftconvolve(none, x));
+  REFUSES("fftconvolve", fft::fftconvolve(x, none));
+  REFUSES("stft", fft::stft(none, 2));
+  REFUSES("istft", fft::istft(none, 2));
 }
 
 TEST_CASE_TEMPLATE("an empty tensor is refused by name: indexing and ordering", Mode, tyto::Eager, tyto::Lazy) {

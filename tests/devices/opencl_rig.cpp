@@ -121,7 +121,7 @@ std::vector<std::byte> bytes_of(const HostTensor& tensor) {
       case DType::f16: append(out, Half(static_cast<float>(tensor.values[i])).bits); break;
       case DType::bf16: append(out, BFloat16(static_cast<float>(tensor.values[i])).bits); break;
       case DType::f32: append(out, static_cast<float>(tensor.values[i])); break;
-      case DType::f64: append(out, tensor.values[i]); break;
+      default: append(out, tensor.values[i]); break;
     }
   }
   return out;
@@ -149,7 +149,7 @@ HostTensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte
         break;
       }
       case DType::f32: tensor.values.push_back(take<float>(bytes, i)); break;
-      case DType::f64: tensor.values.push_back(take<double>(bytes, i)); break;
+      default: tensor.values.push_back(take<double>(bytes, i)); break;
     }
   }
   return tensor;

@@ -12,7 +12,8 @@ except ImportError:
 import functools
 import warnings
 
-PLAIN = {"int64": "i64", "int32": "i32", "float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
+PLAIN = {"int64": "i64", "int32": "i32", "float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool",
+         "complex64": "c64", "complex128": "c128"}
 
 
 def packed(text):

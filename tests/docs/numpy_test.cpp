@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <sstream>
 #include <tyto/io.hpp>

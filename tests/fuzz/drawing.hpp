@@ -106,6 +106,8 @@ std::span<const Move<M>> product_moves();
 template <class M>
 std::span<const Move<M>> linalg_moves();
 template <class M>
+std::span<const Move<M>> complex_moves();
+template <class M>
 std::span<const Move<M>> creation_moves();
 template <class M>
 std::span<const Move<M>> gradient_moves();

@@ -19,6 +19,7 @@ const Calls<M>& calls() {
     add_window_calls(all);
     add_resampling_calls(all);
     add_numerics_calls(all);
+    add_complex_calls(all);
     return all;
   }();
   return table;

@@ -47,6 +47,8 @@ template <class M>
 void add_resampling_calls(Calls<M>& calls);
 template <class M>
 void add_numerics_calls(Calls<M>& calls);
+template <class M>
+void add_complex_calls(Calls<M>& calls);
 
 /// The element type of that name; throws for a name that is none.
 DType dtype_named(std::string_view name);

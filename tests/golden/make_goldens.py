@@ -22,8 +22,8 @@ import numpy
 import scipy
 import torch
 
-from recipes import (convolution, creation, elementwise, linalg, numerics, ordering, pooling, products, reductions,
-                     resampling, shaping, softmax)
+from recipes import (complex_numbers, convolution, creation, elementwise, linalg, numerics, ordering, pooling, products,
+                     reductions, resampling, shaping, softmax)
 from recipes.book import Book, TOLERANCE_REASONS
 
 FAMILIES = {
@@ -39,6 +39,7 @@ FAMILIES = {
     "pooling": pooling.fill,
     "resampling": resampling.fill,
     "numerics": numerics.fill,
+    "complex_numbers": complex_numbers.fill,
 }
 
 

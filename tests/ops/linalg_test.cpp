@@ -2,11 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <string>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/linalg.hpp"
 
 using namespace tyto;
@@ -106,6 +108,45 @@ TEST_CASE("spectra of random matrices of any size make the matrix again") {
       }
     }
   }
+}
+
+TEST_CASE("eigenvectors of random matrices of any size are turned into multiples of themselves") {
+  using T = Tensor<Eager>;
+  for (const DType type : types) {
+    for (const std::int64_t size : sizes) {
+      const T a = random({size, size}, type, static_cast<std::uint64_t>(size));
+      const T turned = complex(a, random({size, size}, type, static_cast<std::uint64_t>(size + 1000)));
+      for (const T& each : {a, turned}) {
+        const auto [values, vectors] = linalg::eig(each);
+        CHECK(values.dtype() == complex_type(type));
+        check_close(matmul(each.astype(values.dtype()), vectors), vectors * values, size);
+        check_close(sum(square(abs(vectors)), 0), T::ones({size}, type), size);
+        check_close(sum(linalg::eigvals(each)).reshape({1}), trace(each).astype(values.dtype()).reshape({1}), 8 * size);
+      }
+    }
+  }
+}
+
+TEST_CASE("eigenvalues of matrices that are not diagonalisable, scaled badly or not finite") {
+  using T = Tensor<Eager>;
+  const auto all_at = [](const T& found, std::complex<double> value, double close) {
+    return bool(all(abs(found.astype(DType::c128) - value) < close));
+  };
+  CHECK(all_at(linalg::eigvals(T{{2.0, 1.0, 0.0}, {0.0, 2.0, 1.0}, {0.0, 0.0, 2.0}}), 2, 1e-12));
+  CHECK(all_at(linalg::eigvals(T::zeros({4, 4})), 0, 1e-12));
+  CHECK(all_at(linalg::eigvals(T::eye(5) * 3), 3, 1e-12));
+  // The companion matrix of x^3 - 1, on which shifts alone would go round.
+  const T cycle = linalg::eigvals(T{{0.0, 0.0, 1.0}, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}});
+  CHECK(all_at(cycle * cycle * cycle, 1, 1e-5));
+  const auto [values, vectors] = linalg::eig(T::from(std::vector<double>{1e200, 1e100, 1e300, -1e200}, {2, 2}));
+  CHECK(bool(all(abs(abs(values) / 1.4142135623730951e200 - 1) < 1e-12)));
+  CHECK(bool(all(isfinite(vectors))));
+  CHECK(bool(all(isnan(linalg::eig(T{{1.0, NAN}, {0.0, 1.0}}).vectors))));
+  CHECK(bool(all(isnan(linalg::eigvals(T{{INFINITY, 1.0}, {0.0, 1.0}})))));
+  CHECK(linalg::eig(T::zeros({0, 0})).vectors.shape() == Shape{0, 0});
+  CHECK(linalg::eigvals(T::zeros({0, 3, 3})).shape() == Shape{0, 3});
+  CHECK_THROWS_WITH_AS((void)linalg::eig(T::zeros({2, 3})), "eig: matrices must be square, not of shape (2,3)",
+                       ShapeError);
 }
 
 TEST_CASE("matrices that are hard to take apart are taken apart") {

@@ -58,7 +58,9 @@ class RandomGraph {
   }
   Port number(DType type) {
     const auto value = static_cast<std::int64_t>(below(5));
-    const Scalar scalar = is_floating(type) ? Scalar(static_cast<double>(value) * 0.5) : Scalar(value);
+    const Scalar scalar = is_complex(type)    ? Scalar::complex(static_cast<double>(value) * 0.5, 1.5)
+                          : is_floating(type) ? Scalar(static_cast<double>(value) * 0.5)
+                                              : Scalar(value);
     return builder_.add(OpId::fill, core::RangeAttributes{{}, type, scalar, 0}, {});
   }
 
@@ -67,8 +69,9 @@ class RandomGraph {
     const core::OpDef& def = core::op_table()[below(elementwise_count())];
     const Port leader = pick();
     DType type = type_of(leader);
+    if (!def.is(core::Traits::takes_complex)) type = real_type(type);
     switch (def.domain) {
-      case core::Domain::floating: type = is_floating(type) ? type : DType::f32; break;
+      case core::Domain::floating: type = is_inexact(type) ? type : DType::f32; break;
       case core::Domain::arithmetic: type = type == DType::boolean ? DType::i16 : type; break;
       case core::Domain::logical: type = DType::boolean; break;
       case core::Domain::bitwise: type = is_floating(type) ? DType::i64 : type; break;

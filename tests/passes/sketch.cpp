@@ -16,6 +16,18 @@ namespace tyto::testing {
 namespace {
 
 core::Array array_of(const std::vector<double>& values, const Shape& shape, DType dtype) {
+  if (is_complex(dtype)) {
+    // Each value as real part, the next one as imaginary part.
+    std::vector<double> parts;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      parts.push_back(values[i]);
+      parts.push_back(values[(i + 1) % values.size()]);
+    }
+    core::Array array = array_of(parts, {static_cast<std::int64_t>(parts.size())}, real_type(dtype));
+    array.dtype = dtype;
+    array.view = core::View::dense(shape);
+    return array;
+  }
   core::Array array{run::cpu_device().allocate(values.size() * size_of(dtype) + 1), dtype, core::View::dense(shape)};
   std::byte* out = static_cast<std::byte*>(array.buffer->memory());
   const auto store = [&](auto zero) {
@@ -43,14 +55,14 @@ core::Array array_of(const std::vector<double>& values, const Shape& shape, DTyp
     case DType::f16: store(Half(0.0f)); break;
     case DType::bf16: store(BFloat16(0.0f)); break;
     case DType::f32: store(0.0f); break;
-    case DType::f64: store(0.0); break;
+    default: store(0.0); break;
   }
   return array;
 }
 
 std::vector<double> contents_of(const core::Array& array) {
   std::vector<double> values;
-  const auto count = static_cast<std::size_t>(array.view.count());
+  const auto count = static_cast<std::size_t>(array.view.count()) * (is_complex(array.dtype) ? 2 : 1);
   const std::byte* in = static_cast<const std::byte*>(array.buffer->memory()) +
                         array.view.offset * static_cast<std::int64_t>(size_of(array.dtype));
   const auto load = [&](auto zero) {
@@ -65,7 +77,7 @@ std::vector<double> contents_of(const core::Array& array) {
       }
     }
   };
-  switch (array.dtype) {
+  switch (real_type(array.dtype)) {
     case DType::boolean: load(false); break;
     case DType::u8: load(std::uint8_t{}); break;
     case DType::i8: load(std::int8_t{}); break;
@@ -75,7 +87,7 @@ std::vector<double> contents_of(const core::Array& array) {
     case DType::f16: load(Half(0.0f)); break;
     case DType::bf16: load(BFloat16(0.0f)); break;
     case DType::f32: load(0.0f); break;
-    case DType::f64: load(0.0); break;
+    default: load(0.0); break;
   }
   return values;
 }

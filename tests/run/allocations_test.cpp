@@ -166,6 +166,32 @@ TEST_CASE("linear algebra that was run before allocates nothing") {
   CHECK(tyto::cpu::allocation_count() == blocks);
 }
 
+TEST_CASE("complex numbers, transforms and eigenvalues that were run before allocate nothing") {
+  namespace fft = tyto::fft;
+  const auto each = [](Tensor x) {
+    const Tensor z = fft::fft(x) + tyto::exp(tyto::complex(x, -x) * 0.1);
+    const Tensor back = fft::irfft(fft::rfft(x), {.n = 37}) + tyto::real(fft::ifft(z, {.axis = 0}));
+    const auto [values, vectors] = tyto::linalg::eig(matmul(x, matrix_transpose(x)));
+    return sum(back) + sum(tyto::abs(z)) + sum(tyto::abs(values)) + sum(tyto::square(tyto::abs(vectors)));
+  };
+  auto step = tyto::compile([&](Tensor x) {
+    auto [value, gradient] = tyto::value_and_grad(each)(x);
+    return value + sum(gradient[0]);
+  });
+  const Tensor x = Tensor::uniform({20, 37});
+  for (int i = 0; i < 4; ++i) step(x);
+  const std::size_t blocks = tyto::cpu::allocation_count();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::size_t nodes = 3;
+#else
+  constexpr std::size_t nodes = 0;
+#endif
+  CHECK(allocations_during([&] {
+          for (int i = 0; i < 3; ++i) step(x);
+        }) == nodes);
+  CHECK(tyto::cpu::allocation_count() == blocks);
+}
+
 TEST_CASE("a result that is kept costs one new output, and holds its value") {
   const Tensor x = Tensor::full({4}, 1.0);
   auto twice = tyto::compile([](Tensor a) { return a + a; });

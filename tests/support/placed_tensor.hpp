@@ -60,6 +60,10 @@ inline void store(DType dtype, std::byte* to, double value) {
     case DType::bf16: return put(to, BFloat16(static_cast<float>(value)).bits);
     case DType::f32: return put(to, static_cast<float>(value));
     case DType::f64: return put(to, value);
+    case DType::c64:  // minus the value as imaginary part
+    case DType::c128:
+      store(real_type(dtype), to, value);
+      return store(real_type(dtype), to + size_of(real_type(dtype)), -value);
   }
 }
 
@@ -77,13 +81,15 @@ inline double load(DType dtype, const std::byte* from) {
     case DType::bf16: brain.bits = get<std::uint16_t>(from); return static_cast<double>(float(brain));
     case DType::f32: return static_cast<double>(get<float>(from));
     case DType::f64: return get<double>(from);
+    case DType::c64:
+    case DType::c128: return load(real_type(dtype), from);
   }
   return 0;
 }
 
 /// The nearest value that the type holds.
 inline double rounded(DType dtype, double value) {
-  std::byte bytes[8];
+  std::byte bytes[16];
   store(dtype, bytes, value);
   return load(dtype, bytes);
 }

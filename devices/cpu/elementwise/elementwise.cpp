@@ -6,6 +6,7 @@
 #include "devices/cpu/elementwise/tile_kernel.hpp"
 #include "devices/cpu/elementwise/translation.hpp"
 #include "devices/cpu/kernels.hpp"
+#include "devices/cpu/part_kernel.hpp"
 
 namespace tyto::cpu {
 
@@ -29,7 +30,8 @@ constexpr auto entries = [] {
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice) {
   const core::BoundLoop bound = *core::loop_of(step);
   const Translation translation(bound.loop.program, bound.input_types());
-  return prepare_tile_program(translation.tiles(), bound.inputs, bound.outputs, choice);
+  return with_whole_operands(
+      bound, prepare_tile_program(with_parts(translation.tiles(), bound), bound.inputs, bound.outputs, choice));
 }
 
 std::span<const KernelEntry> elementwise_kernels() { return entries; }

@@ -21,6 +21,8 @@ struct OperandSpec {
   Access access = Access::contiguous;
   /// Elements prefetch_distance ahead are prefetched into the L2 cache.
   bool prefetched = false;
+  /// Of complex numbers, where the access is strided by two elements.
+  TileProgram::Part part = TileProgram::Part::whole;
   friend bool operator==(const OperandSpec&, const OperandSpec&) = default;
 };
 

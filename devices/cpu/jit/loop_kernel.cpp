@@ -151,6 +151,11 @@ Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout
   return layout.column == 0 ? Access::broadcast : Access::strided;
 }
 
+/// Which part of complex numbers the operand is; of those that do not lie side by side, nothing is gained by knowing.
+TileProgram::Part part_of(std::span<const TileProgram::Part> parts, std::size_t operand, bool beside) {
+  return parts.empty() || !beside ? TileProgram::Part::whole : parts[operand];
+}
+
 /// Whether non-temporal stores pay: results outgrow the caches, and all rows of all results lie alike.
 bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<const core::Operand> outputs,
                                       std::span<const OperandSpec> specs) {
@@ -175,7 +180,11 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
     const Access access = access_of(geometry, geometry.layouts[i], type);
-    (i < inputs.size() ? from : to).push_back({type, access});
+    const bool is_input = i < inputs.size();
+    (is_input ? from : to)
+        .push_back({type, access, false,
+                    part_of(is_input ? program.input_parts : program.output_parts, is_input ? i : i - inputs.size(),
+                            geometry.layouts[i].column == 2 * static_cast<std::ptrdiff_t>(size_of(type)))});
     if (access != Access::broadcast)
       bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);
   }

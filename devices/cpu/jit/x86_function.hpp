@@ -315,6 +315,10 @@ class X86Function : public X86Encoder {
   int quarters(int operand) const { return std::max(1, lanes * width_of(operand) / 16); }
   void gather(int from, int d);
   void scatter(int to, int source);
+  /// The same for whole vectors of one part of complex numbers that lie side by side.
+  bool is_part(int operand) const { return spec_of(operand).part != TileProgram::Part::whole && !partial_; }
+  void load_every_second(int from, int d);
+  void store_every_second(int to, int source);
 
   /// Elements as stored, of a value: its own register, or another one.
   int packed_of(DType stored, int from);

@@ -55,7 +55,7 @@ void X86Function::emit_load(Value value) {
     else size_of(spec.stored) == 8 ? vmovsd(Xmm(d), at(from)) : vmovss(Xmm(d), at(from));
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (spec.access == Access::strided) {
-    gather(from, d);
+    is_part(from) ? load_every_second(from, d) : gather(from, d);
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (!partial_ || has_masks) {
     unpack(spec.stored, to, at(from), partial_);
@@ -130,6 +130,59 @@ void X86Function::scatter(int to, int source) {
   });
 }
 
+// Both vectors that hold the elements are read; halves of 128 bits that the shuffle leaves apart are brought together.
+void X86Function::load_every_second(int from, int d) {
+  const int width = width_of(from), bytes = lanes * width, other = take_vector();
+  const bool second = spec_of(from).part == TileProgram::Part::imaginary;
+  const Xmm low = sized(d, bytes), high = sized(other, bytes);
+  mov(rax, cursor_of(from));
+  vmovups(low, ptr[rax - (second ? width : 0)]);
+  vmovups(high, ptr[rax + bytes - (second ? width : 0)]);
+  if (width == 4) vshufps(low, low, high, second ? 0xdd : 0x88);
+  else vshufpd(low, low, high, second ? 0xff : 0x00);
+  if (bytes == 32) vpermq(Ymm(d), Ymm(d), 0xd8);
+  if (bytes == 64) {
+    vpermq(Xbyak::Zmm(d), Xbyak::Zmm(d), 0xd8);
+    vshufi64x2(Xbyak::Zmm(d), Xbyak::Zmm(d), Xbyak::Zmm(d), 0xd8);
+  }
+}
+
+// Elements are doubled, so that each stands where it goes; the other part stays as it is in memory.
+void X86Function::store_every_second(int to, int source) {
+  const int width = width_of(to), bytes = lanes * width, first = take_vector(), other = take_vector();
+  const bool second = spec_of(to).part == TileProgram::Part::imaginary;
+  const Xmm low = sized(first, bytes), high = sized(other, bytes);
+  if (bytes == 64) {
+    vshufi64x2(Xbyak::Zmm(other), Xbyak::Zmm(source), Xbyak::Zmm(source), 0xd8);
+    vpermq(Xbyak::Zmm(other), Xbyak::Zmm(other), 0xd8);
+  } else if (bytes == 32) {
+    vpermq(Ymm(other), Ymm(source), 0xd8);
+  } else {
+    vmovaps(high, sized(source, bytes));
+  }
+  width == 4 ? vunpcklps(low, high, high) : vunpcklpd(low, high, high);
+  width == 4 ? vunpckhps(high, high, high) : vunpckhpd(high, high, high);
+  mov(rax, cursor_of(to));
+  const int before = second ? width : 0;
+  const Address places[] = {ptr[rax - before], ptr[rax + bytes - before]};
+  if (has_masks) {
+    // The mask of partial vectors is set anew before these.
+    mov(ecx, second ? 0xaaaa : 0x5555);
+    kmovd(Opmask(tail_mask), ecx);
+  }
+  for (const int half : {0, 1}) {
+    const Xmm value = half == 0 ? low : high;
+    const Address& place = places[half];
+    if (has_masks) {
+      width == 4 ? vmovups(place | Opmask(tail_mask), value) : vmovupd(place | Opmask(tail_mask), value);
+      continue;
+    }
+    if (width == 4) vblendps(value, value, place, second ? 0x55 : 0xaa);
+    else vblendpd(value, value, place, second ? 0x5 : 0xa);
+    vmovups(place, value);
+  }
+}
+
 int X86Function::packed_of(DType stored, int from) {
   if (!is_packed(stored)) return from;
   const int t = take_vector();
@@ -147,7 +200,7 @@ void X86Function::emit_store(Value value, int to) {
   const int from = in_register(value);
   const bool packed = is_packed(spec.stored);
   const int source = packed_of(spec.stored, from);
-  if (spec.access == Access::strided) return scatter(to, source);
+  if (spec.access == Access::strided) return is_part(to) ? store_every_second(to, source) : scatter(to, source);
   if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
   const int bytes = lanes * width_of(to);
   if (!partial_) {

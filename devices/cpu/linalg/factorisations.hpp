@@ -60,6 +60,21 @@ template <class T>
 bool decompose_singular(const Bench<T>& bench, Matrix<T> a, T* values, Matrix<T> u, Matrix<T> v_transposed,
                         T* room) noexcept;
 
+/// A complex matrix as two real ones of one shape.
+template <class T>
+struct Parts {
+  Matrix<T> re, im;
+};
+
+/// Elements of room for decompose_general.
+std::int64_t general_room(std::int64_t size, bool vectors) noexcept;
+
+/// Eigenvalues of any square complex matrix, which is overwritten, and where they are wanted its eigenvectors, of
+/// length one, as rows of `vectors`. False where the iteration did not converge: for what is not finite.
+template <class T>
+bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
+                       T* room) noexcept;
+
 /// Elements of room for exponential.
 std::int64_t exponential_room(std::int64_t size) noexcept;
 

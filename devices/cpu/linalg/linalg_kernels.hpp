@@ -16,6 +16,7 @@ std::shared_ptr<const core::Kernel> prepare_qr(const core::Step& step);
 std::shared_ptr<const core::Kernel> prepare_eigh(const core::Step& step);
 std::shared_ptr<const core::Kernel> prepare_svd(const core::Step& step);
 std::shared_ptr<const core::Kernel> prepare_pinv(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_eig(const core::Step& step);
 std::shared_ptr<const core::Kernel> prepare_expm(const core::Step& step);
 
 }  // namespace tyto::cpu::linalg

@@ -26,6 +26,8 @@ constexpr KernelEntry entries[] = {{core::OpId::lu_factor, prepare_lu_factor, al
                                    {core::OpId::svd, prepare_svd, all_dense},
                                    {core::OpId::svdvals, prepare_svd, all_dense},
                                    {core::OpId::pinv, prepare_pinv, all_dense},
+                                   {core::OpId::eig, prepare_eig, all_dense},
+                                   {core::OpId::eigvals, prepare_eig, all_dense},
                                    {core::OpId::expm, prepare_expm, all_dense}};
 
 double work_of(double factor, std::int64_t rows, std::int64_t columns) {

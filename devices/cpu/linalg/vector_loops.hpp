@@ -15,6 +15,15 @@ inline constexpr int sweeps_at_once = 4;
 /// Elements of a row of the table. The table reaches `sweeps_at_once` rows further than the matrix.
 inline constexpr int rotation_row = 2 * sweeps_at_once;
 
+/// A plane rotation of complex numbers: cosine real, sine complex.
+template <class T>
+struct ComplexTurn {
+  T cosine = 1, sine_re = 0, sine_im = 0;
+};
+
+/// Rows that rotate_columns takes through all turns together.
+inline constexpr int rows_at_once = 8;
+
 /// Rows are contiguous; `step` is the number of elements from one row of a matrix to the next.
 template <class T>
 struct VectorLoops {
@@ -36,6 +45,13 @@ struct VectorLoops {
   /// Some sweeps of rotations, one after the other: see below.
   void (*rotate)(std::int64_t first, std::int64_t last, std::int64_t columns, const T* table, T* matrix,
                  std::int64_t step) = nullptr;
+  /// Complex rows, parts apart: x becomes c x + s y and y becomes c y - conj(s) x, c being real.
+  void (*rotate_complex)(std::int64_t count, const ComplexTurn<T>& turn, T* x_re, T* x_im, T* y_re, T* y_im) = nullptr;
+  /// The same of columns i and i+1 with turns[i] conjugated, for i from `first` to before `last`, one after the other,
+  /// in rows from `top` to before `bottom` of an upper triangle: row r has nothing to turn left of column r-1. Needs
+  /// `rows_at_once` times the columns of room, twice.
+  void (*rotate_columns)(std::int64_t top, std::int64_t bottom, std::int64_t first, std::int64_t last,
+                         const ComplexTurn<T>* turns, T* re, T* im, std::int64_t step, T* room) = nullptr;
 };
 
 /// The loops for a set; those of the baseline where the build lacks it.

@@ -12,6 +12,7 @@
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/loop/row_kernel.hpp"
 #include "devices/cpu/loop/staged.hpp"
+#include "devices/cpu/part_kernel.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 
 namespace tyto::cpu {
@@ -59,12 +60,11 @@ bool folds_rows(const core::BoundLoop& bound, std::int64_t length) {
   return jit::is_available() && jit::partial_type(fold.op, types[fold.operands[0]]).has_value();
 }
 
-std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
-  const core::BoundLoop bound = *core::loop_of(step);
+std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
   const core::LoopAttributes& loop = bound.loop;
   if (loop.axes.empty()) {
     const Translation translation(loop.program, bound.input_types());
-    return prepare_tile_program(translation.tiles(), bound.inputs, bound.outputs);
+    return prepare_tile_program(with_parts(translation.tiles(), bound), bound.inputs, bound.outputs);
   }
   const std::int64_t rows = element_count(core::reduced_shape(loop.shape, loop.axes, true));
   const std::int64_t length = rows == 0 ? 0 : element_count(loop.shape) / rows;
@@ -75,6 +75,11 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   const bool in_rows = last && length != 0 && (length <= longest_row || rows >= enough_rows);
   if (rows == 0 || in_rows) return prepare_rows(bound);
   return prepare_staged(bound);
+}
+
+std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+  const core::BoundLoop bound = *core::loop_of(step);
+  return with_whole_operands(bound, prepare_loop(bound));
 }
 
 /// What is walked along must not lie apart.

@@ -106,6 +106,7 @@ long double reference(OpId op, Real a, Real b, Real c) {
     case OpId::negate: return -a;
     case OpId::abs: return std::abs(a);
     case OpId::sign: return std::isnan(a) ? a : Real((a > 0) - (a < 0));
+    case OpId::conj: return a;
     case OpId::square: return a * a;
     case OpId::reciprocal: return 1 / a;
     case OpId::sqrt: return std::sqrt(a);
@@ -204,6 +205,7 @@ Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
     case OpId::negate: return -a;
     case OpId::abs: return a < 0 ? -a : a;
     case OpId::sign: return (a > 0) - (a < 0);
+    case OpId::conj: return a;
     case OpId::square: return a * a;
     case OpId::relu: return a > 0 ? a : 0;
     case OpId::floor:
@@ -270,6 +272,7 @@ double allowed_ulps(OpId op) {
     case OpId::negate:
     case OpId::abs:
     case OpId::sign:
+    case OpId::conj:
     case OpId::square:
     case OpId::reciprocal:
     case OpId::sqrt:

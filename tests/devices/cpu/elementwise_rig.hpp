@@ -64,7 +64,7 @@ struct Tensor {
       case DType::f16: write(Half(static_cast<float>(number))); break;
       case DType::bf16: write(BFloat16(static_cast<float>(number))); break;
       case DType::f32: write(static_cast<float>(number)); break;
-      case DType::f64: write(static_cast<double>(number)); break;
+      default: write(static_cast<double>(number)); break;
     }
   }
   long double get_at(std::int64_t at) const {

@@ -55,6 +55,7 @@ UNARY = {
     "negate": (np.negative, torch.neg, -4, 4, "exact", "same"),
     "abs": (np.abs, torch.abs, -4, 4, "exact", "same"),
     "sign": (np.sign, torch.sign, -4, 4, "exact", "same"),
+    "conj": (np.conj, lambda x: x * 1, -4, 4, "exact", "same"),
     "square": (np.square, torch.square, -4, 4, "exact", "same"),
     "floor": (np.floor, torch.floor, -4, 4, "exact", "same"),
     "ceil": (np.ceil, torch.ceil, -4, 4, "exact", "same"),

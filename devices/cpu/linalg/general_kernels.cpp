@@ -1,0 +1,86 @@
+// The kernels of eigenvalues of general matrices, whose operands are complex numbers side by side.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "core/op_ids.hpp"
+#include "devices/cpu/linalg/factorisations.hpp"
+#include "devices/cpu/linalg/linalg_kernels.hpp"
+#include "devices/cpu/linalg/matrix_kernel.hpp"
+
+namespace tyto::cpu::linalg {
+
+namespace {
+
+/// The exponent of the largest element, by which all are brought near one, so that squares neither overflow nor vanish;
+/// nothing where an element is not finite.
+template <class T>
+std::optional<int> exponent_of(const Parts<T>& a) {
+  T largest = 0;
+  for (std::int64_t i = 0; i < a.re.rows * a.re.columns; ++i) {
+    const T re = std::abs(a.re.first[i]), im = std::abs(a.im.first[i]);
+    if (!std::isfinite(re) || !std::isfinite(im)) return {};
+    largest = std::max({largest, re, im});
+  }
+  return largest == 0 ? 0 : std::ilogb(largest);
+}
+
+template <class T>
+KernelRef prepare_parts(const core::Step& step) {
+  const Stack stack = stack_of(step.inputs[0]);
+  if (no_matrices(stack) || stack.rows == 0) return no_work();
+  const std::int64_t n = stack.rows, offset = 2 * stack.offset;
+  const bool vectors = step.op == core::OpId::eig;
+  const double cube = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+  const Effort effort{(vectors ? 200 : 80) * cube, n, (vectors ? 4 : 2) * n * n + 2 * n + general_room(n, vectors), 0};
+  return for_each_matrix<T>(
+      stack.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+        T* room = desk.room;
+        const auto matrix = [&] {
+          const Matrix<T> made = dense(room, n, n);
+          room += n * n;
+          return made;
+        };
+        const Parts<T> a{matrix(), matrix()};
+        const T* const from = reinterpret_cast<const T*>(inputs[0].pointer()) + offset + 2 * index * n * n;
+        for (std::int64_t i = 0; i < n * n; ++i) {
+          a.re.first[i] = from[2 * i];
+          a.im.first[i] = from[2 * i + 1];
+        }
+        const std::optional<int> scaled = exponent_of(a);
+        const int exponent = scaled.value_or(0);
+        for (std::int64_t i = 0; i < n * n && exponent != 0; ++i) {
+          a.re.first[i] = std::ldexp(a.re.first[i], -exponent);
+          a.im.first[i] = std::ldexp(a.im.first[i], -exponent);
+        }
+        Parts<T> v;
+        if (vectors) v = {matrix(), matrix()};
+        T* const values_re = room;
+        T* const values_im = room + n;
+        const bool found =
+            scaled && decompose_general<T>(desk.bench, a, values_re, values_im, vectors ? &v : nullptr, room + 2 * n);
+        constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+        T* const values = reinterpret_cast<T*>(outputs[0].pointer()) + 2 * index * n;
+        for (std::int64_t i = 0; i < n; ++i) {
+          values[2 * i] = found ? std::ldexp(values_re[i], exponent) : nan;
+          values[2 * i + 1] = found ? std::ldexp(values_im[i], exponent) : nan;
+        }
+        if (!vectors) return;
+        T* const to = reinterpret_cast<T*>(outputs[1].pointer()) + 2 * index * n * n;
+        for (std::int64_t row = 0; row < n; ++row) {
+          for (std::int64_t column = 0; column < n; ++column) {
+            to[2 * (row * n + column)] = found ? v.re(column, row) : nan;
+            to[2 * (row * n + column) + 1] = found ? v.im(column, row) : nan;
+          }
+        }
+      });
+}
+
+}  // namespace
+
+KernelRef prepare_eig(const core::Step& step) {
+  return step.inputs[0].dtype == DType::c128 ? prepare_parts<double>(step) : prepare_parts<float>(step);
+}
+
+}  // namespace tyto::cpu::linalg

@@ -1,0 +1,114 @@
+// Eigenvalues and eigenvectors of matrices that need not be symmetric, which are complex.
+#include "ops/linalg.hpp"
+#include "tyto/complex.hpp"
+#include "tyto/products.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+template <OpId id>
+std::vector<TensorType> infer_eigen(const Attributes&, std::span<const TensorType> inputs) {
+  const std::string_view op = definition(id).name;
+  const auto& [dtype, shape, weak] = inputs[0];
+  if (!is_complex(dtype)) throw TypeError(text(op, ": complex elements are needed, not ", dtype));
+  check_square(op, TensorType{real_type(dtype), shape, false});
+  const TensorType values{dtype, extended(stack_shape(shape), {rows_of(shape)}), false};
+  if (id == OpId::eigvals) return {values};
+  return {values, inputs[0]};
+}
+
+T adjoint(const T& x) { return conj(matrix_transpose(x)); }
+
+// A complex system is a real one twice as large: [[Re a, -Im a], [Im a, Re a]] [Re x; Im x] = [Re b; Im b].
+T solve_complex(const T& a, const T& b) {
+  const auto beside = [](const T& x, const T& y) { return concat<Any>({x, y}, -1); };
+  const auto above = [](const T& x, const T& y) { return concat<Any>({x, y}, -2); };
+  const T re = real(a), im = imag(a);
+  const T system = above(beside(re, -im), beside(im, re));
+  const T found = emit(OpId::solve, NoAttributes{}, {system, above(real(b), imag(b))});
+  const auto axis = static_cast<std::size_t>(found.ndim() - 2);
+  const std::int64_t rows = rows_of(b.shape());
+  return complex(T(part_along(found, axis, 0, rows)), T(part_along(found, axis, rows, rows)));
+}
+
+// gA = V^-H (diag(gw) + (V^H gV - V^H V diag(Re(V^H gV))) / conj(w_j - w_i)) V^H, the vectors being of length one and
+// their phases of no importance to the objective; as PyTorch's.
+std::vector<Value> gradient_by(const T& values, const T& vectors, const Value& g_values, const Value& g_vectors) {
+  const T back = adjoint(vectors);
+  Value inner;
+  if (g_vectors) {
+    const T turn = matmul(back, T(g_vectors));
+    const T lengths = expand_dims(real(diagonal_of(turn)), -2);
+    const T stretched = turn - matmul(back, vectors) * lengths;
+    const T apart = conj(expand_dims(values, -2) - expand_dims(values, -1)) + on_diagonal(ones_like(values));
+    const T off = stretched / apart;
+    inner = off - on_diagonal(diagonal_of(off));
+  }
+  if (g_values) inner = added(inner, on_diagonal(T(g_values)));
+  return {solve_complex(back, matmul(T(inner), back))};
+}
+
+std::vector<Value> eig_gradient(const GradientContext& c) {
+  return gradient_by(c.results[0], c.results[1], c.gradients[0], c.gradients[1]);
+}
+
+std::vector<Value> eigvals_gradient(const GradientContext& c) {
+  const Value values = emit(OpId::eig, NoAttributes{}, {c.inputs[0]});
+  return gradient_by(values, result(values, 1), c.gradients[0], Value());
+}
+
+}  // namespace
+
+std::span<const OpDef> linalg_eigen_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::eig,
+       .name = "eig",
+       .doc = "Eigenvalues and eigenvectors of a square matrix.",
+       .results = 2,
+       .traits = traits(Traits::takes_complex),
+       .infer = infer_eigen<OpId::eig>,
+       .gradient = eig_gradient},
+      {.id = OpId::eigvals,
+       .name = "eigvals",
+       .doc = "Eigenvalues of a square matrix.",
+       .traits = traits(Traits::takes_complex),
+       .infer = infer_eigen<OpId::eigvals>,
+       .gradient = eigvals_gradient},
+  };
+  return rows;
+}
+
+namespace {
+
+Value complex_operand(std::string_view op, const Value& a) {
+  const Value x = matrix_operand(op, a);
+  check_square(op, TensorType{real_type(x.dtype()), x.shape(), false});
+  return cast_to(x, complex_type(x.dtype()));
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto {
+namespace linalg TYTO_API {
+
+template <class M>
+Eig<M> eig(const Tensor<M>& a) {
+  const Value values = core::emit(core::OpId::eig, core::NoAttributes{}, {core::complex_operand("eig", a)});
+  return {values, core::result(values, 1)};
+}
+
+template <class M>
+Tensor<M> eigvals(const Tensor<M>& a) {
+  return core::emit(core::OpId::eigvals, core::NoAttributes{}, {core::complex_operand("eigvals", a)});
+}
+
+TYTO_INSTANTIATE_LINALG(eig)
+TYTO_INSTANTIATE_LINALG(eigvals)
+
+}  // namespace TYTO_API
+}  // namespace tyto

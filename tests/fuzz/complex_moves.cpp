@@ -1,0 +1,104 @@
+// Moves through complex numbers, Fourier transforms and eigenvalues: from real tensors and back to real ones.
+#include "tests/fuzz/drawing.hpp"
+
+namespace tyto::fuzz {
+
+namespace {
+
+/// Numbers within (-1, 1), whatever was drawn.
+template <class M>
+Tensor<M> bounded(Drawing<M>& d, const Shape& shape, DType dtype) {
+  const Tensor<M> x = d.shaped(shape, dtype);
+  return where(isfinite(x), softsign(x), 0);
+}
+
+template <class M>
+Tensor<M> pairs(Drawing<M>& d, const Shape& shape, DType dtype) {
+  return complex(bounded(d, shape, dtype) + 0.25, bounded(d, shape, dtype));
+}
+
+template <class M>
+Tensor<M> function_of(Drawing<M>& d, const Tensor<M>& z) {
+  switch (d.dice().below(12)) {
+    case 0: return conj(z);
+    case 1: return exp(z * 0.25);
+    case 2: return log(z + 3);
+    case 3: return sqrt(z + 2);
+    case 4: return tanh(z * 0.5);
+    case 5: return sin(z * 0.25);
+    case 6: return square(z);
+    case 7: return reciprocal(z + 4);
+    case 8: return sign(z + 2);
+    case 9: return z / (abs(z) + 1);
+    case 10: return where(greater(real(z), 0), z, -z);
+    default: return atan(z * 0.125);
+  }
+}
+
+template <class M>
+Tensor<M> moved(Drawing<M>& d, const Tensor<M>& z) {
+  switch (d.dice().below(8)) {
+    case 0: return transpose(z);
+    case 1: return flip(z);
+    case 2: return roll(z, {1}, Axes(0));
+    case 3: return z * Scalar::complex(0.5, -0.5);
+    case 4: return z + bounded(d, z.shape(), DType::f32);
+    case 5: return pad(z, {1, 0}, {0, 0});
+    case 6: return view_as_complex(copy(view_as_real(z)));
+    default: return matmul(z, transpose(z)) * 0.25;
+  }
+}
+
+template <class M>
+Tensor<M> as_real(Drawing<M>& d, const Tensor<M>& z) {
+  switch (d.dice().below(5)) {
+    case 0: return abs(z);
+    case 1: return real(z);
+    case 2: return imag(z);
+    case 3: return abs(sum(z, 0));
+    default: return view_as_real(z);
+  }
+}
+
+template <class M>
+Tensor<M> complex_numbers(Drawing<M>& d) {
+  const Shape shape{d.dice().between(1, 6), d.dice().between(1, 6)};
+  Tensor<M> z = pairs(d, shape, d.dice().of({DType::f32, DType::f64}));
+  for (std::int64_t i = d.dice().between(1, 4); i > 0; --i) {
+    z = d.dice().one_in(2) ? function_of(d, z) : moved(d, z);
+    z = z / (abs(z) + 1);
+  }
+  return as_real(d, z);
+}
+
+template <class M>
+Tensor<M> transforms(Drawing<M>& d) {
+  const DType dtype = d.dice().of({DType::f32, DType::f64});
+  const Shape shape{d.dice().between(1, 20), d.dice().between(1, 20)};
+  const std::int64_t axis = d.dice().below(2);
+  const fft::AxisOptions along{.axis = axis, .norm = fft::Norm::ortho};
+  switch (d.dice().below(4)) {
+    case 0: return as_real(d, fft::fft(pairs(d, shape, dtype), along));
+    case 1: return as_real(d, fft::ifft(pairs(d, shape, dtype), along));
+    case 2: return as_real(d, fft::rfft(bounded(d, shape, dtype), along));
+    default: return fft::irfft(pairs(d, {shape[0] + 1, shape[1] + 1}, dtype), along);
+  }
+}
+
+/// Of eigenvalues what their order does not change. The diagonal keeps them apart.
+template <class M>
+Tensor<M> eigenvalues(Drawing<M>& d) {
+  const std::int64_t size = d.dice().between(1, 5);
+  const DType dtype = d.dice().of({DType::f32, DType::f64});
+  const Tensor<M> a = bounded(d, {size, size}, dtype) + 4 * diag(Tensor<M>::arange(0, size, 1, dtype));
+  if (d.dice().one_in(2)) return abs(sum(square(linalg::eigvals(a)), -1));
+  const linalg::Eig<M> e = linalg::eig(a);
+  return real(sum(square(abs(e.vectors)) * expand_dims(e.values, -2), -1));
+}
+
+}  // namespace
+
+TYTO_FUZZ_MOVES(complex_moves, {"complex_numbers", 5, complex_numbers<M>}, {"transforms", 3, transforms<M>},
+                {"eigenvalues", 2, eigenvalues<M>})
+
+}  // namespace tyto::fuzz

@@ -1,0 +1,188 @@
+// Complex numbers: what they are made of and meet, how they print, what sees their memory, what is refused.
+#include <complex>
+
+#include "core/builder.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
+using namespace tyto;
+using namespace std::complex_literals;
+
+namespace {
+
+using C64 = std::complex<float>;
+using C128 = std::complex<double>;
+
+template <class T>
+T some() {
+  return T{1.0 + 2.0i, 3.0 - 0.5i, -2.0 + 0.0i};
+}
+
+}  // namespace
+
+BOTH_MODES("complex numbers are written as std::complex and read as such") {
+  using T = Tensor<Mode>;
+  const T z = some<T>();
+  CHECK(z.dtype() == DType::c64);
+  CHECK(z.template to_vector<C64>() == std::vector<C64>{{1, 2}, {3, -0.5f}, {-2, 0}});
+  CHECK(T::from(std::vector<C128>{1.5i}, {1}).template data<C128>()[0] == 1.5i);
+  CHECK(T(2.0 + 1.0i).template item<C64>() == C64(2, 1));
+  CHECK(T::full({2}, 1.5i).template to_vector<C64>() == std::vector<C64>(2, C64(0, 1.5f)));
+  CHECK(T::zeros({1}, DType::c128).template item<C128>() == 0.0);
+  CHECK(T::eye(2, 2, 0, DType::c64).template to_vector<C64>() == std::vector<C64>{1, 0, 0, 1});
+  CHECK(full_like(z, 1i).template to_vector<C64>() == std::vector<C64>(3, C64(0, 1)));
+}
+
+BOTH_MODES("a type meets complex ones by the width of its own numbers, and numbers widen nothing") {
+  using T = Tensor<Mode>;
+  const T z = some<T>();
+  for (const DType type : {DType::boolean, DType::u8, DType::i64, DType::f16, DType::bf16, DType::f32}) {
+    CHECK(promote(type, DType::c64) == DType::c64);
+    CHECK((z + T::ones({3}).astype(type)).dtype() == DType::c64);
+  }
+  CHECK(promote(DType::c64, DType::f64) == DType::c128);
+  CHECK(promote(DType::f32, DType::c128) == DType::c128);
+  CHECK((z * 2).dtype() == DType::c64);
+  CHECK((z * 2.5i).dtype() == DType::c64);
+  CHECK((T{1, 2} * 1i).dtype() == DType::c64);
+  CHECK((T{1.0, 2.0}.astype(DType::f64) * 1i).dtype() == DType::c128);
+  CHECK((2.0 * some<T>().astype(DType::c128)).dtype() == DType::c128);
+}
+
+BOTH_MODES("complex numbers print as NumPy prints them") {
+  using T = Tensor<Mode>;
+  CHECK(some<T>().to_string() == "[ 1.+2.j   3.-0.5j -2.+0.j ]");
+  CHECK(T(2.0 + 1.0i).to_string() == "(2+1j)");
+  CHECK(T(2.5i).to_string() == "2.5j");
+  CHECK(T(1.0 - 0.5i).astype(DType::c128).to_string() == "(1-0.5j) dtype=c128");
+  CHECK(T{1e10 + 1.0i, 1.0 + 1.0i}.to_string() == "[1.e+10+1.j 1.e+00+1.j]");
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  CHECK(T{C128(nan, 1), C128(infinity, -infinity)}.to_string() == "[nan +1.j inf-infj]");
+}
+
+BOTH_MODES("parts are views of the numbers, and numbers of their parts") {
+  using T = Tensor<Mode>;
+  const T z = some<T>();
+  CHECK(view_as_real(z).shape() == Shape{3, 2});
+  CHECK(tyto_test::numbers(view_as_real(z)) == tyto_test::Numbers{1, 2, 3, -0.5, -2, 0});
+  CHECK(view_as_complex(view_as_real(z)).template to_vector<C64>() == z.template to_vector<C64>());
+  CHECK(tyto_test::numbers(imag(flip(z))) == tyto_test::Numbers{0, -0.5, 2});
+  if constexpr (std::is_same_v<Mode, Eager>) {
+    const void* const memory = z.template data<C64>().data();
+    CHECK(static_cast<const void*>(view_as_real(z).template data<float>().data()) == memory);
+    CHECK(static_cast<const void*>(view_as_complex(view_as_real(z)).template data<C64>().data()) == memory);
+  }
+  // Parts that do not lie beside each other are brought together.
+  const T apart = transpose(T{{1.0, 2.0}, {3.0, 4.0}});
+  CHECK(view_as_complex(apart).template to_vector<C64>() == std::vector<C64>{{1, 3}, {2, 4}});
+  const T odd = T::arange(7).astype(DType::f32)(slice(1, 7)).reshape({3, 2});
+  CHECK(view_as_complex(odd).template to_vector<C64>() == std::vector<C64>{{1, 2}, {3, 4}, {5, 6}});
+  CHECK(tyto_test::numbers(real(T{1, 2})) == tyto_test::Numbers{1, 2});
+  CHECK(tyto_test::numbers(imag(T{1, 2})) == tyto_test::Numbers{0, 0});
+  CHECK(conj(T{1, 2}).dtype() == DType::i64);
+}
+
+BOTH_MODES("what moves elements moves complex ones of either width") {
+  using T = Tensor<Mode>;
+  for (const DType type : {DType::c64, DType::c128}) {
+    CAPTURE(type);
+    const T x = T::arange(12).reshape({3, 4}), z = complex(x.astype(DType::f64), -x.astype(DType::f64)).astype(type);
+    const auto agree = [&](const T& moved, const T& expected) {
+      CHECK(moved.dtype() == type);
+      CHECK(array_equal(real(moved), expected));
+      CHECK(array_equal(imag(moved), -expected));
+    };
+    agree(z.T(), x.T());
+    agree(z(slice(2, {}, -1), slice(0, 4, 2)), x(slice(2, {}, -1), slice(0, 4, 2)));
+    agree(tile(z, {2, 1}), tile(x, {2, 1}));
+    agree(repeat(z, 2, 0), repeat(x, 2, 0));
+    agree(roll(z, {1}, Axes(1)), roll(x, {1}, Axes(1)));
+    agree(pad(z, {1, 0}, {0, 2}), pad(x, {1, 0}, {0, 2}));
+    agree(triu(z), triu(x));
+    agree(diag(z(0)), diag(x(0)));
+    agree(take(z, T{2, 0}, 0), take(x, T{2, 0}, 0));
+    agree(take(z, T{2, 0}, 1), take(x, T{2, 0}, 1));
+    agree(take_along_axis(z, T{{1}, {0}, {2}}, 1), take_along_axis(x, T{{1}, {0}, {2}}, 1));
+    agree(gather(z, {T{1, 2}, T{0, 3}}), gather(x, {T{1, 2}, T{0, 3}}));
+    agree(scatter(z, {T{1}}, z(slice(0, 1))), scatter(x, {T{1}}, x(slice(0, 1))));
+    agree(scatter_add(z, {T{1, 1}}, z(slice(0, 2))), scatter_add(x, {T{1, 1}}, x(slice(0, 2))));
+    agree(set(z, {0}, z(2)), set(x, {0}, x(2)));
+    agree(where(greater(x, 5), z, 0), where(greater(x, 5), x, 0));
+    agree(concat(std::vector<T>{z, z}, 1), concat(std::vector<T>{x, x}, 1));
+    CHECK(pad(z, {0, 1}, {0, 0}, PaddingMode::constant, 2.0).shape() == Shape{3, 5});
+  }
+}
+
+BOTH_MODES("functions without a meaning for complex numbers refuse them by name") {
+  using T = Tensor<Mode>;
+  const T z = some<T>();
+  CHECK_THROWS_WITH_AS(
+      (void)less(z, z),
+      "less: operands of type c64 are not accepted; complex numbers have no order and no such function; "
+      "take real, imag or abs of them first",
+      TypeError);
+  CHECK_THROWS_AS((void)maximum(z, 0), TypeError);
+  CHECK_THROWS_AS((void)floor(z), TypeError);
+  CHECK_THROWS_AS((void)erf(z), TypeError);
+  CHECK_THROWS_AS((void)atan2(z, z), TypeError);
+  CHECK_THROWS_WITH_AS((void)sort(z),
+                       "sort: elements of type c64 are not accepted; take real, imag or abs of them first", TypeError);
+  CHECK_THROWS_AS((void)max(z), TypeError);
+  CHECK_THROWS_AS((void)argmax(z), TypeError);
+  CHECK_THROWS_AS((void)cumprod(z, 0), TypeError);
+  CHECK_THROWS_AS((void)median(z), TypeError);
+  CHECK_THROWS_AS((void)softmax(z), TypeError);
+  CHECK_THROWS_AS((void)linalg::inv(z.reshape({3, 1}) * z), TypeError);
+  CHECK_THROWS_AS((void)T::normal({2}, {.dtype = DType::c64}), TypeError);
+  CHECK_THROWS_AS((void)T::arange(0, 3, 1, DType::c64), TypeError);
+  CHECK_THROWS_WITH_AS((void)complex(z, z), "complex: the parts must be real, not c64 and c64", TypeError);
+  CHECK_THROWS_WITH_AS((void)view_as_real(T{1.0}), "view_as_real: complex elements are needed, not f32", TypeError);
+  CHECK_THROWS_WITH_AS((void)view_as_complex(T{1, 2}), "view_as_complex: parts of f32 or f64 are needed, not i64",
+                       TypeError);
+  CHECK_THROWS_WITH_AS((void)view_as_complex(T{1.0, 2.0, 3.0}),
+                       "view_as_complex: the last axis must hold real and imaginary part, shape (3,) does not end in 2",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS((void)grad([](T x) { return sum(x); })(z), "value_and_grad: the loss must be floating, not c64",
+                       TypeError);
+}
+
+BOTH_MODES("gradients of a real objective are those of its parts") {
+  using T = Tensor<Mode>;
+  const auto objective = [](const T& z) {
+    const T w = exp(z * 0.3i) / (z + 5.0) + matmul(reshape(z, {1, 3}), reshape(z, {3, 1})).reshape({});
+    return sum(square(abs(w)) + real(w * conj(z)));
+  };
+  const T z = some<T>().astype(DType::c128);
+  const tyto_test::Numbers slopes = tyto_test::finite_differences<T>(
+      [&](const T& parts) { return objective(view_as_complex(parts)); }, tyto_test::numbers(view_as_real(z)), {3, 2});
+  const tyto_test::Numbers found = tyto_test::numbers(view_as_real(grad(objective)(z)));
+  REQUIRE(found.size() == slopes.size());
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(slopes[i]).epsilon(1e-7));
+}
+
+BOTH_MODES("a real operand gets the real part of its gradient") {
+  using T = Tensor<Mode>;
+  const T z = some<T>();
+  const T slope = grad([&](const T& x) { return sum(real(x * z)); })(T{1.0, 2.0, 3.0});
+  CHECK(slope.dtype() == DType::f32);
+  CHECK(tyto_test::numbers(slope) == tyto_test::Numbers{1, 3, -2});
+}
+
+TEST_CASE("complex chains compiled and saved give what eager mode gives, bit for bit") {
+  const auto f = [](auto z) { return tanh(z * z + 1i) / (abs(z) + 1) - conj(sqrt(z)); };
+  const auto z = complex(Tensor<Eager>::normal({300, 7}), Tensor<Eager>::normal({300, 7}));
+  const std::vector<C64> expected = f(z).to_vector<C64>();
+  using L = Tensor<Lazy>;
+  const L input = L::from(z.to_vector<C64>(), {300, 7});
+  CHECK(compile([&](L x) { return f(x); })(input).to_vector<C64>() == expected);
+  const L x = L::placeholder({300, 7}, DType::c64, "x");
+  Graph graph{{.inputs = {x}, .outputs = {f(x)}}};
+  Graph loaded = Graph::from_bytes(graph.to_bytes());
+  loaded.set(loaded.inputs()[0], input);
+  loaded.run();
+  CHECK(loaded.output(0).to_vector<C64>() == expected);
+  // A variable of complex numbers is updated like any other.
+  L state = L::variable(L{1i});
+  assign(state, state * 2i);
+  CHECK(state.item<C64>() == C64(-2, 0));
+}
