@@ -7,6 +7,7 @@
 #include "tyto/custom.hpp"
 #include "tyto/device.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/flow.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/linalg.hpp"
