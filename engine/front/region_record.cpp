@@ -44,14 +44,21 @@ Captures captures_for(std::span<const Value> roots, std::uint64_t since, std::sp
   return captures;
 }
 
+/// Whether a region draws random numbers that it uses: loops and branches inside of it take draws that may be of none.
+bool reaches(std::span<const Value> roots, std::uint64_t since, const Value& key) {
+  const std::vector<Value> reached = captures_of(roots, since, {&key, 1});
+  return std::ranges::any_of(reached, [&](const Value& each) { return same_value(each, key); });
+}
+
 /// The body recorded, from its parameters to what it yields.
 struct RecordedBody {
   std::vector<Value> carries;  // parameters
-  std::vector<Value> others;   // the number, the key, rows: as far as they are used
+  Value number;                // of the iteration, where the call counts them
+  Value key;
+  std::vector<Value> rows;
   std::vector<Value> next;
   std::vector<Value> outputs;
   std::vector<RegionState> states;
-  bool keyed = false;
 };
 
 Value plus(const Value& number, const Count& lower) {
@@ -73,8 +80,8 @@ RecordedBody record_body(const detail::LoopCall& call, RegionScope& scope, std::
   }
   std::vector<Value> given = body.carries;
   if (call.range) {
-    body.others.push_back(scope.parameter(number_type, "number"));
-    given.push_back(plus(body.others.back(), call.range->first));
+    body.number = scope.parameter(number_type, "number");
+    given.push_back(plus(body.number, call.range->first));
   }
   const Value key = scope.parameter(key_type, "key");
   std::vector<Value> rows;
@@ -92,9 +99,8 @@ RecordedBody record_body(const detail::LoopCall& call, RegionScope& scope, std::
     body.outputs.push_back(!AnyTensor(one_truth(call.name, "whether to stop", yielded[own++])));
   }
   for (const Value& row : strong(call.name, std::span(yielded).subspan(own))) body.outputs.push_back(row);
-  body.keyed = draws.draws() != 0;
-  if (body.keyed) body.others.push_back(key);
-  body.others.insert(body.others.end(), rows.begin(), rows.end());
+  body.key = key;
+  body.rows = std::move(rows);
   return body;
 }
 
@@ -173,11 +179,13 @@ detail::LoopResults record_loop(const detail::LoopCall& call) {
   loop.rows = static_cast<std::int64_t>(stacks.size());
   loop.reverse = call.options.reverse;
   loop.stacked = static_cast<std::int64_t>(body.outputs.size()) - loop.tested;
-  loop.keyed = body.keyed;
   loop.draw = draw.number;
-  inputs.insert(inputs.end(), body.others.begin(), body.others.end());
   std::vector<Value> roots = body.outputs;
   roots.insert(roots.end(), next.begin(), next.end());
+  loop.keyed = reaches(roots, scope->since(), body.key);
+  if (body.number) inputs.push_back(body.number);
+  if (loop.keyed) inputs.push_back(body.key);
+  inputs.insert(inputs.end(), body.rows.begin(), body.rows.end());
   // Parameters are inputs already; the walk for captures is to end at them.
   const Captures captures = captures_for(roots, scope->since(), body.states);
   loop.body = region_of({inputs, body.outputs, next, captures.inside});
@@ -266,7 +274,6 @@ std::vector<Value> record_branch(std::string_view op, const Value& index, bool i
     const DrawScope draws(arm.key);
     arm.results = strong(op, function());
     arm.states = scope.leave();
-    branch.keyed = branch.keyed || draws.draws() != 0;
     for (const RegionState& each : arm.states) {
       if (each.assigned() && std::ranges::find(assigned, each.state) == assigned.end()) assigned.push_back(each.state);
     }
@@ -305,6 +312,7 @@ std::vector<Value> record_branch(std::string_view op, const Value& index, bool i
       }
       roots.push_back(arm.results[i]);
     }
+    branch.keyed = branch.keyed || reaches(roots, arm.since, arm.key);
     captures.push_back(captures_for(roots, arm.since, standing_in));
     for (const Value& value : captures.back().outside) (void)place_of(value);
   }

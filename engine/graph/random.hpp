@@ -48,8 +48,6 @@ class DrawScope {
   DrawScope(const DrawScope&) = delete;
   DrawScope& operator=(const DrawScope&) = delete;
 
-  std::int64_t draws() const { return draws_; }
-
  private:
   friend Draw next_draw(core::Mode mode);
   friend Key next_region_key();

@@ -1,6 +1,7 @@
 // Loops and branches: part of the graph in lazy mode, recorded once however often they run; plain C++ in eager mode.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -177,7 +178,8 @@ C fori_loop(const Count& lower, const Count& upper, const C& init, B body, const
 ///     auto [state, outputs] = scan([&](Tensor h, Tensor x) { h = tanh(x + matmul(h, w)); return std::pair(h, h); },
 ///     h0, xs);
 template <class F, class C, class X>
-auto scan(F f, const C& init, const X& xs, const LoopOptions& options = {}) {
+requires(!std::is_convertible_v<const F&, const Value&>)  // scan(x, axis, f) of tyto/reduce.hpp
+    auto scan(F f, const C& init, const X& xs, const LoopOptions& options = {}) {
   using Y = std::decay_t<decltype(std::get<1>(f(init, xs)))>;
   detail::LoopCall call{.name = "scan",
                         .mode = std::max(detail::region_mode<C>, detail::region_mode<X>),
