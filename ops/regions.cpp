@@ -97,8 +97,7 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
   const auto count = static_cast<std::int64_t>(inputs.size());
   const std::int64_t leading = std::int64_t{loop.counted} + loop.tested + loop.keyed;
   if (loop.carries < 0 || loop.rows < 0 || loop.stacked < 0 || loop.histories < 0 || loop.histories > loop.stacked ||
-      (loop.histories != 0 && loop.histories != loop.carries) || loop.trips < -1 || loop.carries > count ||
-      loop.rows > count || leading + loop.carries + loop.rows > count) {
+      loop.trips < -1 || loop.carries > count || loop.rows > count || leading + loop.carries + loop.rows > count) {
     throw GraphError(text("loop: ", loop.carries, " carries, ", loop.rows, " stacks of rows and ", loop.stacked,
                           " stacks of results do not go with ", count, " operands"));
   }

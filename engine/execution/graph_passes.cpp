@@ -59,7 +59,6 @@ core::Graph with_optimised_regions(core::Graph graph, const CompileOptions& opti
 core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
   report.nodes_before = report.nodes_after = graph.nodes().size();
   if (options.passes == as_recorded) return graph;
-  graph = with_optimised_regions(std::move(graph), options);
   optimiser::PassOptions passes;
   passes.passes.push_back(options.passes);
   if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
@@ -75,7 +74,7 @@ core::Graph optimised(core::Graph graph, core::Device& device, const CompileOpti
       *options.dump << (pass == "before" ? "" : "after ") << pass << ":\n" << text << "\n";
     };
   }
-  return optimiser::optimise(std::move(graph), passes, &report);
+  return with_optimised_regions(optimiser::optimise(std::move(graph), passes, &report), options);
 }
 
 }  // namespace tyto::run

@@ -1,6 +1,7 @@
 // How loops and branches behave: counts, early exits, states, random numbers, nesting, types; the same in both modes.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <tyto/autodiff.hpp>
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
@@ -393,4 +394,52 @@ TEST_CASE("derivatives of second order go through loops") {
   };
   check(tyto::Tensor<Eager>::full({}, 0.7, DType::f64));
   check(tyto::Tensor<Lazy>::full({}, 0.7, DType::f64));
+}
+
+TEST_CASE("what nobody reads of a loop is not computed, and what does not change is not carried") {
+  using Tensor = tyto::Tensor<Lazy>;
+  using List = std::vector<Tensor>;
+  const Tensor p = Tensor::placeholder({3}, DType::f32, "p");
+  const Tensor q = Tensor::placeholder({3}, DType::f32, "q");
+  const auto rules_of = [&](const Tensor& y) {
+    tyto::Graph graph({.inputs = {p, q}, .outputs = {y}}, {.passes = "dead_code,regions"});
+    graph.set(p, Tensor{1.0, 2.0, 3.0});
+    graph.set(q, Tensor{4.0, 5.0, 6.0});
+    graph.run();
+    std::map<std::string, std::size_t> fired;
+    for (const tyto::PassSummary& pass : graph.report().passes.passes) {
+      for (const tyto::RuleCount& rule : pass.rules) fired[rule.rule] += rule.count;
+    }
+    return std::pair(fired, numbers(graph.output(0)));
+  };
+  const List last = fori_loop(0, 3, List{p, q, q, p}, [](const Tensor&, const List& c) {
+    return List{c[0] + c[1], c[1], c[2] * 2, c[3] + c[2]};
+  });
+  CHECK(rules_of(last[0]).second == Numbers{13, 17, 21});
+  CHECK(rules_of(last[0]).first["unused_in_loop"] == 1);
+  CHECK(rules_of(last[1]).second == Numbers{4, 5, 6});
+  CHECK(rules_of(last[1]).first["kept_carry"] == 1);
+  CHECK(rules_of(last[3]).second == Numbers{29, 37, 45});
+  const auto [carry, stacks] =
+      scan([](const Tensor& c, const Tensor& x) { return std::pair(c + x, std::pair(c * x, c - x)); },
+           Tensor::full({}, 0.0), p);
+  CHECK(rules_of(stacks.second).second == Numbers{-1, -1, 0});
+  CHECK(rules_of(stacks.second).first["unused_in_loop"] == 1);
+  const auto chosen = [&](double number) {
+    return cond(
+        Tensor::full({}, number) > 0.0, [&] { return p * 2; }, [&] { return q; });
+  };
+  tyto::Graph known({.inputs = {p, q}, .outputs = {chosen(1) + chosen(-1)}});
+  CHECK(known.report().steps == 1);
+  const Tensor condition = p.sum() > 0.0;
+  const List both = cond(
+      condition,
+      [&] {
+        return List{p * 2, p + q};
+      },
+      [&] {
+        return List{p, q};
+      });
+  CHECK(rules_of(both[0]).second == Numbers{2, 4, 6});
+  CHECK(rules_of(both[0]).first["unused_in_branch"] == 1);
 }

@@ -103,12 +103,16 @@ Tensor<M> counted_loop(Drawing<M>& d) {
   const std::int64_t trips = d.dice().between(0, 5);
   const bool known = d.dice().one_in(2);
   const Count upper = known ? Count(trips) : Count(number<M>(trips));
-  return first_of(d, fori_loop(0, upper, init, [&](const Tensor<M>& i, const List<M>& carries) {
-                    List<M> leaves{captured, cast(i, DType::f32)};
-                    leaves.insert(leaves.end(), carries.begin(), carries.end());
-                    Drawing<M> inner = body.run(leaves);
-                    return next_of(inner, carries, from);
-                  }));
+  const std::int64_t most = d.depth() > 0 ? 6 : 0;
+  const auto result = fori_loop(0, upper, init,
+                                [&](const Tensor<M>& i, const List<M>& carries) {
+                                  List<M> leaves{captured, cast(i, DType::f32)};
+                                  leaves.insert(leaves.end(), carries.begin(), carries.end());
+                                  Drawing<M> inner = body.run(leaves);
+                                  return next_of(inner, carries, from);
+                                },
+                                {.most = most});
+  return first_of(d, result);
 }
 
 template <class M>
@@ -119,7 +123,8 @@ Tensor<M> tested_loop(Drawing<M>& d) {
   const auto from = sources(d, static_cast<std::int64_t>(init.size()));
   const Body<M> body(d);
   const std::int64_t trips = d.dice().between(0, 5);
-  const std::int64_t most = d.dice().one_in(2) ? d.dice().between(1, 6) : 0;
+  // What stands inside of something else may be part of what a gradient is taken of.
+  const std::int64_t most = d.depth() > 0 || d.dice().one_in(2) ? d.dice().between(1, 6) : 0;
   using State = std::pair<Tensor<M>, List<M>>;
   return first_of(d, while_loop(
                          State(number<M>(0), init), [&](const State& s) { return s.first < trips; },
