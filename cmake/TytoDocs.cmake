@@ -21,4 +21,4 @@ if(TYTO_PYTHON)
   endforeach()
 endif()
 
-include(TytoReadme)
+include(TytoExamples)

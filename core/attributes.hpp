@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -145,22 +146,36 @@ struct WindowAttributes {
 };
 
 /// A matrix product (no window) or convolution with what is done to its sums before they are stored: adding one number
-/// a channel, adding a tensor of the result's shape, and ReLU, in this order. Weights laid out for the kernel
-/// beforehand are bytes; then `left` and `weights` are the shapes of what the product multiplies.
+/// a channel, adding a tensor of the result's shape, and limiting them to [low, high], in this order. Weights laid out
+/// for the kernel beforehand are bytes; then `left` and `weights` are the shapes of what the product multiplies.
 struct ProductAttributes {
   bool bias = false;
   bool residual = false;
-  bool relu = false;
-  bool drops_nan = false;  // ReLU of NaN may be 0
+  double low = -std::numeric_limits<double>::infinity();  // ReLU is 0 and none above; NaN stays NaN
+  double high = std::numeric_limits<double>::infinity();
+  bool drops_nan = false;  // what is limited may be low where it was NaN
   bool packed = false;
   Shape left;
   Shape weights;
   std::int64_t bytes = 0;  // of packed weights
   WindowAttributes window;
-  TYTO_FIELDS(visit("bias", bias); visit("residual", residual); visit("relu", relu); visit("drops_nan", drops_nan);
-              visit("packed", packed); visit("left", left); visit("weights", weights); visit("bytes", bytes);
-              window.fields(visit);)
+  TYTO_FIELDS(visit("bias", bias); visit("residual", residual); visit("low", low); visit("high", high);
+              visit("drops_nan", drops_nan); visit("packed", packed); visit("left", left); visit("weights", weights);
+              visit("bytes", bytes); window.fields(visit);)
   friend bool operator==(const ProductAttributes&, const ProductAttributes&) = default;
+
+  bool is_limited() const {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    return low > -none || high < none;
+  }
+};
+
+/// Attention: what scores are multiplied by, and whether query i looks at keys 0 to i only.
+struct AttentionAttributes {
+  double scale = 1;
+  bool causal = false;
+  TYTO_FIELDS(visit("scale", scale); visit("causal", causal);)
+  friend bool operator==(const AttentionAttributes&, const AttentionAttributes&) = default;
 };
 
 /// Contents known when the node is made.
@@ -245,7 +260,7 @@ using Attributes =
     std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes, ListAttributes,
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
-                 ProductAttributes, BranchAttributes, IterationAttributes>;
+                 ProductAttributes, AttentionAttributes, BranchAttributes, IterationAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;

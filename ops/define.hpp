@@ -108,6 +108,7 @@ std::span<const OpDef> linalg_triangle_operators();
 std::span<const OpDef> linalg_spectrum_operators();
 std::span<const OpDef> linalg_power_operators();
 std::span<const OpDef> softmax_operators();
+std::span<const OpDef> attention_operators();
 std::span<const OpDef> convolution_operators();
 std::span<const OpDef> pool_operators();
 std::span<const OpDef> fused_operators();

@@ -1,4 +1,4 @@
-// Products with an epilogue, a matrix product or convolution that adds a bias and a residual and takes ReLU before it
+// Products with an epilogue, a matrix product or convolution that adds a bias and a residual and limits them before it
 // stores its sums, and their weights laid out beforehand. The graph optimiser makes them; nobody writes them.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
@@ -56,8 +56,9 @@ std::vector<Value> lower_epilogue(const Attributes& attributes, std::span<const 
   if (epilogue.packed) refuse(definition(product).name, "packed weights are for the kernel that they were packed for");
   Value y = emit(product, attributes_of_product(product, epilogue), inputs.first(2));
   for (const Value& summand : inputs.subspan(2)) y = emit(OpId::add, NoAttributes{}, {y, summand});
-  if (epilogue.relu) y = emit(OpId::relu, NoAttributes{}, {y});
-  return {y};
+  if (!epilogue.is_limited()) return {y};
+  const auto limit = [&](double at) { return scalar_constant(at, y.dtype()); };
+  return {emit(OpId::clip, NoAttributes{}, {y, limit(epilogue.low), limit(epilogue.high)})};
 }
 
 std::vector<TensorType> infer_packed(const Attributes& attributes, std::span<const TensorType> inputs) {
@@ -86,10 +87,10 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer,
 std::span<const OpDef> epilogue_operators() {
   static const OpDef rows[] = {
       row(OpId::matmul_epilogue, "matmul_epilogue",
-          "Matrix product with bias, residual and ReLU, made by the optimiser after gradients were taken.",
+          "Matrix product with bias, residual and limits, made by the optimiser after gradients were taken.",
           infer_epilogue<OpId::matmul>, lower_epilogue<OpId::matmul>),
       row(OpId::convolution_epilogue, "convolution_epilogue",
-          "Convolution with bias, residual and ReLU, made by the optimiser after gradients were taken.",
+          "Convolution with bias, residual and limits, made by the optimiser after gradients were taken.",
           infer_epilogue<OpId::convolution>, lower_epilogue<OpId::convolution>),
       {.id = OpId::pack_weights,
        .name = "pack_weights",

@@ -31,6 +31,7 @@ std::array<OpDef, op_count> assemble() {
                             linalg_spectrum_operators,
                             linalg_power_operators,
                             softmax_operators,
+                            attention_operators,
                             convolution_operators,
                             pool_operators,
                             fused_operators,

@@ -43,7 +43,7 @@ std::vector<Value> lower_diag_embed(const Attributes& attributes, std::span<cons
   const T spread = expand_dims(pad(x, none, after), offset >= 0 ? -1 : -2);
   const T chosen =
       emit(mode_beside(x), OpId::eye, RangeAttributes{{side, side}, DType::boolean, Scalar(offset), Scalar(0)});
-  return {where(chosen, spread, 0)};
+  return {where(chosen, spread, scalar_constant(0, x.dtype()))};
 }
 
 std::vector<TensorType> infer_triangle(const Attributes& attributes, std::span<const TensorType> inputs) {
@@ -68,7 +68,8 @@ std::vector<Value> lower_triangle(const Attributes& attributes, std::span<const 
   const T row = emit(mode, OpId::arange, RangeAttributes{{rows}, DType::i64, Scalar(k), Scalar(1)});
   const T column = emit(mode, OpId::arange, RangeAttributes{{columns}, DType::i64, Scalar(0), Scalar(1)});
   const T edge = expand_dims(row, 1);
-  return {where(id == OpId::tril ? less_equal(column, edge) : greater_equal(column, edge), x, 0)};
+  return {where(id == OpId::tril ? less_equal(column, edge) : greater_equal(column, edge), x,
+                scalar_constant(0, x.dtype()))};
 }
 
 }  // namespace

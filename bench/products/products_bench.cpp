@@ -142,7 +142,8 @@ double time_convolution(const bench::ImageConvolution& shape, cpu::ConvolutionPa
   problem.in_channels = shape.channels;
   problem.out_channels = shape.filters;
   problem.axes.assign(2, {shape.size, shape.kernel, shape.stride, 1, shape.padding, shape.padding});
-  problem.packed_kernel = problem.bias = problem.relu = pass == cpu::ConvolutionPass::forward;
+  problem.packed_kernel = problem.bias = pass == cpu::ConvolutionPass::forward;
+  if (pass == cpu::ConvolutionPass::forward) problem.limits = cpu::relu_limits;
   const cpu::Convolution convolution = cpu::prepare_convolution(problem, choice);
   const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
   const std::int64_t kernel = shape.kernel * shape.kernel * shape.channels * shape.filters;
@@ -227,7 +228,7 @@ double time_ending(const bench::ImageConvolution& shape, std::int64_t batch, con
   problem.out_channels = shape.filters;
   problem.axes.assign(2, {shape.size, shape.kernel, shape.stride, 1, shape.padding, shape.padding});
   problem.bias = epilogue.bias;
-  problem.relu = epilogue.relu;
+  if (epilogue.relu) problem.limits = cpu::relu_limits;
   problem.drops_nan = epilogue.drops_nan;
   problem.packed_kernel = epilogue.packed;
   problem.result_pitch = epilogue.pitch;

@@ -39,7 +39,7 @@ MatmulProblem matmul_problem(const ProductAttributes& product, DType dtype, cons
   problem.packed_b = product.packed;
   problem.bias = product.bias;
   problem.accumulate = product.residual;
-  problem.relu = product.relu;
+  problem.limits = {product.low, product.high};
   problem.drops_nan = product.drops_nan;
   return problem;
 }
@@ -57,7 +57,7 @@ ConvolutionProblem convolution_problem(const ProductAttributes& product, DType d
   problem.packed_kernel = product.packed;
   problem.bias = product.bias;
   problem.residual = product.residual;
-  problem.relu = product.relu;
+  problem.limits = {product.low, product.high};
   problem.drops_nan = product.drops_nan;
   return problem;
 }

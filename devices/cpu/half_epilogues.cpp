@@ -27,13 +27,10 @@ struct Tile {
     round();
   }
 
-  void take_relu() const noexcept {
-    // The sign bit alone is zero; beyond the bits of -infinity lie those of NaN.
-    const std::uint16_t minus_zero = 0x8000, minus_infinity = dtype == DType::f16 ? 0xfc00 : 0xff80;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const bool below = rounded[i] >= minus_zero && rounded[i] <= minus_infinity;
-      rounded[i] = below ? std::uint16_t{0} : rounded[i];
-    }
+  void limit(const Limits<float>& limits) const noexcept {
+    widen(dtype, rounded, 1, sums, count);
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = limits(sums[i]);
+    round();
   }
 };
 
@@ -48,7 +45,7 @@ void apply_half_epilogue(const HalfEpilogue& epilogue, float* sums, void* result
     part.round();
     if (epilogue.bias != nullptr) part.add(epilogue.bias, first, 1);
     if (epilogue.residual != nullptr) part.add(epilogue.residual, first, epilogue.residual_stride);
-    if (epilogue.relu) part.take_relu();
+    if (epilogue.limits.any()) part.limit(epilogue.limits);
     for (std::int64_t i = 0; i < part.count; ++i) to[(first + i) * stride] = rounded[i];
   }
 }

@@ -1,10 +1,12 @@
-// The epilogue of a product of f16 or bf16: a bias, a residual and ReLU in the same kernel, each rounded as an operator
-// of its own would round it, so that a product gives the same bits with and without it.
+// The epilogue of a product of f16 or bf16: a bias, a residual and limits in the same kernel, each rounded as an
+// operator of its own would round it, so that a product gives the same bits with and without it.
 #pragma once
 
 #include <cstdint>
 
 #include <tyto/dtype.hpp>
+
+#include "devices/cpu/tile/limits.hpp"
 
 namespace tyto::cpu {
 
@@ -14,7 +16,7 @@ struct HalfEpilogue {
   const void* bias = nullptr;      ///< one element a column
   const void* residual = nullptr;  ///< may be the result
   std::int64_t residual_stride = 1;
-  bool relu = false;  ///< NaN is kept
+  Limits<float> limits = {};
 };
 
 /// Rounds `count` sums, then adds and rounds again what the epilogue says, and stores them. The sums are overwritten.

@@ -30,10 +30,11 @@ std::span<const KernelEntry> move_kernels();    // set_slice concat tile repeat 
 std::span<const KernelEntry> index_kernels();   // take take_along_axis gather scatter scatter_add
 std::span<const KernelEntry> sort_kernels();    // sort argsort topk searchsorted histogram
 std::span<const KernelEntry> matmul_kernels();
-std::span<const KernelEntry> linalg_kernels();    // factorisations, and what is solved by them
-std::span<const KernelEntry> loop_kernels();      // softmax, log_softmax, fused groups
-std::span<const KernelEntry> window_kernels();    // convolution, pooling, resizing and their gradients
-std::span<const KernelEntry> epilogue_kernels();  // products with an epilogue, packing of their weights
+std::span<const KernelEntry> linalg_kernels();     // factorisations, and what is solved by them
+std::span<const KernelEntry> attention_kernels();  // attention and its gradient
+std::span<const KernelEntry> loop_kernels();       // softmax, log_softmax, fused groups
+std::span<const KernelEntry> window_kernels();     // convolution, pooling, resizing and their gradients
+std::span<const KernelEntry> epilogue_kernels();   // products with an epilogue, packing of their weights
 
 /// See core::Device::packed_bytes.
 std::int64_t packed_bytes(core::OpId op, const core::ProductAttributes& product, DType dtype);

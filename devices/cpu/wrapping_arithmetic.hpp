@@ -6,6 +6,8 @@
 
 #include <tyto/dtype.hpp>
 
+#include "devices/cpu/tile/limits.hpp"
+
 namespace tyto::cpu {
 
 /// Arithmetic modulo 2^bits: done unsigned, where wrapping round is defined.
@@ -19,7 +21,11 @@ struct WrappingArithmetic {
     return static_cast<T>(static_cast<Unsigned>(static_cast<Wide>(sum) + static_cast<Wide>(x) * static_cast<Wide>(y)));
   }
   static T plus(T x, T y) noexcept { return plus_product(x, y, T(1)); }
-  static T relu(T x) noexcept { return x < T(0) ? T(0) : x; }
+  static T limited(T x, const Limits<double>& limits) noexcept {
+    const auto value = static_cast<double>(x);
+    const double limited = limits(value);
+    return limited == value ? x : static_cast<T>(limited);
+  }
 };
 
 template <>
@@ -27,7 +33,7 @@ struct WrappingArithmetic<bool> {
   using Element = bool;
   static bool plus_product(bool sum, bool x, bool y) noexcept { return sum | (x & y); }
   static bool plus(bool x, bool y) noexcept { return x | y; }
-  static bool relu(bool x) noexcept { return x; }
+  static bool limited(bool x, const Limits<double>&) noexcept { return x; }
 };
 
 /// Calls with<T>() for the C++ type of an integer or boolean type.

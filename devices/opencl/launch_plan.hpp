@@ -27,8 +27,8 @@ struct KernelLaunch {
   std::string source;
   std::vector<Argument> arguments;
   std::array<std::size_t, 3> global = {1, 1, 1};  // items
-  std::array<std::size_t, 3> local = {1, 1,
-                                      1};  // items of a work-group, fixed for each source; zeros: the driver's choice
+  /// Items of a work-group, fixed for each source; zeros leave them to the driver.
+  std::array<std::size_t, 3> local = {1, 1, 1};
 };
 
 /// What a step enqueues, in order.

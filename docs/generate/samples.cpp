@@ -108,6 +108,13 @@ const std::unordered_map<OpId, Sample>& samples() {
       {OpId::svdvals, [](DType t) { return linalg::svdvals(square_matrix(t)); }},
       {OpId::pinv, [](DType t) { return linalg::pinv(square_matrix(t)); }},
       {OpId::expm, [](DType t) { return linalg::expm(square_matrix(t)); }},
+      {OpId::attention,
+       [](DType t) -> T { return scaled_dot_product_attention(square_matrix(t), square_matrix(t), square_matrix(t)); }},
+      {OpId::attention_gradient,
+       [](DType t) {
+         const auto attend = [](const T& x) { return scaled_dot_product_attention(x, x, x); };
+         return slope(attend, square_matrix(t));
+       }},
       {OpId::softmax, [](DType t) { return softmax(line(t)); }},
       {OpId::log_softmax, [](DType t) { return log_softmax(line(t)); }},
       {OpId::convolution,
@@ -154,7 +161,7 @@ const std::unordered_map<OpId, Sample>& samples() {
        [](DType t) -> T {
          if (!is_floating(t)) throw TypeError("convolution_epilogue: the optimiser makes it of floating ones only");
          core::ProductAttributes with_relu;
-         with_relu.relu = true;
+         with_relu.low = 0;
          with_relu.window = {{3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false, {}};
          return core::emit(OpId::convolution_epilogue, with_relu, {picture(t), T::ones({3, 3, 2, 2}, t)});
        }},

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "engine/execution/devices.hpp"
+#include "engine/execution/lowering.hpp"
 #include "engine/execution/session.hpp"
 #include "optimiser/passes/optimise.hpp"
 
@@ -57,6 +58,7 @@ core::Graph with_optimised_regions(core::Graph graph, const CompileOptions& opti
 }  // namespace
 
 core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
+  graph = lowered(std::move(graph), device);
   report.nodes_before = report.nodes_after = graph.nodes().size();
   if (options.passes == as_recorded) return graph;
   optimiser::PassOptions passes;

@@ -14,6 +14,7 @@
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/devices.hpp"
 #include "engine/execution/kernel_cache.hpp"
+#include "engine/execution/lowering.hpp"
 #include "engine/graph/executable_cache.hpp"
 #include "engine/graph/trace.hpp"
 
@@ -138,6 +139,20 @@ const core::Array& computed(const Value& input) {
 
 }  // namespace
 
+// Made of operators that the device has, as a graph for it would be; false where it has this one itself.
+bool apply_lowered(Node& node, const core::OpDef& def, Arrays inputs, core::Device& home) {
+  if (def.lower == nullptr || &home == &cpu_device()) return false;
+  std::vector<core::TensorType> types, results;
+  for (const core::Array* input : inputs) types.push_back({input->dtype, input->view.shape, false});
+  for (const core::Result& result : node.results()) results.push_back(result.type);
+  if (!lowering_for(home, node.op(), node.attributes(), types, results)) return false;
+  std::vector<Value> operands;
+  for (const core::Array* input : inputs) operands.push_back(core::constant(core::Mode::eager, *input));
+  const std::vector<Value> lowered = def.lower(node.attributes(), operands);
+  for (std::size_t i = 0; i < lowered.size(); ++i) node.result(i).array = computed(lowered[i]);
+  return true;
+}
+
 void apply(Node& node) {
   const core::OpDef& def = core::definition(node);
   const std::size_t count = node.inputs().size();
@@ -148,6 +163,7 @@ void apply(Node& node) {
     return;
   }
   core::Device& home = device_for(inputs);
+  if (apply_lowered(node, def, inputs, home)) return;
   if (may_be_kept(node)) {
     apply_prepared(node, prepared_operator(node, inputs, home), inputs);
   } else {

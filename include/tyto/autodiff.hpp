@@ -174,9 +174,9 @@ auto hessian(F f) {
 
 /// `f` with a gradient rule of your own: rule(inputs, result, gradient) yields the inputs' gradients.
 ///
-///     auto clipped = custom_gradient<Tensor>([](auto& in) { return in[0]; },
-///                                            [](auto& in, auto& out, auto& g) { return std::vector{clip(g, -1, 1)};
-///                                            });
+///     auto clipped = custom_gradient<Tensor>(
+///         [](const auto& in) { return in[0]; },
+///         [](const auto&, const auto&, const auto& gradient) { return std::vector{clip(gradient, -1, 1)}; });
 template <class T>
 std::function<T(const std::vector<T>&)> custom_gradient(
     std::function<T(const std::vector<T>&)> f,

@@ -139,7 +139,8 @@ class CustomOp {
 ///                              "  const size_t i = get_global_id(0);"
 ///                              "  y[i] = x[i] * x[i] * x[i];"
 ///                              "}"},
-///         .gradient = [](const auto& in, const auto&, const auto& g) { return std::vector{g[0] * 3 * square(in[0])};
+///         .gradient = [](const auto& in, const auto&, const auto& g) {
+///           return std::vector{g[0] * 3 * square(in[0])};
 ///         },
 ///     });
 ///     const Tensor y = cube(x);

@@ -110,8 +110,9 @@ struct MemoryStrategy {
 /// Plans `blocks`. Throws ValueError for blocks that make no sense, sizes whose sum passes 2^61 bytes, an unknown or
 /// unavailable strategy, and DeviceError when no plan within the capacity was found.
 ///
-///     std::vector<tyto::Block> blocks{{.id = 0, .lower = 0, .upper = 2, .size = 64}, {.id = 1, .lower = 2, .upper = 3,
-///     .size = 32}}; auto plan = tyto::plan_memory(blocks);   // both at offset 0, height 64
+///     const std::vector<tyto::Block> blocks{{.id = 0, .lower = 0, .upper = 2, .size = 64},
+///                                           {.id = 1, .lower = 2, .upper = 3, .size = 32}};
+///     const auto plan = tyto::plan_memory(blocks);  // both at offset 0, height 64
 TYTO_API MemoryPlan plan_memory(std::span<const Block> blocks, const PlanOptions& options = {});
 
 /// All strategies, in the order in which the documentation lists them.

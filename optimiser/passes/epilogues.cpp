@@ -4,6 +4,7 @@
 // Bias and residual are added to finished sums and ReLU is taken last, as by operators of their own, save where a
 // kernel that cuts the inner dimension adds one of them before the last part.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/op_ids.hpp"
@@ -57,7 +58,7 @@ const Condition taken{"floating; of the product's shape, on a device that has it
                       }};
 const Condition bare{"the product has no epilogue yet", [](const Match& m) {
                        const ProductAttributes& epilogue = epilogue_of(m.editor, product_in(m));
-                       return !epilogue.bias && !epilogue.residual && !epilogue.relu;
+                       return !epilogue.bias && !epilogue.residual && !epilogue.is_limited();
                      }};
 const Condition one_a_channel{"b is one number a channel of the product", [](const Match& m) {
                                 const Shape& shape = m.editor.shape(m.tensor('b'));
@@ -71,21 +72,27 @@ const Condition one_a_channel{"b is one number a channel of the product", [](con
 // What only this sum reads of an element-wise operator costs nothing when it is computed along with the sum.
 const Condition free_residual{
     "r has the result's shape and is no element-wise operator's for this sum alone; neither residual nor "
-    "ReLU yet",
+    "limits yet",
     [](const Match& m) {
       const ProductAttributes& epilogue = epilogue_of(m.editor, product_in(m));
       const Port residual = m.tensor('r');
       const bool alone =
           m.editor.consumers(residual) == 1 && m.editor.definition(m.editor.producer(residual)).is(Traits::elementwise);
-      return !epilogue.residual && !epilogue.relu && m.editor.shape(residual) == m.shape() && !alone;
+      return !epilogue.residual && !epilogue.is_limited() && m.editor.shape(residual) == m.shape() && !alone;
     }};
-const Condition without_relu{"no ReLU yet", [](const Match& m) { return !epilogue_of(m.editor, product_in(m)).relu; }};
+const Condition unlimited{"no limits yet",
+                          [](const Match& m) { return !epilogue_of(m.editor, product_in(m)).is_limited(); }};
+const Condition no_upper_limit{"no upper limit yet",
+                               [](const Match& m) { return std::isinf(epilogue_of(m.editor, product_in(m)).high); }};
+const Condition low_is_number{"C is not NaN", [](const Match& m) { return !std::isnan(m.number('C').as_double()); }};
+const Condition high_is_number{"D is not NaN", [](const Match& m) { return !std::isnan(m.number('D').as_double()); }};
+
 Port view_as(Match& m, Port port, Shape shape) {
   if (m.editor.shape(port) == shape) return port;
   return m.editor.add(m.root, OpId::reshape, core::ListAttributes{std::move(shape)}, {port});
 }
 
-enum class EpiloguePart { bias, subtracted_bias, residual, relu };
+enum class EpiloguePart { bias, subtracted_bias, residual, relu, low, high, limits };
 
 template <EpiloguePart part>
 Port absorb(Match& m) {
@@ -113,11 +120,13 @@ Port absorb(Match& m) {
       epilogue.residual = true;
       operands.push_back(view_as(m, m.tensor('r'), shape));
       break;
-    case EpiloguePart::relu:
-      epilogue.relu = true;
-      epilogue.drops_nan = m.context.fast_math;
-      break;
+    case EpiloguePart::relu: epilogue.low = 0; break;
+    case EpiloguePart::low:
+    case EpiloguePart::limits: epilogue.low = m.number('C').as_double(); break;
+    case EpiloguePart::high: break;
   }
+  if (part == EpiloguePart::high || part == EpiloguePart::limits) epilogue.high = m.number('D').as_double();
+  epilogue.drops_nan = epilogue.is_limited() && m.context.fast_math;
   return view_as(m, m.editor.add(m.root, op, std::move(epilogue), operands), result);
 }
 
@@ -126,10 +135,13 @@ const Rule epilogue_table[] = {
     {"bias",              "add(op(x, w, ...)!, b)",                "op(x, w, b)",          {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::bias>, is_product},
     {"subtracted_bias",   "subtract(op(x, w, ...)!, b)",           "op(x, w, negate(b))",  {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::subtracted_bias>, is_product},
     {"residual",          "add(op(x, w, ...)!, r)",                "op(x, w, ..., r)",     {&taken, &free_residual},             absorb<EpiloguePart::residual>, is_product},
-    {"relu",              "relu(op(x, w, ...)!)",                  "op(x, w, ...) with ReLU", {&taken, &without_relu},   absorb<EpiloguePart::relu>, is_product},
+    {"relu",              "relu(op(x, w, ...)!)",                  "op(x, w, ...) limited to [0, inf]", {&taken, &unlimited}, absorb<EpiloguePart::relu>, is_product},
+    {"lower_limit",       "maximum(op(x, w, ...)!, C)",            "op(x, w, ...) limited to [C, inf]", {&taken, &unlimited, &low_is_number}, absorb<EpiloguePart::low>, is_product},
+    {"upper_limit",       "minimum(op(x, w, ...)!, D)",            "op(x, w, ...) limited to [.., D]", {&taken, &no_upper_limit, &high_is_number}, absorb<EpiloguePart::high>, is_product},
+    {"limits",            "clip(op(x, w, ...)!, C, D)",            "op(x, w, ...) limited to [C, D]", {&taken, &unlimited, &low_is_number, &high_is_number}, absorb<EpiloguePart::limits>, is_product},
     {"bias_of_reshaped",     "add(reshape(op(x, w, ...)!)!, b)",   "reshape(op(x, w, b))", {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::bias>, is_product},
     {"residual_of_reshaped", "add(reshape(op(x, w, ...)!)!, r)",   "reshape(op(x, w, ..., reshape(r)))", {&taken, &free_residual}, absorb<EpiloguePart::residual>, is_product},
-    {"relu_of_reshaped",     "relu(reshape(op(x, w, ...)!)!)",     "reshape(op(x, w, ...) with ReLU)", {&taken, &without_relu}, absorb<EpiloguePart::relu>, is_product},
+    {"relu_of_reshaped",     "relu(reshape(op(x, w, ...)!)!)",     "reshape(op(x, w, ...) limited to [0, inf])", {&taken, &unlimited}, absorb<EpiloguePart::relu>, is_product},
 };
 // clang-format on
 

@@ -120,6 +120,9 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: reductions, scans, losse
   REFUSES("fold", fold(x, 0, none, last));
   REFUSES("softmax", softmax(none));
   REFUSES("log_softmax", log_softmax(none));
+  REFUSES("scaled_dot_product_attention", scaled_dot_product_attention(none, x, x));
+  REFUSES("scaled_dot_product_attention", scaled_dot_product_attention(x, none, x));
+  REFUSES("scaled_dot_product_attention", scaled_dot_product_attention(x, x, none));
   REFUSES("cross_entropy", cross_entropy(none, x));
   REFUSES("cross_entropy", cross_entropy(x, none));
   REFUSES("mean_squared_error", mean_squared_error(none, x));

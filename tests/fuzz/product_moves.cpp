@@ -51,6 +51,25 @@ Tensor<M> contract(Drawing<M>& d) {
   }
 }
 
+/// Attention, or the slope of a function of it. Features lie within (-1, 1): a weight that hangs on one score alone
+/// would move with its last place.
+template <class M>
+Tensor<M> attend(Drawing<M>& d) {
+  Dice& dice = d.dice();
+  const DType dtype = dice.of({DType::f32, DType::f32, DType::f64, DType::bf16});
+  const std::int64_t queries = dice.between(1, 9), keys = dice.between(1, 9), features = dice.between(1, 5);
+  const auto bounded = [&](const Shape& shape) {
+    const Tensor<M> x = d.shaped(shape, dtype);
+    return where(isfinite(x), softsign(x), 0);
+  };
+  const Tensor<M> q = bounded({2, queries, features}), k = bounded({2, keys, features}), v = bounded({2, keys, 3});
+  AttentionOptions<M> options{.causal = dice.one_in(2)};
+  if (dice.one_in(3)) options.mask = greater(bounded({queries, keys}), -0.5);
+  const auto of = [&](const Tensor<M>& x) { return scaled_dot_product_attention(x, k, v, options); };
+  if (dice.one_in(2)) return of(q);
+  return grad([&](const Tensor<M>& x) { return sum(square(of(x))); })(q);
+}
+
 template <class M>
 Padding padding_of(Drawing<M>& d, int axes) {
   switch (d.dice().below(3)) {
@@ -140,6 +159,7 @@ Tensor<M> enlarge(Drawing<M>& d) {
 }  // namespace
 
 TYTO_FUZZ_MOVES(product_moves, {"multiply_matrices", 8, multiply_matrices<M>}, {"contract", 3, contract<M>},
-                {"convolve", 5, convolve<M>}, {"pool", 4, pool<M>}, {"enlarge", 2, enlarge<M>})
+                {"attend", 3, attend<M>}, {"convolve", 5, convolve<M>}, {"pool", 4, pool<M>},
+                {"enlarge", 2, enlarge<M>})
 
 }  // namespace tyto::fuzz

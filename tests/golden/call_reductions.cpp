@@ -1,5 +1,6 @@
-// Calls of reductions, scans, and what is made of them: softmax and the losses.
+// Calls of reductions, scans, and what is made of them: softmax, attention and the losses.
 #include "tests/golden/calls.hpp"
+#include "tyto/attention.hpp"
 #include "tyto/reduce.hpp"
 
 namespace tyto::golden {
@@ -80,6 +81,11 @@ void add_reduction_calls(Calls<M>& calls) {
   calls["softmax"] = [](const json& a, const Tensors<M>& in) { return Tensors<M>{softmax(in.at(0), a.at("axis"))}; };
   calls["log_softmax"] = [](const json& a, const Tensors<M>& in) {
     return Tensors<M>{log_softmax(in.at(0), a.at("axis"))};
+  };
+  calls["scaled_dot_product_attention"] = [](const json& a, const Tensors<M>& in) {
+    AttentionOptions<M> options{.causal = a.at("causal"), .scale = a.at("scale").get<double>()};
+    if (in.size() > 3) options.mask = in[3];
+    return Tensors<M>{scaled_dot_product_attention(in.at(0), in.at(1), in.at(2), options)};
   };
   calls["cross_entropy"] = [](const json&, const Tensors<M>& in) {
     return Tensors<M>{cross_entropy(in.at(0), in.at(1))};

@@ -63,11 +63,15 @@ TEST_CASE("pad lowers to a part of a filled tensor, or to reading there and back
 }
 
 TEST_CASE("diagonals and triangles lower to a choice by position") {
-  for (const std::int64_t k : {-2, -1, 0, 1, 3}) {
-    check_lowering(OpId::diag_embed, core::ListAttributes{{k}}, {counted({3})});
-    check_lowering(OpId::diag_embed, core::ListAttributes{{k}}, {counted({2, 2})});
-    check_lowering(OpId::tril, core::ListAttributes{{k}}, {counted({2, 3, 4})});
-    check_lowering(OpId::triu, core::ListAttributes{{k}}, {counted({4, 2})});
+  for (const DType dtype : {DType::f32, DType::f16, DType::u8, DType::i64, DType::boolean}) {
+    CAPTURE(dtype);
+    const auto of = [&](const Shape& shape) { return Value(cast(counted(shape), dtype)); };
+    for (const std::int64_t k : {-2, -1, 0, 1, 3}) {
+      check_lowering(OpId::diag_embed, core::ListAttributes{{k}}, {of({3})});
+      check_lowering(OpId::diag_embed, core::ListAttributes{{k}}, {of({2, 2})});
+      check_lowering(OpId::tril, core::ListAttributes{{k}}, {of({2, 3, 4})});
+      check_lowering(OpId::triu, core::ListAttributes{{k}}, {of({4, 2})});
+    }
   }
 }
 

@@ -106,7 +106,7 @@ TEST_CASE("in 16 bits a product with its epilogue gives the bits of the operator
       const ProductAttributes& epilogue = epilogue_in(all, image ? OpId::convolution_epilogue : OpId::matmul_epilogue);
       CHECK(epilogue.bias);
       CHECK(epilogue.residual);
-      CHECK(epilogue.relu);
+      CHECK(epilogue.low == 0);
     }
   }
 }
@@ -118,7 +118,7 @@ TEST_CASE("stacks of products have epilogues, too") {
     return s.add(OpId::relu, {sum});
   });
   CHECK(epilogue_in(graph, OpId::matmul_epilogue).bias);
-  CHECK(epilogue_in(graph, OpId::matmul_epilogue).relu);
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).low == 0);
 }
 
 TEST_CASE("what is added otherwise is no bias") {
@@ -145,12 +145,20 @@ Port with_residual(Sketch& s, Port y, DType dtype) {
   return s.add(OpId::add, {y, s.input(Shape(s.builder().graph().type(y).shape), dtype)});
 }
 Port with_relu(Sketch& s, Port y, DType) { return s.add(OpId::relu, {y}); }
+Port with_lower_limit(Sketch& s, Port y, DType dtype) { return s.add(OpId::maximum, {y, s.number(-0.5, dtype)}); }
+Port with_upper_limit(Sketch& s, Port y, DType dtype) { return s.add(OpId::minimum, {y, s.number(0.5, dtype)}); }
+Port with_limits(Sketch& s, Port y, DType dtype) {
+  return s.add(OpId::clip, {y, s.number(-0.5, dtype), s.number(1, dtype)});
+}
 
 constexpr EpilogueCase epilogue_cases[] = {
     {"bias", false, with_bias},
     {"subtracted_bias", false, without_bias},
     {"residual", false, with_residual},
     {"relu", false, with_relu},
+    {"lower_limit", false, with_lower_limit},
+    {"upper_limit", false, with_upper_limit},
+    {"limits", false, with_limits},
     {"bias_of_reshaped", true, with_bias},
     {"residual_of_reshaped", true, with_residual},
     {"relu_of_reshaped", true, with_relu},
@@ -208,10 +216,12 @@ TEST_CASE("no rule takes in what integers, another reader, packed weights or the
   }
 }
 
-TEST_CASE("no rule takes in what comes too late for the order of bias, residual and ReLU") {
-  // Of each pair the first is taken in, and the second stays: bias < residual < ReLU, each at most once.
-  constexpr std::pair<int, int> late[] = {{0, 0}, {0, 1}, {1, 1}, {2, 0}, {2, 1}, {2, 2}, {3, 0}, {3, 1},
-                                          {3, 2}, {3, 3}, {4, 4}, {5, 4}, {5, 5}, {6, 4}, {6, 5}, {6, 6}};
+TEST_CASE("no rule takes in what comes too late for the order of bias, residual and limits") {
+  // Of each pair the first is taken in, and the second stays: bias < residual < limits, each at most once.
+  constexpr std::pair<int, int> late[] = {{0, 0}, {0, 1}, {1, 1}, {2, 0}, {2, 1}, {2, 2}, {3, 0}, {3, 1}, {3, 2},
+                                          {3, 3}, {3, 4}, {3, 6}, {4, 0}, {4, 2}, {4, 3}, {4, 4}, {4, 6}, {5, 0},
+                                          {5, 2}, {5, 3}, {5, 4}, {5, 5}, {5, 6}, {6, 0}, {6, 2}, {6, 3}, {6, 4},
+                                          {6, 5}, {6, 6}, {7, 7}, {8, 7}, {8, 8}, {9, 7}, {9, 8}, {9, 9}};
   for (const std::pair<int, int>& each : late) {
     const auto &first = epilogue_cases[each.first], &second = epilogue_cases[each.second];
     CAPTURE(first.rule);
@@ -246,7 +256,7 @@ TEST_CASE("a residual of the result's shape is added by the product, and the bia
   const ProductAttributes& epilogue = epilogue_in(graph, OpId::convolution_epilogue);
   CHECK(epilogue.bias);
   CHECK(epilogue.residual);
-  CHECK(epilogue.relu);
+  CHECK(epilogue.low == 0);
   CHECK_FALSE(epilogue.drops_nan);
   CHECK(count(graph, OpId::add) + count(graph, OpId::relu) == 0);
   CHECK(graph.inputs_of(only(graph, OpId::convolution_epilogue)).size() == 4);
@@ -298,6 +308,34 @@ TEST_CASE("ReLU is taken by the product, and keeps NaN unless fast_math is asked
   CHECK(row[5] == 0);
 }
 
+TEST_CASE("limits are taken by the product, one end after the other too, unless they are not numbers") {
+  const double nan = std::nan("");
+  const auto limited = [](double low, double high) {
+    return [=](Sketch& s) { return s.add(OpId::clip, {product(s), s.number(low), s.number(high)}); };
+  };
+  const core::Graph both = absorbed("limits", true, limited(-1, 2));
+  CHECK(epilogue_in(both, OpId::matmul_epilogue).low == -1);
+  CHECK(epilogue_in(both, OpId::matmul_epilogue).high == 2);
+  absorbed("limits", true, limited(2, -1));
+  absorbed("limits", false, limited(nan, 2));
+  absorbed("limits", false, limited(-1, nan));
+  absorbed("limits", false, [](Sketch& s) { return s.add(OpId::clip, {product(s), s.input({4, 6}), s.number(1)}); });
+  const core::Graph relu6 = absorbed("upper_limit", true, [](Sketch& s) {
+    return s.add(OpId::minimum, {s.add(OpId::relu, {product(s)}), s.number(6)});
+  });
+  CHECK(epilogue_in(relu6, OpId::matmul_epilogue).low == 0);
+  CHECK(epilogue_in(relu6, OpId::matmul_epilogue).high == 6);
+  CHECK(count(relu6, OpId::minimum) + count(relu6, OpId::relu) == 0);
+  // Limited once, it is not limited from below again, nor anything added.
+  absorbed("lower_limit", false, [=](Sketch& s) { return s.add(OpId::maximum, {product(s), s.number(nan)}); });
+  absorbed("lower_limit", true, [](Sketch& s) { return s.add(OpId::maximum, {product(s), s.number(-1)}); });
+  absorbed("upper_limit", false, [=](Sketch& s) { return s.add(OpId::minimum, {product(s), s.number(nan)}); });
+  const core::Graph again = absorbed("upper_limit", true, [](Sketch& s) {
+    return s.add(OpId::maximum, {s.add(OpId::minimum, {product(s), s.number(1)}), s.number(-1)});
+  });
+  CHECK(count(again, OpId::maximum) == 1);
+}
+
 TEST_CASE("a reshape that keeps the channels does not part a product from its epilogue") {
   const auto wide = [](Sketch& s) { return s.add(OpId::reshape, {product(s)}, ListAttributes{{2, 2, 6}}); };
   absorbed("bias_of_reshaped", true, [=](Sketch& s) { return s.add(OpId::add, {wide(s), s.input({6})}); });
@@ -305,7 +343,7 @@ TEST_CASE("a reshape that keeps the channels does not part a product from its ep
   const core::Graph graph = absorbed("residual_of_reshaped", true, [=](Sketch& s) {
     return s.add(OpId::relu, {s.add(OpId::add, {s.add(OpId::add, {wide(s), s.input({6})}), s.input({2, 2, 6})})});
   });
-  CHECK(epilogue_in(graph, OpId::matmul_epilogue).relu);
+  CHECK(epilogue_in(graph, OpId::matmul_epilogue).low == 0);
   CHECK(epilogue_in(graph, OpId::matmul_epilogue).bias);
   // Channels that are cut up are other channels.
   const auto cut = [](Sketch& s) { return s.add(OpId::reshape, {product(s)}, ListAttributes{{4, 2, 3}}); };

@@ -25,8 +25,8 @@ void check(const ConvolutionProblem& problem) {
     refuse(std::to_string(problem.groups) + " groups do not divide " + std::to_string(problem.in_channels) + " and " +
            std::to_string(problem.out_channels) + " channels");
   }
-  if (problem.pass != ConvolutionPass::forward && (problem.bias || problem.residual || problem.relu)) {
-    refuse("bias, residual and relu belong to the forward pass");
+  if (problem.pass != ConvolutionPass::forward && (problem.bias || problem.residual || problem.limits.any())) {
+    refuse("bias, residual and limits belong to the forward pass");
   }
   if (problem.result_pitch != 0 && (problem.pass != ConvolutionPass::forward || is_half(problem.dtype) ||
                                     problem.residual || problem.result_pitch < problem.out_channels)) {

@@ -9,6 +9,7 @@
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/kernel_choice.hpp"
+#include "devices/cpu/tile/limits.hpp"
 #include "devices/cpu/window.hpp"
 
 namespace tyto::cpu {
@@ -31,8 +32,8 @@ struct ConvolutionProblem {
   bool packed_kernel = false;     ///< run() receives the kernel as pack() left it; not for backward_kernel
   bool bias = false;              ///< forward only: add out_channels values to each position
   bool residual = false;          ///< forward only: add a tensor shaped like the output
-  bool relu = false;              ///< forward only, last: max(value, 0), NaN kept
-  bool drops_nan = false;         ///< relu may make 0 of NaN, as oneDNN's does
+  Limits<double> limits = {};     ///< forward only, last
+  bool drops_nan = false;         ///< limiting may lose NaN, as oneDNN's does
 };
 
 /// forward reads input and kernel, backward_input reads output_gradient and kernel, backward_kernel reads input and

@@ -80,10 +80,10 @@ class DepthwiseConvolution final : public DirectConvolution {
       if (problem_.bias) t.bias = static_cast<const T*>(arguments.bias);
       t.residual =
           problem_.residual && !in_place ? static_cast<const T*>(arguments.residual) + pixel * channels : nullptr;
-      t.relu = problem_.relu;
+      t.limits = problem_.limits.as<T>();
       tiles<T>(set_).channels(t);
       t.residual = nullptr;
-      t.relu = false;
+      t.limits = {};
     }
   }
 

@@ -14,7 +14,8 @@ class HalfConvolution final : public ConvolutionRoutine {
       : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, 40.0)) {
     ConvolutionProblem wide = problem;
     wide.dtype = DType::f32;
-    wide.bias = wide.residual = wide.relu = false;
+    wide.bias = wide.residual = false;
+    wide.limits = {};
     inner_ = prepare_own_convolution(wide, choice);
     const bool forward = problem.pass == ConvolutionPass::forward;
     const bool by_input = problem.pass == ConvolutionPass::backward_input;
@@ -59,7 +60,7 @@ class HalfConvolution final : public ConvolutionRoutine {
     wide.workspace = at<std::byte>(space, inner_space_);
     inner_->run(wide);
     run_team(threads_, [&](Team team) {
-      if (problem_.bias || problem_.residual || problem_.relu) end(arguments, team);
+      if (problem_.bias || problem_.residual || problem_.limits.any()) end(arguments, team);
       else result_.store(problem_.dtype, space, arguments.result, team);
     });
   }
@@ -70,7 +71,8 @@ class HalfConvolution final : public ConvolutionRoutine {
   void end(const ConvolutionArguments& arguments, Team team) const noexcept {
     const std::int64_t channels = g_.out_channels;
     const Range pixels = share(channels == 0 ? 0 : result_.elements / channels, team.member, team.size);
-    HalfEpilogue epilogue{problem_.dtype, problem_.bias ? arguments.bias : nullptr, nullptr, 1, problem_.relu};
+    HalfEpilogue epilogue{problem_.dtype, problem_.bias ? arguments.bias : nullptr, nullptr, 1,
+                          problem_.limits.as<float>()};
     for (std::int64_t pixel = pixels.begin; pixel < pixels.end; ++pixel) {
       const std::int64_t first = pixel * channels;
       if (problem_.residual) epilogue.residual = static_cast<const std::uint16_t*>(arguments.residual) + first;

@@ -77,7 +77,7 @@ class LoopConvolution final : public DirectConvolution {
         if (problem_.residual && !in_place) {
           out[o] = Arithmetic::plus(out[o], static_cast<const T*>(arguments.residual)[pixel * g_.out_channels + o]);
         }
-        if (problem_.relu) out[o] = Arithmetic::relu(out[o]);
+        if (problem_.limits.any()) out[o] = Arithmetic::limited(out[o], problem_.limits);
       }
     }
   }

@@ -87,11 +87,11 @@ struct Terms {
   }
 
   dnnl::convolution_forward::primitive_desc forward(const ConvolutionProblem& problem, const Description& weights,
-                                                    bool sum = false, bool relu = false) const {
+                                                    bool sum = false, const Limits<double>& limits = {}) const {
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
     dnnl::post_ops epilogue;
     if (sum) epilogue.append_sum(1.0f);
-    if (relu) epilogue.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    onednn::append_limits(epilogue, limits);
     attributes.set_post_ops(epilogue);
     const auto kind = problem.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                                : dnnl::prop_kind::forward_training;
@@ -136,10 +136,10 @@ class OnednnConvolution final : public ConvolutionRoutine {
     switch (problem.pass) {
       case ConvolutionPass::forward: {
         // Summed onto what the result holds where the residual lies there; else it comes in while finishing.
-        const bool relu = problem.relu && problem.drops_nan;
+        const Limits<double> limits = problem.drops_nan ? problem.limits : Limits<double>{};
         const auto descriptions = describe_with([&](const Description& weights, int threads) {
           const onednn::ThreadCount guard(threads);
-          std::vector made{terms.forward(problem, weights, problem.residual, relu)};
+          std::vector made{terms.forward(problem, weights, problem.residual, limits)};
           if (problem.residual) made.push_back(terms.forward(problem, made.front().weights_desc()));
           return made;
         });
@@ -250,7 +250,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
     }
     if (spread_) {
       spread(arguments);
-    } else if (apart || (problem_.relu && !problem_.drops_nan)) {
+    } else if (apart || (problem_.limits.any() && !problem_.drops_nan)) {
       finish(arguments, apart);
     }
   }
@@ -267,7 +267,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
     return {primitive, description.scratchpad_desc(), {input, kernel, output, {DNNL_ARG_BIAS, terms.bias}}, threads_};
   }
 
-  // What oneDNN was not given to do: a residual that lies elsewhere, and ReLU, of which its own makes 0 of NaN.
+  // What oneDNN was not given to do: a residual that lies elsewhere, and limits, since its own lose NaN.
   void finish(const ConvolutionArguments& arguments, bool residual) const {
     run_team(threads_, [&](Team team) {
       const Range mine = share(g_.output_elements(), team.member, team.size, 16);
@@ -276,7 +276,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
       t.out = static_cast<float*>(arguments.result) + mine.begin;
       t.accumulate = true;
       if (residual) t.residual = static_cast<const float*>(arguments.residual) + mine.begin;
-      t.relu = problem_.relu;
+      t.limits = problem_.limits.as<float>();
       if (mine.size() != 0) tiles<float>(instruction_set()).channels(t);
     });
   }
@@ -288,7 +288,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
       const Range mine = share(g_.output_elements() / g_.out_channels, team.member, team.size);
       ChannelArguments<float> t;
       t.channels = g_.out_channels;
-      t.relu = problem_.relu;
+      t.limits = problem_.limits.as<float>();
       for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
         t.residual = dense + pixel * g_.out_channels;
         t.out = static_cast<float*>(arguments.result) + pixel * g_.result_pitch;

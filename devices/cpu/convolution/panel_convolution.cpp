@@ -106,7 +106,7 @@ class PanelConvolution final : public ConvolutionRoutine {
                            first_out = group * target_channels_ / g_.groups;
         Epilogue<T> epilogue;
         if (problem_.bias) epilogue.bias = static_cast<const T*>(arguments.bias) + first_out;
-        epilogue.relu = problem_.relu;
+        epilogue.limits = problem_.limits.as<T>();
         for (const Phase<T>& phase : phases_) {
           // In the residual's place several partial sums would overwrite it: they are added to it.
           epilogue.accumulate =

@@ -216,16 +216,15 @@ inline f64 mul_add(const f64& a, const f64& b, const f64& c) { return recorded_m
 inline i32 mul_add(const i32& a, const i32& b, const i32& c) { return a * b + c; }
 inline i64 mul_add(const i64& a, const i64& b, const i64& c) { return a * b + c; }
 
-#define TYTO_RECORDED_ROUNDING(T)                                                                                    \
-  inline T rint(const T& x) { return T::apply(jit::Op::round, x); }                                                  \
-  inline T floor(const T& x) { return T::apply(jit::Op::floor, x); }                                                 \
-  inline T ceil(const T& x) { return T::apply(jit::Op::ceil, x); }                                                   \
-  inline T trunc(const T& x) { return T::apply(jit::Op::trunc, x); }                                                 \
-  /* The processor's extremes give the second operand where they cannot tell; see arithmetic.hpp for what is wanted. \
-   */                                                                                                                \
-  inline T maximum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::maximum, b, a)); }           \
-  inline T minimum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::minimum, b, a)); }           \
-  inline T fmax(const T& a, const T& b) { return select(a != a, b, T::apply(jit::Op::maximum, b, a)); }              \
+// The processor's extremes give the second operand where they cannot tell; see arithmetic.hpp for what is wanted.
+#define TYTO_RECORDED_ROUNDING(T)                                                                          \
+  inline T rint(const T& x) { return T::apply(jit::Op::round, x); }                                        \
+  inline T floor(const T& x) { return T::apply(jit::Op::floor, x); }                                       \
+  inline T ceil(const T& x) { return T::apply(jit::Op::ceil, x); }                                         \
+  inline T trunc(const T& x) { return T::apply(jit::Op::trunc, x); }                                       \
+  inline T maximum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::maximum, b, a)); } \
+  inline T minimum(const T& a, const T& b) { return select(b != b, b, T::apply(jit::Op::minimum, b, a)); } \
+  inline T fmax(const T& a, const T& b) { return select(a != a, b, T::apply(jit::Op::maximum, b, a)); }    \
   inline T fmin(const T& a, const T& b) { return select(a != a, b, T::apply(jit::Op::minimum, b, a)); }
 TYTO_RECORDED_ROUNDING(f32)
 TYTO_RECORDED_ROUNDING(f64)

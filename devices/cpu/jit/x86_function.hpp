@@ -49,9 +49,8 @@ class X86Function : public X86Encoder {
 
   static constexpr int most_pointers = 8;
 
-  // --- The frame on the stack: what calls are given, registers saved around them, the tail's count and masks, then
+  // The frame on the stack: what calls are given, registers saved around them, the tail's count and masks, then
   // values that found no register.
-  // -------------------------------------------------------------------------------------
 
   int save_area() const { return 4 * vector_bytes; }
   int mask_area() const { return save_area() + registers * vector_bytes; }
@@ -68,8 +67,7 @@ class X86Function : public X86Encoder {
   }
   int& slot_of(Value value) { return slots_of_[static_cast<std::size_t>(value)]; }
 
-  // --- Operands
-  // -------------------------------------------------------------------------------------------------------
+  // Operands.
 
   int inputs() const { return static_cast<int>(spec_.inputs.size()); }
   int operand_count() const { return inputs() + static_cast<int>(spec_.outputs.size()); }
@@ -105,8 +103,7 @@ class X86Function : public X86Encoder {
     return ptr[pointer(operand) + r12 * width + step_ * lanes * width];
   }
 
-  // --- Values in registers
-  // --------------------------------------------------------------------------------------------
+  // Values in registers.
 
   Lane lane_of_value(Value value) const { return spec_.code[value].lane; }
   bool is_in_mask(Value value) const { return has_masks && is_mask(lane_of_value(value)); }
@@ -168,8 +165,7 @@ class X86Function : public X86Encoder {
     masks_.release_all();
   }
 
-  // --- The function
-  // ---------------------------------------------------------------------------------------------------
+  // The function.
 
   /// Registers that the values of a body leave over hold what every vector needs.
   void choose_pins();
@@ -204,8 +200,7 @@ class X86Function : public X86Encoder {
 
   void emit_body(bool partial);
 
-  // --- Reductions
-  // -----------------------------------------------------------------------------------------------------
+  // Reductions.
   //
   // Whatever the vectors' length, element i of a row goes to accumulator i modulo fold_lanes() (a fixed number of them
   // stands side by side in registers), the accumulators of a block are added in pairs, each with the one half of them
@@ -253,8 +248,7 @@ class X86Function : public X86Encoder {
 
   void emit_constants();
 
-  // --- Values
-  // ---------------------------------------------------------------------------------------------------------
+  // Values.
 
   void emit(Value value);
 
@@ -276,8 +270,7 @@ class X86Function : public X86Encoder {
 
   void emit_round_half(Value value);
 
-  // --- Memory
-  // ---------------------------------------------------------------------------------------------------------
+  // Memory.
 
   /// What was unpacked into a vector becomes a mask where it is a boolean.
   void settle_unpacked(Value value, DType stored, int which);
@@ -328,8 +321,7 @@ class X86Function : public X86Encoder {
 
   void emit_store(Value value, int to);
 
-  // --- Calls
-  // ----------------------------------------------------------------------------------------------------------
+  // Calls.
 
   struct Saved {
     std::uint32_t vectors = 0, masks = 0;

@@ -53,7 +53,7 @@ class DotMatmul final : public MatmulRoutine {
     t.c_offsets = c_offsets;
     t.bias = problem_.bias ? static_cast<const T*>(arguments.bias) + first : nullptr;
     t.accumulate = problem_.accumulate;
-    t.relu = problem_.relu;
+    t.limits = problem_.limits.as<T>();
     tiles<T>(set_).dots(t);
   }
 

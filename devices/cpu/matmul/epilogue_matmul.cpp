@@ -1,4 +1,4 @@
-// Half-precision products with an epilogue (bias, residual, ReLU) behind the product, row by row.
+// Half-precision products with an epilogue (bias, residual, limits) behind the product, row by row.
 #include <algorithm>
 
 #include "devices/cpu/half_epilogues.hpp"
@@ -50,7 +50,7 @@ class EpilogueMatmul final : public MatmulRoutine {
       float wide[tile];
       widen(problem_.dtype, sums + first, 1, wide, count);
       const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? bias + first : nullptr,
-                                  problem_.accumulate ? out + first : nullptr, 1, problem_.relu};
+                                  problem_.accumulate ? out + first : nullptr, 1, problem_.limits.as<float>()};
       apply_half_epilogue(epilogue, wide, out + first, 1, count);
     }
   }
@@ -66,7 +66,8 @@ class EpilogueMatmul final : public MatmulRoutine {
 
 MatmulProblem without_epilogue(const MatmulProblem& problem) {
   MatmulProblem plain = problem;
-  plain.bias = plain.accumulate = plain.relu = false;
+  plain.bias = plain.accumulate = false;
+  plain.limits = {};
   if (!problem.accumulate) return plain;
   plain.c.row_stride = problem.n;
   plain.c.column_stride = 1;

@@ -108,7 +108,7 @@ class HalfMatmul final : public MatmulRoutine {
         std::uint16_t* const row = static_cast<std::uint16_t*>(arguments.c) + stored;
         const std::int64_t stride = c_.strides.back();
         const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? arguments.bias : nullptr,
-                                    problem_.accumulate ? row : nullptr, stride, problem_.relu};
+                                    problem_.accumulate ? row : nullptr, stride, problem_.limits.as<float>()};
         apply_half_epilogue(epilogue, c + dense, row, stride, problem_.n);
       });
     });
@@ -125,7 +125,8 @@ class HalfMatmul final : public MatmulRoutine {
     problem.a = a_.dense;
     problem.b = b_.dense;
     problem.c = c_.dense;
-    problem.bias = problem.accumulate = problem.relu = false;
+    problem.bias = problem.accumulate = false;
+    problem.limits = {};
     return problem;
   }
 

@@ -79,11 +79,11 @@ class LoopMatmul final : public MatmulRoutine {
         }
       }
     }
-    if (!p.relu) return;
+    if (!p.limits.any()) return;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       for (std::int64_t j = 0; j < p.n; ++j) {
         T& to = c[i * p.c.row_stride + j * p.c.column_stride];
-        to = Arithmetic::relu(to);
+        to = Arithmetic::limited(to, p.limits);
       }
     }
   }

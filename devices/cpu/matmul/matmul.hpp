@@ -9,6 +9,7 @@
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/kernel_choice.hpp"
+#include "devices/cpu/tile/limits.hpp"
 
 namespace tyto::cpu {
 
@@ -28,11 +29,11 @@ struct MatmulProblem {
   std::int64_t m = 0, n = 0, k = 0;
   std::vector<std::int64_t> batch = {};
   MatrixLayout a, b, c;
-  bool packed_b = false;    ///< run() receives b as pack() left it; b must be one matrix for the whole batch
-  bool bias = false;        ///< add n values to each row
-  bool accumulate = false;  ///< add to what c holds
-  bool relu = false;        ///< last: max(value, 0), NaN kept
-  bool drops_nan = false;   ///< relu may make 0 of NaN, as oneDNN's does
+  bool packed_b = false;       ///< run() receives b as pack() left it; b must be one matrix for the whole batch
+  bool bias = false;           ///< add n values to each row
+  bool accumulate = false;     ///< add to what c holds
+  Limits<double> limits = {};  ///< last
+  bool drops_nan = false;      ///< limiting may lose NaN, as oneDNN's does
 };
 
 /// The dense row-major problem without batch.

@@ -66,7 +66,7 @@ class OnednnMatmul final : public MatmulRoutine {
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
     dnnl::post_ops after;
     if (problem.accumulate) after.append_sum(1.0f);
-    if (problem.relu && problem.drops_nan) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    if (problem.drops_nan) onednn::append_limits(after, problem.limits);
     attributes.set_post_ops(after);
 
     Description bias;
@@ -137,14 +137,14 @@ class OnednnMatmul final : public MatmulRoutine {
     } else {
       product_->run({a, b, arguments.c}, arguments.workspace);
     }
-    if (problem_.relu && !problem_.drops_nan) take_relu(arguments);
+    if (problem_.limits.any() && !problem_.drops_nan) limit(arguments);
   }
 
   const char* name() const noexcept override { return "onednn"; }
 
  private:
-  // oneDNN's own ReLU makes 0 of NaN.
-  void take_relu(const MatmulArguments& arguments) const {
+  // oneDNN's own limits lose NaN.
+  void limit(const MatmulArguments& arguments) const {
     run_team(threads_, [&](Team team) {
       const Range mine = share(batch_count(problem_) * problem_.m, team.member, team.size);
       for (std::int64_t row = mine.begin; row < mine.end; ++row) {
@@ -153,7 +153,8 @@ class OnednnMatmul final : public MatmulRoutine {
         ChannelArguments<float> t;
         t.channels = problem_.n;
         t.out = static_cast<float*>(arguments.c) + first;
-        t.accumulate = t.relu = true;
+        t.accumulate = true;
+        t.limits = problem_.limits.as<float>();
         tiles<float>(instruction_set()).channels(t);
       }
     });
@@ -173,7 +174,7 @@ std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& proble
   if (!takes(problem, choice)) return nullptr;
   try {
     // oneDNN would round once what operators of their own round one by one.
-    if (is_half(problem.dtype) && (problem.bias || problem.accumulate || problem.relu)) {
+    if (is_half(problem.dtype) && (problem.bias || problem.accumulate || problem.limits.any())) {
       return add_half_epilogue(problem, choice, std::make_unique<OnednnMatmul>(without_epilogue(problem), choice));
     }
     auto routine = std::make_unique<OnednnMatmul>(problem, choice);

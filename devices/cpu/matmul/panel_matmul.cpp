@@ -126,7 +126,8 @@ class PanelMatmul final : public MatmulRoutine {
     // What c holds is added last where it is not in the way of partial sums.
     const bool adds = problem_.accumulate && !scattered_, at_once = product_.blocks.size() == 1;
     const Epilogue<T> epilogue{problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
-                               adds && at_once ? target : nullptr, adds && !at_once, problem_.relu && !scattered_};
+                               adds && at_once ? target : nullptr, adds && !at_once,
+                               scattered_ ? Limits<T>{} : problem_.limits.as<T>()};
     const auto tables =
         RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + own_slot * tables_stride_), product_);
     const MemberShare mine = member_share(product_, team);
@@ -141,6 +142,7 @@ class PanelMatmul final : public MatmulRoutine {
   }
 
   void scatter(const MemberShare& mine, const T* dense, T* c) const noexcept {
+    const Limits<T> limits = problem_.limits.as<T>();
     const std::int64_t first = mine.panels.begin * product_.layout.width;
     const std::int64_t last = std::min(mine.panels.end * product_.layout.width, problem_.n);
     for (std::int64_t row = mine.rows.begin; row < mine.rows.end; ++row) {
@@ -148,7 +150,7 @@ class PanelMatmul final : public MatmulRoutine {
         T& to = c[row * problem_.c.row_stride + column * problem_.c.column_stride];
         T value = dense[row * problem_.n + column];
         if (problem_.accumulate) value += to;
-        to = problem_.relu && value < T(0) ? T(0) : value;
+        to = limits(value);
       }
     }
   }

@@ -63,6 +63,14 @@ dnnl::primitive_attr attributes_with_scratchpad() {
   return attributes;
 }
 
+void append_limits(dnnl::post_ops& epilogue, const Limits<double>& limits) {
+  if (!limits.any()) return;
+  const Limits<float> at = limits.as<float>();
+  const bool relu = at.low == 0 && at.high == Limits<float>::infinity;
+  epilogue.append_eltwise(1.0f, relu ? dnnl::algorithm::eltwise_relu : dnnl::algorithm::eltwise_clip,
+                          relu ? 0.0f : at.low, relu ? 0.0f : at.high);
+}
+
 struct Primitive::State {
   // Argument objects hold the addresses of one execution, so two executions at once need two sets.
   struct Caller {

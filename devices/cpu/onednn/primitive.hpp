@@ -11,6 +11,8 @@
 
 #include <dnnl.hpp>
 
+#include "devices/cpu/tile/limits.hpp"
+
 namespace tyto::cpu::onednn {
 
 /// The processor as oneDNN sees it; lives as long as the process.
@@ -33,6 +35,9 @@ class ThreadCount {
 
 /// Attributes that every primitive here has: the caller provides the scratchpad.
 dnnl::primitive_attr attributes_with_scratchpad();
+
+/// Limits results, if to anything; NaN is lost.
+void append_limits(dnnl::post_ops& epilogue, const Limits<double>& limits);
 
 /// What binds an argument of a primitive to an address at execution.
 struct Binding {

@@ -196,7 +196,7 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
       // When all products are summed, as an operator of its own would add it.
       t.bias = is_last && epilogue.bias != nullptr ? epilogue.bias + first_column : nullptr;
       t.residual = is_last && epilogue.residual != nullptr ? epilogue.residual + first_column : nullptr;
-      t.relu = is_last && epilogue.relu;
+      t.limits = is_last ? epilogue.limits : Limits<T>{};
       const std::int64_t vectors = pitch / layout.lanes;
       for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
         const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);

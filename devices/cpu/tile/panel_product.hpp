@@ -53,7 +53,7 @@ struct Epilogue {
   const T* bias = nullptr;
   const T* residual = nullptr;  ///< laid out like the result
   bool accumulate = false;
-  bool relu = false;
+  Limits<T> limits = {};
 };
 
 /// The shape of a product and the choices made for it.

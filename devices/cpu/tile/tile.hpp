@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/tile/limits.hpp"
 
 namespace tyto::cpu {
 
@@ -31,7 +32,7 @@ struct TileArguments {
   bool accumulate = false;                  ///< first: add to what c holds
   const T* bias = nullptr;                  ///< then `columns` values added to each row
   const T* residual = nullptr;              ///< then this, laid out like c; it may be c
-  bool relu = false;                        ///< last: max(value, 0), NaN kept
+  Limits<T> limits = {};                    ///< last
 };
 
 template <class T>
@@ -50,7 +51,7 @@ struct DotArguments {
   const std::int64_t* c_offsets = nullptr;
   const T* bias = nullptr;
   bool accumulate = false;
-  bool relu = false;
+  Limits<T> limits = {};
 };
 
 /// Rows that one pass over the columns serves.
@@ -70,7 +71,7 @@ struct ChannelArguments {
   const T* bias = nullptr;
   const T* residual = nullptr;
   bool accumulate = false;
-  bool relu = false;
+  Limits<T> limits = {};
 };
 
 template <class T>

@@ -17,8 +17,8 @@ struct AverageOptions {
 /// Averages of a model's states over updates, as states of their own; integers are copied.
 ///
 ///     nn::AveragedWeights average(model.named_states(), {.decay = 0.999});
-///     ...after descent.update(...), in a compiled step too: average.update();
-///     average.exchange();   // the model has the averages; once more, and it has its own weights again
+///     average.update();    // after descent.update(...), in a compiled step too
+///     average.exchange();  // the model has the averages; once more, and it has its own weights again
 class TYTO_API AveragedWeights {
  public:
   explicit AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options = {});
@@ -40,8 +40,12 @@ class TYTO_API AveragedWeights {
 /// Gradients added up over several batches, for one update that stands for all of them.
 ///
 ///     nn::GradientSum gradients;
-///     auto gather = compile([&](Tensor x, Tensor t) { ...; gradients.add(slopes); return loss; });
-///     ...after some batches: descent.update(model.parameters(), gradients.take_mean());
+///     auto gather = compile([&](Tensor x, Tensor t) {
+///       auto [loss, slopes] = value_and_grad(objective, model.parameters())(x, t);
+///       gradients.add(slopes);
+///       return loss;
+///     });
+///     descent.update(model.parameters(), gradients.take_mean());  // after some batches
 class TYTO_API GradientSum {
  public:
   /// Always gradients of the same parameters in the same order.

@@ -54,8 +54,8 @@ class TYTO_API BatchOrder {
 
 /// Pairs of inputs and targets. A loop over it takes what is left of the current epoch.
 ///
-///     nn::Batches<Tensor> batches(images, labels, {.size = 100});
-///     for (auto [x, t] : batches) loss = step(x, t);
+///     nn::Batches<Tensor> batches(inputs, targets, {.size = 100});
+///     for (auto [x, t] : batches) step(x, t);
 template <class T>
 class Batches {
  public:

@@ -18,7 +18,7 @@ namespace nn TYTO_API {
 ///
 ///     nn::Checkpoint checkpoint;
 ///     checkpoint.add("model", model.named_states()).add("descent", descent.state(model.named_parameters()));
-///     if (checkpoint.load_if_present("run.npz")) ...
+///     const bool resumed = checkpoint.load_if_present("run.npz");
 ///     checkpoint.save("run.npz");
 class TYTO_API Checkpoint {
  public:

@@ -62,7 +62,7 @@ BinaryOptions<Any> modeless(const BinaryOptions<M>& o) {
 /// -log softmax(logits)[label]; labels are class numbers, or probabilities in the shape of the logits. The function of
 /// this name in tyto:: is the mean without options.
 ///
-///     nn::cross_entropy(logits, labels, {.smoothing = 0.1, .ignored = -100})
+///     auto loss = nn::cross_entropy(logits, labels, {.smoothing = 0.1, .ignored = -100});
 template <class M>
 Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tensor<M>>& labels,
                         const std::type_identity_t<CrossEntropyOptions<M>>& options) {

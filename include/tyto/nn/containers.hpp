@@ -60,8 +60,9 @@ struct TYTO_API Sequential : Layer {
 
 /// x plus what `body` makes of it; where that has another shape, plus what `shortcut` makes of x.
 ///
-///     nn::Residual(nn::Sequential{...})
-///     nn::Residual(nn::Sequential{...}, nn::Conv2d({.in = 8, .out = 16, .window = 1}))
+///     nn::Residual same_size(nn::Conv2d({.in = 8, .out = 8, .window = 3, .padding = same}));
+///     nn::Residual wider(nn::Conv2d({.in = 8, .out = 16, .window = 3, .padding = same}),
+///                        nn::Conv2d({.in = 8, .out = 16, .window = 1}));
 struct TYTO_API Residual : Layer {
   Step body;
   Step shortcut;
@@ -85,7 +86,8 @@ struct TYTO_API Parallel : Layer {
 
 /// The results of branches joined along `axis`, that of channels if nothing is said.
 ///
-///     nn::Concatenate({nn::Conv2d({.in = 8, .out = 4, .window = 1}), nn::MaxPool(3, {.stride = 1, .padding = same})})
+///     nn::Concatenate both({nn::Conv2d({.in = 8, .out = 4, .window = 1}),
+///                           nn::MaxPool(3, {.stride = 1, .padding = same})});
 struct TYTO_API Concatenate : Parallel {
   explicit Concatenate(std::vector<Step> list, std::int64_t axis = -1);
 };

@@ -52,7 +52,7 @@ class TYTO_API Descent {
   /// Has these parameters go by another rule, with a rate and a decay of its own; the count of updates is shared.
   /// Before the first update only.
   ///
-  ///     nn::Descent descent = nn::adamw({.rate = 1e-4}).use(nn::adamw({.rate = 1e-3}), model.head.parameters());
+  ///     nn::Descent descent = nn::adamw({.rate = 1e-4}).use(nn::adamw({.rate = 1e-3}), head.parameters());
   template <class P>
   Descent& use(Descent other, const std::vector<Tensor<P>>& parameters) & {
     std::vector<Tensor<Any>> states;

@@ -9,9 +9,9 @@ namespace nn TYTO_API {
 
 /// Base of layers and of networks made of them. A layer is neither eager nor lazy: it records when its input is lazy.
 ///
-///     struct Block : nn::Layer {
+///     struct Residual : nn::Layer {
 ///       nn::Linear first{{.in = 8, .out = 8}}, second{{.in = 8, .out = 8}};
-///       Tensor<Any> forward(const Tensor<Any>& x, nn::Phase phase) const override {
+///       tyto::Tensor<Any> forward(const tyto::Tensor<Any>& x, nn::Phase phase) const override {
 ///         return x + second(relu(first(x, phase)), phase);
 ///       }
 ///       nn::Members members() const override { return {{"first", first}, {"second", second}}; }

@@ -67,7 +67,7 @@ struct PadOptions {
 };
 /// Elements added before and after each spatial axis: zeros, another number, the edge, or a reflection.
 ///
-///     nn::Pad(1), nn::Pad(2, {.mode = PaddingMode::reflect}), nn::Pad(Padding({1, 0}, {2, 1}))
+///     nn::Pad zeros(1), mirrored(2, {.mode = PaddingMode::reflect}), uneven(Padding({1, 0}, {2, 1}));
 struct TYTO_API Pad : Layer {
   Padding border;
   PadOptions options;

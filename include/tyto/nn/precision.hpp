@@ -39,10 +39,10 @@ struct LossScaleOptions {
 /// A factor of the loss that is as large as gradients bear: gradients that overflow are not used, and make it smaller.
 ///
 ///     nn::LossScale scale;
-///     auto objective = [&](Tensor x, Tensor t) { return scale.scaled(loss(model(x, nn::training), t)); };
-///     auto [loss, gradients] = value_and_grad(objective, model.parameters())(x, t);
+///     auto scaled = [&](Tensor x, Tensor t) { return scale.scaled(objective(x, t)); };
+///     auto [loss, gradients] = value_and_grad(scaled, model.parameters())(x, t);
 ///     scale.step(descent, model.parameters(), gradients);
-///     return scale.unscaled(loss);
+///     auto reported = scale.unscaled(loss);
 class TYTO_API LossScale {
  public:
   explicit LossScale(const LossScaleOptions& options = {});

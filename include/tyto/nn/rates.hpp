@@ -76,7 +76,7 @@ struct PlateauOptions {
 ///
 ///     nn::Plateau plateau(0.1, {.patience = 3});
 ///     nn::Descent descent = nn::sgd({.rate = plateau.rate()});
-///     ...after each epoch: plateau.observe(validation_loss);
+///     plateau.observe(validation_loss);  // after each epoch
 class TYTO_API Plateau {
  public:
   explicit Plateau(double first, const PlateauOptions& options = {});

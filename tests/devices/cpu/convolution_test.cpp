@@ -101,15 +101,16 @@ struct Expected {
     add_product(place, value, T(1));
   }
 
-  bool matches(std::int64_t place, T got, bool relu) const {
+  bool matches(std::int64_t place, T got, const Limits<double>& limits) const {
     const auto at = static_cast<std::size_t>(place);
     if constexpr (std::is_same_v<T, bool>) {
       return got == (sum[at] > 0);
     } else if constexpr (std::is_integral_v<T>) {
       const T want = static_cast<T>(sum[at]);
-      return got == (relu && want < T(0) ? T(0) : want);
+      if (static_cast<double>(want) < limits.low) return got == static_cast<T>(limits.low);
+      return got == (static_cast<double>(want) > limits.high ? static_cast<T>(limits.high) : want);
     } else {
-      return is_sum(got, relu && sum[at] < 0 ? 0.0 : sum[at], magnitude[at], terms[at], stored[at]);
+      return is_sum(got, limits(sum[at]), magnitude[at], terms[at], stored[at]);
     }
   }
 };
@@ -162,7 +163,7 @@ void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, 
     if (p.bias) expected.add(place, bias[place % p.out_channels]);
     if (p.residual) expected.add(place, residual[place]);
     const std::int64_t at = apart ? place / p.out_channels * pitch + place % p.out_channels : place;
-    wrong += !expected.matches(place, result[at], p.relu);
+    wrong += !expected.matches(place, result[at], p.limits);
   }
   for (std::int64_t at = 0; apart && at < result.size(); ++at) {
     wrong += at % pitch >= p.out_channels && !same_bits(result[at], before[at]);
@@ -212,6 +213,12 @@ void check_where_taken(const ConvolutionProblem& problem, const Path& path, Draw
   if (takes(problem, path)) check_convolution<T>(problem, path.choice, draw, in_place);
 }
 
+/// None, ReLU, an interval, or one end of it.
+Limits<double> drawn_limits(Draw& draw) {
+  const Limits<double> choices[] = {{}, relu_limits, {-2, 3}, {-Limits<double>::infinity, 1}};
+  return choices[draw.below(4)];
+}
+
 template <class T>
 void check_drawn_convolutions(int cases) {
   for (int number = 0; number < cases; ++number) {
@@ -223,7 +230,7 @@ void check_drawn_convolutions(int cases) {
       const bool forward = pass == ConvolutionPass::forward;
       problem.bias = forward && draw.coin();
       problem.residual = forward && draw.coin();
-      problem.relu = forward && draw.coin();
+      problem.limits = forward ? drawn_limits(draw) : Limits<double>{};
       const bool apart = forward && !problem.residual && problem.dtype != DType::f16 && problem.dtype != DType::bf16;
       problem.result_pitch = apart && draw.coin() ? problem.out_channels + draw.below(9) : 0;
       problem.packed_kernel = pass != ConvolutionPass::backward_kernel && draw.coin();
@@ -289,7 +296,8 @@ TEST_CASE("f16 and bf16 convolutions end with the bits that adding and ReLU by t
       convolution.run(arguments);
     };
     run(plain);
-    p.bias = p.residual = p.relu = true;
+    p.bias = p.residual = true;
+    p.limits = relu_limits;
     run(ended);
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < sizes.output; ++i) {
@@ -327,7 +335,8 @@ TEST_CASE("kernels of one tap are right where strides leave the end of an axis o
 
 TEST_CASE("a convolution deep enough for several blocks is right on every code path") {
   ConvolutionProblem p = image_problem(7, 300, 3, 130);
-  p.bias = p.relu = p.residual = true;
+  p.bias = p.residual = true;
+  p.limits = relu_limits;
   Draw draw(3);
   for (const Path& path : all_paths(2)) {
     check_where_taken<float>(p, path, draw);
@@ -344,7 +353,7 @@ TEST_CASE("a convolution deep enough for several blocks is right on every code p
 TEST_CASE("ReLU at the end of a convolution keeps NaN and makes 0 of -infinity on every code path") {
   for (const bool with_residual : {false, true}) {
     ConvolutionProblem p = image_problem(4, 16, 1, 16);
-    p.relu = true;
+    p.limits = relu_limits;
     p.residual = with_residual;
     Fenced<float> input(256), kernel(256), residual(256), result(256);
     for (std::int64_t i = 0; i < 256; ++i) input[i] = kernel[i] = residual[i] = result[i] = 1;
@@ -408,10 +417,10 @@ TEST_CASE("malformed convolutions are refused with what was wrong") {
                        ValueError);
   p = image_problem(8, 4, 3, 6);
   p.pass = ConvolutionPass::backward_kernel;
-  p.relu = true;
-  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: bias, residual and relu belong to the forward pass",
+  p.limits = relu_limits;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: bias, residual and limits belong to the forward pass",
                        ValueError);
-  p.relu = false;
+  p.limits = {};
   p.packed_kernel = true;
   CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: backward_kernel reads no kernel that could be packed",
                        ValueError);

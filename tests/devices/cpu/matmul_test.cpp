@@ -105,7 +105,8 @@ void check_matmul(const MatmulProblem& problem, const std::array<Placement, 3>& 
             sum += static_cast<std::uint64_t>(element(l).first) * static_cast<std::uint64_t>(element(l).second);
           }
           T want = static_cast<T>(sum);
-          if (problem.relu && want < T(0)) want = T(0);
+          if (static_cast<double>(want) < problem.limits.low) want = static_cast<T>(problem.limits.low);
+          if (static_cast<double>(want) > problem.limits.high) want = static_cast<T>(problem.limits.high);
           wrong += c[target] != want;
         } else {
           double want = 0, magnitude = 0, stored = 0;
@@ -121,7 +122,7 @@ void check_matmul(const MatmulProblem& problem, const std::array<Placement, 3>& 
           };
           if (problem.bias) add(as_double(bias[j]));
           if (problem.accumulate) add(as_double(old));
-          if (problem.relu && want < 0) want = 0;
+          want = problem.limits(want);
           wrong += !is_sum(c[target], want, magnitude, problem.k, stored);
         }
       }
@@ -138,6 +139,12 @@ void check_matmul(const MatmulProblem& problem, const std::array<Placement, 3>& 
   CHECK(packed.fences_intact());
 }
 
+/// None, ReLU, an interval, or one end of it.
+Limits<double> drawn_limits(Draw& draw) {
+  const Limits<double> choices[] = {{}, relu_limits, {-2, 3}, {-Limits<double>::infinity, 1}};
+  return choices[draw.below(4)];
+}
+
 template <class T>
 void check_drawn_matmuls(int cases) {
   for (int number = 0; number < cases; ++number) {
@@ -150,7 +157,7 @@ void check_drawn_matmuls(int cases) {
     for (std::int64_t rank = draw.below(4); rank > 1; --rank) problem.batch.push_back(draw.of({0, 1, 2, 3, 5}));
     problem.bias = draw.coin();
     problem.accumulate = draw.coin();
-    problem.relu = draw.coin();
+    problem.limits = drawn_limits(draw);
     const bool simple = draw.coin();
     const std::array<Placement, 3> placed{place(draw, problem.m, problem.k, problem.batch, true, simple),
                                           place(draw, problem.k, problem.n, problem.batch, true, simple),
@@ -244,7 +251,8 @@ TEST_CASE("our own products end with the bits that adding and ReLU by themselves
         matmul.run({a.data(), b.data(), c.data(), bias.data(), workspace.data()});
       };
       run(plain);
-      problem.bias = problem.relu = true;
+      problem.bias = true;
+      problem.limits = relu_limits;
       run(ended);
       std::int64_t wrong = 0;
       for (std::int64_t i = 0; i < m * n; ++i) wrong += ended[i] != std::max(plain[i] + bias[i % n], 0.0F);
@@ -281,7 +289,7 @@ void check_half_endings(std::int64_t k) {
         for (const bool with_relu : {false, true}) {
           problem.bias = with_bias;
           problem.accumulate = with_residual;
-          problem.relu = with_relu;
+          problem.limits = with_relu ? relu_limits : Limits<double>{};
           for (std::int64_t i = 0; i < rows * n; ++i) ended[i] = residual[i];
           run(ended);
           std::int64_t wrong = 0;
@@ -342,7 +350,7 @@ TEST_CASE("not-a-number runs through a product and its relu") {
   for (const Path& path : all_paths(1)) {
     CAPTURE(path.name);
     MatmulProblem problem = dense_matmul(DType::f32, 1, 2, 2);
-    problem.relu = true;
+    problem.limits = relu_limits;
     const Matmul matmul = prepare_matmul(problem, path.choice);
     const float a[2] = {0.0f, 1.0f}, b[4] = {std::numeric_limits<float>::infinity(), 1.0f, 1.0f, -4.0f};
     Fenced<float> c(2);
@@ -357,7 +365,8 @@ TEST_CASE("the ReLU of a bf16 product keeps NaN and makes 0 of what is below") {
   for (const Path& path : all_paths(1)) {
     CAPTURE(path.name);
     MatmulProblem problem = dense_matmul(DType::bf16, 2, 4, 1);
-    problem.relu = problem.bias = true;
+    problem.limits = relu_limits;
+    problem.bias = true;
     const float infinity = std::numeric_limits<float>::infinity();
     const BFloat16 a[2] = {BFloat16(1.0f), BFloat16(-1.0f)},
                    b[4] = {BFloat16(2.0f), BFloat16(infinity), BFloat16(std::nanf("")), BFloat16(-3.0f)},

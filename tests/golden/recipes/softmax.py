@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, cross-entropy and the mean squared error."""
+"""Softmax, its logarithm, cross-entropy, the mean squared error, and attention."""
 
 import numpy as np
 import scipy.special as special
@@ -8,7 +8,33 @@ import torch.nn.functional as nnf
 from recipes.book import FLOATS, WIDE_FLOATS, tensor
 
 
+def attention(q, k, v, mask=None, causal=False, scale=1.0):
+    scores = scale * q @ k.transpose(-1, -2)
+    if mask is not None:
+        scores = torch.where(mask, scores, -torch.inf) if mask.dtype == torch.bool else scores + mask
+    if causal:
+        scores = torch.where(torch.ones(scores.shape[-2:], dtype=torch.bool).tril(), scores, -torch.inf)
+    return torch.softmax(scores, -1) @ v
+
+
+def fill_attention(book):
+    for tag in FLOATS:
+        random = book.random(f"attention.{tag}")
+        q, k, v = (tensor(np.round(random.normal(size=(2, rows, columns)), 2), tag)
+                   for rows, columns in ((4, 3), (5, 3), (5, 2)))
+        for name, inputs, causal in (("plain", [], False), ("causal", [], True),
+                                     ("masked", [tensor(np.arange(20).reshape(4, 5) % 3 != 1, "bool")], False),
+                                     ("added", [tensor(np.round(random.normal(size=(4, 5)), 2), tag)], True)):
+            book.case("scaled_dot_product_attention", name, [q, k, v, *inputs], args={"causal": causal, "scale": 0.7},
+                      torch_fn=lambda *given, c=causal: attention(*given, causal=c, scale=0.7), tolerance="composed",
+                      gradient=tag in WIDE_FLOATS, second=tag == "f64")
+    long = [tensor(book.random("attention.long").normal(size=(1, rows, 4)), "f32") for rows in (100, 300, 300)]
+    book.case("scaled_dot_product_attention", "long", long, args={"causal": False, "scale": 0.5}, tolerance="composed",
+              torch_fn=lambda q, k, v: attention(q, k, v, scale=0.5), gradient=True)
+
+
 def fill(book):
+    fill_attention(book)
     for op, reference, torch_fn in (("softmax", special.softmax, torch.softmax),
                                     ("log_softmax", special.log_softmax, torch.log_softmax)):
         for tag in FLOATS:

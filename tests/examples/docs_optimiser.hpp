@@ -1,0 +1,11 @@
+// What the examples of docs/optimiser.md take for granted: a function to be compiled, and the language of rules.
+#pragma once
+
+#include <tyto/tyto.hpp>
+
+#include "optimiser/passes/rule.hpp"
+
+namespace context {
+using namespace tyto::optimiser;
+tyto::Tensor<tyto::Lazy> step(const tyto::Tensor<tyto::Lazy>& x);
+}  // namespace context

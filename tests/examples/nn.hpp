@@ -1,0 +1,14 @@
+// What the examples of <tyto/nn/...> take for granted: a model, its loss on a batch, its descent, and data.
+#pragma once
+
+#include <tyto/nn.hpp>
+
+namespace context {
+extern tyto::nn::Sequential model, head;
+extern tyto::nn::Descent descent;
+extern const tyto::Tensor<tyto::Eager> inputs, targets;
+extern const double validation_loss;
+extern const tyto::Tensor<tyto::Lazy> x, t, logits, labels, memory, is_word;
+tyto::Tensor<tyto::Lazy> objective(const tyto::Tensor<tyto::Lazy>& x, const tyto::Tensor<tyto::Lazy>& t);
+tyto::Tensor<tyto::Lazy> step(const tyto::Tensor<tyto::Lazy>& x, const tyto::Tensor<tyto::Lazy>& t);
+}  // namespace context
