@@ -65,6 +65,7 @@ std::vector<TensorType> infer_branch(const Attributes& attributes, std::span<con
                            type.dtype, type.shape, " in arm ", arm));
     }
   }
+  if (results.empty()) throw GraphError("branch: it has no results");
   return results;
 }
 
@@ -148,6 +149,7 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
     results.push_back(stack_of(body.type(row), loop.trips));
   }
   if (loop.tested) results.push_back(number_type);
+  if (results.empty()) throw GraphError("loop: it has no results");
   return results;
 }
 

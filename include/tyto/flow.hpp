@@ -106,7 +106,7 @@ T restored(T structure, const std::vector<Value>& values, std::size_t first) {
 /// `then(operands...)` where the condition holds, else `otherwise(operands...)`; only that one is computed. The
 /// condition is one bool. What the functions use otherwise they capture.
 ///
-///     y = cond(norm > 1.0, [&](Tensor x) { return x / norm; }, [](Tensor x) { return x; }, x);
+///     Tensor y = cond(norm > 1.0, [&](Tensor v) { return v / norm; }, [](Tensor v) { return v; }, x);
 template <class P, class F, class G, class... T>
 auto cond(const Tensor<P>& condition, F then, G otherwise, const T&... operands) {
   using Result = std::decay_t<std::invoke_result_t<F&, const T&...>>;
@@ -142,7 +142,8 @@ auto switch_case(const Tensor<I>& index, std::vector<F> arms, const T&... operan
 /// Applies `body` to the carries while `go_on` of them holds. Carries are a tensor, or a tuple, pair or vector of them,
 /// and keep their shapes and types.
 ///
-///     auto [i, x] = while_loop(std::tuple(i0, x0), [](auto s) { return get<0>(s) < 10; }, step);
+///     Tensor root = while_loop(x, [&](Tensor y) { return abs(y * y - x) > 1e-6; },
+///                              [&](Tensor y) { return (y + x / y) * 0.5; }, {.most = 50});
 template <class C, class P, class B>
 C while_loop(const C& init, P go_on, B body, const LoopOptions& options = {}) {
   detail::LoopCall call{.name = "while_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
@@ -157,6 +158,8 @@ C while_loop(const C& init, P go_on, B body, const LoopOptions& options = {}) {
 }
 
 /// `carries = body(i, carries)` for i from `lower` to `upper`, which is not reached.
+///
+///     Tensor factorial = fori_loop(1, 6, one, [](Tensor i, Tensor product) { return product * i; });
 template <class C, class B>
 C fori_loop(const Count& lower, const Count& upper, const C& init, B body, const LoopOptions& options = {}) {
   detail::LoopCall call{.name = "fori_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
@@ -175,8 +178,7 @@ C fori_loop(const Count& lower, const Count& upper, const C& init, B body, const
 /// `[carries, y] = f(carries, row)` for each row of `xs` along its first axis; yields the last carries and the stack of
 /// all y.
 ///
-///     auto [state, outputs] = scan([&](Tensor h, Tensor x) { h = tanh(x + matmul(h, w)); return std::pair(h, h); },
-///     h0, xs);
+///     auto [last, sums] = scan([](Tensor sum, Tensor x) { return std::pair(sum + x, sum + x); }, zero, xs);
 template <class F, class C, class X>
 requires(!std::is_convertible_v<const F&, const Value&>)  // scan(x, axis, f) of tyto/reduce.hpp
     auto scan(F f, const C& init, const X& xs, const LoopOptions& options = {}) {

@@ -72,13 +72,23 @@ class RegionSimplifier {
 
   void run() {
     editor_.sweep([&](Index index) {
-      if (editor_.node(index).op == OpId::loop) simplify_loop(index);
-      else if (editor_.node(index).op == OpId::branch) simplify_branch(index);
+      const OpId op = editor_.node(index).op;
+      if (op != OpId::loop && op != OpId::branch) return;
+      if (is_unread(index)) editor_.remove(index);
+      else if (op == OpId::loop) simplify_loop(index);
+      else simplify_branch(index);
     });
   }
 
  private:
   bool is_read(Port port) { return editor_.consumers(port) != 0; }
+  bool is_unread(Index index) {
+    const GraphNode& node = editor_.node(index);
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      if (is_read(node.first_result + i)) return false;
+    }
+    return true;
+  }
 
   // Carries of which the loop's results, its condition or its stacks need none go; those that keep their value are
   // captures; captures, rows and numbers that the body does not read are no operands.

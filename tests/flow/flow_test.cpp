@@ -443,3 +443,32 @@ TEST_CASE("what nobody reads of a loop is not computed, and what does not change
   CHECK(rules_of(both[0]).second == Numbers{2, 4, 6});
   CHECK(rules_of(both[0]).first["unused_in_branch"] == 1);
 }
+
+TEST_CASE("an OpenCL device leaves loops and branches to the host, and says so") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const std::vector<tyto::DeviceInfo> known = tyto::devices();
+  const bool there = std::any_of(known.begin(), known.end(), [](const auto& each) { return each.name == "opencl:0"; });
+  if (!there) {
+    MESSAGE("no OpenCL device: nothing to compare");
+    return;
+  }
+  const auto computed = [] {
+    auto f = tyto::compile([](Tensor x) {
+      const Tensor doubled = x * 2;
+      const auto [last, rows] = scan(
+          [&](const Tensor& c, const Tensor& r) {
+            const Tensor next = cond(r > 1.5, [&] { return c + doubled; }, [&] { return c * r; });
+            return std::pair(next, next);
+          },
+          doubled, x);
+      return last + rows.sum();
+    });
+    const Numbers values = numbers(f(Tensor{1.0, 2.0, 3.0}));
+    return std::pair(values, f.report().fallbacks);
+  };
+  const auto host = computed();
+  const tyto::DeviceScope scope("opencl");
+  const auto device = computed();
+  CHECK(device.first == host.first);
+  CHECK(device.second == std::vector<std::string>{"loop"});
+}
