@@ -8,6 +8,7 @@
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "engine/front/region_record.hpp"
+#include "engine/front/region_residuals.hpp"
 #include "engine/front/region_values.hpp"
 #include "engine/graph/region_scope.hpp"
 #include "ops/define.hpp"
@@ -24,6 +25,7 @@ using core::Port;
 
 /// What a region yields for the given inputs, recorded node by node.
 struct Replayed {
+  std::vector<Value> values;  // by port
   std::vector<Value> outputs;
   std::vector<Value> updates;
 };
@@ -56,6 +58,7 @@ Replayed replay(const core::Graph& graph, std::span<const Value> inputs) {
   Replayed replayed;
   for (const Port port : graph.outputs()) replayed.outputs.push_back(values[port]);
   for (const core::GraphUpdate& update : graph.updates()) replayed.updates.push_back(values[update.port]);
+  replayed.values = std::move(values);
   return replayed;
 }
 
@@ -68,18 +71,18 @@ struct Operand {
   Value inside, outside;
 };
 
-/// Those of the operands that the roots depend on.
-std::vector<Operand> used(std::span<const Value> roots, std::uint64_t since, const std::vector<Operand>& operands) {
-  std::vector<Value> parameters;
-  for (const Operand& each : operands) parameters.push_back(each.inside);
-  const std::vector<Value> reached = captures_of(roots, since, parameters);
-  std::vector<Operand> kept;
-  for (const Operand& each : operands) {
-    if (std::ranges::any_of(reached, [&](const Value& value) { return same_value(value, each.inside); })) {
-      kept.push_back(each);
-    }
+/// Leaves of each list the operands that the roots depend on, when all of them are given.
+void leave_used(std::span<const Value> roots, std::uint64_t since, std::initializer_list<std::vector<Operand>*> lists) {
+  std::vector<Value> given;
+  for (const std::vector<Operand>* list : lists) {
+    for (const Operand& each : *list) given.push_back(each.inside);
   }
-  return kept;
+  const std::vector<Value> reached = captures_of(roots, since, given);
+  for (std::vector<Operand>* list : lists) {
+    std::erase_if(*list, [&](const Operand& each) {
+      return std::ranges::none_of(reached, [&](const Value& value) { return same_value(value, each.inside); });
+    });
+  }
 }
 
 /// Where an operand's gradient is wanted and what it has so far.
@@ -107,6 +110,32 @@ class LoopGradient {
     run_body();
     (void)scope_.leave();  // a graph that is closed uses no states
     return emit();
+  }
+
+  /// Ports of the body that are worth being kept for the gradient.
+  std::vector<Port> residuals() {
+    make_parameters();
+    run_body();
+    (void)scope_.leave();
+    std::vector<Value> roots = next_cotangents_;
+    roots.insert(roots.end(), next_sums_.begin(), next_sums_.end());
+    roots.insert(roots.end(), row_gradients_.begin(), row_gradients_.end());
+    std::vector<Value> cotangents;
+    for (const Wanted& each : cotangents_) cotangents.push_back(each.tracked);
+    for (const Wanted& each : sums_) cotangents.push_back(each.tracked);
+    for (const auto& [output, row] : cotangent_rows_) cotangents.push_back(rows_[row].inside);
+    std::vector<Value> candidates;
+    const core::Graph& body = loop_.body.graph();
+    for (const GraphNode& node : body.nodes()) {
+      if (node.result_count == 1 && node.input_count != 0) candidates.push_back(replayed_.values[node.first_result]);
+    }
+    std::vector<Port> ports;
+    const std::vector<Value> kept = residuals_of(roots, cotangents, candidates, scope_.since());
+    for (Port port = 0; port < replayed_.values.size(); ++port) {
+      const auto is_port = [&](const Value& each) { return same_value(each, replayed_.values[port]); };
+      if (replayed_.values[port] && std::ranges::any_of(kept, is_port)) ports.push_back(port);
+    }
+    return ports;
   }
 
  private:
@@ -164,13 +193,13 @@ class LoopGradient {
       if (is_wanted(i)) results.push_back(inputs.back());
     }
     for (const Wanted& sum : sums_) weights.push_back(sum.tracked);
-    const Replayed replayed = replay(loop_.body.graph(), inputs);
+    replayed_ = replay(loop_.body.graph(), inputs);
     for (const auto& [output, row] : cotangent_rows_) {
-      results.push_back(replayed.outputs[output + (loop_.tested ? 1 : 0)]);
+      results.push_back(replayed_.outputs[output + (loop_.tested ? 1 : 0)]);
       weights.push_back(rows_[row].inside);
     }
     for (const Wanted& cotangent : cotangents_) {
-      results.push_back(replayed.updates[cotangent.operand]);
+      results.push_back(replayed_.updates[cotangent.operand]);
       weights.push_back(cotangent.tracked);
     }
     const std::vector<Value> found = tape.gradients(results, weights);
@@ -212,20 +241,33 @@ class LoopGradient {
     next.insert(next.end(), next_sums_.begin(), next_sums_.end());
     std::vector<Value> roots = next;
     roots.insert(roots.end(), row_gradients_.begin(), row_gradients_.end());
-    const std::vector<Operand> rows = used(roots, scope_.since(), rows_);
-    const std::vector<Operand> captures = used(roots, scope_.since(), captures_);
+    // What was kept of each iteration is given instead of computed.
+    std::vector<Operand> residuals;
+    const auto carries = static_cast<std::size_t>(loop_.carries);
+    const auto stacked = static_cast<std::size_t>(loop_.stacked);
+    for (std::size_t i = stacked - static_cast<std::size_t>(loop_.histories) + carries; i < stacked; ++i) {
+      residuals.push_back({replayed_.outputs[i + (loop_.tested ? 1 : 0)], c_.results[carries + i]});
+    }
+    std::vector<Operand> rows = rows_;
+    std::vector<Operand> captures = captures_;
+    leave_used(roots, scope_.since(), {&rows, &residuals, &captures});
     if (number_) inputs.push_back(number_);
     if (key_) inputs.push_back(key_);
     for (const Operand& row : rows) {
       inputs.push_back(row.inside);
       operands.push_back(row.outside);
     }
+    // Inputs after the parameters: the other rows first.
     std::vector<Value> inside;
+    for (const Operand& residual : residuals) {
+      inside.push_back(residual.inside);
+      operands.push_back(residual.outside);
+    }
     for (const Operand& capture : captures) {
       inside.push_back(capture.inside);
       operands.push_back(capture.outside);
     }
-    backward.rows = static_cast<std::int64_t>(rows.size());
+    backward.rows = static_cast<std::int64_t>(rows.size() + residuals.size());
     backward.stacked = static_cast<std::int64_t>(row_gradients_.size());
     backward.body = region_of({inputs, row_gradients_, next, inside});
     const std::vector<Value> made = emit_loop(std::move(backward), operands);
@@ -252,6 +294,7 @@ class LoopGradient {
   std::vector<Wanted> sums_;                                         // of captures, by operand
   std::vector<std::pair<std::size_t, std::size_t>> cotangent_rows_;  // result and place in rows_
   Value number_, key_;
+  Replayed replayed_;
   std::vector<Value> next_cotangents_, next_sums_, row_gradients_;
 };
 
@@ -355,6 +398,25 @@ class BranchGradient {
 };
 
 }  // namespace
+
+}  // namespace tyto::run
+
+namespace tyto::run {
+
+// As if every result that can have a gradient had one; what they would be is of no matter to the body's gradient.
+std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, std::span<const Value> operands,
+                                       std::span<const Value> results) {
+  const auto needed = std::make_unique<bool[]>(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) needed[i] = operands[i].node()->tracked();
+  std::vector<Value> gradients;
+  const auto visible = static_cast<std::size_t>(loop.carries + loop.stacked - loop.histories);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    gradients.push_back(i < visible && is_floating(results[i].dtype()) ? results[i] : Value());
+  }
+  const core::Attributes attributes = loop;
+  const core::GradientContext context{attributes, operands, results, gradients, {needed.get(), operands.size()}};
+  return LoopGradient(context).residuals();
+}
 
 }  // namespace tyto::run
 

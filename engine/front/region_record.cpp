@@ -116,17 +116,34 @@ Value count_of(const detail::LoopCall& call) {
 
 }  // namespace
 
+namespace {
+
+/// The loop with these ports of its body stacked behind all else, for its gradient.
+core::IterationAttributes with_stacked(core::IterationAttributes loop, std::span<const core::Port> ports) {
+  core::GraphData body = core::Graph(loop.body.graph()).take();
+  body.outputs.insert(body.outputs.end(), ports.begin(), ports.end());
+  loop.body = core::Region(core::Graph(std::move(body)));
+  loop.stacked += static_cast<std::int64_t>(ports.size());
+  loop.histories += static_cast<std::int64_t>(ports.size());
+  return loop;
+}
+
+}  // namespace
+
 std::vector<Value> emit_loop(core::IterationAttributes loop, std::span<const Value> operands) {
   const auto results = static_cast<std::size_t>(loop.carries + loop.stacked - loop.histories);
   const bool tracked = std::ranges::any_of(operands, [](const Value& each) { return each.node()->tracked(); });
   if (tracked && loop.histories == 0 && loop.trips >= 0) {
-    core::GraphData body = core::Graph(loop.body.graph()).take();
+    std::vector<core::Port> carries;
     for (std::int64_t i = 0; i < loop.carries; ++i) {
-      body.outputs.push_back(body.inputs[static_cast<std::size_t>(i)].port);
+      carries.push_back(loop.body.graph().inputs()[static_cast<std::size_t>(i)].port);
     }
-    loop.body = core::Region(core::Graph(std::move(body)));
-    loop.stacked += loop.carries;
-    loop.histories = loop.carries;
+    loop = with_stacked(std::move(loop), carries);
+    const Value trial = core::emit(Mode::lazy, OpId::loop, loop, operands);
+    std::vector<Value> all;
+    for (std::uint32_t i = 0; i < trial.node()->results().size(); ++i) all.push_back(core::result(trial, i));
+    const std::vector<core::Port> residuals = residual_ports(loop, operands, all);
+    if (!residuals.empty()) loop = with_stacked(std::move(loop), residuals);
   }
   const bool tested = loop.tested;
   const auto count = static_cast<std::uint32_t>(loop.carries + loop.stacked);

@@ -5,7 +5,7 @@
 #include <random>
 #include <tyto/tyto.hpp>
 
-namespace {
+namespace files_test {
 
 using tyto::DType;
 using tyto::Graph;
@@ -47,8 +47,6 @@ bool is_read(const std::vector<std::byte>& bytes) {
     return false;
   }
 }
-
-}  // namespace
 
 TEST_CASE("graph files with regions say that they are of version 2, others that they are of version 1") {
   const Tensor p = Tensor::placeholder({3}, DType::f32, "p");
@@ -97,3 +95,5 @@ TEST_CASE("regions nest no deeper in a file than a reader follows") {
   CHECK_THROWS_WITH_AS(Graph::from_bytes(deep(33), "deep"), doctest::Contains("more than 32 levels of nesting"),
                        tyto::IoError);
 }
+
+}  // namespace files_test
