@@ -64,6 +64,7 @@ std::vector<View> views_of_parts(const core::Graph& graph, const GraphNode& node
 
 bool ExecutableBuilder::runs_on_host(const GraphNode& node) const {
   if (!split_) return false;
+  if (holds_regions(node)) return true;
   const DenseStep step(graph_, node);
   std::vector<DType> inputs, outputs;
   for (const core::Operand& operand : step.inputs) inputs.push_back(operand.dtype);
@@ -72,6 +73,10 @@ bool ExecutableBuilder::runs_on_host(const GraphNode& node) const {
     return !has_device_kernel(custom_operator(graph_.attributes(node)), device_, inputs, outputs);
   }
   return !device_.supports(node.op, inputs, outputs) && !is_assembled_by_copies(node);
+}
+
+bool ExecutableBuilder::holds_regions(const GraphNode& node) {
+  return node.op == OpId::loop || node.op == OpId::branch;
 }
 
 // True for a concat-like node that the device has no kernel for, but all that it takes to do without.
@@ -87,7 +92,7 @@ bool ExecutableBuilder::is_assembled_by_copies(const GraphNode& node) const {
 
 bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, const View& view) const {
   const GraphNode& node = graph_.nodes()[index];
-  if (node.op == OpId::custom || runs_on_host(node)) return false;
+  if (node.op == OpId::custom || holds_regions(node) || runs_on_host(node)) return false;
   const auto bytes = static_cast<std::size_t>(view.offset) * size_of(graph_.type(node.first_result + result).dtype);
   if (core::is_dense(view) && bytes % device_.properties().alignment == 0) return true;
   if (is_assembled_by_copies(node)) return node.op != OpId::pad;
@@ -98,7 +103,7 @@ bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, con
 
 bool ExecutableBuilder::can_read(std::uint32_t index, std::size_t input, const View& view) const {
   const GraphNode& node = graph_.nodes()[index];
-  if (node.op == OpId::custom || runs_on_host(node)) return false;
+  if (node.op == OpId::custom || holds_regions(node) || runs_on_host(node)) return false;
   if (is_assembled_by_copies(node)) return true;
   if (core::definition(node.op).is(core::Traits::elementwise)) return true;
   DenseStep step(graph_, node);

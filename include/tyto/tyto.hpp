@@ -11,6 +11,7 @@
 #include "tyto/device.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/fft.hpp"
+#include "tyto/flow.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/linalg.hpp"

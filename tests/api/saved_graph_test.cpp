@@ -160,7 +160,7 @@ TEST_CASE("files that are no graphs are refused with the place and the reason") 
   std::vector<std::byte> later = whole;
   later[8] = std::byte{9};
   CHECK_THROWS_WITH_AS(Graph::from_bytes(later, "later.graph"),
-                       "later.graph: at byte 12: version 9 of the format; version 1 is known", tyto::IoError);
+                       "later.graph: at byte 12: version 9 of the format; versions 1 and 2 are known", tyto::IoError);
   std::vector<std::byte> damaged = whole;
   damaged[whole.size() / 2] ^= std::byte{1};
   CHECK_THROWS_WITH_AS(Graph::from_bytes(damaged, "damaged.graph"),

@@ -115,6 +115,8 @@ template <class M>
 std::span<const Move<M>> rule_moves();
 template <class M>
 std::span<const Move<M>> pattern_moves();
+template <class M>
+std::span<const Move<M>> region_moves();
 
 extern template class Drawing<Eager>;
 extern template class Drawing<Lazy>;
