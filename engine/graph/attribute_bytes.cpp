@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 
 // In the order of the variant.
-constexpr std::string_view kind_names[] = {"none",    "axes",   "variance", "axis",    "topk",     "list",     "slice",
-                                           "pad",     "cast",   "range",    "random",  "window",   "constant", "state",
+constexpr std::string_view kind_names[] = {"none",    "axes",   "variance", "axis",    "topk",      "list",     "slice",
+                                           "pad",     "cast",   "range",    "random",  "window",    "constant", "state",
                                            "version", "custom", "fused",    "product", "attention", "transform"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
