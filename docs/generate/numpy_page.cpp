@@ -32,7 +32,14 @@ constexpr const char* closing = R"(
 
 | NumPy | why |
 |---|---|
-| `np.linalg.eig(a)`, `np.linalg.eigvals(a)` | their results are complex, even for real matrices: they come with complex numbers. Of symmetric matrices: `linalg::eigh(a)` |
+| `np.linalg.eig(a)`, `np.linalg.eigvals(a)`, `np.roots(p)` | their results are complex, even for real matrices: they come with complex numbers. Of symmetric matrices: `linalg::eigh(a)` |
+| `np.uint16`, `np.uint32`, `np.uint64` | element types that nothing of ours computes with; files that hold them are refused |
+| `np.nextafter(a, b)`, `np.spacing(a)` | they need the bits of an element, which no operator sees |
+| structured, text, date and object arrays | elements are numbers here |
+| `np.from_dlpack(x)` | `Tensor::borrow` takes memory of others; the capsule is Python's |
+| `out=`, `where=` of functions | a graph's memory plan computes in place where it can; `where(condition, y, x)` chooses |
+| `np.nditer(x)`, `np.ndenumerate(x)` | `for (Tensor row : x)`, or `x.data<float>()` on the host |
+| `np.einsum_path` | products are taken from left to right; `linalg::multi_dot` orders matrices |
 
 ## Control
 

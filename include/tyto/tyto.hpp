@@ -8,6 +8,7 @@
 #include "tyto/choosing.hpp"
 #include "tyto/custom.hpp"
 #include "tyto/device.hpp"
+#include "tyto/distributions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
