@@ -457,7 +457,8 @@ TEST_CASE("an OpenCL device leaves loops and branches to the host, and says so")
       const Tensor doubled = x * 2;
       const auto [last, rows] = scan(
           [&](const Tensor& c, const Tensor& r) {
-            const Tensor next = cond(r > 1.5, [&] { return c + doubled; }, [&] { return c * r; });
+            const Tensor next = cond(
+                r > 1.5, [&] { return c + doubled; }, [&] { return c * r; });
             return std::pair(next, next);
           },
           doubled, x);
