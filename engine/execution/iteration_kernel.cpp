@@ -257,8 +257,7 @@ class IterationKernel final : public core::Kernel {
           move(result(placed.chain.members[i]), place_of(placed, i, done_), placed.bytes);
         }
       }
-      const auto visible = static_cast<std::uint32_t>(loop_.stacked - loop_.histories);
-      for (std::uint32_t k = 0; k < visible && done_ < loop_.trips; ++k) {
+      for (std::uint32_t k = 0; k < kernel_.row_bytes_.size() && done_ < loop_.trips; ++k) {
         std::memset(result(static_cast<std::size_t>(loop_.carries) + k) +
                         static_cast<std::size_t>(done_) * kernel_.row_bytes_[k],
                     0, static_cast<std::size_t>(loop_.trips - done_) * kernel_.row_bytes_[k]);
