@@ -4,16 +4,21 @@
 namespace tyto::opencl {
 
 const char* const random_section = R"CLC(
+// In scalars, so that loops over elements become vectors.
 static uint4 philox(ulong block, ulong draw, ulong seed) {
-  uint4 c = (uint4)((uint)block, (uint)(block >> 32), (uint)draw, (uint)(draw >> 32));
-  uint2 k = (uint2)((uint)seed, (uint)(seed >> 32));
+  uint c0 = (uint)block, c1 = (uint)(block >> 32), c2 = (uint)draw, c3 = (uint)(draw >> 32);
+  uint k0 = (uint)seed, k1 = (uint)(seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const ulong a = (ulong)c.x * 0xD2511F53u;
-    const ulong b = (ulong)c.z * 0xCD9E8D57u;
-    c = (uint4)((uint)(b >> 32) ^ c.y ^ k.x, (uint)b, (uint)(a >> 32) ^ c.w ^ k.y, (uint)a);
-    k += (uint2)(0x9E3779B9u, 0xBB67AE85u);
+    const ulong a = (ulong)c0 * 0xD2511F53u;
+    const ulong b = (ulong)c2 * 0xCD9E8D57u;
+    c0 = (uint)(b >> 32) ^ c1 ^ k0;
+    c1 = (uint)b;
+    c2 = (uint)(a >> 32) ^ c3 ^ k1;
+    c3 = (uint)a;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
   }
-  return c;
+  return (uint4)(c0, c1, c2, c3);
 }
 // Word i of a stream that takes one word an element.
 static uint philox_word(ulong i, ulong draw, ulong seed) {
