@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "devices/opencl/coordinate_loop.hpp"
 #include "devices/opencl/kernel_text.hpp"
+#include "devices/opencl/loop_axes.hpp"
 #include "devices/opencl/matrix_product.hpp"
 
 namespace tyto::opencl {
@@ -23,7 +24,7 @@ using Role = MemoryArgument::Role;
 
 // Parts that the sums over all positions are cut into depend on shapes alone, so that results do not depend on the
 // device's size.
-constexpr std::int64_t most_parts = 16;
+constexpr std::int64_t most_image_parts = 16;
 
 /// How one spatial axis of an image is laid out: element c of `extent` is element (c + shift) / stride of the image,
 /// where there is one, else zero.
@@ -141,23 +142,13 @@ ProductOperand patches_of(LaunchPlan& plan, const Context& context, const Convol
   return image;
 }
 
-/// The axes [first, past) of a view.
-View axes_of(const View& view, std::size_t first, std::size_t past) {
-  View out{{}, {}, 0};
-  for (std::size_t axis = first; axis < past; ++axis) {
-    out.shape.push_back(view.shape[axis]);
-    out.strides.push_back(view.strides[axis]);
-  }
-  return out;
-}
-
 /// A part of the last axis for each group.
 ProductOperand by_group(Role role, std::size_t index, const core::Operand& operand, std::int64_t groups) {
   const std::size_t last = operand.view.shape.size() - 1;
   const std::int64_t width = operand.view.shape[last] / groups, stride = operand.view.strides[last];
   ProductOperand out{role, index, operand.dtype, operand.view.offset, {}, {}, {}};
   out.batch = View{{groups}, {width * stride}, 0};
-  out.rows = axes_of(operand.view, 0, last);
+  out.rows = axes_between(operand.view, 0, last);
   out.columns = View{{width}, {stride}, 0};
   return out;
 }
@@ -201,14 +192,14 @@ void plan_input_gradient(LaunchPlan& plan, const Context& context, const core::S
   const std::int64_t groups = convolution.window.groups;
   ProductOperand patches = patches_of(plan, context, convolution);
   ProductOperand kernel = by_group(Role::input, 1, weights, groups);
-  View taps = axes_of(weights.view, 0, convolution.axes);
+  View taps = axes_between(weights.view, 0, convolution.axes);
   for (std::size_t i = 0; i < convolution.axes; ++i) {
     kernel.offset += (taps.shape[i] - 1) * taps.strides[i];
     taps.strides[i] = -taps.strides[i];
   }
   taps.shape.push_back(kernel.columns.shape[0]);
   taps.strides.push_back(kernel.columns.strides[0]);
-  kernel.columns = axes_of(weights.view, convolution.axes, convolution.axes + 1);
+  kernel.columns = axes_between(weights.view, convolution.axes, convolution.axes + 1);
   kernel.rows = taps;
   ProductOperand out = by_group(Role::output, 0, result, groups);
   merge_rows(out);
@@ -244,7 +235,7 @@ void plan_kernel_gradient(LaunchPlan& plan, const Context& context, const core::
   ProductOperand gradient = by_group(Role::input, 1, step.inputs[1], groups);
   ProductOperand out = by_group(Role::output, 0, result, groups);
   merge_rows(out);
-  std::int64_t parts = std::clamp<std::int64_t>(images, 1, most_parts);
+  std::int64_t parts = std::clamp<std::int64_t>(images, 1, most_image_parts);
   while (images % parts != 0) --parts;
   // Any element is true: there is no sum to be cut.
   if (parts == 1 || result.dtype == DType::boolean) {

@@ -11,8 +11,8 @@ namespace {
 
 using core::text;
 
-constexpr std::int64_t smallest_share = 2048;  // elements that make an item worth its start
-constexpr std::int64_t chunk_granule = 64;     // shares end on multiples of it, so that no vector is cut
+constexpr std::int64_t smallest_run = 2048;  // elements that make an item worth its start
+constexpr std::int64_t run_granule = 64;     // shares end on multiples of it, so that no vector is cut
 
 }  // namespace
 
@@ -20,10 +20,10 @@ CoordinateLoop::CoordinateLoop(const Context& context, const Shape& shape, std::
     : context_(context), shape_(shape), count_(element_count(shape)) {
   if (shape_.empty()) shape_.push_back(1);
   const std::int64_t most = static_cast<std::int64_t>(context.units) * 4;
-  const std::int64_t least = std::max<std::int64_t>(smallest_share / element_work, 1);
+  const std::int64_t least = std::max<std::int64_t>(smallest_run / element_work, 1);
   const std::int64_t items = std::clamp<std::int64_t>(count_ / least, 1, most);
   const std::int64_t share = std::max<std::int64_t>((count_ + items - 1) / items, 1);
-  const std::int64_t granule = element_work == 1 ? chunk_granule : 1;
+  const std::int64_t granule = element_work == 1 ? run_granule : 1;
   chunk_ = (share + granule - 1) / granule * granule;
 }
 

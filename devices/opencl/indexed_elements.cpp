@@ -231,12 +231,12 @@ void gather(ElementWriter& w) {
   w.line(text("value = ", w.element(0, at), ";"));
 }
 
-struct Line {
+struct IndexedLine {
   OpId op;
   void (*write)(ElementWriter& writer);
 };
 
-constexpr Line lines[] = {
+constexpr IndexedLine indexed_lines[] = {
     {OpId::pad, pad},
     {OpId::tril, tril},
     {OpId::triu, triu},
@@ -247,21 +247,21 @@ constexpr Line lines[] = {
     {OpId::gather, gather},
 };
 
-const Line* line_of(OpId op) {
-  const Line* const found = std::ranges::find(lines, op, &Line::op);
-  return found == std::end(lines) ? nullptr : found;
+const IndexedLine* indexed_line_of(OpId op) {
+  const IndexedLine* const found = std::ranges::find(indexed_lines, op, &IndexedLine::op);
+  return found == std::end(indexed_lines) ? nullptr : found;
 }
 
 }  // namespace
 
-bool is_indexed(OpId op) { return line_of(op) != nullptr; }
+bool is_indexed(OpId op) { return indexed_line_of(op) != nullptr; }
 
 LaunchPlan indexed_launch_plan(const Context& context, const core::Step& step) {
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
   if (step.outputs[0].view.count() == 0) return plan;
   ElementWriter writer(context, step);
-  line_of(step.op)->write(writer);
+  indexed_line_of(step.op)->write(writer);
   plan.launches.push_back(writer.finish());
   return plan;
 }

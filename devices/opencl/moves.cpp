@@ -32,14 +32,14 @@ View part(const View& view, const IntList& start, const IntList& count) {
   return core::slice(view, start, count, IntList(count.size(), 1));
 }
 
-std::vector<Copy> set_slice(const core::Step& step) {
+std::vector<Copy> set_slice_copies(const core::Step& step) {
   const auto& replaced = std::get<core::SliceAttributes>(*step.attributes);
   const View& out = step.outputs[0].view;
   return {{0, view_of(step, 0), out},
           {1, view_of(step, 1), core::slice(out, replaced.start, replaced.count, replaced.step)}};
 }
 
-std::vector<Copy> concat(const core::Step& step) {
+std::vector<Copy> concat_copies(const core::Step& step) {
   const auto axis = static_cast<std::size_t>(std::get<core::AxisAttributes>(*step.attributes).axis);
   const View& out = step.outputs[0].view;
   IntList start(out.shape.size(), 0);
@@ -59,7 +59,7 @@ void insert_copies(View& from, View& to, std::size_t axis, std::int64_t count, s
   to.strides.insert(axis, stride);
 }
 
-std::vector<Copy> tile(const core::Step& step) {
+std::vector<Copy> tile_copies(const core::Step& step) {
   const IntList& repeats = std::get<core::ListAttributes>(*step.attributes).list;
   View from = view_of(step, 0), to = step.outputs[0].view;
   to.shape = from.shape;
@@ -69,7 +69,7 @@ std::vector<Copy> tile(const core::Step& step) {
   return {{0, from, to}};
 }
 
-std::vector<Copy> repeat(const core::Step& step) {
+std::vector<Copy> repeat_copies(const core::Step& step) {
   const IntList& list = std::get<core::ListAttributes>(*step.attributes).list;  // how often, and along which axis
   const auto axis = static_cast<std::size_t>(list[1]);
   View from = view_of(step, 0), to = step.outputs[0].view;
@@ -81,7 +81,7 @@ std::vector<Copy> repeat(const core::Step& step) {
 }
 
 // Along each shifted axis everything falls into the part that moves up and the part that comes round.
-std::vector<Copy> roll(const core::Step& step) {
+std::vector<Copy> roll_copies(const core::Step& step) {
   const IntList& shifts = std::get<core::ListAttributes>(*step.attributes).list;
   std::vector<Copy> copies = {{0, view_of(step, 0), step.outputs[0].view}};
   for (std::size_t axis = 0; axis < shifts.size(); ++axis) {
@@ -112,8 +112,8 @@ struct Move {
 };
 
 constexpr Move moves[] = {
-    {OpId::set_slice, set_slice}, {OpId::concat, concat}, {OpId::tile, tile},
-    {OpId::repeat, repeat},       {OpId::roll, roll},
+    {OpId::set_slice, set_slice_copies}, {OpId::concat, concat_copies}, {OpId::tile, tile_copies},
+    {OpId::repeat, repeat_copies},       {OpId::roll, roll_copies},
 };
 
 const Move* move_of(OpId op) {

@@ -6,6 +6,7 @@
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/fold_text.hpp"
+#include "devices/opencl/loop_axes.hpp"
 #include "devices/opencl/reduction_kernel.hpp"
 
 namespace tyto::opencl {
@@ -35,11 +36,6 @@ IntList by_stride(const View& view, IntList axes) {
   const auto size = [&](std::int64_t axis) { return std::abs(view.strides[static_cast<std::size_t>(axis)]); };
   std::stable_sort(axes.begin(), axes.end(), [&](std::int64_t a, std::int64_t b) { return size(a) > size(b); });
   return axes;
-}
-
-// At least one axis, so that the kernels have a loop.
-void give_axis(View& view) {
-  if (view.rank() == 0) view = View{{1}, {1}, view.offset};
 }
 
 struct Axes {

@@ -73,9 +73,7 @@ LaunchPlan scan_launch_plan(const Context& context, const core::Step& step) {
     steps[i] = -steps[i];
   }
   core::collapse(lines);
-  for (View& view : lines) {
-    if (view.rank() == 0) view = View{{1}, {1}, 0};
-  }
+  for (View& view : lines) give_axis(view);
   // Neighbouring lines run side by side where their elements are neighbours.
   const LoopAxes from("x", lines[0]), to("y", lines[1]);
   const std::int64_t width = from.length(from.rank() - 1);

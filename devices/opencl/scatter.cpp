@@ -9,6 +9,7 @@
 #include "devices/opencl/coordinate_loop.hpp"
 #include "devices/opencl/faults.hpp"
 #include "devices/opencl/kernel_text.hpp"
+#include "devices/opencl/loop_axes.hpp"
 #include "devices/opencl/moves.hpp"
 #include "devices/opencl/ordering.hpp"
 
@@ -57,22 +58,13 @@ Keys places(const core::Step& step, const std::vector<StridedMemory>& indices) {
   return keys;
 }
 
-View axes_of(const View& view, std::size_t first, std::size_t past) {
-  View out{{}, {}, 0};
-  for (std::size_t axis = first; axis < past; ++axis) {
-    out.shape.push_back(view.shape[axis]);
-    out.strides.push_back(view.strides[axis]);
-  }
-  return out;
-}
-
 /// For each position that is the first of its place, and each element of what it writes.
 KernelLaunch write_kernel(const Context& context, const core::Step& step, const Ordered& ordered, std::int64_t count) {
   const core::Operand &values = step.inputs[1], &out = step.outputs[0];
   const std::size_t chosen = step.inputs[first_index].view.shape.size(), axes = step.inputs.size() - first_index;
-  const View outer = axes_of(values.view, 0, chosen);
-  const View inner = axes_of(values.view, chosen, values.view.shape.size());
-  const View target = axes_of(out.view, axes, out.view.shape.size());
+  const View outer = axes_between(values.view, 0, chosen);
+  const View inner = axes_between(values.view, chosen, values.view.shape.size());
+  const View target = axes_between(out.view, axes, out.view.shape.size());
   Shape shape = inner.shape;
   shape.insert(std::size_t{0}, count);
   KernelText kernel(false);

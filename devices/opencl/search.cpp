@@ -75,13 +75,13 @@ KernelLaunch check_edges(const Context& context, const core::Operand& edges) {
 
 // Every item counts for itself; integers add up the same in any order.
 LaunchPlan plan_histogram(const Context& context, const core::Step& step, LaunchPlan plan) {
-  constexpr std::int64_t smallest_share = 1024, most_counts = 1 << 20;
+  constexpr std::int64_t values_an_item = 1024, most_counts = 1 << 20;
   const core::Operand &values = step.inputs[0], &edges = step.inputs[1], &out = step.outputs[0];
   const std::int64_t bins = edges.view.shape[0] - 1, count = values.view.count();
   if (bins < 1) return plan;
   const std::int64_t wanted = context.style == Style::cpu ? static_cast<std::int64_t>(context.units) * 4 : 4096;
   const std::int64_t most = std::max<std::int64_t>(std::min(wanted, most_counts / bins), 1);
-  const std::int64_t items = std::clamp<std::int64_t>(count / smallest_share, 1, most);
+  const std::int64_t items = std::clamp<std::int64_t>(count / values_an_item, 1, most);
   const std::size_t at = plan.reserve(static_cast<std::size_t>(items * bins) * 8);
   const auto counts = [&](KernelText& kernel) {
     kernel.memory(Role::workspace, 0, "long", 8, static_cast<std::int64_t>(at / 8), "counts");

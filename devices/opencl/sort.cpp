@@ -53,7 +53,7 @@ Lines lines_along(View view, std::int64_t axis) {
     lines.view.shape.erase(at);
     lines.view.strides.erase(at);
   }
-  if (lines.view.rank() == 0) lines.view = View{{1}, {1}, lines.view.offset};
+  give_axis(lines.view);
   return lines;
 }
 
@@ -63,7 +63,7 @@ std::string start_of(const LoopAxes& axes, std::string_view name) {
               axes.place(text(name, "_line")), ";");
 }
 
-void declare(KernelText& kernel, const LoopAxes& axes, std::string_view step, std::int64_t by) {
+void declare_lines(KernelText& kernel, const LoopAxes& axes, std::string_view step, std::int64_t by) {
   axes.declare_lengths(kernel);
   axes.declare_strides(kernel);
   kernel.number(step, by);
@@ -81,7 +81,7 @@ LaunchPlan plan_sort(const Context& context, const core::Step& step, LaunchPlan 
   if (keys.lines * keys.length == 0 || wanted.count == 0) return plan;
   keys.declare = [&](KernelText& kernel) {
     kernel.memory(Role::input, 0, in, "in");
-    declare(kernel, from_axes, "in_step", from.step);
+    declare_lines(kernel, from_axes, "in_step", from.step);
   };
   keys.key = [&](KernelText& kernel) {
     kernel.line(text("      ", start_of(from_axes, "begin_in")));
@@ -98,7 +98,7 @@ LaunchPlan plan_sort(const Context& context, const core::Step& step, LaunchPlan 
     if (holds_values) keys.declare(kernel);
     kernel.memory(Role::output, 0, out, "out");
     ordered.declare(kernel);
-    declare(kernel, to_axes, "out_step", to.step);
+    declare_lines(kernel, to_axes, "out_step", to.step);
     kernel.number("length", keys.length);
     loop.open(kernel);
     kernel.line("    const long line = c0, position = positions[c0 * length + c1];");

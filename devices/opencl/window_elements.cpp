@@ -343,12 +343,12 @@ std::string upsample_bilinear_gradient(WindowWriter& w) {
   return weighted_sum(w, "o", [&](std::size_t a) { return bilinear_weight(w, a, w.at(a), text("o", a)); });
 }
 
-struct Line {
+struct WindowLine {
   OpId op;
   std::string (*write)(WindowWriter& writer);  // returns the element's value
 };
 
-constexpr Line lines[] = {
+constexpr WindowLine window_lines[] = {
     {OpId::max_pool, max_pool},
     {OpId::max_pool_gradient, max_pool_gradient},
     {OpId::max_pool_pick, max_pool_pick},
@@ -360,21 +360,21 @@ constexpr Line lines[] = {
     {OpId::upsample_bilinear_gradient, upsample_bilinear_gradient},
 };
 
-const Line* line_of(OpId op) {
-  const Line* const found = std::ranges::find(lines, op, &Line::op);
-  return found == std::end(lines) ? nullptr : found;
+const WindowLine* window_line_of(OpId op) {
+  const WindowLine* const found = std::ranges::find(window_lines, op, &WindowLine::op);
+  return found == std::end(window_lines) ? nullptr : found;
 }
 
 }  // namespace
 
-bool is_window_element(OpId op) { return line_of(op) != nullptr; }
+bool is_window_element(OpId op) { return window_line_of(op) != nullptr; }
 
 LaunchPlan window_launch_plan(const Context& context, const core::Step& step) {
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
   if (step.outputs[0].view.count() == 0) return plan;
   WindowWriter writer(context, step);
-  const std::string value = line_of(step.op)->write(writer);
+  const std::string value = window_line_of(step.op)->write(writer);
   plan.launches.push_back(writer.finish(value));
   return plan;
 }

@@ -225,7 +225,7 @@ TEST_CASE("pooling and resizing and their gradients, by single channels and by v
     core::WindowAttributes scale;
     scale.window = {2, 3};
     for (const auto& [forward, backward] : {std::pair(OpId::upsample_nearest, OpId::upsample_nearest_gradient),
-                                           std::pair(OpId::upsample_bilinear, OpId::upsample_bilinear_gradient)}) {
+                                            std::pair(OpId::upsample_bilinear, OpId::upsample_bilinear_gradient)}) {
       steps.push_back({forward, scale, {numbers(DType::f32, {2, 5, 4, channels})}, 1e-6});
       steps.push_back(
           {backward, shaped(scale, {2, 5, 4, channels}), {numbers(DType::f32, {2, 10, 12, channels})}, 1e-6});
