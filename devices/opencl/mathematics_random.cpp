@@ -36,7 +36,7 @@ static float normal_f32(ulong i, ulong draw, ulong seed) {
   return sqrt(-2.0f * log(u)) * cospi(2.0f * unit_f32(w.y));
 }
 static float exponential_f32(ulong i, ulong draw, ulong seed) {
-  return log1p(-unit_f32(philox_word(i, draw, seed)));
+  return log1p_f32(-unit_f32(philox_word(i, draw, seed)));
 }
 // A 64-bit word times the number of values, of which the upper half counts.
 static long integer_below(ulong i, ulong draw, ulong seed, ulong range) {
@@ -65,7 +65,7 @@ static double normal_f64(ulong i, ulong draw, ulong seed) {
 }
 static double exponential_f64(ulong i, ulong draw, ulong seed) {
   const uint4 w = philox(i, draw, seed);
-  return log1p(-unit_f64(w.x, w.y));
+  return log1p_f64(-unit_f64(w.x, w.y));
 }
 static double truncated_normal(double u) {
   return 1.41421356237309505 * erfinv_f64(0.954499736103641586 * (2.0 * u - 1.0));
