@@ -193,10 +193,10 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is ", empty_tensor));
   }
+  if (op == OpId::conj && !is_complex(operands[0].dtype())) return resolve(operands[0]);
   // The usual case needs no rule: these domains take floating operands as they are.
   if (def.domain <= Domain::comparison && alike(def, operands)) return emit_resolved(op, operands);
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
-  if (op == OpId::conj && !is_complex(operands[0].dtype())) return resolve(operands[0]);
   const DType type = operand_type(def, operands.subspan(first));
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const DType wanted = i < first ? DType::boolean : type;

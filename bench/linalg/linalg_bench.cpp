@@ -43,6 +43,8 @@ const std::vector<Row> rows = {
     {"qr", [](const Matrices& m) { linalg::qr(m.general); }},
     {"eigh", [](const Matrices& m) { linalg::eigh(m.symmetric); }},
     {"eigvalsh", [](const Matrices& m) { linalg::eigvalsh(m.symmetric); }},
+    {"eig", [](const Matrices& m) { linalg::eig(m.general); }},
+    {"eigvals", [](const Matrices& m) { linalg::eigvals(m.general); }},
     {"svd", [](const Matrices& m) { linalg::svd(m.general); }},
     {"svdvals", [](const Matrices& m) { linalg::svdvals(m.general); }},
     {"pinv", [](const Matrices& m) { linalg::pinv(m.general); }},

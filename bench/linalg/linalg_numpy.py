@@ -37,6 +37,7 @@ for size in [int(argument) for argument in sys.argv[1:]] or [100, 300, 1000]:
                 ("inv", lambda: np.linalg.inv(general)), ("det", lambda: np.linalg.det(general)),
                 ("cholesky", lambda: np.linalg.cholesky(definite)), ("qr", lambda: np.linalg.qr(general)),
                 ("eigh", lambda: np.linalg.eigh(symmetric)), ("eigvalsh", lambda: np.linalg.eigvalsh(symmetric)),
+                ("eig", lambda: np.linalg.eig(general)), ("eigvals", lambda: np.linalg.eigvals(general)),
                 ("svd", lambda: np.linalg.svd(general)), ("svdvals", lambda: np.linalg.svdvals(general)),
                 ("pinv", lambda: np.linalg.pinv(general)), ("expm", lambda: scipy.linalg.expm(general))):
             columns.setdefault(name, []).append(fastest(work))

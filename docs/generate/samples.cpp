@@ -224,7 +224,8 @@ bool has_sample(const core::OpDef& def) { return def.is(core::Traits::elementwis
 
 std::optional<Application> sample(const core::OpDef& def, DType type) {
   // Functions that see complex numbers as their parts are not operators that take them.
-  if (is_complex(type) && !def.is(core::Traits::takes_complex)) return std::nullopt;
+  const bool truths = def.is(core::Traits::elementwise) && def.domain == core::Domain::logical;
+  if (is_complex(type) && !truths && !def.is(core::Traits::takes_complex)) return std::nullopt;
   try {
     return find(applied(def, type), def.id);
   } catch (const Error&) {
