@@ -114,19 +114,17 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
     throw ShapeError(core::text("interp: places and values must be vectors of one length from 1 on, not ",
                                 places.shape(), " and ", heights.shape()));
   }
-  const std::int64_t count = places.size();
-  const Tensor<M> below = clip(searchsorted(places, given, true) - 1, 0, std::max<std::int64_t>(count - 2, 0));
-  const Tensor<M> above = minimum(below + 1, count - 1);
-  const Tensor<M> low = take(places, below), high = take(places, above);
-  const Tensor<M> from = take(heights, below), to = take(heights, above);
-  const Tensor<M> width = high - low;
-  const Tensor<M> none = equal(width, 0);
-  const Tensor<M> line = from + (to - from) / where(none, 1, width) * (given - low);
-  const Tensor<M> between = where(none || equal(given, high), to, where(equal(given, low), from, line));
-  const Tensor<M> first = left ? Tensor<M>(*left) : heights.get({0});
-  const Tensor<M> last = right ? Tensor<M>(*right) : heights.get({-1});
-  const Tensor<M> found = where(given < places.get({0}), first, where(given > places.get({-1}), last, between));
-  return where(isnan(given), given, found);
+  const Tensor<M> first = places.get({0}), last = places.get({-1});
+  // The slope of each interval, and none behind the last point: there, as at every point, the value itself is met.
+  const Tensor<M> widths = diff(places), rises = diff(heights);
+  const Tensor<M> none = equal(widths, 0);
+  const Tensor<M> slopes = pad(where(none, 0, rises / where(none, 1, widths)), {0}, {1});
+  const Tensor<M> inside = clip(given, first, last);
+  const Tensor<M> interval = searchsorted(places, inside, true) - 1;
+  Tensor<M> found = take(slopes, interval) * (inside - take(places, interval)) + take(heights, interval);
+  if (left) found = where(given < first, *left, found);
+  if (right) found = where(given > last, *right, found);
+  return found;
 }
 
 TYTO_INSTANTIATE(diff)

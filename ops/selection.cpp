@@ -201,6 +201,14 @@ IntList inverse(const IntList& order) {
 
 T read_part(const T& x, const std::vector<Index>& entries) {
   require_tensors(entries);
+  // A mask over all of x picks by position: one index instead of one an axis.
+  if (entries.size() == 1 && is_mask(entries[0]) && x.ndim() > 0) {
+    const T mask = std::get<Value>(entries[0].entry());
+    if (mask.shape() == x.shape() && core::mode_beside(mask) != core::Mode::lazy &&
+        core::mode_beside(x) != core::Mode::lazy) {
+      return extract(mask, x);
+    }
+  }
   const Selected selected = select(x.shape(), entries);
   T part = basic_part(x, selected);
   if (selected.tensors.empty()) return part;

@@ -150,14 +150,6 @@ Tensor<M> flatnonzero(const Tensor<M>& x) {
   return reshape(nonzero(ravel(x)), {-1});
 }
 template <class M>
-Tensor<M> extract(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x) {
-  core::require("extract", condition, x);
-  if (condition.size() != x.size()) {
-    throw ShapeError(core::text("extract: a condition of shape ", condition.shape(), " for shape ", x.shape()));
-  }
-  return chosen(ravel(x), ravel(condition));
-}
-template <class M>
 Tensor<M> compress(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x,
                    std::optional<std::int64_t> axis) {
   core::require("compress", condition, x);
@@ -186,7 +178,6 @@ TYTO_INSTANTIATE(intersect1d)
 TYTO_INSTANTIATE(setdiff1d)
 TYTO_INSTANTIATE(setxor1d)
 TYTO_INSTANTIATE(flatnonzero)
-TYTO_INSTANTIATE(extract)
 TYTO_INSTANTIATE(compress)
 TYTO_INSTANTIATE(trim_zeros)
 

@@ -29,6 +29,9 @@ void copy_line(const std::byte* from, std::byte* to, const CopyBlock& block) {
   if (block.to_column == 1 && block.from_column == 0) {
     const U value = x[0];
     for (std::int64_t j = 0; j < block.columns; ++j) y[j] = value;
+  } else if (block.to_column == 1 && block.from_column == -1) {
+    // A step that the compiler knows makes this a loop over vectors.
+    for (std::int64_t j = 0; j < block.columns; ++j) y[j] = x[-j];
   } else if (block.to_column == 1) {
     for (std::int64_t j = 0; j < block.columns; ++j) y[j] = x[j * block.from_column];
   } else {

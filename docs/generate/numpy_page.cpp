@@ -33,6 +33,14 @@ constexpr const char* closing = R"(
 | NumPy | why |
 |---|---|
 | `np.linalg.solve(z, z)` and other factorisations of complex matrices | only `linalg::eig` and `linalg::eigvals` take them; the others take real matrices |
+| `np.roots(p)` | `linalg::eigvals` of the polynomial's companion matrix gives them |
+| `np.uint16`, `np.uint32`, `np.uint64` | element types that nothing of ours computes with; files that hold them are refused |
+| `np.nextafter(a, b)`, `np.spacing(a)` | they need the bits of an element, which no operator sees |
+| structured, text, date and object arrays | elements are numbers here |
+| `np.from_dlpack(x)` | `Tensor::borrow` takes memory of others; the capsule is Python's |
+| `out=`, `where=` of functions | a graph's memory plan computes in place where it can; `where(condition, y, x)` chooses |
+| `np.nditer(x)`, `np.ndenumerate(x)` | `for (Tensor row : x)`, or `x.data<float>()` on the host |
+| `np.einsum_path` | products are taken from left to right; `linalg::multi_dot` orders matrices |
 
 ## Control
 

@@ -211,10 +211,10 @@ Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std:
     }
     count = shape[0];
     const Shape example(std::span(shape.begin() + 1, shape.end()));
-    const Value handle =
-        run::make_state(core::Mode::lazy, core::State::Kind::placeholder,
-                        core::text("an example of vmap's argument ", i), {argument.dtype(), example, false});
-    examples_.push_back(core::resolve(handle));
+    placeholders_.push_back(run::make_state(core::Mode::lazy, core::State::Kind::placeholder,
+                                            core::text("an example of vmap's argument ", i),
+                                            {argument.dtype(), example, false}));
+    examples_.push_back(core::resolve(placeholders_.back()));
   }
   if (!count) throw ValueError("vmap: no argument has an axis along which examples lie");
   if (*count == 0) throw ShapeError("vmap: there are no examples");

@@ -58,7 +58,7 @@ const OperatorInfo* find_operator(std::string_view name);
 /// ValueError for a name or an attribute that there is not, TypeError for an attribute of another kind, and what the
 /// operator itself throws.
 ///
-///     auto total = call("sum", {x}, {{"axes", {0, 1}}, {"keepdims", true}})[0];
+///     const Tensor total = call("sum", {x}, {{"axes", {0, 1}}, {"keepdims", true}})[0];
 template <class M>
 std::vector<Tensor<M>> call(std::string_view name, const std::vector<Tensor<M>>& inputs,
                             const NamedList<Attribute>& attributes = {});

@@ -5,15 +5,15 @@
 
 namespace tyto TYTO_API {
 
-/// Which part of a convolution is given: wherever the vectors overlap, the middle of that as long as the longer one, or
-/// where the shorter one lies inside of the longer.
-enum class Overlap : std::uint8_t { full, same, valid };
+/// Which part of a convolution is given: wherever the vectors overlap, the middle of that as long as the longer one
+/// (NumPy's "same"), or where the shorter one lies inside of the longer ("valid").
+enum class Overlap : std::uint8_t { full, middle, inside };
 /// The discrete convolution of two vectors.
 template <class M>
 Tensor<M> convolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::full);
 /// The cross-correlation of two vectors: sums of a's elements times b's at each shift.
 template <class M>
-Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::valid);
+Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::inside);
 
 /// The polynomial at each element of x.
 template <class M>

@@ -27,8 +27,8 @@ struct ResizeOptions {
 
 /// x (batch, spatial..., channels) with spatial axes of the lengths `size`, one for all or one each.
 ///
-///     auto smaller = resize(image, {480, 640});  // torch's interpolate(mode="bilinear")
-///     auto smooth = resize(image, {480, 640}, {.method = Interpolation::cubic, .coordinates = Coordinates::corners});
+///     const Tensor larger = resize(image, {480, 640});  // torch's interpolate(mode="bilinear")
+///     const Tensor smooth = resize(image, {480, 640}, {.method = Interpolation::cubic});
 template <class M>
 Tensor<M> resize(const Tensor<M>& x, const PerAxis& size, const ResizeOptions& options = {});
 

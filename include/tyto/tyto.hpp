@@ -9,6 +9,7 @@
 #include "tyto/complex.hpp"
 #include "tyto/custom.hpp"
 #include "tyto/device.hpp"
+#include "tyto/distributions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/fft.hpp"
 #include "tyto/graph.hpp"

@@ -23,6 +23,7 @@ class Batch {
   std::vector<Value> replay(const std::vector<Value>& results) const;
 
  private:
+  std::vector<Value> placeholders_;  // what reading an example is refused by
   std::vector<Value> examples_;
   std::vector<Value> batches_;  // examples along the first axis, empty where all share one
   std::int64_t count_ = 0;

@@ -1,8 +1,8 @@
-// What the examples of <tyto/operators.hpp> take for granted: a tensor.
+// What the example of <tyto/operators.hpp> takes for granted: a matrix.
 #pragma once
 
 #include <tyto/tyto.hpp>
 
 namespace context {
 extern const tyto::Tensor<tyto::Lazy> x;
-}
+}  // namespace context

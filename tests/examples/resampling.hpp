@@ -1,8 +1,8 @@
-// What the examples of <tyto/resampling.hpp> take for granted: an image.
+// What the example of <tyto/resampling.hpp> takes for granted: images.
 #pragma once
 
 #include <tyto/tyto.hpp>
 
 namespace context {
 extern const tyto::Tensor<tyto::Lazy> image;
-}
+}  // namespace context

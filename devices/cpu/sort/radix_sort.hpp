@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace tyto::cpu {
 
@@ -26,34 +27,43 @@ inline constexpr auto precedes = []<class Entry>(const Entry& a, const Entry& b)
 /// Lines shorter than this, for each byte of the key, are compared: clearing and adding up counts would cost more.
 inline constexpr std::int64_t fewest_for_radix = 16;
 
-/// Sorts by key, equal keys by index; `other` is room for as many entries. Returns where the result lies: either array.
+/// The key of what is sorted: of a pair, or of a key alone.
 template <class Key, class Index>
-KeyedIndex<Key, Index>* sort_by_key(KeyedIndex<Key, Index>* entries, KeyedIndex<Key, Index>* other,
-                                    std::int64_t count) {
-  using Entry = KeyedIndex<Key, Index>;
+Key key_of(const KeyedIndex<Key, Index>& entry) {
+  return entry.key;
+}
+template <class Key>
+requires std::is_unsigned_v<Key> Key key_of(Key key) { return key; }
+
+/// Sorts `count` entries, fewer than Count can hold, by their keys, equal ones as they stand; `other` is room for as
+/// many. Returns where the result lies: either array.
+template <class Count, class Entry>
+Entry* sort_by_key(Entry* entries, Entry* other, std::int64_t count) {
   if (count < fewest_for_radix) {
-    // Indices make the order total, so the sort need not be stable.
-    std::sort(entries, entries + count,
-              [](const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.index < b.index; });
+    // Indices make the order total, and equal keys alone are the same: the sort need not be stable.
+    std::sort(entries, entries + count, [](const Entry& a, const Entry& b) {
+      if constexpr (std::is_unsigned_v<Entry>) return a < b;
+      else return a.key != b.key ? a.key < b.key : a.index < b.index;
+    });
     return entries;
   }
-  constexpr std::size_t digits = sizeof(Key);
-  Index counts[digits][256] = {};
+  constexpr std::size_t digits = sizeof(key_of(*entries));
+  Count counts[digits][256] = {};
   for (std::int64_t i = 0; i < count; ++i) {
-    for (std::size_t digit = 0; digit < digits; ++digit) ++counts[digit][(entries[i].key >> (8 * digit)) & 0xffu];
+    for (std::size_t digit = 0; digit < digits; ++digit) ++counts[digit][(key_of(entries[i]) >> (8 * digit)) & 0xffu];
   }
   for (std::size_t digit = 0; digit < digits; ++digit) {
-    Index* starts = counts[digit];
+    Count* starts = counts[digit];
     // A digit that is the same everywhere moves nothing: small integers in wide types need few passes.
-    if (starts[(entries[0].key >> (8 * digit)) & 0xffu] == static_cast<Index>(count)) continue;
-    Index start = 0;
+    if (starts[(key_of(entries[0]) >> (8 * digit)) & 0xffu] == static_cast<Count>(count)) continue;
+    Count start = 0;
     for (int value = 0; value < 256; ++value) {
-      const Index here = starts[value];
+      const Count here = starts[value];
       starts[value] = start;
-      start = static_cast<Index>(start + here);
+      start = static_cast<Count>(start + here);
     }
     for (std::int64_t i = 0; i < count; ++i) {
-      other[starts[(entries[i].key >> (8 * digit)) & 0xffu]++] = entries[i];
+      other[starts[(key_of(entries[i]) >> (8 * digit)) & 0xffu]++] = entries[i];
     }
     std::swap(entries, other);
   }

@@ -1,0 +1,147 @@
+// Distinct elements with where they come from, in fixed and in data-dependent shapes; and what the functions refuse.
+#include "tyto/sets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/support/weighted_gradient.hpp"
+#include "tyto/calculus.hpp"
+#include "tyto/choosing.hpp"
+#include "tyto/polynomials.hpp"
+#include "tyto/rearranging.hpp"
+#include "tyto/special.hpp"
+#include "tyto/statistics.hpp"
+#include "tyto/window_functions.hpp"
+
+using namespace tyto;
+using namespace tyto::testing;
+using Places = std::vector<std::int64_t>;
+
+TEST_CASE("unique_all numbers elements by the first of their kind") {
+  using T = Tensor<Eager>;
+  const double nan = std::nan("");
+  const Unique<Eager> found = unique_all(T{{3.0, 1.0, nan}, {nan, 3.0, -0.0}});
+  CHECK(numbers(found.values)[0] == 0);
+  CHECK(std::signbit(numbers(found.values)[0]));
+  CHECK(found.values.shape() == Shape{4});
+  CHECK(std::isnan(numbers(found.values)[3]));
+  CHECK(found.indices.to_vector<std::int64_t>() == Places{5, 1, 0, 2});
+  CHECK(found.inverse.to_vector<std::int64_t>() == Places{2, 1, 3, 3, 2, 0});
+  CHECK(found.inverse.shape() == Shape{2, 3});
+  CHECK(found.counts.to_vector<std::int64_t>() == Places{1, 1, 2, 2});
+  const Unique<Eager> none = unique_all(T::zeros({0}));
+  CHECK(none.values.shape() == Shape{0});
+  CHECK(none.counts.shape() == Shape{0});
+}
+
+TEST_CASE_TEMPLATE("a size makes unique a function of one shape, in graphs too", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x{5, 2, 5, 9, 2};
+  const Unique<M> wide = unique_all(x, {.size = 5});
+  CHECK(wide.values.template to_vector<std::int64_t>() == Places{2, 5, 9, 2, 2});
+  CHECK(wide.counts.template to_vector<std::int64_t>() == Places{2, 2, 1, 0, 0});
+  CHECK(wide.inverse.template to_vector<std::int64_t>() == Places{1, 0, 1, 2, 0});
+  CHECK(unique(x, {.size = 2}).template to_vector<std::int64_t>() == Places{2, 5});
+  CHECK(unique(x, {.size = 0}).shape() == Shape{0});
+  const Unique<M> rows = unique_all(T{{1, 2, 3}, {0, 2, 3}, {1, 2, 3}}, {.axis = 0, .size = 2});
+  CHECK(rows.values.template to_vector<std::int64_t>() == Places{0, 2, 3, 1, 2, 3});
+  CHECK(rows.inverse.template to_vector<std::int64_t>() == Places{1, 0, 1});
+  const Unique<M> columns = unique_all(T{{1, 0, 1}, {2, 2, 2}}, {.axis = -1, .size = 2});
+  CHECK(columns.values.shape() == Shape{2, 2});
+  CHECK(columns.values.template to_vector<std::int64_t>() == Places{0, 1, 2, 2});
+  CHECK_THROWS_WITH_AS(unique(x, {.size = -1}), "unique: the size -1 is negative", ValueError);
+  CHECK_THROWS_WITH_AS(unique(T::zeros({0}), {.size = 2}), "unique: shape (0,) has no elements to fill a size of 2",
+                       ShapeError);
+}
+
+TEST_CASE("what has no fixed shape is refused in lazy mode by its own name") {
+  using L = Tensor<Lazy>;
+  const L x{1, 2, 2};
+  const auto refused = [](const char* name, const auto& f) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH_AS(f(), doctest::Contains(name), GraphError);
+  };
+  refused("unique", [&] { (void)unique_all(x); });
+  refused("union1d", [&] { (void)union1d(x, x); });
+  refused("intersect1d", [&] { (void)intersect1d(x, x); });
+  refused("setdiff1d", [&] { (void)setdiff1d(x, x); });
+  refused("setxor1d", [&] { (void)setxor1d(x, x); });
+  refused("bincount", [&] { (void)bincount(x); });
+}
+
+TEST_CASE_TEMPLATE("membership goes by value, never by NaN", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  CHECK(isin(T{{1, 2}, {3, 4}}, T{4, 1, 9}).template to_vector<bool>() == std::vector<bool>{true, false, false, true});
+  CHECK(isin(T{1, 2}, T::zeros({0})).template to_vector<bool>() == std::vector<bool>{false, false});
+  CHECK(isin(T{1.5, std::nan("")}, T{std::nan(""), 1.5}).template to_vector<bool>() == std::vector<bool>{true, false});
+  CHECK(isin(T{300, 44}, T{44}.astype(DType::u8), true).template to_vector<bool>() == std::vector<bool>{true, false});
+}
+
+TEST_CASE_TEMPLATE("functions of arrays say what was wrong with them", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x{1, 2, 3}, m = T::ones({2, 3}), none = T::zeros({0});
+  CHECK_THROWS_WITH_AS(diff(x, -1), "diff: the order -1 is negative", ValueError);
+  CHECK(diff(x, 5).shape() == Shape{0});
+  CHECK_THROWS_WITH_AS(gradient(T{1.0}), "gradient: 2 samples or more are needed along axis 0 of shape (1,)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(gradient(x, 0, 1.0, 3), "gradient: the edge order is 1 or 2, not 3", ValueError);
+  CHECK_THROWS_WITH_AS(trapezoid(x, 0, T{1.0, 2.0}),
+                       "trapezoid: 3 places are needed along axis 0 of shape (3,), not a spacing of shape (2,)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(interp(x, x, T{1, 2}),
+                       "interp: places and values must be vectors of one length from 1 on, not (3,) and (2,)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(convolve(x, none), "convolve: a vector of shape (0,) has no elements", ShapeError);
+  CHECK_THROWS_WITH_AS(polyval(m, x), "polyval: a vector is needed, not shape (2,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(polyfit(x, x, -1), "polyfit: the degree -1 is negative", ValueError);
+  CHECK_THROWS_WITH_AS(polyfit(x, T{1.0}, 1), "polyfit: 3 places and 1 values; as many are needed", ShapeError);
+  CHECK_THROWS_WITH_AS(average(m, T{1.0}), doctest::Contains("are neither shaped as (2,3) nor as its axis"),
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(bincount(T{0.5}), "bincount: integers are counted, not f32", TypeError);
+  CHECK_THROWS_WITH_AS(bincount(m.astype(DType::i64)), "bincount: a vector is needed, not shape (2,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(digitize(x, m), "digitize: edges must be a vector, not of shape (2,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(histogram(x, 0, 0, 1), "histogram: 0 bins; at least one is needed", ValueError);
+  CHECK_THROWS_WITH_AS(histogram(x, 3, 1, 1), "histogram: the range from 1 to 1 is empty", ValueError);
+  CHECK_THROWS_WITH_AS(choose<M>(x, {}), "choose: no choices are given", ValueError);
+  CHECK_THROWS_WITH_AS(select<M>({x > 1}, {}),
+                       "select: 1 conditions and 0 choices; as many of both are needed, one or more", ValueError);
+  CHECK_THROWS_WITH_AS(select<M>({x}, {x}), "select: condition 0 is of i64, not bool", TypeError);
+  CHECK_THROWS_WITH_AS(partition(x, 3), "partition: element 3 is outside axis -1 of length 3", IndexError);
+  CHECK_THROWS_WITH_AS(unravel_index(T{0.5}, {2}), "unravel_index: positions must be integers, not f32", TypeError);
+  CHECK_THROWS_WITH_AS(ravel_multi_index<M>({x}, {2, 3}), "ravel_multi_index: 1 coordinates for shape (2,3)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(insert(x, 4, 0), "insert: position 4 is outside axis 0 of length 3", IndexError);
+  CHECK_THROWS_WITH_AS(remove(x, {-4}), "remove: position -4 is outside axis 0 of length 3", IndexError);
+  CHECK(remove(x, {0, 1, 2}).shape() == Shape{0});
+  CHECK_THROWS_WITH_AS(rot90(m, 1, 1, -1), "rot90: both axes are axis 1", ValueError);
+  CHECK_THROWS_WITH_AS(fill_diagonal(x, 0), "fill_diagonal: needs rank 2 or more, not shape (3,)", ShapeError);
+  CHECK_THROWS_WITH_AS(resize_to(none, {2}), "resize_to: there are no elements to repeat", ShapeError);
+  CHECK_THROWS_WITH_AS(array_split(x, 0), "array_split: 0 parts are asked for; at least one is needed", ValueError);
+  CHECK_THROWS_WITH_AS(gcd(T{1.5}, 2), "gcd: integers are needed, not f32", TypeError);
+  CHECK_THROWS_WITH_AS(hanning<T>(-1), "hanning: the count -1 is negative", ValueError);
+  CHECK_THROWS_WITH_AS(hanning<T>(3, DType::i32), "hanning: a floating type is needed, not i32", TypeError);
+  CHECK(kaiser<T>(1, 3.0).template to_vector<double>() == Numbers{1});
+  CHECK(bartlett<T>(0).shape() == Shape{0});
+}
+
+TEST_CASE_TEMPLATE("functions of nothing give nothing", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T none = T::zeros({0}), rows = T::zeros({0, 3});
+  CHECK(nansum(none).template item<double>() == 0);
+  CHECK(std::isnan(nanmean(none).template item<double>()));
+  CHECK(nansum(rows, 0).shape() == Shape{3});
+  CHECK(bincount(none.astype(DType::i64), 3).template to_vector<int>() == std::vector<int>{0, 0, 0});
+  CHECK(diff(none).shape() == Shape{0});
+  CHECK(trapezoid(none).template item<double>() == 0);
+  CHECK(interp(none, T{0.0, 1.0}, T{0.0, 1.0}).shape() == Shape{0});
+  CHECK(polyval(T{1, 2}, none).shape() == Shape{0});
+  CHECK(polyder(T{5}).shape() == Shape{0});
+  CHECK(vstack({rows, rows}).shape() == Shape{0, 3});
+  CHECK(append(none, T{1.0}).shape() == Shape{1});
+  CHECK(lexsort({none, none}).shape() == Shape{0});
+  CHECK(put(none, T::zeros({0}, DType::i64), none).shape() == Shape{0});
+  CHECK(gammainc(none, none).shape() == Shape{0});
+  CHECK(sinc(none).shape() == Shape{0});
+  CHECK(unravel_index(none.astype(DType::i64), {2, 2})[1].shape() == Shape{0});
+}
