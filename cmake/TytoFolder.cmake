@@ -49,9 +49,10 @@ endfunction()
 
 # A FLAT folder is its own files only, not those of the folders below it. Files that are compiled ALONE may share names,
 # and the folder may have options of its own.
-# tyto_folder(<folder> [FLAT] [ALONE] [SEES <folders or header patterns>] [LINKS <targets>])
+# SMALL code is optimised for size: it prepares work, and does none that takes time.
+# tyto_folder(<folder> [FLAT] [ALONE] [SMALL] [SEES <folders or header patterns>] [LINKS <targets>])
 function(tyto_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "FLAT;ALONE" "" "SEES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FLAT;ALONE;SMALL" "" "SEES;LINKS")
   set(flat "")
   set(own "${folder}")
   if(arg_FLAT)
@@ -67,7 +68,12 @@ function(tyto_folder folder)
   add_library(${target} OBJECT ${sources})
   tyto_internal(${target} "${view}")
   target_link_libraries(${target} PRIVATE ${arg_LINKS})
-  if(arg_ALONE)
+  if(arg_SMALL)
+    # A precompiled header serves one kind of code.
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Os>)
+    tyto_unity(${target})
+    tyto_precompile(${target})
+  elseif(arg_ALONE)
     tyto_precompile(${target})
   else()
     tyto_unity(${target})

@@ -1,4 +1,5 @@
-// Models as users see them: a file's graph made a program, run at once in eager mode and in planned parts in lazy mode.
+// Models as users see them: a file's graph made a program, run at once in eager mode and in planned segments in lazy
+// mode.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -7,8 +8,8 @@
 #include "onnx/element_types.hpp"
 #include "onnx/mapped_file.hpp"
 #include "onnx/model_file.hpp"
-#include "onnx/parts.hpp"
 #include "onnx/program.hpp"
+#include "onnx/segments.hpp"
 #include "tyto/onnx.hpp"
 #include "tyto/shaping.hpp"
 
@@ -83,7 +84,7 @@ class Model final : public detail::OnnxCore {
         info_(info_of(message_)),
         lazy_(lazy),
         options_(options),
-        parts_(program_, options.compile) {
+        segments_(program_, options.compile) {
     program_.check_supported();
     for (const Operand& operand : program_.start()) {
       if (!operand.known) continue;
@@ -98,8 +99,8 @@ class Model final : public detail::OnnxCore {
   const std::vector<ModelTensor>& inputs() const override { return inputs_; }
   const std::vector<ModelTensor>& outputs() const override { return outputs_; }
   const ModelInfo& info() const override { return info_; }
-  const MemoryPlan& plan() const override { return parts_.plan(); }
-  std::vector<GraphReport> reports() const override { return parts_.reports(); }
+  const MemoryPlan& plan() const override { return segments_.plan(); }
+  std::vector<GraphReport> reports() const override { return segments_.reports(); }
 
   std::vector<Value> call(const NamedList<Value>& given) override {
     fold();
@@ -115,7 +116,7 @@ class Model final : public detail::OnnxCore {
       if (!there[i]) throw GraphError(text(weights_.file(), ": no value is given for ", inputs_[i]));
     }
     if (lazy_ && !detail::inlined()) {
-      parts_.run(slots);
+      segments_.run(slots);
     } else {
       program_.run(slots, 0, program_.steps().size(), lazy_);
     }
@@ -247,7 +248,7 @@ class Model final : public detail::OnnxCore {
   ModelInfo info_;
   bool lazy_;
   OnnxOptions options_;
-  Parts parts_;
+  Segments segments_;
   bool folded_ = false;  // not when the file is read: what a file computes of its constants may be as large as it likes
   std::vector<ModelTensor> inputs_;
   std::vector<std::int32_t> slots_;  // of inputs_

@@ -87,7 +87,7 @@ class OnnxCore {
 
 /// A model as a function from its inputs to its outputs. In lazy mode it is recorded, optimised and planned once for
 /// each signature of input shapes and types, and then runs without an allocation; what has a shape that depends on
-/// elements (NonZero, say) is computed at once, between two such parts. One thread at a time.
+/// elements (NonZero, say) is computed at once, between two such segments. One thread at a time.
 template <class T>
 class OnnxModel {
  public:
@@ -112,7 +112,7 @@ class OnnxModel {
   /// for those that the file leaves open. Throws GraphError where a shape depends on elements.
   Graph graph(const NamedList<Shape>& shapes = {}) { return core_->graph(shapes); }
 
-  /// Of the signature called last, in lazy mode: the plan of its largest part, and a report for each part.
+  /// Of the signature called last, in lazy mode: the plan of its largest segment, and a report for each.
   const MemoryPlan& plan() const { return core_->plan(); }
   std::vector<GraphReport> reports() const { return core_->reports(); }
 

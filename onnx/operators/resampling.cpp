@@ -9,6 +9,7 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
+#include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {
@@ -94,6 +95,61 @@ Outputs affine_grid(const OperatorCall& call) {
   return {reshape(matmul(places, matrix_transpose(maps)), shape)};
 }
 
+/// Where samples of a box are read along one axis, and what the two elements beside each count.
+struct BoxSamples {
+  std::vector<std::int64_t> low, high;
+  std::vector<double> low_weight, high_weight;
+};
+
+BoxSamples samples_along(double begin, double end, std::int64_t results, std::int64_t samples, std::int64_t length) {
+  BoxSamples all_samples;
+  const double last = static_cast<double>(length - 1), step = (end - begin) / static_cast<double>(results * samples);
+  for (std::int64_t i = 0; i < results * samples; ++i) {
+    const double place = begin + (static_cast<double>(i) + 0.5) * step;
+    const bool outside = place < -1 || place > last + 1;
+    const double inside = std::clamp(place, 0.0, last), base = std::floor(inside);
+    all_samples.low.push_back(static_cast<std::int64_t>(base));
+    all_samples.high.push_back(static_cast<std::int64_t>(std::min(base + 1, last)));
+    all_samples.low_weight.push_back(outside ? 0 : 1 - (inside - base));
+    all_samples.high_weight.push_back(outside ? 0 : inside - base);
+  }
+  return all_samples;
+}
+
+// With boxes that are known: the largest weighted element among those beside all samples of a result, as the standard
+// has it, not the largest sample.
+Array largest_in_box(const Array& image, const BoxSamples& rows, const BoxSamples& columns, const IntList& size) {
+  const auto vector = [](const auto& list) { return Array::from(list, {static_cast<std::int64_t>(list.size())}); };
+  Array largest;
+  for (const bool low_row : {true, false}) {
+    for (const bool low_column : {true, false}) {
+      const Array read = take(take(image, vector(low_row ? rows.low : rows.high), 1),
+                              vector(low_column ? columns.low : columns.high), 2);
+      const Array row_weight = reshape(vector(low_row ? rows.low_weight : rows.high_weight), {-1, 1});
+      const Array weight = row_weight * vector(low_column ? columns.low_weight : columns.high_weight);
+      const Array each = read * cast(weight, image.dtype());
+      largest = largest.defined() ? maximum(largest, each) : each;
+    }
+  }
+  return max(reshape(largest, {image.shape()[0], size[0], -1, size[1], largest.shape()[2] / size[1]}), {2, 4});
+}
+
+// The mean of all samples, which is a product with weights along each axis.
+Array mean_in_box(const Array& image, const BoxSamples& rows, const BoxSamples& columns, const IntList& size) {
+  const auto weights = [&](const BoxSamples& samples, std::int64_t results, std::int64_t length) {
+    std::vector<double> matrix(static_cast<std::size_t>(results * length), 0);
+    const std::size_t each = samples.low.size() / static_cast<std::size_t>(results);
+    for (std::size_t i = 0; i < samples.low.size(); ++i) {
+      const std::size_t row = i / each * static_cast<std::size_t>(length);
+      matrix[row + static_cast<std::size_t>(samples.low[i])] += samples.low_weight[i] / static_cast<double>(each);
+      matrix[row + static_cast<std::size_t>(samples.high[i])] += samples.high_weight[i] / static_cast<double>(each);
+    }
+    return cast(Array::from(matrix, {results, length}), image.dtype());
+  };
+  const Array tall = weights(rows, size[0], image.shape()[1]), wide = weights(columns, size[1], image.shape()[2]);
+  return matmul(matmul(tall, image), transpose(wide));
+}
+
 // The number of samples may follow from each box's size; then boxes are cut out one after the other.
 Outputs cut_out_of_boxes(const OperatorCall& call) {
   const Array &x = call[0], &boxes = call[1], &images = call[2];
@@ -104,25 +160,35 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
                           .scale = call.number("spatial_scale", 1),
                           .samples = call.integer("sampling_ratio", 0),
                           .aligned = rule == "half_pixel",
-                          .maximum = mode == "max",
                           .layout = nchw};
-  if (options.samples > 0) return {roi_align(x, boxes, images, options)};
+  if (mode != "avg" && mode != "max") call.refuse("mode '", mode, "'; known are avg and max");
+  if (options.samples > 0 && mode == "avg") return {roi_align(x, boxes, images, options)};
   const std::vector<double> corners = call.numbers_in(1);
+  const std::vector<std::int64_t> numbers = call.integers_in(2);
   std::vector<Array> parts;
   for (std::int64_t i = 0; i < boxes.shape()[0]; ++i) {
     const double* box = corners.data() + 4 * i;
-    const auto needed = [&](double from, double to, std::int64_t results) {
-      double length = (to - from) * options.scale;
-      if (!options.aligned) length = std::max(length, 1.0);
-      return static_cast<std::int64_t>(std::ceil(length / static_cast<double>(results)));
+    const double offset = options.aligned ? 0.5 : 0;
+    const auto edges = [&](double from, double to) {
+      const double begin = from * options.scale - offset, end = to * options.scale - offset;
+      return std::pair(begin, options.aligned ? end : std::max(end, begin + 1));
     };
-    const std::int64_t tall = needed(box[1], box[3], options.size[0]), wide = needed(box[0], box[2], options.size[1]);
-    if (tall != wide) call.refuse("sampling_ratio 0 for a box that needs ", tall, " by ", wide, " samples");
-    options.samples = std::max<std::int64_t>(tall, 1);
-    parts.push_back(roi_align(x, boxes.get({slice(i, i + 1)}), images.get({slice(i, i + 1)}), options));
+    const auto [top, bottom] = edges(box[1], box[3]);
+    const auto [left, right] = edges(box[0], box[2]);
+    const auto needed = [&](double length, std::int64_t results) {
+      if (options.samples > 0) return options.samples;
+      return std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(length / static_cast<double>(results))), 1);
+    };
+    const BoxSamples rows =
+        samples_along(top, bottom, options.size[0], needed(bottom - top, options.size[0]), x.shape()[2]);
+    const BoxSamples columns =
+        samples_along(left, right, options.size[1], needed(right - left, options.size[1]), x.shape()[3]);
+    const Array image = x.get({numbers[static_cast<std::size_t>(i)]});
+    parts.push_back(mode == "max" ? largest_in_box(image, rows, columns, options.size)
+                                  : mean_in_box(image, rows, columns, options.size));
   }
   if (parts.empty()) return {Array::zeros({0, x.shape()[1], options.size[0], options.size[1]}, x.dtype())};
-  return {concat(parts, 0)};
+  return {stack(parts, 0)};
 }
 
 // (picture, class, box) of what is kept, for each picture and class by falling score.

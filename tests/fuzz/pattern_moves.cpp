@@ -28,7 +28,8 @@ Tensor<M> factors(Drawing<M>& d, std::int64_t channels) {
 template <class M>
 Tensor<M> layer(Drawing<M>& d, std::int64_t channels) {
   const bool flat = d.dice().one_in(2);
-  const Tensor<M> x = d.shaped(flat ? Shape{12, 3} : Shape{1, 6, 6, 2}, DType::f32);
+  Tensor<M> x = d.shaped(flat ? Shape{12, 3} : Shape{1, 6, 6, 2}, DType::f32);
+  if (!flat && d.dice().one_in(3)) x = pad(d.perturbed(x), {0, 1, 0, 0}, {0, 0, 2, 0});
   const Tensor<M> w = weights(d, flat ? Shape{3, channels} : Shape{2, 2, 2, channels});
   return flat ? matmul(x, w) : convolution(x, w, {.padding = same});
 }
@@ -170,6 +171,20 @@ Tensor<M> worked_rows(Drawing<M>& d) {
   return x;
 }
 
+// Images written for channels first between layers that have them last: what lies between joins, pads or cuts.
+template <class M>
+Tensor<M> moved_between_layers(Drawing<M>& d) {
+  Dice& dice = d.dice();
+  const auto first = [&] { return transpose(d.shaped({1, 4, 5, 3}, DType::f32), {0, 3, 1, 2}); };
+  Tensor<M> x = relu(d.perturbed(first()));
+  switch (dice.below(3)) {
+    case 0: x = concat(std::vector<Tensor<M>>{x, d.perturbed(first())}, dice.between(0, 1)); break;
+    case 1: x = pad(x, {0, 0, dice.below(2), 1}, {0, 0, 1, dice.below(2)}, PaddingMode::edge); break;
+    default: x = x.get({all, slice(dice.below(2), {}), slice({}, {}, dice.of<std::int64_t>({1, 2, -1}))}); break;
+  }
+  return transpose(d.perturbed(x), {0, 2, 3, 1});
+}
+
 // Views of views.
 template <class M>
 Tensor<M> viewed_twice(Drawing<M>& d) {
@@ -203,6 +218,7 @@ Tensor<M> parted_by_reshape(Drawing<M>& d) {
 TYTO_FUZZ_MOVES(pattern_moves, {"normalised_layer", 3, normalised_layer<M>}, {"finished_layer", 3, finished_layer<M>},
                 {"permuted_products", 2, permuted_products<M>}, {"there_and_back", 2, there_and_back<M>},
                 {"reduced_twice", 2, reduced_twice<M>}, {"worked_rows", 4, worked_rows<M>},
-                {"viewed_twice", 1, viewed_twice<M>}, {"parted_by_reshape", 2, parted_by_reshape<M>})
+                {"viewed_twice", 1, viewed_twice<M>}, {"parted_by_reshape", 2, parted_by_reshape<M>},
+                {"moved_between_layers", 2, moved_between_layers<M>})
 
 }  // namespace tyto::fuzz

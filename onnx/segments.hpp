@@ -1,4 +1,5 @@
-// A program run in lazy mode: parts that are compiled and planned, and between them the steps that must see elements.
+// A program run in lazy mode: segments that are compiled and planned, and between them the steps that must see
+// elements.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +13,32 @@
 
 namespace tyto::onnx {
 
-class Parts {
+class Segments {
  public:
-  Parts(const Program& program, CompileOptions options) : program_(program), options_(std::move(options)) {}
+  Segments(const Program& program, CompileOptions options) : program_(program), options_(std::move(options)) {}
 
   /// Runs the whole program; slots hold the inputs, and then the outputs.
   void run(Slots& slots);
 
-  /// Of the last run: the plan of the part with the largest one.
+  /// Of the last run: the plan of the segment with the largest one.
   const MemoryPlan& plan() const;
   std::vector<GraphReport> reports() const;
 
  private:
   /// Steps that run as one compiled function.
-  struct Part {
+  struct Segment {
     detail::CompiledCore function;
     std::vector<std::int32_t> arguments;  // slots that it reads and that are not known from the start
     std::vector<std::int32_t> results;    // slots that it makes and that later steps or the caller read
   };
-  std::unique_ptr<Part> part_of(std::size_t begin, std::size_t end) const;
-  void run_part(Slots& slots, std::size_t begin, std::size_t end);
+  std::unique_ptr<Segment> segment_of(std::size_t begin, std::size_t end) const;
+  void run_segment(Slots& slots, std::size_t begin, std::size_t end);
   void run_at_once(Slots& slots, std::size_t step);
 
   const Program& program_;
   CompileOptions options_;
   std::set<std::size_t> at_once_;  // steps that were found to need elements of what is computed; none is foreseen
-  std::map<std::size_t, std::unique_ptr<Part>> parts_;  // by first step
+  std::map<std::size_t, std::unique_ptr<Segment>> segments_;  // by first step
 };
 
 }  // namespace tyto::onnx

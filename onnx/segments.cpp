@@ -1,5 +1,5 @@
 // Cutting a program where a shape depends on elements, found out by recording it.
-#include "onnx/parts.hpp"
+#include "onnx/segments.hpp"
 
 namespace tyto::onnx {
 
@@ -12,7 +12,7 @@ struct Cut {
 
 }  // namespace
 
-void Parts::run(Slots& slots) {
+void Segments::run(Slots& slots) {
   const std::size_t count = program_.steps().size();
   for (std::size_t at = 0; at < count || (count == 0 && at == 0);) {
     if (at_once_.count(at) != 0) {
@@ -22,11 +22,11 @@ void Parts::run(Slots& slots) {
     const auto next = at_once_.lower_bound(at);
     const std::size_t end = next == at_once_.end() ? count : *next;
     try {
-      run_part(slots, at, end);
+      run_segment(slots, at, end);
     } catch (const Cut& cut) {
-      // The parts that began here or later were made for other ends.
+      // The segments that began here or later were made for other ends.
       at_once_.insert(cut.step);
-      parts_.erase(parts_.lower_bound(at), parts_.end());
+      segments_.erase(segments_.lower_bound(at), segments_.end());
       continue;
     }
     at = end;
@@ -34,10 +34,10 @@ void Parts::run(Slots& slots) {
   }
 }
 
-std::unique_ptr<Parts::Part> Parts::part_of(std::size_t begin, std::size_t end) const {
-  auto part = std::make_unique<Part>(Part{detail::CompiledCore(options_), {}, {}});
+std::unique_ptr<Segments::Segment> Segments::segment_of(std::size_t begin, std::size_t end) const {
+  auto segment = std::make_unique<Segment>(Segment{detail::CompiledCore(options_), {}, {}});
   for (const std::int32_t slot : program_.read_by(begin, end)) {
-    if (!program_.start()[static_cast<std::size_t>(slot)].known) part->arguments.push_back(slot);
+    if (!program_.start()[static_cast<std::size_t>(slot)].known) segment->arguments.push_back(slot);
   }
   std::vector<bool> made(program_.start().size(), false);
   for (std::size_t i = begin; i < end; ++i) {
@@ -46,21 +46,21 @@ std::unique_ptr<Parts::Part> Parts::part_of(std::size_t begin, std::size_t end) 
     }
   }
   for (const std::int32_t slot : program_.read_by(end, program_.steps().size())) {
-    if (made[static_cast<std::size_t>(slot)]) part->results.push_back(slot);
+    if (made[static_cast<std::size_t>(slot)]) segment->results.push_back(slot);
   }
-  return part;
+  return segment;
 }
 
-void Parts::run_part(Slots& slots, std::size_t begin, std::size_t end) {
-  std::unique_ptr<Part>& part = parts_[begin];
-  if (!part) part = part_of(begin, end);
+void Segments::run_segment(Slots& slots, std::size_t begin, std::size_t end) {
+  std::unique_ptr<Segment>& segment = segments_[begin];
+  if (!segment) segment = segment_of(begin, end);
   std::vector<Value> values;
-  for (const std::int32_t slot : part->arguments)
+  for (const std::int32_t slot : segment->arguments)
     values.push_back(slots[static_cast<std::size_t>(slot)].tensor.value());
-  detail::Results& computed = part->function.call(values, [&](const std::vector<Value>& inputs) {
+  detail::Results& computed = segment->function.call(values, [&](const std::vector<Value>& inputs) {
     Slots recorded = slots;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      recorded[static_cast<std::size_t>(part->arguments[i])] = {Array(inputs[i]), false};
+      recorded[static_cast<std::size_t>(segment->arguments[i])] = {Array(inputs[i]), false};
     }
     for (std::size_t i = begin; i < end; ++i) {
       try {
@@ -70,17 +70,17 @@ void Parts::run_part(Slots& slots, std::size_t begin, std::size_t end) {
       }
     }
     detail::Results traced;
-    for (const std::int32_t slot : part->results) {
+    for (const std::int32_t slot : segment->results) {
       traced.values.push_back(recorded[static_cast<std::size_t>(slot)].tensor.value());
     }
     return traced;
   });
-  for (std::size_t i = 0; i < part->results.size(); ++i) {
-    slots[static_cast<std::size_t>(part->results[i])] = {Array(std::move(computed.values[i])), false};
+  for (std::size_t i = 0; i < segment->results.size(); ++i) {
+    slots[static_cast<std::size_t>(segment->results[i])] = {Array(std::move(computed.values[i])), false};
   }
 }
 
-void Parts::run_at_once(Slots& slots, std::size_t step) {
+void Segments::run_at_once(Slots& slots, std::size_t step) {
   Slots own = slots;
   for (const std::int32_t slot : program_.read_by(step, step + 1)) {
     Operand& operand = own[static_cast<std::size_t>(slot)];
@@ -99,19 +99,19 @@ void Parts::run_at_once(Slots& slots, std::size_t step) {
   }
 }
 
-const MemoryPlan& Parts::plan() const {
+const MemoryPlan& Segments::plan() const {
   const MemoryPlan* largest = nullptr;
-  for (const auto& [begin, part] : parts_) {
-    const MemoryPlan& plan = part->function.plan();
+  for (const auto& [begin, segment] : segments_) {
+    const MemoryPlan& plan = segment->function.plan();
     if (largest == nullptr || plan.height > largest->height) largest = &plan;
   }
   if (largest == nullptr) throw GraphError("the model was not called yet in lazy mode, so it has no plan");
   return *largest;
 }
 
-std::vector<GraphReport> Parts::reports() const {
+std::vector<GraphReport> Segments::reports() const {
   std::vector<GraphReport> list;
-  for (const auto& [begin, part] : parts_) list.push_back(part->function.report());
+  for (const auto& [begin, segment] : segments_) list.push_back(segment->function.report());
   return list;
 }
 
