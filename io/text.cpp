@@ -115,6 +115,8 @@ class TextReader {
       case DType::bf16: return append(BFloat16(static_cast<float>(number_in(field, line, column))));
       case DType::f32: return append(static_cast<float>(number_in(field, line, column)));
       case DType::f64: return append(number_in(field, line, column));
+      case DType::c64:
+      case DType::c128: break;  // refused before a line is read
     }
   }
 
@@ -138,6 +140,12 @@ class TextReader {
   std::int64_t first_line_ = 0;
 };
 
+void refuse_complex(const char* function, DType dtype) {
+  if (!is_complex(dtype)) return;
+  throw TypeError(std::string(function) + ": " + name_of(dtype) +
+                  " has no form in text; write its real and its imaginary parts (view_as_real)");
+}
+
 /// The shortest text that gives the element back.
 class TextWriter {
  public:
@@ -155,6 +163,8 @@ class TextWriter {
       case DType::bf16: return add_number(out, static_cast<float>(at<BFloat16>(index)));
       case DType::f32: return add_number(out, at<float>(index));
       case DType::f64: return add_number(out, at<double>(index));
+      case DType::c64:
+      case DType::c128: break;  // refused before
     }
   }
 
@@ -186,10 +196,12 @@ HostArray read_text_file(const std::string& path, const TextOptions& options) {
   std::string text;
   io::within_memory(path, "the text", file.size(), [&] { text.resize(static_cast<std::size_t>(file.size())); });
   file.read(0, std::as_writable_bytes(std::span(text)), "the text");
+  io::refuse_complex("read_text", options.dtype);
   return io::TextReader(path, options).read(text);
 }
 
 void write_text_file(const std::string& path, const HostArrayView& array, const TextLayout& layout) {
+  io::refuse_complex("write_text", array.dtype);
   if (array.shape.rank() > 2) {
     throw ShapeError("write_text: a number, a vector or a matrix is needed, not shape " + to_string(array.shape));
   }

@@ -73,8 +73,10 @@ Tensor<Any> from_list(const std::string& where, const TensorMessage& message, co
     // Halves are listed as the integers that their bits make.
     case DType::f16:
     case DType::bf16: return listed<std::uint16_t>(where, message.integers, shape, dtype);
+    case DType::c64:
+    case DType::c128: break;  // no model's weights are
   }
-  refuse(where, "has an element type that does not exist");
+  refuse(where, "lists elements of ", dtype, ", which models do not have");
 }
 
 std::uint64_t number_in(const std::string& where, std::string_view text) {

@@ -257,12 +257,14 @@ KernelRef prepare_diag_embed(const core::Step& step) {
 // A row keeps a prefix (tril) or a suffix (triu); the rest is zero.
 template <class U>
 KernelRef triangle_kernel(const core::Step& step) {
-  const std::int64_t k = std::get<core::ListAttributes>(*step.attributes).list[0];
+  const std::int64_t diagonal = std::get<core::ListAttributes>(*step.attributes).list[0];
   const bool lower = step.op == OpId::tril;
   const View& in = step.inputs[0].view;
   const View& out = step.outputs[0].view;
   const std::size_t rank = in.shape.size();
   const std::int64_t height = in.shape[rank - 2], width = in.shape[rank - 1], stride = in.strides[rank - 1];
+  // Any 64-bit number may be asked for; beyond the corners all are alike.
+  const std::int64_t k = std::clamp(diagonal, -height, width);
   View rows_in = in, rows_out = out;
   for (View* view : {&rows_in, &rows_out}) {
     view->shape.pop_back();

@@ -31,7 +31,9 @@ struct Layout {
   std::size_t leading = 0;
 };
 
-Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column) {
+Layout layout_of(const ProductOperand& operand) {
+  const std::int64_t rows = operand.rows.count(), columns = operand.columns.count();
+  const std::int64_t row = operand.rows.strides[0], column = operand.columns.strides[0];
   const bool row_major = (column == 1 || columns == 1) && (row >= columns || rows == 1);
   if (row_major)
     return {true, clblast::Transpose::kNo, static_cast<std::size_t>(std::max(rows == 1 ? columns : row, columns))};
@@ -46,12 +48,12 @@ class ClblastKernel final : public core::Kernel {
  public:
   ClblastKernel(const Context& context, const MatrixProduct& product, const Layout& a, const Layout& b, const Layout& c)
       : context_(context), product_(product), a_(a), b_(b), c_(c), what_(context.name + ": matmul") {
-    const std::int64_t batches = product.batch[0].count();
+    const std::int64_t batches = product.a.batch.count();
     for (std::int64_t i = 0; i < batches; ++i) {
-      std::array<std::size_t, 3> starts{};
-      for (std::size_t o = 0; o < 3; ++o)
-        starts[o] = static_cast<std::size_t>(place(product.batch[o], i) + product.offset[o]);
-      starts_.push_back(starts);
+      const auto start = [i](const ProductOperand& operand) {
+        return static_cast<std::size_t>(place(operand.batch, i) + operand.offset);
+      };
+      starts_.push_back({start(product.a), start(product.b), start(product.c)});
     }
     context.queue.give(what_, [&](cl_command_queue queue) {
       check_blast(clblast::GemmTempBufferSize<T>(clblast::Layout::kRowMajor, a.transpose, b.transpose, size(product.m),
@@ -116,13 +118,12 @@ class ClblastKernel final : public core::Kernel {
 }  // namespace
 
 std::shared_ptr<const core::Kernel> clblast_kernel(const Context& context, const MatrixProduct& product) {
-  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch[2].count() == 0) return nullptr;
-  const Layout a = layout_of(product.m, product.k, product.row[0], product.column[0]);
-  const Layout b = layout_of(product.k, product.n, product.row[1], product.column[1]);
-  const Layout c = layout_of(product.m, product.n, product.row[2], product.column[2]);
+  if (product.m == 0 || product.n == 0 || product.k == 0 || product.c.batch.count() == 0) return nullptr;
+  if (product.epilogue) return nullptr;
+  const Layout a = layout_of(product.a), b = layout_of(product.b), c = layout_of(product.c);
   if (!a.readable || !b.readable || !c.readable || c.transpose == clblast::Transpose::kYes) return nullptr;
-  if (product.dtype == DType::f32) return std::make_shared<ClblastKernel<float>>(context, product, a, b, c);
-  if (product.dtype == DType::f64) return std::make_shared<ClblastKernel<double>>(context, product, a, b, c);
+  if (product.c.dtype == DType::f32) return std::make_shared<ClblastKernel<float>>(context, product, a, b, c);
+  if (product.c.dtype == DType::f64) return std::make_shared<ClblastKernel<double>>(context, product, a, b, c);
   return nullptr;
 }
 

@@ -47,6 +47,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
       units(std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS), 1)),
       context(open_context(name, device)),
       queue(name, context.get(), device),
+      faults(name, context.get()),
       programs(context.get(), device, identity_of(device), std::move(cache_directory)) {
   const auto most_items = value_of<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   group = std::bit_floor(std::clamp<std::size_t>(most_items, 1, 256));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "devices/opencl/api.hpp"
+#include "devices/opencl/faults.hpp"
 #include "devices/opencl/program_cache.hpp"
 #include "devices/opencl/queue.hpp"
 
@@ -27,6 +28,7 @@ struct Context {
   std::string options;          // for every build
   ContextHandle context;
   Queue queue;
+  Faults faults;
   ProgramCache programs;
 
   Context(std::string called, cl_device_id device, Style wanted, std::filesystem::path cache_directory);

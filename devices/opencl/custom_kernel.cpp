@@ -70,7 +70,7 @@ std::shared_ptr<const core::Kernel> custom_kernel(Context& context, const core::
   programs.push_back(
       {context.programs.get(program.source(op.opencl), context.options, text(context.name, ": ", plan.name)), entry});
   if (!std::ranges::count(launch.global, std::size_t{0})) plan.launches.push_back(std::move(launch));
-  return std::make_shared<EnqueuedKernel>(context.name, context.queue, plan, programs);
+  return std::make_shared<EnqueuedKernel>(context, plan, programs);
 }
 
 }  // namespace tyto::opencl

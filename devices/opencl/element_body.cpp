@@ -2,8 +2,11 @@
 #include "devices/opencl/element_body.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/op_ids.hpp"
+#include "core/random_parameters.hpp"
 #include "core/stored_scalar.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
@@ -44,14 +47,53 @@ void number_constant(KernelText& kernel, std::string_view name, Scalar number, D
   kernel.constant(type_name(type), name, argument);
 }
 
+/// The function that draws from an operator's distribution, before it is scaled and moved.
+const char* distribution_of(OpId op) {
+  switch (op) {
+    case OpId::random_uniform: return "uniform_";
+    case OpId::random_normal: return "normal_";
+    case OpId::random_exponential: return "exponential_";
+    default: return "truncated_normal_";
+  }
+}
+
+std::int64_t saturated(double x) {
+  if (x >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
+  return x < -0x1p63 ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(x);
+}
+
+/// What a distribution needs to know, mostly two numbers.
+void draw_constants(KernelText& kernel, const core::LoopInstruction& step, const core::RandomAttributes& draw) {
+  const bool wide = step.dtype == DType::f64 && step.op != OpId::random_bernoulli;
+  kernel.constant("long", "draw", draw.draw);
+  switch (step.op) {
+    case OpId::random_integers: {
+      const std::int64_t low = saturated(draw.first), high = saturated(draw.second);
+      kernel.constant("long", "first", low);
+      kernel.constant("long", "second",
+                      static_cast<std::int64_t>(static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low)));
+      break;
+    }
+    case OpId::random_gamma: {
+      const bool is_small = draw.first < 1.0;
+      const double d = (is_small ? draw.first + 1.0 : draw.first) - 1.0 / 3.0;
+      real_constants(kernel, true, d, draw.second);
+      kernel.constant("double", "slope", Argument(1.0 / std::sqrt(9.0 * d)));
+      kernel.constant("double", "boost", Argument(is_small ? 1.0 / draw.first : 0.0));
+      break;
+    }
+    case OpId::random_exponential: real_constants(kernel, wide, 0.0, -1.0 / draw.first); break;
+    case OpId::random_uniform: real_constants(kernel, wide, draw.first, draw.second - draw.first); break;
+    default: real_constants(kernel, wide, draw.first, draw.second);
+  }
+}
+
 /// What an operator that makes numbers needs to know.
 void numbers_constants(KernelText& kernel, const core::LoopInstruction& step, const core::Attributes& attributes,
                        bool has_f64) {
   if (const auto* draw = std::get_if<core::RandomAttributes>(&attributes)) {
-    const bool uniform = step.op == OpId::random_uniform;
-    const bool wide = step.dtype == DType::f64 && step.op != OpId::random_bernoulli;
-    real_constants(kernel, wide, draw->first, uniform ? draw->second - draw->first : draw->second);
-    kernel.constant("long", "draw", draw->draw);
+    core::check_parameters(step.op, *draw);
+    draw_constants(kernel, step, *draw);
     return;
   }
   const auto& range = std::get<core::RangeAttributes>(attributes);
@@ -146,8 +188,15 @@ std::string ElementBody::draw(const core::LoopInstruction& step, bool exact, std
   if (step.op == OpId::random_bernoulli) {
     return convert(DType::boolean, step.dtype, text("(int)(uniform_f32(", key, ") < first)"));
   }
-  const char* distribution = step.op == OpId::random_uniform ? "uniform_" : "normal_";
-  const std::string drawn = text("(first + second * ", distribution, suffix(compute_of(step.dtype)), "(", key, "))");
+  if (step.op == OpId::random_integers) {
+    return convert(DType::i64, step.dtype,
+                   text("(long)((ulong)first + (ulong)integer_below(", key, ", (ulong)second))"));
+  }
+  if (step.op == OpId::random_gamma) {
+    return convert(DType::f64, step.dtype, text("(second * gamma_f64(", key, ", first, slope, boost))"));
+  }
+  const std::string drawn =
+      text("(first + second * ", distribution_of(step.op), suffix(compute_of(step.dtype)), "(", key, "))");
   return exact ? narrow(step.dtype, drawn) : drawn;
 }
 

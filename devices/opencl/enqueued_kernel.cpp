@@ -13,18 +13,25 @@ void set(cl_kernel kernel, cl_uint position, const T& value, const std::string& 
   check(clSetKernelArg(kernel, position, sizeof value, &value), what);
 }
 
+bool lies_in_place(const InPlace& copy, std::span<const core::Address> inputs, const core::Address& output) {
+  const core::Address& input = inputs[copy.input];
+  const auto apart = static_cast<std::int64_t>(input.offset) - static_cast<std::int64_t>(output.offset);
+  return input.memory == output.memory && apart == copy.distance;
+}
+
 }  // namespace
 
-EnqueuedKernel::EnqueuedKernel(const std::string& device, const Queue& queue, const LaunchPlan& plan,
-                               const std::vector<Compiled>& programs)
-    : what_(core::text(device, ": ", plan.name)), queue_(queue), workspace_(plan.workspace) {
+EnqueuedKernel::EnqueuedKernel(const Context& context, const LaunchPlan& plan, const std::vector<Compiled>& programs)
+    : what_(core::text(context.name, ": ", plan.name)), context_(context), workspace_(plan.workspace) {
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const KernelLaunch& launch = plan.launches[i];
     cl_int status = CL_SUCCESS;
     Stage stage{KernelHandle(clCreateKernel(programs[i].program, programs[i].name.c_str(), &status)),
                 {},
                 launch.global,
-                launch.local};
+                launch.local,
+                launch.unless,
+                false};
     check(status, core::text(what_, ": clCreateKernel ", programs[i].name));
     cl_uint position = 0;
     for (const Argument& argument : launch.arguments) {
@@ -37,8 +44,11 @@ EnqueuedKernel::EnqueuedKernel(const std::string& device, const Queue& queue, co
         set(stage.kernel.get(), position++, static_cast<cl_int>(*narrow), what_);
       } else if (const auto* real = std::get_if<double>(&argument)) {
         set(stage.kernel.get(), position++, *real, what_);
+      } else if (const auto* single = std::get_if<float>(&argument)) {
+        set(stage.kernel.get(), position++, *single, what_);
       } else {
-        set(stage.kernel.get(), position++, std::get<float>(argument), what_);
+        set(stage.kernel.get(), position++, context.faults.memory(), what_);
+        stage.may_fault = true;
       }
     }
     stages_.push_back(std::move(stage));
@@ -50,6 +60,7 @@ void EnqueuedKernel::launch(std::span<const core::Address> inputs, std::span<con
   using Role = MemoryArgument::Role;
   const std::lock_guard lock(mutex_);
   for (const Stage& stage : stages_) {
+    if (stage.unless && lies_in_place(*stage.unless, inputs, outputs[0])) continue;
     for (const Memory& memory : stage.memory) {
       const MemoryArgument& argument = memory.argument;
       const core::Address& address = argument.role == Role::input    ? inputs[argument.index]
@@ -61,10 +72,11 @@ void EnqueuedKernel::launch(std::span<const core::Address> inputs, std::span<con
       set(stage.kernel.get(), memory.position + 1, offset, what_);
     }
     const std::size_t* const local = stage.local[0] == 0 ? nullptr : stage.local.data();
-    queue_.enqueue(what_, [&](cl_command_queue queue, cl_event* event) {
+    context_.queue.enqueue(what_, [&](cl_command_queue queue, cl_event* event) {
       return clEnqueueNDRangeKernel(queue, stage.kernel.get(), 3, nullptr, stage.global.data(), local, 0, nullptr,
                                     event);
     });
+    if (stage.may_fault) context_.faults.expect();
   }
 }
 

@@ -2,25 +2,25 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/device.hpp"
 #include "devices/opencl/api.hpp"
+#include "devices/opencl/context.hpp"
 #include "devices/opencl/launch_plan.hpp"
-#include "devices/opencl/queue.hpp"
 
 namespace tyto::opencl {
 
 class EnqueuedKernel final : public core::Kernel {
  public:
-  /// `programs` holds the compiled program and the kernel's name in it for each launch of the recipe.
+  /// `programs` holds the compiled program and the kernel's name in it for each launch of the plan.
   struct Compiled {
     cl_program program;
     std::string name;
   };
-  EnqueuedKernel(const std::string& device, const Queue& queue, const LaunchPlan& plan,
-                 const std::vector<Compiled>& programs);
+  EnqueuedKernel(const Context& context, const LaunchPlan& plan, const std::vector<Compiled>& programs);
 
   std::size_t workspace() const override { return workspace_; }
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
@@ -36,10 +36,12 @@ class EnqueuedKernel final : public core::Kernel {
     std::vector<Memory> memory;
     std::array<std::size_t, 3> global;
     std::array<std::size_t, 3> local;
+    std::optional<InPlace> unless;
+    bool may_fault;
   };
 
   std::string what_;
-  const Queue& queue_;
+  const Context& context_;
   std::size_t workspace_;
   std::vector<Stage> stages_;
   // OpenCL keeps arguments in the kernel object, so setting them and enqueueing must not interleave between threads.

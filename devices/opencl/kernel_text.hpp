@@ -51,6 +51,9 @@ class KernelText {
     parameter(core::text("const ", type, " ", name), value);
   }
 
+  /// Where note_fault and position_in note what is wrong, called `faults` in the body.
+  void faults() { parameter("volatile global int* faults", FaultsArgument{}); }
+
   void line(std::string_view text) { body_.append(text).append("\n"); }
 
   /// Opens a loop over `task`, which a `}` closes: every item takes a run of so many of the `tasks` tasks that no more

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,7 +20,17 @@ struct MemoryArgument {
   std::int64_t offset = 0;        // elements after the address: the view's offset
 };
 
-using Argument = std::variant<MemoryArgument, std::int64_t, std::int32_t, double, float>;
+/// A kernel argument that stands for the note of faults, see faults.hpp: `global int* faults` in the source.
+struct FaultsArgument {};
+
+using Argument = std::variant<MemoryArgument, std::int64_t, std::int32_t, double, float, FaultsArgument>;
+
+/// A copy from input `input` to the result that moves nothing where the input's address lies `distance` bytes behind
+/// the result's.
+struct InPlace {
+  std::size_t input = 0;
+  std::int64_t distance = 0;
+};
 
 /// One kernel and how to launch it. In the source the kernel is called KERNEL, so that equal kernels have equal text;
 /// the name it gets is made from a hash of that text.
@@ -29,6 +40,7 @@ struct KernelLaunch {
   std::array<std::size_t, 3> global = {1, 1, 1};  // items
   /// Items of a work-group, fixed for each source; zeros leave them to the driver.
   std::array<std::size_t, 3> local = {1, 1, 1};
+  std::optional<InPlace> unless = {};  // left out then
 };
 
 /// What a step enqueues, in order.
@@ -36,6 +48,14 @@ struct LaunchPlan {
   std::string name;  // of the operator, for errors
   std::vector<KernelLaunch> launches;
   std::size_t workspace = 0;  // bytes
+
+  /// Adds so many bytes to the workspace, on a cache line of their own; returns where they begin.
+  std::size_t reserve(std::size_t bytes) {
+    constexpr std::size_t line = 64;
+    const std::size_t at = (workspace + line - 1) / line * line;
+    workspace = at + bytes;
+    return at;
+  }
 };
 
 }  // namespace tyto::opencl

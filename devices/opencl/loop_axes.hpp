@@ -9,6 +9,21 @@
 
 namespace tyto::opencl {
 
+/// At least one axis, so that kernels have a loop.
+inline void give_axis(core::View& view) {
+  if (view.rank() == 0) view = core::View{{1}, {1}, view.offset};
+}
+
+/// The axes [first, past) of a view, at no offset.
+inline core::View axes_between(const core::View& view, std::size_t first, std::size_t past) {
+  core::View out{{}, {}, 0};
+  for (std::size_t axis = first; axis < past; ++axis) {
+    out.shape.push_back(view.shape[axis]);
+    out.strides.push_back(view.strides[axis]);
+  }
+  return out;
+}
+
 // Lengths and strides as arguments; an innermost stride of 1 or 0 as text.
 class LoopAxes {
  public:

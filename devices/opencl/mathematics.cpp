@@ -143,6 +143,7 @@ std::vector<Definition> library(Style style, bool has_f64) {
   std::vector<Definition> out;
   const auto add = [&](std::string_view section, Compute type) { split(out, instantiate(section, type)); };
   split(out, narrow_section);
+  split(out, index_section);
   add(integer_section, Compute::i32);
   add(integer_section, Compute::i64);
   add(builtin_section, Compute::f32);
@@ -156,6 +157,9 @@ std::vector<Definition> library(Style style, bool has_f64) {
   }
   add(real_section, Compute::f32);
   if (has_f64) add(real_section, Compute::f64);
+  split(out, ordering_section);
+  if (has_f64) split(out, wide_ordering_section);
+  add(resizing_section, has_f64 ? Compute::f64 : Compute::f32);
   if (has_f64) split(out, widening_section);
   split(out, random_section);
   if (has_f64) split(out, wide_random_section);

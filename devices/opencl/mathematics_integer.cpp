@@ -1,4 +1,4 @@
-// OpenCL C: integer functions, and the narrow floating-point types within f32.
+// OpenCL C: integer functions, indices, and the narrow floating-point types within f32.
 #include "devices/opencl/mathematics_source.hpp"
 
 namespace tyto::opencl {
@@ -24,6 +24,21 @@ static float round_f16(float x) {
 }
 )CLC";
 
+// The first fault is noted; who notes it is the only one to write its numbers.
+const char* const index_section = R"CLC(
+static void note_fault(volatile global int* faults, int code, long number, long length) {
+  if (atomic_cmpxchg(faults, 0, code) == 0) {
+    ((volatile global long*)faults)[1] = number;
+    ((volatile global long*)faults)[2] = length;
+  }
+}
+static long position_in(long index, long length, volatile global int* faults, int code) {
+  const int outside = (index < -length) | (index >= length);
+  if (outside) note_fault(faults, code, index, length);
+  return outside ? 0 : index < 0 ? index + length : index;
+}
+)CLC";
+
 const char* const widening_section = R"CLC(
 // Rounds to odd: rounding the result again to a narrower type gives what rounding x at once would.
 static float to_odd_f32(double x) {
@@ -46,6 +61,10 @@ static whole trunc@(whole x) { return x; }
 static whole round_even@(whole x) { return x; }
 static int is_infinite@(whole x) { return 0; }
 static int is_finite@(whole x) { return 1; }
+static natural order_key@(whole x, int descending) {
+  const natural key = (natural)x ^ ((natural)1 << (8 * sizeof(whole) - 1));
+  return descending ? ~key : key;
+}
 static whole bit_not@(whole x) { return ~x; }
 static whole maximum@(whole a, whole b) { return a > b ? a : b; }
 static whole minimum@(whole a, whole b) { return a < b ? a : b; }

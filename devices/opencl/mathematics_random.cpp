@@ -4,16 +4,21 @@
 namespace tyto::opencl {
 
 const char* const random_section = R"CLC(
+// In scalars, so that loops over elements become vectors.
 static uint4 philox(ulong block, ulong draw, ulong seed) {
-  uint4 c = (uint4)((uint)block, (uint)(block >> 32), (uint)draw, (uint)(draw >> 32));
-  uint2 k = (uint2)((uint)seed, (uint)(seed >> 32));
+  uint c0 = (uint)block, c1 = (uint)(block >> 32), c2 = (uint)draw, c3 = (uint)(draw >> 32);
+  uint k0 = (uint)seed, k1 = (uint)(seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const ulong a = (ulong)c.x * 0xD2511F53u;
-    const ulong b = (ulong)c.z * 0xCD9E8D57u;
-    c = (uint4)((uint)(b >> 32) ^ c.y ^ k.x, (uint)b, (uint)(a >> 32) ^ c.w ^ k.y, (uint)a);
-    k += (uint2)(0x9E3779B9u, 0xBB67AE85u);
+    const ulong a = (ulong)c0 * 0xD2511F53u;
+    const ulong b = (ulong)c2 * 0xCD9E8D57u;
+    c0 = (uint)(b >> 32) ^ c1 ^ k0;
+    c1 = (uint)b;
+    c2 = (uint)(a >> 32) ^ c3 ^ k1;
+    c3 = (uint)a;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
   }
-  return c;
+  return (uint4)(c0, c1, c2, c3);
 }
 // Word i of a stream that takes one word an element.
 static uint philox_word(ulong i, ulong draw, ulong seed) {
@@ -30,6 +35,19 @@ static float normal_f32(ulong i, ulong draw, ulong seed) {
   const float u = ((float)(w.x >> 8) + 0.5f) * 5.9604644775390625e-08f;
   return sqrt(-2.0f * log(u)) * cospi(2.0f * unit_f32(w.y));
 }
+static float exponential_f32(ulong i, ulong draw, ulong seed) {
+  return log1p_f32(-unit_f32(philox_word(i, draw, seed)));
+}
+// A 64-bit word times the number of values, of which the upper half counts.
+static long integer_below(ulong i, ulong draw, ulong seed, ulong range) {
+  const uint4 w = philox(i, draw, seed);
+  return (long)mul_hi(((ulong)w.x << 32) | w.y, range);
+}
+// The inverse distribution function of the normal distribution cut off at two standard deviations.
+static float truncated_normal_f32(ulong i, ulong draw, ulong seed) {
+  const float u = unit_f32(philox_word(i, draw, seed));
+  return 1.41421356237309505f * erfinv_f32(0.954499736103641586f * (2.0f * u - 1.0f));
+}
 )CLC";
 
 const char* const wide_random_section = R"CLC(
@@ -44,6 +62,39 @@ static double normal_f64(ulong i, ulong draw, ulong seed) {
   const uint4 w = philox(i, draw, seed);
   const double u = unit_f64(w.x, w.y) + 5.5511151231257827e-17;
   return sqrt(-2.0 * log(u)) * cospi(2.0 * unit_f64(w.z, w.w));
+}
+static double exponential_f64(ulong i, ulong draw, ulong seed) {
+  const uint4 w = philox(i, draw, seed);
+  return log1p_f64(-unit_f64(w.x, w.y));
+}
+static double truncated_normal(double u) {
+  return 1.41421356237309505 * erfinv_f64(0.954499736103641586 * (2.0 * u - 1.0));
+}
+static float truncated_normal_f32(ulong i, ulong draw, ulong seed) {
+  return (float)truncated_normal((double)unit_f32(philox_word(i, draw, seed)));
+}
+static double truncated_normal_f64(ulong i, ulong draw, ulong seed) {
+  const uint4 w = philox(i, draw, seed);
+  return truncated_normal(unit_f64(w.x, w.y));
+}
+// (0, 1] in steps of 2^-32.
+static double open_unit(uint word) { return ((double)word + 0.5) * 2.3283064365386962890625e-10; }
+// Marsaglia and Tsang's method: a normal number, transformed, and accepted about 19 times in 20; negative where it is
+// rejected. A shape below one is drawn as the next higher one times a power of a uniform number.
+static double gamma_candidate(uint4 w, double d, double c, double boost) {
+  const double x = sqrt(-2.0 * log(open_unit(w.x))) * cospi(2.0 * ((double)w.y * 2.3283064365386962890625e-10));
+  const double t = 1.0 + c * x;
+  const double v = t * t * t;
+  const double bound = 0.5 * x * x + d - d * v + d * log(t > 0.0 ? v : 1.0);
+  const double value = d * v * exp(boost * log(open_unit(w.w)));
+  return t > 0.0 && log(open_unit(w.z)) < bound ? value : -1.0;
+}
+static double gamma_f64(ulong i, ulong draw, ulong seed, double d, double c, double boost) {
+  double value = gamma_candidate(philox(i, draw, seed), d, c, boost);
+  for (uint attempt = 1; value < 0.0; ++attempt) {
+    value = gamma_candidate(philox(i, draw, seed ^ ((ulong)attempt << 32)), d, c, boost);
+  }
+  return value;
 }
 )CLC";
 

@@ -174,4 +174,37 @@ static long to_i64@(real x) {
 }
 )CLC";
 
+// Unsigned integers that compare as the numbers do, so that sorting never compares floats; NaN comes last either way,
+// and 0 and -0 are equal.
+const char* const ordering_section = R"CLC(
+static uint order_key_f32(float x, int descending) {
+  const uint size = as_uint(x) & 0x7fffffffu;
+  const uint bits = size == 0 ? 0 : as_uint(x);
+  const uint key = (bits & 0x80000000u) ? ~bits : bits | 0x80000000u;
+  return size > 0x7f800000u ? 0xffffffffu : descending ? ~key : key;
+}
+)CLC";
+
+const char* const wide_ordering_section = R"CLC(
+static ulong order_key_f64(double x, int descending) {
+  const ulong size = as_ulong(x) & 0x7fffffffffffffffUL;
+  const ulong bits = size == 0 ? 0 : as_ulong(x);
+  const ulong key = (bits & 0x8000000000000000UL) ? ~bits : bits | 0x8000000000000000UL;
+  return size > 0x7ff0000000000000UL ? 0xffffffffffffffffUL : descending ? ~key : key;
+}
+)CLC";
+
+// What element `at` of `small` ones counts in element `of` of `large` ones, stretched with linear interpolation.
+const char* const resizing_section = R"CLC(
+static real bilinear_weight@(long at, long of, long small, long large) {
+  const real scale = (real)small / (real)large;
+  const real place = max(((real)of + 0.5r) * scale - 0.5r, 0.0r);
+  const long below = min((long)place, small - 1);
+  const long above = min(below + 1, small - 1);
+  const real weight = place - (real)below;
+  const real upper = at == above ? weight : 0.0r;
+  return at == below ? (above == below ? 1.0r : 1.0r - weight) : upper;
+}
+)CLC";
+
 }  // namespace tyto::opencl

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "core/device.hpp"
 #include "devices/opencl/context.hpp"
@@ -9,19 +11,49 @@
 
 namespace tyto::opencl {
 
-/// Operands of a batch of products c = a b, with the batch axes merged as far as strides allow.
-struct MatrixProduct {
+/// A batch of matrices in memory. Rows and columns may each run along several axes, the last one innermost: so the
+/// patches of an image are a matrix without being copied.
+struct ProductOperand {
+  MemoryArgument::Role role = MemoryArgument::Role::input;
+  std::size_t index = 0;  // which input or output
   DType dtype = DType::f32;
-  std::int64_t m = 0, n = 0, k = 0;
-  core::View batch[3];  // of a, b, c; one shape, at least one axis
-  std::int64_t row[3] = {};
-  std::int64_t column[3] = {};
-  std::int64_t offset[3] = {};
+  std::int64_t offset = 0;  // elements
+  core::View batch, rows, columns;
 };
 
+/// What is done to finished sums, in this order, save that the residual comes first where the inner dimension is cut.
+struct ProductEpilogue {
+  std::optional<std::size_t> bias;      // which input: one number a column
+  std::optional<std::size_t> residual;  // which input, laid out as c
+  std::int64_t bias_offset = 0, bias_stride = 1, residual_offset = 0;
+  double low = 0, high = 0;
+  bool is_limited = false;
+};
+
+/// c = a b, where a has the rows of c and its columns are the rows of b. Only rows and columns of a and rows of b may
+/// run along several axes.
+struct MatrixProduct {
+  std::string_view name = "matmul";  // for errors
+  std::int64_t m = 0, n = 0, k = 0;
+  ProductOperand a, b, c;
+  std::optional<ProductEpilogue> epilogue;
+};
+
+/// The type that products of elements of a type are added up in, as it is stored between kernels.
+DType accumulator_of(DType type);
+
+/// Merges axes, and gives at least one to each view.
+void simplify(MatrixProduct& product);
+
+/// Of a step of matmul or matmul_epilogue.
 MatrixProduct matrix_product(const core::Step& step);
 
-/// Our own kernels, for any strides: packed panels and register tiles on processors, local memory on GPUs.
+/// The epilogue of a step's attributes, whose operands follow the two that are multiplied.
+ProductEpilogue epilogue_of(const core::Step& step);
+
+/// Appends our own kernels, for any strides: packed panels and register tiles on processors, local memory on GPUs.
+void append_product(LaunchPlan& plan, const Context& context, const MatrixProduct& product);
+
 LaunchPlan matrix_launch_plan(const Context& context, const MatrixProduct& product);
 
 /// CLBlast, when it is built in and the operands lie as BLAS wants them; null otherwise.

@@ -20,7 +20,11 @@ bool makes_numbers(OpId op) {
     case OpId::eye:
     case OpId::random_uniform:
     case OpId::random_normal:
-    case OpId::random_bernoulli: return true;
+    case OpId::random_bernoulli:
+    case OpId::random_integers:
+    case OpId::random_truncated_normal:
+    case OpId::random_exponential:
+    case OpId::random_gamma: return true;
     default: return false;
   }
 }
@@ -75,7 +79,7 @@ NamedLoop named_loop(const Context& context, const core::Step& step) {
   return {name, step.op == OpId::fused ? core::with_simple_reductions(bound, context.has_f64) : bound};
 }
 
-LaunchPlan loop_recipe(const Context& context, const core::Step& step) {
+LaunchPlan loop_launch_plan(const Context& context, const core::Step& step) {
   if (step.op == OpId::var) {
     if (std::optional<LaunchPlan> plan = variance_by_reductions(context, step)) return *std::move(plan);
   }

@@ -38,6 +38,6 @@ LaunchPlan element_launch_plan(const Context& context, const NamedLoop& loop);
 LaunchPlan row_launch_plan(const Context& context, const NamedLoop& loop);
 
 /// Of any loop: over elements, over rows, or a reduction of what is computed where it reads it.
-LaunchPlan loop_recipe(const Context& context, const core::Step& step);
+LaunchPlan loop_launch_plan(const Context& context, const core::Step& step);
 
 }  // namespace tyto::opencl

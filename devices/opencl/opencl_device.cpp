@@ -2,16 +2,24 @@
 #include "devices/opencl/opencl_device.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
+#include "devices/opencl/convolution.hpp"
 #include "devices/opencl/custom_kernel.hpp"
+#include "devices/opencl/indexed_elements.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
+#include "devices/opencl/moves.hpp"
 #include "devices/opencl/named_loop.hpp"
 #include "devices/opencl/reduction.hpp"
+#include "devices/opencl/scan.hpp"
+#include "devices/opencl/scatter.hpp"
+#include "devices/opencl/sort.hpp"
 #include "devices/opencl/text_hash.hpp"
+#include "devices/opencl/window_elements.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {
@@ -98,6 +106,7 @@ void OpenClDevice::copy_out(void* target, const core::Buffer& source, std::size_
       text(context_.name, ": copying ", bytes, " bytes from the device"), [&](cl_command_queue queue, cl_event* event) {
         return clEnqueueReadBuffer(queue, memory_of(source), CL_TRUE, offset, bytes, target, 0, nullptr, event);
       });
+  context_.faults.check(context_.queue);
   context_.programs.save_new();
 }
 
@@ -113,23 +122,64 @@ void OpenClDevice::copy(const core::Buffer& target, std::size_t target_offset, c
                          });
 }
 
+namespace {
+
+bool is_matrix_product(OpId op) { return op == OpId::matmul || op == OpId::matmul_epilogue; }
+
+LaunchPlan plan_matrix_product(const Context& context, const core::Step& step) {
+  return matrix_launch_plan(context, matrix_product(step));
+}
+
+/// Operators of one kind, and how a step of one becomes launches.
+struct Family {
+  bool (*has)(OpId op);
+  LaunchPlan (*plan)(const Context& context, const core::Step& step);
+};
+
+constexpr Family families[] = {
+    {is_matrix_product, plan_matrix_product},
+    {is_convolution, convolution_launch_plan},
+    {is_reduction, reduction_launch_plan},
+    {is_loop, loop_launch_plan},
+    {is_move, move_launch_plan},
+    {is_indexed, indexed_launch_plan},
+    {is_window_element, window_launch_plan},
+    {is_scan, scan_launch_plan},
+    {is_scatter, scatter_launch_plan},
+    {is_sort, sort_launch_plan},
+    {is_search, search_launch_plan},
+};
+
+const Family* family_of(OpId op) {
+  const auto* const found = std::ranges::find_if(families, [op](const Family& family) { return family.has(op); });
+  return found == std::end(families) ? nullptr : found;
+}
+
+}  // namespace
+
 bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const {
   const auto computes = [&](DType type) { return real_type(type) != DType::f64 || context_.has_f64; };
-  const auto multiplies = [](DType type) { return type == DType::f32 || type == DType::f64; };
   if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   const auto complex = [](DType type) { return is_complex(type); };
   if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
     return op == OpId::custom || takes_complex(op);
   }
-  if (op == OpId::matmul) return std::all_of(inputs.begin(), inputs.end(), multiplies);
-  return op == OpId::custom || is_reduction(op) || is_loop(op);
+  // Its method rejects some candidates, which f32 could not tell apart.
+  if (op == OpId::random_gamma && !context_.has_f64) return false;
+  return op == OpId::custom || family_of(op) != nullptr;
 }
 
-std::uint64_t OpenClDevice::requires_dense(const core::Step&) const { return 0; }
+// A residual is read where the result is written.
+std::uint64_t OpenClDevice::requires_dense(const core::Step& step) const {
+  const bool has_epilogue = step.op == OpId::matmul_epilogue || step.op == OpId::convolution_epilogue;
+  return has_epilogue ? ~std::uint64_t{3} : 0;
+}
 
 bool OpenClDevice::writes_strided(const core::Step& step) const {
-  if (is_element_loop(step.op)) return true;
+  if (is_element_loop(step.op) || is_move(step.op) || is_indexed(step.op) || is_window_element(step.op)) {
+    return true;
+  }
   for (const core::Operand& output : step.outputs) {
     if (!core::is_dense(output.view) || output.view.offset != 0) return false;
   }
@@ -146,9 +196,7 @@ LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
     for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
     throw DeviceError(text(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")"));
   }
-  if (step.op == OpId::matmul) return matrix_launch_plan(context_, matrix_product(step));
-  if (is_reduction(step.op)) return reduction_launch_plan(context_, step);
-  return loop_recipe(context_, step);
+  return family_of(step.op)->plan(context_, step);
 }
 
 std::shared_ptr<const core::Kernel> OpenClDevice::prepare(const core::Step& step) {
@@ -183,7 +231,7 @@ std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::build(std::span<c
     for (const KernelLaunch& launch : plan.launches) {
       programs.push_back(compiled_.at(launch.source));
     }
-    kernels.push_back(std::make_shared<EnqueuedKernel>(context_.name, context_.queue, plan, programs));
+    kernels.push_back(std::make_shared<EnqueuedKernel>(context_, plan, programs));
   }
   return kernels;
 }
@@ -216,6 +264,7 @@ std::optional<double> OpenClDevice::lap() {
 
 void OpenClDevice::synchronise() {
   context_.queue.finish();
+  context_.faults.check(context_.queue);
   context_.programs.save_new();
 }
 

@@ -6,6 +6,7 @@
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/fold_text.hpp"
+#include "devices/opencl/loop_axes.hpp"
 #include "devices/opencl/reduction_kernel.hpp"
 
 namespace tyto::opencl {
@@ -35,11 +36,6 @@ IntList by_stride(const View& view, IntList axes) {
   const auto size = [&](std::int64_t axis) { return std::abs(view.strides[static_cast<std::size_t>(axis)]); };
   std::stable_sort(axes.begin(), axes.end(), [&](std::int64_t a, std::int64_t b) { return size(a) > size(b); });
   return axes;
-}
-
-// At least one axis, so that the kernels have a loop.
-void give_axis(View& view) {
-  if (view.rank() == 0) view = View{{1}, {1}, view.offset};
 }
 
 struct Axes {
@@ -98,14 +94,6 @@ void lay_out(Reduction& reduction, const View& whole, std::span<const View> sour
   }
 }
 
-/// Bytes at the end of a launch plan's workspace, on a cache line of their own.
-std::size_t reserve(LaunchPlan& plan, std::size_t bytes) {
-  constexpr std::size_t line = 64;
-  const std::size_t at = (plan.workspace + line - 1) / line * line;
-  plan.workspace = at + bytes;
-  return at;
-}
-
 /// One kernel, or two with partial results between them.
 void append(LaunchPlan& plan, const Context& context, Reduction reduction) {
   const std::int64_t results = reduction.kept.count(), length = reduction.reduced.count();
@@ -117,7 +105,7 @@ void append(LaunchPlan& plan, const Context& context, Reduction reduction) {
   }
   // Partial results, a row of them for each result, lie in the workspace between the two.
   const std::size_t size = size_of(reduction.accumulator);
-  const std::size_t at = reserve(plan, static_cast<std::size_t>(results * parts) * size);
+  const std::size_t at = plan.reserve(static_cast<std::size_t>(results * parts) * size);
   const MemoryOperand partial{MemoryArgument::Role::workspace, reduction.accumulator,
                               static_cast<std::int64_t>(at / size)};
   Reduction last = reduction;
@@ -206,7 +194,7 @@ std::optional<LaunchPlan> variance_by_reductions(const Context& context, const c
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
   const MemoryOperand source{MemoryArgument::Role::input, input.dtype, input.view.offset};
-  const std::size_t at = reserve(plan, static_cast<std::size_t>(output.view.count()) * size_of(wide));
+  const std::size_t at = plan.reserve(static_cast<std::size_t>(output.view.count()) * size_of(wide));
   const MemoryOperand means{MemoryArgument::Role::workspace, wide, static_cast<std::int64_t>(at / size_of(wide))};
   const View means_in_order = View::dense(core::reduced_shape(input.view.shape, variance.axes, false));
   Sides of_means = sides;

@@ -170,10 +170,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     results.push_back({output_types[i], View::dense(graph_.type(node.first_result + i).shape)});
   }
   const core::Step step{node.op, &graph_.attributes(node), operands, results};
-  const bool assembled = is_assembled_by_copies(node);
-  const std::uint64_t wanted = custom      ? ~std::uint64_t{0}
-                               : assembled ? 0
-                                           : (on_host ? host_ : device_).requires_dense(step);
+  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : (on_host ? host_ : device_).requires_dense(step);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if ((wanted >> std::min<std::size_t>(i, 63) & 1) != 0 && !core::is_dense(inputs[i].view)) {
       inputs[i] = dense(ports[i], inputs[i], on_host, index);
@@ -195,7 +192,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     add_raw_step(custom_kernel({node.op, &graph_.attributes(node), operands, results}), from, to, index, "custom");
     return;
   }
-  if (assemble_parts(node, index, inputs, outputs[0])) return;
+  if (parts_lie_in_place(node, inputs, outputs[0])) return;
   add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
   if (target_.storages_[outputs[0].storage].kind == StorageKind::kept) note_packing(ports[0], first_instruction);
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <optional>
 
 #include "engine/execution/executable.hpp"
@@ -89,11 +88,9 @@ class ExecutableBuilder {
   bool has_concat_like() const;
   std::vector<optimiser::Destination> choose_destinations(std::span<const std::uint32_t> order) const;
   bool runs_on_host(const core::GraphNode& node) const;
-  bool is_assembled_by_copies(const core::GraphNode& node) const;
   bool can_write(std::uint32_t index, std::uint32_t result, const core::View& view) const;
   bool can_read(std::uint32_t index, std::size_t input, const core::View& view) const;
-  bool assemble_parts(const core::GraphNode& node, std::uint32_t index, std::span<const Location> inputs,
-                      const Location& output);
+  bool parts_lie_in_place(const core::GraphNode& node, std::span<const Location> inputs, const Location& output) const;
   bool may_overwrite(const core::GraphNode& node, core::Port result, std::span<const Location> inputs,
                      std::uint32_t storage) const;
   void bind(core::Port port, std::uint32_t storage, core::View view, bool on_host);
@@ -116,8 +113,7 @@ class ExecutableBuilder {
   std::vector<std::uint32_t> update_of_;  // the update that takes a port's value, or none
   std::vector<bool> updated_in_place_;
   std::array<std::vector<UnpreparedStep>, 2> unprepared_;  // for the device, and for the host where that is another
-  std::deque<core::Attributes> made_attributes_;
-  std::vector<std::vector<KnownKernel>> known_kernels_;  // by node
+  std::vector<std::vector<KnownKernel>> known_kernels_;    // by node
   std::vector<InPlaceResult> in_place_results_;
   std::vector<std::int64_t> extra_bytes_;  // by node: bytes of copies and workspace that are there while it runs
   std::vector<optimiser::Destination> destination_;  // of each port

@@ -1,5 +1,4 @@
-// Concat-like nodes (concat, padding with a constant, set_slice): which parts are computed in place, and copies of the
-// others. A device without kernels for them does it with its copy kernel.
+// Concat-like nodes (concat, padding with a constant, set_slice): which parts are computed in place.
 #include "core/op_ids.hpp"
 #include "engine/execution/executable_builder.hpp"
 
@@ -39,14 +38,11 @@ struct DenseStep {
   std::vector<core::Operand> inputs, outputs;
 };
 
-/// Where the inputs of a concat-like node lie in its result.
+/// Where the inputs of a concat or set_slice lie in its result.
 std::vector<View> views_of_parts(const core::Graph& graph, const GraphNode& node, const View& result) {
   const core::Attributes& attributes = graph.attributes(node);
   const std::span<const Port> inputs = graph.inputs_of(node);
   const IntList ones(result.shape.size(), 1);
-  if (const auto* padding = std::get_if<core::PadAttributes>(&attributes)) {
-    return {core::slice(result, padding->before, graph.type(inputs[0]).shape, ones)};
-  }
   if (const auto* part = std::get_if<core::SliceAttributes>(&attributes)) {
     return {result, core::slice(result, part->start, part->count, part->step)};
   }
@@ -71,18 +67,7 @@ bool ExecutableBuilder::runs_on_host(const GraphNode& node) const {
   if (node.op == OpId::custom) {
     return !has_device_kernel(custom_operator(graph_.attributes(node)), device_, inputs, outputs);
   }
-  return !device_.supports(node.op, inputs, outputs) && !is_assembled_by_copies(node);
-}
-
-// True for a concat-like node that the device has no kernel for, but all that it takes to do without.
-bool ExecutableBuilder::is_assembled_by_copies(const GraphNode& node) const {
-  if (!split_ || !is_concat_like(graph_, node)) return false;
-  const DType type = graph_.type(node.first_result).dtype;
-  const std::vector<DType> inputs(node.input_count, type);
-  if (device_.supports(node.op, inputs, {&type, 1}) || !device_.supports(OpId::copy, {&type, 1}, {&type, 1})) {
-    return false;
-  }
-  return node.op != OpId::pad || device_.supports(OpId::fill, {}, {&type, 1});
+  return !device_.supports(node.op, inputs, outputs);
 }
 
 bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, const View& view) const {
@@ -90,7 +75,6 @@ bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, con
   if (node.op == OpId::custom || runs_on_host(node)) return false;
   const auto bytes = static_cast<std::size_t>(view.offset) * size_of(graph_.type(node.first_result + result).dtype);
   if (core::is_dense(view) && bytes % device_.properties().alignment == 0) return true;
-  if (is_assembled_by_copies(node)) return node.op != OpId::pad;
   DenseStep step(graph_, node);
   step.outputs[result].view = view;
   return device_.writes_strided(step.step());
@@ -99,7 +83,6 @@ bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, con
 bool ExecutableBuilder::can_read(std::uint32_t index, std::size_t input, const View& view) const {
   const GraphNode& node = graph_.nodes()[index];
   if (node.op == OpId::custom || runs_on_host(node)) return false;
-  if (is_assembled_by_copies(node)) return true;
   if (core::definition(node.op).is(core::Traits::elementwise)) return true;
   DenseStep step(graph_, node);
   step.inputs[input].view = view;
@@ -116,39 +99,20 @@ std::vector<optimiser::Destination> ExecutableBuilder::choose_destinations(std::
       [&](std::uint32_t node, std::size_t input, const View& view) { return can_read(node, input, view); },
       [&](std::uint32_t index) {
         const GraphNode& node = graph_.nodes()[index];
-        return is_concat_like(graph_, node) && !runs_on_host(node) &&
-               !(node.op == OpId::pad && is_assembled_by_copies(node));
+        return is_concat_like(graph_, node) && !runs_on_host(node);
       }};
   return optimiser::choose_destinations(graph_, order, callbacks);
 }
 
-// True when nothing is left to do but what was added here.
-bool ExecutableBuilder::assemble_parts(const GraphNode& node, std::uint32_t index, std::span<const Location> inputs,
-                                       const Location& output) {
-  if (!is_concat_like(graph_, node)) return false;
+// The kernels of both pass over the parts that are in place; padding always has its margins to fill.
+bool ExecutableBuilder::parts_lie_in_place(const GraphNode& node, std::span<const Location> inputs,
+                                           const Location& output) const {
+  if (node.op != OpId::concat && node.op != OpId::set_slice) return false;
   const std::vector<View> part_views = views_of_parts(graph_, node, output.view);
-  const auto in_place = [&](std::size_t i) {
-    return part_views[i].count() == 0 ||
-           (inputs[i].storage == output.storage && core::same_layout(inputs[i].view, part_views[i]));
-  };
-  if (!is_assembled_by_copies(node)) {
-    if (node.op == OpId::pad) return false;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!in_place(i)) return false;  // the kernel passes over the parts that are in place
-    }
-    return true;
-  }
-  const DType type = graph_.type(node.first_result).dtype;
-  if (node.op == OpId::pad) {
-    const auto& padding = std::get<core::PadAttributes>(graph_.attributes(node));
-    made_attributes_.push_back(
-        core::RangeAttributes{graph_.type(node.first_result).shape, type, padding.value, Scalar(0)});
-    add_step(OpId::fill, made_attributes_.back(), false, {}, {}, {&output, 1}, {&type, 1}, index);
-  }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (in_place(i)) continue;
-    const Location part{output.storage, part_views[i]};
-    add_step(OpId::copy, core::no_attributes, false, {&inputs[i], 1}, {&type, 1}, {&part, 1}, {&type, 1}, index);
+    const bool in_place = part_views[i].count() == 0 ||
+                          (inputs[i].storage == output.storage && core::same_layout(inputs[i].view, part_views[i]));
+    if (!in_place) return false;
   }
   return true;
 }

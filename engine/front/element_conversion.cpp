@@ -1,12 +1,15 @@
-// Every pair of element types through one number that holds all elements of the first: i64, or double.
+// Every pair of element types through one number that holds all elements of the first: i64, double, or two of them.
 #include "engine/front/element_conversion.hpp"
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <type_traits>
 
+#include "core/stored_scalar.hpp"
 #include "core/text.hpp"
 #include "tyto/error.hpp"
+#include "tyto/scalar.hpp"
 
 namespace tyto::run {
 
@@ -26,12 +29,15 @@ void with_stored(DType type, const F& f) {
     case DType::bf16: return f(BFloat16());
     case DType::f32: return f(float());
     case DType::f64: return f(double());
+    case DType::c64: return f(std::complex<float>());
+    case DType::c128: return f(std::complex<double>());
   }
 }
 
 template <class E>
 auto widest(E element) {
-  if constexpr (std::is_integral_v<E>) return static_cast<std::int64_t>(element);
+  if constexpr (ComplexNumber<E>) return std::complex<double>(element);
+  else if constexpr (std::is_integral_v<E>) return static_cast<std::int64_t>(element);
   else if constexpr (std::is_arithmetic_v<E>) return static_cast<double>(element);
   else return static_cast<double>(static_cast<float>(element));
 }
@@ -52,9 +58,18 @@ bool holds_number(double number) {
            holds_number<To>(static_cast<std::int64_t>(number));
 }
 
+template <class To>
+bool holds_number(std::complex<double> number) {
+  if constexpr (ComplexNumber<To>) return true;
+  else return number.imag() == 0 && holds_number<To>(number.real());
+}
+
 template <class To, class Number>
 To as_element(Number number) {
-  if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(number);
+  if constexpr (ComplexNumber<To> && ComplexNumber<Number>) return To(number);
+  else if constexpr (ComplexNumber<To>) return To(static_cast<typename To::value_type>(number));
+  else if constexpr (ComplexNumber<Number>) return as_element<To>(number.real());
+  else if constexpr (std::is_arithmetic_v<To>) return static_cast<To>(number);
   else return To(static_cast<float>(number));
 }
 
@@ -70,8 +85,8 @@ void convert_elements(std::string_view function, const void* source, DType from,
         const auto number = widest(elements[i]);
         if (!holds_number<To>(number)) {
           const std::string which = count == 1 ? std::string("the element") : core::text("element ", i);
-          throw TypeError(core::text(function, ": ", which, " is ", number, " (", from, "), which ", to,
-                                     " does not hold; cast first with astype"));
+          throw TypeError(core::text(function, ": ", which, " is ", core::to_string(Scalar(number)), " (", from,
+                                     "), which ", to, " does not hold; cast first with astype"));
         }
         converted[i] = as_element<To>(number);
       }

@@ -37,12 +37,14 @@ bool is_callable(const OpDef& def) {
   return std::visit([]<class A>(const A&) { return can_be_given<A>; }, made(def.attributes));
 }
 
-std::vector<DType> accepted(core::Domain domain) {
+std::vector<DType> accepted(const OpDef& def) {
+  const core::Domain domain = def.domain;
   std::vector<DType> types;
   for (int i = 0; i < dtype_count; ++i) {
     const auto type = static_cast<DType>(i);
     if (domain == core::Domain::arithmetic && type == DType::boolean) continue;
-    if (domain == core::Domain::bitwise && is_floating(type)) continue;
+    if (domain == core::Domain::bitwise && is_inexact(type)) continue;
+    if (is_complex(type) && !def.is(Traits::takes_complex)) continue;
     if (domain == core::Domain::shift && !is_integer(type)) continue;
     types.push_back(type);
   }
@@ -59,7 +61,7 @@ OperatorInfo described(const OpDef& def) {
   info.results = def.results;
   info.elementwise = def.is(Traits::elementwise);
   info.differentiable = def.gradient != nullptr;
-  info.types = accepted(def.domain);
+  info.types = accepted(def);
   std::visit(
       [&]<class A>(const A& given) {
         if constexpr (can_be_given<A>) {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/op_ids.hpp"
-#include "core/text.hpp"
+#include "core/random_parameters.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/random/random.hpp"
@@ -63,16 +63,6 @@ std::byte* start_of(const core::Operand& operand, const Address& address) {
   return address.pointer() + operand.view.offset * static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
-void check(OpId op, const core::RandomAttributes& attributes) {
-  if (op == OpId::random_gamma && !(attributes.first > 0 && attributes.first < 1e300)) {
-    throw ValueError(core::text("random_gamma: the shape must be positive and finite, got ", attributes.first));
-  }
-  if (op == OpId::random_integers && !(attributes.first < attributes.second)) {
-    throw ValueError(
-        core::text("random_integers: low must be below high, got ", attributes.first, " and ", attributes.second));
-  }
-}
-
 std::shared_ptr<const core::Kernel> prepare_automatic(const core::Step& step) { return prepare_random(step); }
 
 /// The order that sorts a 64-bit word for each element; equal words keep their order.
@@ -121,7 +111,7 @@ std::shared_ptr<const core::Kernel> prepare_random(const core::Step& step, const
 
   const core::Operand key = step.inputs[0], result = step.outputs[0];
   const auto attributes = std::get<core::RandomAttributes>(*step.attributes);
-  check(step.op, attributes);
+  core::check_parameters(step.op, attributes);
   const Distribution distribution = distribution_of(step.op, result.dtype, loops);
   const TileLoop store =
       tile_loops(choice.set())

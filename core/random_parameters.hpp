@@ -1,0 +1,12 @@
+// Parameters of random draws that belong to no distribution.
+#pragma once
+
+#include "core/attributes.hpp"
+#include "core/operator.hpp"
+
+namespace tyto::core {
+
+/// Throws ValueError for parameters that the operator has no distribution for. Devices ask before they prepare a draw.
+void check_parameters(OpId op, const RandomAttributes& draw);
+
+}  // namespace tyto::core

@@ -1,0 +1,56 @@
+// Reads the note of a fault, and words it as the CPU's kernels do.
+#include "devices/opencl/faults.hpp"
+
+#include <array>
+
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
+#include "tyto/error.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+using core::OpId;
+using core::text;
+
+// As note_fault of mathematics_integer.cpp writes it; the code is in the lower half of the first number.
+using Note = std::array<cl_long, 3>;
+
+[[noreturn]] void raise(OpId op, std::int64_t number, std::int64_t length) {
+  const std::string_view name = core::definition(op).name;
+  if (op == OpId::histogram) {
+    throw ValueError(text(name, ": edges must ascend, but edge ", number, " is below edge ", number - 1));
+  }
+  throw IndexError(text(
+      name, ": index ", number, " is outside an axis of length ", length,
+      length == 0 ? std::string(", which holds nothing") : text("; it must lie in [", -length, ", ", length - 1, "]")));
+}
+
+}  // namespace
+
+Faults::Faults(const std::string& device, cl_context context) : device_(device) {
+  Note none{};
+  cl_int status = CL_SUCCESS;
+  memory_ = MemoryHandle(
+      clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, none.data(), &status));
+  opencl::check(status, device + ": cannot allocate the note of faults");
+}
+
+void Faults::check(const Queue& queue) const {
+  if (!expected_.exchange(false, std::memory_order_relaxed)) return;
+  const std::string what = device_ + ": reading what kernels noted";
+  Note note{};
+  queue.enqueue(what, [&](cl_command_queue on, cl_event* event) {
+    return clEnqueueReadBuffer(on, memory_.get(), CL_TRUE, 0, sizeof note, note.data(), 0, nullptr, event);
+  });
+  const auto code = static_cast<std::int32_t>(note[0] & 0xffffffff);
+  if (code == 0) return;
+  const Note none{};
+  queue.enqueue(what, [&](cl_command_queue on, cl_event* event) {
+    return clEnqueueWriteBuffer(on, memory_.get(), CL_TRUE, 0, sizeof none, none.data(), 0, nullptr, event);
+  });
+  raise(static_cast<OpId>(code - 1), note[1], note[2]);
+}
+
+}  // namespace tyto::opencl

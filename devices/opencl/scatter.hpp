@@ -1,0 +1,13 @@
+// Writing at positions that index tensors name: scatter, scatter_add.
+#pragma once
+
+#include "core/device.hpp"
+#include "devices/opencl/context.hpp"
+#include "devices/opencl/launch_plan.hpp"
+
+namespace tyto::opencl {
+
+bool is_scatter(core::OpId op);
+LaunchPlan scatter_launch_plan(const Context& context, const core::Step& step);
+
+}  // namespace tyto::opencl

@@ -1,0 +1,371 @@
+// Every family of kernels beside loops, in both styles: what they yield is what the CPU's kernels yield, whose truths
+// are the goldens.
+#if defined(TYTO_HAVE_OPENCL)
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/op_ids.hpp"
+#include "devices/cpu/device.hpp"
+#include "tests/devices/opencl_rig.hpp"
+#include "tyto/error.hpp"
+
+namespace opencl_families_test {
+
+using namespace tyto;
+using namespace tyto::opencl;
+using namespace tyto::opencl::test;
+using core::Attributes;
+using core::OpId;
+using core::View;
+
+namespace {
+
+struct Step {
+  OpId op;
+  Attributes attributes;
+  std::vector<HostTensor> inputs;
+  double tolerance = 0;  // relative to the greatest value
+};
+
+std::vector<core::Operand> operands(const std::vector<HostTensor>& tensors) {
+  std::vector<core::Operand> out;
+  for (const HostTensor& tensor : tensors) out.push_back(tensor.operand());
+  return out;
+}
+
+std::vector<core::Operand> results_of(const Step& step) {
+  std::vector<core::TensorType> types;
+  for (const HostTensor& input : step.inputs) types.push_back({input.dtype, input.view.shape});
+  std::vector<core::Operand> out;
+  for (const core::TensorType& type : core::definition(step.op).infer(step.attributes, types)) {
+    out.push_back({type.dtype, View::dense(type.shape)});
+  }
+  return out;
+}
+
+std::vector<HostTensor> on_cpu(const Step& step) {
+  core::Device& device = cpu::device();
+  const std::vector<core::Operand> in = operands(step.inputs), out = results_of(step);
+  const auto kernel = device.prepare({step.op, &step.attributes, in, out});
+  std::vector<core::BufferRef> buffers;
+  const auto allocate = [&](std::size_t bytes) {
+    buffers.push_back(device.allocate(bytes));
+    return core::Address{buffers.back()->memory(), 0};
+  };
+  std::vector<core::Address> from, to;
+  for (const HostTensor& input : step.inputs) {
+    const std::vector<std::byte> bytes = bytes_of(input);
+    from.push_back(allocate(bytes.size()));
+    device.copy_in(*buffers.back(), 0, bytes.data(), bytes.size());
+  }
+  for (const core::Operand& output : out) {
+    to.push_back(allocate(static_cast<std::size_t>(output.view.count()) * size_of(output.dtype)));
+  }
+  kernel->launch(from, to, allocate(kernel->workspace()));
+  std::vector<HostTensor> results;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t bytes = static_cast<std::size_t>(out[i].view.count()) * size_of(out[i].dtype);
+    results.push_back(from_bytes(out[i].dtype, out[i].view.shape, {to[i].pointer(), bytes}));
+  }
+  return results;
+}
+
+/// The greatest difference, as a part of the greatest value; infinite where only one is NaN.
+double difference(const HostTensor& a, const HostTensor& b) {
+  if (!is_floating(a.dtype)) return a.integers == b.integers ? 0 : INFINITY;
+  double worst = 0, greatest = 1e-30;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    const double x = a.values[i], y = b.values[i];
+    if (std::isfinite(y)) greatest = std::max(greatest, std::fabs(y));
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    const double apart = std::fabs(x - y);
+    worst = std::isnan(apart) ? INFINITY : std::max(worst, apart);
+  }
+  return worst / greatest;
+}
+
+void check(const std::vector<Step>& steps) {
+  for (OpenClDevice* device : both_styles()) {
+    std::vector<std::vector<core::Operand>> in, out;
+    for (const Step& step : steps) {
+      in.push_back(operands(step.inputs));
+      out.push_back(results_of(step));
+    }
+    std::vector<core::Step> prepared;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      prepared.push_back({steps[i].op, &steps[i].attributes, in[i], out[i]});
+    }
+    const auto kernels = device->prepare_all(prepared);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::vector<HostTensor> found = run(*device, *kernels[i], steps[i].inputs, out[i]);
+      const std::vector<HostTensor> expected = on_cpu(steps[i]);
+      for (std::size_t r = 0; r < expected.size(); ++r) {
+        INFO(core::definition(steps[i].op).name, " number ", i, " of ", name_of(steps[i].inputs[0].dtype), ", ",
+             core::to_string(steps[i].attributes));
+        CHECK(difference(found[r], expected[r]) <= steps[i].tolerance);
+      }
+    }
+  }
+}
+
+HostTensor numbers(DType dtype, const Shape& shape) { return spread(dtype, shape, -3, 3.5); }
+
+double rounding(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 2e-3;
+    case DType::bf16: return 2e-2;
+    case DType::f32: return 1e-5;
+    case DType::f64: return 1e-13;
+    default: return 0;
+  }
+}
+
+struct Windows {
+  Shape image, kernel;
+  core::WindowAttributes window;
+};
+
+Windows windows(Shape image, Shape kernel, IntList stride, IntList dilation, IntList before, IntList after,
+                std::int64_t groups) {
+  core::WindowAttributes window;
+  for (std::size_t i = 0; i < stride.size(); ++i) window.window.push_back(kernel[i]);
+  window.stride = std::move(stride);
+  window.dilation = std::move(dilation);
+  window.before = std::move(before);
+  window.after = std::move(after);
+  window.groups = groups;
+  return {std::move(image), std::move(kernel), std::move(window)};
+}
+
+core::WindowAttributes shaped(core::WindowAttributes window, const Shape& shape) {
+  window.shape = shape;
+  return window;
+}
+
+/// A convolution and its two gradients.
+void add_convolution(std::vector<Step>& steps, DType dtype, const Windows& w) {
+  const HostTensor image = numbers(dtype, w.image), kernel = numbers(dtype, w.kernel);
+  steps.push_back({OpId::convolution, w.window, {image, kernel}, rounding(dtype)});
+  const HostTensor gradient = numbers(dtype, results_of(steps.back())[0].view.shape);
+  steps.push_back({OpId::convolution_input_gradient, shaped(w.window, w.image), {gradient, kernel}, rounding(dtype)});
+  steps.push_back({OpId::convolution_kernel_gradient, shaped(w.window, w.kernel), {image, gradient}, rounding(dtype)});
+}
+
+}  // namespace
+
+TEST_CASE("convolutions of any rank, stride, dilation, padding and groups, and both gradients, on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f16, DType::i32}) {
+    add_convolution(steps, dtype, windows({2, 9, 8, 6}, {3, 2, 6, 10}, {1, 1}, {1, 1}, {1, 0}, {1, 1}, 1));
+  }
+  const DType f32 = DType::f32;
+  add_convolution(steps, f32, windows({4, 9, 8, 6}, {3, 2, 3, 10}, {2, 3}, {1, 2}, {1, 0}, {2, 1}, 2));
+  add_convolution(steps, f32, windows({2, 7, 7, 5}, {1, 1, 5, 70}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1));
+  add_convolution(steps, f32, windows({1, 30, 4}, {5, 1, 8}, {1}, {3}, {6}, {6}, 4));
+  add_convolution(steps, DType::f64,
+                  windows({2, 5, 6, 4, 3}, {2, 3, 2, 3, 4}, {1, 2, 1}, {2, 1, 1}, {1, 1, 0}, {1, 1, 1}, 1));
+  add_convolution(steps, DType::boolean, windows({2, 5, 5, 2}, {3, 3, 2, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+  // More padding than the kernel reaches, which crops the gradient.
+  add_convolution(steps, f32, windows({2, 4, 5, 3}, {2, 2, 3, 4}, {1, 1}, {1, 1}, {3, 2}, {0, 3}, 1));
+  check(steps);
+}
+
+TEST_CASE("products of any type, and with epilogues, on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::i8, DType::i64, DType::boolean, DType::f16, DType::bf16}) {
+    steps.push_back({OpId::matmul, {}, {numbers(dtype, {2, 7, 33}), numbers(dtype, {2, 33, 20})}, rounding(dtype)});
+  }
+  core::ProductAttributes epilogue;
+  epilogue.bias = epilogue.residual = true;
+  epilogue.low = 0;
+  epilogue.high = 40;
+  // Deeper than a block, so that the residual meets the first part and the limits the last one.
+  for (const std::int64_t depth : {0, 20, 1300}) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      steps.push_back(
+          {OpId::matmul_epilogue,
+           epilogue,
+           {numbers(dtype, {9, depth}), numbers(dtype, {depth, 70}), numbers(dtype, {70}), numbers(dtype, {9, 70})},
+           rounding(dtype)});
+    }
+  }
+  epilogue.window = windows({2, 6, 6, 3}, {3, 3, 3, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1).window;
+  steps.push_back({OpId::convolution_epilogue,
+                   epilogue,
+                   {numbers(DType::f32, {2, 6, 6, 3}), numbers(DType::f32, {3, 3, 3, 20}), numbers(DType::f32, {20}),
+                    numbers(DType::f32, {2, 6, 6, 20})},
+                   rounding(DType::f32)});
+  check(steps);
+}
+
+TEST_CASE("pooling and resizing and their gradients, by single channels and by vectors of them, on OpenCL") {
+  std::vector<Step> steps;
+  for (const std::int64_t channels : {3, 32}) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      for (const bool dilated : {false, true}) {
+        if (dilated && dtype == DType::f16) continue;
+        Windows w = windows({2, 8, 7, channels}, {3, 2, 1, 1}, {2, 1}, {1, dilated ? 2 : 1}, {1, 0}, {1, 1}, 1);
+        HostTensor image = numbers(dtype, w.image);
+        image.values[5] = image.values[17] = NAN;
+        steps.push_back({OpId::max_pool, w.window, {image}});
+        const HostTensor gradient = numbers(dtype, results_of(steps.back())[0].view.shape);
+        steps.push_back({OpId::max_pool_gradient, shaped(w.window, w.image), {image, gradient}, rounding(dtype)});
+        steps.push_back({OpId::max_pool_pick, w.window, {image, numbers(dtype, w.image)}});
+        const HostTensor finite = numbers(dtype, w.image);
+        steps.push_back({OpId::average_pool, w.window, {finite}, rounding(dtype)});
+        w.window.count_padding = dilated;
+        steps.push_back({OpId::average_pool_gradient, shaped(w.window, w.image), {gradient}, rounding(dtype)});
+      }
+    }
+    steps.push_back({OpId::max_pool,
+                     windows({2, 6, 6, channels}, {2, 2, 1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 1).window,
+                     {numbers(DType::i8, {2, 6, 6, channels})}});
+    core::WindowAttributes scale;
+    scale.window = {2, 3};
+    for (const auto& [forward, backward] : {std::pair(OpId::upsample_nearest, OpId::upsample_nearest_gradient),
+                                            std::pair(OpId::upsample_bilinear, OpId::upsample_bilinear_gradient)}) {
+      steps.push_back({forward, scale, {numbers(DType::f32, {2, 5, 4, channels})}, 1e-6});
+      steps.push_back(
+          {backward, shaped(scale, {2, 5, 4, channels}), {numbers(DType::f32, {2, 10, 12, channels})}, 1e-6});
+    }
+  }
+  check(steps);
+}
+
+TEST_CASE("what moves elements, and what reads them by index, on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i8, DType::i64}) {
+    const HostTensor x = numbers(dtype, {4, 5, 6});
+    const auto pad = [](core::PadMode mode) { return core::PadAttributes{{2, 0, 7}, {1, 3, 9}, mode, Scalar(2.5)}; };
+    steps.push_back(
+        {OpId::set_slice, core::SliceAttributes{{1, 4, 0}, {2, 3, 6}, {2, -2, 1}}, {x, numbers(dtype, {2, 3, 6})}});
+    steps.push_back({OpId::concat, core::AxisAttributes{1}, {x, numbers(dtype, {4, 0, 6}), numbers(dtype, {4, 2, 6})}});
+    steps.push_back({OpId::tile, core::ListAttributes{{2, 1, 3}}, {x}});
+    steps.push_back({OpId::repeat, core::ListAttributes{{3, 1}}, {x}});
+    steps.push_back({OpId::roll, core::ListAttributes{{1, 0, -2}}, {x}});
+    for (const core::PadMode mode : {core::PadMode::constant, core::PadMode::edge, core::PadMode::reflect}) {
+      steps.push_back({OpId::pad, pad(mode), {x}});
+    }
+    steps.push_back({OpId::tril, core::ListAttributes{{-1}}, {x}});
+    steps.push_back({OpId::triu, core::ListAttributes{{INT64_MAX}}, {x}});
+    steps.push_back({OpId::diag_embed, core::ListAttributes{{-2}}, {x}});
+    const HostTensor chosen = HostTensor::of_integers(DType::i32, {2, 2}, {-1, 0, 3, -4});
+    steps.push_back({OpId::take, core::AxisAttributes{0}, {x, chosen}});
+    steps.push_back({OpId::take, core::AxisAttributes{2}, {x, chosen}});
+    steps.push_back({OpId::take_along_axis,
+                     core::AxisAttributes{1},
+                     {x, HostTensor::of_integers(DType::i64, {1, 2, 6}, {4, 3, 2, 1, 0, -1, -2, -3, -4, -5, 0, 1})}});
+    steps.push_back({OpId::gather, {}, {x, chosen, HostTensor::of_integers(DType::i64, {2, 2}, {4, -5, 0, 2})}});
+  }
+  const HostTensor classes = HostTensor::of_integers(DType::u8, {2, 3}, {0, 4, 9, 3, 1, 2});
+  steps.push_back({OpId::one_hot, core::ListAttributes{{5, static_cast<std::int64_t>(DType::f16)}}, {classes}});
+  check(steps);
+}
+
+TEST_CASE("scans in both directions on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::boolean, DType::f64}) {
+    for (const std::int64_t axis : {0, 1, 2}) {
+      const HostTensor x = spread(dtype, {5, 7, 20}, -1, 1.5);
+      steps.push_back({OpId::cumsum, core::AxisAttributes{axis, axis == 1, axis == 2}, {x}, rounding(dtype)});
+      steps.push_back({OpId::cumprod, core::AxisAttributes{axis, false, axis == 1}, {x}, rounding(dtype)});
+      steps.push_back({OpId::cummin, core::AxisAttributes{axis, false, axis == 0}, {x}});
+      steps.push_back({OpId::cummax, core::AxisAttributes{axis}, {x}});
+    }
+  }
+  check(steps);
+}
+
+TEST_CASE("scattering writes and adds in the order of the positions on OpenCL") {
+  std::vector<Step> steps;
+  std::vector<std::int64_t> rows, columns;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    rows.push_back(i * 7 % 5 - 2);
+    columns.push_back(i * 3 % 4);
+  }
+  const HostTensor row = HostTensor::of_integers(DType::i64, {60}, rows),
+                   column = HostTensor::of_integers(DType::i32, {60}, columns);
+  for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i64, DType::boolean}) {
+    for (const OpId op : {OpId::scatter, OpId::scatter_add}) {
+      steps.push_back({op, {}, {numbers(dtype, {6, 4, 3}), numbers(dtype, {60, 3}), row, column}});
+      steps.push_back({op, {}, {numbers(dtype, {6}), numbers(dtype, {60}), row}});
+    }
+  }
+  check(steps);
+}
+
+TEST_CASE("sorting is stable with NaN last, and searches agree with it, on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64, DType::i8, DType::i64}) {
+    HostTensor x = spread(dtype, {3, 100, 2}, -9, 9);
+    for (std::size_t i = 0; i < x.storage(); i += 3) {
+      if (!is_floating(dtype)) continue;
+      x.values[i] = i % 9 == 0 ? NAN : i % 2 == 0 ? 0.0 : -0.0;
+    }
+    for (const bool descending : {false, true}) {
+      steps.push_back({OpId::argsort, core::AxisAttributes{1, descending}, {x}});
+      steps.push_back({OpId::sort, core::AxisAttributes{2, descending}, {x}});
+      steps.push_back({OpId::topk, core::TopkAttributes{1, 7, descending}, {x}});
+    }
+    HostTensor line = spread(dtype, {9}, -8, 8);
+    std::sort(line.values.begin(), line.values.end());
+    std::sort(line.integers.begin(), line.integers.end());
+    steps.push_back({OpId::searchsorted, core::AxisAttributes{0, false}, {line, x}});
+    steps.push_back({OpId::searchsorted, core::AxisAttributes{0, true}, {line, x}});
+    steps.push_back({OpId::histogram, {}, {x, line}});
+  }
+  check(steps);
+}
+
+TEST_CASE("draws are those of the CPU on OpenCL") {
+  std::vector<Step> steps;
+  const HostTensor key = HostTensor::of_integers(DType::i64, {2}, {12345678901, 7});
+  const auto draw = [&](OpId op, DType dtype, double first, double second) {
+    steps.push_back({op, core::RandomAttributes{{70}, dtype, 3, first, second}, {key}, is_floating(dtype) ? 1e-6 : 0});
+  };
+  draw(OpId::random_integers, DType::i32, -5, 90);
+  draw(OpId::random_integers, DType::i64, -9e18, 9e18);
+  draw(OpId::random_permutation, DType::i64, 0, 0);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    draw(OpId::random_exponential, dtype, 2, 0);
+    draw(OpId::random_truncated_normal, dtype, 1, 2);
+    draw(OpId::random_gamma, dtype, 0.4, 2);
+    draw(OpId::random_gamma, dtype, 3, 1);
+  }
+  check(steps);
+}
+
+TEST_CASE("an index outside its axis is reported when the host waits, once, on OpenCL") {
+  for (OpenClDevice* device : both_styles()) {
+    const Step step{OpId::take,
+                    core::AxisAttributes{0},
+                    {numbers(DType::f32, {3}), HostTensor::of_integers(DType::i64, {2}, {1, 7})}};
+    CHECK_THROWS_WITH_AS(run_step(*device, step.op, step.attributes, step.inputs, {{{DType::f32, {2}}}}),
+                         "take: index 7 is outside an axis of length 3; it must lie in [-3, 2]", IndexError);
+    device->synchronise();
+  }
+}
+
+TEST_CASE("a part that lies in its place already is not copied on OpenCL") {
+  for (OpenClDevice* device : both_styles()) {
+    const Attributes attributes = core::AxisAttributes{0};
+    const std::vector<core::Operand> in = {{DType::f32, View::dense({4})}, {DType::f32, View::dense({4})}};
+    const core::Operand out{DType::f32, View::dense({8})};
+    const auto kernel = device->prepare({OpId::concat, &attributes, in, {&out, 1}});
+    const std::vector<float> before = {1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8};
+    const core::BufferRef buffer = device->allocate(48);
+    device->copy_in(*buffer, 0, before.data(), 48);
+    const core::Address whole{buffer->memory(), 0}, apart{buffer->memory(), 32};
+    const std::vector<core::Address> from = {whole, apart};
+    kernel->launch(from, {&whole, 1}, {});
+    std::vector<float> after(8);
+    device->copy_out(after.data(), *buffer, 0, 32);
+    CHECK(after == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  }
+}
+
+}  // namespace opencl_families_test
+
+#endif
