@@ -38,9 +38,10 @@ struct Body {
       : seed(d.dice().seed()), moves(d.dice().between(1, 4)), noise(d.noise()), depth(d.depth() + 1) {
     noise.seed += 17;
   }
-  Drawing<M> run(const List<M>& leaves) const {
+  Drawing<M> run(Drawing<M>& outer, const List<M>& leaves) const {
     Drawing<M> inner(seed, leaves, noise, depth);
     for (std::int64_t i = 0; i < moves; ++i) inner.step();
+    outer.take_in(inner);
     return inner;
   }
 };
@@ -108,7 +109,7 @@ Tensor<M> counted_loop(Drawing<M>& d) {
                                 [&](const Tensor<M>& i, const List<M>& carries) {
                                   List<M> leaves{captured, cast(i, DType::f32)};
                                   leaves.insert(leaves.end(), carries.begin(), carries.end());
-                                  Drawing<M> inner = body.run(leaves);
+                                  Drawing<M> inner = body.run(d, leaves);
                                   return next_of(inner, carries, from);
                                 },
                                 {.most = most});
@@ -129,7 +130,7 @@ Tensor<M> tested_loop(Drawing<M>& d) {
   return first_of(d, while_loop(
                          State(number<M>(0), init), [&](const State& s) { return s.first < trips; },
                          [&](const State& s) {
-                           Drawing<M> inner = body.run(s.second);
+                           Drawing<M> inner = body.run(d, s.second);
                            return State(s.first + 1, next_of(inner, s.second, from));
                          },
                          {.most = most})
@@ -151,7 +152,7 @@ Tensor<M> scanned(Drawing<M>& d) {
   const auto step = [&](const List<M>& carries, const Tensor<M>& row) {
     List<M> leaves{captured, row};
     leaves.insert(leaves.end(), carries.begin(), carries.end());
-    Drawing<M> inner = body.run(leaves);
+    Drawing<M> inner = body.run(d, leaves);
     const List<M> next = next_of(inner, carries, from);
     return std::pair(next, carries_out ? next[0] : inner.tensors().back());
   };
@@ -192,7 +193,7 @@ Tensor<M> branched(Drawing<M>& d) {
   for (std::int64_t i = 0; i < arms; ++i) {
     functions.push_back([&, i]() -> Tensor<M> {
       if (i == passing) return like;
-      Drawing<M> inner = bodies[static_cast<std::size_t>(i)].run({captured, x});
+      Drawing<M> inner = bodies[static_cast<std::size_t>(i)].run(d, {captured, x});
       return inner.shaped(like.shape(), like.dtype());
     });
   }
@@ -204,32 +205,43 @@ Tensor<M> branched(Drawing<M>& d) {
   return d.perturbed(switch_case(index, functions));
 }
 
+// Numbers that a smooth loop keeps finite. Where a branch is not taken, a graph multiplies the slope 0 by what eager
+// mode never works out, so that infinities and NaN in there would differ.
+template <class M>
+Tensor<M> moderate(Drawing<M>& d, const Shape& shape) {
+  const Tensor<M> x = d.shaped(shape, DType::f64);
+  return d.perturbed(where(isfinite(x), clip(x, -8, 8), 0.5));
+}
+
 // The gradient of a loop over smooth moves with respect to its carry, its rows and what it captures.
 template <class M>
 Tensor<M> loop_slope(Drawing<M>& d) {
   if (d.depth() >= 1) return d.any();
   const SequenceAsBefore sequence;
-  const Tensor<M> x = d.shaped({d.dice().between(1, 4)}, DType::f64);
-  const Tensor<M> w = d.shaped(x.shape(), DType::f64);
-  const std::int64_t rows = d.dice().between(1, 4);
-  const Tensor<M> xs = d.shaped({rows, x.size()}, DType::f64);
+  const Shape shape{d.dice().between(1, 4)};
+  const Tensor<M> x = moderate(d, shape);
+  const Tensor<M> w = moderate(d, shape);
+  const Tensor<M> xs = moderate(d, {d.dice().between(1, 4), shape[0]});
   const std::int64_t kind = d.dice().below(6);
   const bool reverse = d.dice().one_in(3);
   const std::int64_t wanted = d.dice().below(3);
+  using State = std::pair<Tensor<M>, Tensor<M>>;
   const auto loss = [&](const Tensor<M>& h, const Tensor<M>& weights, const Tensor<M>& stack) {
     const auto [last, ys] = scan(
-        [&](const Tensor<M>& c, const Tensor<M>& row) {
+        [&](const State& state, const Tensor<M>& row) {
+          const Tensor<M> c = state.first;
           const Tensor<M> mixed = d.perturbed(tanh(c * weights + row));
           const Tensor<M> next =
               kind < 3 ? mixed
                        : cond(
-                             mixed.sum() * 0.0 == 0.0, [&] { return mixed * weights; }, [&] { return sin(c); });
-          return std::pair(next, kind % 3 == 0 ? next : kind % 3 == 1 ? c * next : sin(next) * weights);
+                             remainder(state.second, 2) == 0, [&] { return mixed * weights; }, [&] { return sin(c); });
+          const Tensor<M> y = kind % 3 == 0 ? next : kind % 3 == 1 ? c * next : sin(next) * weights;
+          return std::pair(State(next, state.second + 1), y);
         },
-        h, stack, {.reverse = reverse});
-    return sum(last * weights) + sum(ys);
+        State(h, number<M>(wanted)), stack, {.reverse = reverse});
+    return sum(last.first * weights) + sum(ys);
   };
-  const auto slopes = value_and_grad(loss, {0, 1, 2})(d.perturbed(x), d.perturbed(w), d.perturbed(xs)).second;
+  const auto slopes = value_and_grad(loss, {0, 1, 2})(x, w, xs).second;
   return slopes[static_cast<std::size_t>(wanted)];
 }
 
