@@ -16,10 +16,7 @@ namespace {
 using core::Port;
 using optimiser::CarryChain;
 
-constexpr std::size_t alignment = 64;
 constexpr std::uint32_t none = UINT32_MAX;
-
-std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 std::size_t bytes_of(const core::TensorType& type) {
   return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
@@ -68,8 +65,8 @@ class IterationKernel final : public core::Kernel {
   }
 
  private:
-  static constexpr std::size_t number_at = 0, key_at = 1 * alignment, again_at = 2 * alignment,
-                               rings_at = 3 * alignment;
+  static constexpr std::size_t number_at = 0, key_at = region_alignment, again_at = 2 * region_alignment,
+                               rings_at = 3 * region_alignment;
 
   bool may_be_in_place(const CarryChain& chain) const {
     if (chain.cyclic || chain.stack || chain.history || chain.members.size() != 1) return false;
@@ -117,7 +114,7 @@ class IterationKernel final : public core::Kernel {
       placed.places = placed.chain.members.size() + 1;
       placed.own_places = loop_.tested && placed.places > 2 ? placed.places : 1;
       placed.workspace = at;
-      at += placed.own_places * padded(placed.bytes);
+      at += placed.own_places * region_padded(placed.bytes);
     }
     program_at_ = at;
   }
@@ -173,7 +170,7 @@ class IterationKernel final : public core::Kernel {
       const std::size_t members = placed.chain.members.size();
       std::byte* const own = workspace_ + placed.workspace;
       if (loop_.tested) {
-        if (placed.own_places > 1) return own + place * padded(placed.bytes);
+        if (placed.own_places > 1) return own + place * region_padded(placed.bytes);
         return place == 0 ? result(placed.chain.members[0]) : own;
       }
       const auto end = static_cast<std::size_t>(trips_ % static_cast<std::int64_t>(placed.places));

@@ -13,7 +13,7 @@ namespace tyto::run {
 
 namespace {
 
-constexpr std::size_t key_bytes = 64;  // of an arm's key, with what alignment asks for
+constexpr std::size_t key_bytes = region_alignment;  // of an arm's key
 
 class BranchKernel final : public core::Kernel {
  public:

@@ -12,8 +12,6 @@ namespace tyto::run {
 
 namespace {
 
-constexpr std::size_t alignment = 64;
-
 CompileOptions options_of_region(CompileOptions options) {
   options.passes = as_recorded;  // it went through them with the graph that holds it
   options.memory_limit = 0;
@@ -37,7 +35,7 @@ RegionProgram::RegionProgram(core::Graph region, const CompileOptions& options)
     const std::size_t workspace = step.workspace == UINT32_MAX ? 0 : plan.storages()[step.workspace].offset;
     steps_.push_back({step.kernel.get(), step.first_operand, step.input_count, step.output_count, workspace});
   }
-  arena_at_ = (plan.operands().size() * sizeof(core::Address) + alignment - 1) / alignment * alignment;
+  arena_at_ = region_padded(plan.operands().size() * sizeof(core::Address));
   if (!plan.is_poisoned()) return;
   dying_.resize(steps_.size());
   for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {

@@ -11,6 +11,12 @@
 
 namespace tyto::run {
 
+/// Of what a region's kernel keeps in its workspace, in bytes: what the CPU's kernels ask for.
+inline constexpr std::size_t region_alignment = 64;
+inline std::size_t region_padded(std::size_t bytes) {
+  return (bytes + region_alignment - 1) / region_alignment * region_alignment;
+}
+
 class RegionProgram {
  public:
   RegionProgram(core::Graph region, const CompileOptions& options);
