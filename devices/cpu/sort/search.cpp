@@ -132,6 +132,9 @@ KernelRef histogram_kernel(const core::Step& step) {
 constexpr KernelEntry entries[] = {{core::OpId::sort, prepare_sort},
                                    {core::OpId::argsort, prepare_argsort},
                                    {core::OpId::topk, prepare_topk},
+                                   {core::OpId::order_statistics, prepare_order_statistics},
+                                   {core::OpId::partition, prepare_partition},
+                                   {core::OpId::argpartition, prepare_argpartition},
                                    {core::OpId::searchsorted, prepare_searchsorted},
                                    {core::OpId::histogram, prepare_histogram}};
 
