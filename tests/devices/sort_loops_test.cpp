@@ -89,6 +89,16 @@ void check_loops(const cpu::KeyLoops<K>& loops) {
       const std::int64_t held = loops.keep(given.data(), count, expected[size / 4], bound, kept.data());
       kept.resize(static_cast<std::size_t>(held));
       if (kept != wanted) FAIL("kept wrongly: " << what);
+
+      std::vector<std::int64_t> places(size);
+      for (const bool after : {false, true}) {
+        loops.search(expected.data(), count, given.data(), count, after, places.data());
+        for (std::size_t i = 0; i < size; ++i) {
+          const auto place = after ? std::upper_bound(expected.begin(), expected.end(), given[i])
+                                   : std::lower_bound(expected.begin(), expected.end(), given[i]);
+          if (places[i] != place - expected.begin()) FAIL("searched wrongly: " << what);
+        }
+      }
     }
   }
 }

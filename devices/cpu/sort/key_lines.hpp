@@ -33,12 +33,16 @@ class LineKeys {
       : loops_(sort_loops_of(instruction_set())),
         elements_(loops_.elements(dtype)),
         size_(size_of(dtype)),
+        floating_(is_floating(dtype)),
         descending_(descending) {}
 
   bool are_wide() const noexcept { return size_ == 8; }
   std::size_t element_size() const noexcept { return size_; }
   std::size_t size() const noexcept { return are_wide() ? 8 : 4; }
   const SortLoops& loops() const noexcept { return loops_; }
+
+  /// Whether a key is that of NaN, which is the greatest.
+  bool is_nan(std::int64_t key) const noexcept { return floating_ && key == (INT64_MAX >> (64 - 8 * size_)); }
 
   /// Calls f(loops, keys, others) with the loops for these keys and two arrays of them.
   template <class F>
@@ -56,6 +60,7 @@ class LineKeys {
   const SortLoops& loops_;
   ElementLoops elements_;
   std::size_t size_;
+  bool floating_;
   bool descending_;
 };
 

@@ -21,6 +21,9 @@ struct KeyLoops {
   /// Puts the keys from `least` to `greatest` in their order at the front of `to`, which has room for a vector more;
   /// returns how many.
   std::int64_t (*keep)(const K* keys, std::int64_t count, K least, K greatest, K* to);
+  /// found[i] = how many of the sorted keys, fewer than 2^31, are below values[i], or with `after` not above it.
+  void (*search)(const K* keys, std::int64_t count, const K* values, std::int64_t wanted, bool after,
+                 std::int64_t* found);
   /// Keys and their indices as numbers that order by key, then index; the index is in the low `index_bits`. Returns
   /// how many low bits of the keys found no room: 0 unless 64-bit keys span more than the 63 - index_bits left.
   int (*pack)(const K* keys, std::int64_t count, int index_bits, std::int64_t* packed);

@@ -215,4 +215,22 @@ std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to)
 
 #endif
 
+/// keys[index] for each lane.
+template <class K>
+[[gnu::always_inline]] inline typename Lanes<K>::Vector gather(const K* keys, typename Lanes<K>::Vector index) {
+  using Vector = typename Lanes<K>::Vector;
+#if defined(__AVX512F__)
+  const __m512i at = as_integers<K>(index);
+  if constexpr (sizeof(K) == 4) return (Vector)_mm512_mask_i32gather_epi32(at, 0xffff, at, keys, 4);
+  else return (Vector)_mm512_mask_i64gather_epi64(at, 0xff, at, keys, 8);
+#elif defined(__AVX2__)
+  if constexpr (sizeof(K) == 4) return (Vector)_mm256_i32gather_epi32(keys, (__m256i)index, 4);
+  else return (Vector)_mm256_i64gather_epi64(reinterpret_cast<const long long*>(keys), (__m256i)index, 8);
+#else
+  Vector v;
+  for (int k = 0; k < Lanes<K>::count; ++k) v[k] = keys[index[k]];
+  return v;
+#endif
+}
+
 }  // namespace tyto::cpu::TYTO_ISA
