@@ -79,14 +79,14 @@ void each_zero(const std::byte* line, std::int64_t count, std::int64_t stride, s
 }
 
 /// Calls line_kernel(in, out, keys, others) for each line, on as many threads as they are worth, with two arrays of as
-/// many keys as are wanted.
+/// many keys as are wanted, or with one that both are.
 template <class LineKernel>
-std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const LinePairs& pairs, std::int64_t keys,
-                                                  std::size_t key_size, LineKernel line_kernel) {
+std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const LinePairs& pairs, int arrays,
+                                                  std::int64_t keys, std::size_t key_size, LineKernel line_kernel) {
   WorkspaceLayout layout;
   std::size_t distance = 0;
   const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.workers, pairs.work));
-  layout.reserve_each(2 * members, static_cast<std::size_t>(keys) * key_size, distance);
+  layout.reserve_each(static_cast<std::size_t>(arrays) * members, static_cast<std::size_t>(keys) * key_size, distance);
   const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
   const auto run_lines = [=](std::span<const core::Address> inputs, std::span<const core::Address> outputs,
@@ -94,10 +94,10 @@ std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const 
     run_team(pairs.workers, [&](Team team) {
       const Range mine = share(pairs.work, team.member, team.size);
       if (mine.size() == 0) return;
-      std::byte* own = workspace.pointer() + 2 * static_cast<std::size_t>(team.member) * distance;
+      std::byte* own = workspace.pointer() + static_cast<std::size_t>(arrays * team.member) * distance;
       pairs.lines.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
         line_kernel(inputs[0].pointer() + offsets[0] * size, outputs[0].pointer() + offsets[1] * out_size, own,
-                    own + distance);
+                    own + static_cast<std::size_t>(arrays - 1) * distance);
       });
     });
   };

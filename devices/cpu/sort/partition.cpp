@@ -57,7 +57,7 @@ KernelRef prepare_order_statistics(const core::Step& step) {
       });
     });
   };
-  return each_key_line(step, pairs, pairs.count + wanted, keys_of.size(), select_line);
+  return each_key_line(step, pairs, 2, pairs.count + wanted, keys_of.size(), select_line);
 }
 
 KernelRef prepare_partition(const core::Step& step) {
@@ -86,7 +86,7 @@ KernelRef prepare_partition(const core::Step& step) {
       out[position++ * pairs.out_stride] = *zero;
     });
   };
-  return each_key_line(step, pairs, pairs.count + vector_room, keys_of.size(), partition_line);
+  return each_key_line(step, pairs, 2, pairs.count + vector_room, keys_of.size(), partition_line);
 }
 
 KernelRef prepare_argpartition(const core::Step& step) {
@@ -111,7 +111,7 @@ KernelRef prepare_argpartition(const core::Step& step) {
       });
     });
   };
-  return each_key_line(step, pairs, pairs.count, keys_of.size(), order_line);
+  return each_key_line(step, pairs, 2, pairs.count, keys_of.size(), order_line);
 }
 
 }  // namespace tyto::cpu

@@ -67,8 +67,10 @@ struct PartRoom {
 
 /// The place of a value in a line of which too few values are searched for to turn all of it into keys.
 template <class T>
-std::int64_t position_of(T value, const T* line, std::int64_t stride, std::int64_t count, bool after) {
-  const KeyBits<T> key = OrderKey<T>::of(value, false);
+std::int64_t position_of(const std::byte* value, const std::byte* sorted, std::int64_t stride, std::int64_t count,
+                         bool after) {
+  const T* line = reinterpret_cast<const T*>(sorted);
+  const KeyBits<T> key = OrderKey<T>::of(*reinterpret_cast<const T*>(value), false);
   std::int64_t low = 0;
   while (count > 0) {
     const std::int64_t half = count / 2;
@@ -80,22 +82,23 @@ std::int64_t position_of(T value, const T* line, std::int64_t stride, std::int64
   return low;
 }
 
-template <class T>
 KernelRef search_few(const core::Step& step) {
   const core::View& sorted = step.inputs[0].view;
   const bool right = std::get<core::AxisAttributes>(*step.attributes).flag;
   const StridedIterator<2> walk(std::array<core::View, 2>{step.inputs[1].view, step.outputs[0].view});
-  const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset;
+  const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
+  const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset * size;
+  const auto position =
+      with_element(step.inputs[0].dtype, []<class T>(std::type_identity<T>) { return &position_of<T>; });
   const int workers = threads_for(static_cast<double>(walk.count()) * 100);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
-    const T* line = reinterpret_cast<const T*>(inputs[0].pointer()) + offset;
-    const T* values = reinterpret_cast<const T*>(inputs[1].pointer());
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer());
     run_team(workers, [&](Team team) {
-      walk.each(share(walk.count(), team.member, team.size),
-                [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
-                  out[offsets[1]] = position_of(values[offsets[0]], line, stride, length, right);
-                });
+      walk.each(
+          share(walk.count(), team.member, team.size), [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+            out[offsets[1]] =
+                position(inputs[1].pointer() + offsets[0] * size, inputs[0].pointer() + offset, stride, length, right);
+          });
     });
   });
 }
@@ -161,8 +164,7 @@ constexpr KernelEntry entries[] = {{core::OpId::sort, prepare_sort},
 
 KernelRef prepare_searchsorted(const core::Step& step) {
   const std::int64_t length = step.inputs[0].view.shape[0], wanted = step.inputs[1].view.count();
-  if (wanted >= length / 16 && length <= INT32_MAX) return search_many(step);
-  return with_element(step.inputs[0].dtype, [&]<class T>(std::type_identity<T>) { return search_few<T>(step); });
+  return wanted >= length / 16 && length <= INT32_MAX ? search_many(step) : search_few(step);
 }
 
 // Every thread counts for itself; integers add up the same in any order. Before the first bin and behind the last are

@@ -16,12 +16,13 @@ constexpr std::int64_t worth_counting(std::size_t element_size) {
 }
 
 /// Sorts keys of so few values that each is counted, in `counts`, which has room for as many as there are keys.
-void sort_by_counting(std::int32_t* keys, std::int32_t* counts, std::int64_t count, std::size_t element_size) {
-  const std::int32_t values = 1 << (8 * element_size), least = -values / 2;
-  std::fill_n(counts, values, 0);
+template <class K>
+void sort_by_counting(K* keys, K* counts, std::int64_t count, std::size_t element_size) {
+  const K values = K{1} << (8 * element_size), least = -values / 2;
+  std::fill_n(counts, values, K{0});
   for (std::int64_t i = 0; i < count; ++i) ++counts[keys[i] - least];
-  std::int32_t* next = keys;
-  for (std::int32_t value = 0; value < values; ++value) next = std::fill_n(next, counts[value], value + least);
+  K* next = keys;
+  for (K value = 0; value < values; ++value) next = std::fill_n(next, counts[value], value + least);
 }
 
 }  // namespace
@@ -32,28 +33,26 @@ KernelRef prepare_sort(const core::Step& step) {
   const LineKeys keys_of(step.inputs[0].dtype, attributes.flag);
   const bool counted = pairs.count >= worth_counting(keys_of.element_size()) && pairs.count <= INT32_MAX;
   const std::int64_t zero = attributes.flag ? -1 : 0;
-  return each_key_line(step, pairs, pairs.count, keys_of.size(),
-                       [=](const std::byte* line, std::byte* sorted, std::byte* keys, std::byte* others) {
-                         const std::int64_t count = pairs.count;
-                         const bool signed_zeros = keys_of.read(line, count, pairs.in_stride, keys, others);
-                         keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
-                           if constexpr (sizeof(K) == 4) {
-                             if (counted) return sort_by_counting(own, other, count, keys_of.element_size());
-                           }
-                           loops.sort(own, other, count);
-                         });
-                         keys_of.write(keys, count, sorted, pairs.out_stride, others);
-                         if (!signed_zeros) return;
-                         // Both zeros have one key: they are written as they stand in the line, one after the other.
-                         std::int64_t position = 0;
-                         keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>&, const K* own, K*) {
-                           position = std::lower_bound(own, own + count, static_cast<K>(zero)) - own;
-                         });
-                         each_zero(line, count, pairs.in_stride, keys_of.element_size(),
-                                   [&]<class Bits>(const Bits* element) {
-                                     reinterpret_cast<Bits*>(sorted)[position++ * pairs.out_stride] = *element;
-                                   });
-                       });
+  // Keys as wide as the elements are sorted where the result lies.
+  const bool in_result = pairs.out_stride == 1 && keys_of.size() == keys_of.element_size();
+  const auto sort_line = [=](const std::byte* line, std::byte* sorted, std::byte* room, std::byte* others) {
+    const std::int64_t count = pairs.count;
+    std::byte* const keys = in_result ? sorted : room;
+    const bool signed_zeros = keys_of.read(line, count, pairs.in_stride, keys, others);
+    std::int64_t position = 0;
+    keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
+      if (counted) sort_by_counting(own, other, count, keys_of.element_size());
+      else loops.sort(own, other, count);
+      if (signed_zeros) position = std::lower_bound(own, own + count, static_cast<K>(zero)) - own;
+    });
+    keys_of.write(keys, count, sorted, pairs.out_stride, others);
+    if (!signed_zeros) return;
+    // Both zeros have one key: they are written as they stand in the line, one after the other.
+    each_zero(line, count, pairs.in_stride, keys_of.element_size(), [&]<class Bits>(const Bits* element) {
+      reinterpret_cast<Bits*>(sorted)[position++ * pairs.out_stride] = *element;
+    });
+  };
+  return each_key_line(step, pairs, in_result ? 1 : 2, pairs.count, keys_of.size(), sort_line);
 }
 
 }  // namespace tyto::cpu
