@@ -175,6 +175,16 @@ void refuse_negative(const Value& exponent) {
                         " are no integers; write the exponent with a point, or cast the base to f32 or f64"));
 }
 
+// A square and a reciprocal are no powers to a processor, nor to NumPy: a number written as exponent tells them. The
+// rules of the optimiser find those whose exponent is known later.
+std::optional<OpId> simple_power(std::span<const Value> operands, DType type) {
+  const Scalar* number = bare_number(operands[1]);
+  if (number == nullptr || is_complex(type) || type == DType::boolean) return {};
+  if (number->as_double() == 2) return OpId::square;
+  if (number->as_double() == -1 && is_floating(type)) return OpId::reciprocal;
+  return {};
+}
+
 // One type that the domains of floating-point numbers take, and no number among them.
 bool alike(const OpDef& def, std::span<const Value> operands) {
   const DType type = result_of(operands[0]).type.dtype;
@@ -198,6 +208,12 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   if (def.domain <= Domain::comparison && alike(def, operands)) return emit_resolved(op, operands);
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
+  if (op == OpId::power) {
+    if (const std::optional<OpId> simple = simple_power(operands, type)) {
+      operands[0] = fitted_to(def.name, operands[0], type);
+      return emit_resolved(*simple, operands.first(1));
+    }
+  }
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const DType wanted = i < first ? DType::boolean : type;
     const TensorType& given = result_of(operands[i]).type;

@@ -1,6 +1,8 @@
 // Operators that compare elements with each other: sorting, the k first, searching and counting.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "tyto/choosing.hpp"
+#include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
@@ -30,6 +32,37 @@ std::vector<TensorType> infer_topk(const Attributes& attributes, std::span<const
   }
   shape[axis] = top.k;
   return {TensorType{inputs[0].dtype, shape, false}, TensorType{DType::i64, shape, false}};
+}
+
+const TopkAttributes& partition_of(std::string_view op, const Attributes& attributes, const Shape& shape) {
+  const auto& around = get<TopkAttributes>(attributes);
+  const std::int64_t length = shape[axis_among(op, around.axis, shape)];
+  if (around.k < 0 || around.k >= length) {
+    throw IndexError(text(op, ": element ", around.k, " is outside axis ", around.axis, " of length ", length));
+  }
+  return around;
+}
+
+std::vector<TensorType> infer_partition(const Attributes& attributes, std::span<const TensorType> inputs) {
+  (void)partition_of("partition", attributes, inputs[0].shape);
+  return one(inputs[0].dtype, inputs[0].shape);
+}
+std::vector<TensorType> infer_argpartition(const Attributes& attributes, std::span<const TensorType> inputs) {
+  (void)partition_of("argpartition", attributes, inputs[0].shape);
+  return one(DType::i64, inputs[0].shape);
+}
+
+std::vector<TensorType> infer_order_statistics(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const IntList& ranks = get<ListAttributes>(attributes).list;
+  Shape shape = inputs[0].shape;
+  const std::size_t axis = axis_among("order_statistics", shape.rank() - 1, shape);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] < (i == 0 ? 0 : ranks[i - 1]) || ranks[i] >= shape[axis]) {
+      throw ValueError(text("order_statistics: ranks ", ranks, " must ascend within the last axis of shape ", shape));
+    }
+  }
+  shape[axis] = static_cast<std::int64_t>(ranks.size());
+  return one(inputs[0].dtype, shape);
 }
 
 void check_same_type(std::string_view op, std::span<const TensorType> inputs) {
@@ -70,6 +103,50 @@ std::vector<Value> topk_gradient(const GradientContext& c) {
   return {added_along_axis(x.shape(), c.results[1], c.gradients[0], axis)};
 }
 
+T ranked(const T& sorted, const IntList& ranks) {
+  const auto axis = static_cast<std::size_t>(sorted.ndim()) - 1;
+  if (ranks.empty()) return part_along(sorted, axis, 0, 0);
+  std::vector<T> parts;
+  for (const std::int64_t rank : ranks) parts.push_back(part_along(sorted, axis, rank, 1));
+  return concat(parts, -1);
+}
+
+std::vector<Value> order_statistics_gradient(const GradientContext& c) {
+  const Value& x = c.inputs[0];
+  if (!is_floating(x.dtype())) return {Value()};
+  const auto axis = static_cast<std::size_t>(x.ndim()) - 1;
+  const Value order = emit(OpId::argsort, AxisAttributes{static_cast<std::int64_t>(axis)}, {x});
+  return {added_along_axis(x.shape(), ranked(order, get<ListAttributes>(c.attributes).list), c.gradients[0], axis)};
+}
+
+std::vector<Value> lower_order_statistics(const Attributes& attributes, std::span<const Value> inputs) {
+  return {ranked(sort(T(inputs[0]), -1), get<ListAttributes>(attributes).list)};
+}
+
+std::vector<Value> partition_gradient(const GradientContext& c) {
+  const Value& x = c.inputs[0];
+  if (!is_floating(x.dtype())) return {Value()};
+  const auto& around = get<TopkAttributes>(c.attributes);
+  const Value order = emit(OpId::argpartition, around, {x});
+  return {added_along_axis(x.shape(), order, c.gradients[0], static_cast<std::size_t>(around.axis))};
+}
+
+std::vector<Value> lower_partition(const Attributes& attributes, std::span<const Value> inputs) {
+  const auto& around = get<TopkAttributes>(attributes);
+  const T order = emit(OpId::argpartition, around, {inputs[0]});
+  return {take_along_axis(T(inputs[0]), order, around.axis)};
+}
+
+// A stable sort by whether elements are below the k-th, equal to it or above. NaN is above all numbers.
+std::vector<Value> lower_argpartition(const Attributes& attributes, std::span<const Value> inputs) {
+  const auto& around = get<TopkAttributes>(attributes);
+  const T x = inputs[0];
+  const T middle = part_along(sort(x, around.axis), static_cast<std::size_t>(around.axis), around.k, 1);
+  const T below = less(x, middle) || (isnan(middle) && !isnan(x));
+  const T equals = equal(x, middle) || (isnan(middle) && isnan(x));
+  return {argsort(where(below, 0, where(equals, 1, 2)), around.axis).value()};
+}
+
 std::vector<Value> lower_sort(const Attributes& attributes, std::span<const Value> inputs) {
   const auto& sorted = get<AxisAttributes>(attributes);
   const T order = emit(OpId::argsort, sorted, {inputs[0]});
@@ -101,6 +178,23 @@ std::span<const OpDef> sort_operators() {
        .infer = infer_topk,
        .gradient = topk_gradient,
        .lower = lower_topk},
+      {.id = OpId::order_statistics,
+       .name = "order_statistics",
+       .doc = "What sorting would put at given places of the last axis.",
+       .infer = infer_order_statistics,
+       .gradient = order_statistics_gradient,
+       .lower = lower_order_statistics},
+      {.id = OpId::partition,
+       .name = "partition",
+       .doc = "Those below the k-th along an axis, those equal to it, those above, each in their order.",
+       .infer = infer_partition,
+       .gradient = partition_gradient,
+       .lower = lower_partition},
+      {.id = OpId::argpartition,
+       .name = "argpartition",
+       .doc = "The order that partitions.",
+       .infer = infer_argpartition,
+       .lower = lower_argpartition},
       {.id = OpId::searchsorted,
        .name = "searchsorted",
        .doc = "Where values fit into an ascending vector.",
@@ -144,6 +238,27 @@ TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis, bool largest
   return {values, core::result(values, 1)};
 }
 
+namespace {
+
+template <class M>
+Tensor<M> around_kth(OpId op, std::string_view name, const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
+  core::require(name, x);
+  const int along = core::normalise_axis(name, axis, x.ndim());
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(along)];
+  return emit(op, core::TopkAttributes{along, kth < 0 && kth >= -length ? kth + length : kth, false}, {x});
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> partition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
+  return around_kth(OpId::partition, "partition", x, kth, axis);
+}
+template <class M>
+Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
+  return around_kth(OpId::argpartition, "argpartition", x, kth, axis);
+}
+
 template <class M>
 Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, bool right) {
   const Value operands[] = {core::given("searchsorted", sorted), core::given("searchsorted", values)};
@@ -163,6 +278,8 @@ Tensor<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& e
 TYTO_INSTANTIATE(sort)
 TYTO_INSTANTIATE(argsort)
 TYTO_INSTANTIATE(topk)
+TYTO_INSTANTIATE(partition)
+TYTO_INSTANTIATE(argpartition)
 TYTO_INSTANTIATE(searchsorted)
 TYTO_INSTANTIATE(histogram)
 

@@ -1,6 +1,10 @@
 // The matrix product as a kernel of the device: views in, strides of the prepared product out.
+#include <algorithm>
+#include <optional>
+
 #include "core/op_ids.hpp"
 #include "devices/cpu/kernels.hpp"
+#include "devices/cpu/matmul/gram_matmul.hpp"
 #include "devices/cpu/step_terms.hpp"
 
 namespace tyto::cpu {
@@ -21,20 +25,23 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   problem.b = layout_of(step.inputs[1].view);
   problem.c = layout_of(c);
   const Matmul matmul = prepare_matmul(problem);
+  const std::optional<GramMatmul> gram = prepare_gram_matmul(problem);
   const std::ptrdiff_t a = skipped(step.inputs[0]);
   const std::ptrdiff_t b = skipped(step.inputs[1]);
   const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_kernel(
-      [matmul, a, b, result](std::span<const core::Address> in, std::span<const core::Address> out,
-                             core::Address workspace) {
+      [matmul, gram, a, b, result](std::span<const core::Address> in, std::span<const core::Address> out,
+                                   core::Address workspace) {
         MatmulArguments arguments;
         arguments.a = in[0].pointer() + a;
         arguments.b = in[1].pointer() + b;
         arguments.c = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
-        matmul.run(arguments);
+        // Only the addresses tell that both are one matrix.
+        if (gram && arguments.a == arguments.b) gram->run(arguments);
+        else matmul.run(arguments);
       },
-      matmul.workspace_bytes());
+      gram ? std::max(matmul.workspace_bytes(), gram->workspace_bytes()) : matmul.workspace_bytes());
 }
 
 /// Rows of the result may lie apart, but each must be a run.

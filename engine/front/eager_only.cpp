@@ -1,9 +1,10 @@
 // Functions whose result's shape depends on the data: they read their operand on the host, so only eager mode has them.
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/builder.hpp"
 #include "core/text.hpp"
+#include "devices/cpu/compaction/compaction.hpp"
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/devices.hpp"
 #include "engine/graph/evaluate.hpp"
@@ -32,13 +33,6 @@ std::byte* memory_of(const core::Array& array) {
 template <class E>
 std::span<const E> elements_of(const core::Array& array) {
   return {reinterpret_cast<const E*>(memory_of(array)), static_cast<std::size_t>(array.view.count())};
-}
-
-template <class E>
-Value as_tensor(std::span<const E> elements, DType dtype, const Shape& shape) {
-  const core::Array array = run::new_array(run::cpu_device(), dtype, shape);
-  if (!elements.empty()) std::memcpy(memory_of(array), elements.data(), elements.size_bytes());
-  return core::constant(core::Mode::eager, run::to_device(array, run::current_device()));
 }
 
 /// Calls f<E>() with the C++ type of the elements.
@@ -80,71 +74,62 @@ bool is_nan(E element) {
   }
 }
 
+const cpu::CompactionLoops& compaction() { return cpu::compaction_loops_of(cpu::instruction_set()); }
+
+/// The elements of one array for which a mask of as many is not zero.
+Value elements_where(const core::Array& array, std::span<const std::uint8_t> mask) {
+  const auto given = static_cast<std::int64_t>(mask.size()), kept = compaction().count(mask.data(), given);
+  const core::Array result = run::new_array(run::cpu_device(), array.dtype, {kept});
+  compaction().pick(size_of(array.dtype))(memory_of(array), mask.data(), kept, given, memory_of(result));
+  return core::constant(core::Mode::eager, run::to_device(result, run::current_device()));
+}
+
 /// Of sorted elements one of each; every NaN, which come last, counts as the same.
 Value distinct_elements(const core::Array& sorted) {
-  return with_elements(sorted.dtype, [&]<class E>() {
-    const std::span<const E> given = elements_of<E>(sorted);
-    std::vector<E> elements(given.size());
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      // Written always, kept by counting on: no branch that hangs on the data.
-      elements[count] = given[i];
-      const bool repeated =
-          i > 0 && (number(given[i]) == number(given[i - 1]) || (is_nan(given[i]) && is_nan(given[i - 1])));
-      count += repeated ? 0 : 1;
-    }
-    return as_tensor<E>(std::span<const E>(elements).first(count), sorted.dtype, {static_cast<std::int64_t>(count)});
+  std::vector<std::uint8_t> begins(static_cast<std::size_t>(sorted.view.count()));
+  with_elements(sorted.dtype, [&]<class E>() {
+    const std::span<const E> elements = elements_of<E>(sorted);
+    if (elements.empty()) return;
+    begins[0] = 1;
+    for (std::size_t i = 1; i < elements.size(); ++i) begins[i] = number(elements[i]) != number(elements[i - 1]);
+    const auto nan = std::partition_point(elements.begin(), elements.end(), [](E element) { return !is_nan(element); });
+    if (nan != elements.end()) std::fill(begins.begin() + (nan - elements.begin()) + 1, begins.end(), std::uint8_t{0});
   });
+  return elements_where(sorted, begins);
 }
 
-/// Positions of non-zero elements of a dense array.
-std::vector<std::int64_t> positions_of_nonzero(const core::Array& array) {
-  return with_elements(array.dtype, [&]<class E>() {
-    const std::span<const E> elements = elements_of<E>(array);
-    std::size_t count = 0;
-    for (const E element : elements) count += number(element) != 0 ? 1 : 0;
-    std::vector<std::int64_t> positions(count + 1);  // the last one takes what is written behind them
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      positions[next] = static_cast<std::int64_t>(i);
-      next += number(elements[i]) != 0 ? 1 : 0;
+/// Coordinates of ascending positions in a shape, a row each.
+void write_coordinates(std::span<const std::int64_t> positions, const Shape& shape, std::int64_t* to) {
+  const std::size_t rank = shape.size(), last = rank - 1;
+  IntList row(rank, 0);
+  std::int64_t row_begin = 0;
+  for (const std::int64_t position : positions) {
+    while (position >= row_begin + shape[last]) {
+      row_begin += shape[last];
+      for (std::size_t axis = last; axis-- > 0;) {
+        if (++row[axis] < shape[axis]) break;
+        row[axis] = 0;
+      }
     }
-    positions.pop_back();
-    return positions;
-  });
-}
-
-/// The elements of one array where another, of as many elements, is not zero.
-Value elements_where(const core::Array& array, const core::Array& mask) {
-  const std::span<const std::uint8_t> chosen = elements_of<std::uint8_t>(mask);
-  return with_elements(array.dtype, [&]<class E>() {
-    const std::span<const E> given = elements_of<E>(array);
-    std::size_t count = 0;
-    for (const std::uint8_t each : chosen) count += each;
-    const core::Array result = run::new_array(run::cpu_device(), array.dtype, {static_cast<std::int64_t>(count)});
-    E* const out = reinterpret_cast<E*>(memory_of(result));
-    std::size_t next = 0;
-    // Written always, kept by counting on; what is behind the last one chosen is not there to be written to.
-    for (std::size_t i = 0; next < count; ++i) {
-      out[next] = given[i];
-      next += chosen[i];
-    }
-    return core::constant(core::Mode::eager, run::to_device(result, run::current_device()));
-  });
-}
-
-Value places_of_nonzero(const core::Array& array) {
-  const Shape& shape = array.view.shape;
-  const std::vector<std::int64_t> positions = positions_of_nonzero(array);
-  const auto count = static_cast<std::int64_t>(positions.size());
-  if (shape.rank() == 1) return as_tensor<std::int64_t>(positions, DType::i64, {count, 1});
-  const std::size_t rank = shape.size();
-  std::vector<std::int64_t> coordinates(positions.size() * rank);
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    std::int64_t rest = positions[i];
-    for (std::size_t axis = rank; axis-- > 0; rest /= shape[axis]) coordinates[i * rank + axis] = rest % shape[axis];
+    for (std::size_t axis = 0; axis < last; ++axis) *to++ = row[axis];
+    *to++ = position - row_begin;
   }
-  return as_tensor<std::int64_t>(coordinates, DType::i64, {count, shape.rank()});
+}
+
+Value places_of_nonzero(const core::Array& mask) {
+  const Shape& shape = mask.view.shape;
+  const std::span<const std::uint8_t> bytes = elements_of<std::uint8_t>(mask);
+  const auto given = static_cast<std::int64_t>(bytes.size()), kept = compaction().count(bytes.data(), given);
+  const core::Array result = run::new_array(run::cpu_device(), DType::i64, {kept, shape.rank()});
+  auto* const coordinates = reinterpret_cast<std::int64_t*>(memory_of(result));
+  if (shape.rank() == 1) {
+    compaction().positions(bytes.data(), kept, given, coordinates);
+  } else if (shape.rank() > 1) {
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(kept));
+    compaction().positions(bytes.data(), kept, given, positions.data());
+    write_coordinates(positions, shape, coordinates);
+  }
+  return core::constant(core::Mode::eager, run::to_device(result, run::current_device()));
 }
 
 }  // namespace
@@ -169,13 +154,14 @@ Tensor<M> extract(const Tensor<M>& condition, const std::type_identity_t<Tensor<
   const Tensor<M> mask = core::cast_to(operands[0], DType::boolean);
   // A gradient goes back by the positions.
   if (operands[1].node()->tracked()) return take(ravel(x), reshape(nonzero(ravel(mask)), {-1}), 0);
-  return elements_where(host_contents("extract", ravel(x)), host_contents("extract", mask));
+  const core::Array chosen = host_contents("extract", mask);
+  return elements_where(host_contents("extract", ravel(x)), elements_of<std::uint8_t>(chosen));
 }
 
 template <class M>
 Tensor<M> nonzero(const Tensor<M>& x) {
   core::require("nonzero", x);
-  return places_of_nonzero(host_contents("nonzero", is_complex(x.dtype()) ? not_equal(x, 0) : x));
+  return places_of_nonzero(host_contents("nonzero", x.dtype() == DType::boolean ? x : not_equal(x, 0)));
 }
 
 TYTO_INSTANTIATE(unique)

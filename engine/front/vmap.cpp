@@ -107,6 +107,11 @@ class BatchRule {
       given->axes = shifted(given->axes);
       return emitted(variance, {operands_[0].value});
     }
+    if (node_.op() == OpId::partition || node_.op() == OpId::argpartition) {
+      auto around = std::get<core::TopkAttributes>(attributes);
+      ++around.axis;
+      return emitted(around, {operands_[0].value});
+    }
     switch (node_.op()) {
       case OpId::argmin:
       case OpId::argmax:
@@ -123,7 +128,8 @@ class BatchRule {
       case OpId::cholesky:
       case OpId::eigvalsh:
       case OpId::svdvals:
-      case OpId::expm: return same();  // of the last two axes, whatever stands before them
+      case OpId::expm:
+      case OpId::order_statistics: return same();  // of the last two axes, whatever stands before them
       default: return {};
     }
   }

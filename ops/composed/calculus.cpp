@@ -118,10 +118,12 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
   // The slope of each interval, and none behind the last point: there, as at every point, the value itself is met.
   const Tensor<M> widths = diff(places), rises = diff(heights);
   const Tensor<M> none = equal(widths, 0);
-  const Tensor<M> slopes = pad(where(none, 0, rises / where(none, 1, widths)), {0}, {1});
+  const Tensor<M> slopes = pad(where(none, 0, rises / where(none, 1, widths)), {1}, {1});
   const Tensor<M> inside = clip(given, first, last);
-  const Tensor<M> interval = searchsorted(places, inside, true) - 1;
-  Tensor<M> found = take(slopes, interval) * (inside - take(places, interval)) + take(heights, interval);
+  // An interval has the number of the point behind it: what is taken is moved up by one instead of subtracting it.
+  const Tensor<M> interval = searchsorted(places, inside, true);
+  const auto begun = [&](const Tensor<M>& of_points) { return take(pad(of_points, {1}, {0}), interval); };
+  Tensor<M> found = take(slopes, interval) * (inside - begun(places)) + begun(heights);
   if (left) found = where(given < first, *left, found);
   if (right) found = where(given > last, *right, found);
   return found;

@@ -91,30 +91,6 @@ Tensor<M> lexsort(const std::vector<Tensor<M>>& keys) {
   return order;
 }
 
-namespace {
-
-template <class M>
-void check_kth(const char* function, const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
-  core::require(function, x);
-  const std::int64_t length = x.shape()[static_cast<std::size_t>(core::normalise_axis(function, axis, x.ndim()))];
-  if (kth < -length || kth >= length) {
-    throw IndexError(core::text(function, ": element ", kth, " is outside axis ", axis, " of length ", length));
-  }
-}
-
-}  // namespace
-
-template <class M>
-Tensor<M> partition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
-  check_kth("partition", x, kth, axis);
-  return sort(x, axis);
-}
-template <class M>
-Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) {
-  check_kth("argpartition", x, kth, axis);
-  return argsort(x, axis);
-}
-
 template <class M>
 std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& shape) {
   core::require("unravel_index", positions);
@@ -152,8 +128,6 @@ TYTO_INSTANTIATE(choose)
 TYTO_INSTANTIATE(select)
 TYTO_INSTANTIATE(put_along_axis)
 TYTO_INSTANTIATE(put)
-TYTO_INSTANTIATE(partition)
-TYTO_INSTANTIATE(argpartition)
 TYTO_INSTANTIATE(unravel_index)
 TYTO_INSTANTIATE(ravel_multi_index)
 

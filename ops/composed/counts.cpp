@@ -43,7 +43,7 @@ namespace tyto TYTO_API {
 template <class M>
 Tensor<M> count_nonzero(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   const Tensor<M> given = core::given("count_nonzero", x);
-  return sum(not_equal(given, 0), axes, keepdims);
+  return sum(given.dtype() == DType::boolean ? given : not_equal(given, 0), axes, keepdims);
 }
 
 template <class M>

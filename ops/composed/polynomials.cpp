@@ -1,6 +1,8 @@
 // Polynomials by Horner's rule, least squares and convolution.
 #include "tyto/polynomials.hpp"
 
+#include <algorithm>
+
 #include "ops/define.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/reduce.hpp"
@@ -32,11 +34,21 @@ std::pair<Tensor<M>, Tensor<M>> of_one_length(std::string_view function, const T
   return {pad(a, {length - a.size()}, {0}), pad(b, {length - b.size()}, {0})};
 }
 
-/// Sums of products of a with b, b being shifted along it: a convolution of neural networks.
+/// Sums of products of a with b, b being shifted along it: shifted parts of a times each element of a short b, else a
+/// convolution of neural networks.
 template <class M>
 Tensor<M> slid(const Tensor<M>& a, const Tensor<M>& b, std::int64_t padding_before, std::int64_t padding_after) {
   const Value operands[] = {core::resolve(a), core::resolve(b)};
   const DType type = core::common_type(operands);
+  constexpr std::int64_t few = 4;
+  // Sums of 16-bit numbers would be rounded at each step; a convolution rounds them once.
+  if (b.size() <= few && (is_integer(type) || size_of(type) >= 4)) {
+    const Tensor<M> padded = pad(a.astype(type), {padding_before}, {padding_after}), factors = b.astype(type);
+    const std::int64_t count = std::max<std::int64_t>(padded.size() - b.size() + 1, 0);
+    Tensor<M> sums = narrow(padded, 0, 0, count) * factors.get({0});
+    for (std::int64_t i = 1; i < b.size(); ++i) sums = sums + narrow(padded, 0, i, i + count) * factors.get({i});
+    return sums;
+  }
   // Integers up to 2^53 go through f64 unchanged.
   const DType within = is_floating(type) ? type : DType::f64;
   const Tensor<M> left = reshape(a, {1, a.size(), 1}).astype(within),

@@ -176,18 +176,31 @@ Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("remove", axis.value_or(0), source.ndim());
   const std::int64_t length = source.shape()[static_cast<std::size_t>(along)];
-  std::vector<bool> removed(static_cast<std::size_t>(length), false);
+  std::vector<std::int64_t> removed;
   for (const std::int64_t position : positions) {
     if (position < -length || position >= length) {
       throw IndexError(core::text("remove: position ", position, " is outside axis ", along, " of length ", length));
     }
-    removed[static_cast<std::size_t>(position < 0 ? position + length : position)] = true;
+    removed.push_back(position < 0 ? position + length : position);
   }
+  std::sort(removed.begin(), removed.end());
+  removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
+  removed.push_back(length);
+  // What stays lies in runs between what is removed: few are joined, many are taken one by one.
+  constexpr std::size_t few = 16;
+  std::vector<Tensor<M>> runs;
   std::vector<std::int64_t> kept;
-  for (std::int64_t i = 0; i < length; ++i) {
-    if (!removed[static_cast<std::size_t>(i)]) kept.push_back(i);
+  std::int64_t begin = 0;
+  for (const std::int64_t end : removed) {
+    if (removed.size() > few) {
+      for (; begin < end; ++begin) kept.push_back(begin);
+    } else if (begin < end) {
+      runs.push_back(narrow(source, along, begin, end));
+    }
+    begin = end + 1;
   }
-  return kept.empty() ? narrow(source, along, 0, 0) : take(source, Tensor<M>(kept), along);
+  if (!kept.empty()) return take(source, Tensor<M>(kept), along);
+  return runs.empty() ? narrow(source, along, 0, 0) : concat(runs, along);
 }
 template <class M>
 Tensor<M> append(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& values, std::optional<std::int64_t> axis) {

@@ -81,8 +81,15 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
 T among(const Value& elements, const Value& set) {
   const Value operands[] = {elements, set};
   const DType type = comparable_type(operands);
-  const T x = cast_to(elements, type), sorted = sort(reshape(T(cast_to(set, type)), {-1}));
-  if (sorted.size() == 0) return logical_and(not_equal(x, x), false);
+  const T x = cast_to(elements, type), members = reshape(T(cast_to(set, type)), {-1});
+  if (members.size() == 0) return logical_and(not_equal(x, x), false);
+  // Comparing with each of a few costs less than searching for them.
+  if (members.size() <= 4) {
+    T found = equal(x, members.get({0}));
+    for (std::int64_t i = 1; i < members.size(); ++i) found = found || equal(x, members.get({i}));
+    return found;
+  }
+  const T sorted = sort(members);
   const T place = searchsorted(sorted, x);
   return equal(take(sorted, minimum(place, sorted.size() - 1)), x);
 }

@@ -1,10 +1,11 @@
-// Median and quantiles, made of a sort along the axes joined into one and of the two neighbours of the place asked for.
+// Median and quantiles: the two neighbours of the place asked for, among the axes joined into one.
 #include "tyto/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -36,24 +37,25 @@ T joined(const T& x, const IntList& axes) {
 T ordered_part(std::string_view op, const Value& given_value, double q, const Axes& asked, bool keepdims) {
   const T x = as_floating(given_value);
   const IntList axes = normalise_axes(op, asked, x.ndim());
-  const T sorted = sort(joined(x, axes), -1);
-  const std::size_t last = sorted.shape().size() - 1;
-  const std::int64_t length = sorted.shape()[last];
+  const T line = joined(x, axes);
+  const std::size_t last = line.shape().size() - 1;
+  const std::int64_t length = line.shape()[last];
   if (length == 0)
     throw ShapeError(text(op, ": axes ", axes, " of shape ", x.shape(), " are empty, so nothing is there to order"));
   const double place = q * static_cast<double>(length - 1);
   const auto low = static_cast<std::int64_t>(std::floor(place));
   const double beyond = place - static_cast<double>(low);
-  const T below = part_along(sorted, last, low, 1);
-  const T above = part_along(sorted, last, std::min(low + 1, length - 1), 1);
+  const T ordered =
+      emit(OpId::order_statistics, ListAttributes{{low, std::min(low + 1, length - 1), length - 1}}, {line});
+  const T below = part_along(ordered, last, 0, 1), above = part_along(ordered, last, 1, 1);
   // From the nearer end, so that both ends are met; as shares of both where their distance is out of range. Equal
   // neighbours, infinite ones too, need no line between them.
   const T step = above - below;
-  const T line = beyond < 0.5 ? below + step * beyond : above - step * (1 - beyond);
-  const T between = where(isfinite(step), line, below * (1 - beyond) + above * beyond);
+  const T straight = beyond < 0.5 ? below + step * beyond : above - step * (1 - beyond);
+  const T between = where(isfinite(step), straight, below * (1 - beyond) + above * beyond);
   const T part = beyond == 0 ? below : where(equal(below, above), below, between);
   // Any NaN is sorted to the end.
-  const T largest = part_along(sorted, last, length - 1, 1);
+  const T largest = part_along(ordered, last, 2, 1);
   const T found = where(isnan(largest), std::numeric_limits<double>::quiet_NaN(), part);
   return reshape(found, reduced_shape(x.shape(), axes, keepdims));
 }

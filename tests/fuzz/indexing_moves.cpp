@@ -84,11 +84,15 @@ Tensor<M> order(Drawing<M>& d) {
   const Tensor<M> x = d.ranked(1);
   const std::int64_t axis = d.axis_of(x);
   const bool falling = d.dice().one_in(2);
-  switch (d.dice().below(4)) {
+  const std::int64_t length = length_of(x, axis);
+  switch (d.dice().below(length == 0 ? 4 : 7)) {
     case 0: return sort(x, axis, falling);
     case 1: return argsort(x, axis, falling);
+    case 4: return partition(x, d.dice().between(0, length - 1), axis);
+    case 5: return argpartition(x, d.dice().between(0, length - 1), axis);
+    case 6: return median(x, axis);
     default: {
-      const TopK<M> top = topk(x, d.dice().between(0, length_of(x, axis)), axis, falling);
+      const TopK<M> top = topk(x, d.dice().between(0, length), axis, falling);
       return d.dice().one_in(2) ? top.values : top.indices;
     }
   }

@@ -1,5 +1,6 @@
 // Calls of what picks, places and orders elements.
 #include "tests/golden/calls.hpp"
+#include "tyto/choosing.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/sets.hpp"
 
@@ -56,6 +57,8 @@ void add_indexing_calls(Calls<M>& calls) {
     const TopK<M> best = topk(in.at(0), a.at("k"), a.at("axis"), a.at("largest"));
     return Tensors<M>{best.values, best.indices};
   };
+  calls["partition"] = [](A a, Inputs in) { return Tensors<M>{partition(in.at(0), a.at("kth"), a.at("axis"))}; };
+  calls["argpartition"] = [](A a, Inputs in) { return Tensors<M>{argpartition(in.at(0), a.at("kth"), a.at("axis"))}; };
   calls["searchsorted"] = [](A a, Inputs in) {
     return Tensors<M>{searchsorted(in.at(0), in.at(1), a.at("side") == "right")};
   };

@@ -92,4 +92,10 @@ TEST_CASE("sorting lowers to reading in the order that sorts") {
     for (const std::int64_t axis : {0, 1}) check_lowering(OpId::sort, core::AxisAttributes{axis, descending}, {x});
     for (const std::int64_t k : {0, 1, 3}) check_lowering(OpId::topk, core::TopkAttributes{1, k, descending}, {x});
   }
+  for (const std::int64_t k : {0, 1, 3}) {
+    check_lowering(OpId::partition, core::TopkAttributes{1, k, false}, {x});
+    check_lowering(OpId::argpartition, core::TopkAttributes{1, k, false}, {x});
+  }
+  check_lowering(OpId::order_statistics, core::ListAttributes{{0, 1, 1, 3}}, {x});
+  check_lowering(OpId::order_statistics, core::ListAttributes{{}}, {x});
 }

@@ -107,7 +107,7 @@ TEST_CASE_TEMPLATE("functions of arrays say what was wrong with them", M, Eager,
   CHECK_THROWS_WITH_AS(select<M>({x > 1}, {}),
                        "select: 1 conditions and 0 choices; as many of both are needed, one or more", ValueError);
   CHECK_THROWS_WITH_AS(select<M>({x}, {x}), "select: condition 0 is of i64, not bool", TypeError);
-  CHECK_THROWS_WITH_AS(partition(x, 3), "partition: element 3 is outside axis -1 of length 3", IndexError);
+  CHECK_THROWS_WITH_AS(partition(x, 3), "partition: element 3 is outside axis 0 of length 3", IndexError);
   CHECK_THROWS_WITH_AS(unravel_index(T{0.5}, {2}), "unravel_index: positions must be integers, not f32", TypeError);
   CHECK_THROWS_WITH_AS(ravel_multi_index<M>({x}, {2, 3}), "ravel_multi_index: 1 coordinates for shape (2,3)",
                        ShapeError);

@@ -61,6 +61,7 @@ class LoopMatmul final : public MatmulRoutine {
         to = value;
       }
     }
+    if (b_row == 1 && p.a.column_stride == 1) return finish_dots(a, b, c, rows, b_column);
     for (std::int64_t start = 0; start < p.k; start += block) {
       const std::int64_t stop = std::min(start + block, p.k);
       for (std::int64_t i = rows.begin; i < rows.end; ++i) {
@@ -79,6 +80,27 @@ class LoopMatmul final : public MatmulRoutine {
         }
       }
     }
+    limit(c, rows);
+  }
+
+  // Both run along the sums: each is added up by itself.
+  void finish_dots(const T* a, const T* b, T* c, Range rows, std::int64_t b_column) const noexcept {
+    const MatmulProblem& p = problem_;
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+      const T* x = a + i * p.a.row_stride;
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        const T* y = b + j * b_column;
+        T sum(0);
+        for (std::int64_t l = 0; l < p.k; ++l) sum = Arithmetic::plus_product(sum, x[l], y[l]);
+        T& to = c[i * p.c.row_stride + j * p.c.column_stride];
+        to = Arithmetic::plus(to, sum);
+      }
+    }
+    limit(c, rows);
+  }
+
+  void limit(T* c, Range rows) const noexcept {
+    const MatmulProblem& p = problem_;
     if (!p.limits.any()) return;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       for (std::int64_t j = 0; j < p.n; ++j) {

@@ -2,6 +2,7 @@
 #include "devices/cpu/matmul/matmul.hpp"
 
 #include <string>
+#include <utility>
 
 #include <tyto/error.hpp>
 
@@ -99,6 +100,37 @@ MatmulProblem simplified(MatmulProblem problem) {
   return problem;
 }
 
+// A product with a column is one of a row with the transposed matrix, and there are kernels for few rows.
+bool is_column(const MatmulProblem& problem) {
+  return problem.n == 1 && problem.m > 1 && !problem.packed_b && !problem.bias;
+}
+
+MatmulProblem transposed(MatmulProblem problem) {
+  std::swap(problem.m, problem.n);
+  std::swap(problem.a, problem.b);
+  for (MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+    std::swap(layout->row_stride, layout->column_stride);
+  }
+  return problem;
+}
+
+/// Does a product by that of the transposed matrices.
+class TransposedMatmul final : public MatmulRoutine {
+ public:
+  explicit TransposedMatmul(std::unique_ptr<MatmulRoutine> product) : product_(std::move(product)) {}
+
+  std::size_t workspace_bytes() const noexcept override { return product_->workspace_bytes(); }
+  void run(const MatmulArguments& arguments) const override {
+    MatmulArguments swapped = arguments;
+    std::swap(swapped.a, swapped.b);
+    product_->run(swapped);
+  }
+  const char* name() const noexcept override { return product_->name(); }
+
+ private:
+  std::unique_ptr<MatmulRoutine> product_;
+};
+
 // With few rows oneDNN packs what it reads once; our tile reads it where it lies.
 bool is_flat(const MatmulProblem& problem) {
   constexpr std::int64_t few = 12;
@@ -112,6 +144,7 @@ double operations_of(const MatmulProblem& problem) noexcept {
 }
 
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
+  if (is_column(problem)) return std::make_unique<TransposedMatmul>(choose(transposed(problem), choice));
   if (choice.implementation != Implementation::onednn) {
     auto routine = prepare_dot_matmul(problem, choice);
     if (routine != nullptr) return routine;

@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "devices/cpu/matmul/matmul_routine.hpp"
+#include "devices/cpu/strided_copy.hpp"
 #include "devices/cpu/tile/panel_product.hpp"
 #include "devices/cpu/workspace.hpp"
 
@@ -13,6 +14,10 @@ namespace {
 constexpr std::int64_t rows_not_worth_packing = 2 * tile_rows;
 constexpr std::int64_t longest_row_part = 512;
 
+// Tiles read rows of a: columns that lie side by side are transposed once where each row meets enough columns of b.
+constexpr std::int64_t columns_worth_transposing = 128;
+constexpr std::int64_t most_transposed_bytes = std::int64_t{64} << 20;
+
 template <class T>
 class PanelMatmul final : public MatmulRoutine {
  public:
@@ -22,8 +27,17 @@ class PanelMatmul final : public MatmulRoutine {
     by_batch_ = batch_count(problem) >= 2 * threads_ && threads_ > 1;
     // Of a long row, a chunk reads one block of the inner dimension at a time.
     const std::int64_t row_bytes = std::min<std::int64_t>(problem.k, longest_row_part) * element;
-    product_ = plan_panel_product<T>(set_, problem.m, problem.n, 1, problem.k, problem.a.column_stride, row_bytes,
-                                     problem.packed_b, by_batch_ ? 1 : threads_);
+    transposes_ = problem.a.column_stride != 1 && problem.m > tile_rows && problem.n >= columns_worth_transposing &&
+                  problem.m * problem.k * element <= most_transposed_bytes;
+    if (transposes_) {
+      const core::View columns{{problem.m, problem.k}, {problem.a.row_stride, problem.a.column_stride}, 0};
+      transpose_ = StridedCopy(columns, core::View::dense({problem.m, problem.k}), sizeof(T));
+      left_ = space_.reserve_each(by_batch_ ? static_cast<std::size_t>(threads_) : 1,
+                                  static_cast<std::size_t>(problem.m * problem.k * element), left_stride_);
+    }
+    const std::int64_t step = transposes_ ? 1 : problem.a.column_stride;
+    product_ = plan_panel_product<T>(set_, problem.m, problem.n, 1, problem.k, step, row_bytes, problem.packed_b,
+                                     by_batch_ ? 1 : threads_);
     in_place_ = !problem.packed_b && problem.b.column_stride == 1 && problem.m <= rows_not_worth_packing;
     scattered_ = problem.c.column_stride != 1;
 
@@ -121,6 +135,16 @@ class PanelMatmul final : public MatmulRoutine {
       team.barrier();
     }
 
+    std::int64_t a_pitch = problem_.a.row_stride;
+    if (transposes_) {
+      T* rows = at<T>(arguments.workspace, left_ + slot * left_stride_);
+      transpose_.run(reinterpret_cast<const std::byte*>(a), reinterpret_cast<std::byte*>(rows),
+                     share(transpose_.units(), team.member, team.size));
+      team.barrier();
+      a = rows;
+      a_pitch = problem_.k;
+    }
+
     T* target = scattered_ ? at<T>(arguments.workspace, dense_ + slot * dense_stride_) : c;
     const std::int64_t target_pitch = scattered_ ? problem_.n : problem_.c.row_stride;
     // What c holds is added last where it is not in the way of partial sums.
@@ -134,7 +158,7 @@ class PanelMatmul final : public MatmulRoutine {
     multiply_panels(product_, mine, operand, target, epilogue, tables,
                     [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
                       for (std::int64_t i = 0; i < count; ++i) {
-                        if (product_.taps > 0) to.rows[i] = a + (first + i) * problem_.a.row_stride;
+                        if (product_.taps > 0) to.rows[i] = a + (first + i) * a_pitch;
                         to.c_offsets[i] = (first + i) * target_pitch;
                       }
                     });
@@ -159,11 +183,14 @@ class PanelMatmul final : public MatmulRoutine {
   InstructionSet set_;
   int threads_;
   PanelProduct<T> product_;
-  bool in_place_ = false;   // b is read where it lies
-  bool scattered_ = false;  // c has no unit stride along n: computed densely, then spread
-  bool by_batch_ = false;   // members take points of the batch instead of parts of each
+  bool in_place_ = false;    // b is read where it lies
+  bool scattered_ = false;   // c has no unit stride along n: computed densely, then spread
+  bool transposes_ = false;  // a is copied so that its rows lie side by side
+  StridedCopy transpose_;
+  bool by_batch_ = false;  // members take points of the batch instead of parts of each
   WorkspaceLayout space_;
-  std::size_t right_ = 0, right_stride_ = 0, tables_ = 0, tables_stride_ = 0, dense_ = 0, dense_stride_ = 0;
+  std::size_t left_ = 0, left_stride_ = 0, right_ = 0, right_stride_ = 0, tables_ = 0, tables_stride_ = 0, dense_ = 0,
+              dense_stride_ = 0;
 };
 
 }  // namespace

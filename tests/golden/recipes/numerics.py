@@ -44,6 +44,17 @@ def fill_statistics(book):
         for q in (0.0, 0.3, 1.0):
             book.case("nanquantile", f"{q}", [x], args={"q": q, "axes": [1], "keepdims": False}, tolerance="composed",
                       numpy=lambda v: np.nanquantile(v, q, axis=1))
+    for tag in WIDE_FLOATS:
+        x = drawn(book, "order", (5, 8, 3), tag)
+        for axes in (None, [1], [0, 2]):
+            given = None if axes is None else tuple(axes)
+            book.case("median", f"{axes}", [x], args={"axes": axes}, tolerance="composed",
+                      numpy=lambda v: np.median(v, axis=given))
+        for q in (0.0, 0.25, 0.9, 1.0):
+            book.case("quantile", f"{q}", [x], args={"q": q, "axes": [1]}, tolerance="composed", gradient=True,
+                      torch_fn=lambda v: torch.quantile(v, q, dim=1))
+    book.case("median", "nan", [tensor([[3, np.nan, 1], [np.inf, -np.inf, 2]], "f64")], args={"axes": [1]},
+              numpy=lambda v: np.median(v, axis=1))
     x = tensor(np.where(np.isnan(np.array([[1.5, np.nan, -2], [np.nan, 3, 0.5]])), np.nan,
                         np.array([[1.5, 0, -2], [0, 3, 0.5]])), "f64")
     for op, function in (("nansum", torch.nansum), ("nanmean", torch.nanmean)):

@@ -60,6 +60,29 @@ def fill_sorts(book):
                   torch_fn=lambda v: tuple(torch.topk(v, k)), gradient=True)
 
 
+def order_in_parts(rows, kth):
+    """The order of each row with those below the kth first, then its equals, then those above; NaN is above all."""
+    ranks = np.argsort(np.argsort(rows, kind="stable"), kind="stable")
+    middle = np.sort(rows)[..., kth:kth + 1]
+    equal = (rows == middle) | (np.isnan(rows) & np.isnan(middle))
+    return np.argsort(np.where(equal, 1, np.where(ranks < kth, 0, 2)), kind="stable")
+
+
+def in_parts(rows, kth):
+    return torch.take_along_dim(rows, torch.from_numpy(order_in_parts(rows.detach().numpy(), kth)), -1)
+
+
+def fill_partitions(book):
+    special = tensor([3, np.nan, -np.inf, 0.0, np.inf, np.nan, -1], "f64")
+    cases = [(f"k{kth}", repeated(book, f"partition.{tag}", (3, 40), tag), kth)
+             for tag in FLOATS + INTS for kth in (0, 7, 39)]
+    for label, x, kth in [*cases, ("special2", special, 2), ("special6", special, 6)]:
+        args = {"kth": kth, "axis": -1}
+        book.case("argpartition", label, [x], args=args, numpy=lambda v: order_in_parts(v, kth))
+        book.case("partition", label, [x], args=args, torch_fn=lambda v: in_parts(v, kth),
+                  gradient=x.dtype == torch.float64 and label.startswith("k"))
+
+
 def count_between(x, edges):
     return np.histogram(x, bins=edges)[0].astype(np.int64)
 
@@ -106,4 +129,5 @@ def fill_searches(book):
 
 def fill(book):
     fill_sorts(book)
+    fill_partitions(book)
     fill_searches(book)

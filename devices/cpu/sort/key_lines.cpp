@@ -1,0 +1,69 @@
+// Lines of a tensor as keys: those that lie side by side are converted as they lie, others are gathered before.
+#include "devices/cpu/sort/key_lines.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+/// The stride of a view along an axis, which is taken out of it.
+std::int64_t without_axis(core::View& view, std::int64_t axis) {
+  if (view.rank() == 0) return 1;
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t stride = view.strides[at];
+  view.shape.erase(at);
+  view.strides.erase(at);
+  return stride;
+}
+
+template <std::size_t Size>
+struct Bytes {
+  std::byte bytes[Size];
+};
+
+/// Copies `count` elements, `from_stride` and `to_stride` elements apart.
+void copy_strided(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride, std::int64_t count,
+                  std::size_t size) {
+  const auto copy = [&]<class E>(E) {
+    const E* x = static_cast<const E*>(from);
+    E* y = static_cast<E*>(to);
+    for (std::int64_t i = 0; i < count; ++i) y[i * to_stride] = x[i * from_stride];
+  };
+  switch (size) {
+    case 1: return copy(Bytes<1>{});
+    case 2: return copy(Bytes<2>{});
+    case 4: return copy(Bytes<4>{});
+    default: return copy(Bytes<8>{});
+  }
+}
+
+}  // namespace
+
+LinePairs::LinePairs(const core::Step& step, std::int64_t axis) {
+  core::View in = step.inputs[0].view, out = step.outputs[0].view;
+  count = in.rank() == 0 ? 1 : in.shape[static_cast<std::size_t>(axis)];
+  const bool wanted = out.count() != 0;
+  in_stride = without_axis(in, axis);
+  out_stride = without_axis(out, axis);
+  lines = StridedIterator<2>(std::array<core::View, 2>{in, out});
+  work = count == 0 || !wanted ? 0 : lines.count();
+  // A key is compared about as often as the length of the line has bits.
+  const double nanoseconds =
+      0.3 * static_cast<double>(64 - __builtin_clzll(static_cast<unsigned long long>(count) | 1));
+  workers = work <= 1 ? 1 : threads_for(static_cast<double>(work) * static_cast<double>(count) * nanoseconds);
+}
+
+bool LineKeys::read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const {
+  if (stride != 1) {
+    copy_strided(line, stride, others, 1, count, size_);
+    line = others;
+  }
+  return elements_.encode(line, count, descending_, keys);
+}
+
+void LineKeys::write(const void* keys, std::int64_t count, void* line, std::int64_t stride, void* others) const {
+  if (stride == 1) return elements_.decode(keys, count, descending_, line);
+  elements_.decode(keys, count, descending_, others);
+  copy_strided(others, 1, line, stride, count, size_);
+}
+
+}  // namespace tyto::cpu

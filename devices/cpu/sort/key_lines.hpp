@@ -1,0 +1,107 @@
+// Lines of a tensor along one axis, read as keys and written from keys, wherever and in whichever type they lie.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/device.hpp"
+#include "devices/cpu/element_dispatch.hpp"
+#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/sort/order_key.hpp"
+#include "devices/cpu/sort/sort_loops.hpp"
+#include "devices/cpu/strided_iterator.hpp"
+#include "devices/cpu/threads.hpp"
+#include "devices/cpu/workspace.hpp"
+
+namespace tyto::cpu {
+
+/// The lines of an input along an axis beside those of its results, and how many threads they are worth.
+struct LinePairs {
+  std::int64_t count, in_stride, out_stride;  ///< of an input's line
+  StridedIterator<2> lines;
+  std::int64_t work;  ///< lines that have elements
+  int workers;
+
+  LinePairs(const core::Step& step, std::int64_t axis);
+};
+
+/// Elements of a type as keys, along lines of any stride.
+class LineKeys {
+ public:
+  LineKeys(DType dtype, bool descending)
+      : loops_(sort_loops_of(instruction_set())),
+        elements_(loops_.elements(dtype)),
+        size_(size_of(dtype)),
+        floating_(is_floating(dtype)),
+        descending_(descending) {}
+
+  bool are_wide() const noexcept { return size_ == 8; }
+  std::size_t element_size() const noexcept { return size_; }
+  std::size_t size() const noexcept { return are_wide() ? 8 : 4; }
+  const SortLoops& loops() const noexcept { return loops_; }
+
+  /// Whether a key is that of NaN, which is the greatest.
+  bool is_nan(std::int64_t key) const noexcept { return floating_ && key == (INT64_MAX >> (64 - 8 * size_)); }
+
+  /// Calls f(loops, keys, others) with the loops for these keys and two arrays of them.
+  template <class F>
+  void with_keys(void* keys, void* others, F&& f) const {
+    if (are_wide()) f(loops_.wide, static_cast<std::int64_t*>(keys), static_cast<std::int64_t*>(others));
+    else f(loops_.narrow, static_cast<std::int32_t*>(keys), static_cast<std::int32_t*>(others));
+  }
+
+  /// Fills `keys` from a line; `others` is room for as many. Returns whether the line has a negative zero.
+  bool read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const;
+  /// Writes elements with these keys to a line; `others` is room for as many keys.
+  void write(const void* keys, std::int64_t count, void* line, std::int64_t stride, void* others) const;
+
+ private:
+  const SortLoops& loops_;
+  ElementLoops elements_;
+  std::size_t size_;
+  bool floating_;
+  bool descending_;
+};
+
+/// Calls f with the bits of each element of a line of floating-point numbers that is zero, of either sign.
+template <class F>
+void each_zero(const std::byte* line, std::int64_t count, std::int64_t stride, std::size_t size, const F& f) {
+  const auto visit = [&]<class Bits>(Bits) {
+    const Bits* x = reinterpret_cast<const Bits*>(line);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (static_cast<Bits>(x[i * stride] << 1) == 0) f(x + i * stride);
+    }
+  };
+  if (size == 2) visit(std::uint16_t{});
+  else if (size == 4) visit(std::uint32_t{});
+  else visit(std::uint64_t{});
+}
+
+/// Calls line_kernel(in, out, keys, others) for each line, on as many threads as they are worth, with two arrays of as
+/// many keys as are wanted, or with one that both are.
+template <class LineKernel>
+std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const LinePairs& pairs, int arrays,
+                                                  std::int64_t keys, std::size_t key_size, LineKernel line_kernel) {
+  WorkspaceLayout layout;
+  std::size_t distance = 0;
+  const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.workers, pairs.work));
+  layout.reserve_each(static_cast<std::size_t>(arrays) * members, static_cast<std::size_t>(keys) * key_size, distance);
+  const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
+  const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
+  const auto run_lines = [=](std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+                             core::Address workspace) {
+    run_team(pairs.workers, [&](Team team) {
+      const Range mine = share(pairs.work, team.member, team.size);
+      if (mine.size() == 0) return;
+      std::byte* own = workspace.pointer() + static_cast<std::size_t>(arrays * team.member) * distance;
+      pairs.lines.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+        line_kernel(inputs[0].pointer() + offsets[0] * size, outputs[0].pointer() + offsets[1] * out_size, own,
+                    own + static_cast<std::size_t>(arrays - 1) * distance);
+      });
+    });
+  };
+  return make_kernel(run_lines, layout.bytes());
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,117 @@
+// order_statistics, partition and argpartition: what of an order a few ranks tell, by selection instead of sorting.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "devices/cpu/sort/key_lines.hpp"
+#include "devices/cpu/sort/sort.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using KernelRef = std::shared_ptr<const core::Kernel>;
+
+/// The keys from one to another, both included.
+template <class K>
+struct KeyRange {
+  K least, greatest;
+};
+
+/// Calls f for the keys below `middle`, for it, and for those above, where there can be any.
+template <class K, class F>
+void each_part(K middle, const F& f) {
+  constexpr K greatest = greatest_key<K>, least = static_cast<K>(-greatest - 1);
+  if (middle != least) f(KeyRange<K>{least, static_cast<K>(middle - 1)});
+  f(KeyRange<K>{middle, middle});
+  if (middle != greatest) f(KeyRange<K>{static_cast<K>(middle + 1), greatest});
+}
+
+/// Keys are kept a vector at a time, which writes past the last one.
+constexpr std::int64_t vector_room = 16;
+
+}  // namespace
+
+KernelRef prepare_order_statistics(const core::Step& step) {
+  const LinePairs pairs(step, step.inputs[0].view.rank() - 1);
+  const LineKeys keys_of(step.inputs[0].dtype, false);
+  const auto& list = std::get<core::ListAttributes>(*step.attributes).list;
+  const std::vector<std::int64_t> ranks(list.begin(), list.end());
+  const auto wanted = static_cast<int>(ranks.size());
+  const auto select_line = [=](const std::byte* line, std::byte* found, std::byte* keys, std::byte* others) {
+    const std::int64_t count = pairs.count;
+    const bool signed_zeros = keys_of.read(line, count, pairs.in_stride, keys, others);
+    keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
+      std::int64_t rank = signed_zeros ? loops.split(own, count, 0, other) : 0;
+      K* const selected = own + count;
+      loops.select(own, other, count, ranks.data(), wanted, selected);
+      keys_of.write(selected, wanted, found, pairs.out_stride, others);
+      if (!signed_zeros) return;
+      // Sorting would put zeros of both signs as they stand in the line.
+      auto next = static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+      each_zero(line, count, pairs.in_stride, keys_of.element_size(), [&]<class Bits>(const Bits* zero) {
+        for (; next < wanted && ranks[static_cast<std::size_t>(next)] == rank; ++next) {
+          reinterpret_cast<Bits*>(found)[next * pairs.out_stride] = *zero;
+        }
+        ++rank;
+      });
+    });
+  };
+  return each_key_line(step, pairs, 2, pairs.count + wanted, keys_of.size(), select_line);
+}
+
+KernelRef prepare_partition(const core::Step& step) {
+  const auto& around = std::get<core::TopkAttributes>(*step.attributes);
+  const LinePairs pairs(step, around.axis);
+  const LineKeys keys_of(step.inputs[0].dtype, false);
+  const auto partition_line = [=, rank = around.k](const std::byte* line, std::byte* parts, std::byte* keys,
+                                                   std::byte* others) {
+    const std::int64_t count = pairs.count;
+    const bool signed_zeros = keys_of.read(line, count, pairs.in_stride, keys, others);
+    keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
+      K middle;
+      loops.select(own, other, count, &rank, 1, &middle);
+      keys_of.read(line, count, pairs.in_stride, keys, others);
+      K* next = other;
+      each_part(middle,
+                [&](const KeyRange<K>& range) { next += loops.keep(own, count, range.least, range.greatest, next); });
+    });
+    keys_of.write(others, count, parts, pairs.out_stride, keys);
+    if (!signed_zeros) return;
+    // Zeros of both signs have one key, so they are in one part, one after the other.
+    std::int64_t position = 0;
+    each_zero(line, count, pairs.in_stride, keys_of.element_size(), [&]<class Bits>(const Bits* zero) {
+      Bits* const out = reinterpret_cast<Bits*>(parts);
+      while (static_cast<Bits>(out[position * pairs.out_stride] << 1) != 0) ++position;
+      out[position++ * pairs.out_stride] = *zero;
+    });
+  };
+  return each_key_line(step, pairs, 2, pairs.count + vector_room, keys_of.size(), partition_line);
+}
+
+KernelRef prepare_argpartition(const core::Step& step) {
+  const auto& around = std::get<core::TopkAttributes>(*step.attributes);
+  const LinePairs pairs(step, around.axis);
+  const LineKeys keys_of(step.inputs[0].dtype, false);
+  const auto order_line = [=, rank = around.k](const std::byte* line, std::byte* order, std::byte* keys,
+                                               std::byte* others) {
+    const std::int64_t count = pairs.count;
+    keys_of.read(line, count, pairs.in_stride, keys, others);
+    keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
+      K middle;
+      loops.select(own, other, count, &rank, 1, &middle);
+      keys_of.read(line, count, pairs.in_stride, keys, others);
+      auto* next = reinterpret_cast<std::int64_t*>(order);
+      each_part(middle, [&](const KeyRange<K>& range) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          if (own[i] < range.least || own[i] > range.greatest) continue;
+          *next = i;
+          next += pairs.out_stride;
+        }
+      });
+    });
+  };
+  return each_key_line(step, pairs, 2, pairs.count, keys_of.size(), order_line);
+}
+
+}  // namespace tyto::cpu

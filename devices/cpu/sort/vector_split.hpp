@@ -1,0 +1,236 @@
+// What of sorting each instruction set says in words of its own: parts of vectors, and a vector's keys put in two
+// places.
+#pragma once
+
+#include <cstdint>
+
+#include "devices/cpu/reduce/lanes.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace tyto::cpu::TYTO_ISA {
+
+#if defined(__AVX512F__)
+
+template <class K>
+[[gnu::always_inline]] inline __m512i as_integers(typename Lanes<K>::Vector v) {
+  return (__m512i)v;
+}
+
+/// The first `lanes` keys, and `filling` in the lanes behind them.
+template <class K>
+[[gnu::always_inline]] inline typename Lanes<K>::Vector load_first(const K* keys, int lanes, K filling) {
+  using Vector = typename Lanes<K>::Vector;
+  const __m512i all = as_integers<K>(Lanes<K>::all(filling));
+  if constexpr (sizeof(K) == 4) {
+    return (Vector)_mm512_mask_loadu_epi32(all, static_cast<__mmask16>(_bzhi_u32(~0u, static_cast<unsigned>(lanes))),
+                                           keys);
+  } else {
+    return (Vector)_mm512_mask_loadu_epi64(all, static_cast<__mmask8>(_bzhi_u32(~0u, static_cast<unsigned>(lanes))),
+                                           keys);
+  }
+}
+
+/// Stores the first `lanes` keys.
+template <class K>
+[[gnu::always_inline]] inline void store_first(K* to, int lanes, typename Lanes<K>::Vector v) {
+  const unsigned mask = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
+  if constexpr (sizeof(K) == 4) {
+    _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), as_integers<K>(v));
+  } else {
+    _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), as_integers<K>(v));
+  }
+}
+
+/// Of `count` keys, puts those below `bound` in their order at the front of `to`, the others behind; returns how many
+/// are below.
+template <class K>
+std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
+  using L = Lanes<K>;
+  const __m512i limit = as_integers<K>(L::all(bound));
+  K* low = to;
+  K* high = to + count;
+  const auto place = [&](__m512i v, unsigned present) {
+    unsigned below;
+    if constexpr (sizeof(K) == 4) below = _mm512_mask_cmplt_epi32_mask(static_cast<__mmask16>(present), v, limit);
+    else below = _mm512_mask_cmplt_epi64_mask(static_cast<__mmask8>(present), v, limit);
+    const unsigned above = present & ~below;
+    const int lows = _mm_popcnt_u32(below), highs = _mm_popcnt_u32(above);
+    high -= highs;
+    if constexpr (sizeof(K) == 4) {
+      store_first(low, lows, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(below), v));
+      store_first(high, highs, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(above), v));
+    } else {
+      store_first(low, lows, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(below), v));
+      store_first(high, highs, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(above), v));
+    }
+    low += lows;
+  };
+  constexpr unsigned all = (1u << L::count) - 1;
+  std::int64_t i = 0;
+  for (; i + L::count <= count; i += L::count) place(as_integers<K>(L::load(keys + i)), all);
+  if (i < count) {
+    const int rest = static_cast<int>(count - i);
+    place(as_integers<K>(load_first(keys + i, rest, K{})), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
+  }
+  return low - to;
+}
+
+template <class K>
+std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to) {
+  using L = Lanes<K>;
+  const __m512i from = as_integers<K>(L::all(least)), upto = as_integers<K>(L::all(greatest));
+  K* next = to;
+  for (std::int64_t i = 0; i < count; i += L::count) {
+    const int lanes = count - i < L::count ? static_cast<int>(count - i) : L::count;
+    const unsigned present = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
+    const __m512i v = as_integers<K>(load_first(keys + i, lanes, K{}));
+    unsigned kept;
+    __m512i packed;
+    if constexpr (sizeof(K) == 4) {
+      const __mmask16 above = _mm512_mask_cmpge_epi32_mask(static_cast<__mmask16>(present), v, from);
+      kept = _mm512_mask_cmple_epi32_mask(above, v, upto);
+      packed = _mm512_maskz_compress_epi32(static_cast<__mmask16>(kept), v);
+    } else {
+      const __mmask8 above = _mm512_mask_cmpge_epi64_mask(static_cast<__mmask8>(present), v, from);
+      kept = _mm512_mask_cmple_epi64_mask(above, v, upto);
+      packed = _mm512_maskz_compress_epi64(static_cast<__mmask8>(kept), v);
+    }
+    L::store(next, (typename L::Vector)packed);
+    next += _mm_popcnt_u32(kept);
+  }
+  return next - to;
+}
+
+#else
+
+template <class K>
+[[gnu::always_inline]] inline typename Lanes<K>::Vector load_first(const K* keys, int lanes, K filling) {
+  typename Lanes<K>::Vector v;
+  for (int k = 0; k < Lanes<K>::count; ++k) v[k] = k < lanes ? keys[k] : filling;
+  return v;
+}
+
+template <class K>
+[[gnu::always_inline]] inline void store_first(K* to, int lanes, typename Lanes<K>::Vector v) {
+  K stored[Lanes<K>::count];
+  Lanes<K>::store(stored, v);
+  for (int k = 0; k < lanes; ++k) to[k] = stored[k];
+}
+
+#if defined(__AVX2__)
+
+/// For each set of lanes, their numbers in order, then those of the others; lanes of four bytes, `Width` of them.
+template <int Lanes32, int Keys>
+struct SplitOrders {
+  std::uint8_t lanes[1 << Keys][8];
+  constexpr SplitOrders() : lanes{} {
+    constexpr int each = Lanes32 / Keys;
+    for (int set = 0; set < 1 << Keys; ++set) {
+      int next = 0;
+      for (int chosen = 1; chosen >= 0; --chosen) {
+        for (int key = 0; key < Keys; ++key) {
+          if ((set >> key & 1) != chosen) continue;
+          for (int part = 0; part < each; ++part) lanes[set][next++] = static_cast<std::uint8_t>(key * each + part);
+        }
+      }
+    }
+  }
+};
+template <class K>
+inline constexpr SplitOrders<8, Lanes<K>::count> split_orders{};
+
+/// The lanes for which `chosen` is all ones, as bits.
+template <class K>
+[[gnu::always_inline]] inline unsigned bits_of(__m256i chosen) {
+  if constexpr (sizeof(K) == 4) return static_cast<unsigned>(_mm256_movemask_ps((__m256)chosen));
+  else return static_cast<unsigned>(_mm256_movemask_pd((__m256d)chosen));
+}
+
+/// The chosen lanes in order, then the others.
+template <class K>
+[[gnu::always_inline]] inline typename Lanes<K>::Vector chosen_first(typename Lanes<K>::Vector v, unsigned chosen) {
+  const __m256i order =
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(split_orders<K>.lanes[chosen])));
+  return (typename Lanes<K>::Vector)_mm256_permutevar8x32_epi32((__m256i)v, order);
+}
+
+#endif
+
+template <class K>
+std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
+  K* low = to;
+  K* high = to + count;
+  std::int64_t i = 0;
+#if defined(__AVX2__)
+  // Each vector is stored whole at both ends. What a store writes too much must lie in the room that is still free
+  // after it: two vectors' room is left for that.
+  using L = Lanes<K>;
+  using Vector = typename L::Vector;
+  const Vector limit = L::all(bound);
+  for (; i + 2 * L::count <= count; i += L::count) {
+    const Vector v = L::load(keys + i);
+    const unsigned below = bits_of<K>((__m256i)(v < limit));
+    const Vector ordered = chosen_first<K>(v, below);
+    const int lows = _mm_popcnt_u32(below);
+    L::store(low, ordered);
+    L::store(high - L::count, ordered);
+    low += lows;
+    high -= L::count - lows;
+  }
+#endif
+  for (; i < count; ++i) {
+    // Written at both ends, and kept by counting on at one: no branch that hangs on the keys.
+    const K key = keys[i];
+    const auto below = static_cast<std::int64_t>(key < bound);
+    *low = key;
+    high[-1] = key;
+    low += below;
+    high -= 1 - below;
+  }
+  return low - to;
+}
+
+template <class K>
+std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to) {
+  K* next = to;
+  std::int64_t i = 0;
+#if defined(__AVX2__)
+  using L = Lanes<K>;
+  for (; i + L::count <= count; i += L::count) {
+    const typename L::Vector v = L::load(keys + i);
+    const unsigned kept = bits_of<K>((__m256i)((v >= L::all(least)) & (v <= L::all(greatest))));
+    L::store(next, chosen_first<K>(v, kept));
+    next += _mm_popcnt_u32(kept);
+  }
+#endif
+  for (; i < count; ++i) {
+    *next = keys[i];
+    next += static_cast<std::int64_t>(keys[i] >= least) & static_cast<std::int64_t>(keys[i] <= greatest);
+  }
+  return next - to;
+}
+
+#endif
+
+/// keys[index] for each lane.
+template <class K>
+[[gnu::always_inline]] inline typename Lanes<K>::Vector gather(const K* keys, typename Lanes<K>::Vector index) {
+  using Vector = typename Lanes<K>::Vector;
+#if defined(__AVX512F__)
+  const __m512i at = as_integers<K>(index);
+  if constexpr (sizeof(K) == 4) return (Vector)_mm512_mask_i32gather_epi32(at, 0xffff, at, keys, 4);
+  else return (Vector)_mm512_mask_i64gather_epi64(at, 0xff, at, keys, 8);
+#elif defined(__AVX2__)
+  if constexpr (sizeof(K) == 4) return (Vector)_mm256_i32gather_epi32(keys, (__m256i)index, 4);
+  else return (Vector)_mm256_i64gather_epi64(reinterpret_cast<const long long*>(keys), (__m256i)index, 8);
+#else
+  Vector v;
+  for (int k = 0; k < Lanes<K>::count; ++k) v[k] = keys[index[k]];
+  return v;
+#endif
+}
+
+}  // namespace tyto::cpu::TYTO_ISA
