@@ -35,6 +35,17 @@ Pictures::Pictures(const Tensor<Any>& images, const Tensor<Any>& labels, std::ve
   };
 }
 
+Pictures::Pictures(const ImageFolder& folder, std::vector<PictureTransform> transforms)
+    : labels_(folder.labels), transforms_(std::move(transforms)) {
+  if (folder.paths.size() != folder.labels.size()) {
+    throw ShapeError(text("Pictures: ", folder.paths.size(), " files and ", folder.labels.size(), " labels"));
+  }
+  picture_ = [paths = folder.paths](std::int64_t sample) {
+    const HostArray image = tyto::detail::read_image_file(paths[static_cast<std::size_t>(sample)], {});
+    return picture_of(image.bytes, image.shape[0], image.shape[1], image.shape[2]);
+  };
+}
+
 HostBatch Pictures::read(std::span<const std::int64_t> samples, const Key& key) const {
   HostBatch batch{{DType::f32, {}, {}}, {DType::i64, {static_cast<std::int64_t>(samples.size())}, {}}};
   batch.targets.bytes.resize(samples.size() * sizeof(std::int64_t));

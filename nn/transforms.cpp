@@ -221,9 +221,11 @@ PictureTransform normalise(std::vector<float> mean, std::vector<float> deviation
     if (mean.size() != 1 && mean.size() != channels) {
       throw ShapeError(text("normalise: ", mean.size(), " means for a picture of ", channels, " channels"));
     }
-    for (std::size_t i = 0; i < picture.values.size(); ++i) {
-      const std::size_t channel = mean.size() == 1 ? 0 : i % channels;
-      picture.values[i] = (picture.values[i] - mean[channel]) / deviation[channel];
+    const std::size_t step = mean.size() == 1 ? 0 : 1;
+    for (auto value = picture.values.begin(); value != picture.values.end();) {
+      for (std::size_t channel = 0; channel < channels; ++channel, ++value) {
+        *value = (*value - mean[channel * step]) / deviation[channel * step];
+      }
     }
   };
 }

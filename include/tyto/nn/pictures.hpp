@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tyto/images.hpp"
 #include "tyto/nn/samples.hpp"
 #include "tyto/nn/transforms.hpp"
 
@@ -23,6 +24,9 @@ class TYTO_API Pictures final : public Samples {
   template <class M>
   Pictures(const Tensor<M>& images, const Tensor<M>& labels, std::vector<PictureTransform> transforms = {})
       : Pictures(Tensor<Any>(images.value()), Tensor<Any>(labels.value()), std::move(transforms)) {}
+
+  /// Files, each decoded when it is due, as pictures of three channels.
+  explicit Pictures(const ImageFolder& folder, std::vector<PictureTransform> transforms = {});
 
   std::int64_t count() const override { return static_cast<std::int64_t>(labels_.size()); }
   HostBatch read(std::span<const std::int64_t> samples, const Key& key) const override;
