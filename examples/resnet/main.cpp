@@ -27,10 +27,10 @@ struct Options {
   std::int64_t samples = 5000;
   std::int64_t epochs = 12;
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();
-  std::int64_t batch = 64;
+  std::int64_t batch = 128;
   std::int64_t save_every = 50;
   std::uint64_t seed = 42;
-  double rate = 0.1;
+  double rate = 0.4;
   double decay = 5e-4;
 };
 
