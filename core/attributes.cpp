@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/custom.hpp"
+#include "core/graph.hpp"
 #include "core/stored_scalar.hpp"
 #include "core/symbol.hpp"
 #include "core/text.hpp"
@@ -37,6 +38,12 @@ std::size_t hash_field(const Array& array) {
   return mix(std::hash<const void*>()(array.buffer.get()), hash_field(array.view.shape));
 }
 std::size_t hash_field(const LoopProgram& program) { return hash_of(program); }
+std::size_t hash_field(const Region& region) { return region.hash(); }
+std::size_t hash_field(const std::vector<Region>& regions) {
+  std::size_t seed = regions.size();
+  for (const Region& region : regions) seed = mix(seed, region.hash());
+  return seed;
+}
 template <class T>
 std::size_t hash_field(const std::shared_ptr<T>& pointer) {
   return std::hash<const void*>()(pointer.get());
@@ -53,6 +60,9 @@ std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? 
 std::string show(const LoopProgram& program) { return to_string(program); }
 std::string show(double value) { return text(value); }
 std::string show(std::int64_t value) { return std::to_string(value); }
+// What regions do stands below the node's line, see to_text of graphs.
+std::string show(const Region& region) { return text(region ? region.graph().nodes().size() : 0, " nodes"); }
+std::string show(const std::vector<Region>& regions) { return std::to_string(regions.size()); }
 
 }  // namespace
 
@@ -61,6 +71,12 @@ const Attributes no_attributes;
 const char* name_of(PadMode mode) {
   constexpr const char* names[pad_mode_count] = {"constant", "edge", "reflect", "symmetric", "wrap"};
   return names[static_cast<int>(mode)];
+}
+
+std::span<const Region> regions_of(const Attributes& attributes) {
+  if (const auto* branch = std::get_if<BranchAttributes>(&attributes)) return branch->arms;
+  if (const auto* loop = std::get_if<IterationAttributes>(&attributes)) return {&loop->body, 1};
+  return {};
 }
 
 std::size_t hash_of(const Attributes& attributes) {

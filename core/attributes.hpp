@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/loop_program.hpp"
+#include "core/region.hpp"
 #include "core/storage.hpp"
 #include "tyto/dtype.hpp"
 #include "tyto/scalar.hpp"
@@ -239,14 +241,54 @@ struct LoopAttributes {
   friend bool operator==(const LoopAttributes&, const LoopAttributes&) = default;
 };
 
+/// A branch: the number in the first operand chooses which arm runs; one beyond the ends chooses the first or the last.
+/// Operands: the number, the key of the arms' random numbers where `keyed`, and what the arms take. Each arm takes the
+/// operands after the number and yields the results.
+struct BranchAttributes {
+  std::vector<Region> arms;
+  bool keyed = false;
+  std::int64_t draw = 0;  // which draw of its key's stream the arms' keys are made of
+  TYTO_FIELDS(visit("arms", arms); visit("keyed", keyed); visit("draw", draw);)
+  friend bool operator==(const BranchAttributes&, const BranchAttributes&) = default;
+};
+
+/// A loop. Operands, in this order: how often it runs (where `counted`), whether it runs at all (where `tested`), the
+/// key of its random numbers (where `keyed`), initial values of the carries, stacks of rows, captured values.
+/// Results: the final carries, the stacks of what iterations yield, and, where `tested`, how often it ran.
+/// The body takes the carries, the number of the row (where `numbered`), a key of its own (where `keyed`), a row of
+/// each stack, the captured values. It updates each carry; its outputs are whether to go on (where `tested`), then the
+/// rows of the resulting stacks.
+struct IterationAttributes {
+  Region body;
+  std::int64_t carries = 0;
+  std::int64_t rows = 0;       // stacks that are operands
+  std::int64_t stacked = 0;    // stacks that are results
+  std::int64_t histories = 0;  // the last of them: the carries with which each iteration began, for gradients
+  std::int64_t trips = -1;  // how often it runs, or at most where `counted` or `tested`; -1: not known before it runs
+  bool counted = false;
+  bool tested = false;
+  bool keyed = false;
+  bool numbered = false;
+  bool reverse = false;   // from the last row to the first
+  std::int64_t draw = 0;  // which draw of its key's stream the iterations' keys are made of
+  TYTO_FIELDS(visit("carries", carries); visit("rows", rows); visit("stacked", stacked); visit("histories", histories);
+              visit("trips", trips); visit("counted", counted); visit("tested", tested); visit("keyed", keyed);
+              visit("numbered", numbered); visit("reverse", reverse); visit("draw", draw); visit("body", body);)
+  friend bool operator==(const IterationAttributes&, const IterationAttributes&) = default;
+};
+
 using Attributes =
     std::variant<NoAttributes, AxesAttributes, VarianceAttributes, AxisAttributes, TopkAttributes, ListAttributes,
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
-                 ProductAttributes, AttentionAttributes, NmsAttributes, TransformAttributes>;
+                 ProductAttributes, AttentionAttributes, NmsAttributes, TransformAttributes, BranchAttributes,
+                 IterationAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;
+
+/// The regions that a node with these attributes holds.
+std::span<const Region> regions_of(const Attributes& attributes);
 
 /// Hash equal for equal attributes; constants and states count by identity.
 std::size_t hash_of(const Attributes& attributes);

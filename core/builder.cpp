@@ -160,6 +160,10 @@ Value emit(OpId op, Attributes attributes, std::initializer_list<Value> inputs) 
   return emit_given(Mode::neutral, op, std::move(attributes), {inputs.begin(), inputs.size()});
 }
 
+Value emit(Mode mode, OpId op, Attributes attributes, std::span<const Value> inputs) {
+  return emit_given(mode, op, std::move(attributes), inputs);
+}
+
 Value emit(Mode mode, OpId op, Attributes attributes, std::initializer_list<Value> inputs) {
   return emit_given(mode, op, std::move(attributes), {inputs.begin(), inputs.size()});
 }

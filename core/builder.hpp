@@ -35,6 +35,9 @@ Builder& builder_of(Mode mode);
 Value emit(OpId op, Attributes attributes, std::span<const Value> inputs);
 Value emit(OpId op, Attributes attributes, std::initializer_list<Value> inputs);
 
+/// The same in a given mode.
+Value emit(Mode mode, OpId op, Attributes attributes, std::span<const Value> inputs);
+
 /// Applies an operator without attributes to operands that are no states and that are moved from: the short way of
 /// element-wise operators.
 Value emit_resolved(OpId op, std::span<Value> inputs);
@@ -65,6 +68,10 @@ Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<
 /// What an empty handle can have come from, for the errors that name one.
 inline constexpr std::string_view empty_tensor =
     "an empty tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
+
+/// Gradients of loops and branches: regions of their own. Defined in engine/front, which records them.
+std::vector<Value> branch_gradient(const GradientContext& context);
+std::vector<Value> loop_gradient(const GradientContext& context);
 
 /// `value` itself, or the version that a read sees now when it stands for a state.
 const Value& resolve(const Value& value);

@@ -1,6 +1,7 @@
 // Building flat graphs, and writing them down.
 #include "core/graph.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/op_ids.hpp"
@@ -58,17 +59,64 @@ Port GraphBuilder::add_input(TensorType type, GraphInput input) {
   return port;
 }
 
+bool same_structure(const Graph& a, const Graph& b) {
+  if (a.nodes().size() != b.nodes().size() || a.port_count() != b.port_count() ||
+      a.inputs().size() != b.inputs().size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.nodes().size(); ++i) {
+    const GraphNode& x = a.nodes()[i];
+    const GraphNode& y = b.nodes()[i];
+    if (x.op != y.op || !std::ranges::equal(a.inputs_of(x), b.inputs_of(y)) || !(a.attributes(x) == b.attributes(y))) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < a.inputs().size(); ++i) {
+    if (a.inputs()[i].port != b.inputs()[i].port || a.inputs()[i].state != b.inputs()[i].state) return false;
+  }
+  for (Port port = 0; port < a.port_count(); ++port) {
+    if (!(a.type(port) == b.type(port))) return false;
+  }
+  const auto same_update = [](const GraphUpdate& x, const GraphUpdate& y) {
+    return x.input == y.input && x.port == y.port;
+  };
+  return std::ranges::equal(a.outputs(), b.outputs()) && std::ranges::equal(a.updates(), b.updates(), same_update);
+}
+
+std::size_t hash_of(const Graph& graph) {
+  std::size_t seed = graph.nodes().size();
+  const auto mix = [&](std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); };
+  for (const GraphNode& node : graph.nodes()) {
+    mix(static_cast<std::size_t>(node.op));
+    mix(hash_of(graph.attributes(node)));
+    for (const Port input : graph.inputs_of(node)) mix(input);
+  }
+  for (const GraphInput& input : graph.inputs()) {
+    mix(static_cast<std::size_t>(graph.type(input.port).dtype));
+    for (const std::int64_t length : graph.type(input.port).shape) mix(static_cast<std::size_t>(length));
+  }
+  for (const Port output : graph.outputs()) mix(output);
+  return seed;
+}
+
+bool calls_user_function(const GraphNode& node) {
+  if (node.op == OpId::custom) return true;
+  if (!node.attributes) return false;
+  for (const Region& region : regions_of(*node.attributes)) {
+    if (std::ranges::any_of(region.graph().nodes(), calls_user_function)) return true;
+  }
+  return false;
+}
+
 namespace {
 
 void write_ports(std::ostream& out, std::span<const Port> ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) out << (i == 0 ? "%" : ", %") << ports[i];
 }
 
-}  // namespace
-
-std::string to_text(const Graph& graph) {
-  std::ostringstream out;
+void write_graph(std::ostream& out, const Graph& graph, const std::string& indent) {
   for (const GraphNode& node : graph.nodes()) {
+    out << indent;
     for (std::uint32_t i = 0; i < node.result_count; ++i) {
       const TensorType& type = graph.type(node.first_result + i);
       out << (i == 0 ? "%" : ", %") << node.first_result + i << ' ' << name_of(type.dtype) << to_string(type.shape);
@@ -79,12 +127,25 @@ std::string to_text(const Graph& graph) {
     if (node.attributes) out << ' ' << to_string(*node.attributes);
     if (node.label) out << "  # " << *node.label;
     out << '\n';
+    if (!node.attributes) continue;
+    for (const Region& region : regions_of(*node.attributes)) {
+      out << indent << "{\n";
+      write_graph(out, region.graph(), indent + "  ");
+      out << indent << "}\n";
+    }
   }
-  for (const GraphInput& input : graph.inputs()) out << "input %" << input.port << ' ' << input.name << '\n';
-  for (const Port output : graph.outputs()) out << "output %" << output << '\n';
+  for (const GraphInput& input : graph.inputs()) out << indent << "input %" << input.port << ' ' << input.name << '\n';
+  for (const Port output : graph.outputs()) out << indent << "output %" << output << '\n';
   for (const GraphUpdate& update : graph.updates()) {
-    out << "update " << graph.inputs()[update.input].name << " := %" << update.port << '\n';
+    out << indent << "update " << graph.inputs()[update.input].name << " := %" << update.port << '\n';
   }
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph) {
+  std::ostringstream out;
+  write_graph(out, graph, "");
   return out.str();
 }
 

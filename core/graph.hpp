@@ -85,7 +85,16 @@ class Graph {
   GraphData data_;
 };
 
-/// One node a line: "%4 f32(2,3) = add(%1, %3)  # label"; then the outputs and updates.
+/// True when two graphs have the same structure, attributes, types, inputs, outputs and updates.
+bool same_structure(const Graph& a, const Graph& b);
+/// Equal for graphs of the same structure.
+std::size_t hash_of(const Graph& graph);
+
+/// Whether the node calls a function of the user's, itself or in one of its regions: what it does may depend on more
+/// than its operands.
+bool calls_user_function(const GraphNode& node);
+
+/// One node a line: "%4 f32(2,3) = add(%1, %3)  # label", its regions indented below it; then the outputs and updates.
 std::string to_text(const Graph& graph);
 
 /// Makes a graph node by node. Passes copy a graph through one of these, changing what they want to change.

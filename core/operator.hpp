@@ -104,7 +104,9 @@ struct GradientContext {
   std::span<const Value> inputs;
   std::span<const Value> results;
   std::span<const Value> gradients;
-  std::span<const bool> needed;  // which inputs' gradients are wanted
+  std::span<const bool> needed;        // which inputs' gradients are wanted
+  std::span<const Value> so_far = {};  // what has been added up for each input; empty for nothing
+  std::span<bool> included = {};       // set by a rule whose gradient of that input includes what there was so far
 };
 
 /// Gradients with respect to the inputs, an empty Value for zero or not wanted.

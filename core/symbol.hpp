@@ -116,7 +116,8 @@ inline const Result& result_of(const Value& value) { return value.node()->result
 /// used, so that a read placed before an update never sees the value after it.
 class State {
  public:
-  enum class Kind : std::uint8_t { placeholder, persistent, variable };
+  /// A parameter stands for what a region is given each time it runs; it has no value outside of it.
+  enum class Kind : std::uint8_t { placeholder, persistent, variable, parameter };
 
   State(Kind kind, std::string name, TensorType type) : kind_(kind), name_(std::move(name)), type_(std::move(type)) {}
 

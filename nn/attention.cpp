@@ -14,10 +14,10 @@ constexpr const char* multihead = "MultiheadAttention";
 
 const MultiheadAttentionOptions& checked(const MultiheadAttentionOptions& o) {
   if (o.features < 1 || o.heads < 1 || o.features % o.heads != 0) {
-    throw ValueError(text(multihead, ": heads = ", o.heads, " must divide features = ", o.features));
+    throw ValueError(core::text(multihead, ": heads = ", o.heads, " must divide features = ", o.features));
   }
   if (!(o.dropout >= 0 && o.dropout < 1)) {
-    throw ValueError(text(multihead, ": the dropout ", o.dropout, " must be in [0, 1)"));
+    throw ValueError(core::text(multihead, ": the dropout ", o.dropout, " must be in [0, 1)"));
   }
   return o;
 }
@@ -30,7 +30,7 @@ Tensor<Any> projection(const char* name, const MultiheadAttentionOptions& o, std
 void check_sequence(const char* what, const Tensor<Any>& x, std::int64_t features) {
   check_floating(multihead, x);
   if (x.ndim() != 3 || x.shape()[2] != features) {
-    throw ShapeError(text(multihead, ": the ", what, " ", x.shape(), " must be (batch, length, ", features, ")"));
+    throw ShapeError(core::text(multihead, ": the ", what, " ", x.shape(), " must be (batch, length, ", features, ")"));
   }
 }
 
@@ -94,12 +94,12 @@ Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<An
 
 AttentionCache MultiheadAttention::make_cache(std::int64_t batch, std::int64_t length) const {
   if (options.key_features != options.features || options.value_features != options.features) {
-    throw ValueError(text(multihead, ": a cache is for self-attention; keys have ", options.key_features,
-                          " features and values ", options.value_features, ", not ", options.features));
+    throw ValueError(core::text(multihead, ": a cache is for self-attention; keys have ", options.key_features,
+                                " features and values ", options.value_features, ", not ", options.features));
   }
   if (batch < 1 || length < 1) {
     throw ValueError(
-        text(multihead, ": a cache for ", batch, " sequences of ", length, " places; both must be at least 1"));
+        core::text(multihead, ": a cache for ", batch, " sequences of ", length, " places; both must be at least 1"));
   }
   const Tensor<Any> zeros =
       Tensor<Any>::zeros({batch, options.heads, length, options.features / options.heads}, options.dtype);
@@ -111,8 +111,8 @@ Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>&
   check_sequence("x", x, options.features);
   const std::int64_t batch = x.shape()[0], length = cache.keys.shape()[2];
   if (x.shape()[1] != 1 || batch != cache.keys.shape()[0]) {
-    throw ShapeError(text(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
-                          ", 1, features), a place of each sequence of the cache"));
+    throw ShapeError(core::text(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
+                                ", 1, features), a place of each sequence of the cache"));
   }
   const Tensor<Any> places = Tensor<Any>::arange(length);
   const Tensor<Any> here = reshape(places == position, {length, 1});

@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <numeric>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/device.hpp"
 
 namespace tyto::nn {
 
 BatchOrder::BatchOrder(std::int64_t samples, const BatchOptions& options) : options_(options), samples_(samples) {
-  if (options.size < 1) throw ValueError(text("Batches: the size ", options.size, " must be at least 1"));
-  if (options.ahead < 0) throw ValueError(text("Batches: ahead = ", options.ahead, " must be at least 0"));
+  if (options.size < 1) throw ValueError(core::text("Batches: the size ", options.size, " must be at least 1"));
+  if (options.ahead < 0) throw ValueError(core::text("Batches: ahead = ", options.ahead, " must be at least 0"));
   if (samples_ == 0) throw ValueError("Batches: there are no samples");
   if (options.drop_last && samples_ < options.size) {
-    throw ValueError(text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
+    throw ValueError(core::text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
   }
 }
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/text.hpp"
 #include "nn/batch_order.hpp"
-#include "nn/message.hpp"
 #include "nn/worker.hpp"
 
 namespace tyto TYTO_API {
@@ -107,8 +107,8 @@ const BatchPosition& BatchReader::position() const { return state_->position; }
 
 void BatchReader::seek(const BatchPosition& position) {
   if (position.epoch < 0 || position.sample < 0 || position.sample > samples()) {
-    throw IndexError(text("Batches: there is no sample ", position.sample, " of epoch ", position.epoch,
-                          "; an epoch has ", samples(), " samples"));
+    throw IndexError(core::text("Batches: there is no sample ", position.sample, " of epoch ", position.epoch,
+                                "; an epoch has ", samples(), " samples"));
   }
   state_->position = position;
   state_->forget_prepared();

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/io.hpp"
 
@@ -98,12 +98,12 @@ void Checkpoint::load(const std::string& path) {
   for (Named<HostArray>& array : tyto::detail::read_npz_file(path)) found[array.name] = std::move(array.value);
   const auto take = [&](const std::string& name, const Tensor<Any>& now, bool any_length) -> const HostArray& {
     const auto place = found.find(name);
-    if (place == found.end()) throw IoError(text(path, ": the checkpoint lacks '", name, "'"));
+    if (place == found.end()) throw IoError(core::text(path, ": the checkpoint lacks '", name, "'"));
     const HostArray& array = place->second;
     const bool fits = any_length ? array.shape.rank() == 1 : array.shape == now.shape();
     if (array.dtype != now.dtype() || !fits) {
-      throw IoError(text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape, ", expected ",
-                         name_of(now.dtype()), " of shape ", now.shape()));
+      throw IoError(core::text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape,
+                               ", expected ", name_of(now.dtype()), " of shape ", now.shape()));
     }
     return array;
   };
@@ -122,7 +122,8 @@ void Checkpoint::load(const std::string& path) {
   if (found.size() != contents.size() + values.size()) {
     for (const Named<Tensor<Any>>& state : states_) found.erase(state.name);
     for (const Item& item : items) found.erase(item.name);
-    throw IoError(text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
+    throw IoError(
+        core::text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
     try {
@@ -130,7 +131,7 @@ void Checkpoint::load(const std::string& path) {
     } catch (const Error& error) {
       // A position of another data set, say, which only the batches themselves know not to have.
       for (std::size_t k = 0; k < i; ++k) items[k].set(before[k]);
-      throw IoError(text(path, ": '", items[i].name, "' does not fit this run: ", error.what()));
+      throw IoError(core::text(path, ": '", items[i].name, "' does not fit this run: ", error.what()));
     }
   }
   for (std::size_t i = 0; i < contents.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(*contents[i]));

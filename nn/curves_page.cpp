@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 
 namespace tyto::nn {
 
@@ -77,8 +77,8 @@ std::pair<double, double> range_of(const std::vector<Point>& points, double Poin
 }
 
 std::string chart(const std::string& name, const std::vector<Point>& points) {
-  std::string out = text("<section><h2>", escaped(name), "</h2>\n<svg width=\"", chart_width, "\" height=\"",
-                         chart_height, "\" role=\"img\" aria-label=\"", escaped(name), "\">\n");
+  std::string out = core::text("<section><h2>", escaped(name), "</h2>\n<svg width=\"", chart_width, "\" height=\"",
+                               chart_height, "\" role=\"img\" aria-label=\"", escaped(name), "\">\n");
   if (!points.empty()) {
     const auto [left, right] = range_of(points, &Point::x);
     const auto [low, high] = range_of(points, &Point::y);
@@ -89,20 +89,21 @@ std::string chart(const std::string& name, const std::vector<Point>& points) {
       return chart_height - margin_bottom - (y - least) / (most - least) * (chart_height - margin_top - margin_bottom);
     };
     for (const double y : ticks(low, high)) {
-      out += text("<line class=\"grid\" x1=\"", margin_left, "\" x2=\"", chart_width - margin_right, "\" y1=\"",
-                  digits(down(y)), "\" y2=\"", digits(down(y)), "\"/><text x=\"", margin_left - 8, "\" y=\"",
-                  digits(down(y) + 4), "\" text-anchor=\"end\">", digits(y), "</text>\n");
+      out += core::text("<line class=\"grid\" x1=\"", margin_left, "\" x2=\"", chart_width - margin_right, "\" y1=\"",
+                        digits(down(y)), "\" y2=\"", digits(down(y)), "\"/><text x=\"", margin_left - 8, "\" y=\"",
+                        digits(down(y) + 4), "\" text-anchor=\"end\">", digits(y), "</text>\n");
     }
     for (const double x : ticks(left, right)) {
-      out += text("<text x=\"", digits(across(x)), "\" y=\"", chart_height - 8, "\" text-anchor=\"middle\">", digits(x),
-                  "</text>\n");
+      out += core::text("<text x=\"", digits(across(x)), "\" y=\"", chart_height - 8, "\" text-anchor=\"middle\">",
+                        digits(x), "</text>\n");
     }
     out += "<polyline class=\"curve\" points=\"";
-    for (const Point& point : points) out += text(digits(across(point.x)), ",", digits(down(point.y)), " ");
+    for (const Point& point : points) out += core::text(digits(across(point.x)), ",", digits(down(point.y)), " ");
     out += "\"/>\n";
     for (const Point& point : points) {
-      out += text("<circle cx=\"", digits(across(point.x)), "\" cy=\"", digits(down(point.y)), "\" r=\"2.5\"><title>",
-                  "step ", digits(point.x, 12), ": ", digits(point.y, 7), "</title></circle>\n");
+      out += core::text("<circle cx=\"", digits(across(point.x)), "\" cy=\"", digits(down(point.y)),
+                        "\" r=\"2.5\"><title>", "step ", digits(point.x, 12), ": ", digits(point.y, 7),
+                        "</title></circle>\n");
     }
   }
   return out + "</svg></section>\n";
@@ -113,7 +114,7 @@ std::string table(const std::vector<TrainingHistory::Row>& rows) {
   for (const Named<double>& figure : rows[0].figures) out += "<th>" + escaped(figure.name) + "</th>";
   out += "</tr>\n";
   for (const TrainingHistory::Row& row : rows) {
-    out += text("<tr><td>", row.epoch, "</td><td>", row.step, "</td>");
+    out += core::text("<tr><td>", row.epoch, "</td><td>", row.step, "</td>");
     for (const Named<double>& figure : row.figures) out += "<td>" + digits(figure.value) + "</td>";
     out += "</tr>\n";
   }
@@ -123,9 +124,9 @@ std::string table(const std::vector<TrainingHistory::Row>& rows) {
 }  // namespace
 
 std::string curves_page(const std::string& title, const std::vector<TrainingHistory::Row>& rows) {
-  std::string out =
-      text("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", escaped(title),
-           "</title><style>", style, "</style></head>\n<body><h1>", escaped(title), "</h1>\n<div class=\"charts\">\n");
+  std::string out = core::text("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
+                               escaped(title), "</title><style>", style, "</style></head>\n<body><h1>", escaped(title),
+                               "</h1>\n<div class=\"charts\">\n");
   if (rows.empty()) return out + "</div></body></html>\n";
   for (std::size_t figure = 0; figure < rows[0].figures.size(); ++figure) {
     std::vector<Point> points;

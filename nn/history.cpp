@@ -5,8 +5,8 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/text.hpp"
 #include "nn/curves_page.hpp"
-#include "nn/message.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -86,7 +86,8 @@ class StateReader {
 }  // namespace
 
 TrainingHistory::TrainingHistory(HistoryOptions options) : options_(std::move(options)) {
-  if (options_.every < 0) throw ValueError(text("TrainingHistory: every = ", options_.every, " must be at least 0"));
+  if (options_.every < 0)
+    throw ValueError(core::text("TrainingHistory: every = ", options_.every, " must be at least 0"));
 }
 
 bool TrainingHistory::add_loss(double loss) {
@@ -106,7 +107,7 @@ void TrainingHistory::add_row(std::int64_t epoch, const Figures& figures) {
     for (std::size_t i = 0; equal && i < before.size(); ++i) equal = before[i].name == row.figures[i].name;
     if (!equal) {
       throw ValueError(
-          text("TrainingHistory: the figures of epoch ", row.epoch, " have other names than those before"));
+          core::text("TrainingHistory: the figures of epoch ", row.epoch, " have other names than those before"));
     }
   }
   rows_.push_back(std::move(row));
@@ -123,7 +124,7 @@ std::int64_t TrainingHistory::rows_since_best(const std::string& figure, bool la
     if (value == nullptr) {
       std::string names;
       for (const Named<double>& each : rows_[i].figures) names += (names.empty() ? "" : ", ") + each.name;
-      throw ValueError(text("TrainingHistory: no figure is called '", figure, "' among ", names));
+      throw ValueError(core::text("TrainingHistory: no figure is called '", figure, "' among ", names));
     }
     const double least = *rows_[best].figures.find(figure);
     // A figure that is no number is no improvement, and any number is one on it.
@@ -136,7 +137,7 @@ std::int64_t TrainingHistory::rows_since_best(const std::string& figure, bool la
 std::string TrainingHistory::last_row() const {
   if (rows_.empty()) return {};
   const Row& row = rows_.back();
-  std::string line = text("epoch ", row.epoch, "  step ", row.step);
+  std::string line = core::text("epoch ", row.epoch, "  step ", row.step);
   for (const Named<double>& figure : row.figures) line += "  " + figure.name + " " + rounded(figure.value);
   return line;
 }
@@ -147,7 +148,7 @@ std::string TrainingHistory::csv() const {
   for (const Named<double>& figure : rows_[0].figures) out += "," + field(figure.name);
   out += "\n";
   for (const Row& row : rows_) {
-    out += text(row.epoch, ",", row.step);
+    out += core::text(row.epoch, ",", row.step);
     for (const Named<double>& figure : row.figures) out += "," + shortest(figure.value);
     out += "\n";
   }
@@ -157,11 +158,11 @@ std::string TrainingHistory::csv() const {
 std::string TrainingHistory::html() const { return curves_page(options_.title, rows_); }
 
 std::string TrainingHistory::state() const {
-  std::string out = text(steps_, " ", shortest(loss_sum_), " ", loss_count_, " ", rows_.size(), " ");
+  std::string out = core::text(steps_, " ", shortest(loss_sum_), " ", loss_count_, " ", rows_.size(), " ");
   for (const Row& row : rows_) {
-    out += text(row.epoch, " ", row.step, " ", row.figures.size(), " ");
+    out += core::text(row.epoch, " ", row.step, " ", row.figures.size(), " ");
     for (const Named<double>& figure : row.figures) {
-      out += text(figure.name.size(), " ", figure.name, " ", shortest(figure.value), " ");
+      out += core::text(figure.name.size(), " ", figure.name, " ", shortest(figure.value), " ");
     }
   }
   return out;

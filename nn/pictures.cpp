@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -23,8 +23,8 @@ Picture picture_of(std::span<const std::byte> bytes, std::int64_t height, std::i
 Pictures::Pictures(const Tensor<Any>& images, const Tensor<Any>& labels, std::vector<PictureTransform> transforms)
     : transforms_(std::move(transforms)) {
   if (images.ndim() != 4 || images.dtype() != DType::u8 || labels.shape() != Shape{images.shape()[0]}) {
-    throw ShapeError(text("Pictures: images ", name_of(images.dtype()), " ", images.shape(), " and labels ",
-                          labels.shape(), "; expected u8 (count, height, width, channels) and (count,)"));
+    throw ShapeError(core::text("Pictures: images ", name_of(images.dtype()), " ", images.shape(), " and labels ",
+                                labels.shape(), "; expected u8 (count, height, width, channels) and (count,)"));
   }
   labels_ = labels.to_vector<std::int64_t>();
   const Shape shape = images.shape();
@@ -38,7 +38,7 @@ Pictures::Pictures(const Tensor<Any>& images, const Tensor<Any>& labels, std::ve
 Pictures::Pictures(const ImageFolder& folder, std::vector<PictureTransform> transforms)
     : labels_(folder.labels), transforms_(std::move(transforms)) {
   if (folder.paths.size() != folder.labels.size()) {
-    throw ShapeError(text("Pictures: ", folder.paths.size(), " files and ", folder.labels.size(), " labels"));
+    throw ShapeError(core::text("Pictures: ", folder.paths.size(), " files and ", folder.labels.size(), " labels"));
   }
   picture_ = [paths = folder.paths](std::int64_t sample) {
     const HostArray image = tyto::detail::read_image_file(paths[static_cast<std::size_t>(sample)], {});
@@ -60,9 +60,10 @@ HostBatch Pictures::read(std::span<const std::int64_t> samples, const Key& key) 
       batch.inputs.shape = shape;
       batch.inputs.bytes.resize(size * samples.size());
     } else if (shape != batch.inputs.shape) {
-      throw ShapeError(text("Pictures: picture ", sample, " is ", picture.height, " x ", picture.width, " x ",
-                            picture.channels, " after its transforms, picture ", samples[0], " of the same batch ",
-                            batch.inputs.shape[1], " x ", batch.inputs.shape[2], " x ", batch.inputs.shape[3]));
+      throw ShapeError(core::text("Pictures: picture ", sample, " is ", picture.height, " x ", picture.width, " x ",
+                                  picture.channels, " after its transforms, picture ", samples[0],
+                                  " of the same batch ", batch.inputs.shape[1], " x ", batch.inputs.shape[2], " x ",
+                                  batch.inputs.shape[3]));
     }
     std::memcpy(batch.inputs.bytes.data() + i * size, picture.values.data(), size);
     std::memcpy(batch.targets.bytes.data() + i * sizeof(std::int64_t), &labels_[static_cast<std::size_t>(sample)],

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -25,8 +25,8 @@ HostArray gather(const Tensor<Any>& array, std::span<const std::byte> all, std::
 
 ArraySamples::ArraySamples(const Tensor<Any>& inputs, const Tensor<Any>& targets) : inputs_(inputs), targets_(targets) {
   if (inputs.ndim() < 1 || targets.ndim() < 1 || inputs.shape()[0] != targets.shape()[0]) {
-    throw ShapeError(text("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
-                          " must have equally many samples along the first axis"));
+    throw ShapeError(core::text("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
+                                " must have equally many samples along the first axis"));
   }
   // Read here, by the thread that made them: what is lazy is evaluated now, and other threads see bytes only.
   input_bytes_ = inputs_.bytes();

@@ -104,6 +104,7 @@ std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType
 // The families' tables; ops/table.cpp puts them in the order of the ids.
 std::span<const OpDef> elementwise_operators();
 std::span<const OpDef> control_operators();
+std::span<const OpDef> region_operators();
 std::span<const OpDef> create_operators();
 std::span<const OpDef> random_operators();
 std::span<const OpDef> view_operators();

@@ -29,6 +29,7 @@ std::array<OpDef, op_count> assemble() {
   std::array<OpDef, op_count> table;
   for (const auto family : {elementwise_operators,
                             control_operators,
+                            region_operators,
                             create_operators,
                             random_operators,
                             view_operators,

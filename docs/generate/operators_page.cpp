@@ -135,6 +135,11 @@ std::string row_of(const OpDef& def, const core::Device& opencl) {
     result = "by its rule";
     devices = "CPU, OpenCL (source given)";
   }
+  if (def.id == OpId::branch || def.id == OpId::loop) {
+    types = "all";
+    result = "by its regions";
+    devices = "CPU";
+  }
   return table_row({code(def.name), std::string(def.doc), inputs_of(def), types, result, devices,
                     def.gradient != nullptr ? "yes" : "none", in_place_of(def)});
 }

@@ -85,6 +85,8 @@ class Executable {
   bool is_poisoned() const { return poisoned_; }
   /// Inputs whose storage is written during a run.
   bool is_written(std::uint32_t input) const { return written_[input]; }
+  /// Whether the state behind update number `update` gets its new value without a copy.
+  bool is_updated_in_place(std::size_t update) const { return updated_in_place_[update]; }
 
   /// The plan of the device's arena, with the blocks it was made from.
   const MemoryPlan& plan() const { return plan_; }
@@ -113,6 +115,7 @@ class Executable {
   std::vector<std::size_t> shifts_;
   std::vector<core::Array> constants_;
   std::vector<bool> written_;
+  std::vector<bool> updated_in_place_;
   std::size_t counted_bytes_ = 0;
   std::size_t arena_bytes_ = 0;
   std::size_t host_bytes_ = 0;

@@ -11,6 +11,7 @@
 #include "engine/execution/devices.hpp"
 #include "engine/execution/executable_sizes.hpp"
 #include "engine/execution/graph_passes.hpp"
+#include "engine/execution/region_kernel.hpp"
 #include "engine/execution/transfer_kernel.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/storages.hpp"
@@ -154,6 +155,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     output_types.push_back(graph_.type(node.first_result + i).dtype);
 
   const bool custom = node.op == OpId::custom;
+  const bool is_region = holds_regions(node);
   const bool on_host = runs_on_host(node);
   if (on_host) target_.fallbacks_.emplace_back(custom ? custom_operator(graph_.attributes(node)).name : def.name);
   std::vector<Location> inputs;
@@ -170,7 +172,8 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     results.push_back({output_types[i], View::dense(graph_.type(node.first_result + i).shape)});
   }
   const core::Step step{node.op, &graph_.attributes(node), operands, results};
-  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : (on_host ? host_ : device_).requires_dense(step);
+  const std::uint64_t wanted =
+      custom || is_region ? ~std::uint64_t{0} : (on_host ? host_ : device_).requires_dense(step);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if ((wanted >> std::min<std::size_t>(i, 63) & 1) != 0 && !core::is_dense(inputs[i].view)) {
       inputs[i] = dense(ports[i], inputs[i], on_host, index);
@@ -182,6 +185,10 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     const Port result = node.first_result + i;
     outputs.push_back(target_location(node, result, inputs, on_host, index));
     bind(result, outputs.back().storage, outputs.back().view, on_host);
+  }
+  if (is_region) {
+    add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
+    return;
   }
   if (custom && (on_host || !split_)) {
     std::vector<std::uint32_t> from(inputs.size());
@@ -228,9 +235,14 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
         core::text(device_.properties().name, ": no kernel for ", core::definition(op).name, " on ", output_types[0]));
   }
   core::Device& device = on_host ? host_ : device_;
-  // Kernels that write at the start of their address are given an address further on.
+  // Kernels that write at the start of their address are given an address further on, regions also for what they read.
   std::vector<std::size_t> shifts(to.size(), 0);
-  if (!device.writes_strided({op, &attributes, from, to})) {
+  if (op == OpId::loop || op == OpId::branch) {
+    shifts.insert(shifts.begin(), from.size(), 0);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      shifts[i] = static_cast<std::size_t>(std::exchange(from[i].view.offset, 0)) * size_of(from[i].dtype);
+    }
+  } else if (!device.writes_strided({op, &attributes, from, to})) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       shifts[i] = static_cast<std::size_t>(std::exchange(to[i].view.offset, 0)) * size_of(to[i].dtype);
     }
@@ -252,6 +264,10 @@ void ExecutableBuilder::prepare_kernels() {
     for (std::uint32_t i = 0; i < list.size(); ++i) {
       const UnpreparedStep& one = list[i];
       if ((target_.steps_[one.step].kernel = known_kernel(one)) != nullptr) continue;
+      if (one.op == OpId::loop || one.op == OpId::branch) {
+        target_.steps_[one.step].kernel = region_kernel({one.op, one.attributes, one.inputs, one.outputs}, options_);
+        continue;
+      }
       steps.push_back({one.op, one.attributes, one.inputs, one.outputs});
       fresh.push_back(one.step);
     }

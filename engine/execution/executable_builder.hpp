@@ -88,6 +88,7 @@ class ExecutableBuilder {
   bool has_concat_like() const;
   std::vector<optimiser::Destination> choose_destinations(std::span<const std::uint32_t> order) const;
   bool runs_on_host(const core::GraphNode& node) const;
+  static bool holds_regions(const core::GraphNode& node);
   bool can_write(std::uint32_t index, std::uint32_t result, const core::View& view) const;
   bool can_read(std::uint32_t index, std::size_t input, const core::View& view) const;
   bool parts_lie_in_place(const core::GraphNode& node, std::span<const Location> inputs, const Location& output) const;

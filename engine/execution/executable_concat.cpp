@@ -60,6 +60,7 @@ std::vector<View> views_of_parts(const core::Graph& graph, const GraphNode& node
 
 bool ExecutableBuilder::runs_on_host(const GraphNode& node) const {
   if (!split_) return false;
+  if (holds_regions(node)) return true;
   const DenseStep step(graph_, node);
   std::vector<DType> inputs, outputs;
   for (const core::Operand& operand : step.inputs) inputs.push_back(operand.dtype);
@@ -70,9 +71,13 @@ bool ExecutableBuilder::runs_on_host(const GraphNode& node) const {
   return !device_.supports(node.op, inputs, outputs);
 }
 
+bool ExecutableBuilder::holds_regions(const GraphNode& node) {
+  return node.op == OpId::loop || node.op == OpId::branch;
+}
+
 bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, const View& view) const {
   const GraphNode& node = graph_.nodes()[index];
-  if (node.op == OpId::custom || runs_on_host(node)) return false;
+  if (node.op == OpId::custom || holds_regions(node) || runs_on_host(node)) return false;
   const auto bytes = static_cast<std::size_t>(view.offset) * size_of(graph_.type(node.first_result + result).dtype);
   if (core::is_dense(view) && bytes % device_.properties().alignment == 0) return true;
   DenseStep step(graph_, node);
@@ -82,7 +87,7 @@ bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, con
 
 bool ExecutableBuilder::can_read(std::uint32_t index, std::size_t input, const View& view) const {
   const GraphNode& node = graph_.nodes()[index];
-  if (node.op == OpId::custom || runs_on_host(node)) return false;
+  if (node.op == OpId::custom || holds_regions(node) || runs_on_host(node)) return false;
   if (core::definition(node.op).is(core::Traits::elementwise)) return true;
   DenseStep step(graph_, node);
   step.inputs[input].view = view;

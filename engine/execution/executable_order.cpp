@@ -17,6 +17,7 @@ void ExecutableBuilder::build() {
     forget_steps();
     make_steps(std::move(*better));
   }
+  target_.updated_in_place_ = std::move(updated_in_place_);
   plan_memory();
 }
 

@@ -1,6 +1,7 @@
 // What the passes need from above: their switches, and constants computed.
 #include "engine/execution/graph_passes.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <ostream>
 
@@ -26,6 +27,34 @@ std::vector<core::Array> evaluate_constants(core::Graph graph) {
   return results;
 }
 
+// Regions run on the host, whatever the device.
+core::Region optimised_region(const core::Region& region, CompileOptions options) {
+  options.dump = nullptr;
+  PassReport unused;
+  return core::Region(optimised(core::Graph(region.graph()), cpu_device(), options, unused));
+}
+
+/// The graph with the regions of its nodes optimised.
+core::Graph with_optimised_regions(core::Graph graph, const CompileOptions& options) {
+  const bool any = std::ranges::any_of(graph.nodes(), [](const core::GraphNode& node) {
+    return node.attributes && !core::regions_of(*node.attributes).empty();
+  });
+  if (!any) return graph;
+  core::GraphData data = std::move(graph).take();
+  for (core::GraphNode& node : data.nodes) {
+    if (!node.attributes || core::regions_of(*node.attributes).empty()) continue;
+    core::Attributes attributes = *node.attributes;
+    if (auto* branch = std::get_if<core::BranchAttributes>(&attributes)) {
+      for (core::Region& arm : branch->arms) arm = optimised_region(arm, options);
+    }
+    if (auto* loop = std::get_if<core::IterationAttributes>(&attributes)) {
+      loop->body = optimised_region(loop->body, options);
+    }
+    node.attributes = std::make_shared<const core::Attributes>(std::move(attributes));
+  }
+  return core::Graph(std::move(data));
+}
+
 }  // namespace
 
 core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
@@ -47,7 +76,7 @@ core::Graph optimised(core::Graph graph, core::Device& device, const CompileOpti
       *options.dump << (pass == "before" ? "" : "after ") << pass << ":\n" << text << "\n";
     };
   }
-  return optimiser::optimise(std::move(graph), passes, &report);
+  return with_optimised_regions(optimiser::optimise(std::move(graph), passes, &report), options);
 }
 
 }  // namespace tyto::run

@@ -18,6 +18,7 @@ inline Attribute as_attribute(const IntList& value) { return value; }
 template <class A>
 constexpr bool can_be_given = !std::is_same_v<A, ConstantAttributes> && !std::is_same_v<A, StateAttributes> &&
                               !std::is_same_v<A, VersionAttributes> && !std::is_same_v<A, CustomAttributes> &&
-                              !std::is_same_v<A, LoopAttributes> && !std::is_same_v<A, ProductAttributes>;
+                              !std::is_same_v<A, LoopAttributes> && !std::is_same_v<A, ProductAttributes> &&
+                              !std::is_same_v<A, BranchAttributes> && !std::is_same_v<A, IterationAttributes>;
 
 }  // namespace tyto::core

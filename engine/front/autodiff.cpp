@@ -52,6 +52,19 @@ void collect(BackwardPass& backward, std::span<const Value> results, std::span<c
             [](const Node* a, const Node* b) { return a->sequence() > b->sequence(); });
 }
 
+// Sums of floating-point numbers depend on their order. Loops and branches go on with what consumers of their operands
+// that come after them have added up, as the same lines in eager mode do.
+bool continues_sums(const Node& node) { return node.op() == OpId::loop || node.op() == OpId::branch; }
+
+std::vector<Value> sums_of(const BackwardPass& backward, std::span<const Value> inputs) {
+  std::vector<Value> sums(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto found = backward.gradients.find(inputs[i].node());
+    if (found != backward.gradients.end()) sums[i] = found->second[inputs[i].output()];
+  }
+  return sums;
+}
+
 void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
   const auto found = backward.gradients.find(&node);
   if (found == backward.gradients.end()) return;
@@ -64,11 +77,20 @@ void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
   const auto needed = std::make_unique<bool[]>(count);
   for (std::size_t i = 0; i < count; ++i) needed[i] = node.inputs()[i].node()->tracked();
   const std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
+  const auto included = std::make_unique<bool[]>(count);
+  std::vector<Value> so_far;
+  if (continues_sums(node)) so_far = sums_of(backward, inputs);
   const core::TapePause pause(tape);
-  const std::vector<Value> found_gradients =
-      def.gradient({node.attributes(), inputs, results, gradients, {needed.get(), count}});
+  const std::vector<Value> found_gradients = def.gradient(
+      {node.attributes(), inputs, results, gradients, {needed.get(), count}, so_far, {included.get(), count}});
   for (std::size_t i = 0; i < found_gradients.size(); ++i) {
-    if (found_gradients[i] && needed[i]) add(backward, inputs[i], found_gradients[i]);
+    if (!included[i]) continue;
+    std::vector<Value>& held = backward.gradients[inputs[i].node()];
+    held.resize(inputs[i].node()->results().size());
+    held[inputs[i].output()] = found_gradients[i];
+  }
+  for (std::size_t i = 0; i < found_gradients.size(); ++i) {
+    if (found_gradients[i] && needed[i] && !included[i]) add(backward, inputs[i], found_gradients[i]);
   }
 }
 

@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 
 // In the order of the variant.
-constexpr std::string_view kind_names[] = {"none",      "axes",  "variance", "axis",   "topk",   "list",
-                                           "slice",     "pad",   "cast",     "range",  "random", "window",
-                                           "constant",  "state", "version",  "custom", "fused",  "product",
-                                           "attention", "nms",   "transform"};
+constexpr std::string_view kind_names[] = {"none",      "axes",  "variance",  "axis",   "topk",   "list",
+                                           "slice",     "pad",   "cast",      "range",  "random", "window",
+                                           "constant",  "state", "version",   "custom", "fused",  "product",
+                                           "attention", "nms",   "transform", "branch", "loop"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }
@@ -52,6 +52,11 @@ void put(ByteWriter& out, const core::LoopProgram& program) {
   }
   out.number(static_cast<std::uint32_t>(program.outputs.size()));
   for (const std::uint16_t output : program.outputs) out.number(output);
+}
+void put(ByteWriter& out, const core::Region& region) { write_region(out, region); }
+void put(ByteWriter& out, const std::vector<core::Region>& regions) {
+  out.number(static_cast<std::uint32_t>(regions.size()));
+  for (const core::Region& region : regions) write_region(out, region);
 }
 
 void take(ByteReader& in, bool& value) { value = in.truth("a switch"); }
@@ -103,6 +108,11 @@ void take(ByteReader& in, core::LoopProgram& program) {
   }
   program.outputs.resize(in.count(sizeof(std::uint16_t), "results"));
   for (std::uint16_t& output : program.outputs) output = in.number<std::uint16_t>("a result");
+}
+void take(ByteReader& in, core::Region& region) { region = read_region(in); }
+void take(ByteReader& in, std::vector<core::Region>& regions) {
+  regions.resize(in.count(sizeof(std::uint32_t), "regions"));
+  for (core::Region& region : regions) region = read_region(in);
 }
 
 /// What holds a function or a state has no bytes.

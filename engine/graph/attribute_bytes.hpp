@@ -11,4 +11,8 @@ void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::
 
 core::Attributes read_attributes(ByteReader& in);
 
+// A region's graph, as part of the attributes of its node; defined where whole graphs are written.
+void write_region(ByteWriter& out, const core::Region& region);
+core::Region read_region(ByteReader& in);
+
 }  // namespace tyto::run

@@ -79,6 +79,21 @@ class ByteReader {
     if (value > left() / least) refuse(value, " ", what, " do not fit the ", left(), " bytes that are left");
     return value;
   }
+  /// While alive, what is read stands one level deeper. Refuses more levels than `deepest`.
+  class Nesting {
+   public:
+    Nesting(ByteReader& reader, int deepest) : reader_(reader) {
+      if (reader_.depth_ == deepest) reader_.refuse("more than ", deepest, " levels of nesting");
+      ++reader_.depth_;
+    }
+    ~Nesting() { --reader_.depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+   private:
+    ByteReader& reader_;
+  };
+
   /// A number below `limit`.
   std::uint32_t index(std::size_t limit, const char* what) {
     const auto value = number<std::uint32_t>(what);
@@ -90,6 +105,7 @@ class ByteReader {
   std::string_view name_;
   std::span<const std::byte> bytes_;
   std::size_t position_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace tyto::run

@@ -12,6 +12,7 @@
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/show/profile.hpp"
 #include "engine/show/report.hpp"
@@ -24,44 +25,16 @@ class CompiledFunction;
 
 namespace {
 
-thread_local bool tracing_now = false;
-
-// While alive, `observer` is told of every state that is read or assigned to on this thread, and no other one is.
-class StateObservation {
- public:
-  StateObservation(core::StateObserver observer, void* context) : observer_(observer), context_(context) {
-    core::observe_states(observer_, context_);
-    innermost = this;
-  }
-  ~StateObservation() {
-    innermost = outer_;
-    if (outer_ != nullptr) core::observe_states(outer_->observer_, outer_->context_);
-    else core::observe_states(nullptr, nullptr);
-  }
-  StateObservation(const StateObservation&) = delete;
-  StateObservation& operator=(const StateObservation&) = delete;
-
- private:
-  static thread_local constinit StateObservation* innermost;
-
-  core::StateObserver observer_;
-  void* context_;
-  StateObservation* outer_ = innermost;
-};
-thread_local constinit StateObservation* StateObservation::innermost = nullptr;
-
 // While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
 class TraceScope {
  public:
   TraceScope() : generator_(generator()), since_(core::next_sequence()) {
-    tracing_now = true;
     observation_.emplace(
         [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
         this);
   }
   ~TraceScope() {
     observation_.reset();
-    tracing_now = false;
     for (auto& [state, saved] : touched_) state->set_current(saved.before);
     set_generator(generator_);
   }
@@ -85,14 +58,8 @@ class TraceScope {
     Value symbol;  // what a read in the trace yields until the state is assigned to
   };
 
-  // An assignment wraps the new value in a version of the state; the update wants the value itself.
-  static Value assigned_value(const Value& version) {
-    const core::Node& node = *version.node();
-    return node.op() == core::OpId::read && !node.inputs().empty() ? node.inputs()[0] : version;
-  }
-
   void touch(const std::shared_ptr<core::State>& state) {
-    if (state->kind() == core::State::Kind::placeholder) return;
+    if (!is_kept(*state)) return;
     for (const auto& [seen, saved] : touched_) {
       if (seen == state) return;
     }
@@ -104,6 +71,7 @@ class TraceScope {
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   Generator generator_;
   std::uint64_t since_;
+  TraceInProgress in_progress_;
   std::optional<StateObservation> observation_;
 };
 
@@ -149,8 +117,6 @@ CompiledFunction& held(CompiledFunction* function) {
 }
 
 }  // namespace
-
-bool trace_in_progress() { return tracing_now; }
 
 /// What tells one trace of a function from another.
 struct Signature {

@@ -258,6 +258,11 @@ void evaluate(std::span<const Value> values) {
     if (inputs[i].state == nullptr) continue;
     traced.arguments[i] = inputs[i].state->assigned();
     if (!traced.arguments[i]) {
+      if (inputs[i].state->kind() == core::State::Kind::parameter) {
+        throw GraphError(
+            "a value is read while the body of a loop or branch is recorded, which happens once; choose by cond() or "
+            "where()");
+      }
       throw GraphError(core::text("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
                                   trace_in_progress()
                                       ? " is read while a compiled function is recorded, which happens once for all "

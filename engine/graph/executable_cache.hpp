@@ -11,7 +11,4 @@ namespace tyto::run {
 /// Runs a traced graph through a cached (or new) executable and session. Returns the outputs.
 std::vector<core::Array> run_cached(Traced traced, core::Device& device);
 
-/// True when two graphs have the same structure, attributes, types, inputs and outputs.
-bool same_structure(const core::Graph& a, const core::Graph& b);
-
 }  // namespace tyto::run

@@ -30,7 +30,10 @@ using core::Port;
 namespace {
 
 constexpr std::string_view magic = "tytograf";
-constexpr std::uint32_t version = 1;
+// Graphs with loops and branches are of version 2, others of version 1, which is all that older readers know.
+constexpr std::uint32_t plain_version = 1;
+constexpr std::uint32_t region_version = 2;
+constexpr int deepest_region = 32;
 
 enum class InputKind : std::uint8_t { argument, placeholder, persistent, variable, generator };
 
@@ -47,6 +50,7 @@ InputKind kind_of(const GraphInput& input) {
   switch (input.state->kind()) {
     case core::State::Kind::placeholder: return InputKind::placeholder;
     case core::State::Kind::persistent: return InputKind::persistent;
+    case core::State::Kind::parameter: return InputKind::argument;
     case core::State::Kind::variable: break;
   }
   return InputKind::variable;
@@ -60,9 +64,9 @@ std::unordered_map<Port, std::uint32_t> inputs_by_port(const Graph& graph) {
 
 class GraphWriter {
  public:
-  explicit GraphWriter(const Graph& graph) : graph_(graph), inputs_at_(inputs_by_port(graph)) {}
+  GraphWriter(const Graph& graph, ByteWriter& out) : graph_(graph), out_(out), inputs_at_(inputs_by_port(graph)) {}
 
-  std::vector<std::byte> write() {
+  void write() {
     out_.number(static_cast<std::uint32_t>(graph_.inputs().size()));
     for (const GraphInput& input : graph_.inputs()) write_input(input);
     write_operator_names();
@@ -76,12 +80,6 @@ class GraphWriter {
       out_.number(update.port);
     }
     out_.number(graph_.draws());
-    ByteWriter file;
-    file.raw(std::as_bytes(std::span(magic)));
-    file.number(version);
-    file.number(hash_of(out_.bytes()));
-    file.raw(out_.bytes());
-    return file.finish();
   }
 
  private:
@@ -150,23 +148,16 @@ class GraphWriter {
   }
 
   const Graph& graph_;
-  ByteWriter out_;
+  ByteWriter& out_;
   std::unordered_map<Port, std::uint32_t> inputs_at_;
   std::unordered_map<OpId, std::size_t> places_;
 };
 
 class GraphReader {
  public:
-  GraphReader(std::string_view name, std::span<const std::byte> bytes) : in_(name, bytes) {}
+  GraphReader(ByteReader& in, bool is_region) : in_(in), is_region_(is_region) {}
 
   Graph read() {
-    const auto found = in_.raw(magic.size(), "the mark of a graph file");
-    if (!std::ranges::equal(found, std::as_bytes(std::span(magic)))) in_.refuse("this is no graph file of Tyto");
-    const auto written = in_.number<std::uint32_t>("the version");
-    if (written != version) in_.refuse("version ", written, " of the format; version ", version, " is known");
-    const auto hash = in_.number<std::uint64_t>("the hash");
-    ByteReader rest = in_;
-    if (hash_of(rest.raw(rest.left(), "the graph")) != hash) in_.refuse("the file is damaged: its hash differs");
     read_inputs();
     read_operator_names();
     const std::uint32_t nodes = in_.count(8, "nodes");
@@ -175,7 +166,6 @@ class GraphReader {
     for (std::uint32_t i = 0; i < outputs; ++i) builder_.add_output(read_port("output"));
     read_updates();
     builder_.set_draws(in_.number<std::uint64_t>("the number of draws"));
-    if (in_.left() != 0) in_.refuse(in_.left(), " bytes are left behind the end of the graph");
     return builder_.finish();
   }
 
@@ -227,6 +217,14 @@ class GraphReader {
 
   void read_contents(InputKind kind, Input& input) {
     using Kind = core::State::Kind;
+    if (is_region_ != (kind == InputKind::argument)) {
+      in_.refuse("input '", input.slot.name,
+                 is_region_ ? "' of a region is no operand" : "' belongs to no placeholder and no state");
+    }
+    if (is_region_) {
+      input.type = read_type();
+      return;
+    }
     if (kind == InputKind::persistent || kind == InputKind::variable) {
       const core::Array array = to_device(read_array(), current_device());
       input.type = {array.dtype, array.view.shape, false};
@@ -243,11 +241,9 @@ class GraphReader {
       }
       input.slot.state = generator_state();
       input.slot.generator = true;
-    } else if (kind == InputKind::placeholder) {
+    } else {
       input.slot.state =
           state_behind(make_state(core::Mode::lazy, Kind::placeholder, input.slot.name, input.type), "load");
-    } else {
-      in_.refuse("input '", input.slot.name, "' belongs to no placeholder and no state");
     }
   }
 
@@ -316,7 +312,7 @@ class GraphReader {
       const std::uint32_t input = in_.index(next_input_, "updated state");
       const Port port = read_port("new value");
       const std::shared_ptr<core::State>& state = inputs_[input].slot.state;
-      if (state == generator_state() || state->kind() == core::State::Kind::placeholder) {
+      if (!is_region_ && (state == generator_state() || state->kind() == core::State::Kind::placeholder)) {
         in_.refuse("input '", inputs_[input].slot.name, "' is no state that could be updated");
       }
       if (updated[input]) in_.refuse("'", inputs_[input].slot.name, "' is updated twice");
@@ -330,7 +326,8 @@ class GraphReader {
     }
   }
 
-  ByteReader in_;
+  ByteReader& in_;
+  bool is_region_;
   core::GraphBuilder builder_;
   std::vector<Input> inputs_;
   std::uint32_t next_input_ = 0;
@@ -339,23 +336,57 @@ class GraphReader {
 
 }  // namespace
 
-std::vector<std::byte> graph_to_bytes(const Graph& graph) { return GraphWriter(graph).write(); }
-
-Graph graph_from_bytes(std::string_view name, std::span<const std::byte> bytes) {
-  return GraphReader(name, bytes).read();
+std::vector<std::byte> graph_to_bytes(const Graph& graph) {
+  const bool has_regions = std::ranges::any_of(graph.nodes(), [](const GraphNode& node) {
+    return node.attributes && !core::regions_of(*node.attributes).empty();
+  });
+  ByteWriter contents;
+  GraphWriter(graph, contents).write();
+  ByteWriter file;
+  file.raw(std::as_bytes(std::span(magic)));
+  file.number(has_regions ? region_version : plain_version);
+  file.number(hash_of(contents.bytes()));
+  file.raw(contents.bytes());
+  return file.finish();
 }
 
-std::string graph_to_text(const Graph& graph) {
-  std::string out;
+Graph graph_from_bytes(std::string_view name, std::span<const std::byte> bytes) {
+  ByteReader in(name, bytes);
+  const auto found = in.raw(magic.size(), "the mark of a graph file");
+  if (!std::ranges::equal(found, std::as_bytes(std::span(magic)))) in.refuse("this is no graph file of Tyto");
+  const auto written = in.number<std::uint32_t>("the version");
+  if (written != plain_version && written != region_version) {
+    in.refuse("version ", written, " of the format; versions ", plain_version, " and ", region_version, " are known");
+  }
+  const auto hash = in.number<std::uint64_t>("the hash");
+  ByteReader rest = in;
+  if (hash_of(rest.raw(rest.left(), "the graph")) != hash) in.refuse("the file is damaged: its hash differs");
+  Graph graph = GraphReader(in, false).read();
+  if (in.left() != 0) in.refuse(in.left(), " bytes are left behind the end of the graph");
+  return graph;
+}
+
+void write_region(ByteWriter& out, const core::Region& region) { GraphWriter(region.graph(), out).write(); }
+
+core::Region read_region(ByteReader& in) {
+  const ByteReader::Nesting nesting(in, deepest_region);
+  return core::Region(GraphReader(in, true).read());
+}
+
+namespace {
+
+void write_text(std::string& out, const Graph& graph, const std::string& indent) {
   const std::unordered_map<Port, std::uint32_t> inputs = inputs_by_port(graph);
+  const auto name = [&](Port port) {
+    const GraphNode& from = graph.nodes()[graph.producer(port)];
+    std::string shown = core::text(" %", graph.producer(port));
+    if (from.result_count > 1) shown += core::text(".", port - from.first_result);
+    return shown;
+  };
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const GraphNode& node = graph.nodes()[i];
-    out += core::text("%", i, " = ", core::definition(node.op).name);
-    for (const Port port : graph.inputs_of(node)) {
-      const GraphNode& from = graph.nodes()[graph.producer(port)];
-      out += core::text(" %", graph.producer(port));
-      if (from.result_count > 1) out += core::text(".", port - from.first_result);
-    }
+    out += core::text(indent, "%", i, " = ", core::definition(node.op).name);
+    for (const Port port : graph.inputs_of(node)) out += name(port);
     if (node.attributes) {
       const std::string attributes = core::to_string(*node.attributes);
       if (!attributes.empty()) out += core::text(" {", attributes, "}");
@@ -369,13 +400,26 @@ std::string graph_to_text(const Graph& graph) {
     if (input != inputs.end()) out += core::text(" \"", graph.inputs()[input->second].name, "\"");
     if (node.label) out += core::text("  # ", *node.label);
     out += "\n";
+    if (!node.attributes) continue;
+    for (const core::Region& region : core::regions_of(*node.attributes)) {
+      out += indent + "{\n";
+      write_text(out, region.graph(), indent + "  ");
+      out += indent + "}\n";
+    }
   }
-  out += "outputs";
-  for (const Port port : graph.outputs()) out += core::text(" %", graph.producer(port));
+  out += indent + "outputs";
+  for (const Port port : graph.outputs()) out += name(port);
   out += "\n";
   for (const core::GraphUpdate& update : graph.updates()) {
-    out += core::text("update \"", graph.inputs()[update.input].name, "\" = %", graph.producer(update.port), "\n");
+    out += core::text(indent, "update \"", graph.inputs()[update.input].name, "\" =", name(update.port), "\n");
   }
+}
+
+}  // namespace
+
+std::string graph_to_text(const Graph& graph) {
+  std::string out;
+  write_text(out, graph, "");
   return out;
 }
 

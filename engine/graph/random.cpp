@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "core/builder.hpp"
+#include "core/text.hpp"
 #include "engine/execution/devices.hpp"
 #include "engine/graph/trace.hpp"
 #include "tyto/tensor.hpp"
@@ -57,6 +58,41 @@ Value draw_key(core::Mode mode, std::uint64_t seed, std::uint64_t stream) {
   return core::constant(mode, key_array(seed, stream));
 }
 
+namespace {
+
+thread_local constinit DrawScope* innermost_draws = nullptr;
+
+[[noreturn]] void refuse_draw(const char* what) {
+  throw GraphError(core::text(what, ": the condition draws random numbers; draw them in the body and carry them"));
+}
+
+}  // namespace
+
+DrawScope::DrawScope(const Key& key) : key_(key), outer_(innermost_draws) { innermost_draws = this; }
+DrawScope::DrawScope(Value key) : parameter_(std::move(key)), outer_(innermost_draws) { innermost_draws = this; }
+DrawScope::DrawScope(const char* what) : refusing_(what), outer_(innermost_draws) { innermost_draws = this; }
+DrawScope::~DrawScope() { innermost_draws = outer_; }
+
+// What is computed at once while a region is recorded belongs to no iteration of it.
+Draw next_draw(core::Mode mode) {
+  DrawScope* const scope = innermost_draws;
+  if (scope != nullptr && scope->refusing_ != nullptr) refuse_draw(scope->refusing_);
+  if (scope == nullptr || (scope->parameter_ && mode == core::Mode::eager)) return {next_draw_key(mode), 0};
+  const std::int64_t number = scope->draws_++;
+  if (scope->parameter_) return {scope->parameter_, number};
+  return {draw_key(mode, scope->key_.seed, scope->key_.stream + static_cast<std::uint64_t>(number)), 0};
+}
+
+Key next_region_key() {
+  DrawScope* const scope = innermost_draws;
+  if (scope != nullptr && scope->refusing_ != nullptr) refuse_draw(scope->refusing_);
+  if (scope == nullptr || scope->parameter_) {
+    const Generator now = advance_generator(1);
+    return {now.seed, now.draws};
+  }
+  return {scope->key_.seed, scope->key_.stream + static_cast<std::uint64_t>(scope->draws_++)};
+}
+
 std::uint64_t draw_of_key(const core::Array& key) { return static_cast<const std::uint64_t*>(key.buffer->memory())[1]; }
 
 }  // namespace tyto::run
@@ -64,8 +100,10 @@ std::uint64_t draw_of_key(const core::Array& key) { return static_cast<const std
 namespace tyto::core {
 
 Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<Key>& key) {
-  const Value stream = key ? run::draw_key(mode, key->seed, key->stream) : run::next_draw_key(mode);
-  return emit(mode, op, std::move(attributes), {stream});
+  if (key) return emit(mode, op, std::move(attributes), {run::draw_key(mode, key->seed, key->stream)});
+  const run::Draw next = run::next_draw(mode);
+  attributes.draw = next.number;
+  return emit(mode, op, std::move(attributes), {next.key});
 }
 
 }  // namespace tyto::core

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/symbol.hpp"
+#include "tyto/tensor.hpp"
 
 namespace tyto::run {
 
@@ -24,6 +25,40 @@ const std::shared_ptr<core::State>& generator_state();
 Value next_draw_key(core::Mode mode);
 /// The same for an explicit key.
 Value draw_key(core::Mode mode, std::uint64_t seed, std::uint64_t stream);
+/// The key of the next draw, and the number of the draw among those of that key.
+struct Draw {
+  Value key;
+  std::int64_t number = 0;
+};
+Draw next_draw(core::Mode mode);
+
+/// The key of a loop or branch in eager mode: the next draw, from which those inside are numbered.
+Key next_region_key();
+
+/// While alive, draws on this thread are those of a region: numbered from a key of its own, so that they do not depend
+/// on how often other regions run.
+class DrawScope {
+ public:
+  explicit DrawScope(const Key& key);
+  /// Of a region being recorded: the parameter that stands for its key.
+  explicit DrawScope(Value key);
+  /// Draws are refused: `what` names where.
+  explicit DrawScope(const char* what);
+  ~DrawScope();
+  DrawScope(const DrawScope&) = delete;
+  DrawScope& operator=(const DrawScope&) = delete;
+
+ private:
+  friend Draw next_draw(core::Mode mode);
+  friend Key next_region_key();
+
+  Key key_;
+  Value parameter_;  // empty where the key is known
+  const char* refusing_ = nullptr;
+  std::int64_t draws_ = 0;
+  DrawScope* outer_;
+};
+
 /// Which draw of its sequence a key stands for.
 std::uint64_t draw_of_key(const core::Array& key);
 

@@ -68,7 +68,13 @@ void assign_state(const Value& handle, const Value& given) {
   core::touch(state);
   if (state->kind() == State::Kind::placeholder && mode == core::Mode::lazy) {
     state->set_assigned(contents(value));
-  } else if (value.node()->tracked()) {
+  } else {
+    assign_version(state, mode, value);
+  }
+}
+
+void assign_version(const std::shared_ptr<State>& state, core::Mode mode, const Value& value) {
+  if (value.node()->tracked()) {
     // Later reads depend on the value, so the gradient goes through the version to it.
     const Value next = core::version(state, value);
     next.node()->set_tape(value.node()->tape());
@@ -80,6 +86,16 @@ void assign_state(const Value& handle, const Value& given) {
   } else {
     state->set_current(core::version(state, value));
   }
+}
+
+bool is_kept(const State& state) {
+  return state.kind() == State::Kind::persistent || state.kind() == State::Kind::variable;
+}
+
+// An assignment wraps the new value in a version of the state.
+Value assigned_value(const Value& version) {
+  const core::Node& node = *version.node();
+  return node.op() == OpId::read && !node.inputs().empty() ? node.inputs()[0] : version;
 }
 
 }  // namespace tyto::run

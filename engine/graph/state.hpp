@@ -21,6 +21,14 @@ bool is_kept_state(const Value& value);
 
 /// Makes `given` the state's newest version.
 void assign_state(const Value& handle, const Value& given);
+/// The same for a value that is known to have the state's type.
+void assign_version(const std::shared_ptr<core::State>& state, core::Mode mode, const Value& value);
+
+/// Whether the state keeps its contents between runs: a variable or persistent tensor.
+bool is_kept(const core::State& state);
+
+/// The value that was assigned to a state, of the version that stands for it.
+Value assigned_value(const Value& version);
 
 /// A list, of this thread, of versions assigned while a gradient was being taken of what they depend on. Whoever takes
 /// them off it lets go of their inputs.

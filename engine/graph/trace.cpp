@@ -28,6 +28,7 @@ class Tracer {
 
   Traced run() {
     for (const auto& state : request_.inputs) (void)input_of(state);
+    if (request_.captured) add_captured(*request_.captured);
     std::vector<Value> roots(request_.outputs.begin(), request_.outputs.end());
     for (const StateUpdate& update : request_.updates) roots.push_back(core::resolve(update.second));
     for (Value& root : roots) root = core::resolve(root);
@@ -53,9 +54,21 @@ class Tracer {
     return node.evaluated();
   }
 
+  void add_captured(std::span<const Value> values) {
+    for (const Value& value : values) {
+      core::GraphInput input;
+      input.name = core::text("capture ", captured_.size() + 1);
+      captured_[value.node()].emplace_back(value.output(),
+                                           builder_.add_input(core::result_of(value).type, std::move(input)));
+      arguments_.emplace_back();
+    }
+  }
+  bool is_captured(const Node& node) const { return !captured_.empty() && captured_.contains(&node); }
+
   // A node whose contents are taken, not computed.
   bool is_leaf(const Node& node) const {
-    return has_contents(node) || (node.op() == OpId::read && (node.inputs().empty() || is_bound_state(node)));
+    return is_captured(node) || has_contents(node) ||
+           (node.op() == OpId::read && (node.inputs().empty() || is_bound_state(node)));
   }
 
   // A version that stands for "the state as it is when the graph runs": the symbol of a placeholder or of a state read
@@ -74,7 +87,7 @@ class Tracer {
 
   // Evaluates what was recorded before `since` and is still pending, so that it is captured instead of repeated.
   void settle_surroundings(std::span<const Value> roots) {
-    if (request_.since == 0) return;
+    if (request_.since == 0 || request_.captured) return;
     std::vector<Value> pending;
     std::unordered_map<const Node*, bool> seen;
     std::vector<Node*> stack;
@@ -133,7 +146,7 @@ class Tracer {
     const auto [place, fresh] = inputs_.emplace(state.get(), 0);
     if (fresh) {
       const bool generator = state == generator_state();
-      builder_.add_input(state->type(), {core::no_port, state->name(), state, generator});
+      builder_.add_input(state->type(), {core::no_port, state->name(), request_.captured ? nullptr : state, generator});
       place->second = static_cast<std::uint32_t>(builder_.graph().inputs().size() - 1);
       arguments_.emplace_back();
     }
@@ -141,6 +154,13 @@ class Tracer {
   }
 
   Port input_port(const std::shared_ptr<core::State>& state) {
+    if (!inputs_.contains(state.get())) {
+      if (request_.captured) {
+        if (state->kind() == core::State::Kind::parameter) refuse_leaked();
+        throw GraphError(core::text("'", state->name(),
+                                    "' is made inside the body of a loop or branch; make it before and use it there"));
+      }
+    }
     const std::uint32_t input = input_of(state);  // may add one, so it comes before the look at the list
     return builder_.graph().inputs()[input].port;
   }
@@ -154,7 +174,19 @@ class Tracer {
     return port;
   }
 
-  Port port_of(const Value& value) const { return place_.at(value.node()) + value.output(); }
+  Port port_of(const Value& value) const {
+    if (is_captured(*value.node())) {
+      for (const auto& [output, port] : captured_.at(value.node())) {
+        if (output == value.output()) return port;
+      }
+    }
+    return place_.at(value.node()) + value.output();
+  }
+
+  [[noreturn]] static void refuse_leaked() {
+    throw GraphError(
+        "a tensor made while a function or the body of a loop or branch was recorded is used outside of it; return it");
+  }
 
   void build() {
     std::vector<Port> inputs;
@@ -162,9 +194,21 @@ class Tracer {
     for (Node* node : order_) place_[node] = add(*node, inputs, types);
   }
 
+  // Which operand is the key that the node's draws are numbered from.
+  static std::optional<std::size_t> key_operand(const Node& node) {
+    if (core::definition(node).is(core::Traits::random)) return 0;
+    if (node.op() == OpId::branch && std::get<core::BranchAttributes>(node.attributes()).keyed) return 1;
+    if (node.op() != OpId::loop) return {};
+    const auto& loop = std::get<core::IterationAttributes>(node.attributes());
+    if (!loop.keyed) return {};
+    return std::size_t{loop.counted} + std::size_t{loop.tested};
+  }
+
   Port add(Node& node, std::vector<Port>& inputs, std::vector<core::TensorType>& types) {
+    if (is_captured(node)) return core::no_port;
     if (is_draw_key(node)) return input_port(generator_state());
     if (is_bound_state(node)) return input_port(state_of(node));
+    if (node.op() == OpId::read && node.inputs().empty() && node.symbolic()) refuse_leaked();
     if (has_contents(node)) {
       // Several results: each is captured; they get consecutive ports since nothing is added between.
       const Port first = capture(node.result(0).array);
@@ -178,10 +222,13 @@ class Tracer {
     std::shared_ptr<const core::Attributes> attributes = node.shared_attributes();
     std::shared_ptr<const std::string> label;
     if (node.label() != nullptr) label = std::make_shared<const std::string>(*node.label());
-    if (core::definition(node).is(core::Traits::random) && is_draw_key(*node.inputs()[0].node())) {
-      auto draw = std::get<core::RandomAttributes>(*attributes);
-      draw.draw = number_of_draw(*node.inputs()[0].node());
-      attributes = std::make_shared<const core::Attributes>(draw);
+    if (const std::optional<std::size_t> key = key_operand(node); key && is_draw_key(*node.inputs()[*key].node())) {
+      core::Attributes numbered = *attributes;
+      const std::int64_t draw = number_of_draw(*node.inputs()[*key].node());
+      if (auto* random = std::get_if<core::RandomAttributes>(&numbered)) random->draw = draw;
+      if (auto* branch = std::get_if<core::BranchAttributes>(&numbered)) branch->draw = draw;
+      if (auto* loop = std::get_if<core::IterationAttributes>(&numbered)) loop->draw = draw;
+      attributes = std::make_shared<const core::Attributes>(std::move(numbered));
     }
     return builder_.add(node.op(), std::move(attributes), inputs, types, std::move(label));
   }
@@ -191,6 +238,7 @@ class Tracer {
   std::vector<core::Array> arguments_;
   std::unordered_map<const Node*, Port> place_;
   std::unordered_map<const core::State*, std::uint32_t> inputs_;
+  std::unordered_map<const Node*, std::vector<std::pair<std::uint32_t, Port>>> captured_;  // by node: outputs
   std::vector<Node*> order_;
   std::vector<std::pair<std::uint64_t, const Node*>> draws_;
 };
@@ -198,5 +246,34 @@ class Tracer {
 }  // namespace
 
 Traced trace(const TraceRequest& request) { return Tracer(request).run(); }
+
+std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since, std::span<const Value> standing_in) {
+  std::vector<Value> captured;
+  std::unordered_map<const Node*, bool> seen;
+  std::vector<Value> stack(roots.rbegin(), roots.rend());
+  while (!stack.empty()) {
+    const Value value = std::move(stack.back());
+    stack.pop_back();
+    const Node& node = *value.node();
+    const bool number = node.mode() == core::Mode::neutral && node.inputs().empty();
+    const bool stands_in = std::ranges::any_of(standing_in, [&](const Value& each) { return same_value(each, value); });
+    if (stands_in || (node.sequence() < since && !number)) {
+      const bool known = std::ranges::any_of(captured, [&](const Value& each) { return same_value(each, value); });
+      if (!known) captured.push_back(value);
+      continue;
+    }
+    if (!seen.emplace(&node, true).second) continue;
+    for (auto input = node.inputs().rbegin(); input != node.inputs().rend(); ++input) stack.push_back(*input);
+  }
+  return captured;
+}
+
+namespace {
+thread_local int traces_in_progress = 0;
+}
+
+bool trace_in_progress() { return traces_in_progress != 0; }
+TraceInProgress::TraceInProgress() { ++traces_in_progress; }
+TraceInProgress::~TraceInProgress() { --traces_in_progress; }
 
 }  // namespace tyto::run

@@ -30,6 +30,9 @@ struct TraceRequest {
   /// Where the random sequence stood when recording began: every draw since then counts, those that nothing uses
   /// included, so that a run takes as many as plain execution would. Without it only draws in use count.
   std::optional<Generator> sequence = {};
+  /// Of a region: values from outside, which become its inputs after the states listed. Its inputs are no states of
+  /// the program's: whoever runs the region says what they are.
+  std::optional<std::span<const Value>> captured = {};
 };
 
 struct Traced {
@@ -40,7 +43,20 @@ struct Traced {
 
 Traced trace(const TraceRequest& request);
 
-/// True while a function is being traced on this thread.
+/// What the roots depend on that is older than `since`, or listed in `standing_in`: what a region captures. Numbers of
+/// no mode are part of the region instead.
+std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since, std::span<const Value> standing_in);
+
+/// True while a function, or the region of a loop or branch, is being traced on this thread.
 bool trace_in_progress();
+
+/// Makes it so while alive.
+class TraceInProgress {
+ public:
+  TraceInProgress();
+  ~TraceInProgress();
+  TraceInProgress(const TraceInProgress&) = delete;
+  TraceInProgress& operator=(const TraceInProgress&) = delete;
+};
 
 }  // namespace tyto::run

@@ -47,7 +47,14 @@ Json nodes_of(const core::Graph& graph, const std::unordered_map<std::uint32_t, 
     for (const core::Port port : graph.inputs_of(node)) inputs.push_back(graph.producer(port));
     row["inputs"] = std::move(inputs);
     if (node.label) row["label"] = *node.label;
-    if (node.attributes) row["attributes"] = core::to_string(*node.attributes);
+    if (node.attributes) {
+      row["attributes"] = core::to_string(*node.attributes);
+      Json regions = Json::array();
+      for (const core::Region& region : core::regions_of(*node.attributes)) {
+        regions.push_back(core::to_text(region.graph()));
+      }
+      if (!regions.empty()) row["regions"] = std::move(regions);
+    }
     if (const auto name = names.find(node.first_result); name != names.end()) row["name"] = name->second;
     if (const auto slot = slots.find(i); slot != slots.end()) row["slot"] = slot->second;
     nodes.push_back(std::move(row));

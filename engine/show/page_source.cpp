@@ -173,6 +173,11 @@ function drawGraph(view, nodes) {
     add("type", node.type);
     add("bytes", bytes(node.bytes));
     add("attributes", node.attributes);
+    for (const region of node.regions || []) {
+      const block = document.createElement("pre");
+      block.textContent = region;
+      table.insertRow().insertCell().appendChild(block).parentNode.colSpan = 2;
+    }
     add("address", node.slot);
     add("reads", node.inputs.join(", "));
     add("read by", places[i].readers.join(", "));

@@ -55,6 +55,38 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+std::string label_of(const core::Graph& graph, const core::GraphNode& node) {
+  const core::TensorType& type = graph.type(node.first_result);
+  std::string label = core::text(core::definition(node.op).name, "\\n", name_of(type.dtype), to_string(type.shape));
+  if (node.label) label += "\\n" + escaped(*node.label);
+  if (node.op == core::OpId::fused) {
+    const core::LoopProgram& program = std::get<core::LoopAttributes>(graph.attributes(node)).program;
+    label += "\\n" + escaped(core::to_string(program));
+  }
+  return label;
+}
+
+// Each region of a node is a cluster named after the node, with those of its own nodes inside.
+void write_regions(std::ostream& out, const core::Graph& graph, const core::GraphNode& node, const std::string& name) {
+  if (!node.attributes) return;
+  std::size_t number = 0;
+  for (const core::Region& region : core::regions_of(graph.attributes(node))) {
+    const std::string own = core::text(name, "_", number++);
+    const core::Graph& inside = region.graph();
+    out << "  subgraph cluster_" << own << " {\n  label=\"" << core::definition(node.op).name << ' ' << name << "\";\n";
+    for (std::size_t i = 0; i < inside.nodes().size(); ++i) {
+      const core::GraphNode& each = inside.nodes()[i];
+      const std::string id = core::text(own, "_", i);
+      out << "  " << id << " [label=\"" << label_of(inside, each) << "\", fillcolor=white];\n";
+      for (const core::Port input : inside.inputs_of(each)) {
+        out << "  " << own << '_' << inside.producer(input) << " -> " << id << ";\n";
+      }
+      write_regions(out, inside, each, id);
+    }
+    out << "  }\n";
+  }
+}
+
 }  // namespace
 
 std::string dot_of(const Executable& executable) {
@@ -70,15 +102,7 @@ std::string dot_of(const Executable& executable) {
   out << "digraph tyto {\n  node [shape=box, style=filled, fontname=\"sans-serif\", fontsize=10];\n";
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const core::GraphNode& node = graph.nodes()[i];
-    const core::TensorType& type = graph.type(node.first_result);
-    out << "  n" << i << " [label=\"" << core::definition(node.op).name << "\\n"
-        << name_of(type.dtype) << to_string(type.shape);
-    if (node.label) out << "\\n" << escaped(*node.label);
-    if (node.op == core::OpId::fused) {
-      const core::LoopProgram& program = std::get<core::LoopAttributes>(graph.attributes(node)).program;
-      out << "\\n" << escaped(core::to_string(program));
-    }
-    out << "\"";
+    out << "  n" << i << " [label=\"" << label_of(graph, node) << "\"";
     if (offset[i] != SIZE_MAX) {
       // Neighbouring hues for neighbouring addresses say nothing; a multiplicative hash spreads them.
       const double hue = static_cast<double>((offset[i] / 64 * 2654435761u) % 360) / 360.0;
@@ -88,6 +112,7 @@ std::string dot_of(const Executable& executable) {
     }
     out << "];\n";
     for (const core::Port input : graph.inputs_of(node)) out << "  n" << graph.producer(input) << " -> n" << i << ";\n";
+    write_regions(out, graph, node, core::text("n", i));
   }
   out << "}\n";
   return out.str();

@@ -12,6 +12,7 @@
 #include "tyto/distributions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/fft.hpp"
+#include "tyto/flow.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/linalg.hpp"

@@ -63,7 +63,7 @@ class Merger {
   void run() {
     std::size_t merged = 0;
     for (const Index index : editor_.order()) {
-      if (!editor_.is_alive(index) || !depends_on_operands_only(editor_.definition(index))) continue;
+      if (!editor_.is_alive(index) || !depends_on_operands_only(editor_.node(index))) continue;
       const Index first = find_or_add(index);
       if (first == index) continue;
       const GraphNode& kept = editor_.node(first);

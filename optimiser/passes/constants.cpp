@@ -17,9 +17,10 @@ using Index = GraphEditor::Index;
 // On the way to a small constant, tensors of this many times the limit may be computed.
 constexpr std::size_t intermediate_factor = 64;
 
-// Random numbers are drawn when the graph runs.
-bool may_fold(const core::OpDef& def) {
-  return depends_on_operands_only(def) && def.id != OpId::state && !def.is(Traits::random);
+// Random numbers are drawn when the graph runs. A loop may run for long, or for ever in an arm that is never chosen.
+bool may_fold(const GraphNode& node) {
+  return depends_on_operands_only(node) && node.op != OpId::state && node.op != OpId::loop && node.op != OpId::branch &&
+         !core::definition(node.op).is(Traits::random);
 }
 
 class ConstantFolder {
@@ -42,7 +43,7 @@ class ConstantFolder {
     known_.assign(editor_.index_limit(), 0);
     for (const Index index : editor_.order()) {
       const GraphNode& node = editor_.node(index);
-      if (!may_fold(editor_.definition(index))) continue;
+      if (!may_fold(node)) continue;
       std::size_t from = 1;
       bool known = true;
       if (node.op == OpId::constant) {

@@ -56,14 +56,16 @@ std::span<const Pass> pass_table();
 
 /// Whether the operator gives the same whenever it is given the same: no user's function, which may have a memory, no
 /// input of the graph, and nothing with an effect.
-inline bool depends_on_operands_only(const core::OpDef& def) {
-  return def.id != core::OpId::custom && def.id != core::OpId::read && !def.is(core::Traits::effect);
+inline bool depends_on_operands_only(const core::GraphNode& node) {
+  return node.op != core::OpId::read && !core::definition(node.op).is(core::Traits::effect) &&
+         !core::calls_user_function(node);
 }
 
 // Passes that are no tables of rules; each stands in the file of its name.
 void remove_dead_code(PassContext& context);
 void merge_common_subexpressions(PassContext& context);
 void fold_constants(PassContext& context);
+void simplify_regions(PassContext& context);
 void absorb_epilogues(PassContext& context);
 void pack_weights(PassContext& context);
 core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules);

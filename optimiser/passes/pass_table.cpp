@@ -21,6 +21,8 @@ std::span<const Pass> pass_table() {
       {"reductions", "Avoids, shortens and joins reductions.", apply_rules<reduction_rules>},
       {"scaling", "Moves the factors of frozen normalisations into constant weights.", apply_rules<scaling_rules>},
       {"cse", "Merges nodes that compute the same from the same.", merge_common_subexpressions},
+      {"regions", "Takes what nobody reads out of loops and branches, and chooses arms that are known.",
+       simplify_regions},
       {"fma", "Makes one multiply-add of a product and a sum.", apply_rules<contraction_rules>, false},
       {"epilogues", "Adds bias and residual and takes ReLU where products store their sums.", absorb_epilogues, true,
        Pass::Phase::settled},

@@ -93,7 +93,9 @@ std::vector<bool> PeakAnalysis::kept_by(const std::vector<Cut>& cuts) const {
 
 bool PeakAnalysis::must_stay(std::uint32_t storage) const {
   const core::GraphNode& node = graph_.nodes()[problem_.node[problem_.maker[storage]]];
-  return node.op == core::OpId::custom || core::definition(node.op).is(core::Traits::effect);
+  // A loop or branch is not repeated as a whole.
+  return core::calls_user_function(node) || node.op == core::OpId::loop || node.op == core::OpId::branch ||
+         core::definition(node.op).is(core::Traits::effect);
 }
 
 void PeakAnalysis::find_idle() {

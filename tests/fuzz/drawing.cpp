@@ -18,7 +18,7 @@ const std::vector<Move<M>>& moves() {
     std::vector<Move<M>> all;
     for (const auto& family : {elementwise_moves<M>(), shaping_moves<M>(), indexing_moves<M>(), reduction_moves<M>(),
                                product_moves<M>(), linalg_moves<M>(), complex_moves<M>(), creation_moves<M>(),
-                               gradient_moves<M>(), rule_moves<M>(), pattern_moves<M>()}) {
+                               gradient_moves<M>(), rule_moves<M>(), pattern_moves<M>(), region_moves<M>()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;

@@ -59,6 +59,8 @@ class Drawing {
   std::vector<Tensor<M>>& draws() { return draws_; }
   /// Eager mode: whether all tensors were numbers so far.
   bool finite() const { return finite_; }
+  /// Learns that `inner` was drawn as the body of one of its moves.
+  void take_in(const Drawing& inner) { finite_ = finite_ && inner.finite_; }
 
   /// Some tensor, recent ones more often.
   Tensor<M> any() { return perturbed(pick()); }
@@ -115,6 +117,8 @@ template <class M>
 std::span<const Move<M>> rule_moves();
 template <class M>
 std::span<const Move<M>> pattern_moves();
+template <class M>
+std::span<const Move<M>> region_moves();
 
 extern template class Drawing<Eager>;
 extern template class Drawing<Lazy>;

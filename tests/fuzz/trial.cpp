@@ -187,7 +187,14 @@ class Recorded {
   std::vector<Update> updates_;
 };
 
-// How often each operator was recorded, by OpId.
+void count_operators(const core::Graph& graph, std::vector<std::size_t>& times) {
+  for (const core::GraphNode& node : graph.nodes()) {
+    ++times[static_cast<std::size_t>(node.op)];
+    for (const core::Region& region : core::regions_of(graph.attributes(node))) count_operators(region.graph(), times);
+  }
+}
+
+// How often each operator was recorded, in bodies of loops and arms of branches too, by OpId.
 std::vector<std::size_t> operators_of(const Program<Lazy>& program) {
   std::vector<std::size_t> times(core::op_count);
   std::vector<core::Node*> stack;
@@ -199,6 +206,7 @@ std::vector<std::size_t> operators_of(const Program<Lazy>& program) {
     stack.pop_back();
     if (node == nullptr || !seen.insert(node).second) continue;
     ++times[static_cast<std::size_t>(node->op())];
+    for (const core::Region& region : core::regions_of(node->attributes())) count_operators(region.graph(), times);
     for (const Value& input : node->inputs()) stack.push_back(input.node());
   }
   return times;

@@ -175,7 +175,7 @@ TEST_CASE("a graph that nothing applies to comes back as it was") {
   PassReport report;
   const core::Graph out = optimised(graph, "", &report);
   CHECK(report.fired() == 0);
-  CHECK(run::same_structure(graph, out));
+  CHECK(core::same_structure(graph, out));
 }
 
 TEST_CASE("what fusing leaves is simplified again") {

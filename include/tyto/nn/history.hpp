@@ -23,9 +23,11 @@ struct HistoryOptions {
 /// Rows of figures. The first column is the loss: the mean of the steps since the row before.
 ///
 ///     nn::TrainingHistory history({.csv = "run.csv", .page = "run.html"});
+///     nn::Checkpoint checkpoint;
 ///     checkpoint.add("history", history);
-///     nn::train(step, batches, {.epochs = 10, .validate = [&] { return nn::Figures{{"accuracy", accuracy()}}; },
-///                               .history = &history});
+///     nn::Batches<Tensor> batches(inputs, targets);
+///     const auto validate = [&] { return nn::Figures{{"accuracy", accuracy(model)}}; };
+///     nn::train(step, batches, {.epochs = 10, .validate = validate, .history = &history});
 class TYTO_API TrainingHistory {
  public:
   struct Row {

@@ -19,7 +19,13 @@ struct HostBatch {
 ///
 ///     struct Squares : nn::Samples {
 ///       std::int64_t count() const override { return 100; }
-///       nn::HostBatch read(std::span<const std::int64_t> samples, const Key& key) const override;
+///       nn::HostBatch read(std::span<const std::int64_t> samples, const tyto::Key&) const override {
+///         nn::HostBatch batch{{tyto::DType::u8, {std::int64_t(samples.size())}, {}}, {}};
+///         for (const std::int64_t i : samples) batch.inputs.bytes.push_back(std::byte(i));
+///         batch.targets = batch.inputs;
+///         for (std::byte& target : batch.targets.bytes) target = std::byte(int(target) * int(target) % 256);
+///         return batch;
+///       }
 ///     };
 class TYTO_API Samples {
  public:

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "tests/examples/example.hpp"
+#include "tests/programs/example.hpp"
 
-namespace tyto::examples_test {
+namespace tyto::programs_test {
 
 namespace {
 
@@ -63,4 +63,4 @@ TEST_CASE("char_rnn refuses files without words") {
         "char_rnn: " + example.path("words") + ": has 1 words of the letters a to z; at least 20 are needed\n");
 }
 
-}  // namespace tyto::examples_test
+}  // namespace tyto::programs_test

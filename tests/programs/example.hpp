@@ -14,7 +14,7 @@
 #include "tests/support/child.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace tyto::examples_test {
+namespace tyto::programs_test {
 
 struct Table {
   std::vector<std::string> names;
@@ -79,4 +79,4 @@ class Example {
   testing::TemporaryFolder folder_;
 };
 
-}  // namespace tyto::examples_test
+}  // namespace tyto::programs_test

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "tests/examples/example.hpp"
+#include "tests/programs/example.hpp"
 
-namespace tyto::examples_test {
+namespace tyto::programs_test {
 
 TEST_CASE("resnet learns drawn pictures, with the same losses in both modes") {
   const Example resnet("resnet");
@@ -70,4 +70,4 @@ TEST_CASE("resnet refuses depths that no residual network has") {
   CHECK(resnet.refusal("--data /nowhere").find("resnet: ") == 0);
 }
 
-}  // namespace tyto::examples_test
+}  // namespace tyto::programs_test

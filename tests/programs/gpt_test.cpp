@@ -3,9 +3,9 @@
 
 #include <fstream>
 
-#include "tests/examples/example.hpp"
+#include "tests/programs/example.hpp"
 
-namespace tyto::examples_test {
+namespace tyto::programs_test {
 
 namespace {
 
@@ -66,4 +66,4 @@ TEST_CASE("gpt refuses what it cannot learn or go on from") {
         std::string::npos);
 }
 
-}  // namespace tyto::examples_test
+}  // namespace tyto::programs_test

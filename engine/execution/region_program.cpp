@@ -1,0 +1,102 @@
+// The executable is built once; a launch fills a table of addresses and runs its steps.
+#include "engine/execution/region_program.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "engine/execution/arrays.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/graph_passes.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+CompileOptions options_of_region(CompileOptions options) {
+  options.passes = as_recorded;  // it went through them with the graph that holds it
+  options.memory_limit = 0;
+  options.dump = nullptr;
+  return options;
+}
+
+}  // namespace
+
+RegionProgram::RegionProgram(core::Graph region, const CompileOptions& options)
+    : executable_(std::make_shared<const Executable>(std::move(region), cpu_device(), options_of_region(options))) {
+  const Executable& plan = *executable_;
+  operands_of_input_.resize(plan.graph().inputs().size());
+  operands_of_output_.resize(plan.graph().outputs().size());
+  for (std::uint32_t i = 0; i < plan.operands().size(); ++i) {
+    const Storage& storage = plan.storages()[plan.operands()[i]];
+    if (storage.kind == StorageKind::input) operands_of_input_[storage.index].push_back(i);
+    if (storage.kind == StorageKind::output) operands_of_output_[storage.index].push_back(i);
+  }
+  for (const ExecutableStep& step : plan.steps()) {
+    const std::size_t workspace = step.workspace == UINT32_MAX ? 0 : plan.storages()[step.workspace].offset;
+    steps_.push_back({step.kernel.get(), step.first_operand, step.input_count, step.output_count, workspace});
+  }
+  arena_at_ = region_padded(plan.operands().size() * sizeof(core::Address));
+  if (!plan.is_poisoned()) return;
+  dying_.resize(steps_.size());
+  for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
+    const Storage& storage = plan.storages()[i];
+    if (storage.kind == StorageKind::arena && storage.last_step < steps_.size()) dying_[storage.last_step].push_back(i);
+  }
+}
+
+RegionProgram::Frame::Frame(const RegionProgram& program, std::byte* workspace)
+    : program_(program),
+      addresses_(reinterpret_cast<core::Address*>(workspace)),
+      arena_(workspace + program.arena_at_) {
+  const Executable& plan = *program.executable_;
+  std::byte* const kept = arena_ + plan.arena_bytes();
+  for (std::size_t i = 0; i < plan.operands().size(); ++i) {
+    const Storage& storage = plan.storages()[plan.operands()[i]];
+    core::Address address;
+    switch (storage.kind) {
+      case StorageKind::arena: address = {arena_, storage.offset}; break;
+      case StorageKind::kept: address = {kept, storage.offset}; break;
+      case StorageKind::constant: address = address_of(plan.constants()[storage.index]); break;
+      case StorageKind::host:
+      case StorageKind::input:
+      case StorageKind::output: break;
+    }
+    address.offset += plan.shifts()[i];
+    ::new (addresses_ + i) core::Address(address);
+  }
+}
+
+void RegionProgram::Frame::bind(std::span<const std::uint32_t> operands, std::byte* address) const {
+  const std::span<const std::size_t> shifts = program_.executable_->shifts();
+  for (const std::uint32_t i : operands) addresses_[i] = {address, shifts[i]};
+}
+
+void RegionProgram::Frame::bind_input(std::size_t input, std::byte* address) const {
+  bind(program_.operands_of_input_[input], address);
+}
+
+void RegionProgram::Frame::bind_output(std::size_t output, std::byte* address) const {
+  bind(program_.operands_of_output_[output], address);
+}
+
+// All bits set is NaN in every floating-point type.
+void RegionProgram::Frame::poison(std::size_t offset, std::size_t bytes) const {
+  std::memset(arena_ + offset, 0xFF, bytes);
+}
+
+void RegionProgram::Frame::run() const {
+  const bool poisoned = program_.executable_->is_poisoned();
+  if (poisoned) poison(0, program_.executable_->arena_bytes());
+  for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
+    const Step& step = program_.steps_[i];
+    const core::Address* const operands = addresses_ + step.first_operand;
+    step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, {arena_ + step.workspace, 0});
+    if (!poisoned) continue;
+    for (const std::uint32_t storage : program_.dying_[i]) {
+      const Storage& dead = program_.executable_->storages()[storage];
+      poison(dead.offset, dead.bytes);
+    }
+  }
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,153 @@
+// Loops and branches in eager mode, where they are C++; lazy ones are recorded (region_record.cpp).
+#include "tyto/flow.hpp"
+
+#include <algorithm>
+
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
+#include "core/text.hpp"
+#include "engine/front/region_values.hpp"
+#include "engine/graph/random.hpp"
+#include "ops/define.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+using core::AnyTensor;
+
+Value number_of(std::int64_t value) { return core::scalar_constant(Scalar(value), DType::i64); }
+
+std::int64_t value_of(std::string_view op, const Count& count) {
+  if (!count.tensor()) return count.number();
+  return AnyTensor(one_number(op, "a bound", count.tensor())).item<std::int64_t>();
+}
+
+bool holds(std::string_view op, std::string_view what, const Value& value) {
+  return AnyTensor(one_truth(op, what, value)).item<bool>();
+}
+
+/// Row number `row` along the first axis, which goes.
+Value row_of(const Value& stack, std::int64_t row) {
+  return core::emit(core::OpId::reshape, core::ListAttributes{row_type(stack).shape},
+                    {core::part_along(stack, 0, row, 1)});
+}
+
+/// What later iterations add to a carry's gradient is added up first, as where the loop is part of a graph.
+Value between_iterations(const Value& carry) {
+  if (!carry.node()->tracked()) return carry;
+  return core::emit(core::OpId::alias, core::NoAttributes{}, {carry});
+}
+
+/// Rows, and zeros for those that are missing, as one tensor.
+Value stacked(const std::vector<AnyTensor>& rows, const core::TensorType& row, std::int64_t count) {
+  Shape missing = row.shape;
+  missing.insert(0, count - static_cast<std::int64_t>(rows.size()));
+  const auto zeros = [&] {
+    return AnyTensor(core::emit(core::Mode::eager, core::OpId::fill, core::RangeAttributes{missing, row.dtype, 0, 0}));
+  };
+  if (rows.empty()) return zeros();
+  if (static_cast<std::int64_t>(rows.size()) == count) return stack(rows);
+  return concat(std::vector<AnyTensor>{stack(rows), zeros()});
+}
+
+detail::LoopResults run_eagerly(const detail::LoopCall& call) {
+  const Key key = next_region_key();
+  detail::LoopResults results;
+  results.carries = strong(call.name, call.carries);
+  const std::vector<Value> stacks = strong(call.name, call.stacks);
+  std::int64_t trips = call.options.most != 0 ? call.options.most : INT64_MAX;
+  std::int64_t first = 0;
+  if (call.range) {
+    first = value_of(call.name, call.range->first);
+    const std::int64_t last = value_of(call.name, call.range->second);
+    trips = last > first ? std::min(trips, last - first) : 0;
+  } else if (!call.condition) {
+    trips = rows_of(call.name, stacks);
+  }
+  const std::size_t carries = results.carries.size();
+  std::vector<std::vector<AnyTensor>> rows;
+  std::int64_t done = 0;
+  while (done < trips) {
+    if (call.condition) {
+      const DrawScope refusing(call.name);
+      if (!holds(call.name, "the condition", call.condition(results.carries))) break;
+    }
+    const std::int64_t row = call.options.reverse ? trips - 1 - done : done;
+    const DrawScope draws(key.split(static_cast<std::uint64_t>(row)));
+    std::vector<Value> given = results.carries;
+    if (call.range) given.push_back(number_of(first + row));
+    for (const Value& stack : stacks) given.push_back(row_of(stack, row));
+    const std::vector<Value> yielded = call.body(given);
+    results.carries = next_carries(call.name, results.carries, yielded);
+    for (Value& carry : results.carries) carry = between_iterations(carry);
+    const std::vector<Value> own =
+        strong(call.name, std::span(yielded).subspan(std::min(yielded.size(), carries + (call.stops ? 1 : 0))));
+    if (rows.empty()) rows.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (!rows[i].empty() && !(type_of(rows[i][0]) == type_of(own[i]))) {
+        throw ShapeError(core::text(call.name, ": result ", i, " is ", own[i].dtype(), own[i].shape(), " at row ", row,
+                                    " and was ", rows[i][0].dtype(), rows[i][0].shape(), " before"));
+      }
+      rows[i].push_back(own[i]);
+    }
+    ++done;
+    if (call.stops && holds(call.name, "whether to stop", yielded[carries])) break;
+  }
+  results.count = number_of(done);
+  if (call.condition || call.range) return results;
+  std::vector<core::TensorType> types;
+  for (const std::vector<AnyTensor>& list : rows) types.push_back(type_of(list[0]));
+  if (done == 0) {
+    types = recorded_row_types(call);
+    rows.resize(types.size());
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (call.options.reverse) std::reverse(rows[i].begin(), rows[i].end());
+    results.stacks.push_back(stacked(rows[i], types[i], trips));
+  }
+  return results;
+}
+
+std::vector<Value> branch_eagerly(std::string_view op, const Value& index, bool is_truth,
+                                  std::span<const std::function<std::vector<Value>()>> arms) {
+  const auto last = static_cast<std::int64_t>(arms.size()) - 1;
+  const std::int64_t chosen = is_truth ? std::int64_t{!holds(op, "the condition", index)}
+                                       : AnyTensor(one_number(op, "the index", index)).item<std::int64_t>();
+  const DrawScope draws(next_region_key().split(0));
+  return strong(op, arms[static_cast<std::size_t>(std::clamp<std::int64_t>(chosen, 0, last))]());
+}
+
+bool is_recorded(detail::RegionMode mode, std::span<const Value> values) {
+  if (mode != detail::RegionMode::as_operands) return mode == detail::RegionMode::lazy;
+  for (const Value& value : values) {
+    if (value && core::resolve(value).node()->mode() == core::Mode::lazy) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+namespace detail {
+
+LoopResults run_loop(const LoopCall& call) {
+  run::check_call(call);
+  std::vector<Value> values = call.carries;
+  values.insert(values.end(), call.stacks.begin(), call.stacks.end());
+  return run::is_recorded(call.mode, values) ? run::record_loop(call) : run::run_eagerly(call);
+}
+
+std::vector<Value> run_branch(const char* name, RegionMode mode, const Value& index, bool is_truth,
+                              const std::vector<std::function<std::vector<Value>()>>& arms) {
+  if (arms.empty()) throw GraphError(core::text(name, ": there are no arms"));
+  core::require(name, index);
+  return run::is_recorded(mode, {&index, 1}) ? run::record_branch(name, index, is_truth, arms)
+                                             : run::branch_eagerly(name, index, is_truth, arms);
+}
+
+}  // namespace detail
+}  // namespace TYTO_API

@@ -1,0 +1,232 @@
+// Loops and branches: part of the graph in lazy mode, recorded once however often they run; plain C++ in eager mode.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tyto/graph.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+struct LoopOptions {
+  /// while_loop and fori_loop: the loop ends after so many iterations; 0: without a bound. Gradients of loops whose
+  /// count is not known when they are recorded need it.
+  std::int64_t most = 0;
+  bool reverse = false;  ///< scan: from the last row to the first; results lie in the order of the rows all the same
+};
+
+/// A bound of fori_loop: a number, or an integer tensor of one element.
+class Count {
+ public:
+  Count(std::int64_t number) : number_(number) {}  // NOLINT: 10 is a count
+  Count(int number) : number_(number) {}           // NOLINT
+  template <class M>
+  Count(const Tensor<M>& tensor) : tensor_(tensor) {}  // NOLINT
+
+  std::int64_t number() const { return number_; }
+  /// Empty where the number is known.
+  const Value& tensor() const { return tensor_; }
+
+ private:
+  std::int64_t number_ = 0;
+  Value tensor_;
+};
+
+namespace detail {
+
+/// Whether a loop or branch runs as C++, is recorded, or goes along with what it is given.
+enum class RegionMode : std::uint8_t { as_operands, eager, lazy };
+
+using RegionFunction = std::function<std::vector<Value>(const std::vector<Value>&)>;
+
+/// A loop as the engine sees it: flat lists of tensors.
+struct LoopCall {
+  const char* name;
+  RegionMode mode = RegionMode::as_operands;
+  std::vector<Value> carries = {};
+  std::vector<Value> stacks = {};                                  // of rows, along their first axis
+  std::optional<std::pair<Count, Count>> range = {};               // fori_loop: from, to
+  std::function<Value(const std::vector<Value>&)> condition = {};  // while_loop: of the carries
+  bool stops = false;                                              // scan_until: the body yields whether to stop
+  /// From carries, the number (with a range) and rows to carries, whether to stop (where it stops), results.
+  RegionFunction body = {};
+  LoopOptions options = {};
+};
+
+struct LoopResults {
+  std::vector<Value> carries, stacks;
+  Value count;  // how often it ran, where the data decided that
+};
+
+LoopResults run_loop(const LoopCall& call);
+
+/// One of the functions runs: number `index`, or, where `is_truth`, the first for true.
+std::vector<Value> run_branch(const char* name, RegionMode mode, const Value& index, bool is_truth,
+                              const std::vector<std::function<std::vector<Value>()>>& arms);
+
+template <class T>
+inline constexpr RegionMode region_mode = RegionMode::as_operands;
+template <>
+inline constexpr RegionMode region_mode<Tensor<Eager>> = RegionMode::eager;
+template <>
+inline constexpr RegionMode region_mode<Tensor<Lazy>> = RegionMode::lazy;
+template <class T>
+inline constexpr RegionMode region_mode<std::vector<T>> = region_mode<T>;
+template <class... T>
+inline constexpr RegionMode region_mode<std::tuple<T...>> = std::max({RegionMode::as_operands, region_mode<T>...});
+template <class A, class B>
+inline constexpr RegionMode region_mode<std::pair<A, B>> = std::max(region_mode<A>, region_mode<B>);
+
+template <class T>
+std::vector<Value> flattened(const T& structure) {
+  std::vector<Value> values;
+  flatten(structure, values);
+  return values;
+}
+
+/// The structure with `count` of the values, from number `first` on.
+template <class T>
+T restored(T structure, const std::vector<Value>& values, std::size_t first) {
+  std::vector<Value> own(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
+  Value* next = own.data();
+  restore(structure, next);
+  return structure;
+}
+
+}  // namespace detail
+
+/// `then(operands...)` where the condition holds, else `otherwise(operands...)`; only that one is computed. The
+/// condition is one bool. What the functions use otherwise they capture.
+///
+///     Tensor y = cond(norm > 1.0, [&](Tensor v) { return v / norm; }, [](Tensor v) { return v; }, x);
+template <class P, class F, class G, class... T>
+auto cond(const Tensor<P>& condition, F then, G otherwise, const T&... operands) {
+  using Result = std::decay_t<std::invoke_result_t<F&, const T&...>>;
+  std::optional<Result> structure;
+  const auto arm = [&](auto& function) {
+    return [&] {
+      structure.emplace(function(operands...));
+      return detail::flattened(*structure);
+    };
+  };
+  constexpr detail::RegionMode mode = std::max(detail::region_mode<Tensor<P>>, detail::region_mode<Result>);
+  const std::vector<Value> values = detail::run_branch("cond", mode, condition, true, {arm(then), arm(otherwise)});
+  return detail::restored(std::move(*structure), values, 0);
+}
+
+/// `arms[index](operands...)`; an index beyond the ends chooses the first or the last.
+template <class I, class F, class... T>
+auto switch_case(const Tensor<I>& index, std::vector<F> arms, const T&... operands) {
+  using Result = std::decay_t<std::invoke_result_t<F&, const T&...>>;
+  std::optional<Result> structure;
+  std::vector<std::function<std::vector<Value>()>> functions;
+  for (F& arm : arms) {
+    functions.push_back([&] {
+      structure.emplace(arm(operands...));
+      return detail::flattened(*structure);
+    });
+  }
+  constexpr detail::RegionMode mode = std::max(detail::region_mode<Tensor<I>>, detail::region_mode<Result>);
+  const std::vector<Value> values = detail::run_branch("switch_case", mode, index, false, functions);
+  return detail::restored(std::move(*structure), values, 0);
+}
+
+/// Applies `body` to the carries while `go_on` of them holds. Carries are a tensor, or a tuple, pair or vector of them,
+/// and keep their shapes and types.
+///
+///     Tensor root = while_loop(x, [&](Tensor y) { return abs(y * y - x) > 1e-6; },
+///                              [&](Tensor y) { return (y + x / y) * 0.5; }, {.most = 50});
+template <class C, class P, class B>
+C while_loop(const C& init, P go_on, B body, const LoopOptions& options = {}) {
+  detail::LoopCall call{.name = "while_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
+  call.condition = [&](const std::vector<Value>& carries) -> Value {
+    return go_on(detail::restored(init, carries, 0));
+  };
+  call.body = [&](const std::vector<Value>& given) {
+    return detail::flattened(static_cast<C>(body(detail::restored(init, given, 0))));
+  };
+  call.options = options;
+  return detail::restored(init, detail::run_loop(call).carries, 0);
+}
+
+/// `carries = body(i, carries)` for i from `lower` to `upper`, which is not reached.
+///
+///     Tensor factorial = fori_loop(1, 6, one, [](Tensor i, Tensor product) { return product * i; });
+template <class C, class B>
+C fori_loop(const Count& lower, const Count& upper, const C& init, B body, const LoopOptions& options = {}) {
+  detail::LoopCall call{.name = "fori_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
+  const std::size_t count = call.carries.size();
+  call.range.emplace(lower, upper);
+  call.body = [&, count](const std::vector<Value>& given) {
+    using Number = std::conditional_t<
+        detail::region_mode<C> == detail::RegionMode::lazy, Tensor<Lazy>,
+        std::conditional_t<detail::region_mode<C> == detail::RegionMode::eager, Tensor<Eager>, Tensor<Any>>>;
+    return detail::flattened(static_cast<C>(body(Number(given[count]), detail::restored(init, given, 0))));
+  };
+  call.options = options;
+  return detail::restored(init, detail::run_loop(call).carries, 0);
+}
+
+/// `[carries, y] = f(carries, row)` for each row of `xs` along its first axis; yields the last carries and the stack of
+/// all y.
+///
+///     auto [last, sums] = scan([](Tensor sum, Tensor x) { return std::pair(sum + x, sum + x); }, zero, xs);
+template <class F, class C, class X>
+requires(!std::is_convertible_v<const F&, const Value&>)  // scan(x, axis, f) of tyto/reduce.hpp
+    auto scan(F f, const C& init, const X& xs, const LoopOptions& options = {}) {
+  using Y = std::decay_t<decltype(std::get<1>(f(init, xs)))>;
+  detail::LoopCall call{.name = "scan",
+                        .mode = std::max(detail::region_mode<C>, detail::region_mode<X>),
+                        .carries = detail::flattened(init),
+                        .stacks = detail::flattened(xs)};
+  const std::size_t count = call.carries.size();
+  std::optional<Y> structure;
+  call.body = [&, count](const std::vector<Value>& given) {
+    auto results = f(detail::restored(init, given, 0), detail::restored(xs, given, count));
+    std::vector<Value> values = detail::flattened(static_cast<C>(std::get<0>(results)));
+    structure.emplace(std::get<1>(results));
+    detail::flatten(*structure, values);
+    return values;
+  };
+  call.options = options;
+  detail::LoopResults results = detail::run_loop(call);
+  return std::pair(detail::restored(init, results.carries, 0),
+                   detail::restored(std::move(*structure), results.stacks, 0));
+}
+
+/// The same until the third thing that `f` yields, one bool, holds: that row is the last. Yields the carries, the
+/// stacks, in which later rows are zeros, and how many rows were done.
+template <class F, class C, class X>
+auto scan_until(F f, const C& init, const X& xs, const LoopOptions& options = {}) {
+  using Y = std::decay_t<decltype(std::get<1>(f(init, xs)))>;
+  using Stop = std::decay_t<decltype(std::get<2>(f(init, xs)))>;
+  detail::LoopCall call{.name = "scan_until",
+                        .mode = std::max(detail::region_mode<C>, detail::region_mode<X>),
+                        .carries = detail::flattened(init),
+                        .stacks = detail::flattened(xs)};
+  const std::size_t count = call.carries.size();
+  std::optional<Y> structure;
+  call.stops = true;
+  call.body = [&, count](const std::vector<Value>& given) {
+    auto results = f(detail::restored(init, given, 0), detail::restored(xs, given, count));
+    std::vector<Value> values = detail::flattened(static_cast<C>(std::get<0>(results)));
+    values.push_back(std::get<2>(results));
+    structure.emplace(std::get<1>(results));
+    detail::flatten(*structure, values);
+    return values;
+  };
+  call.options = options;
+  detail::LoopResults results = detail::run_loop(call);
+  return std::tuple(detail::restored(init, results.carries, 0),
+                    detail::restored(std::move(*structure), results.stacks, 0), Stop(results.count));
+}
+
+}  // namespace TYTO_API

@@ -1,0 +1,28 @@
+// Where a loop's carries lie from iteration to iteration: chains of values that only change their names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/attributes.hpp"
+#include "core/graph.hpp"
+
+namespace tyto::optimiser {
+
+/// Carries p1, p2, ... pk of which each becomes the next one's value: p2 takes p1's, p3 takes p2's. In iteration t the
+/// value of the i-th carry is what came to be t - i iterations before, or an initial value.
+struct CarryChain {
+  std::vector<std::uint32_t> members;  // carries by number, p1 first
+  /// What p1 becomes is computed (`fresh`), or it is the last member: then values go round and nothing is ever written.
+  bool cyclic = false;
+  /// p1's next value is also this stacked result (a row that stays as it is), and needs no other memory.
+  std::optional<std::uint32_t> stack;
+  /// p1 itself is this stacked result: each iteration's next value goes to the row after.
+  std::optional<std::uint32_t> history;
+};
+
+/// The chains of a loop's body. Each carry is a member of one.
+std::vector<CarryChain> carry_chains(const core::IterationAttributes& loop);
+
+}  // namespace tyto::optimiser

@@ -1,0 +1,8 @@
+// What the examples of <tyto/flow.hpp> take for granted.
+#pragma once
+
+#include <tyto/tyto.hpp>
+
+namespace context {
+extern const tyto::Tensor<tyto::Lazy> x, norm, zero, one, xs;
+}

@@ -1,0 +1,475 @@
+// How loops and branches behave: counts, early exits, states, random numbers, nesting, types; the same in both modes.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <tyto/autodiff.hpp>
+#include <tyto/flow.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
+using tyto::DType;
+using tyto::Eager;
+using tyto::Lazy;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+BOTH_MODES("a count may be a number, a tensor, negative or none at all") {
+  using Tensor = tyto::Tensor<Mode>;
+  const auto sum_of = [](const tyto::Count& lower, const tyto::Count& upper) {
+    return fori_loop(lower, upper, Tensor(0).astype(DType::i64), [](const Tensor& i, const Tensor& c) { return c + i; })
+        .template item<std::int64_t>();
+  };
+  CHECK(sum_of(0, 5) == 10);
+  CHECK(sum_of(2, 5) == 9);
+  CHECK(sum_of(-2, 2) == -2);
+  CHECK(sum_of(5, 2) == 0);
+  CHECK(sum_of(Tensor(1), 5) == 10);
+  CHECK(sum_of(0, Tensor{4}) == 6);
+  CHECK(sum_of(0, Tensor{-4}) == 0);
+}
+
+BOTH_MODES("one graph runs as often as its input says, whatever the phase in which the carries are") {
+  using Tensor = tyto::Tensor<Mode>;
+  using List = std::vector<Tensor>;
+  auto shifted = tyto::compile([](Tensor n, Tensor x) {
+    const List last = fori_loop(0, n, List{x, x * 2, x * 3, x * 5}, [](const Tensor&, const List& c) {
+      return List{c[1], c[2], c[3], c[0] + c[3]};
+    });
+    return stack(last);
+  });
+  std::vector<double> a{1, 2, 3, 5};
+  for (std::int64_t n = 0; n < 12; ++n) {
+    CHECK(numbers(shifted(Tensor(n).astype(DType::i64), Tensor{1})) == a);
+    a = {a[1], a[2], a[3], a[0] + a[3]};
+  }
+}
+
+BOTH_MODES("a loop ends when its condition does, or at its bound") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x, Tensor limit) {
+    return while_loop(
+        x, [&](const Tensor& v) { return v.sum() < limit; }, [](const Tensor& v) { return v * 2; });
+  });
+  CHECK(numbers(f(Tensor{1.0, 2.0}, Tensor::full({}, 20.0))) == Numbers{8, 16});
+  CHECK(numbers(f(Tensor{1.0, 2.0}, Tensor::full({}, 2.0))) == Numbers{1, 2});
+  CHECK(numbers(f(Tensor{1.0, 2.0}, Tensor::full({}, 4.0))) == Numbers{2, 4});
+  const Tensor always = Tensor::full({}, 1.0) > 0.0;
+  CHECK(numbers(while_loop(
+            Tensor{1.0}, [&](const Tensor&) { return always; }, [](const Tensor& v) { return v + 1; }, {.most = 7})) ==
+        Numbers{8});
+}
+
+BOTH_MODES("scan_until stops at the row that says so; what comes after are zeros") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor xs, Tensor limit) {
+    return scan_until(
+        [&](const Tensor& c, const Tensor& x) {
+          const Tensor next = c + x;
+          return std::tuple(next, next * 10, next >= limit);
+        },
+        Tensor::full({}, 0.0), xs);
+  });
+  const Tensor xs{1.0, 2.0, 3.0, 4.0};
+  const auto at = [&](double limit) { return f(xs, Tensor::full({}, limit)); };
+  const auto [last, stacked, count] = at(3);
+  CHECK(last.template item<float>() == 3);
+  CHECK(numbers(stacked) == Numbers{10, 30, 0, 0});
+  CHECK(count.template item<std::int64_t>() == 2);
+  CHECK(numbers(std::get<1>(at(0))) == Numbers{10, 0, 0, 0});
+  CHECK(numbers(std::get<1>(at(10))) == Numbers{10, 30, 60, 100});
+  CHECK(std::get<2>(at(99)).template item<std::int64_t>() == 4);
+}
+
+BOTH_MODES("scans give rows back where they were, in either direction, and none of none") {
+  using Tensor = tyto::Tensor<Mode>;
+  using Pair = std::pair<Tensor, Tensor>;
+  const auto running = [](const Tensor& c, const Tensor& x) { return Pair(c + x, c * 10 + x); };
+  const Tensor xs{1.0, 2.0, 3.0};
+  const Tensor zero = Tensor::full({}, 0.0);
+  CHECK(numbers(scan(running, zero, xs).second) == Numbers{1, 12, 33});
+  CHECK(numbers(scan(running, zero, xs, {.reverse = true}).second) == Numbers{51, 32, 3});
+  const auto [last, none] = scan(running, zero, Tensor::zeros({0}));
+  CHECK(last.template item<float>() == 0);
+  CHECK(none.shape() == tyto::Shape{0});
+  const auto [carry, wide] = scan([](const Tensor& c, const Tensor& x) { return std::pair(c, std::pair(x, x > 1)); },
+                                  zero, Tensor::zeros({0, 2, 3}));
+  CHECK(wide.first.shape() == tyto::Shape{0, 2, 3});
+  CHECK(wide.second.dtype() == DType::boolean);
+}
+
+BOTH_MODES("carries of every type, of none and of no elements") {
+  using Tensor = tyto::Tensor<Mode>;
+  using List = std::vector<Tensor>;
+  for (const DType type : {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16,
+                           DType::bf16, DType::f32, DType::f64}) {
+    CAPTURE(tyto::name_of(type));
+    const Tensor start = Tensor{1, 0, 1}.astype(type);
+    const List last = fori_loop(
+        0, 3, List{start, Tensor::zeros({0, 2}, type), start.sum().astype(type)}, [&](const Tensor&, const List& c) {
+          return List{where(c[0] == 0, Tensor(1).astype(type), Tensor(0).astype(type)), c[1], c[2]};
+        });
+    CHECK(last[0].dtype() == type);
+    CHECK(numbers(last[0]) == Numbers{0, 1, 0});
+    CHECK(last[1].shape() == tyto::Shape{0, 2});
+  }
+}
+
+BOTH_MODES("carried views, constants, duplicates and what nobody reads") {
+  using Tensor = tyto::Tensor<Mode>;
+  using List = std::vector<Tensor>;
+  for (std::int64_t n = 0; n < 5; ++n) {
+    const List last = fori_loop(
+        0, n,
+        List{Tensor{{1.0, 2.0}, {3.0, 4.0}}, Tensor{1.0, 1.0}, Tensor{2.0, 2.0}, Tensor{5.0, 5.0}, Tensor{6.0, 6.0}},
+        [](const Tensor&, const List& c) {
+          const Tensor both = c[0](0) + c[1];
+          return List{c[0].T(), both, both, Tensor{7.0, 8.0}, c[0](1)};
+        });
+    List expected{Tensor{{1.0, 2.0}, {3.0, 4.0}}, Tensor{1.0, 1.0}, Tensor{2.0, 2.0}, Tensor{5.0, 5.0},
+                  Tensor{6.0, 6.0}};
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Tensor both = expected[0](0) + expected[1];
+      expected = List{expected[0].T(), both, both, Tensor{7.0, 8.0}, expected[0](1)};
+    }
+    for (std::size_t k = 0; k < last.size(); ++k) CHECK(numbers(last[k]) == numbers(expected[k]));
+  }
+}
+
+BOTH_MODES("indices beyond the ends choose the first or the last arm") {
+  using Tensor = tyto::Tensor<Mode>;
+  using Arm = std::function<Tensor(const Tensor&)>;
+  auto f = tyto::compile([](Tensor i, Tensor x) {
+    return switch_case(i,
+                       std::vector<Arm>{[](const Tensor& v) { return v; }, [](const Tensor& v) { return v * 2; },
+                                        [](const Tensor& v) { return v * 3; }},
+                       x);
+  });
+  const Tensor x{1.0, 2.0};
+  CHECK(numbers(f(Tensor{-5}, x)) == Numbers{1, 2});
+  CHECK(numbers(f(Tensor{1}, x)) == Numbers{2, 4});
+  CHECK(numbers(f(Tensor{2}, x)) == Numbers{3, 6});
+  CHECK(numbers(f(Tensor{99}, x)) == Numbers{3, 6});
+}
+
+BOTH_MODES("loops and branches nest") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x, Tensor n) {
+    return fori_loop(0, n, x, [&](const Tensor& i, const Tensor& outer) {
+      return cond(
+          i % 2 == 0,
+          [&] {
+            return while_loop(
+                outer, [](const Tensor& v) { return v.sum() < 10; },
+                [&](const Tensor& v) {
+                  return cond(
+                      v.sum() < 5, [&] { return v + 1; }, [&] { return v * 2 + i; });
+                });
+          },
+          [&] { return fori_loop(0, i, outer, [&](const Tensor& j, const Tensor& v) { return v - j; }); });
+    });
+  });
+  std::vector<double> x{1, -1};
+  const auto sum = [&] { return x[0] + x[1]; };
+  for (int n = 0; n < 7; ++n) {
+    CHECK(numbers(f(Tensor{1.0, -1.0}, Tensor(n).astype(DType::i64))) == x);
+    if (n % 2 == 0) {
+      while (sum() < 10) {
+        const bool small = sum() < 5;
+        for (double& v : x) v = small ? v + 1 : v * 2 + n;
+      }
+    } else {
+      for (int j = 0; j < n; ++j) {
+        for (double& v : x) v -= j;
+      }
+    }
+  }
+}
+
+BOTH_MODES("states are read and assigned to in bodies as in plain lines") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0}, "w");
+  const Tensor untouched = Tensor::variable(Tensor{5.0, 5.0}, "untouched");
+  auto step = tyto::compile([&](Tensor x) {
+    return fori_loop(0, 3, x, [&](const Tensor&, const Tensor& c) {
+      const Tensor before = c + w;
+      assign(w, w * 2 + untouched);
+      return before + w;
+    });
+  });
+  std::vector<double> state{1, 2};
+  for (int call = 0; call < 3; ++call) {
+    std::vector<double> x{0, 1};
+    for (int i = 0; i < 3; ++i) {
+      for (std::size_t k = 0; k < 2; ++k) {
+        x[k] += state[k];
+        state[k] = state[k] * 2 + 5;
+        x[k] += state[k];
+      }
+    }
+    CHECK(numbers(step(Tensor{0.0, 1.0})) == x);
+    CHECK(numbers(w) == state);
+    CHECK(numbers(untouched) == Numbers{5, 5});
+  }
+}
+
+BOTH_MODES("a state assigned in one arm, or in a loop that does not run, keeps its value otherwise") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0}, "w");
+  const Tensor v = Tensor::variable(Tensor{10.0}, "v");
+  auto f = tyto::compile([&](Tensor choose, Tensor count) {
+    const Tensor y = cond(
+        choose > 0,
+        [&] {
+          assign(w, w + 1);
+          return w * 1;
+        },
+        [&] {
+          assign(v, v + w);
+          return v * 1;
+        });
+    return fori_loop(0, count, y, [&](const Tensor&, const Tensor& c) {
+      assign(w, w * 3);
+      return c + v;
+    });
+  });
+  const auto call = [&](double choose, std::int64_t count) {
+    return numbers(f(Tensor::full({}, choose), Tensor(count).astype(DType::i64)))[0];
+  };
+  CHECK(call(1, 0) == 2);
+  CHECK(numbers(w)[0] == 2);
+  CHECK(numbers(v)[0] == 10);
+  CHECK(call(-1, 0) == 12);
+  CHECK(numbers(w)[0] == 2);
+  CHECK(numbers(v)[0] == 12);
+  CHECK(call(1, 2) == 3 + 2 * 12);
+  CHECK(numbers(w)[0] == 27);
+  CHECK(numbers(v)[0] == 12);
+}
+
+TEST_CASE("lazy lines outside of a compiled function read and assign states in loops, too") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const Tensor w = Tensor::variable(Tensor{1.0}, "w");
+  const Tensor y = fori_loop(0, 4, Tensor{0.0}, [&](const Tensor&, const Tensor& c) {
+    assign(w, w + 1);
+    return c + w;
+  });
+  CHECK(numbers(w) == Numbers{5});
+  CHECK(numbers(y) == Numbers{2 + 3 + 4 + 5});
+}
+
+TEST_CASE("random numbers in bodies are those of eager mode, whatever the number of iterations elsewhere") {
+  const auto drawn = []<class M>(const tyto::Tensor<M>& count) {
+    using Tensor = tyto::Tensor<M>;
+    auto f = tyto::compile([](Tensor n) {
+      const Tensor before = Tensor::uniform({2});
+      const Tensor skipped = fori_loop(0, n, Tensor::zeros({2}), [](const Tensor&, const Tensor& c) {
+        const Tensor inner = cond(
+            c.sum() > 1.0, [] { return Tensor::uniform({2}); }, [] { return Tensor::normal({2}); });
+        return c + Tensor::uniform({2}) + inner;
+      });
+      const auto [last, rows] =
+          scan([](const Tensor& c,
+                  const Tensor& x) { return std::pair(c, x * Tensor::bernoulli({4}, {.probability = 0.5})); },
+               Tensor::full({}, 0.0), Tensor::ones({5, 4}));
+      return concat(std::vector<Tensor>{before, skipped, rows.reshape({20}), Tensor::uniform({3})});
+    });
+    Numbers all;
+    tyto::seed(7);
+    for (int call = 0; call < 3; ++call) {
+      for (const double value : numbers(f(count))) all.push_back(value);
+    }
+    return all;
+  };
+  const auto count = [](auto mode, int n) { return decltype(mode)(n).astype(DType::i64); };
+  const Numbers eager = drawn(count(tyto::Tensor<Eager>(), 3));
+  CHECK(eager == drawn(count(tyto::Tensor<Lazy>(), 3)));
+  const Numbers others = drawn(count(tyto::Tensor<Lazy>(), 5));
+  REQUIRE(eager.size() == 3 * 27);
+  CHECK(Numbers(eager.begin() + 4, eager.begin() + 27) == Numbers(others.begin() + 4, others.begin() + 27));
+  CHECK(Numbers(eager.begin() + 2, eager.begin() + 4) != Numbers(others.begin() + 2, others.begin() + 4));
+  // Rows differ from one another and from call to call.
+  CHECK(Numbers(eager.begin() + 4, eager.begin() + 24) != Numbers(eager.begin() + 31, eager.begin() + 51));
+}
+
+TEST_CASE("an exception out of an iteration leaves the graph ready to run again") {
+  using Tensor = tyto::Tensor<Lazy>;
+  int calls = 0;
+  int fails_at = 3;
+  const Tensor p = Tensor::placeholder({1}, DType::f32, "p");
+  const Tensor y = fori_loop(0, 5, p, [&](const Tensor&, const Tensor& c) {
+    return tyto::delay<Lazy>({1}, DType::f32,
+                             [&](const std::vector<tyto::Tensor<Eager>>& in) {
+                               if (++calls == fails_at) throw tyto::ValueError("three");
+                               return in[0] + 1.0;
+                             },
+                             {c});
+  });
+  tyto::Graph graph({.inputs = {p}, .outputs = {y}});
+  graph.set(p, Tensor{1.0});
+  CHECK_THROWS_WITH_AS(graph.run(), "three", tyto::ValueError);
+  CHECK(calls == 3);
+  fails_at = 0;
+  graph.run();
+  CHECK(numbers(graph.output(0)) == Numbers{6});
+}
+
+TEST_CASE("the size of a recorded loop does not depend on how often it runs") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const auto report = [](std::int64_t rows) {
+    const Tensor xs = Tensor::placeholder({rows, 8}, DType::f32, "xs");
+    const auto [last, ys] =
+        scan([](const Tensor& c, const Tensor& x) { return std::pair(tanh(c + x), c * x); }, Tensor::zeros({8}), xs);
+    tyto::Graph graph({.inputs = {xs}, .outputs = {last, ys}});
+    return std::pair(graph.report().nodes, graph.text().size());
+  };
+  CHECK(report(10).first == report(1000).first);
+  CHECK(report(1000).second < 2000);
+}
+
+TEST_CASE("a graph with loops and branches is saved, read and shown whole") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const Tensor p = Tensor::placeholder({3}, DType::f32, "p");
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0, 3.0}, "w");
+  const Tensor y = fori_loop(0, 4, p, [&](const Tensor& i, const Tensor& c) {
+    return cond(
+        i % 2 == 0, [&] { return c * w; }, [&] { return c + Tensor::uniform({3}) * 0.0 + 1.0; });
+  });
+  tyto::Graph graph({.inputs = {p}, .outputs = {y}});
+  const std::string text = graph.text();
+  CHECK(text.find("= loop") != std::string::npos);
+  CHECK(text.find("  %") != std::string::npos);
+  CHECK(text.find("    %") != std::string::npos);
+  CHECK(text.find("update \"carry 0\" = ") != std::string::npos);
+  tyto::Graph copy = tyto::Graph::from_bytes(graph.to_bytes());
+  CHECK(copy.text() == text);
+  for (tyto::Graph* each : {&graph, &copy}) {
+    each->set(each->inputs()[0], Tensor{1.0, 1.0, 1.0});
+    each->run();
+    CHECK(numbers(each->output(0)) == Numbers{3, 7, 13});
+    CHECK(each->dot().find("loop") != std::string::npos);
+    CHECK(each->html().find("loop") != std::string::npos);
+  }
+}
+
+TEST_CASE("loops that are equal run once") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const Tensor p = Tensor::placeholder({3}, DType::f32, "p");
+  const auto looped = [&](double factor) {
+    return fori_loop(0, 4, p, [&](const Tensor&, const Tensor& c) { return c * factor + 1.0; });
+  };
+  tyto::Graph same({.inputs = {p}, .outputs = {looped(2) + looped(2)}});
+  tyto::Graph other({.inputs = {p}, .outputs = {looped(2) + looped(3)}});
+  CHECK(same.report().steps + 1 == other.report().steps);
+}
+
+TEST_CASE("a gradient inside a body, and the gradient of that") {
+  const auto meta = []<class T>(const T& rate) {
+    const T w = fori_loop(0, 5, T::full({}, 3.0, DType::f64), [&](const T&, const T& c) {
+      const auto [value, slopes] = tyto::value_and_grad([](const T& v) { return v * v * v; })(c);
+      return c - rate * slopes[0];
+    });
+    return w * w;
+  };
+  const auto eager = tyto::value_and_grad(meta)(tyto::Tensor<Eager>::full({}, 0.01, DType::f64));
+  const auto lazy = tyto::value_and_grad(meta)(tyto::Tensor<Lazy>::full({}, 0.01, DType::f64));
+  CHECK(eager.first.item<double>() == lazy.first.item<double>());
+  CHECK(eager.second[0].item<double>() == lazy.second[0].item<double>());
+  CHECK(lazy.second[0].item<double>() < 0);
+}
+
+TEST_CASE("derivatives of second order go through loops") {
+  const auto f = []<class T>(const T& x) {
+    return scan([](const T& c, const T& r) { return std::pair(sin(c) * r, c); }, x, T::arange(1, 6).astype(DType::f64))
+        .first;
+  };
+  const auto check = [&](auto x) {
+    using T = decltype(x);
+    const auto first = [&](const T& v) { return tyto::value_and_grad(f)(v).second[0]; };
+    CHECK(f(x).template item<double>() == doctest::Approx(4.87849888).epsilon(1e-8));
+    CHECK(first(x).template item<double>() == doctest::Approx(-5.46857734).epsilon(1e-8));
+    CHECK(tyto::value_and_grad(first)(x).second[0].template item<double>() ==
+          doctest::Approx(-99.1411282).epsilon(1e-8));
+  };
+  check(tyto::Tensor<Eager>::full({}, 0.7, DType::f64));
+  check(tyto::Tensor<Lazy>::full({}, 0.7, DType::f64));
+}
+
+TEST_CASE("what nobody reads of a loop is not computed, and what does not change is not carried") {
+  using Tensor = tyto::Tensor<Lazy>;
+  using List = std::vector<Tensor>;
+  const Tensor p = Tensor::placeholder({3}, DType::f32, "p");
+  const Tensor q = Tensor::placeholder({3}, DType::f32, "q");
+  const auto rules_of = [&](const Tensor& y) {
+    tyto::Graph graph({.inputs = {p, q}, .outputs = {y}}, {.passes = "dead_code,regions"});
+    graph.set(p, Tensor{1.0, 2.0, 3.0});
+    graph.set(q, Tensor{4.0, 5.0, 6.0});
+    graph.run();
+    std::map<std::string, std::size_t> fired;
+    for (const tyto::PassSummary& pass : graph.report().passes.passes) {
+      for (const tyto::RuleCount& rule : pass.rules) fired[rule.rule] += rule.count;
+    }
+    return std::pair(fired, numbers(graph.output(0)));
+  };
+  const List last = fori_loop(0, 3, List{p, q, q, p}, [](const Tensor&, const List& c) {
+    return List{c[0] + c[1], c[1], c[2] * 2, c[3] + c[2]};
+  });
+  CHECK(rules_of(last[0]).second == Numbers{13, 17, 21});
+  CHECK(rules_of(last[0]).first["unused_in_loop"] == 1);
+  CHECK(rules_of(last[1]).second == Numbers{4, 5, 6});
+  CHECK(rules_of(last[1]).first["kept_carry"] == 1);
+  CHECK(rules_of(last[3]).second == Numbers{29, 37, 45});
+  const auto [carry, stacks] =
+      scan([](const Tensor& c, const Tensor& x) { return std::pair(c + x, std::pair(c * x, c - x)); },
+           Tensor::full({}, 0.0), p);
+  CHECK(rules_of(stacks.second).second == Numbers{-1, -1, 0});
+  CHECK(rules_of(stacks.second).first["unused_in_loop"] == 1);
+  const auto chosen = [&](double number) {
+    return cond(
+        Tensor::full({}, number) > 0.0, [&] { return p * 2; }, [&] { return q; });
+  };
+  tyto::Graph known({.inputs = {p, q}, .outputs = {chosen(1) + chosen(-1)}});
+  CHECK(known.report().steps == 1);
+  const Tensor condition = p.sum() > 0.0;
+  const List both = cond(
+      condition,
+      [&] {
+        return List{p * 2, p + q};
+      },
+      [&] {
+        return List{p, q};
+      });
+  CHECK(rules_of(both[0]).second == Numbers{2, 4, 6});
+  CHECK(rules_of(both[0]).first["unused_in_branch"] == 1);
+}
+
+TEST_CASE("an OpenCL device leaves loops and branches to the host, and says so") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const std::vector<tyto::DeviceInfo> known = tyto::devices();
+  const bool there = std::any_of(known.begin(), known.end(), [](const auto& each) { return each.name == "opencl:0"; });
+  if (!there) {
+    MESSAGE("no OpenCL device: nothing to compare");
+    return;
+  }
+  const auto computed = [] {
+    auto f = tyto::compile([](Tensor x) {
+      const Tensor doubled = x * 2;
+      const auto [last, rows] = scan(
+          [&](const Tensor& c, const Tensor& r) {
+            const Tensor next = cond(
+                r > 1.5, [&] { return c + doubled; }, [&] { return c * r; });
+            return std::pair(next, next);
+          },
+          doubled, x);
+      return last + rows.sum();
+    });
+    const Numbers values = numbers(f(Tensor{1.0, 2.0, 3.0}));
+    return std::pair(values, f.report().fallbacks);
+  };
+  const auto host = computed();
+  const tyto::DeviceScope scope("opencl");
+  const auto device = computed();
+  CHECK(device.first == host.first);
+  CHECK(device.second == std::vector<std::string>{"loop"});
+}

@@ -1,0 +1,98 @@
+// What loops take: one iteration's memory whatever their length, rings of few places, and for gradients the least that
+// is worth keeping.
+#include <doctest/doctest.h>
+
+#include <tyto/tyto.hpp>
+
+namespace memory_test {
+
+using tyto::DType;
+using Tensor = tyto::Tensor<tyto::Lazy>;
+using List = std::vector<Tensor>;
+using Pair = std::pair<Tensor, Tensor>;
+
+constexpr std::int64_t batch = 10, features = 4, cells = 16;
+constexpr std::size_t state_bytes = batch * cells * sizeof(float);
+
+struct Lstm {
+  List weights;
+  Lstm() {
+    tyto::seed(3);
+    for (int gate = 0; gate < 4; ++gate) {
+      weights.push_back(Tensor::variable(Tensor::normal({features, cells}, {.stddev = .3})));
+      weights.push_back(Tensor::variable(Tensor::normal({cells, cells}, {.stddev = .3})));
+      weights.push_back(Tensor::variable(Tensor::zeros({cells})));
+    }
+  }
+  Tensor operator()(const Tensor& xs) const {
+    const auto step = [&](const Pair& s, const Tensor& x) {
+      const auto gate = [&](std::size_t k) {
+        return matmul(x, weights[3 * k]) + matmul(s.first, weights[3 * k + 1]) + weights[3 * k + 2];
+      };
+      const Tensor c = sigmoid(gate(1)) * s.second + sigmoid(gate(0)) * tanh(gate(3));
+      return std::pair(Pair(sigmoid(gate(2)) * tanh(c), c), List{});
+    };
+    const Tensor zero = Tensor::zeros({batch, cells});
+    return scan(step, Pair(zero, zero), xs).first.first;
+  }
+};
+
+TEST_CASE("a loop's memory does not depend on its length") {
+  const Lstm net;
+  const auto arena = [&](std::int64_t steps) {
+    auto f = tyto::compile([&](Tensor xs) { return net(xs); });
+    f(Tensor::ones({steps, batch, features}));
+    return f.report().arena_bytes;
+  };
+  CHECK(arena(5) == arena(500));
+}
+
+TEST_CASE("the gradient of an LSTM keeps four gates, output and state of each step") {
+  const Lstm net;
+  const auto arena = [&](std::int64_t steps) {
+    auto f = tyto::compile([&](Tensor xs) {
+      return tyto::value_and_grad([&](Tensor in) { return sum(square(net(in))); }, net.weights)(xs).second;
+    });
+    f(Tensor::ones({steps, batch, features}));
+    return f.report().arena_bytes;
+  };
+  CHECK(arena(300) - arena(100) == 200 * 6 * state_bytes);
+}
+
+TEST_CASE("a carry delayed by k takes k + 1 places, results among them") {
+  const Tensor w = Tensor::normal({64, 64}, {.stddev = 0.1});
+  const auto arena = [&](std::size_t delay) {
+    const Tensor p = Tensor::placeholder({64, 64}, DType::f32, "p");
+    const List last = fori_loop(0, 9, List(delay, p), [&](const Tensor&, const List& c) {
+      List next(c.begin() + 1, c.end());
+      next.push_back(matmul(c[0], w));
+      return next;
+    });
+    tyto::Graph graph({.inputs = {p}, .outputs = last});
+    return graph.report().arena_bytes;
+  };
+  // What is computed next while k earlier ones, which lie in the outputs, are still needed; and the table of addresses.
+  for (std::size_t delay = 1; delay <= 5; ++delay) {
+    CAPTURE(delay);
+    CHECK(arena(delay) >= 64 * 64 * sizeof(float));
+    CHECK(arena(delay) - arena(1) < 1024);
+  }
+}
+
+TEST_CASE("the arms of a branch share their memory") {
+  const Tensor p = Tensor::placeholder({64, 64}, DType::f32, "p");
+  const auto chain = [&](int length) {
+    return [&p, length] {
+      Tensor x = p;
+      for (int i = 0; i < length; ++i) x = matmul(x, p);
+      return x;
+    };
+  };
+  const auto arena = [&](const Tensor& y) { return tyto::Graph({.inputs = {p}, .outputs = {y}}).report().arena_bytes; };
+  const Tensor truth = p.sum() > 0.0;
+  const std::size_t one = arena(cond(truth, chain(4), [&] { return p * 2; }));
+  const std::size_t two = arena(cond(truth, chain(4), chain(3)));
+  CHECK(two <= one + 1024);
+}
+
+}  // namespace memory_test

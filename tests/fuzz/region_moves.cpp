@@ -1,0 +1,253 @@
+// Moves through loops and branches whose bodies are moves themselves: carries that are computed, shifted, exchanged or
+// kept, rows in and out, counts that are known or not, early exits.
+#include "engine/graph/trace.hpp"
+#include "tests/fuzz/drawing.hpp"
+#include "tyto/flow.hpp"
+
+namespace tyto::fuzz {
+
+namespace {
+
+template <class M>
+using List = std::vector<Tensor<M>>;
+
+/// Explicit graphs number the draws that they need. A region takes a draw of eager mode's sequence even if it draws
+/// nothing, so that is given back; bodies draw by keys of their own.
+class SequenceAsBefore {
+ public:
+  ~SequenceAsBefore() {
+    if (!run::trace_in_progress()) random_state(state_);
+  }
+  SequenceAsBefore() = default;
+  SequenceAsBefore(const SequenceAsBefore&) = delete;
+  SequenceAsBefore& operator=(const SequenceAsBefore&) = delete;
+
+ private:
+  RandomState state_ = random_state();
+};
+
+/// What a region's function does with what it is given: some moves, the same whenever it is called.
+template <class M>
+struct Body {
+  std::uint64_t seed;
+  std::int64_t moves;
+  Noise noise;
+  int depth;
+
+  explicit Body(Drawing<M>& d)
+      : seed(d.dice().seed()), moves(d.dice().between(1, 4)), noise(d.noise()), depth(d.depth() + 1) {
+    noise.seed += 17;
+  }
+  Drawing<M> run(Drawing<M>& outer, const List<M>& leaves) const {
+    Drawing<M> inner(seed, leaves, noise, depth);
+    for (std::int64_t i = 0; i < moves; ++i) inner.step();
+    outer.take_in(inner);
+    return inner;
+  }
+};
+
+/// Where each carry's next value comes from: another carry, or (as many as there are carries) what the body makes.
+template <class M>
+std::vector<std::int64_t> sources(Drawing<M>& d, std::int64_t carries) {
+  std::vector<std::int64_t> from;
+  for (std::int64_t i = 0; i < carries; ++i) {
+    from.push_back(d.dice().one_in(2) ? carries : d.dice().below(carries));
+  }
+  return from;
+}
+
+template <class M>
+List<M> next_of(Drawing<M>& inner, const List<M>& carries, const std::vector<std::int64_t>& from) {
+  List<M> next;
+  for (std::size_t i = 0; i < carries.size(); ++i) {
+    const auto source = static_cast<std::size_t>(from[i]);
+    const bool passed = source < carries.size() && carries[source].dtype() == carries[i].dtype() &&
+                        carries[source].shape() == carries[i].shape();
+    next.push_back(passed ? carries[source] : inner.shaped(carries[i].shape(), carries[i].dtype()));
+  }
+  return next;
+}
+
+/// Carries of few shapes, so that they can change places.
+template <class M>
+List<M> some_carries(Drawing<M>& d) {
+  List<M> carries;
+  const std::int64_t count = d.dice().between(1, 4);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool alike = i > 0 && d.dice().one_in(2);
+    const Tensor<M> x = d.any();
+    carries.push_back(alike ? d.shaped(carries[0].shape(), carries[0].dtype()) : x);
+    const bool weak = carries.back().ndim() == 0;
+    if (weak) carries.back() = reshape(carries.back(), {1});
+  }
+  return carries;
+}
+
+template <class M>
+Tensor<M> first_of(Drawing<M>& d, const List<M>& results) {
+  return d.perturbed(d.dice().from(results));
+}
+
+template <class M>
+Tensor<M> number(std::int64_t value) {
+  return Tensor<M>::full({}, static_cast<double>(value), DType::i64);
+}
+
+template <class M>
+Tensor<M> counted_loop(Drawing<M>& d) {
+  if (d.depth() >= 2) return d.any();
+  const SequenceAsBefore sequence;
+  const List<M> init = some_carries(d);
+  const Tensor<M> captured = d.any();
+  const auto from = sources(d, static_cast<std::int64_t>(init.size()));
+  const Body<M> body(d);
+  const std::int64_t trips = d.dice().between(0, 5);
+  const bool known = d.dice().one_in(2);
+  const Count upper = known ? Count(trips) : Count(number<M>(trips));
+  const std::int64_t most = d.depth() > 0 ? 6 : 0;
+  const auto result = fori_loop(0, upper, init,
+                                [&](const Tensor<M>& i, const List<M>& carries) {
+                                  List<M> leaves{captured, cast(i, DType::f32)};
+                                  leaves.insert(leaves.end(), carries.begin(), carries.end());
+                                  Drawing<M> inner = body.run(d, leaves);
+                                  return next_of(inner, carries, from);
+                                },
+                                {.most = most});
+  return first_of(d, result);
+}
+
+template <class M>
+Tensor<M> tested_loop(Drawing<M>& d) {
+  if (d.depth() >= 2) return d.any();
+  const SequenceAsBefore sequence;
+  const List<M> init = some_carries(d);
+  const auto from = sources(d, static_cast<std::int64_t>(init.size()));
+  const Body<M> body(d);
+  const std::int64_t trips = d.dice().between(0, 5);
+  // What stands inside of something else may be part of what a gradient is taken of.
+  const std::int64_t most = d.depth() > 0 || d.dice().one_in(2) ? d.dice().between(1, 6) : 0;
+  using State = std::pair<Tensor<M>, List<M>>;
+  return first_of(d, while_loop(
+                         State(number<M>(0), init), [&](const State& s) { return s.first < trips; },
+                         [&](const State& s) {
+                           Drawing<M> inner = body.run(d, s.second);
+                           return State(s.first + 1, next_of(inner, s.second, from));
+                         },
+                         {.most = most})
+                         .second);
+}
+
+template <class M>
+Tensor<M> scanned(Drawing<M>& d) {
+  if (d.depth() >= 2) return d.any();
+  const SequenceAsBefore sequence;
+  const List<M> init = some_carries(d);
+  const Tensor<M> xs = d.ranked(1);
+  // Of no rows eager mode asks the body for types alone, where a drawing cannot look at its tensors.
+  if (xs.shape()[0] == 0 || xs.shape()[0] > 9) return xs;
+  const auto from = sources(d, static_cast<std::int64_t>(init.size()));
+  const Body<M> body(d);
+  const Tensor<M> captured = d.any();
+  const bool carries_out = d.dice().one_in(3);
+  const auto step = [&](const List<M>& carries, const Tensor<M>& row) {
+    List<M> leaves{captured, row};
+    leaves.insert(leaves.end(), carries.begin(), carries.end());
+    Drawing<M> inner = body.run(d, leaves);
+    const List<M> next = next_of(inner, carries, from);
+    return std::pair(next, carries_out ? next[0] : inner.tensors().back());
+  };
+  List<M> results;
+  if (d.dice().one_in(3)) {
+    const std::int64_t stop = d.dice().between(0, 9);
+    using State = std::pair<Tensor<M>, List<M>>;
+    const auto [last, ys, count] = scan_until(
+        [&](const State& s, const Tensor<M>& row) {
+          const auto [next, y] = step(s.second, row);
+          return std::tuple(State(s.first + 1, next), y, s.first >= stop);
+        },
+        State(number<M>(0), init), xs);
+    results = last.second;
+    results.push_back(ys);
+    results.push_back(count);
+  } else {
+    const auto [last, ys] = scan(step, init, xs, {.reverse = d.dice().one_in(3)});
+    results = last;
+    results.push_back(ys);
+  }
+  return first_of(d, results);
+}
+
+template <class M>
+Tensor<M> branched(Drawing<M>& d) {
+  if (d.depth() >= 3) return d.any();
+  const SequenceAsBefore sequence;
+  const Tensor<M> x = d.any();
+  const Tensor<M> captured = d.any();
+  const Tensor<M> like = reshape(x, x.ndim() == 0 ? Shape{1} : x.shape());
+  std::vector<Body<M>> bodies;
+  const std::int64_t arms = d.dice().between(1, 4);
+  for (std::int64_t i = 0; i < arms; ++i) bodies.emplace_back(d);
+  const std::int64_t passing = d.dice().below(2 * arms);  // an arm that gives back what it takes, or none
+  using Arm = std::function<Tensor<M>()>;
+  std::vector<Arm> functions;
+  for (std::int64_t i = 0; i < arms; ++i) {
+    functions.push_back([&, i]() -> Tensor<M> {
+      if (i == passing) return like;
+      Drawing<M> inner = bodies[static_cast<std::size_t>(i)].run(d, {captured, x});
+      return inner.shaped(like.shape(), like.dtype());
+    });
+  }
+  // By data that rounding does not touch, or by chance.
+  const Tensor<M> index = is_floating(captured.dtype()) || captured.size() == 0
+                              ? number<M>(d.dice().between(-1, arms))
+                              : remainder(cast(sum(captured), DType::i64), number<M>(arms + 1));
+  if (arms == 2 && d.dice().one_in(2)) return d.perturbed(cond(index == 0, functions[0], functions[1]));
+  return d.perturbed(switch_case(index, functions));
+}
+
+// Numbers that a smooth loop keeps finite. Where a branch is not taken, a graph multiplies the slope 0 by what eager
+// mode never works out, so that infinities and NaN in there would differ.
+template <class M>
+Tensor<M> moderate(Drawing<M>& d, const Shape& shape) {
+  const Tensor<M> x = d.shaped(shape, DType::f64);
+  return d.perturbed(where(isfinite(x), clip(x, -8, 8), 0.5));
+}
+
+// The gradient of a loop over smooth moves with respect to its carry, its rows and what it captures.
+template <class M>
+Tensor<M> loop_slope(Drawing<M>& d) {
+  if (d.depth() >= 1) return d.any();
+  const SequenceAsBefore sequence;
+  const Shape shape{d.dice().between(1, 4)};
+  const Tensor<M> x = moderate(d, shape);
+  const Tensor<M> w = moderate(d, shape);
+  const Tensor<M> xs = moderate(d, {d.dice().between(1, 4), shape[0]});
+  const std::int64_t kind = d.dice().below(6);
+  const bool reverse = d.dice().one_in(3);
+  const std::int64_t wanted = d.dice().below(3);
+  using State = std::pair<Tensor<M>, Tensor<M>>;
+  const auto loss = [&](const Tensor<M>& h, const Tensor<M>& weights, const Tensor<M>& stack) {
+    const auto [last, ys] = scan(
+        [&](const State& state, const Tensor<M>& row) {
+          const Tensor<M> c = state.first;
+          const Tensor<M> mixed = d.perturbed(tanh(c * weights + row));
+          const Tensor<M> next =
+              kind < 3 ? mixed
+                       : cond(
+                             remainder(state.second, 2) == 0, [&] { return mixed * weights; }, [&] { return sin(c); });
+          const Tensor<M> y = kind % 3 == 0 ? next : kind % 3 == 1 ? c * next : sin(next) * weights;
+          return std::pair(State(next, state.second + 1), y);
+        },
+        State(h, number<M>(wanted)), stack, {.reverse = reverse});
+    return sum(last.first * weights) + sum(ys);
+  };
+  const auto slopes = value_and_grad(loss, {0, 1, 2})(x, w, xs).second;
+  return slopes[static_cast<std::size_t>(wanted)];
+}
+
+}  // namespace
+
+TYTO_FUZZ_MOVES(region_moves, {"counted_loop", 5, counted_loop<M>}, {"tested_loop", 4, tested_loop<M>},
+                {"scanned", 6, scanned<M>}, {"branched", 6, branched<M>}, {"loop_slope", 3, loop_slope<M>})
+
+}  // namespace tyto::fuzz
