@@ -75,7 +75,6 @@ class JpegReader {
   bool read_header() {
     if (setjmp(back_) != 0) return false;
     jpeg_create_decompress(&state_);
-    state_.client_data = this;  // which creating has cleared
     state_.progress = &progress_;
     jpeg_mem_src(&state_, reinterpret_cast<const unsigned char*>(bytes_.data()),
                  static_cast<unsigned long>(bytes_.size()));

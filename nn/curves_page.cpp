@@ -17,9 +17,15 @@ constexpr double chart_width = 560, chart_height = 240, margin_left = 64, margin
 
 constexpr const char* style = R"(
   body { font: 15px/1.5 system-ui, sans-serif; max-width: 1220px; margin: 2em auto; padding: 0 1em; }
-  h2 { font-size: 1em; margin: 0; } .charts { display: flex; flex-wrap: wrap; gap: 1.5em 2em; }
-  svg { display: block; } text { font-size: 12px; fill: #555; } .grid { stroke: #ddd; } .curve { fill: none; stroke: #1666a8; stroke-width: 1.8; }
-  circle { fill: #1666a8; } table { border-collapse: collapse; margin-top: 2em; } th, td { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd; }
+  h2 { font-size: 1em; margin: 0; }
+  .charts { display: flex; flex-wrap: wrap; gap: 1.5em 2em; }
+  svg { display: block; }
+  text { font-size: 12px; fill: #555; }
+  .grid { stroke: #ddd; }
+  .curve { fill: none; stroke: #1666a8; stroke-width: 1.8; }
+  circle { fill: #1666a8; }
+  table { border-collapse: collapse; margin-top: 2em; }
+  th, td { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd; }
 )";
 
 std::string escaped(const std::string& words) {

@@ -31,16 +31,19 @@ class Example {
   std::string path(const std::string& file) const { return folder_ / file; }
   std::string text(const std::string& file) const { return testing::text_of(folder_ / file); }
 
+  testing::Ran try_to_run(const std::string& arguments) const {
+    return testing::run_to_end(command(arguments), path("output"));
+  }
   /// What it prints; it must succeed.
   std::string run(const std::string& arguments) const {
-    const testing::Ran ran = testing::run_to_end(command(arguments), path("output"));
+    const testing::Ran ran = try_to_run(arguments);
     INFO(arguments, "\n", ran.output);
     REQUIRE(ran.succeeded);
     return ran.output;
   }
   /// What it prints when it fails, as it must.
   std::string refusal(const std::string& arguments) const {
-    const testing::Ran ran = testing::run_to_end(command(arguments), path("output"));
+    const testing::Ran ran = try_to_run(arguments);
     CHECK(!ran.succeeded);
     return ran.output;
   }
