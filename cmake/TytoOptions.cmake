@@ -8,9 +8,9 @@ option(TYTO_NATIVE "Compile everything for this very processor (the result may n
 option(TYTO_WERROR "Treat warnings as errors" OFF)
 set(TYTO_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize= (address,undefined or thread)")
 
-foreach(device IN ITEMS OPENCL ONEDNN CBC JIT)
-  set(TYTO_${device} "AUTO" CACHE STRING "ON, OFF, or AUTO: used where it is found")
-  set_property(CACHE TYTO_${device} PROPERTY STRINGS AUTO ON OFF)
+foreach(component IN ITEMS OPENCL ONEDNN CBC PNG JPEG JIT)
+  set(TYTO_${component} "AUTO" CACHE STRING "ON, OFF, or AUTO: used where it is found")
+  set_property(CACHE TYTO_${component} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 
 # As a subproject we must not decide for the projects around us, so there the default stays in our own scope.

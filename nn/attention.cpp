@@ -92,6 +92,42 @@ Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<An
   return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), query.shape()), phase);
 }
 
+AttentionCache MultiheadAttention::make_cache(std::int64_t batch, std::int64_t length) const {
+  if (options.key_features != options.features || options.value_features != options.features) {
+    throw ValueError(core::text(multihead, ": a cache is for self-attention; keys have ", options.key_features,
+                                " features and values ", options.value_features, ", not ", options.features));
+  }
+  if (batch < 1 || length < 1) {
+    throw ValueError(
+        core::text(multihead, ": a cache for ", batch, " sequences of ", length, " places; both must be at least 1"));
+  }
+  const Tensor<Any> zeros =
+      Tensor<Any>::zeros({batch, options.heads, length, options.features / options.heads}, options.dtype);
+  return {Tensor<Any>::persistent(zeros, "keys"), Tensor<Any>::persistent(zeros, "values")};
+}
+
+Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>& position,
+                                        const AttentionCache& cache) const {
+  check_sequence("x", x, options.features);
+  const std::int64_t batch = x.shape()[0], length = cache.keys.shape()[2];
+  if (x.shape()[1] != 1 || batch != cache.keys.shape()[0]) {
+    throw ShapeError(core::text(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
+                                ", 1, features), a place of each sequence of the cache"));
+  }
+  const Tensor<Any> places = Tensor<Any>::arange(length);
+  const Tensor<Any> here = reshape(places == position, {length, 1});
+  const auto entered = [&](const Tensor<Any>& before, int part) {
+    const Tensor<Any> after = where(here, projected(x, part, {}), before);
+    assign(before, after);
+    return after;
+  };
+  const Tensor<Any> keys = entered(cache.keys, 1);
+  const Tensor<Any> values = entered(cache.values, 2);
+  const Tensor<Any> seen = reshape(places <= position, {1, length});
+  const Tensor<Any> heads = scaled_dot_product_attention(projected(x, 0, {}), keys, values, {.mask = seen});
+  return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), x.shape()));
+}
+
 Tensor<Any> MultiheadAttention::forward(const Tensor<Any>& x, Phase phase) const { return attend(x, x, x, {}, phase); }
 
 }  // namespace nn

@@ -1,78 +1,117 @@
-// The order of samples and their gathering on the host.
+// Batches made at once, or begun on another thread ahead of their use.
 #include "tyto/nn/batches.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <numeric>
+#include <deque>
+#include <limits>
+#include <vector>
 
 #include "core/text.hpp"
-#include "tyto/device.hpp"
+#include "nn/batch_order.hpp"
+#include "nn/worker.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
 
-BatchOrder::BatchOrder(const Tensor<Any>& inputs, const Tensor<Any>& targets, const BatchOptions& options)
-    : options_(options), samples_(0) {
-  if (inputs.ndim() < 1 || targets.ndim() < 1 || inputs.shape()[0] != targets.shape()[0]) {
-    throw ShapeError(core::text("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
-                                " must have equally many samples along the first axis"));
+namespace {
+
+/// Keys split off a seed stand for epochs; what samples draw has a branch of its own, so that nothing that they draw
+/// says anything about the order.
+constexpr std::uint64_t branch_of_samples = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
+
+struct BatchReader::State {
+  /// A batch, or the end of an epoch, that was begun before it was asked for.
+  struct Prepared {
+    BatchPosition after;
+    std::future<HostBatch> batch;  // invalid at the end of an epoch
+  };
+
+  std::shared_ptr<const Samples> samples;
+  BatchOptions options;
+  BatchOrder order;
+  BatchPosition position;  // of the reader
+  BatchPosition begun;     // up to where batches have been begun
+  std::deque<Prepared> prepared;
+  std::unique_ptr<Worker<HostBatch>> worker;  // begun with the first batch; ends before what it reads from does
+
+  State(std::shared_ptr<const Samples> from, const BatchOptions& given)
+      : samples(std::move(from)), options(given), order(samples->count(), given) {}
+
+  Key key_of(std::int64_t epoch) const {
+    return Key{options.seed, 0}.split(branch_of_samples).split(static_cast<std::uint64_t>(epoch));
   }
-  if (options.size < 1) throw ValueError(core::text("Batches: the size ", options.size, " must be at least 1"));
-  samples_ = inputs.shape()[0];
-  if (samples_ == 0) throw ValueError("Batches: there are no samples");
-  if (options.drop_last && samples_ < options.size) {
-    throw ValueError(core::text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
+
+  void begin_batches() {
+    if (!worker) worker = std::make_unique<Worker<HostBatch>>();
+    while (static_cast<std::int64_t>(prepared.size()) <= options.ahead) {
+      const Key key = key_of(begun.epoch);
+      std::vector<std::int64_t> numbers = order.take(begun);
+      Prepared next{begun, {}};
+      if (!numbers.empty()) {
+        next.batch =
+            worker->start([source = samples, list = std::move(numbers), key] { return source->read(list, key); });
+      }
+      prepared.push_back(std::move(next));
+    }
   }
+
+  void forget_prepared() {
+    if (worker) worker->drop();
+    prepared.clear();
+    begun = position;
+  }
+
+  std::optional<HostBatch> next_at_once() {
+    BatchPosition after = position;
+    const std::vector<std::int64_t> numbers = order.take(after);
+    std::optional<HostBatch> batch;
+    if (!numbers.empty()) batch = samples->read(numbers, key_of(position.epoch));
+    position = after;
+    return batch;
+  }
+
+  std::optional<HostBatch> next_prepared() {
+    begin_batches();
+    Prepared next = std::move(prepared.front());
+    prepared.pop_front();
+    std::optional<HostBatch> batch;
+    if (next.batch.valid()) {
+      try {
+        batch = next.batch.get();
+      } catch (...) {
+        // As if nothing had been made ahead: who asks again is given the same batch, or the same error.
+        forget_prepared();
+        throw;
+      }
+    }
+    position = next.after;
+    return batch;
+  }
+};
+
+BatchReader::BatchReader(std::shared_ptr<const Samples> samples, const BatchOptions& options)
+    : state_(std::make_unique<State>(std::move(samples), options)) {}
+BatchReader::~BatchReader() = default;
+BatchReader::BatchReader(BatchReader&&) noexcept = default;
+BatchReader& BatchReader::operator=(BatchReader&&) noexcept = default;
+
+std::optional<HostBatch> BatchReader::next() {
+  return state_->options.ahead == 0 ? state_->next_at_once() : state_->next_prepared();
 }
 
-std::int64_t BatchOrder::batches_in(std::int64_t samples) const {
-  const bool short_one = !options_.drop_last && samples % options_.size != 0;
-  return samples / options_.size + (short_one ? 1 : 0);
-}
+std::int64_t BatchReader::samples() const { return state_->order.samples(); }
+std::int64_t BatchReader::batches_per_epoch() const { return state_->order.batches_in(samples()); }
+std::int64_t BatchReader::batches_left() const { return state_->order.batches_in(samples() - state_->position.sample); }
+const BatchPosition& BatchReader::position() const { return state_->position; }
 
-void BatchOrder::seek(const BatchPosition& position) {
-  if (position.epoch < 0 || position.sample < 0 || position.sample > samples_) {
+void BatchReader::seek(const BatchPosition& position) {
+  if (position.epoch < 0 || position.sample < 0 || position.sample > samples()) {
     throw IndexError(core::text("Batches: there is no sample ", position.sample, " of epoch ", position.epoch,
-                                "; an epoch has ", samples_, " samples"));
+                                "; an epoch has ", samples(), " samples"));
   }
-  position_ = position;
-}
-
-void BatchOrder::arrange() {
-  if (order_of_epoch_ == position_.epoch) return;
-  if (options_.shuffle) {
-    // The order must not depend on where the network runs.
-    const DeviceScope host("cpu");
-    const Key key = Key{options_.seed, 0}.split(static_cast<std::uint64_t>(position_.epoch));
-    order_ = Tensor<Eager>::permutation(samples_, {.key = key}).to_vector<std::int64_t>();
-  } else if (order_.empty()) {
-    order_.resize(static_cast<std::size_t>(samples_));
-    std::iota(order_.begin(), order_.end(), std::int64_t{0});
-  }
-  order_of_epoch_ = position_.epoch;
-}
-
-std::span<const std::int64_t> BatchOrder::next() {
-  const std::int64_t count = std::min(options_.size, samples_ - position_.sample);
-  if (count == 0 || (options_.drop_last && count < options_.size)) {
-    position_ = {position_.epoch + 1, 0};
-    return {};
-  }
-  arrange();
-  const std::span<const std::int64_t> batch =
-      std::span(order_).subspan(static_cast<std::size_t>(position_.sample), static_cast<std::size_t>(count));
-  position_.sample += count;
-  return batch;
-}
-
-std::vector<std::byte> BatchOrder::gather(const Tensor<Any>& array, std::span<const std::int64_t> samples) {
-  const std::span<const std::byte> all = array.bytes();
-  const std::size_t width = all.size() / static_cast<std::size_t>(array.shape()[0]);
-  std::vector<std::byte> part(width * samples.size());
-  for (std::size_t i = 0; i < samples.size() && width != 0; ++i) {
-    std::memcpy(part.data() + i * width, all.data() + static_cast<std::size_t>(samples[i]) * width, width);
-  }
-  return part;
+  state_->position = position;
+  state_->forget_prepared();
 }
 
 }  // namespace nn

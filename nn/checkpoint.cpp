@@ -26,33 +26,61 @@ Checkpoint& Checkpoint::add(const std::string& name, const NamedList<Tensor<Any>
 }
 
 Checkpoint& Checkpoint::add(const std::string& name, std::int64_t& number) {
-  numbers_.push_back({name, [&number] { return std::vector<std::int64_t>{number}; },
-                      [&number](std::span<const std::int64_t> values) { number = values[0]; }});
+  return add_numbers(
+      name, [&number] { return std::vector<std::int64_t>{number}; },
+      [&number](std::span<const std::int64_t> values) { number = values[0]; });
+}
+
+Checkpoint& Checkpoint::add(const std::string& name, TrainingHistory& history) {
+  const auto get = [&history] {
+    const std::string state = history.state();
+    return Tensor<Any>::from_bytes(state.data(), static_cast<std::int64_t>(state.size()),
+                                   {static_cast<std::int64_t>(state.size())}, DType::u8);
+  };
+  const auto set = [&history](const HostArray& array) {
+    history.restore({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()});
+  };
+  items_.push_back({name, get, set, true});
+  return *this;
+}
+
+Checkpoint& Checkpoint::add_numbers(const std::string& name, std::function<std::vector<std::int64_t>()> get,
+                                    std::function<void(std::span<const std::int64_t>)> set) {
+  const auto read = [get = std::move(get)] { return Tensor<Any>(get()); };
+  const auto write = [set = std::move(set)](const HostArray& array) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(element_count(array.shape)));
+    std::memcpy(numbers.data(), array.bytes.data(), array.bytes.size());
+    set(numbers);
+  };
+  items_.push_back({name, read, write});
   return *this;
 }
 
 Checkpoint& Checkpoint::add_position(const std::string& name, std::function<BatchPosition()> get,
                                      std::function<void(const BatchPosition&)> set) {
-  const auto read = [get = std::move(get)] {
-    const BatchPosition position = get();
-    return std::vector<std::int64_t>{position.epoch, position.sample};
-  };
-  const auto write = [set = std::move(set)](std::span<const std::int64_t> values) { set({values[0], values[1]}); };
-  numbers_.push_back({name, read, write});
-  return *this;
+  return add_numbers(
+      name,
+      [get = std::move(get)] {
+        const BatchPosition position = get();
+        return std::vector<std::int64_t>{position.epoch, position.sample};
+      },
+      [set = std::move(set)](std::span<const std::int64_t> values) {
+        set({values[0], values[1]});
+      });
 }
 
-std::vector<Checkpoint::Numbers> Checkpoint::all_numbers() const {
-  std::vector<Numbers> all = numbers_;
-  const auto read = [] {
-    const RandomState position = random_state();
-    return std::vector<std::int64_t>{static_cast<std::int64_t>(position.seed),
-                                     static_cast<std::int64_t>(position.draws)};
-  };
-  const auto write = [](std::span<const std::int64_t> values) {
-    random_state({static_cast<std::uint64_t>(values[0]), static_cast<std::uint64_t>(values[1])});
-  };
-  all.push_back({random_name, read, write});
+Checkpoint Checkpoint::with_random_state() const {
+  Checkpoint all = *this;
+  all.add_numbers(
+      random_name,
+      [] {
+        const RandomState position = random_state();
+        return std::vector<std::int64_t>{static_cast<std::int64_t>(position.seed),
+                                         static_cast<std::int64_t>(position.draws)};
+      },
+      [](std::span<const std::int64_t> values) {
+        random_state({static_cast<std::uint64_t>(values[0]), static_cast<std::uint64_t>(values[1])});
+      });
   return all;
 }
 
@@ -61,54 +89,49 @@ void Checkpoint::save(const std::string& path) const {
   // could not write in place.
   NamedList<Tensor<Any>> arrays;
   for (const Named<Tensor<Any>>& state : states_) arrays.push_back({state.name, stop_gradient(state.value)});
-  for (const Numbers& numbers : all_numbers()) {
-    const std::vector<std::int64_t> values = numbers.get();
-    arrays.push_back({numbers.name, Tensor<Any>::from(values, {static_cast<std::int64_t>(values.size())})});
-  }
+  for (const Item& item : with_random_state().items_) arrays.push_back({item.name, item.get()});
   write_npz(path, arrays);
 }
 
 void Checkpoint::load(const std::string& path) {
   std::map<std::string, HostArray> found;
   for (Named<HostArray>& array : tyto::detail::read_npz_file(path)) found[array.name] = std::move(array.value);
-  const auto take = [&](const std::string& name, DType dtype, const Shape& shape) -> const HostArray& {
+  const auto take = [&](const std::string& name, const Tensor<Any>& now, bool any_length) -> const HostArray& {
     const auto place = found.find(name);
     if (place == found.end()) throw IoError(core::text(path, ": the checkpoint lacks '", name, "'"));
     const HostArray& array = place->second;
-    if (array.dtype != dtype || array.shape != shape) {
+    const bool fits = any_length ? array.shape.rank() == 1 : array.shape == now.shape();
+    if (array.dtype != now.dtype() || !fits) {
       throw IoError(core::text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape,
-                               ", expected ", name_of(dtype), " of shape ", shape));
+                               ", expected ", name_of(now.dtype()), " of shape ", now.shape()));
     }
     return array;
   };
   // Everything is looked at before anything is changed.
   std::vector<const HostArray*> contents;
-  for (const Named<Tensor<Any>>& state : states_) {
-    contents.push_back(&take(state.name, state.value.dtype(), state.value.shape()));
-  }
-  const std::vector<Numbers> all = all_numbers();
-  std::vector<std::vector<std::int64_t>> values;
-  for (const Numbers& numbers : all) {
-    const auto count = static_cast<std::int64_t>(numbers.get().size());
-    const HostArray& array = take(numbers.name, DType::i64, {count});
-    std::vector<std::int64_t>& row = values.emplace_back(static_cast<std::size_t>(count));
-    std::memcpy(row.data(), array.bytes.data(), array.bytes.size());
+  for (const Named<Tensor<Any>>& state : states_) contents.push_back(&take(state.name, state.value, false));
+  const std::vector<Item> items = with_random_state().items_;
+  std::vector<const HostArray*> values;
+  std::vector<HostArray> before;
+  for (const Item& item : items) {
+    const Tensor<Any> now = item.get();
+    const std::span<const std::byte> bytes = now.bytes();
+    values.push_back(&take(item.name, now, item.any_length));
+    before.push_back({now.dtype(), now.shape(), {bytes.begin(), bytes.end()}});
   }
   if (found.size() != contents.size() + values.size()) {
     for (const Named<Tensor<Any>>& state : states_) found.erase(state.name);
-    for (const Numbers& numbers : all) found.erase(numbers.name);
+    for (const Item& item : items) found.erase(item.name);
     throw IoError(
         core::text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
   }
-  std::vector<std::vector<std::int64_t>> before;
-  for (const Numbers& numbers : all) before.push_back(numbers.get());
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
     try {
-      all[i].set(values[i]);
+      items[i].set(*values[i]);
     } catch (const Error& error) {
-      // A position of another data set, which only the batches themselves know not to have.
-      for (std::size_t k = 0; k < i; ++k) all[k].set(before[k]);
-      throw IoError(core::text(path, ": '", all[i].name, "' does not fit this run: ", error.what()));
+      // A position of another data set, say, which only the batches themselves know not to have.
+      for (std::size_t k = 0; k < i; ++k) items[k].set(before[k]);
+      throw IoError(core::text(path, ": '", items[i].name, "' does not fit this run: ", error.what()));
     }
   }
   for (std::size_t i = 0; i < contents.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(*contents[i]));

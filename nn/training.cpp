@@ -1,4 +1,4 @@
-// The progress line, and the small questions of the training loop.
+// The course of a training run: what is counted, shown and decided between the steps.
 #include "tyto/nn/training.hpp"
 
 #include <unistd.h>
@@ -36,6 +36,65 @@ std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int6
   // As many epochs as there are numbers means no end, which only the steps may set.
   if (epochs > std::numeric_limits<std::int64_t>::max() / batches_per_epoch) return options.steps;
   return std::min(options.steps, (epochs - 1) * batches_per_epoch + batches_left);
+}
+
+struct TrainingCourse::State {
+  TrainingOptions options;
+  TrainingHistory own_history;
+  std::unique_ptr<ProgressLine> line;
+  TrainingReport report;
+  double start = seconds_now();
+  bool stopped = false;
+
+  TrainingHistory& history() { return options.history != nullptr ? *options.history : own_history; }
+};
+
+TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t steps_to_come)
+    : state_(std::make_unique<State>()) {
+  state_->options = options;
+  if (options.progress) state_->line = std::make_unique<ProgressLine>(0, steps_to_come);
+}
+TrainingCourse::~TrainingCourse() = default;
+
+bool TrainingCourse::goes_on(std::int64_t epoch) const {
+  return !state_->stopped && state_->report.steps < state_->options.steps && epoch < state_->options.epochs;
+}
+
+void TrainingCourse::end_step(std::int64_t epoch, double loss) {
+  State& state = *state_;
+  state.report.loss = loss;
+  ++state.report.steps;
+  if (state.line) state.line->show(epoch, state.report.steps, loss);
+  if (state.history().add_loss(loss)) add_row(epoch);
+  // The last of all, since it may save what a run goes on from.
+  const StepReport now{epoch, state.report.steps, loss};
+  if (state.options.after_step && !state.options.after_step(now)) state.stopped = true;
+}
+
+void TrainingCourse::end_epoch(std::int64_t epoch) {
+  if (state_->history().ends_with_epoch()) add_row(epoch);
+}
+
+void TrainingCourse::add_row(std::int64_t epoch) {
+  State& state = *state_;
+  TrainingHistory& history = state.history();
+  if (state.line) state.line->clear();
+  history.add_row(epoch, state.options.validate ? state.options.validate() : Figures{});
+  if (state.options.progress && (state.options.validate || state.options.history != nullptr)) {
+    std::printf("%s\n", history.last_row().c_str());
+    std::fflush(stdout);
+  }
+  if (const std::optional<EarlyStop>& early = state.options.stop_early) {
+    if (history.rows_since_best(early->figure, early->larger_is_better) >= early->patience) {
+      state.stopped = state.report.stopped_early = true;
+    }
+  }
+}
+
+TrainingReport TrainingCourse::report() const {
+  TrainingReport report = state_->report;
+  report.seconds = seconds_now() - state_->start;
+  return report;
 }
 
 }  // namespace detail

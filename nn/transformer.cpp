@@ -42,6 +42,17 @@ Tensor<Any> beside_shortcut(const Tensor<Any>& x, const LayerNorm& norm, bool no
   return norm(x + part(x), phase);
 }
 
+/// A block whose self-attention is `attend`.
+template <class Attend>
+Tensor<Any> through_block(const TransformerEncoderLayer& block, const Tensor<Any>& x, Phase phase,
+                          const Attend& attend) {
+  const bool norm_first = block.options.norm_first;
+  const Tensor<Any> y = beside_shortcut(x, block.norm1, norm_first, phase,
+                                        [&](const Tensor<Any>& z) { return block.dropout(attend(z), phase); });
+  return beside_shortcut(y, block.norm2, norm_first, phase,
+                         [&](const Tensor<Any>& z) { return each_place(block, z, phase); });
+}
+
 }  // namespace
 
 TransformerEncoderLayer::TransformerEncoderLayer(const TransformerOptions& given)
@@ -55,11 +66,12 @@ TransformerEncoderLayer::TransformerEncoderLayer(const TransformerOptions& given
 
 Tensor<Any> TransformerEncoderLayer::encode(const Tensor<Any>& x, const AttentionOptions<Any>& masks,
                                             Phase phase) const {
-  const Tensor<Any> y = beside_shortcut(x, norm1, options.norm_first, phase, [&](const Tensor<Any>& z) {
-    return dropout(self_attn(z, z, z, masks, phase), phase);
-  });
-  return beside_shortcut(y, norm2, options.norm_first, phase,
-                         [&](const Tensor<Any>& z) { return each_place(*this, z, phase); });
+  return through_block(*this, x, phase, [&](const Tensor<Any>& z) { return self_attn(z, z, z, masks, phase); });
+}
+
+Tensor<Any> TransformerEncoderLayer::read_on(const Tensor<Any>& x, const Tensor<Any>& position,
+                                             const AttentionCache& cache) const {
+  return through_block(*this, x, inference, [&](const Tensor<Any>& z) { return self_attn.next(z, position, cache); });
 }
 
 Tensor<Any> TransformerEncoderLayer::forward(const Tensor<Any>& x, Phase phase) const { return encode(x, {}, phase); }

@@ -116,9 +116,8 @@ void run(const Options& options) {
     }
     return true;
   };
-  nn::TrainingOptions training{.epochs = options.epochs, .after_step = after_step};
-  if (options.steps >= 0) training.steps = options.steps;
-  const nn::TrainingReport report = nn::train(step, batches, training);
+  const nn::TrainingReport report =
+      nn::train(step, batches, {.epochs = options.epochs, .steps = options.steps, .after_step = after_step});
   if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
 
   if (report.steps > 0) {
@@ -144,12 +143,12 @@ void run(const Options& options) {
 
 int main(int count, char** words) {
   try {
-    const std::optional<Options> options = parse_options(count, words);
-    if (!options) return 0;
-    if (options->mode == "eager") {
-      run<tyto::Tensor<tyto::Eager>>(*options);
+    Options options;
+    if (!command_line(options).parse(count, words)) return 0;
+    if (options.mode == "eager") {
+      run<tyto::Tensor<tyto::Eager>>(options);
     } else {
-      run<tyto::Tensor<tyto::Lazy>>(*options);
+      run<tyto::Tensor<tyto::Lazy>>(options);
     }
     return 0;
   } catch (const std::exception& error) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <string>
+
+#include "examples/command_line.hpp"
 
 struct Options {
   std::string mode = "lazy";
@@ -12,7 +14,7 @@ struct Options {
   std::string checkpoint;
   std::string losses;
   std::int64_t epochs = 2;
-  std::int64_t steps = -1;  // at most so many in this run; negative: no limit
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();  // at most so many in this run
   std::int64_t batch = 100;
   std::int64_t save_every = 100;
   std::int64_t samples = 20000;  // of drawn digits
@@ -20,5 +22,22 @@ struct Options {
   double rate = 0.005;
 };
 
-/// Nothing when the help was asked for, which is then printed. Throws std::invalid_argument for what makes no sense.
-std::optional<Options> parse_options(int count, char** words);
+inline CommandLine command_line(Options& options) {
+  CommandLine line(
+      "mnist", "Trains Owl's MNIST network (convolution 5x5x32, pooling, dropout, dense 1024, dense 10) with Adagrad.");
+  line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
+      .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
+      .text("--data", options.data, "DIR",
+            "folder with the four MNIST files, plain or .gz; without it digits are drawn")
+      .number("--samples", options.samples, 1, "how many digits to draw for training")
+      .number("--epochs", options.epochs, 0, "times through the training set")
+      .number("--steps", options.steps, 0, "stop after so many steps of this run")
+      .number("--batch", options.batch, 1, "pictures in a step")
+      .number("--rate", options.rate, 0, "learning rate")
+      .number("--seed", options.seed, 0, "of weights, dropout, order and drawing")
+      .text("--checkpoint", options.checkpoint, "FILE",
+            "go on from FILE if it is there; save there as training goes on")
+      .number("--save-every", options.save_every, 1, "steps between two savings")
+      .text("--losses", options.losses, "FILE", "write the loss of every step, a line each");
+  return line;
+}

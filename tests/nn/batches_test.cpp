@@ -89,6 +89,57 @@ TEST_CASE("going on from a position gives what would have come") {
   CHECK(rest_of_epoch(fresh) == rest);
 }
 
+TEST_CASE("batches made ahead are those that are made when they are asked for, from any place on") {
+  for (const std::int64_t ahead : {1, 2, 7}) {
+    Batches<Data> plain = ten({.size = 3, .seed = 5});
+    Batches<Data> early = ten({.size = 3, .seed = 5, .ahead = ahead});
+    CHECK(rest_of_epoch(early) == rest_of_epoch(plain));
+    CHECK(early.position().epoch == 1);
+    (void)plain.next();
+    (void)early.next();
+    CHECK(early.position().sample == 3);
+    CHECK(early.batches_left() == 3);
+    early.seek({4, 6});
+    plain.seek({4, 6});
+    CHECK(rest_of_epoch(early) == rest_of_epoch(plain));
+    Batches<Data> moved = std::move(early);
+    CHECK(rest_of_epoch(moved) == rest_of_epoch(plain));
+  }
+}
+
+namespace {
+
+/// Ten samples, of which one cannot be read.
+struct Broken final : Samples {
+  std::int64_t count() const override { return 10; }
+  HostBatch read(std::span<const std::int64_t> samples, const Key&) const override {
+    HostBatch batch{{DType::i64, {static_cast<std::int64_t>(samples.size())}, {}}, {}};
+    for (const std::int64_t sample : samples) {
+      if (sample == 5) throw IoError("sample 5 cannot be read");
+      const auto* bytes = reinterpret_cast<const std::byte*>(&sample);
+      batch.inputs.bytes.insert(batch.inputs.bytes.end(), bytes, bytes + sizeof sample);
+    }
+    batch.targets = batch.inputs;
+    return batch;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what reading a sample throws reaches the reader, who stays before that batch") {
+  for (const std::int64_t ahead : {0, 2}) {
+    Batches<Data> batches(Broken(), {.size = 2, .shuffle = false, .ahead = ahead});
+    CHECK(batches.next()->first.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1});
+    (void)batches.next();
+    for (int again = 0; again < 2; ++again) {
+      CHECK_THROWS_WITH_AS(batches.next(), "sample 5 cannot be read", IoError);
+      CHECK(batches.position().sample == 4);
+    }
+    batches.seek({0, 6});
+    CHECK(batches.next()->first.to_vector<std::int64_t>() == std::vector<std::int64_t>{6, 7});
+  }
+}
+
 TEST_CASE("samples of several axes and of any type stay whole") {
   Batches<Data> batches(Data::arange(12).reshape({3, 2, 2}).astype(DType::u8), Data{true, false, true},
                         {.size = 2, .shuffle = false});
@@ -105,6 +156,7 @@ TEST_CASE("data sets that make no batches are refused") {
   CHECK_THROWS_WITH_AS(Batches<Data>(Data::zeros({0, 2}), Data::zeros({0})), "Batches: there are no samples",
                        ValueError);
   CHECK_THROWS_WITH_AS(ten({.size = 0}), "Batches: the size 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(ten({.ahead = -1}), "Batches: ahead = -1 must be at least 0", ValueError);
   CHECK_THROWS_WITH_AS(ten({.size = 11, .drop_last = true}), "Batches: 10 samples do not fill a batch of 11",
                        ValueError);
   Batches<Data> batches = ten({});

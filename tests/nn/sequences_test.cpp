@@ -51,6 +51,32 @@ TEST_CASE_TEMPLATE("a causal mask hides what comes later, a mask of keys hides p
               attention(other, {.key_mask = keys})(all, slice(0, 3))));
 }
 
+TEST_CASE_TEMPLATE("a block reads on place by place with a cache, compiled once, as it reads all at once", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  seed(4);
+  for (const bool norm_first : {false, true}) {
+    const TransformerEncoderLayer block(
+        {.features = 8, .heads = 2, .hidden = 16, .dropout = 0.5, .norm_first = norm_first});
+    const T x = T::normal({3, 5, 8});
+    const T whole = block(x, {.causal = true});
+    const AttentionCache cache = block.self_attn.make_cache(3, 7);
+    int calls = 0;
+    auto next = compile([&](T place, T position) {
+      ++calls;
+      return block.next(place, position, cache);
+    });
+    for (const std::int64_t round : {0, 1}) {  // a sequence begun anew writes over what the one before left
+      CAPTURE(round);
+      for (std::int64_t i = 0; i < 5; ++i) {
+        const T y = next(x(all, slice(i, i + 1)), T::full({}, i, DType::i64));
+        CHECK(close(y, whole(all, slice(i, i + 1))));
+      }
+    }
+    CHECK(calls == (std::is_same_v<M, Lazy> ? 1 : 10));
+  }
+}
+
 TEST_CASE_TEMPLATE("a query that may look nowhere gives zeros and finite gradients", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T q = T::ones({1, 2, 3});
@@ -145,6 +171,22 @@ TEST_CASE("recurrent layers, attention and embeddings refuse what does not fit, 
                        ValueError);
   CHECK_THROWS_WITH_AS(Bilinear({.left = 2, .right = 3, .out = 1})(T::zeros({1, 3}), T::zeros({1, 2})),
                        "Bilinear: the last axes of (1,3) and (1,2) must be 2 and 3, the others equal", ShapeError);
+}
+
+TEST_CASE("caches of attention refuse what does not fit") {
+  using T = Tensor<Eager>;
+  const MultiheadAttention attention({.features = 4, .heads = 2});
+  CHECK_THROWS_WITH_AS(attention.make_cache(0, 3),
+                       "MultiheadAttention: a cache for 0 sequences of 3 places; both must be at least 1", ValueError);
+  const AttentionCache cache = attention.make_cache(2, 3);
+  CHECK_THROWS_WITH_AS(attention.next(T::zeros({2, 2, 4}), T(0), cache),
+                       "MultiheadAttention: x (2,2,4) must be (2, 1, features), a place of each sequence of the cache",
+                       ShapeError);
+  CHECK_THROWS_AS(attention.next(T::zeros({1, 1, 4}), T(0), cache), ShapeError);
+  const MultiheadAttention across({.features = 4, .heads = 2, .key_features = 3});
+  CHECK_THROWS_WITH_AS(across.make_cache(1, 1),
+                       "MultiheadAttention: a cache is for self-attention; keys have 3 features and values 4, not 4",
+                       ValueError);
 }
 
 TEST_CASE("layers without weights refuse what they cannot take, by name and shape") {

@@ -17,6 +17,12 @@ struct MultiheadAttentionOptions {
   Initialiser initial = glorot_uniform;
   DType dtype = DType::f32;
 };
+/// Keys and values of the places that were read so far, (batch, heads, length, features / heads) each. They are states,
+/// so a sequence is read on place by place by one compiled function, whatever its length.
+struct AttentionCache {
+  Tensor<Any> keys, values;
+};
+
 /// Attention of several heads over projections of queries, keys and values (batch, length, features). Masks are those
 /// of scaled_dot_product_attention: true where a query may look, PyTorch's masks of this layer negated.
 ///
@@ -49,7 +55,18 @@ struct TYTO_API MultiheadAttention : Layer {
                                        tyto::detail::in_any_mode(masks), phase));
   }
 
+  /// Memory for sequences of up to `length` places.
+  AttentionCache make_cache(std::int64_t batch, std::int64_t length) const;
+  /// Causal self-attention read on: x (batch, 1, features) stands at `position`, one integer below the cache's length;
+  /// its key and value enter the cache, and it looks at itself and at all places before.
+  template <class M>
+  Tensor<M> next(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& position,
+                 const AttentionCache& cache) const {
+    return detail::with_mode<M>(read_on(detail::modeless(x), detail::modeless(position), cache));
+  }
+
  private:
+  Tensor<Any> read_on(const Tensor<Any>& x, const Tensor<Any>& position, const AttentionCache& cache) const;
   Tensor<Any> attend(const Tensor<Any>& query, const Tensor<Any>& key, const Tensor<Any>& value,
                      AttentionOptions<Any> masks, Phase phase) const;
   Tensor<Any> projected(const Tensor<Any>& x, int part, const Tensor<Any>& own_weight) const;

@@ -1,13 +1,13 @@
-// A data set cut into batches, in an order drawn anew each epoch, from any place on.
+// A data set cut into batches, in an order drawn anew each epoch, from any place on, and made ahead of their use.
 #pragma once
 
 #include <cstdint>
-#include <iterator>
+#include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "tyto/tensor.hpp"
+#include "tyto/nn/samples.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
@@ -16,7 +16,9 @@ struct BatchOptions {
   std::int64_t size = 32;
   bool shuffle = true;
   bool drop_last = false;  ///< leave out a last batch that is not full
-  std::uint64_t seed = 0;  ///< of the order; an epoch's order depends on this and its number only
+  std::uint64_t seed = 0;  ///< of the order and of what samples draw; both depend on this and the epoch's number only
+  std::int64_t ahead =
+      0;  ///< so many batches are made beforehand, on a thread of their own; 0: when they are asked for
 };
 
 /// Which sample comes next.
@@ -25,31 +27,27 @@ struct BatchPosition {
   std::int64_t sample = 0;
 };
 
-/// The part of Batches that knows no mode: two arrays of equally many samples along the first axis.
-class TYTO_API BatchOrder {
+/// The part of Batches that knows no mode.
+class TYTO_API BatchReader {
  public:
-  BatchOrder(const Tensor<Any>& inputs, const Tensor<Any>& targets, const BatchOptions& options);
+  BatchReader(std::shared_ptr<const Samples> samples, const BatchOptions& options);
+  ~BatchReader();
+  BatchReader(BatchReader&&) noexcept;
+  BatchReader& operator=(BatchReader&&) noexcept;
 
-  /// Samples of the next batch; none when the epoch is over, which begins the next one.
-  std::span<const std::int64_t> next();
-  /// The listed samples of an array, one behind the other.
-  static std::vector<std::byte> gather(const Tensor<Any>& array, std::span<const std::int64_t> samples);
+  /// The next batch; none when the epoch is over, which begins the next one. Throws what reading the samples threw, on
+  /// whichever thread that was; the position stays before that batch.
+  std::optional<HostBatch> next();
 
-  std::int64_t samples() const { return samples_; }
-  std::int64_t batches_per_epoch() const { return batches_in(samples_); }
-  std::int64_t batches_left() const { return batches_in(samples_ - position_.sample); }
-  const BatchPosition& position() const { return position_; }
+  std::int64_t samples() const;
+  std::int64_t batches_per_epoch() const;
+  std::int64_t batches_left() const;
+  const BatchPosition& position() const;
   void seek(const BatchPosition& position);
 
  private:
-  std::int64_t batches_in(std::int64_t samples) const;
-  void arrange();
-
-  BatchOptions options_;
-  std::int64_t samples_;
-  BatchPosition position_;
-  std::vector<std::int64_t> order_;
-  std::int64_t order_of_epoch_ = -1;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Pairs of inputs and targets. A loop over it takes what is left of the current epoch.
@@ -59,15 +57,22 @@ class TYTO_API BatchOrder {
 template <class T>
 class Batches {
  public:
+  using tensor = T;
+
   template <class M>
   Batches(const Tensor<M>& inputs, const Tensor<M>& targets, const BatchOptions& options = {})
-      : inputs_(inputs.value()), targets_(targets.value()), order_(inputs_, targets_, options) {}
+      : Batches(ArraySamples(Tensor<Any>(inputs.value()), Tensor<Any>(targets.value())), options) {}
+  /// Batches of anything that can be read sample by sample, such as Pictures.
+  template <class S>
+  requires std::is_base_of_v<Samples, S>
+  explicit Batches(S samples, const BatchOptions& options = {})
+      : reader_(std::make_shared<const S>(std::move(samples)), options) {}
 
   /// The next batch; nothing at the end of each epoch.
   std::optional<std::pair<T, T>> next() {
-    const std::span<const std::int64_t> samples = order_.next();
-    if (samples.empty()) return {};
-    return std::pair(part(inputs_, samples), part(targets_, samples));
+    const std::optional<HostBatch> batch = reader_.next();
+    if (!batch) return {};
+    return std::pair(to_tensor<T>(batch->inputs), to_tensor<T>(batch->targets));
   }
 
   struct End {};
@@ -88,25 +93,16 @@ class Batches {
   Iterator begin() { return Iterator(*this); }
   End end() { return {}; }
 
-  std::int64_t samples() const { return order_.samples(); }
-  std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
+  std::int64_t samples() const { return reader_.samples(); }
+  std::int64_t batches_per_epoch() const { return reader_.batches_per_epoch(); }
   /// Of the current epoch.
-  std::int64_t batches_left() const { return order_.batches_left(); }
+  std::int64_t batches_left() const { return reader_.batches_left(); }
   /// Where the next batch begins; seek() goes on from there.
-  const BatchPosition& position() const { return order_.position(); }
-  void seek(const BatchPosition& position) { order_.seek(position); }
+  const BatchPosition& position() const { return reader_.position(); }
+  void seek(const BatchPosition& position) { reader_.seek(position); }
 
  private:
-  static T part(const Tensor<Any>& array, std::span<const std::int64_t> samples) {
-    const std::vector<std::byte> bytes = BatchOrder::gather(array, samples);
-    Shape shape = array.shape();
-    shape[0] = static_cast<std::int64_t>(samples.size());
-    return T::from_bytes(bytes.data(), element_count(shape), shape, array.dtype());
-  }
-
-  Tensor<Any> inputs_;
-  Tensor<Any> targets_;
-  BatchOrder order_;
+  BatchReader reader_;
 };
 
 }  // namespace TYTO_API

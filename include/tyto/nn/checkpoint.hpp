@@ -8,13 +8,14 @@
 
 #include "tyto/named.hpp"
 #include "tyto/nn/batches.hpp"
+#include "tyto/nn/history.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
 
-/// A list of what to save and restore: states (variables, optimiser state), numbers, the position in a data set, and,
-/// always, the position in the sequence of random numbers. What is listed must live as long as this does.
+/// A list of what to save and restore: states (variables, optimiser state), numbers, the position in a data set, the
+/// history, and, always, the position in the sequence of random numbers. What is listed must live as long as this does.
 ///
 ///     nn::Checkpoint checkpoint;
 ///     checkpoint.add("model", model.named_states()).add("descent", descent.state(model.named_parameters()));
@@ -24,6 +25,7 @@ class TYTO_API Checkpoint {
  public:
   Checkpoint& add(const std::string& name, const NamedList<Tensor<Any>>& states);
   Checkpoint& add(const std::string& name, std::int64_t& number);
+  Checkpoint& add(const std::string& name, TrainingHistory& history);
   template <class T>
   Checkpoint& add(const std::string& name, Batches<T>& batches) {
     return add_position(
@@ -40,17 +42,21 @@ class TYTO_API Checkpoint {
   bool load_if_present(const std::string& path);
 
  private:
-  struct Numbers {
+  /// Something other than a state: as an array, and back. `set` throws for what does not fit.
+  struct Item {
     std::string name;
-    std::function<std::vector<std::int64_t>()> get;
-    std::function<void(std::span<const std::int64_t>)> set;
+    std::function<Tensor<Any>()> get;
+    std::function<void(const HostArray&)> set;
+    bool any_length = false;  ///< of its one axis
   };
   Checkpoint& add_position(const std::string& name, std::function<BatchPosition()> get,
                            std::function<void(const BatchPosition&)> set);
-  std::vector<Numbers> all_numbers() const;
+  Checkpoint& add_numbers(const std::string& name, std::function<std::vector<std::int64_t>()> get,
+                          std::function<void(std::span<const std::int64_t>)> set);
+  Checkpoint with_random_state() const;
 
   NamedList<Tensor<Any>> states_;
-  std::vector<Numbers> numbers_;
+  std::vector<Item> items_;
 };
 
 }  // namespace TYTO_API

@@ -1,12 +1,15 @@
-// The training loop: a step on each batch, with a line that says how it goes.
+// The training loop: a step on each batch, with a line that says how it goes, and a history of what came of it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "tyto/nn/batches.hpp"
+#include "tyto/nn/history.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
@@ -36,18 +39,31 @@ struct StepReport {
   double loss = 0;
 };
 
+/// When training ends before its time: once a figure was no better than its best for `patience` rows of the history.
+struct EarlyStop {
+  std::string figure = "loss";
+  std::int64_t patience = 5;
+  bool larger_is_better = false;
+};
+
 struct TrainingOptions {
   std::int64_t epochs = 1;  ///< of the data set, those before the batches' position included
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();  ///< at most so many in this call
-  bool progress = true;
+  bool progress = true;  ///< a line on the terminal, and one for each row of the history where something fills it
   /// Called after each step; training stops when it returns false.
   std::function<bool(const StepReport&)> after_step = {};
+  /// Figures of what was learnt, such as the accuracy on pictures held back, for each row of the history.
+  std::function<Figures()> validate = {};
+  /// Takes in the loss of each step and what `validate` yields. One that a checkpoint holds goes on when it is loaded.
+  TrainingHistory* history = nullptr;
+  std::optional<EarlyStop> stop_early = {};
 };
 
 struct TrainingReport {
   std::int64_t steps = 0;
   double seconds = 0;
-  double loss = 0;  ///< of the last step
+  double loss = 0;             ///< of the last step
+  bool stopped_early = false;  ///< by `stop_early`
 };
 
 namespace detail {
@@ -57,29 +73,44 @@ double seconds_now();
 /// `batches_left` in `epoch`, and those of the epochs after it.
 std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int64_t batches_per_epoch,
                         const TrainingOptions& options);
+
+/// One call of train() without its data and its step: what is counted, shown, noted and decided.
+class TYTO_API TrainingCourse {
+ public:
+  TrainingCourse(const TrainingOptions& options, std::int64_t steps_to_come);
+  ~TrainingCourse();
+  TrainingCourse(const TrainingCourse&) = delete;
+  TrainingCourse& operator=(const TrainingCourse&) = delete;
+
+  bool goes_on(std::int64_t epoch) const;
+  void end_step(std::int64_t epoch, double loss);
+  void end_epoch(std::int64_t epoch);
+  TrainingReport report() const;
+
+ private:
+  struct State;
+  void add_row(std::int64_t epoch);
+
+  std::unique_ptr<State> state_;
+};
 }  // namespace detail
 
 /// Calls `step(inputs, targets)`, which updates the parameters and returns the loss, on batch after batch, from where
 /// the batches stand.
 template <class F, class T>
 TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& options = {}) {
-  TrainingReport report;
-  const double start = detail::seconds_now();
-  const std::int64_t total =
-      detail::steps_left(batches.position().epoch, batches.batches_left(), batches.batches_per_epoch(), options);
-  std::unique_ptr<ProgressLine> line;
-  if (options.progress) line = std::make_unique<ProgressLine>(0, total);
-  while (report.steps < options.steps && batches.position().epoch < options.epochs) {
+  detail::TrainingCourse course(options, detail::steps_left(batches.position().epoch, batches.batches_left(),
+                                                            batches.batches_per_epoch(), options));
+  while (course.goes_on(batches.position().epoch)) {
     const std::int64_t epoch = batches.position().epoch;
     const auto batch = batches.next();
-    if (!batch) continue;
-    report.loss = detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value()));
-    ++report.steps;
-    if (line) line->show(epoch, report.steps, report.loss);
-    if (options.after_step && !options.after_step({epoch, report.steps, report.loss})) break;
+    if (batch) {
+      course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
+    } else {
+      course.end_epoch(epoch);
+    }
   }
-  report.seconds = detail::seconds_now() - start;
-  return report;
+  return course.report();
 }
 
 }  // namespace TYTO_API

@@ -44,7 +44,15 @@ struct TYTO_API TransformerEncoderLayer : Layer {
     return detail::with_mode<M>(encode(detail::modeless(x), tyto::detail::in_any_mode(masks), phase));
   }
 
+  /// What the causal block gives at one more place; see MultiheadAttention::next, whose cache it is.
+  template <class M>
+  Tensor<M> next(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& position,
+                 const AttentionCache& cache) const {
+    return detail::with_mode<M>(read_on(detail::modeless(x), detail::modeless(position), cache));
+  }
+
  private:
+  Tensor<Any> read_on(const Tensor<Any>& x, const Tensor<Any>& position, const AttentionCache& cache) const;
   Tensor<Any> encode(const Tensor<Any>& x, const AttentionOptions<Any>& masks, Phase phase) const;
 };
 

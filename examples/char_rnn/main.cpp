@@ -1,0 +1,182 @@
+// An LSTM reads a list of words letter by letter, learns to guess what comes next, and invents words of its own.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+#include "examples/command_line.hpp"
+#include "words.hpp"
+
+namespace nn = tyto::nn;
+
+namespace {
+
+struct Options {
+  std::string mode = "lazy";
+  std::string device = "cpu";
+  std::string words = "/usr/share/dict/words";
+  std::string checkpoint;
+  std::string csv;
+  std::string page;
+  std::int64_t hidden = 192;
+  std::int64_t epochs = 4;
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  std::int64_t batch = 128;
+  std::int64_t save_every = 100;
+  std::int64_t invent = 24;
+  std::uint64_t seed = 42;
+  double rate = 0.008;
+  double temperature = 0.7;
+};
+
+CommandLine command_line(Options& options) {
+  CommandLine line("char_rnn", "Trains an LSTM on a list of words, letter by letter, and has it invent words.");
+  line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
+      .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
+      .text("--words", options.words, "FILE", "a word a line")
+      .number("--hidden", options.hidden, 1, "features that the LSTM remembers")
+      .number("--epochs", options.epochs, 1, "times through the words, which the rate's cycle fills")
+      .number("--steps", options.steps, 0, "stop after so many steps of this run")
+      .number("--batch", options.batch, 1, "words in a step")
+      .number("--rate", options.rate, 0, "largest learning rate")
+      .number("--invent", options.invent, 0, "how many words to invent")
+      .number("--temperature", options.temperature, 1e-3, "of the letters drawn for them; small: likely ones only")
+      .number("--seed", options.seed, 0, "of weights, order and letters")
+      .text("--checkpoint", options.checkpoint, "FILE",
+            "go on from FILE if it is there; save there as training goes on")
+      .number("--save-every", options.save_every, 1, "steps between two savings")
+      .text("--csv", options.csv, "FILE", "write the figures of each epoch")
+      .text("--page", options.page, "FILE", "draw them on a page");
+  return line;
+}
+
+struct Speller : nn::Module {
+  nn::Embedding letter;
+  nn::LSTM lstm;
+  nn::Linear guess;
+
+  explicit Speller(std::int64_t hidden)
+      : letter({.count = letters, .features = 32}),
+        lstm({.in = 32, .hidden = hidden}),
+        guess({.in = hidden, .out = letters}) {}
+
+  /// Letters (words, length), and what was remembered before them, to scores of the letters that follow.
+  template <class M>
+  std::pair<tyto::Tensor<M>, nn::RecurrentState<M>> read(const tyto::Tensor<M>& row,
+                                                         const nn::RecurrentState<M>& before = {}) const {
+    const nn::Recurrence<M> read = lstm.run(letter(row), before);
+    return {guess(read.output), read.state};
+  }
+  nn::Members members() const override { return {{"letter", letter}, {"lstm", lstm}, {"guess", guess}}; }
+};
+
+/// Words drawn letter by letter, all at once; the network's memory goes from one call to the next.
+template <class Tensor>
+std::vector<std::string> invent(const Speller& model, const Options& options) {
+  auto next = tyto::compile([&](Tensor row, Tensor hidden, Tensor cell) {
+    const auto [scores, state] = model.read(row, {hidden, cell});
+    // The largest of scores with Gumbel's noise is a draw by their softmax.
+    const Tensor noise = -log(-log(Tensor::uniform(scores.shape(), {.low = 1e-6})));
+    return std::tuple(argmax(scores / options.temperature + noise, 2), state.hidden, state.cell);
+  });
+  std::vector<std::string> words(static_cast<std::size_t>(options.invent));
+  std::vector<bool> ended(words.size());
+  Tensor row = Tensor::zeros({options.invent, 1}, tyto::DType::i64);
+  Tensor hidden = Tensor::zeros({1, options.invent, options.hidden}), cell = hidden;
+  for (std::int64_t i = 0; i < longest_word && options.invent > 0; ++i) {
+    std::tie(row, hidden, cell) = next(row, hidden, cell);
+    const auto drawn = row.template to_vector<std::int64_t>();
+    for (std::size_t word = 0; word < words.size(); ++word) {
+      if (drawn[word] == 0) ended[word] = true;
+      if (!ended[word]) words[word] += static_cast<char>('a' + drawn[word] - 1);
+    }
+  }
+  return words;
+}
+
+template <class Tensor>
+void run(const Options& options) {
+  const WordList words = read_words(options.words);
+  const tyto::DeviceScope device(options.device);
+  tyto::seed(options.seed);
+  const Speller model(options.hidden);
+  nn::Batches<Tensor> batches(words.training.inputs, words.training.targets,
+                              {.size = options.batch, .drop_last = true, .seed = options.seed});
+  nn::Batches<Tensor> test(words.held_back.inputs, words.held_back.targets, {.size = 512, .shuffle = false});
+
+  nn::Descent descent = nn::adam({.rate = nn::one_cycle(options.rate, options.epochs * batches.batches_per_epoch())});
+  auto objective = [&](Tensor inputs, Tensor targets) {
+    return nn::cross_entropy(model.read(inputs).first, targets, {.ignored = -1});
+  };
+  auto step = tyto::compile([&](Tensor inputs, Tensor targets) {
+    auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(inputs, targets);
+    descent.update(model.parameters(), nn::clip_by_global_norm(gradients, 1));
+    return loss;
+  });
+  // The sum over letters and their count, since words are of different lengths.
+  auto guesses = tyto::compile([&](Tensor inputs, Tensor targets) {
+    const Tensor total =
+        nn::cross_entropy(model.read(inputs).first, targets, {.ignored = -1, .reduction = nn::Reduction::sum});
+    return std::pair(total, sum((targets >= 0).astype(tyto::DType::i64)));
+  });
+  const auto validate = [&] {
+    double nats = 0, count = 0;
+    for (const auto& [inputs, targets] : test) {
+      const auto [total, number] = guesses(inputs, targets);
+      nats += total.template item<double>();
+      count += number.template item<double>();
+    }
+    return nn::Figures{{"held-out nats a letter", nats / count}};
+  };
+
+  nn::TrainingHistory history({.csv = options.csv, .page = options.page, .title = "Words"});
+  nn::Checkpoint checkpoint;
+  checkpoint.add("model", model.named_states())
+      .add("descent", descent.state(model.named_parameters()))
+      .add("batches", batches)
+      .add("history", history);
+  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
+    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
+                options.checkpoint.c_str());
+  }
+  std::printf("%s: %lld words to learn, %lld held back; %lld parameters; %s on %s\n", options.words.c_str(),
+              static_cast<long long>(batches.samples()), static_cast<long long>(test.samples()),
+              static_cast<long long>(nn::parameter_count(model)), options.mode.c_str(), options.device.c_str());
+  std::fflush(stdout);
+
+  const auto after_step = [&](const nn::StepReport&) {
+    if (!options.checkpoint.empty() && descent.count() % options.save_every == 0) checkpoint.save(options.checkpoint);
+    return true;
+  };
+  const nn::TrainingReport report = nn::train(step, batches,
+                                              {.epochs = options.epochs,
+                                               .steps = options.steps,
+                                               .after_step = after_step,
+                                               .validate = validate,
+                                               .history = &history});
+  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+  if (report.steps > 0) {
+    std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
+                report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
+  }
+  for (const std::string& word : invent<Tensor>(model, options)) std::printf("%s\n", word.c_str());
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    Options options;
+    if (!command_line(options).parse(count, words)) return 0;
+    if (options.mode == "eager") run<tyto::Tensor<tyto::Eager>>(options);
+    else run<tyto::Tensor<tyto::Lazy>>(options);
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "char_rnn: " << error.what() << '\n';
+    return 1;
+  }
+}

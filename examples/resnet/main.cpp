@@ -1,0 +1,149 @@
+// Residual networks on CIFAR-10: batch norm, pictures cropped and flipped on a thread of their own, a one-cycle rate.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+#include "examples/command_line.hpp"
+#include "network.hpp"
+#include "pictures.hpp"
+
+namespace nn = tyto::nn;
+
+namespace {
+
+struct Options {
+  std::string mode = "lazy";
+  std::string device = "cpu";
+  std::string data;
+  std::string checkpoint;
+  std::string csv;
+  std::string page;
+  std::int64_t depth = 20;
+  std::int64_t width = 0;
+  std::int64_t samples = 5000;
+  std::int64_t epochs = 12;
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  std::int64_t batch = 128;
+  std::int64_t save_every = 50;
+  std::uint64_t seed = 42;
+  double rate = 0.4;
+  double decay = 5e-4;
+};
+
+CommandLine command_line(Options& options) {
+  CommandLine line("resnet", "Trains a residual network on CIFAR-10, or on drawn pictures of ten classes.");
+  line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
+      .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
+      .text("--data", options.data, "DIR",
+            "folder with CIFAR-10's binary files, plain or .gz; without it pictures are drawn")
+      .number("--samples", options.samples, 1, "how many pictures to draw for training")
+      .number("--depth", options.depth, 1, "layers: 8, 14, 20, 26, ... (narrow), or 18 (wide)")
+      .number("--width", options.width, 0, "channels of the first stage; 0: 16, for depth 18 64")
+      .number("--epochs", options.epochs, 1, "times through the training set, which the rate's cycle fills")
+      .number("--steps", options.steps, 0, "stop after so many steps of this run")
+      .number("--batch", options.batch, 1, "pictures in a step")
+      .number("--rate", options.rate, 0, "largest learning rate")
+      .number("--decay", options.decay, 0, "weight decay")
+      .number("--seed", options.seed, 0, "of weights, order, crops, flips and drawing")
+      .text("--checkpoint", options.checkpoint, "FILE",
+            "go on from FILE if it is there; save there as training goes on")
+      .number("--save-every", options.save_every, 1, "steps between two savings")
+      .text("--csv", options.csv, "FILE", "write the figures of each epoch")
+      .text("--page", options.page, "FILE", "draw them on a page");
+  return line;
+}
+
+double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+// Of the training pictures of CIFAR-10, which serve drawn ones as well.
+nn::PictureTransform normalised() { return nn::normalise({0.4914F, 0.4822F, 0.4465F}, {0.247F, 0.2435F, 0.2616F}); }
+
+template <class Tensor>
+void run(const Options& options) {
+  const tyto::DeviceScope device(options.device);
+  tyto::seed(options.seed);
+  const nn::Sequential model =
+      make_resnet(options.depth, options.width > 0 ? options.width : usual_width(options.depth), 10);
+  const PictureSets pictures =
+      options.data.empty() ? draw_picture_sets(options.samples, options.seed) : read_cifar_folder(options.data);
+  nn::Batches<Tensor> batches(nn::Pictures(pictures.training.images, pictures.training.labels,
+                                           {nn::random_crop(32, 4), nn::random_flip(), normalised()}),
+                              {.size = options.batch, .drop_last = true, .seed = options.seed, .ahead = 2});
+  nn::Batches<Tensor> test(nn::Pictures(pictures.test.images, pictures.test.labels, {normalised()}),
+                           {.size = 250, .shuffle = false, .ahead = 2});
+
+  nn::Descent descent = nn::sgd({.rate = nn::one_cycle(options.rate, options.epochs * batches.batches_per_epoch()),
+                                 .momentum = 0.9,
+                                 .nesterov = true,
+                                 .weight_decay = options.decay});
+  auto objective = [&](Tensor images, Tensor labels) { return cross_entropy(model(images, nn::training), labels); };
+  auto step = tyto::compile([&](Tensor images, Tensor labels) {
+    auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(images, labels);
+    descent.update(model.parameters(), gradients);
+    return loss;
+  });
+  auto right = tyto::compile(
+      [&](Tensor images, Tensor labels) { return sum((argmax(model(images), 1) == labels).astype(tyto::DType::i64)); });
+  const auto validate = [&] {
+    std::int64_t count = 0;
+    for (const auto& [images, labels] : test) count += right(images, labels).template item<std::int64_t>();
+    return nn::Figures{{"test accuracy", static_cast<double>(count) / static_cast<double>(test.samples())}};
+  };
+
+  nn::TrainingHistory history(
+      {.csv = options.csv, .page = options.page, .title = "ResNet-" + std::to_string(options.depth)});
+  nn::Checkpoint checkpoint;
+  checkpoint.add("model", model.named_states())
+      .add("descent", descent.state(model.named_parameters()))
+      .add("batches", batches)
+      .add("history", history);
+  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
+    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
+                options.checkpoint.c_str());
+  }
+  std::printf("%s: %lld to train, %lld to test; ResNet-%lld, %lld parameters; %s on %s\n", pictures.origin.c_str(),
+              static_cast<long long>(batches.samples()), static_cast<long long>(test.samples()),
+              static_cast<long long>(options.depth), static_cast<long long>(nn::parameter_count(model)),
+              options.mode.c_str(), options.device.c_str());
+  std::fflush(stdout);
+
+  const auto after_step = [&](const nn::StepReport&) {
+    if (!options.checkpoint.empty() && descent.count() % options.save_every == 0) checkpoint.save(options.checkpoint);
+    return true;
+  };
+  const nn::TrainingReport report = nn::train(step, batches,
+                                              {.epochs = options.epochs,
+                                               .steps = options.steps,
+                                               .after_step = after_step,
+                                               .validate = validate,
+                                               .history = &history});
+  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+  if (report.steps == 0) return;
+
+  std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
+              report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
+  if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
+    const tyto::MemoryPlan& plan = step.plan();
+    std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states\n", mebibytes(plan.height),
+                mebibytes(plan.bound), mebibytes(plan.naive), mebibytes(step.report().state_bytes));
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    Options options;
+    if (!command_line(options).parse(count, words)) return 0;
+    if (options.mode == "eager") run<tyto::Tensor<tyto::Eager>>(options);
+    else run<tyto::Tensor<tyto::Lazy>>(options);
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "resnet: " << error.what() << '\n';
+    return 1;
+  }
+}

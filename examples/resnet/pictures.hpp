@@ -1,0 +1,18 @@
+// The pictures to train and to test with: CIFAR-10 from a folder, or drawn ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tyto/io.hpp>
+
+using HostPictures = tyto::LabelledImages<tyto::Tensor<tyto::Eager>>;
+
+struct PictureSets {
+  HostPictures training;
+  HostPictures test;
+  std::string origin;
+};
+
+/// The files data_batch_1.bin to data_batch_5.bin, as many as the folder has, and test_batch*.bin, plain or .gz.
+PictureSets read_cifar_folder(const std::string& folder);
+PictureSets draw_picture_sets(std::int64_t count, std::uint64_t seed);

@@ -1,0 +1,32 @@
+// Arrays in host memory: what files and batches hold before tensors are made of them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// An array in host memory, row-major: what files hold, whatever mode and device the tensors made of it have.
+struct HostArray {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::vector<std::byte> bytes;
+};
+
+/// The same, not owned.
+struct HostArrayView {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::span<const std::byte> bytes;
+};
+
+/// A tensor with a copy of the array's elements.
+template <class T>
+T to_tensor(const HostArray& array) {
+  return T::from_bytes(array.bytes.data(), element_count(array.shape), array.shape, array.dtype);
+}
+
+}  // namespace TYTO_API

@@ -1,0 +1,53 @@
+// What batches are cut from: samples that can be read in any order, and by another thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tyto/host_array.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+/// Inputs and targets of a batch in host memory, one sample behind the other along the first axis.
+struct HostBatch {
+  HostArray inputs;
+  HostArray targets;
+};
+
+/// A data set. What is read depends on the arguments alone: the same batch comes whichever thread asks, and when.
+///
+///     struct Squares : nn::Samples {
+///       std::int64_t count() const override { return 100; }
+///       nn::HostBatch read(std::span<const std::int64_t> samples, const tyto::Key&) const override {
+///         nn::HostBatch batch{{tyto::DType::u8, {std::int64_t(samples.size())}, {}}, {}};
+///         for (const std::int64_t i : samples) batch.inputs.bytes.push_back(std::byte(i));
+///         batch.targets = batch.inputs;
+///         for (std::byte& target : batch.targets.bytes) target = std::byte(int(target) * int(target) % 256);
+///         return batch;
+///       }
+///     };
+class TYTO_API Samples {
+ public:
+  virtual ~Samples() = default;
+  virtual std::int64_t count() const = 0;
+  /// The samples of these numbers. What is random about sample i is drawn from `key.split(i)`; each epoch has a key.
+  virtual HostBatch read(std::span<const std::int64_t> samples, const Key& key) const = 0;
+};
+
+/// Two arrays of equally many samples along the first axis.
+class TYTO_API ArraySamples final : public Samples {
+ public:
+  ArraySamples(const Tensor<Any>& inputs, const Tensor<Any>& targets);
+  std::int64_t count() const override { return inputs_.shape()[0]; }
+  HostBatch read(std::span<const std::int64_t> samples, const Key& key) const override;
+
+ private:
+  Tensor<Any> inputs_;
+  Tensor<Any> targets_;
+  std::span<const std::byte> input_bytes_;
+  std::span<const std::byte> target_bytes_;
+};
+
+}  // namespace TYTO_API
+}  // namespace tyto

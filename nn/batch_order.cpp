@@ -1,0 +1,52 @@
+// The order of samples, drawn anew each epoch.
+#include "nn/batch_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/text.hpp"
+#include "tyto/device.hpp"
+
+namespace tyto::nn {
+
+BatchOrder::BatchOrder(std::int64_t samples, const BatchOptions& options) : options_(options), samples_(samples) {
+  if (options.size < 1) throw ValueError(core::text("Batches: the size ", options.size, " must be at least 1"));
+  if (options.ahead < 0) throw ValueError(core::text("Batches: ahead = ", options.ahead, " must be at least 0"));
+  if (samples_ == 0) throw ValueError("Batches: there are no samples");
+  if (options.drop_last && samples_ < options.size) {
+    throw ValueError(core::text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
+  }
+}
+
+std::int64_t BatchOrder::batches_in(std::int64_t samples) const {
+  const bool short_one = !options_.drop_last && samples % options_.size != 0;
+  return samples / options_.size + (short_one ? 1 : 0);
+}
+
+std::vector<std::int64_t> BatchOrder::take(BatchPosition& position) {
+  const std::int64_t count = std::min(options_.size, samples_ - position.sample);
+  if (count == 0 || (options_.drop_last && count < options_.size)) {
+    position = {position.epoch + 1, 0};
+    return {};
+  }
+  arrange(position.epoch);
+  const auto first = order_.begin() + static_cast<std::ptrdiff_t>(position.sample);
+  position.sample += count;
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
+void BatchOrder::arrange(std::int64_t epoch) {
+  if (order_of_epoch_ == epoch) return;
+  if (options_.shuffle) {
+    // The order must not depend on where the network runs.
+    const DeviceScope host("cpu");
+    const Key key = Key{options_.seed, 0}.split(static_cast<std::uint64_t>(epoch));
+    order_ = Tensor<Eager>::permutation(samples_, {.key = key}).to_vector<std::int64_t>();
+  } else if (order_.empty()) {
+    order_.resize(static_cast<std::size_t>(samples_));
+    std::iota(order_.begin(), order_.end(), std::int64_t{0});
+  }
+  order_of_epoch_ = epoch;
+}
+
+}  // namespace tyto::nn

@@ -1,0 +1,139 @@
+// The history of a run: its rows, its files, when it ends early, and that a resumed run has the same.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tyto/elementwise.hpp>
+#include <tyto/nn.hpp>
+#include <tyto/reduce.hpp>
+
+#include "tests/support/child.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace tyto::nn {
+namespace {
+
+using Host = Tensor<Eager>;
+using testing::text_of;
+
+/// A step whose losses are 1, 2, 3, ...
+struct CountingStep {
+  std::int64_t& calls;
+  Host operator()(const Host&, const Host&) const { return Host(static_cast<double>(++calls)); }
+};
+
+Batches<Host> six() { return {Host::zeros({6}), Host::zeros({6}), {.size = 2}}; }
+
+}  // namespace
+
+TEST_CASE("each epoch gives a row of its mean loss and of what validation yields") {
+  TrainingHistory history;
+  Batches<Host> batches = six();
+  std::int64_t calls = 0;
+  train(CountingStep{calls}, batches,
+        {.epochs = 2,
+         .progress = false,
+         .validate =
+             [&] {
+               return Figures{{"calls", double(calls)}};
+             },
+         .history = &history});
+  CHECK(history.csv() == "epoch,step,loss,calls\n1,3,2,3\n2,6,5,6\n");
+  CHECK(history.last_row() == "epoch 2  step 6  loss 5  calls 6");
+  CHECK(history.steps() == 6);
+}
+
+TEST_CASE("rows can come every so many steps, across the ends of epochs") {
+  TrainingHistory history({.every = 4});
+  Batches<Host> batches = six();
+  std::int64_t calls = 0;
+  train(CountingStep{calls}, batches, {.epochs = 3, .progress = false, .history = &history});
+  CHECK(history.csv() == "epoch,step,loss\n2,4,2.5\n3,8,6.5\n");
+}
+
+TEST_CASE("training ends early once a figure has not improved for a while") {
+  Batches<Host> batches = six();
+  std::int64_t calls = 0;
+  const std::vector<double> accuracies{0.1, 0.5, 0.4, 0.5, 0.3, 0.9};
+  std::size_t next = 0;
+  TrainingHistory history;
+  const TrainingReport report =
+      train(CountingStep{calls}, batches,
+            {.epochs = 9,
+             .progress = false,
+             .validate =
+                 [&] {
+                   return Figures{{"accuracy", accuracies[next++]}};
+                 },
+             .history = &history,
+             .stop_early = EarlyStop{.figure = "accuracy", .patience = 3, .larger_is_better = true}});
+  CHECK(report.stopped_early);
+  CHECK(history.rows().size() == 5);
+  CHECK(history.rows_since_best("accuracy", true) == 3);
+  CHECK(history.rows_since_best("accuracy", false) == 4);
+  // The loss, which only grows here, ends it as well; no history of one's own is needed.
+  batches.seek({0, 0});
+  CHECK(train(CountingStep{calls}, batches, {.epochs = 9, .progress = false, .stop_early = EarlyStop{.patience = 2}})
+            .steps == 9);
+}
+
+TEST_CASE("a figure that is no number is no improvement, and any number is one on it") {
+  TrainingHistory history;
+  for (const double figure : {std::nan(""), 3.0, std::nan("")}) history.add_row(0, {{"figure", figure}});
+  CHECK(history.rows_since_best("figure", false) == 1);
+}
+
+TEST_CASE("a run in pieces has the history of a run in one") {
+  const testing::TemporaryFolder folder;
+  const auto run = [&](std::int64_t steps, const std::string& name) {
+    TrainingHistory history({.csv = folder / (name + ".csv"), .page = folder / (name + ".html"), .title = "a < b"});
+    Batches<Host> batches = six();
+    std::int64_t calls = 0;
+    Checkpoint checkpoint;
+    checkpoint.add("batches", batches).add("history", history).add("calls", calls);
+    checkpoint.load_if_present(folder / (name + ".npz"));
+    train(CountingStep{calls}, batches,
+          {.epochs = 3,
+           .steps = steps,
+           .progress = false,
+           .validate =
+               [&] {
+                 return Figures{{"a, \"b\"", 1.0 / double(calls)}};
+               },
+           .history = &history});
+    checkpoint.save(folder / (name + ".npz"));
+  };
+  run(100, "whole");
+  for (const int steps : {1, 2, 1, 100}) run(steps, "parts");
+  CHECK(text_of(folder / "whole.csv") ==
+        "epoch,step,loss,\"a, "
+        "\"\"b\"\"\"\n1,3,2,0.3333333333333333\n2,6,5,0.16666666666666666\n3,9,8,0.1111111111111111\n");
+  CHECK(text_of(folder / "parts.csv") == text_of(folder / "whole.csv"));
+  CHECK(text_of(folder / "parts.npz") == text_of(folder / "whole.npz"));
+  const std::string page = text_of(folder / "whole.html");
+  CHECK(text_of(folder / "parts.html") == page);
+  CHECK(page.find("<title>a &lt; b</title>") != std::string::npos);
+  CHECK(page.find("<td>0.11111</td>") != std::string::npos);
+  for (const char* from_elsewhere : {"http", "<script", "src=", "url("})
+    CHECK(page.find(from_elsewhere) == std::string::npos);
+}
+
+TEST_CASE("histories that make no sense are refused") {
+  CHECK_THROWS_WITH_AS(TrainingHistory({.every = -1}), "TrainingHistory: every = -1 must be at least 0", ValueError);
+  TrainingHistory history;
+  history.add_row(0, {{"accuracy", 1}});
+  CHECK_THROWS_WITH_AS(history.rows_since_best("speed", true),
+                       "TrainingHistory: no figure is called 'speed' among loss, accuracy", ValueError);
+  CHECK_THROWS_WITH_AS(history.add_row(1, {{"speed", 1}}),
+                       "TrainingHistory: the figures of epoch 2 have other names than those before", ValueError);
+  const std::string state = history.state();
+  for (std::size_t length = 0; length < state.size(); ++length) {
+    CHECK_THROWS_AS(history.restore(state.substr(0, length)), ValueError);
+  }
+  CHECK_THROWS_AS(history.restore(state + " "), ValueError);
+  CHECK_THROWS_AS(history.restore("1 0 0 999999999999 "), ValueError);
+  CHECK(history.state() == state);
+  TrainingHistory unwritable({.csv = "/nowhere/run.csv"});
+  CHECK_THROWS_WITH_AS(unwritable.add_row(0, {}), "/nowhere/run.csv: cannot be written", IoError);
+}
+
+}  // namespace tyto::nn

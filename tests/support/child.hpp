@@ -1,0 +1,67 @@
+// A program run by a test: started, waited for or killed, and what it printed.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace tyto::testing {
+
+class Child {
+ public:
+  /// Starts a program whose both streams go to the file `output`.
+  Child(std::vector<std::string> words, const std::filesystem::path& output) {
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    id_ = fork();
+    if (id_ != 0) return;
+    const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  /// The status as waitpid gives it.
+  int wait() const {
+    int status = 0;
+    waitpid(id_, &status, 0);
+    return status;
+  }
+  void kill() const { ::kill(id_, SIGKILL); }
+
+ private:
+  pid_t id_;
+};
+
+inline std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+struct Ran {
+  bool succeeded;
+  std::string output;  // of both streams
+};
+
+/// Runs a program to its end.
+inline Ran run_to_end(const std::vector<std::string>& words, const std::filesystem::path& output) {
+  const int status = Child(words, output).wait();
+  return {WIFEXITED(status) && WEXITSTATUS(status) == 0, text_of(output)};
+}
+
+/// A program that is built beside the test program that asks.
+inline std::filesystem::path built_beside(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+}
+
+}  // namespace tyto::testing
