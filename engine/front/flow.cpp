@@ -52,6 +52,13 @@ Value stacked(const std::vector<AnyTensor>& rows, const core::TensorType& row, s
   return concat(std::vector<AnyTensor>{stack(rows), zeros()});
 }
 
+std::vector<Value> changed_carries(std::string_view op, std::size_t count, std::span<const Value> yielded) {
+  if (yielded.size() < count) {
+    throw GraphError(core::text(op, ": the body yields ", yielded.size(), " tensors for ", count, " carries"));
+  }
+  return strong(op, yielded.first(count));
+}
+
 detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   const Key key = next_region_key();
   detail::LoopResults results;
@@ -80,7 +87,8 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     if (call.range) given.push_back(number_of(first + row));
     for (const Value& stack : stacks) given.push_back(row_of(stack, row));
     const std::vector<Value> yielded = call.body(given);
-    results.carries = next_carries(call.name, results.carries, yielded);
+    results.carries = call.flexible ? changed_carries(call.name, carries, yielded)
+                                    : next_carries(call.name, results.carries, yielded);
     for (Value& carry : results.carries) carry = between_iterations(carry);
     const std::vector<Value> own =
         strong(call.name, std::span(yielded).subspan(std::min(yielded.size(), carries + (call.stops ? 1 : 0))));
@@ -96,7 +104,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     if (call.stops && holds(call.name, "whether to stop", yielded[carries])) break;
   }
   results.count = number_of(done);
-  if (call.condition || call.range) return results;
+  if (call.condition || (call.range && !call.flexible)) return results;
   std::vector<core::TensorType> types;
   for (const std::vector<AnyTensor>& list : rows) types.push_back(type_of(list[0]));
   if (done == 0) {
@@ -105,7 +113,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (call.options.reverse) std::reverse(rows[i].begin(), rows[i].end());
-    results.stacks.push_back(stacked(rows[i], types[i], trips));
+    results.stacks.push_back(stacked(rows[i], types[i], call.flexible ? done : trips));
   }
   return results;
 }

@@ -4,6 +4,7 @@
 #include "core/builder.hpp"
 #include "engine/front/attribute_listing.hpp"
 #include "engine/graph/graph_bytes.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
 
