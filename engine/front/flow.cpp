@@ -28,11 +28,30 @@ bool holds(std::string_view op, std::string_view what, const Value& value) {
   return AnyTensor(one_truth(op, what, value)).item<bool>();
 }
 
-/// Row number `row` along the first axis, which goes.
-Value row_of(const Value& stack, std::int64_t row) {
-  return core::emit(core::OpId::reshape, core::ListAttributes{row_type(stack).shape},
-                    {core::part_along(stack, 0, row, 1)});
-}
+/// The rows of a stack one after the other. The gradient of a part is as large as what it is a part of, so a stack that
+/// has a gradient is halved, and halved again.
+class RowReader {
+ public:
+  RowReader(Value stack, bool reverse) : row_(row_type(stack)), reverse_(reverse), pending_{std::move(stack)} {}
+
+  Value next() {
+    for (;;) {
+      const Value whole = std::move(pending_.back());
+      pending_.pop_back();
+      const std::int64_t rows = whole.shape()[0];
+      if (rows == 1) return core::emit(core::OpId::reshape, core::ListAttributes{row_.shape}, {whole});
+      const std::int64_t half = whole.node()->tracked() ? rows / 2 : reverse_ ? rows - 1 : 1;
+      const Value first = core::part_along(whole, 0, 0, half), second = core::part_along(whole, 0, half, rows - half);
+      pending_.push_back(reverse_ ? first : second);
+      pending_.push_back(reverse_ ? second : first);
+    }
+  }
+
+ private:
+  core::TensorType row_;
+  bool reverse_;
+  std::vector<Value> pending_;  // what is left, its next part last
+};
 
 /// What later iterations add to a carry's gradient is added up first, as where the loop is part of a graph.
 Value between_iterations(const Value& carry) {
@@ -74,6 +93,8 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     trips = rows_of(call.name, stacks);
   }
   const std::size_t carries = results.carries.size();
+  std::vector<RowReader> readers;
+  for (const Value& stack : stacks) readers.emplace_back(stack, call.options.reverse);
   std::vector<std::vector<AnyTensor>> rows;
   std::int64_t done = 0;
   while (done < trips) {
@@ -85,7 +106,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     const DrawScope draws(key.split(static_cast<std::uint64_t>(row)));
     std::vector<Value> given = results.carries;
     if (call.range) given.push_back(number_of(first + row));
-    for (const Value& stack : stacks) given.push_back(row_of(stack, row));
+    for (RowReader& reader : readers) given.push_back(reader.next());
     const std::vector<Value> yielded = call.body(given);
     results.carries = call.flexible ? changed_carries(call.name, carries, yielded)
                                     : next_carries(call.name, results.carries, yielded);
