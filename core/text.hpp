@@ -1,19 +1,42 @@
 // Building messages: `text("matmul: ", a, " x ", b)` strings together anything printable.
 #pragma once
 
-#include <sstream>
+#include <initializer_list>
+#include <ostream>
 #include <string>
+#include <type_traits>
 
 #include "tyto/dtype.hpp"
 #include "tyto/shape.hpp"
 
 namespace tyto::core {
 
+/// A reference to something printable, of whatever type, so that messages are put together in one place and not anew
+/// for each list of types.
+class Printable {
+ public:
+  template <class T>
+  Printable(const T& part)  // NOLINT(google-explicit-constructor)
+      : part_(&part), print_([](std::ostream& out, const void* what) { out << *static_cast<const T*>(what); }) {}
+  template <std::size_t N>
+  Printable(const char (&part)[N])  // NOLINT(google-explicit-constructor)
+      : part_(part), print_([](std::ostream& out, const void* what) { out << static_cast<const char*>(what); }) {}
+
+  friend std::ostream& operator<<(std::ostream& out, const Printable& one) {
+    one.print_(out, one.part_);
+    return out;
+  }
+
+ private:
+  const void* part_;
+  void (*print_)(std::ostream&, const void*);
+};
+
+std::string joined(std::initializer_list<Printable> parts);
+
 template <class... Parts>
 std::string text(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+  return joined({Printable(parts)...});
 }
 
 }  // namespace tyto::core

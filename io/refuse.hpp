@@ -3,19 +3,16 @@
 
 #include <cstdint>
 #include <new>
-#include <sstream>
 #include <string>
 
+#include "core/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::io {
 
 template <class... Parts>
 [[noreturn]] void refuse(const std::string& file, const Parts&... parts) {
-  std::ostringstream out;
-  out << file << ": ";
-  (out << ... << parts);
-  throw IoError(out.str());
+  throw IoError(core::text(file, ": ", parts...));
 }
 
 /// What `make` gives of a file's contents; when there is no memory for it, the file is turned down.

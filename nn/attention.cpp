@@ -14,10 +14,10 @@ constexpr const char* multihead = "MultiheadAttention";
 
 const MultiheadAttentionOptions& checked(const MultiheadAttentionOptions& o) {
   if (o.features < 1 || o.heads < 1 || o.features % o.heads != 0) {
-    throw ValueError(text(multihead, ": heads = ", o.heads, " must divide features = ", o.features));
+    throw ValueError(core::text(multihead, ": heads = ", o.heads, " must divide features = ", o.features));
   }
   if (!(o.dropout >= 0 && o.dropout < 1)) {
-    throw ValueError(text(multihead, ": the dropout ", o.dropout, " must be in [0, 1)"));
+    throw ValueError(core::text(multihead, ": the dropout ", o.dropout, " must be in [0, 1)"));
   }
   return o;
 }
@@ -30,7 +30,7 @@ Tensor<Any> projection(const char* name, const MultiheadAttentionOptions& o, std
 void check_sequence(const char* what, const Tensor<Any>& x, std::int64_t features) {
   check_floating(multihead, x);
   if (x.ndim() != 3 || x.shape()[2] != features) {
-    throw ShapeError(text(multihead, ": the ", what, " ", x.shape(), " must be (batch, length, ", features, ")"));
+    throw ShapeError(core::text(multihead, ": the ", what, " ", x.shape(), " must be (batch, length, ", features, ")"));
   }
 }
 

@@ -11,7 +11,7 @@ namespace nn {
 AveragedWeights::AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options)
     : options_(options), states_(std::move(states)) {
   if (options.decay && !(*options.decay >= 0 && *options.decay < 1)) {
-    throw ValueError(text("AveragedWeights: the decay ", *options.decay, " must be in [0, 1)"));
+    throw ValueError(core::text("AveragedWeights: the decay ", *options.decay, " must be in [0, 1)"));
   }
   for (const Named<Tensor<Any>>& state : states_) {
     const Tensor<Any> now = cast(stop_gradient(state.value), statistics_type(state.value.dtype()));
@@ -59,12 +59,13 @@ void GradientSum::add_all(const std::vector<Tensor<Any>>& gradients) {
     count_ = Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "gradients");
   }
   if (gradients.size() != sums_.size()) {
-    throw ValueError(text("GradientSum: given ", gradients.size(), " gradients, at first there were ", sums_.size()));
+    throw ValueError(
+        core::text("GradientSum: given ", gradients.size(), " gradients, at first there were ", sums_.size()));
   }
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (gradients[i].shape() != sums_[i].shape()) {
-      throw ShapeError(text("GradientSum: gradient ", i, " has shape ", gradients[i].shape(), ", at first it had ",
-                            sums_[i].shape()));
+      throw ShapeError(core::text("GradientSum: gradient ", i, " has shape ", gradients[i].shape(),
+                                  ", at first it had ", sums_[i].shape()));
     }
     assign(sums_[i], sums_[i] + cast(stop_gradient(gradients[i]), sums_[i].dtype()));
   }

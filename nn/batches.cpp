@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/device.hpp"
 
 namespace tyto TYTO_API {
@@ -14,14 +14,14 @@ namespace nn {
 BatchOrder::BatchOrder(const Tensor<Any>& inputs, const Tensor<Any>& targets, const BatchOptions& options)
     : options_(options), samples_(0) {
   if (inputs.ndim() < 1 || targets.ndim() < 1 || inputs.shape()[0] != targets.shape()[0]) {
-    throw ShapeError(text("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
-                          " must have equally many samples along the first axis"));
+    throw ShapeError(core::text("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
+                                " must have equally many samples along the first axis"));
   }
-  if (options.size < 1) throw ValueError(text("Batches: the size ", options.size, " must be at least 1"));
+  if (options.size < 1) throw ValueError(core::text("Batches: the size ", options.size, " must be at least 1"));
   samples_ = inputs.shape()[0];
   if (samples_ == 0) throw ValueError("Batches: there are no samples");
   if (options.drop_last && samples_ < options.size) {
-    throw ValueError(text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
+    throw ValueError(core::text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
   }
 }
 
@@ -32,8 +32,8 @@ std::int64_t BatchOrder::batches_in(std::int64_t samples) const {
 
 void BatchOrder::seek(const BatchPosition& position) {
   if (position.epoch < 0 || position.sample < 0 || position.sample > samples_) {
-    throw IndexError(text("Batches: there is no sample ", position.sample, " of epoch ", position.epoch,
-                          "; an epoch has ", samples_, " samples"));
+    throw IndexError(core::text("Batches: there is no sample ", position.sample, " of epoch ", position.epoch,
+                                "; an epoch has ", samples_, " samples"));
   }
   position_ = position;
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/io.hpp"
 
@@ -73,11 +73,11 @@ void Checkpoint::load(const std::string& path) {
   for (Named<HostArray>& array : tyto::detail::read_npz_file(path)) found[array.name] = std::move(array.value);
   const auto take = [&](const std::string& name, DType dtype, const Shape& shape) -> const HostArray& {
     const auto place = found.find(name);
-    if (place == found.end()) throw IoError(text(path, ": the checkpoint lacks '", name, "'"));
+    if (place == found.end()) throw IoError(core::text(path, ": the checkpoint lacks '", name, "'"));
     const HostArray& array = place->second;
     if (array.dtype != dtype || array.shape != shape) {
-      throw IoError(text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape, ", expected ",
-                         name_of(dtype), " of shape ", shape));
+      throw IoError(core::text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape,
+                               ", expected ", name_of(dtype), " of shape ", shape));
     }
     return array;
   };
@@ -97,7 +97,8 @@ void Checkpoint::load(const std::string& path) {
   if (found.size() != contents.size() + values.size()) {
     for (const Named<Tensor<Any>>& state : states_) found.erase(state.name);
     for (const Numbers& numbers : all) found.erase(numbers.name);
-    throw IoError(text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
+    throw IoError(
+        core::text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
   }
   std::vector<std::vector<std::int64_t>> before;
   for (const Numbers& numbers : all) before.push_back(numbers.get());
@@ -107,7 +108,7 @@ void Checkpoint::load(const std::string& path) {
     } catch (const Error& error) {
       // A position of another data set, which only the batches themselves know not to have.
       for (std::size_t k = 0; k < i; ++k) all[k].set(before[k]);
-      throw IoError(text(path, ": '", all[i].name, "' does not fit this run: ", error.what()));
+      throw IoError(core::text(path, ": '", all[i].name, "' does not fit this run: ", error.what()));
     }
   }
   for (std::size_t i = 0; i < contents.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(*contents[i]));

@@ -17,24 +17,24 @@ Shape shape_of_rows(const Tensor<Any>& x) { return Shape(std::span(x.shape().dat
 
 void check_labels(const char* loss, const Tensor<Any>& x, const Tensor<Any>& labels) {
   if (!is_floating(x.dtype())) {
-    throw TypeError(text(loss, ": the prediction is ", name_of(x.dtype()), "; a floating type is expected"));
+    throw TypeError(core::text(loss, ": the prediction is ", name_of(x.dtype()), "; a floating type is expected"));
   }
   if (!is_integer(labels.dtype())) {
-    throw TypeError(text(loss, ": labels are ", name_of(labels.dtype()), "; class numbers are expected"));
+    throw TypeError(core::text(loss, ": labels are ", name_of(labels.dtype()), "; class numbers are expected"));
   }
   if (x.ndim() < 1 || labels.shape() != shape_of_rows(x)) {
-    throw ShapeError(text(loss, ": labels ", labels.shape(), " must have the shape of the prediction ", x.shape(),
-                          " without its last axis"));
+    throw ShapeError(core::text(loss, ": labels ", labels.shape(), " must have the shape of the prediction ", x.shape(),
+                                " without its last axis"));
   }
 }
 
 void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOptions<Any>& o) {
   if (!(o.smoothing >= 0 && o.smoothing <= 1)) {
-    throw ValueError(text(loss, ": the smoothing ", o.smoothing, " must be in [0, 1]"));
+    throw ValueError(core::text(loss, ": the smoothing ", o.smoothing, " must be in [0, 1]"));
   }
   if (o.weights.defined() && o.weights.shape() != Shape{x.shape().back()}) {
     throw ShapeError(
-        text(loss, ": the weights ", o.weights.shape(), " must be (", x.shape().back(), ",), a number a class"));
+        core::text(loss, ": the weights ", o.weights.shape(), " must be (", x.shape().back(), ",), a number a class"));
   }
 }
 

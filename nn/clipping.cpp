@@ -1,8 +1,8 @@
 // Gradients kept within limits.
 #include "tyto/nn/clipping.hpp"
 
+#include "core/text.hpp"
 #include "nn/layer_parts.hpp"
-#include "nn/message.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -14,7 +14,7 @@ namespace detail {
 
 namespace {
 void check_limit(const char* function, double limit) {
-  if (!(limit > 0)) throw ValueError(text(function, ": the limit ", limit, " must be positive"));
+  if (!(limit > 0)) throw ValueError(core::text(function, ": the limit ", limit, " must be positive"));
 }
 // A norm of zero gives an infinite quotient, of which the factor takes the 1.
 Tensor<Any> factor(const Tensor<Any>& norm, double limit) { return minimum(limit / norm, 1.0); }

@@ -13,11 +13,11 @@ namespace {
 Shape window_lengths(const char* layer, int spatial_axes, const PerAxis& window) {
   const auto axes = static_cast<std::size_t>(spatial_axes);
   if (window.size() != 1 && window.size() != axes) {
-    throw ShapeError(text(layer, ": the window ", window, " must have 1 or ", axes, " lengths"));
+    throw ShapeError(core::text(layer, ": the window ", window, " must have 1 or ", axes, " lengths"));
   }
   const Shape lengths = window.size() == axes ? Shape(window) : Shape(axes, window[0]);
   for (const std::int64_t length : lengths) {
-    if (length < 1) throw ValueError(text(layer, ": the window ", window, " must have lengths from 1 on"));
+    if (length < 1) throw ValueError(core::text(layer, ": the window ", window, " must have lengths from 1 on"));
   }
   return lengths;
 }
@@ -25,13 +25,14 @@ Shape window_lengths(const char* layer, int spatial_axes, const PerAxis& window)
 void check_channels(const char* layer, std::int64_t in, std::int64_t out, std::int64_t groups) {
   check_sizes(layer, in, out);
   if (groups < 1 || in % groups != 0 || out % groups != 0) {
-    throw ValueError(text(layer, ": groups = ", groups, " must divide in = ", in, " and out = ", out));
+    throw ValueError(core::text(layer, ": groups = ", groups, " must divide in = ", in, " and out = ", out));
   }
 }
 
 void check_image(const char* layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
   if (x.ndim() != rank || x.shape().back() != channels) {
-    throw ShapeError(text(layer, ": x ", x.shape(), " must have ", rank, " axes, the last of ", channels, " channels"));
+    throw ShapeError(
+        core::text(layer, ": x ", x.shape(), " must have ", rank, " axes, the last of ", channels, " channels"));
   }
 }
 

@@ -19,26 +19,28 @@ constexpr double no_chance = -1e30;
 void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
                const Tensor<Any>& target_lengths, const CtcOptions& o) {
   if (!is_floating(log_p.dtype()) || log_p.dtype() == DType::f16) {
-    throw TypeError(text("ctc: log_probabilities are ", name_of(log_p.dtype()), "; f32, f64 or bf16 is expected"));
+    throw TypeError(
+        core::text("ctc: log_probabilities are ", name_of(log_p.dtype()), "; f32, f64 or bf16 is expected"));
   }
   for (const Tensor<Any>* each : {&targets, &input_lengths, &target_lengths}) {
     if (!is_integer(each->dtype())) {
-      throw TypeError(
-          text("ctc: targets, input_lengths and target_lengths must be whole numbers, not ", name_of(each->dtype())));
+      throw TypeError(core::text("ctc: targets, input_lengths and target_lengths must be whole numbers, not ",
+                                 name_of(each->dtype())));
     }
   }
   if (log_p.ndim() != 3 || log_p.shape()[1] < 1) {
-    throw ShapeError(text("ctc: log_probabilities ", log_p.shape(), " must be (batch, time, classes)"));
+    throw ShapeError(core::text("ctc: log_probabilities ", log_p.shape(), " must be (batch, time, classes)"));
   }
   const Shape batch{log_p.shape()[0]};
   if (targets.ndim() != 2 || targets.shape()[0] != batch[0] || input_lengths.shape() != batch ||
       target_lengths.shape() != batch) {
-    throw ShapeError(text("ctc: targets ", targets.shape(), ", input_lengths ", input_lengths.shape(),
-                          " and target_lengths ", target_lengths.shape(),
-                          " must be (batch, length), (batch,) and (batch,) for log_probabilities ", log_p.shape()));
+    throw ShapeError(core::text("ctc: targets ", targets.shape(), ", input_lengths ", input_lengths.shape(),
+                                " and target_lengths ", target_lengths.shape(),
+                                " must be (batch, length), (batch,) and (batch,) for log_probabilities ",
+                                log_p.shape()));
   }
   if (o.blank < 0 || o.blank >= log_p.shape()[2]) {
-    throw IndexError(text("ctc: the blank ", o.blank, " is none of ", log_p.shape()[2], " classes"));
+    throw IndexError(core::text("ctc: the blank ", o.blank, " is none of ", log_p.shape()[2], " classes"));
   }
 }
 

@@ -26,8 +26,9 @@ Descent::Descent(DescentRule rule)
       count_(Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), rules_[0].name + " count")) {}
 
 void Descent::add_group(Descent other, const std::vector<Tensor<Any>>& parameters) {
-  if (!states_.empty()) throw ValueError(text(name(), ": rules of groups are given before the first update"));
-  if (other.rules_.size() != 1) throw ValueError(text(name(), ": a group goes by one rule, not by groups of its own"));
+  if (!states_.empty()) throw ValueError(core::text(name(), ": rules of groups are given before the first update"));
+  if (other.rules_.size() != 1)
+    throw ValueError(core::text(name(), ": a group goes by one rule, not by groups of its own"));
   rules_.push_back(std::move(other.rules_[0]));
   for (const Tensor<Any>& parameter : parameters) groups_.push_back({parameter, rules_.size() - 1});
 }
@@ -46,7 +47,7 @@ void Descent::prepare(const std::vector<Tensor<Any>>& parameters) {
   if (states_.empty()) {
     for (const Tensor<Any>& parameter : parameters) {
       if (!is_floating(parameter.dtype())) {
-        throw TypeError(text(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained"));
+        throw TypeError(core::text(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained"));
       }
     }
     for (const Tensor<Any>& parameter : parameters) {
@@ -63,12 +64,13 @@ void Descent::prepare(const std::vector<Tensor<Any>>& parameters) {
     }
   }
   if (states_.size() != parameters.size()) {
-    throw ValueError(text(name(), ": given ", parameters.size(), " parameters, at first there were ", states_.size()));
+    throw ValueError(
+        core::text(name(), ": given ", parameters.size(), " parameters, at first there were ", states_.size()));
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (shapes_[i] != parameters[i].shape()) {
-      throw ShapeError(
-          text(name(), ": parameter ", i, " has shape ", parameters[i].shape(), ", at first it had ", shapes_[i]));
+      throw ShapeError(core::text(name(), ": parameter ", i, " has shape ", parameters[i].shape(), ", at first it had ",
+                                  shapes_[i]));
     }
   }
 }
@@ -92,14 +94,14 @@ NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) 
 void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
                     const std::vector<Tensor<Any>>& gradients) {
   if (condition.defined() && (condition.dtype() != DType::boolean || condition.ndim() != 0)) {
-    throw ShapeError(text(name(), ": the condition of an update is ", name_of(condition.dtype()), " of shape ",
-                          condition.shape(), "; one bool is expected"));
+    throw ShapeError(core::text(name(), ": the condition of an update is ", name_of(condition.dtype()), " of shape ",
+                                condition.shape(), "; one bool is expected"));
   }
   const auto give = [&](const Tensor<Any>& state, const Tensor<Any>& next) {
     assign(state, !condition.defined() ? next : where(condition, next, state));
   };
   if (parameters.size() != gradients.size()) {
-    throw ValueError(text(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
+    throw ValueError(core::text(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
   }
   prepare(parameters);
   const Tensor<Any> before = cast(count_, rate_type(parameters));
@@ -108,8 +110,8 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
   const Tensor<Any> count = before + 1.0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i].shape() != parameters[i].shape()) {
-      throw ShapeError(text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
-                            " is given a gradient of shape ", gradients[i].shape()));
+      throw ShapeError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
+                                  " is given a gradient of shape ", gradients[i].shape()));
     }
     const DescentRule& rule = rule_of(parameters[i]);
     const Tensor<Any>& rate = rates[static_cast<std::size_t>(&rule - rules_.data())];

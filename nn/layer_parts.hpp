@@ -1,19 +1,19 @@
 // What layers are made of inside: zero and constant parameters, running statistics, and checks of what they are given.
 #pragma once
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::nn {
 
 inline void check_sizes(const char* layer, std::int64_t in, std::int64_t out) {
-  if (in < 1 || out < 1) throw ValueError(text(layer, ": in = ", in, " and out = ", out, " must be at least 1"));
+  if (in < 1 || out < 1) throw ValueError(core::text(layer, ": in = ", in, " and out = ", out, " must be at least 1"));
 }
 
 inline void check_floating(const std::string& layer, const Tensor<Any>& x) {
   if (!is_floating(x.dtype())) {
-    throw TypeError(text(layer, ": x is ", name_of(x.dtype()), "; a floating type is expected"));
+    throw TypeError(core::text(layer, ": x is ", name_of(x.dtype()), "; a floating type is expected"));
   }
 }
 

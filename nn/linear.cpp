@@ -19,7 +19,7 @@ Linear::Linear(const LinearOptions& options) {
 
 Tensor<Any> Linear::forward(const Tensor<Any>& x, Phase) const {
   if (x.ndim() < 1 || x.shape().back() != weight.shape()[0]) {
-    throw ShapeError(text("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]));
+    throw ShapeError(core::text("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]));
   }
   const Tensor<Any> product = matmul(to_multiply(x), to_multiply(weight));
   return !bias.defined() ? product : product + to_multiply(bias);
@@ -29,8 +29,8 @@ Members Linear::members() const { return {{"weight", weight, StateKind::paramete
 
 Bilinear::Bilinear(const BilinearOptions& options) {
   if (options.left < 1 || options.right < 1 || options.out < 1) {
-    throw ValueError(text("Bilinear: left = ", options.left, ", right = ", options.right, " and out = ", options.out,
-                          " must be at least 1"));
+    throw ValueError(core::text("Bilinear: left = ", options.left, ", right = ", options.right,
+                                " and out = ", options.out, " must be at least 1"));
   }
   const Fans fans{static_cast<double>(options.left), static_cast<double>(options.out)};
   const Shape shape{options.out, options.left, options.right};
@@ -41,8 +41,8 @@ Bilinear::Bilinear(const BilinearOptions& options) {
 Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const {
   const std::int64_t left = weight.shape()[1], right = weight.shape()[2];
   if (a.ndim() < 1 || a.ndim() != b.ndim() || a.shape().back() != left || b.shape().back() != right) {
-    throw ShapeError(text("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left, " and ",
-                          right, ", the others equal"));
+    throw ShapeError(core::text("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left,
+                                " and ", right, ", the others equal"));
   }
   const Tensor<Any> y =
       einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{to_multiply(a), to_multiply(weight), to_multiply(b)});
@@ -54,10 +54,10 @@ Members Bilinear::members() const { return {{"weight", weight}, {"bias", bias}};
 Embedding::Embedding(const EmbeddingOptions& options) : padding(options.padding) {
   if (options.count < 1 || options.features < 1) {
     throw ValueError(
-        text("Embedding: count = ", options.count, " and features = ", options.features, " must be at least 1"));
+        core::text("Embedding: count = ", options.count, " and features = ", options.features, " must be at least 1"));
   }
   if (padding && (*padding < 0 || *padding >= options.count)) {
-    throw IndexError(text("Embedding: the padding index ", *padding, " is not below the count ", options.count));
+    throw IndexError(core::text("Embedding: the padding index ", *padding, " is not below the count ", options.count));
   }
   const Fans fans{static_cast<double>(options.count), static_cast<double>(options.features)};
   Tensor<Any> initial = options.initial({options.count, options.features}, fans, options.dtype);
@@ -67,7 +67,7 @@ Embedding::Embedding(const EmbeddingOptions& options) : padding(options.padding)
 
 Tensor<Any> Embedding::forward(const Tensor<Any>& indices, Phase) const {
   if (!is_integer(indices.dtype())) {
-    throw TypeError(text("Embedding: indices are ", name_of(indices.dtype()), "; whole numbers are expected"));
+    throw TypeError(core::text("Embedding: indices are ", name_of(indices.dtype()), "; whole numbers are expected"));
   }
   const Tensor<Any> rows = take(weight, as_index(indices), 0);
   if (!padding) return rows;

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/io.hpp"
 #include "tyto/shaping.hpp"
@@ -18,7 +18,7 @@ bool ends_with(const std::string& path, std::string_view ending) {
 }
 
 [[noreturn]] void refuse_ending(const char* function, const std::string& path) {
-  throw IoError(text(function, ": ", path, " must end in .safetensors or .npz"));
+  throw IoError(core::text(function, ": ", path, " must end in .safetensors or .npz"));
 }
 
 NamedList<HostArray> read_arrays(const std::string& path) {
@@ -31,7 +31,7 @@ std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 8;
   std::string out;
   for (std::size_t i = 0; i < names.size() && i < most; ++i) out += (i == 0 ? "'" : ", '") + names[i] + "'";
-  return names.size() > most ? out + text(" and ", names.size() - most, " more") : out;
+  return names.size() > most ? out + core::text(" and ", names.size() - most, " more") : out;
 }
 
 /// The shape under which the file has a state.
@@ -56,7 +56,7 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
     const std::string name = options.rename ? options.rename(array.name) : array.name;
     if (name.empty()) continue;
     if (!by_name.emplace(name, &array.value).second) {
-      throw IoError(text(path, ": two tensors are called '", name, "', the second of them '", array.name, "'"));
+      throw IoError(core::text(path, ": two tensors are called '", name, "', the second of them '", array.name, "'"));
     }
   }
   LoadReport report;
@@ -71,8 +71,8 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
     const Shape expected = shape_in_file(state, options.layout);
     const DType type = state.state().dtype();
     if (array.shape != expected || !castable(array.dtype, type)) {
-      throw IoError(text(path, ": '", name, "' is ", tyto::name_of(array.dtype), " of shape ", array.shape,
-                         ", expected ", tyto::name_of(type), " of shape ", expected));
+      throw IoError(core::text(path, ": '", name, "' is ", tyto::name_of(array.dtype), " of shape ", array.shape,
+                               ", expected ", tyto::name_of(type), " of shape ", expected));
     }
     pairs.emplace_back(state, &array);
     report.loaded.push_back(name);
@@ -80,11 +80,11 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   });
   for (const auto& left : by_name) report.left_over.push_back(left.first);
   if (options.strict && !report.missing.empty()) {
-    throw IoError(text(path, ": the file lacks ", some_of(report.missing),
-                       report.left_over.empty() ? "" : "; it has besides " + some_of(report.left_over)));
+    throw IoError(core::text(path, ": the file lacks ", some_of(report.missing),
+                             report.left_over.empty() ? "" : "; it has besides " + some_of(report.left_over)));
   }
   if (options.strict && !report.left_over.empty()) {
-    throw IoError(text(path, ": the model has nothing called ", some_of(report.left_over)));
+    throw IoError(core::text(path, ": the model has nothing called ", some_of(report.left_over)));
   }
   for (const auto& [state, array] : pairs) {
     Tensor<Any> value = to_tensor<Tensor<Any>>(*array);

@@ -1,7 +1,7 @@
 // What losses share: the check of two shapes, and what is made of all losses.
 #pragma once
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/nn/losses.hpp"
 #include "tyto/reduce.hpp"
 
@@ -18,11 +18,12 @@ inline Tensor<Any> reduced(const Tensor<Any>& losses, Reduction reduction) {
 
 inline void check_pair(const char* loss, const Tensor<Any>& prediction, const Tensor<Any>& target) {
   if (prediction.shape() != target.shape()) {
-    throw ShapeError(text(loss, ": the prediction ", prediction.shape(), " and the target ", target.shape(),
-                          " must have one shape"));
+    throw ShapeError(core::text(loss, ": the prediction ", prediction.shape(), " and the target ", target.shape(),
+                                " must have one shape"));
   }
   if (!is_floating(prediction.dtype())) {
-    throw TypeError(text(loss, ": the prediction is ", name_of(prediction.dtype()), "; a floating type is expected"));
+    throw TypeError(
+        core::text(loss, ": the prediction is ", name_of(prediction.dtype()), "; a floating type is expected"));
   }
 }
 

@@ -16,7 +16,7 @@ namespace detail {
 namespace {
 
 void check_bend(const char* loss, const char* name, double value) {
-  if (!(value > 0)) throw ValueError(text(loss, ": ", name, " = ", value, " must be positive"));
+  if (!(value > 0)) throw ValueError(core::text(loss, ": ", name, " = ", value, " must be positive"));
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ Tensor<Any> cosine_embedding(const Tensor<Any>& a, const Tensor<Any>& b, const T
   Shape rows = a.shape();
   if (rows.size() > 0) rows = Shape(std::span(a.shape().data(), a.shape().size() - 1));
   if (t.shape() != rows) {
-    throw ShapeError(text("cosine_embedding: the target ", t.shape(), " must be ", rows,
-                          ", a number for each of the vectors ", a.shape()));
+    throw ShapeError(core::text("cosine_embedding: the target ", t.shape(), " must be ", rows,
+                                ", a number for each of the vectors ", a.shape()));
   }
   constexpr double tiny = 1e-12;
   const Tensor<Any> lengths = (sum(square(a), -1) + tiny) * (sum(square(b), -1) + tiny);

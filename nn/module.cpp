@@ -1,7 +1,7 @@
 // The tree of modules and the lists of states that are read off it.
 #include "tyto/nn/module.hpp"
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -19,7 +19,7 @@ void visit_modules(const std::string& path, const Module& module, const ModuleVi
   for (const Member& member : module.members()) {
     const std::string inner = path_of(path, member.name());
     for (std::size_t i = 0; i < member.modules().size(); ++i) {
-      visit_modules(member.is_list() ? text(inner, ".", i) : inner, *member.modules()[i], seen);
+      visit_modules(member.is_list() ? core::text(inner, ".", i) : inner, *member.modules()[i], seen);
     }
   }
 }
@@ -31,7 +31,7 @@ void visit_each_state(const std::string& path, const Module& module, const State
     const std::string inner = path_of(path, member.name());
     if (member.state().defined()) seen(inner, module, member);
     for (std::size_t i = 0; i < member.modules().size(); ++i) {
-      visit_each_state(member.is_list() ? text(inner, ".", i) : inner, *member.modules()[i], seen);
+      visit_each_state(member.is_list() ? core::text(inner, ".", i) : inner, *member.modules()[i], seen);
     }
   }
 }
@@ -98,7 +98,7 @@ void Module::set_frozen(const char* function, std::string_view part, bool frozen
     else owner.frozen_->erase(state.name());
   });
   if (!found && !part.empty()) {
-    throw ValueError(text(function, ": there is no parameter '", part, "'; there are: ", names));
+    throw ValueError(core::text(function, ": there is no parameter '", part, "'; there are: ", names));
   }
 }
 

@@ -13,7 +13,7 @@ namespace nn {
 namespace {
 
 double checked_rate(const char* layer, double rate) {
-  if (!(rate >= 0 && rate < 1)) throw ValueError(text(layer, ": the rate ", rate, " must be in [0, 1)"));
+  if (!(rate >= 0 && rate < 1)) throw ValueError(core::text(layer, ": the rate ", rate, " must be in [0, 1)"));
   return rate;
 }
 
@@ -31,7 +31,8 @@ Tensor<Any> Dropout::forward(const Tensor<Any>& x, Phase phase) const {
 ChannelDropout::ChannelDropout(double probability) : rate(checked_rate("ChannelDropout", probability)) {}
 
 Tensor<Any> ChannelDropout::forward(const Tensor<Any>& x, Phase phase) const {
-  if (x.ndim() < 3) throw ShapeError(text("ChannelDropout: x ", x.shape(), " must be (batch, spatial..., channels)"));
+  if (x.ndim() < 3)
+    throw ShapeError(core::text("ChannelDropout: x ", x.shape(), " must be (batch, spatial..., channels)"));
   if (phase != training || rate == 0) return x;
   Shape shape(static_cast<std::size_t>(x.ndim()), 1);
   shape[0] = x.shape()[0];
@@ -50,7 +51,7 @@ Tensor<Any> AlphaDropout::forward(const Tensor<Any>& x, Phase phase) const {
 
 GaussianNoise::GaussianNoise(double deviation) : stddev(deviation) {
   if (!(deviation >= 0 && std::isfinite(deviation))) {
-    throw ValueError(text("GaussianNoise: the deviation ", deviation, " must be finite and at least 0"));
+    throw ValueError(core::text("GaussianNoise: the deviation ", deviation, " must be finite and at least 0"));
   }
 }
 

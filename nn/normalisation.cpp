@@ -49,13 +49,13 @@ Tensor<Any> by_statistics(const Tensor<Any>& x, const Tensor<Any>& mean, const T
 void check_channels_of(const std::string& layer, const Tensor<Any>& x, std::int64_t channels) {
   check_floating(layer, x);
   if (x.ndim() < 2 || x.shape().back() != channels) {
-    throw ShapeError(text(layer, ": the last axis of x ", x.shape(), " must be of ", channels, " channels"));
+    throw ShapeError(core::text(layer, ": the last axis of x ", x.shape(), " must be of ", channels, " channels"));
   }
 }
 
 void check_channel_count(const char* layer, std::int64_t channels, double epsilon) {
-  if (channels < 1) throw ValueError(text(layer, ": channels = ", channels, " must be at least 1"));
-  if (!(epsilon >= 0)) throw ValueError(text(layer, ": epsilon = ", epsilon, " must be at least 0"));
+  if (channels < 1) throw ValueError(core::text(layer, ": channels = ", channels, " must be at least 1"));
+  if (!(epsilon >= 0)) throw ValueError(core::text(layer, ": epsilon = ", epsilon, " must be at least 0"));
 }
 
 Tensor<Any> running(const char* name, double value, std::int64_t channels, DType dtype) {
@@ -74,7 +74,7 @@ IntList last_axes(const char* layer, const Tensor<Any>& x, const Shape& shape) {
   check_floating(layer, x);
   const auto rank = static_cast<std::size_t>(x.ndim());
   const bool fits = rank >= shape.size() && std::equal(shape.begin(), shape.end(), x.shape().end() - shape.size());
-  if (!fits) throw ShapeError(text(layer, ": the last axes of x ", x.shape(), " must be ", shape));
+  if (!fits) throw ShapeError(core::text(layer, ": the last axes of x ", x.shape(), " must be ", shape));
   IntList axes;
   for (std::size_t i = rank - shape.size(); i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
   return axes;
@@ -82,7 +82,7 @@ IntList last_axes(const char* layer, const Tensor<Any>& x, const Shape& shape) {
 
 void check_last_shape(const char* layer, const Shape& shape) {
   if (shape.empty() || element_count(shape) < 1) {
-    throw ShapeError(text(layer, ": the shape ", shape, " must have an axis, and none that is empty"));
+    throw ShapeError(core::text(layer, ": the shape ", shape, " must have an axis, and none that is empty"));
   }
 }
 
@@ -101,7 +101,7 @@ double spacing(DType dtype) {
 BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(given), spatial_axes_(spatial_axes) {
   check_channel_count("BatchNorm", given.channels, given.epsilon);
   if (given.momentum && !(*given.momentum >= 0 && *given.momentum <= 1)) {
-    throw ValueError(text("BatchNorm: the momentum ", *given.momentum, " must be in [0, 1]"));
+    throw ValueError(core::text("BatchNorm: the momentum ", *given.momentum, " must be in [0, 1]"));
   }
   if (given.affine) {
     weight = one_parameter("weight", {given.channels}, given.dtype);
@@ -125,19 +125,19 @@ void BatchNorm::track(const Tensor<Any>& mean, const Tensor<Any>& variance, std:
 }
 
 Tensor<Any> BatchNorm::forward(const Tensor<Any>& given, Phase phase) const {
-  const std::string name = text("BatchNorm", spatial_axes_, "d");
+  const std::string name = core::text("BatchNorm", spatial_axes_, "d");
   check_channels_of(name, given, options.channels);
   const int rank = given.ndim();
   if (rank != spatial_axes_ + 2 && !(spatial_axes_ == 1 && rank == 2)) {
-    throw ShapeError(text(name, ": x ", given.shape(), " must have ", spatial_axes_ + 2, " axes",
-                          spatial_axes_ == 1 ? ", or 2" : ""));
+    throw ShapeError(core::text(name, ": x ", given.shape(), " must have ", spatial_axes_ + 2, " axes",
+                                spatial_axes_ == 1 ? ", or 2" : ""));
   }
   const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
   Tensor<Any> y;
   if (phase == training || !options.track) {
     const std::int64_t count = x.size() / options.channels;
     if (phase == training && count < 2) {
-      throw ShapeError(text(name, ": x ", given.shape(), " has one number a channel; training needs more"));
+      throw ShapeError(core::text(name, ": x ", given.shape(), " has one number a channel; training needs more"));
     }
     IntList axes = spatial_axes_of(x);
     axes.push_back(0);
@@ -179,7 +179,8 @@ Tensor<Any> InstanceNorm::forward(const Tensor<Any>& given, Phase phase) const {
   }
   const IntList space = spatial_axes_of(x);
   const std::int64_t count = x.size() / (std::max<std::int64_t>(x.shape()[0], 1) * options.channels);
-  if (count < 2) throw ShapeError(text("InstanceNorm: x ", given.shape(), " has one number a channel of a sample"));
+  if (count < 2)
+    throw ShapeError(core::text("InstanceNorm: x ", given.shape(), " has one number a channel of a sample"));
   const Moments of = moments(x, space);
   if (phase == training && options.track) {
     const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
@@ -201,7 +202,7 @@ Members InstanceNorm::members() const {
 GroupNorm::GroupNorm(const GroupNormOptions& given) : options(given) {
   check_channel_count("GroupNorm", given.channels, given.epsilon);
   if (given.groups < 1 || given.channels % given.groups != 0) {
-    throw ValueError(text("GroupNorm: groups = ", given.groups, " must divide channels = ", given.channels));
+    throw ValueError(core::text("GroupNorm: groups = ", given.groups, " must divide channels = ", given.channels));
   }
   if (given.affine) {
     weight = one_parameter("weight", {given.channels}, given.dtype);

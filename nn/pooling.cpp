@@ -10,14 +10,14 @@ namespace nn {
 namespace {
 
 void check_space(const char* layer, const Tensor<Any>& x) {
-  if (x.ndim() < 3) throw ShapeError(text(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)"));
+  if (x.ndim() < 3) throw ShapeError(core::text(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)"));
 }
 
 Shape lengths_of_space(const char* layer, const PerAxis& given, const Tensor<Any>& x) {
   check_space(layer, x);
   const auto axes = static_cast<std::size_t>(x.ndim() - 2);
   if (given.size() != 1 && given.size() != axes) {
-    throw ShapeError(text(layer, ": ", given, " must have 1 or ", axes, " lengths for x ", x.shape()));
+    throw ShapeError(core::text(layer, ": ", given, " must have 1 or ", axes, " lengths for x ", x.shape()));
   }
   return given.size() == axes ? Shape(given) : Shape(axes, given[0]);
 }
@@ -35,7 +35,7 @@ Tensor<Any> adaptive_max(const Tensor<Any>& x, std::int64_t axis, std::int64_t s
 }
 
 void check_factor(const char* layer, std::int64_t factor) {
-  if (factor < 1) throw ValueError(text(layer, ": the factor ", factor, " must be at least 1"));
+  if (factor < 1) throw ValueError(core::text(layer, ": the factor ", factor, " must be at least 1"));
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ Tensor<Any> AdaptiveMaxPool::forward(const Tensor<Any>& x, Phase) const {
   const Shape lengths = lengths_of_space("AdaptiveMaxPool", size, x);
   Tensor<Any> y = x;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] < 1) throw ValueError(text("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on"));
+    if (lengths[i] < 1)
+      throw ValueError(core::text("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on"));
     y = adaptive_max(y, static_cast<std::int64_t>(i) + 1, lengths[i]);
   }
   return y;
@@ -85,7 +86,7 @@ PixelShuffle::PixelShuffle(std::int64_t r) : factor(r) { check_factor("PixelShuf
 Tensor<Any> PixelShuffle::forward(const Tensor<Any>& x, Phase) const {
   const std::int64_t square = factor * factor;
   if (x.ndim() != 4 || x.shape()[3] % square != 0) {
-    throw ShapeError(text("PixelShuffle: x ", x.shape(), " must have 4 axes, the last a multiple of ", square));
+    throw ShapeError(core::text("PixelShuffle: x ", x.shape(), " must have 4 axes, the last a multiple of ", square));
   }
   const std::int64_t n = x.shape()[0], h = x.shape()[1], w = x.shape()[2], c = x.shape()[3] / square;
   return reshape(transpose(reshape(x, {n, h, w, c, factor, factor}), {0, 1, 4, 2, 5, 3}),
@@ -97,7 +98,7 @@ PixelUnshuffle::PixelUnshuffle(std::int64_t r) : factor(r) { check_factor("Pixel
 Tensor<Any> PixelUnshuffle::forward(const Tensor<Any>& x, Phase) const {
   if (x.ndim() != 4 || x.shape()[1] % factor != 0 || x.shape()[2] % factor != 0) {
     throw ShapeError(
-        text("PixelUnshuffle: x ", x.shape(), " must have 4 axes, rows and columns multiples of ", factor));
+        core::text("PixelUnshuffle: x ", x.shape(), " must have 4 axes, rows and columns multiples of ", factor));
   }
   const std::int64_t n = x.shape()[0], h = x.shape()[1] / factor, w = x.shape()[2] / factor, c = x.shape()[3];
   return reshape(transpose(reshape(x, {n, h, factor, w, factor, c}), {0, 1, 3, 5, 2, 4}),

@@ -17,7 +17,8 @@ thread_local DType autocast_type = DType::f32;
 
 Autocast::Autocast(DType dtype) : was_active_(autocast_active), was_(autocast_type) {
   if (!is_floating(dtype)) {
-    throw TypeError(text("Autocast: ", name_of(dtype), " is no type to multiply in; a floating type is expected"));
+    throw TypeError(
+        core::text("Autocast: ", name_of(dtype), " is no type to multiply in; a floating type is expected"));
   }
   autocast_active = true;
   autocast_type = dtype;
@@ -35,11 +36,11 @@ Tensor<Any> to_multiply(const Tensor<Any>& x) {
 LossScale::LossScale(const LossScaleOptions& options) : options_(options) {
   if (!(options.first > 0 && std::isfinite(options.first) && options.growth >= 1 && options.backoff > 0 &&
         options.backoff < 1)) {
-    throw ValueError(text("LossScale: first = ", options.first, " must be positive, growth = ", options.growth,
-                          " at least 1, and backoff = ", options.backoff, " between 0 and 1"));
+    throw ValueError(core::text("LossScale: first = ", options.first, " must be positive, growth = ", options.growth,
+                                " at least 1, and backoff = ", options.backoff, " between 0 and 1"));
   }
   if (options.growth_interval < 1) {
-    throw ValueError(text("LossScale: the growth interval ", options.growth_interval, " must be at least 1"));
+    throw ValueError(core::text("LossScale: the growth interval ", options.growth_interval, " must be at least 1"));
   }
   scale_ = Tensor<Any>::persistent(Tensor<Any>::full({}, options.first, DType::f32), "loss scale");
   finite_updates_ = Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "finite updates");

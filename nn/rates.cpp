@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/elementwise.hpp"
 
 namespace tyto TYTO_API {
@@ -14,26 +14,27 @@ namespace {
 
 void check_rate(const char* what, double rate) {
   if (!(rate >= 0 && std::isfinite(rate))) {
-    throw ValueError(text(what, ": a learning rate of ", rate, "; it must be finite and at least 0"));
+    throw ValueError(core::text(what, ": a learning rate of ", rate, "; it must be finite and at least 0"));
   }
 }
 
 void check_steps(const char* what, std::int64_t steps) {
-  if (steps < 1) throw ValueError(text(what, ": ", steps, " steps; at least 1 is needed"));
+  if (steps < 1) throw ValueError(core::text(what, ": ", steps, " steps; at least 1 is needed"));
 }
 
 void check_factor_of(const char* what, double factor) {
   if (!(factor > 0 && std::isfinite(factor)))
-    throw ValueError(text(what, ": the factor ", factor, " must be positive"));
+    throw ValueError(core::text(what, ": the factor ", factor, " must be positive"));
 }
 
 template <class T>
 void check_ascending(const char* what, const std::vector<std::pair<std::int64_t, T>>& entries) {
-  if (entries.empty() || entries[0].first != 0) throw ValueError(text(what, ": the first entry must be for count 0"));
+  if (entries.empty() || entries[0].first != 0)
+    throw ValueError(core::text(what, ": the first entry must be for count 0"));
   for (std::size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].first <= entries[i - 1].first) {
       throw ValueError(
-          text(what, ": count ", entries[i].first, " follows ", entries[i - 1].first, "; counts must ascend"));
+          core::text(what, ": count ", entries[i].first, " follows ", entries[i - 1].first, "; counts must ascend"));
     }
   }
 }
@@ -87,7 +88,7 @@ LearningRate polynomial_decay(double first, double last, std::int64_t steps, dou
   check_rate("polynomial_decay", first);
   check_rate("polynomial_decay", last);
   check_steps("polynomial_decay", steps);
-  if (!(power > 0)) throw ValueError(text("polynomial_decay: the power ", power, " must be positive"));
+  if (!(power > 0)) throw ValueError(core::text("polynomial_decay: the power ", power, " must be positive"));
   return LearningRate([=](const Tensor<Any>& count) {
     const Tensor<Any> left = 1.0 - minimum(count / static_cast<double>(steps), 1.0);
     return last + (first - last) * tyto::power(left, power);
@@ -107,7 +108,7 @@ LearningRate cosine_restarts(double first, double last, std::int64_t steps, std:
   check_rate("cosine_restarts", first);
   check_rate("cosine_restarts", last);
   check_steps("cosine_restarts", steps);
-  if (factor < 1) throw ValueError(text("cosine_restarts: the factor ", factor, " must be at least 1"));
+  if (factor < 1) throw ValueError(core::text("cosine_restarts: the factor ", factor, " must be at least 1"));
   const auto length = static_cast<double>(steps);
   if (factor == 1) {
     return LearningRate([=](const Tensor<Any>& count) {
@@ -145,10 +146,11 @@ LearningRate one_cycle(double largest, std::int64_t steps, const OneCycleOptions
   check_steps("one_cycle", steps);
   if (!(o.rising > 0 && o.rising < 1) || (o.three_phases && o.rising >= 0.5)) {
     throw ValueError(
-        text("one_cycle: the rising share ", o.rising, " must be between 0 and ", o.three_phases ? "0.5" : "1"));
+        core::text("one_cycle: the rising share ", o.rising, " must be between 0 and ", o.three_phases ? "0.5" : "1"));
   }
   if (!(o.first_factor > 0 && o.last_factor > 0)) {
-    throw ValueError(text("one_cycle: the factors ", o.first_factor, " and ", o.last_factor, " must be positive"));
+    throw ValueError(
+        core::text("one_cycle: the factors ", o.first_factor, " and ", o.last_factor, " must be positive"));
   }
   const double first = largest / o.first_factor, last = first / o.last_factor;
   const double end = static_cast<double>(steps) - 1, top = o.rising * static_cast<double>(steps) - 1;
@@ -200,11 +202,11 @@ Plateau::Plateau(double first, const PlateauOptions& options) : options_(options
   check_rate("Plateau", first);
   check_rate("Plateau", options.least);
   if (!(options.factor > 0 && options.factor < 1)) {
-    throw ValueError(text("Plateau: the factor ", options.factor, " must be between 0 and 1"));
+    throw ValueError(core::text("Plateau: the factor ", options.factor, " must be between 0 and 1"));
   }
   if (options.patience < 0 || options.cooldown < 0) {
-    throw ValueError(
-        text("Plateau: patience = ", options.patience, " and cooldown = ", options.cooldown, " must be at least 0"));
+    throw ValueError(core::text("Plateau: patience = ", options.patience, " and cooldown = ", options.cooldown,
+                                " must be at least 0"));
   }
   const auto number = [](double value, const char* name) {
     return Tensor<Any>::persistent(Tensor<Any>::full({}, value, DType::f64), name);

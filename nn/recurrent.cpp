@@ -14,7 +14,7 @@ namespace {
 
 /// As PyTorch names them: "weight_ih_l0", "weight_ih_l0_reverse", "weight_ih_l1", ...
 std::string name_of_network(const char* what, std::size_t network, std::size_t directions) {
-  return text(what, "_l", network / directions, network % directions == 1 ? "_reverse" : "");
+  return core::text(what, "_l", network / directions, network % directions == 1 ? "_reverse" : "");
 }
 
 Tensor<Any> part_of(const Tensor<Any>& states, std::size_t network) {
@@ -26,11 +26,11 @@ Tensor<Any> part_of(const Tensor<Any>& states, std::size_t network) {
 Recurrent::Recurrent(const char* name, std::int64_t gates, bool has_cell, const RecurrentOptions& given)
     : options(given), name_(name), has_cell_(has_cell) {
   if (given.in < 1 || given.hidden < 1 || given.layers < 1) {
-    throw ValueError(text(name, ": in = ", given.in, ", hidden = ", given.hidden, " and layers = ", given.layers,
-                          " must be at least 1"));
+    throw ValueError(core::text(name, ": in = ", given.in, ", hidden = ", given.hidden, " and layers = ", given.layers,
+                                " must be at least 1"));
   }
   if (!(given.dropout >= 0 && given.dropout < 1)) {
-    throw ValueError(text(name, ": the dropout ", given.dropout, " must be in [0, 1)"));
+    throw ValueError(core::text(name, ": the dropout ", given.dropout, " must be in [0, 1)"));
   }
   const std::int64_t directions = given.bidirectional ? 2 : 1;
   const std::int64_t width = gates * given.hidden;
@@ -70,7 +70,7 @@ Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, 
   const Shape shape{static_cast<std::int64_t>(weights_in.size()), x.shape()[0], options.hidden};
   if (!given.defined()) return to_multiply(Tensor<Any>::zeros(shape, x.dtype()));
   if (given.shape() != shape) {
-    throw ShapeError(text(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape));
+    throw ShapeError(core::text(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape));
   }
   return to_multiply(given);
 }
@@ -78,10 +78,11 @@ Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, 
 Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const {
   check_floating(name_, x);
   if (x.ndim() != 3 || x.shape()[2] != options.in || x.shape()[1] < 1) {
-    throw ShapeError(text(name_, ": x ", x.shape(), " must be (batch, time, ", options.in, ") with a time at least"));
+    throw ShapeError(
+        core::text(name_, ": x ", x.shape(), " must be (batch, time, ", options.in, ") with a time at least"));
   }
   if (!has_cell_ && initial.cell.defined()) {
-    throw ValueError(text(name_, ": it has no cell state; only the hidden state can be given"));
+    throw ValueError(core::text(name_, ": it has no cell state; only the hidden state can be given"));
   }
   const Tensor<Any> hidden = initial_part("hidden", initial.hidden, x);
   const Tensor<Any> cell = has_cell_ ? initial_part("cell", initial.cell, x) : Tensor<Any>();

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 
@@ -13,12 +13,12 @@ namespace nn {
 namespace {
 
 void check_fraction(const char* rule, const char* name, double value) {
-  if (!(value >= 0 && value < 1)) throw ValueError(text(rule, ": ", name, " = ", value, " must be in [0, 1)"));
+  if (!(value >= 0 && value < 1)) throw ValueError(core::text(rule, ": ", name, " = ", value, " must be in [0, 1)"));
 }
 
 void check_not_negative(const char* rule, const char* name, double value) {
   if (!(value >= 0 && std::isfinite(value))) {
-    throw ValueError(text(rule, ": ", name, " = ", value, " must be finite and at least 0"));
+    throw ValueError(core::text(rule, ": ", name, " = ", value, " must be finite and at least 0"));
   }
 }
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <typeinfo>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto TYTO_API {
@@ -48,7 +48,7 @@ class Notes final : public detail::CallObserver {
   Tensor<Any> call(const Layer& layer, const Tensor<Any>& x, const std::function<Tensor<Any>()>& forward) override {
     const std::size_t number = calls.size();
     calls.push_back({&layer, depth_, x.shape(), x.dtype(), {}});
-    const NameScope scope(text("#", number));
+    const NameScope scope(core::text("#", number));
     ++depth_;
     const Tensor<Any> y = forward();
     --depth_;

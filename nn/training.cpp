@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "nn/message.hpp"
+#include "core/text.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
@@ -17,7 +17,7 @@ namespace nn {
 namespace detail {
 
 double loss_value(const Tensor<Any>& loss) {
-  if (loss.size() != 1) throw ShapeError(text("train: the loss must be one number, not of shape ", loss.shape()));
+  if (loss.size() != 1) throw ShapeError(core::text("train: the loss must be one number, not of shape ", loss.shape()));
   switch (loss.dtype()) {
     case DType::f64: return loss.item<double>();
     case DType::f32: return static_cast<double>(loss.item<float>());

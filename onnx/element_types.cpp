@@ -54,7 +54,7 @@ std::optional<DType> dtype_from(std::int64_t element_type) {
 }
 
 std::string element_type_name(std::int64_t element_type) {
-  return listed(element_type) ? table[element_type].name : text("element type ", element_type);
+  return listed(element_type) ? table[element_type].name : core::text("element type ", element_type);
 }
 
 std::int64_t element_type_of(DType dtype) {

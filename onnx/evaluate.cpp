@@ -12,7 +12,7 @@ template <class F>
 auto naming(const std::string& place, const F& f) {
   const auto told = [&](const Error& error) {
     const std::string message = error.what();
-    return message.starts_with(place) ? message : text(place, ": ", message);
+    return message.starts_with(place) ? message : core::text(place, ": ", message);
   };
   try {
     return f();

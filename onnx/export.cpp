@@ -60,7 +60,7 @@ Written::Written(std::string_view name, const IntList& value) : message(attribut
   for (const std::int64_t each : value) message.integer(8, each);
 }
 
-std::string GraphExport::fresh() { return text("t", count_++); }
+std::string GraphExport::fresh() { return core::text("t", count_++); }
 
 std::vector<std::string> GraphExport::nodes(std::string_view op, const std::vector<std::string>& inputs,
                                             std::size_t results, const std::vector<Written>& attributes) {
@@ -123,8 +123,8 @@ const std::string& GraphExport::name_of(std::size_t number) {
 
 std::string GraphExport::model() {
   if (!listing_.updates.empty()) {
-    throw GraphError(
-        text("write_onnx: the graph gives '", listing_.updates[0], "' a new value in each run; ONNX has no states"));
+    throw GraphError(core::text("write_onnx: the graph gives '", listing_.updates[0],
+                                "' a new value in each run; ONNX has no states"));
   }
   std::set<std::string> problems;
   for (const ListedNode& each : listing_.nodes) {
@@ -133,14 +133,14 @@ std::string GraphExport::model() {
   if (!problems.empty()) {
     std::string list;
     for (const std::string& problem : problems) list += (list.empty() ? "" : ", ") + problem;
-    throw GraphError(text("write_onnx: ONNX has no operators for these of the graph: ", list));
+    throw GraphError(core::text("write_onnx: ONNX has no operators for these of the graph: ", list));
   }
   ProtobufWriter ends;
   for (const std::size_t number : listing_.inputs) {
     const std::string& given = tensor(number).name;
     // Names that are made begin with a t; a colon keeps those of users apart.
-    names_[number] = given.empty() ? text("input:", ends.bytes().size()) : given;
-    if (names_[number][0] == 't') names_[number] = text("input:", names_[number]);
+    names_[number] = given.empty() ? core::text("input:", ends.bytes().size()) : given;
+    if (names_[number][0] == 't') names_[number] = core::text("input:", names_[number]);
     ends.message(11, value_message(names_[number], tensor(number)));
   }
   for (const ListedNode& each : listing_.nodes) {
@@ -152,7 +152,7 @@ std::string GraphExport::model() {
   for (std::size_t i = 0; i < listing_.outputs.size(); ++i) {
     // An output has a name of its own, also where it is an input or comes twice.
     ProtobufWriter message;
-    const std::string name = text("output:", i);
+    const std::string name = core::text("output:", i);
     message.text(1, name_of(listing_.outputs[i]));
     message.text(2, name);
     message.text(4, "Identity");

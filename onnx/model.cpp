@@ -32,7 +32,7 @@ ModelTensor described(const ValueMessage& value) {
 void count_operators(const std::vector<NodeMessage>& nodes, std::map<std::string, std::int64_t>& counts) {
   for (const NodeMessage& node : nodes) {
     const std::string_view domain = canonical_domain(node.domain);
-    ++counts[domain.empty() ? std::string(node.operator_name) : text(domain, ".", node.operator_name)];
+    ++counts[domain.empty() ? std::string(node.operator_name) : core::text(domain, ".", node.operator_name)];
     for (const AttributeMessage& attribute : node.attributes) {
       if (attribute.graph) count_operators(attribute.graph->nodes, counts);
     }
@@ -43,7 +43,7 @@ ModelInfo info_of(const ModelMessage& model) {
   ModelInfo info;
   info.ir_version = model.ir_version;
   info.producer = std::string(model.producer);
-  if (!model.producer_version.empty()) info.producer = text(model.producer, " ", model.producer_version);
+  if (!model.producer_version.empty()) info.producer = core::text(model.producer, " ", model.producer_version);
   for (const OperatorSet& set : model.operator_sets) info.operator_sets.emplace_back(set.domain, set.version);
   for (const auto& [key, value] : model.metadata) info.metadata.emplace_back(key, value);
   std::map<std::string, std::int64_t> counts;
@@ -108,12 +108,12 @@ class Model final : public detail::OnnxCore {
     std::vector<bool> there(inputs_.size(), false);
     for (const Named<Value>& input : given) {
       const std::size_t i = index_of(input.name);
-      if (there[i]) throw GraphError(text(weights_.file(), ": input '", input.name, "' is given twice"));
+      if (there[i]) throw GraphError(core::text(weights_.file(), ": input '", input.name, "' is given twice"));
       there[i] = true;
       slots[static_cast<std::size_t>(slots_[i])] = {checked(inputs_[i], Array(input.value)), !lazy_};
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!there[i]) throw GraphError(text(weights_.file(), ": no value is given for ", inputs_[i]));
+      if (!there[i]) throw GraphError(core::text(weights_.file(), ": no value is given for ", inputs_[i]));
     }
     if (lazy_ && !detail::inlined()) {
       segments_.run(slots);
@@ -134,8 +134,8 @@ class Model final : public detail::OnnxCore {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const std::optional<Shape> shape = settled(inputs_[i], shapes);
       if (!shape) {
-        throw ShapeError(
-            text(weights_.file(), ": graph: the file leaves lengths of ", inputs_[i], " open; say them in `shapes`"));
+        throw ShapeError(core::text(weights_.file(), ": graph: the file leaves lengths of ", inputs_[i],
+                                    " open; say them in `shapes`"));
       }
       spec.inputs.push_back(Tensor<Lazy>::placeholder(*shape, *inputs_[i].dtype, inputs_[i].name));
       slots[static_cast<std::size_t>(slots_[i])] = {Array(spec.inputs.back().value()), false};
@@ -192,7 +192,7 @@ class Model final : public detail::OnnxCore {
     }
     std::string names;
     for (const ModelTensor& input : inputs_) names += (names.empty() ? "'" : ", '") + input.name + "'";
-    throw IndexError(text(weights_.file(), ": there is no input '", name, "'; there are ", names));
+    throw IndexError(core::text(weights_.file(), ": there is no input '", name, "'; there are ", names));
   }
 
   std::optional<Shape> settled(const ModelTensor& input, const NamedList<Shape>& shapes) const {
@@ -213,7 +213,7 @@ class Model final : public detail::OnnxCore {
   // A value as the input takes it: numbers of its element type, in a shape that the file admits.
   Array checked(const ModelTensor& input, Array value) const {
     if (!value.defined()) {
-      throw GraphError(text(weights_.file(), ": the value given for ", input, " is an empty tensor"));
+      throw GraphError(core::text(weights_.file(), ": the value given for ", input, " is an empty tensor"));
     }
     // A number stands for an input of one element, however many axes it has.
     const auto is_one = [](const ModelLength& length) { return length.length.value_or(1) == 1; };
@@ -225,11 +225,12 @@ class Model final : public detail::OnnxCore {
       const std::optional<std::int64_t>& length = (*input.shape)[i].length;
       fits = !length || *length == value.shape()[i];
     }
-    if (!fits) throw ShapeError(text(weights_.file(), ": the value given for ", input, " has shape ", value.shape()));
+    if (!fits)
+      throw ShapeError(core::text(weights_.file(), ": the value given for ", input, " has shape ", value.shape()));
     const bool same_kind = is_floating(*input.dtype) == is_floating(value.dtype());
     if (value.dtype() != *input.dtype && !same_kind && value.size() != 1) {
-      throw TypeError(
-          text(weights_.file(), ": the value given for ", input, " has elements of type ", name_of(value.dtype())));
+      throw TypeError(core::text(weights_.file(), ": the value given for ", input, " has elements of type ",
+                                 name_of(value.dtype())));
     }
     return cast(value, *input.dtype);
   }

@@ -9,7 +9,7 @@ std::string described(const NodeMessage& node) {
   std::string_view name = node.name;
   if (name.empty() && !node.outputs.empty()) name = node.outputs.front();
   const std::string domain = node.domain.empty() ? "" : std::string(node.domain) + ".";
-  return onnx::text("node '", name, "' (", domain, node.operator_name, ")");
+  return core::text("node '", name, "' (", domain, node.operator_name, ")");
 }
 
 std::string OperatorCall::where() const { return weights_.file() + ": " + described(node_); }
@@ -29,7 +29,7 @@ void OperatorCall::require_known(std::size_t i) const {
   static_cast<void>((*this)[i]);
   if (inputs_[i].known) return;
   throw DataDependence(
-      onnx::text(where(), ": a shape depends on the elements of its input ", i + 1, ", '",
+      core::text(where(), ": a shape depends on the elements of its input ", i + 1, ", '",
                  i < node_.inputs.size() ? node_.inputs[i] : "",
                  "', which are not known while the graph is recorded; bind a value to the input of the "
                  "model that they come from, or work in eager mode"));

@@ -109,7 +109,7 @@ class OperatorCall {
   /// Throws IoError that names file, node and operator.
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    throw IoError(onnx::text(where(), ": ", parts...));
+    throw IoError(core::text(where(), ": ", parts...));
   }
   /// "m.onnx: node 'conv1' (Conv)".
   std::string where() const;

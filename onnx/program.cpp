@@ -51,14 +51,14 @@ Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weight
     }
     const std::int32_t slot = define(tensor.name);
     if (const std::string why = Weights::unsupported(tensor); !why.empty()) {
-      problems_.push_back(text("initialiser ", quoted(tensor.name), ": ", why));
+      problems_.push_back(core::text("initialiser ", quoted(tensor.name), ": ", why));
     } else {
       bind(slot, weights_.tensor(tensor));
     }
   }
   for (const std::string_view name : graph.sparse_initialisers) {
     define(name);
-    problems_.push_back(text("initialiser ", quoted(name), ": stored as a sparse tensor"));
+    problems_.push_back(core::text("initialiser ", quoted(name), ": stored as a sparse tensor"));
   }
   for (const ValueMessage& input : graph.inputs) {
     // Files of the first versions list initialisers among the inputs.
@@ -66,10 +66,10 @@ Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weight
     input_slots_.push_back(define(input.name));
     if (outer_ != nullptr) continue;
     if (!input.is_tensor) {
-      problems_.push_back(text("input ", quoted(input.name), ": a sequence, map or optional"));
+      problems_.push_back(core::text("input ", quoted(input.name), ": a sequence, map or optional"));
     } else if (!dtype_from(input.element_type)) {
       problems_.push_back(
-          text("input ", quoted(input.name), ": elements of type ", element_type_name(input.element_type)));
+          core::text("input ", quoted(input.name), ": elements of type ", element_type_name(input.element_type)));
     }
   }
   add_nodes(graph.nodes);
@@ -108,8 +108,8 @@ void Program::check_supported() const {
   if (problems_.empty()) return;
   std::string list;
   for (const std::string& problem : problems_) list += "\n  " + problem;
-  throw IoError(text(weights_.file(), ": ", problems_.size(), problems_.size() == 1 ? " thing is" : " things are",
-                     " unsupported:", list));
+  throw IoError(core::text(weights_.file(), ": ", problems_.size(), problems_.size() == 1 ? " thing is" : " things are",
+                           " unsupported:", list));
 }
 
 std::int32_t Program::define(std::string_view name) {
@@ -157,12 +157,12 @@ Program::Step Program::step_of(const NodeMessage& node) {
   if (function != nullptr) {
     add_function(step, *function);
   } else if (version == scope_.versions.end()) {
-    problems_.push_back(text(described(node), ": the file imports no operator set of its domain"));
+    problems_.push_back(core::text(described(node), ": the file imports no operator set of its domain"));
   } else {
     step.version = version->second;
     step.row = find_operator(domain, node.operator_name, step.version);
     if (step.row == nullptr) {
-      problems_.push_back(text(described(node), ": no such operator here in version ", step.version));
+      problems_.push_back(core::text(described(node), ": no such operator here in version ", step.version));
     }
   }
   for (const AttributeMessage& attribute : node.attributes) {
@@ -186,7 +186,7 @@ void Program::add_function(Step& step, const FunctionMessage& function) {
   }
   step.function.reset(new Program(function, *step.node, std::move(scope), weights_));
   for (const std::string& problem : step.function->problems()) {
-    problems_.push_back(text(described(*step.node), ": ", problem));
+    problems_.push_back(core::text(described(*step.node), ": ", problem));
   }
 }
 

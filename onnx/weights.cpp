@@ -91,7 +91,8 @@ std::uint64_t number_in(const std::string& where, std::string_view text) {
 }  // namespace
 
 std::string Weights::unsupported(const TensorMessage& message) {
-  if (!dtype_from(message.element_type)) return text("elements of type ", element_type_name(message.element_type));
+  if (!dtype_from(message.element_type))
+    return core::text("elements of type ", element_type_name(message.element_type));
   return "";
 }
 

@@ -22,7 +22,7 @@ void check_written(const std::string& name, const L& x, const Tensor<Eager>& giv
   CAPTURE(name);
   const testing::TemporaryFolder folder;
   Graph graph{{.inputs = {x}, .outputs = outputs}};
-  const std::string path = onnx::text(folder / name, ".onnx");
+  const std::string path = core::text(folder / name, ".onnx");
   write_onnx(path, graph);
   const L value = L::from_bytes(given.bytes().data(), given.size(), given.shape(), given.dtype());
   graph.set(x, value);
@@ -38,7 +38,7 @@ void check_written(const std::string& name, const L& x, const Tensor<Eager>& giv
       return Tensor<Any>::from_bytes(y.bytes().data(), y.size(), y.shape(), y.dtype());
     };
     CHECK(difference(copy(results[i].value), copy(graph.output(i)), 1e-5, 1e-6) == "");
-    wanted.push_back({onnx::text("out", i), graph.output(i)});
+    wanted.push_back({core::text("out", i), graph.output(i)});
   }
   if (const char* keep = std::getenv("TYTO_WRITTEN")) {
     write_onnx(std::string(keep) + "/" + name + ".onnx", graph);
