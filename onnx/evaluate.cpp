@@ -72,7 +72,7 @@ Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& 
 
 Slots Program::with_inputs(Slots slots, std::vector<Operand> inputs) const {
   if (inputs.size() != input_slots_.size()) {
-    throw ShapeError(text("a graph of ", input_slots_.size(), " inputs is given ", inputs.size()));
+    throw ShapeError(core::text("a graph of ", input_slots_.size(), " inputs is given ", inputs.size()));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     slots[static_cast<std::size_t>(input_slots_[i])] = std::move(inputs[i]);

@@ -23,7 +23,8 @@ Outputs recorded(const OperatorCall& call, const F& record) {
   } catch (const DataDependence&) {
     throw;
   } catch (const Error& error) {
-    throw DataDependence(text(call.where(), ": data decides what it does, and a graph cannot hold it: ", error.what()));
+    throw DataDependence(
+        core::text(call.where(), ": data decides what it does, and a graph cannot hold it: ", error.what()));
   }
 }
 

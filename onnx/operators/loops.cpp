@@ -78,8 +78,8 @@ Outputs loop(const OperatorCall& call) {
   const TripCount trips = trips_of(call, body, carries);
   const bool exact = trips.exact && !trips.tested;
   if (lazy && !exact && body.outputs > carries + 1) {
-    throw DataDependence(text(call.where(), ": data decides how often it runs, and so how many rows its output ",
-                              carries + 1, " has; work in eager mode"));
+    throw DataDependence(core::text(call.where(), ": data decides how often it runs, and so how many rows its output ",
+                                    carries + 1, " has; work in eager mode"));
   }
   LoopCall given{.name = "Loop", .mode = lazy ? RegionMode::lazy : RegionMode::eager};
   for (std::size_t i = 0; i < carries; ++i) given.carries.push_back(call[i + 2].value());
