@@ -1,14 +1,14 @@
 // Saved graphs: what comes back computes the same, what cannot leave is named, what was tampered with is refused.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <random>
 #include <string>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
 #include <vector>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace saved_graph_test {
 
@@ -17,10 +17,6 @@ namespace {
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using tyto::Graph;
 using tyto::slice;
-
-std::string temporary(const std::string& name) {
-  return (std::filesystem::temp_directory_path() / ("tyto_" + std::to_string(getpid()) + "_" + name)).string();
-}
 
 /// Window, index, view, reduction and ordering operators, a state that is updated, constants, and one input.
 struct Model {
@@ -71,10 +67,10 @@ TEST_CASE("a saved graph computes what the graph computed, its states as they we
   Model model;
   model.graph.set(model.x, picture(0));
   model.graph.run();
-  const std::string path = temporary("model.graph");
+  const tyto::testing::TemporaryFolder folder;
+  const std::string path = folder / "model.graph";
   tyto::save_graph(path, model.graph);
   Graph loaded = tyto::load_graph(path);
-  unlink(path.c_str());
 
   REQUIRE(loaded.inputs().size() == 1);
   REQUIRE(loaded.output_count() == 3);

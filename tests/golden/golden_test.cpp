@@ -13,6 +13,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/support/temporary_folder.hpp"
+
 using namespace tyto::golden;
 
 namespace {
@@ -30,12 +32,12 @@ Array bits16(const std::string& dtype, std::uint16_t bits) {
 }
 
 /// A copy of a committed archive with one byte changed, or cut short.
-std::filesystem::path damaged_copy(const std::string& name, std::size_t keep, std::size_t flip) {
+std::string damaged_copy(const tyto::testing::TemporaryFolder& folder, std::size_t keep, std::size_t flip) {
   std::ifstream file("tests/golden/softmax.npz", std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   bytes.resize(std::min(keep, bytes.size()));
   if (flip < bytes.size()) bytes[flip] = static_cast<char>(bytes[flip] ^ 0x55);
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / name;
+  const std::string path = folder / "damaged.npz";
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
@@ -111,15 +113,14 @@ TEST_CASE("NaN equals only NaN, and no tolerance reaches an infinity") {
 TEST_CASE("a damaged archive is refused, whatever is damaged") {
   const std::size_t size = std::filesystem::file_size("tests/golden/softmax.npz");
   CHECK_THROWS_AS(read_npz("tests/golden/no_such_file.npz"), std::runtime_error);
+  const tyto::testing::TemporaryFolder folder;
   for (const std::size_t keep : {std::size_t{0}, std::size_t{21}, size / 2, size - 1}) {
-    const auto path = damaged_copy("tyto_golden_short.npz", keep, everything);
+    const auto path = damaged_copy(folder, keep, everything);
     CHECK_THROWS_AS(read_npz(path), std::runtime_error);
-    std::filesystem::remove(path);
   }
   // Bytes of a local header that no one reads may change; those of contents and directory may not.
   for (const std::size_t flip : {std::size_t{60}, size - 22, size - 6}) {
-    const auto path = damaged_copy("tyto_golden_flipped.npz", everything, flip);
+    const auto path = damaged_copy(folder, everything, flip);
     CHECK_THROWS_AS(read_npz(path), std::runtime_error);
-    std::filesystem::remove(path);
   }
 }

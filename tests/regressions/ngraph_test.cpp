@@ -4,13 +4,13 @@
 
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <tyto/io.hpp>
 #include <tyto/nn/checkpoint.hpp>
 #include <tyto/tyto.hpp>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace {
 
@@ -90,14 +90,14 @@ BOTH_MODES("ngraph: an initial value is set once, however many computations use 
 
 BOTH_MODES("ngraph: weights saved and restored are the weights") {
   using T = tyto::Tensor<Mode>;
-  const std::string path = (std::filesystem::temp_directory_path() / "tyto_ngraph_weights.npz").string();
+  const tyto::testing::TemporaryFolder folder;
+  const std::string path = folder / "weights.npz";
   const T w = T::variable(T{1.5, -2.5});
   tyto::nn::Checkpoint checkpoint;
   checkpoint.add("w", tyto::NamedList<tyto::Tensor<tyto::Any>>{{"w", w.value()}});
   checkpoint.save(path);
   assign(w, T{0.0, 0.0});
   checkpoint.load(path);
-  std::filesystem::remove(path);
   CHECK(numbers(w) == Numbers{1.5, -2.5});
 }
 

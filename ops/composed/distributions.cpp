@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/composed/distribution_draws.hpp"
 #include "ops/define.hpp"
-#include "ops/distribution_draws.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/special.hpp"

@@ -1,8 +1,8 @@
 // Distributions of whole numbers: few of them by adding up probabilities, many by rejection.
 #include <cmath>
 
+#include "ops/composed/distribution_draws.hpp"
 #include "ops/define.hpp"
-#include "ops/distribution_draws.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/special.hpp"

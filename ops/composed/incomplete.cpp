@@ -21,7 +21,7 @@ constexpr std::int64_t terms = 400;
 constexpr double smooth_shape = 100;
 constexpr double longest_series = 200;
 
-T wide(const T& x) { return cast(x, DType::f64); }
+T as_f64(const T& x) { return cast(x, DType::f64); }
 T last_axis(const T& x) { return expand_dims(x, -1); }
 
 T counted(const T& beside) {
@@ -74,7 +74,7 @@ T gamma_quadrature(const T& a, const T& x) {
 }
 
 T lower_gamma(const T& given_a, const T& given_x) {
-  const T a = wide(given_a), x = wide(given_x);
+  const T a = as_f64(given_a), x = as_f64(given_x);
   const T inside = a > 0.0 && x > 0.0 && isfinite(x);
   const T safe_a = where(inside, a, 1.0), safe_x = where(inside, x, 1.0);
   const T small = safe_a < smooth_shape;
@@ -94,7 +94,7 @@ T beta_series(const T& a, const T& b, const T& x) {
 }
 
 T lower_beta(const T& given_a, const T& given_b, const T& given_x) {
-  const T a = wide(given_a), b = wide(given_b), x = wide(given_x);
+  const T a = as_f64(given_a), b = as_f64(given_b), x = as_f64(given_x);
   const T inside = a > 0.0 && b > 0.0 && x > 0.0 && x < 1.0;
   const T p = where(inside, a, 1.0), q = where(inside, b, 1.0), y = where(inside, x, 0.5);
   // From the other end where this one's terms fall too slowly.

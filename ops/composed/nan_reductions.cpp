@@ -21,7 +21,7 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 T with_nan_as(double stand_in, const T& x) { return is_floating(x.dtype()) ? where(isnan(x), stand_in, x) : x; }
 
 /// Means and squares of halves are made in f32.
-T wide(const Value& x) {
+T at_least_f32(const Value& x) {
   const T floating = as_floating(x);
   return size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
 }
@@ -34,7 +34,7 @@ T mean_of_numbers(const T& x, const Axes& axes, bool keepdims) {
 }
 
 T variance_of_numbers(const T& given_x, const Axes& axes, bool keepdims, std::int64_t ddof) {
-  const T x = wide(given_x);
+  const T x = at_least_f32(given_x);
   const T off = with_nan_as(0, x - mean_of_numbers(x, axes, true));
   const T freedom = numbers_among(x, axes, keepdims) - static_cast<double>(ddof);
   return sum(square(off), axes, keepdims) / where(freedom > 0, freedom, not_a_number);
@@ -65,7 +65,7 @@ Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   const core::AnyTensor given = core::given("nanmean", x);
-  return core::narrow_again(core::mean_of_numbers(core::wide(given), axes, keepdims), given).value();
+  return core::narrow_again(core::mean_of_numbers(core::at_least_f32(given), axes, keepdims), given).value();
 }
 template <class M>
 Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
