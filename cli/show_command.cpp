@@ -30,15 +30,10 @@ void print_tensors(const char* what, const std::vector<ModelTensor>& tensors) {
   for (const ModelTensor& tensor : tensors) std::cout << "  " << tensor << "\n";
 }
 
-// Products and convolutions count two operations for each multiplication and addition.
 std::int64_t multiply_adds(const GraphProfile& profile) {
-  std::int64_t operations = 0;
-  for (const StepProfile& step : profile.steps) {
-    if (step.name.find("matmul") != std::string::npos || step.name.find("convolution") != std::string::npos) {
-      operations += step.operations;
-    }
-  }
-  return operations / 2;
+  std::int64_t sum = 0;
+  for (const StepProfile& step : profile.steps) sum += step.multiply_adds;
+  return sum;
 }
 
 void print_costs(OnnxModel<Tensor<Lazy>>& model, const NamedList<Shape>& given) {

@@ -1,8 +1,9 @@
-// Connectionist temporal classification: the forward sums of Graves et al. (2006), equation 6, unrolled over time.
+// Connectionist temporal classification: the forward sums of Graves et al. (2006), equation 6, a scan over time.
 #include <limits>
 
 #include "nn/loss_parts.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/nn/class_losses.hpp"
 #include "tyto/shaping.hpp"
@@ -70,13 +71,16 @@ Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tens
   const Tensor<Any> seen =
       take_along_axis(log_p, broadcast_to(reshape(path, {batch, 1, places}), {batch, steps, places}), 2);
   const Tensor<Any> place = Tensor<Any>::arange(places);
-  Tensor<Any> chance = where(less(place, 2), seen.get({tyto::all, 0}), no_chance);
-  for (std::int64_t t = 1; t < steps; ++t) {
-    const Tensor<Any> skipped = where(may_skip, moved(chance, 2, no_chance), no_chance);
-    const Tensor<Any> come = logaddexp(logaddexp(chance, moved(chance, 1, no_chance)), skipped);
-    const Tensor<Any> next = come + seen.get({tyto::all, t});
-    chance = where(expand_dims(greater(input_lengths, t), {1}), next, chance);
-  }
+  const auto step = [&](const Tensor<Any>& before, const std::pair<Tensor<Any>, Tensor<Any>>& now) {
+    const auto& [here, time] = now;
+    const Tensor<Any> skipped = where(may_skip, moved(before, 2, no_chance), no_chance);
+    const Tensor<Any> come = logaddexp(logaddexp(before, moved(before, 1, no_chance)), skipped);
+    const Tensor<Any> after = where(expand_dims(greater(input_lengths, time), {1}), come + here, before);
+    return std::pair(after, std::vector<Tensor<Any>>());
+  };
+  const Tensor<Any> first = where(less(place, 2), seen.get({tyto::all, 0}), no_chance);
+  const Tensor<Any> others = swapaxes(seen.get({tyto::all, slice(1, steps)}), 0, 1);
+  const Tensor<Any> chance = scan(step, first, std::pair(others, Tensor<Any>::arange(1, steps))).first;
   // Paths end on the last letter or on the blank behind it.
   const Tensor<Any> last = 2 * reshape(cast(target_lengths, DType::i64), {batch, 1});
   const Tensor<Any> ends = equal(place, last) || equal(place, last - 1);

@@ -1,10 +1,9 @@
-// Recurrent layers, unrolled over time.
+// Recurrent layers: a scan over the times for each layer and direction.
 #include "tyto/nn/recurrent.hpp"
-
-#include <algorithm>
 
 #include "nn/layer_parts.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
 
@@ -16,17 +15,6 @@ namespace {
 /// As PyTorch names them: "weight_ih_l0", "weight_ih_l0_reverse", "weight_ih_l1", ...
 std::string name_of_network(const char* what, std::size_t network, std::size_t directions) {
   return core::text(what, "_l", network / directions, network % directions == 1 ? "_reverse" : "");
-}
-
-/// What x (batch, time, gates) is at each time, as (batch, gates). The gradient of a part is as large as the whole, so
-/// the whole is halved, and halved again, instead of cut into all its parts at once.
-void append_times(const Tensor<Any>& x, std::vector<Tensor<Any>>& times) {
-  const std::int64_t length = x.shape()[1];
-  if (length == 1) {
-    times.push_back(squeeze(x, 1));
-    return;
-  }
-  for (const Tensor<Any>& half : split(x, {length / 2}, 1)) append_times(half, times);
 }
 
 Tensor<Any> part_of(const Tensor<Any>& states, std::size_t network) {
@@ -100,7 +88,7 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
   const Tensor<Any> cell = has_cell_ ? initial_part("cell", initial.cell, x) : Tensor<Any>();
   const std::size_t directions = options.bidirectional ? 2 : 1;
   std::vector<Tensor<Any>> last_hidden, last_cell;
-  Tensor<Any> y = x;
+  Tensor<Any> y = swapaxes(x, 0, 1);  // (time, batch, features)
   for (std::size_t network = 0; network < weights_in.size(); network += directions) {
     if (network > 0 && phase == training && options.dropout > 0) y = y * dropout_mask(y, options.dropout);
     std::vector<Tensor<Any>> results;
@@ -109,23 +97,22 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
       // One product for all times; what depends on the time before is left for the steps.
       Tensor<Any> gates = matmul(to_multiply(y), to_multiply(weights_in[number]));
       if (options.bias) gates = gates + to_multiply(biases_in[number]);
-      std::vector<Tensor<Any>> times;
-      append_times(gates, times);
-      if (direction == 1) std::reverse(times.begin(), times.end());
-      RecurrentState<Any> state{part_of(hidden, number), has_cell_ ? part_of(cell, number) : Tensor<Any>()};
-      std::vector<Tensor<Any>> outputs;
-      for (const Tensor<Any>& time : times) {
-        state = step(time, state, number);
-        outputs.push_back(state.hidden);
-      }
-      if (direction == 1) std::reverse(outputs.begin(), outputs.end());
-      results.push_back(stack(outputs, 1));
-      last_hidden.push_back(state.hidden);
-      if (has_cell_) last_cell.push_back(state.cell);
+      using States = std::vector<Tensor<Any>>;
+      States start{part_of(hidden, number)};
+      if (has_cell_) start.push_back(part_of(cell, number));
+      const auto [last, outputs] = scan(
+          [&](const States& before, const Tensor<Any>& in) {
+            const RecurrentState<Any> after = step(in, {before[0], has_cell_ ? before[1] : Tensor<Any>()}, number);
+            return std::pair(has_cell_ ? States{after.hidden, after.cell} : States{after.hidden}, after.hidden);
+          },
+          start, gates, {.reverse = direction == 1});
+      results.push_back(outputs);
+      last_hidden.push_back(last[0]);
+      if (has_cell_) last_cell.push_back(last[1]);
     }
     y = directions == 1 ? results[0] : concat(results, -1);
   }
-  return {y, {stack(last_hidden, 0), has_cell_ ? stack(last_cell, 0) : Tensor<Any>()}};
+  return {swapaxes(y, 0, 1), {stack(last_hidden, 0), has_cell_ ? stack(last_cell, 0) : Tensor<Any>()}};
 }
 
 Tensor<Any> Recurrent::forward(const Tensor<Any>& x, Phase phase) const { return read(x, {}, phase).output; }

@@ -62,11 +62,6 @@ class Notes final : public detail::CallObserver {
   int depth_ = 0;
 };
 
-bool multiplies(const std::string& step) {
-  static const std::set<std::string> names{"matmul", "convolution", "transposed_convolution"};
-  return names.count(step) != 0;
-}
-
 /// Calls by number that a label "#0/#3/#4" stands in.
 std::vector<std::size_t> calls_in(const std::string& label) {
   std::vector<std::size_t> numbers;
@@ -121,8 +116,7 @@ Summary summary(const Layer& model, const Shape& input, DType dtype) {
       steps.set(x, Lazily::zeros(input, dtype));
       out.layers.resize(calls.size());
       for (const StepProfile& step : steps.profile().steps) {
-        if (!multiplies(step.name)) continue;
-        for (const std::size_t call : calls_in(step.label)) out.layers[call].multiply_adds += step.operations / 2;
+        for (const std::size_t call : calls_in(step.label)) out.layers[call].multiply_adds += step.multiply_adds;
       }
     }
   }

@@ -38,15 +38,8 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
       !lazy || (!draws_random_numbers(*step.row) && std::all_of(inputs.begin(), inputs.end(), [](const Operand& input) {
         return input.known || !input.tensor.defined();
       }));
-  const OperatorCall call(*step.node, step.version, std::move(inputs), lazy, weights_, [&](const GraphMessage& graph) {
-    Program& body = *step.bodies.at(&graph);
-    body.check_supported();
-    Slots inside = body.start();
-    for (const auto& [slot, outside] : body.captures_) {
-      inside[static_cast<std::size_t>(slot)] = slots[static_cast<std::size_t>(outside)];
-    }
-    return body.run_all(std::move(inside), lazy);
-  });
+  const OperatorCall call(*step.node, step.version, std::move(inputs), lazy, weights_,
+                          [&](const GraphMessage& graph) { return body_of(step, graph, slots); });
   return naming(call.where(), [&] {
     Outputs outputs = step.row->apply(call);
     call.check_attributes();
@@ -56,6 +49,74 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
     }
     return outputs;
   });
+}
+
+Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& slots) const {
+  const Program& body = *step.bodies.at(&graph);
+  body.check_supported();
+  Slots around = body.start();
+  bool known = !body.draws();
+  for (const auto& [slot, outside] : body.captures_) {
+    const Operand& captured = slots[static_cast<std::size_t>(outside)];
+    around[static_cast<std::size_t>(slot)] = captured;
+    known = known && captured.known;
+  }
+  return {body.input_slots_.size(), body.output_slots_.size(), known,
+          [&body, around](std::vector<Operand> inputs, bool lazy) {
+            return body.run_all(body.with_inputs(around, std::move(inputs)), lazy);
+          },
+          [&body, around](std::size_t output, std::vector<Operand> inputs) {
+            return body.settled_output(output, body.with_inputs(around, std::move(inputs)));
+          }};
+}
+
+Slots Program::with_inputs(Slots slots, std::vector<Operand> inputs) const {
+  if (inputs.size() != input_slots_.size()) {
+    throw ShapeError(core::text("a graph of ", input_slots_.size(), " inputs is given ", inputs.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    slots[static_cast<std::size_t>(input_slots_[i])] = std::move(inputs[i]);
+  }
+  return slots;
+}
+
+bool Program::draws() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return (step.row != nullptr && draws_random_numbers(*step.row)) || (step.function && step.function->draws()) ||
+           std::any_of(step.bodies.begin(), step.bodies.end(), [](const auto& body) { return body.second->draws(); });
+  });
+}
+
+// Steps that hold graphs, call functions or draw are not looked into: what they yield counts as unknown.
+Operand Program::settled_output(std::size_t output, Slots slots) const {
+  const std::int32_t wanted = output_slots_.at(output);
+  std::vector<bool> needed(slots.size(), false);
+  needed[static_cast<std::size_t>(wanted)] = true;
+  std::vector<const Step*> slice;
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const Step& step = steps_[i];
+    if (std::none_of(step.outputs.begin(), step.outputs.end(),
+                     [&](std::int32_t slot) { return slot != none && needed[static_cast<std::size_t>(slot)]; })) {
+      continue;
+    }
+    if (step.row == nullptr || !step.bodies.empty() || draws_random_numbers(*step.row)) return {};
+    for (const std::int32_t slot : step.inputs) {
+      if (slot != none) needed[static_cast<std::size_t>(slot)] = true;
+    }
+    slice.push_back(&step);
+  }
+  for (std::size_t i = slice.size(); i-- > 0;) {
+    const Step& step = *slice[i];
+    for (const std::int32_t slot : step.inputs) {
+      if (slot != none && !slots[static_cast<std::size_t>(slot)].known) return {};
+    }
+    Outputs outputs = apply(step, slots, false);
+    for (std::size_t k = 0; k < step.outputs.size() && k < outputs.size(); ++k) {
+      if (step.outputs[k] != none) slots[static_cast<std::size_t>(step.outputs[k])] = {outputs[k].tensor, true};
+    }
+  }
+  const Operand& settled = slots[static_cast<std::size_t>(wanted)];
+  return settled.known ? settled : Operand();
 }
 
 Outputs Program::apply(const Step& step, const Slots& slots, bool lazy) const {

@@ -60,6 +60,10 @@ Written::Written(std::string_view name, const IntList& value) : message(attribut
   for (const std::int64_t each : value) message.integer(8, each);
 }
 
+Written::Written(std::string_view name, const ProtobufWriter& graph) : message(attribute_named(name, 5)) {
+  message.message(6, graph);
+}
+
 std::string GraphExport::fresh() { return core::text("t", count_++); }
 
 std::vector<std::string> GraphExport::nodes(std::string_view op, const std::vector<std::string>& inputs,
@@ -121,59 +125,88 @@ const std::string& GraphExport::name_of(std::size_t number) {
   return name;
 }
 
-std::string GraphExport::model() {
-  if (!listing_.updates.empty()) {
-    throw GraphError(core::text("write_onnx: the graph gives '", listing_.updates[0],
-                                "' a new value in each run; ONNX has no states"));
-  }
-  std::set<std::string> problems;
-  for (const ListedNode& each : listing_.nodes) {
-    if (find_export(each.op) == nullptr) problems.insert(each.op);
-  }
-  if (!problems.empty()) {
-    std::string list;
-    for (const std::string& problem : problems) list += (list.empty() ? "" : ", ") + problem;
-    throw GraphError(core::text("write_onnx: ONNX has no operators for these of the graph: ", list));
-  }
-  ProtobufWriter ends;
-  for (const std::size_t number : listing_.inputs) {
-    const std::string& given = tensor(number).name;
-    // Names that are made begin with a t; a colon keeps those of users apart.
-    names_[number] = given.empty() ? core::text("input:", ends.bytes().size()) : given;
-    if (names_[number][0] == 't') names_[number] = core::text("input:", names_[number]);
-    ends.message(11, value_message(names_[number], tensor(number)));
-  }
+std::string GraphExport::add_input(const ListedTensor& type) {
+  const std::string name = fresh();
+  ends_.message(11, value_message(name, type));
+  return name;
+}
+
+// An output has a name of its own, also where it is an input or comes twice.
+void GraphExport::add_output(const std::string& name, const ListedTensor& type) {
+  ends_.message(12, value_message(node("Identity", {name}), type));
+}
+
+ProtobufWriter GraphExport::graph() const {
+  ProtobufWriter name, whole;
+  name.text(2, "graph");
+  whole.append(nodes_);
+  whole.append(name);
+  whole.append(initialisers_);
+  whole.append(ends_);
+  return whole;
+}
+
+void GraphExport::write_nodes() {
   for (const ListedNode& each : listing_.nodes) {
     std::vector<std::string> inputs;
     for (const std::size_t number : each.inputs) inputs.push_back(name_of(number));
     const std::vector<std::string> results = find_export(each.op)(ExportedNode(*this, each, std::move(inputs)));
     for (std::size_t i = 0; i < each.results.size(); ++i) names_[each.results[i]] = results.at(i);
   }
+}
+
+namespace {
+
+void list_problems(const GraphListing& listing, std::set<std::string>& problems) {
+  for (const ListedNode& each : listing.nodes) {
+    if (find_export(each.op) == nullptr) problems.insert(each.op);
+    for (const GraphListing& region : each.regions) list_problems(region, problems);
+  }
+}
+
+}  // namespace
+
+std::string GraphExport::model() {
+  if (!listing_.updates.empty()) {
+    throw GraphError(core::text("write_onnx: the graph gives '", listing_.updates[0],
+                                "' a new value in each run; ONNX has no states"));
+  }
+  std::set<std::string> problems;
+  list_problems(listing_, problems);
+  if (!problems.empty()) {
+    std::string list;
+    for (const std::string& problem : problems) list += (list.empty() ? "" : ", ") + problem;
+    throw GraphError(core::text("write_onnx: ONNX has no operators for these of the graph: ", list));
+  }
+  for (const std::size_t number : listing_.inputs) {
+    const std::string& given = tensor(number).name;
+    // Names that are made begin with a t; a colon keeps those of users apart.
+    names_[number] = given.empty() ? core::text("input:", ends_.bytes().size()) : given;
+    if (names_[number][0] == 't') names_[number] = core::text("input:", names_[number]);
+    ends_.message(11, value_message(names_[number], tensor(number)));
+  }
+  write_nodes();
   for (std::size_t i = 0; i < listing_.outputs.size(); ++i) {
-    // An output has a name of its own, also where it is an input or comes twice.
     ProtobufWriter message;
     const std::string name = core::text("output:", i);
-    message.text(1, name_of(listing_.outputs[i]));
+    message.text(1, output(i));
     message.text(2, name);
     message.text(4, "Identity");
     nodes_.message(1, message);
-    ends.message(12, value_message(name, tensor(listing_.outputs[i])));
+    ends_.message(12, value_message(name, tensor(listing_.outputs[i])));
   }
   ProtobufWriter set, model;
   set.text(1, "");
   set.integer(2, written_operator_set);
   model.integer(1, 10);
   model.text(2, "Tyto");
-  ProtobufWriter name;
-  name.text(2, "graph");
-  // Fields of one message may be written one behind the other.
-  model.text(7, nodes_.bytes() + name.bytes() + initialisers_.bytes() + ends.bytes());
+  model.message(7, graph());
   model.message(8, set);
   return model.bytes();
 }
 
 ExportRule find_export(std::string_view op) {
-  for (const std::span<const ExportRow> rows : {elementwise_exports(), structured_exports()}) {
+  for (const std::span<const ExportRow> rows : {elementwise_exports(), structured_exports(), region_exports()}) {
     for (const ExportRow& row : rows) {
       if (row.op == op) return row.write;
     }

@@ -22,6 +22,7 @@ struct Written {
   Written(std::string_view name, double value);
   Written(std::string_view name, std::string_view value);
   Written(std::string_view name, const IntList& value);
+  Written(std::string_view name, const ProtobufWriter& graph);
   // A word must not become a truth.
   Written(std::string_view name, const char* value) : Written(name, std::string_view(value)) {}
 
@@ -31,10 +32,26 @@ struct Written {
 /// Collects the nodes and constants of a graph to be written. Tensors are called by name.
 class GraphExport {
  public:
-  explicit GraphExport(const GraphListing& listing) : listing_(listing), names_(listing.tensors.size()) {}
+  explicit GraphExport(const GraphListing& listing)
+      : listing_(listing), names_(listing.tensors.size()), count_(own_count_) {}
+  /// A region of it, with names that are no others'.
+  GraphExport(const GraphListing& region, GraphExport& outer)
+      : listing_(region), names_(region.tensors.size()), count_(outer.count_) {}
+  GraphExport(const GraphExport&) = delete;
+  GraphExport& operator=(const GraphExport&) = delete;
 
   /// The whole model; throws GraphError that lists everything that ONNX has no words for.
   std::string model();
+
+  /// What a region calls its input number `input`: a tensor of the graph around it, or one of the region's graph.
+  void name_input(std::size_t input, const std::string& name) { names_[listing_.inputs[input]] = name; }
+  /// An input of the region's graph.
+  std::string add_input(const ListedTensor& type);
+  void write_nodes();
+  const std::string& output(std::size_t number) { return name_of(listing_.outputs[number]); }
+  void add_output(const std::string& name, const ListedTensor& type);
+  /// The region's graph, when nodes, inputs and outputs are written.
+  ProtobufWriter graph() const;
 
   const ListedTensor& tensor(std::size_t number) const { return listing_.tensors[number]; }
 
@@ -62,7 +79,9 @@ class GraphExport {
   std::map<std::string, std::pair<std::string, IntList>> transposes_;  // what a transpose was made of
   ProtobufWriter nodes_;
   ProtobufWriter initialisers_;
-  std::size_t count_ = 0;
+  ProtobufWriter ends_;  // inputs and outputs
+  std::size_t own_count_ = 0;
+  std::size_t& count_;  // of names, shared with the graph around a region
 };
 
 /// A node of the graph, as the functions that write operators see it.
@@ -75,6 +94,8 @@ class ExportedNode {
   const std::vector<std::string>& inputs() const { return inputs_; }
   const std::string& operator[](std::size_t i) const { return inputs_[i]; }
   const ListedTensor& input(std::size_t i) const { return out_.tensor(node_.inputs[i]); }
+  std::size_t result_count() const { return node_.results.size(); }
+  const std::vector<GraphListing>& regions() const { return node_.regions; }
   const ListedTensor& result(std::size_t i = 0) const { return out_.tensor(node_.results[i]); }
   int rank() const { return input(0).shape.rank(); }
 
@@ -114,5 +135,6 @@ ExportRule find_export(std::string_view op);
 
 std::span<const ExportRow> elementwise_exports();
 std::span<const ExportRow> structured_exports();
+std::span<const ExportRow> region_exports();
 
 }  // namespace tyto::onnx

@@ -119,10 +119,10 @@ Array OperatorCall::tensor(std::string_view attribute) const {
   return weights_.tensor(*found->tensor);
 }
 
-Outputs OperatorCall::run(std::string_view attribute) const {
+Body OperatorCall::body(std::string_view attribute) const {
   const AttributeMessage* found = find(attribute, AttributeKind::graph);
   if (found == nullptr || !found->graph) refuse("attribute '", attribute, "' holds no graph");
-  return run_body_(*found->graph);
+  return find_body_(*found->graph);
 }
 
 void OperatorCall::check_attributes() const {

@@ -37,19 +37,30 @@ class DataDependence : public GraphError {
   using GraphError::GraphError;
 };
 
+/// A graph that is an attribute of a node, with the values around it that it reads.
+struct Body {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  /// Whether its outputs are known where its inputs are: all that it reads from around it is, and it draws nothing.
+  bool known = false;
+  /// Its outputs. With `lazy` it is recorded; otherwise all that it reads must be known.
+  std::function<Outputs(std::vector<Operand>, bool lazy)> run = {};
+  /// One output alone, where it follows from what is known of these inputs; else an empty operand.
+  std::function<Operand(std::size_t output, std::vector<Operand>)> settled = {};
+};
+
 class OperatorCall {
  public:
-  /// Evaluates a graph that is an attribute of the node, for operators that choose among such.
-  using RunBody = std::function<Outputs(const GraphMessage&)>;
+  using FindBody = std::function<Body(const GraphMessage&)>;
 
   OperatorCall(const NodeMessage& node, std::int64_t version, std::vector<Operand> inputs, bool lazy, Weights& weights,
-               RunBody run_body = {})
+               FindBody find_body = {})
       : node_(node),
         version_(version),
         inputs_(std::move(inputs)),
         lazy_(lazy),
         weights_(weights),
-        run_body_(std::move(run_body)),
+        find_body_(std::move(find_body)),
         read_(node.attributes.size(), false) {}
 
   std::string_view name() const { return node_.operator_name; }
@@ -88,8 +99,8 @@ class OperatorCall {
   std::vector<double> numbers(std::string_view attribute, std::vector<double> otherwise = {}) const;
   std::vector<std::string> texts(std::string_view attribute) const;
   Array tensor(std::string_view attribute) const;
-  /// The outputs of a graph that is an attribute.
-  Outputs run(std::string_view attribute) const;
+  /// A graph that is an attribute.
+  Body body(std::string_view attribute) const;
   /// Says that an attribute may be there but changes nothing here.
   void ignore(std::string_view attribute) const { static_cast<void>(find(attribute)); }
   /// Refuses attributes that nobody asked for: they would be disregarded silently.
@@ -112,7 +123,7 @@ class OperatorCall {
   std::vector<Operand> inputs_;
   bool lazy_;
   Weights& weights_;
-  RunBody run_body_;
+  FindBody find_body_;
   mutable std::vector<bool> read_;
 };
 

@@ -33,6 +33,9 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
 /// Whether its results are other ones each time, so that they must not be computed beforehand.
 bool draws_random_numbers(const OperatorRow& row);
 
+/// Whether it applies the graphs that are its attributes to operands: what they lack is lacking wherever they are used.
+bool applies_graphs(const OperatorRow& row);
+
 /// The newest operator set of the default domain that was looked at when the tables were written.
 inline constexpr std::int64_t newest_operator_set = 28;
 
@@ -56,6 +59,7 @@ std::span<const OperatorRow> quantised_rows();
 std::span<const OperatorRow> loss_rows();
 std::span<const OperatorRow> signal_rows();
 std::span<const OperatorRow> control_rows();
+std::span<const OperatorRow> loop_rows();
 std::span<const OperatorRow> state_space_rows();
 std::span<const OperatorRow> microsoft_rows();
 

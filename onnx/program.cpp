@@ -167,7 +167,12 @@ Program::Step Program::step_of(const NodeMessage& node) {
   }
   for (const AttributeMessage& attribute : node.attributes) {
     if (!attribute.graph) continue;
-    step.bodies[attribute.graph.get()] = std::make_unique<Program>(*attribute.graph, scope_, weights_, this);
+    auto body = std::make_unique<Program>(*attribute.graph, scope_, weights_, this);
+    // Of the arms of a branch, one that is never taken may hold anything.
+    if (step.row != nullptr && applies_graphs(*step.row)) {
+      problems_.insert(problems_.end(), body->problems().begin(), body->problems().end());
+    }
+    step.bodies[attribute.graph.get()] = std::move(body);
   }
   for (const std::string_view name : node.outputs) step.outputs.push_back(name.empty() ? none : define(name));
   return step;

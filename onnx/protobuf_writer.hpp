@@ -30,6 +30,8 @@ class ProtobufWriter {
     bytes_ += value;
   }
   void message(std::uint32_t field, const ProtobufWriter& value) { text(field, value.bytes_); }
+  /// Fields of one message may be written one behind the other.
+  void append(const ProtobufWriter& more) { bytes_ += more.bytes_; }
 
  private:
   void key(std::uint32_t field, std::uint32_t wire) { varint(std::uint64_t{field} << 3 | wire); }

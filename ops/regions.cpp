@@ -162,7 +162,7 @@ std::span<const OpDef> region_operators() {
        .doc = "One of several regions, chosen by a number.",
        .min_inputs = 1,
        .max_inputs = 1 << 20,
-       .traits = traits(),
+       .traits = traits().complex(),
        .infer = infer_branch,
        .gradient = branch_gradient},
       {.id = OpId::loop,
@@ -170,7 +170,7 @@ std::span<const OpDef> region_operators() {
        .doc = "A region that runs again and again on what it carries.",
        .min_inputs = 0,
        .max_inputs = 1 << 20,
-       .traits = traits(),
+       .traits = traits().complex(),
        .infer = infer_loop,
        .gradient = loop_gradient},
   };

@@ -1,4 +1,4 @@
-// Scans along an axis: their shape and type rules, gradients, and scan and fold with a user's function.
+// Scans along an axis: their shape and type rules, and gradients.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/reduce.hpp"
@@ -113,13 +113,6 @@ Value run_scan(OpId id, const Value& x, std::int64_t axis, bool exclusive, bool 
   return in_parts ? of_parts(emit(id, along, {as_parts(resolve(x))})) : emit(id, along, {x});
 }
 
-/// Element `position` along an axis, without that axis.
-Value element_along(const Value& x, std::size_t axis, std::int64_t position) {
-  Shape shape = x.shape();
-  shape.erase(axis);
-  return emit(OpId::reshape, ListAttributes{shape}, {part_along(x, axis, position, 1)});
-}
-
 }  // namespace
 
 }  // namespace tyto::core
@@ -149,42 +142,9 @@ Tensor<M> cummax(const Tensor<M>& x, std::int64_t axis, bool reverse) {
   return core::run_scan(OpId::cummax, x, axis, false, reverse);
 }
 
-template <class M>
-Tensor<M> scan(const Tensor<M>& x, std::int64_t axis,
-               const std::type_identity_t<std::function<Tensor<M>(const Tensor<M>&, const Tensor<M>&)>>& f) {
-  core::require("scan", x);
-  const auto along = static_cast<std::size_t>(core::normalise_axis("scan", axis, x.ndim()));
-  if (!f) throw ValueError("scan: the function is empty");
-  const std::int64_t length = x.shape()[along];
-  if (length == 0) return x;
-  std::vector<Tensor<M>> results{core::element_along(x, along, 0)};
-  for (std::int64_t i = 1; i < length; ++i) {
-    results.push_back(f(results.back(), core::element_along(x, along, i)));
-    if (results.back().shape() != results[0].shape()) {
-      throw ShapeError(core::text("scan: the function gave shape ", results.back().shape(), " at position ", i,
-                                  " of axis ", along, "; each result must have the elements' shape ",
-                                  results[0].shape()));
-    }
-  }
-  return stack(results, static_cast<std::int64_t>(along));
-}
-
-template <class M>
-Tensor<M> fold(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t<Tensor<M>>& start,
-               const std::type_identity_t<std::function<Tensor<M>(const Tensor<M>&, const Tensor<M>&)>>& f) {
-  core::require("fold", x, start);
-  const auto along = static_cast<std::size_t>(core::normalise_axis("fold", axis, x.ndim()));
-  if (!f) throw ValueError("fold: the function is empty");
-  Tensor<M> folded = start;
-  for (std::int64_t i = 0; i < x.shape()[along]; ++i) folded = f(folded, core::element_along(x, along, i));
-  return folded;
-}
-
 TYTO_INSTANTIATE(cumsum)
 TYTO_INSTANTIATE(cumprod)
 TYTO_INSTANTIATE(cummin)
 TYTO_INSTANTIATE(cummax)
-TYTO_INSTANTIATE(scan)
-TYTO_INSTANTIATE(fold)
 
 }  // namespace TYTO_API

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <string>
+#include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
 namespace {
@@ -72,6 +73,17 @@ void report(const char* name, const tyto::GraphReport& r, double first, double r
               static_cast<double>(r.arena_bytes) / 1e6);
 }
 
+template <class F, class G>
+void compare(F scanned, G unrolled, const T& x, int rounds) {
+  const double first_scanned = seconds([&] { scanned(x); });
+  const double first_unrolled = seconds([&] { unrolled(x); });
+  const auto best = best_of(
+      rounds, [&] { scanned(x); }, [&] { unrolled(x); });
+  report("scan", scanned.report(), first_scanned, best[0]);
+  report("unrolled", unrolled.report(), first_unrolled, best[1]);
+  std::printf("  scan / unrolled: %.3f\n", best[0] / best[1]);
+}
+
 void lstm(std::int64_t steps, bool gradients, int rounds) {
   const Lstm net(100, 40, 128);
   const T xs = T::normal({steps, 100, 40});
@@ -85,19 +97,70 @@ void lstm(std::int64_t steps, bool gradients, int rounds) {
   };
   const auto forward_scanned = [&](T x) { return net.scanned(x); };
   const auto forward_unrolled = [&](T x) { return net.unrolled(x); };
-  const auto measure = [&](auto scanned, auto unrolled) {
-    const double first_scanned = seconds([&] { scanned(xs); });
-    const double first_unrolled = seconds([&] { unrolled(xs); });
-    const auto best = best_of(
-        rounds, [&] { scanned(xs); }, [&] { unrolled(xs); });
-    report("scan", scanned.report(), first_scanned, best[0]);
-    report("unrolled", unrolled.report(), first_unrolled, best[1]);
-    std::printf("  scan / unrolled: %.3f\n", best[0] / best[1]);
-  };
   std::printf("LSTM, batch 100, 40 -> 128, %lld steps, %s\n", static_cast<long long>(steps),
               gradients ? "gradient" : "forward");
-  if (gradients) measure(tyto::compile(loss_of(forward_scanned)), tyto::compile(loss_of(forward_unrolled)));
-  else measure(tyto::compile(forward_scanned), tyto::compile(forward_unrolled));
+  if (gradients) {
+    compare(tyto::compile(loss_of(forward_scanned)), tyto::compile(loss_of(forward_unrolled)), xs, rounds);
+  } else {
+    compare(tyto::compile(forward_scanned), tyto::compile(forward_unrolled), xs, rounds);
+  }
+}
+
+// The layer nn::LSTM beside the same lines unrolled: one product for the features of all times, gates side by side.
+struct Layer {
+  tyto::nn::LSTM lstm;
+
+  T scanned(const T& x) const { return lstm(x); }
+  T unrolled(const T& x) const {
+    const std::int64_t cells = lstm.options.hidden;
+    const T features = matmul(x, T(lstm.weights_in[0])) + T(lstm.biases_in[0]);
+    T h = T::zeros({x.shape()[0], cells}), c = h;
+    std::vector<T> outputs;
+    for (const T& row : rows_of(features)) {
+      const auto gates = split(row + (matmul(h, T(lstm.weights_hidden[0])) + T(lstm.biases_hidden[0])), 4, 1);
+      c = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
+      h = sigmoid(gates[3]) * tanh(c);
+      outputs.push_back(h);
+    }
+    return stack(outputs, 1);
+  }
+
+ private:
+  // Halved, and halved again: the gradient of a part is as large as the whole.
+  static std::vector<T> rows_of(const T& x) {
+    if (x.shape()[1] == 1) return {squeeze(x, 1)};
+    std::vector<T> rows;
+    for (const T& half : split(x, {x.shape()[1] / 2}, 1)) {
+      for (const T& row : rows_of(half)) rows.push_back(row);
+    }
+    return rows;
+  }
+};
+
+void layer(std::int64_t batch, std::int64_t features, std::int64_t cells, std::int64_t steps, bool gradients,
+           int rounds) {
+  const Layer net{tyto::nn::LSTM({.in = features, .hidden = cells})};
+  const T x = T::normal({batch, steps, features});
+  tyto::eval({x});
+  std::vector<T> parameters;
+  for (const auto* list :
+       {&net.lstm.weights_in, &net.lstm.weights_hidden, &net.lstm.biases_in, &net.lstm.biases_hidden}) {
+    for (const auto& each : *list) parameters.emplace_back(each);
+  }
+  const auto loss_of = [&](auto forward) {
+    return [&parameters, forward](T in) {
+      auto [loss, slopes] = tyto::value_and_grad([&](T each) { return sum(square(forward(each))); }, parameters)(in);
+      slopes.push_back(loss);
+      return slopes;
+    };
+  };
+  const auto scanned = [&](T in) { return net.scanned(in); };
+  const auto unrolled = [&](T in) { return net.unrolled(in); };
+  std::printf("nn::LSTM, batch %lld, %lld -> %lld, %lld steps, %s\n", static_cast<long long>(batch),
+              static_cast<long long>(features), static_cast<long long>(cells), static_cast<long long>(steps),
+              gradients ? "gradient" : "forward");
+  if (gradients) compare(tyto::compile(loss_of(scanned)), tyto::compile(loss_of(unrolled)), x, rounds);
+  else compare(tyto::compile(scanned), tyto::compile(unrolled), x, rounds);
 }
 
 template <class F>
@@ -160,6 +223,11 @@ int main(int count, char** arguments) {
   if (count > 2 && std::string(arguments[2]) == "long") {
     lstm(1000, false, 3);
     lstm(1000, true, 2);
+  }
+  for (const bool gradients : {false, true}) {
+    layer(100, 40, 128, 50, gradients, rounds);
+    layer(1, 128, 192, 100, gradients, rounds);
+    layer(16, 192, 512, 30, gradients, rounds);
   }
   per_iteration();
 }

@@ -21,6 +21,10 @@ using core::View;
 constexpr double nanoseconds_a_byte = 0.1;  // of copying
 // One row reads the weights at the speed of memory, however they lie.
 constexpr std::int64_t rows_worth_packing = 2;
+// A few rows times a small matrix are done by our tile, which reads weights where they lie, before oneDNN, which reads
+// packed ones, has begun.
+constexpr std::int64_t few_rows = 12;
+constexpr std::int64_t few_multiply_adds = 200'000;
 
 const ProductAttributes& attributes_of(const core::Step& step) { return std::get<ProductAttributes>(*step.attributes); }
 
@@ -183,6 +187,8 @@ std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype
     return static_cast<std::int64_t>(packed_convolution(product, dtype).packed_bytes());
   }
   if (product.weights.size() != 2 || product.left[0] < rows_worth_packing) return 0;
+  const std::int64_t rows = element_count(product.left) / product.left.back();
+  if (rows <= few_rows && rows * element_count(product.weights) < few_multiply_adds) return 0;
   return static_cast<std::int64_t>(packed_matmul(product, dtype).packed_bytes());
 }
 

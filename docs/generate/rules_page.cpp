@@ -36,6 +36,12 @@ Page rules_page() {
       text += table_row({std::string(rule.name), code(rule.pattern), code(rule.replacement), conditions(rule)});
     }
   }
+  text += "\n## Loops and branches\n\n" + table_row({"pass", "rule", "before", "after", "condition"}) +
+          "|---|---|---|---|---|\n";
+  for (const optimiser::RegionRule& rule : optimiser::region_rules()) {
+    text += table_row({std::string(rule.pass), std::string(rule.name), std::string(rule.before),
+                       std::string(rule.after), std::string(rule.when)});
+  }
   return {"rules.md", text};
 }
 

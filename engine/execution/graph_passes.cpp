@@ -2,12 +2,15 @@
 #include "engine/execution/graph_passes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <ostream>
 
+#include "core/op_ids.hpp"
 #include "engine/execution/devices.hpp"
 #include "engine/execution/lowering.hpp"
 #include "engine/execution/session.hpp"
+#include "optimiser/passes/hoisting.hpp"
 #include "optimiser/passes/optimise.hpp"
 
 namespace tyto::run {
@@ -27,19 +30,19 @@ std::vector<core::Array> evaluate_constants(core::Graph graph) {
   return results;
 }
 
+core::Graph optimised_from(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report,
+                           std::size_t first_capture);
+
 // Regions run on the host, whatever the device.
-core::Region optimised_region(const core::Region& region, CompileOptions options) {
+core::Region optimised_region(const core::Region& region, CompileOptions options,
+                              std::size_t first_capture = SIZE_MAX) {
   options.dump = nullptr;
   PassReport unused;
-  return core::Region(optimised(core::Graph(region.graph()), cpu_device(), options, unused));
+  return core::Region(optimised_from(core::Graph(region.graph()), cpu_device(), options, unused, first_capture));
 }
 
 /// The graph with the regions of its nodes optimised.
 core::Graph with_optimised_regions(core::Graph graph, const CompileOptions& options) {
-  const bool any = std::ranges::any_of(graph.nodes(), [](const core::GraphNode& node) {
-    return node.attributes && !core::regions_of(*node.attributes).empty();
-  });
-  if (!any) return graph;
   core::GraphData data = std::move(graph).take();
   for (core::GraphNode& node : data.nodes) {
     if (!node.attributes || core::regions_of(*node.attributes).empty()) continue;
@@ -48,16 +51,24 @@ core::Graph with_optimised_regions(core::Graph graph, const CompileOptions& opti
       for (core::Region& arm : branch->arms) arm = optimised_region(arm, options);
     }
     if (auto* loop = std::get_if<core::IterationAttributes>(&attributes)) {
-      loop->body = optimised_region(loop->body, options);
+      const std::int64_t own = loop->carries + loop->numbered + loop->keyed + loop->rows;
+      loop->body = optimised_region(loop->body, options, static_cast<std::size_t>(own));
     }
     node.attributes = std::make_shared<const core::Attributes>(std::move(attributes));
   }
   return core::Graph(std::move(data));
 }
 
-}  // namespace
+bool is_packing(const core::Graph&, const core::GraphNode& node) { return node.op == core::OpId::pack_weights; }
 
-core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
+bool has_regions(const core::Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const core::GraphNode& node) {
+    return node.attributes && !core::regions_of(*node.attributes).empty();
+  });
+}
+
+core::Graph optimised_from(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report,
+                           std::size_t first_capture) {
   graph = lowered(std::move(graph), device);
   report.nodes_before = report.nodes_after = graph.nodes().size();
   if (options.passes == as_recorded) return graph;
@@ -71,12 +82,26 @@ core::Graph optimised(core::Graph graph, core::Device& device, const CompileOpti
   passes.packed_bytes = [&device](core::OpId op, const core::ProductAttributes& product, DType dtype) {
     return device.packed_bytes(op, product, dtype);
   };
+  passes.first_capture = first_capture;
   if (options.dump != nullptr) {
     passes.dump = [&options](std::string_view pass, const std::string& text) {
       *options.dump << (pass == "before" ? "" : "after ") << pass << ":\n" << text << "\n";
     };
   }
-  return with_optimised_regions(optimiser::optimise(std::move(graph), passes, &report), options);
+  graph = optimiser::optimise(std::move(graph), passes, &report);
+  if (!has_regions(graph)) return graph;
+  // Bodies pack what they capture when nothing else is to be done with their products. Before the loop the packed
+  // weights of constants fold, and equal ones are one.
+  optimiser::GraphEditor editor(with_optimised_regions(std::move(graph), options));
+  const bool packed = optimiser::hoist(editor, is_packing) != 0;
+  graph = editor.finish();
+  return packed ? optimiser::optimise(std::move(graph), passes) : std::move(graph);
+}
+
+}  // namespace
+
+core::Graph optimised(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report) {
+  return optimised_from(std::move(graph), device, options, report, SIZE_MAX);
 }
 
 }  // namespace tyto::run

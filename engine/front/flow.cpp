@@ -28,11 +28,30 @@ bool holds(std::string_view op, std::string_view what, const Value& value) {
   return AnyTensor(one_truth(op, what, value)).item<bool>();
 }
 
-/// Row number `row` along the first axis, which goes.
-Value row_of(const Value& stack, std::int64_t row) {
-  return core::emit(core::OpId::reshape, core::ListAttributes{row_type(stack).shape},
-                    {core::part_along(stack, 0, row, 1)});
-}
+/// The rows of a stack one after the other. The gradient of a part is as large as what it is a part of, so a stack that
+/// has a gradient is halved, and halved again.
+class RowReader {
+ public:
+  RowReader(Value stack, bool reverse) : row_(row_type(stack)), reverse_(reverse), pending_{std::move(stack)} {}
+
+  Value next() {
+    for (;;) {
+      const Value whole = std::move(pending_.back());
+      pending_.pop_back();
+      const std::int64_t rows = whole.shape()[0];
+      if (rows == 1) return core::emit(core::OpId::reshape, core::ListAttributes{row_.shape}, {whole});
+      const std::int64_t half = whole.node()->tracked() ? rows / 2 : reverse_ ? rows - 1 : 1;
+      const Value first = core::part_along(whole, 0, 0, half), second = core::part_along(whole, 0, half, rows - half);
+      pending_.push_back(reverse_ ? first : second);
+      pending_.push_back(reverse_ ? second : first);
+    }
+  }
+
+ private:
+  core::TensorType row_;
+  bool reverse_;
+  std::vector<Value> pending_;  // what is left, its next part last
+};
 
 /// What later iterations add to a carry's gradient is added up first, as where the loop is part of a graph.
 Value between_iterations(const Value& carry) {
@@ -52,6 +71,13 @@ Value stacked(const std::vector<AnyTensor>& rows, const core::TensorType& row, s
   return concat(std::vector<AnyTensor>{stack(rows), zeros()});
 }
 
+std::vector<Value> changed_carries(std::string_view op, std::size_t count, std::span<const Value> yielded) {
+  if (yielded.size() < count) {
+    throw GraphError(core::text(op, ": the body yields ", yielded.size(), " tensors for ", count, " carries"));
+  }
+  return strong(op, yielded.first(count));
+}
+
 detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   const Key key = next_region_key();
   detail::LoopResults results;
@@ -67,6 +93,8 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     trips = rows_of(call.name, stacks);
   }
   const std::size_t carries = results.carries.size();
+  std::vector<RowReader> readers;
+  for (const Value& stack : stacks) readers.emplace_back(stack, call.options.reverse);
   std::vector<std::vector<AnyTensor>> rows;
   std::int64_t done = 0;
   while (done < trips) {
@@ -78,9 +106,10 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     const DrawScope draws(key.split(static_cast<std::uint64_t>(row)));
     std::vector<Value> given = results.carries;
     if (call.range) given.push_back(number_of(first + row));
-    for (const Value& stack : stacks) given.push_back(row_of(stack, row));
+    for (RowReader& reader : readers) given.push_back(reader.next());
     const std::vector<Value> yielded = call.body(given);
-    results.carries = next_carries(call.name, results.carries, yielded);
+    results.carries = call.flexible ? changed_carries(call.name, carries, yielded)
+                                    : next_carries(call.name, results.carries, yielded);
     for (Value& carry : results.carries) carry = between_iterations(carry);
     const std::vector<Value> own =
         strong(call.name, std::span(yielded).subspan(std::min(yielded.size(), carries + (call.stops ? 1 : 0))));
@@ -96,7 +125,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     if (call.stops && holds(call.name, "whether to stop", yielded[carries])) break;
   }
   results.count = number_of(done);
-  if (call.condition || call.range) return results;
+  if (call.condition || (call.range && !call.flexible)) return results;
   std::vector<core::TensorType> types;
   for (const std::vector<AnyTensor>& list : rows) types.push_back(type_of(list[0]));
   if (done == 0) {
@@ -105,7 +134,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (call.options.reverse) std::reverse(rows[i].begin(), rows[i].end());
-    results.stacks.push_back(stacked(rows[i], types[i], trips));
+    results.stacks.push_back(stacked(rows[i], types[i], call.flexible ? done : trips));
   }
   return results;
 }

@@ -4,6 +4,7 @@
 #include "core/builder.hpp"
 #include "engine/front/attribute_listing.hpp"
 #include "engine/graph/graph_bytes.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
 
@@ -11,17 +12,39 @@ namespace {
 
 Tensor<Eager> eager(const core::Array& array) { return Tensor<Eager>(core::constant(core::Mode::eager, array)); }
 
-}  // namespace
+GraphListing listing_of(const core::Graph& graph);
 
-GraphListing list_graph(const Graph& graph) {
-  const core::Graph flat = run::graph_from_bytes("graph", graph.to_bytes());
+ListedNode listed(const core::Graph& graph, const core::GraphNode& node) {
+  ListedNode listed;
+  listed.op = core::definition(node.op).name;
+  if (node.label) listed.label = *node.label;
+  for (const core::Port port : graph.inputs_of(node)) listed.inputs.push_back(port);
+  for (std::uint32_t i = 0; i < node.result_count; ++i) listed.results.push_back(node.first_result + i);
+  const auto regions = core::regions_of(graph.attributes(node));
+  std::visit(
+      [&]<class A>(const A& given) {
+        if constexpr (core::can_be_given<A> || core::holds_regions<A>) {
+          given.fields([&](const char* name, const auto& field) {
+            if constexpr (requires { core::as_attribute(field); }) {
+              listed.attributes.push_back({name, core::as_attribute(field)});
+            }
+          });
+        }
+      },
+      graph.attributes(node));
+  for (const core::Region& region : regions) listed.regions.push_back(listing_of(region.graph()));
+  return listed;
+}
+
+/// Tensors and nodes; outputs and updates as a region has them.
+GraphListing listing_of(const core::Graph& graph) {
   GraphListing listing;
-  for (core::Port port = 0; port < flat.port_count(); ++port) {
-    ListedTensor tensor{flat.type(port).dtype, flat.type(port).shape};
-    if (const core::Array* array = flat.constant(port)) tensor.value = eager(*array);
+  for (core::Port port = 0; port < graph.port_count(); ++port) {
+    ListedTensor tensor{graph.type(port).dtype, graph.type(port).shape};
+    if (const core::Array* array = graph.constant(port)) tensor.value = eager(*array);
     listing.tensors.push_back(std::move(tensor));
   }
-  for (const core::GraphInput& input : flat.inputs()) {
+  for (const core::GraphInput& input : graph.inputs()) {
     ListedTensor& tensor = listing.tensors[input.port];
     tensor.name = input.name;
     if (input.state == nullptr || input.state->kind() == core::State::Kind::placeholder) {
@@ -30,25 +53,21 @@ GraphListing list_graph(const Graph& graph) {
       tensor.value = copy(Tensor<Eager>(input.state->current()));
     }
   }
-  for (const core::GraphNode& node : flat.nodes()) {
-    const core::OpDef& def = core::op_table()[static_cast<std::size_t>(node.op)];
+  for (const core::GraphNode& node : graph.nodes()) {
+    const core::OpDef& def = core::definition(node.op);
     if (def.is(core::Traits::leaf) || def.name == "read") continue;
-    ListedNode listed;
-    listed.op = def.name;
-    if (node.label) listed.label = *node.label;
-    for (const core::Port port : flat.inputs_of(node)) listed.inputs.push_back(port);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) listed.results.push_back(node.first_result + i);
-    std::visit(
-        [&]<class A>(const A& given) {
-          if constexpr (core::can_be_given<A>) {
-            given.fields([&](const char* name, const auto& field) {
-              listed.attributes.push_back({name, core::as_attribute(field)});
-            });
-          }
-        },
-        flat.attributes(node));
-    listing.nodes.push_back(std::move(listed));
+    listing.nodes.push_back(listed(graph, node));
   }
+  for (const core::GraphUpdate& update : graph.updates()) listing.outputs.push_back(update.port);
+  listing.outputs.insert(listing.outputs.end(), graph.outputs().begin(), graph.outputs().end());
+  return listing;
+}
+
+}  // namespace
+
+GraphListing list_graph(const Graph& graph) {
+  const core::Graph flat = run::graph_from_bytes("graph", graph.to_bytes());
+  GraphListing listing = listing_of(flat);
   listing.outputs.assign(flat.outputs().begin(), flat.outputs().end());
   for (const core::GraphUpdate& update : flat.updates()) {
     listing.updates.push_back(flat.inputs()[update.input].name);

@@ -62,6 +62,8 @@ Replayed replay(const core::Graph& graph, std::span<const Value> inputs) {
   return replayed;
 }
 
+bool has_gradient(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
 Value filled(const Value& like, double number) {
   return core::emit(Mode::lazy, OpId::fill, core::RangeAttributes{like.shape(), like.dtype(), number, 0});
 }
@@ -140,7 +142,7 @@ class LoopGradient {
 
  private:
   Value parameter(const core::TensorType& type, const char* name) { return scope_.parameter(type, name); }
-  bool is_wanted(std::size_t operand) const { return c_.needed[operand] && is_floating(c_.inputs[operand].dtype()); }
+  bool is_wanted(std::size_t operand) const { return c_.needed[operand] && has_gradient(c_.inputs[operand].dtype()); }
 
   void make_parameters() {
     const auto carries = static_cast<std::size_t>(loop_.carries);
@@ -148,7 +150,7 @@ class LoopGradient {
     for (std::size_t i = 0; i < carries; ++i) {
       const Value& history = c_.results[carries + stacked + i];
       rows_.push_back({parameter(row_type(history), "carry"), history});
-      if (is_floating(history.dtype())) cotangents_.push_back({i, parameter(row_type(history), "cotangent")});
+      if (has_gradient(history.dtype())) cotangents_.push_back({i, parameter(row_type(history), "cotangent")});
     }
     const core::TensorType number{DType::i64, {}, false};
     const core::TensorType key{DType::i64, {2}, false};
@@ -179,7 +181,7 @@ class LoopGradient {
     std::vector<Value> weights;
     for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.carries); ++i) {
       const Value& carry = rows_[i].inside;
-      inputs.push_back(is_floating(carry.dtype()) ? tape.track(carry) : carry);
+      inputs.push_back(has_gradient(carry.dtype()) ? tape.track(carry) : carry);
     }
     if (number_) inputs.push_back(number_);
     if (key_) inputs.push_back(key_);
@@ -304,7 +306,7 @@ class BranchGradient {
   explicit BranchGradient(const core::GradientContext& context)
       : c_(context), branch_(std::get<core::BranchAttributes>(context.attributes)), first_(branch_.keyed ? 2 : 1) {
     for (std::size_t i = first_; i < c_.inputs.size(); ++i) {
-      if (c_.needed[i] && is_floating(c_.inputs[i].dtype())) wanted_.push_back(i);
+      if (c_.needed[i] && has_gradient(c_.inputs[i].dtype())) wanted_.push_back(i);
     }
   }
 
@@ -411,7 +413,7 @@ std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, st
   std::vector<Value> gradients;
   const auto visible = static_cast<std::size_t>(loop.carries + loop.stacked - loop.histories);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    gradients.push_back(i < visible && is_floating(results[i].dtype()) ? results[i] : Value());
+    gradients.push_back(i < visible && has_gradient(results[i].dtype()) ? results[i] : Value());
   }
   const core::Attributes attributes = loop;
   const core::GradientContext context{attributes, operands, results, gradients, {needed.get(), operands.size()}};

@@ -16,33 +16,60 @@ namespace {
 
 std::int64_t elements_of(const core::Graph& graph, core::Port port) { return element_count(graph.type(port).shape); }
 
-// Multiplications and additions of the sums of products; for everything else one operation an element.
-std::int64_t operations_of(const core::Graph& graph, const core::GraphNode& node) {
+/// What a function counts of a region's nodes, as often as the region runs: of a loop whose count is not known before
+/// it runs once, of a branch what its costliest arm has.
+template <class F>
+std::int64_t count_in_regions(const core::Attributes& attributes, const F& count) {
+  std::int64_t most = 0;
+  for (const core::Region& region : core::regions_of(attributes)) {
+    std::int64_t sum = 0;
+    for (const core::GraphNode& node : region.graph().nodes()) {
+      if (!core::definition(node.op).is(core::Traits::leaf)) sum += count(region.graph(), node);
+    }
+    most = std::max(most, sum);
+  }
+  const auto* loop = std::get_if<core::IterationAttributes>(&attributes);
+  std::int64_t all = most;
+  const bool known = loop != nullptr && loop->trips >= 0 && !__builtin_mul_overflow(most, loop->trips, &all);
+  return known ? all : most;
+}
+
+std::int64_t multiply_adds_of(const core::Graph& graph, const core::GraphNode& node) {
   const auto inputs = graph.inputs_of(node);
   const std::int64_t results = elements_of(graph, node.first_result);
   switch (node.op) {
     case core::OpId::matmul:
-    case core::OpId::matmul_epilogue: return 2 * results * graph.type(inputs[0]).shape.back();
+    case core::OpId::matmul_epilogue: return results * graph.type(inputs[0]).shape.back();
     // Per element of the result: the kernel's window times the channels that one group reads.
     case core::OpId::convolution:
     case core::OpId::convolution_epilogue: {
       const auto* product = std::get_if<core::ProductAttributes>(&graph.attributes(node));
       const Shape& kernel = product != nullptr && product->packed ? product->weights : graph.type(inputs[1]).shape;
-      return kernel.back() == 0 ? 0 : 2 * results * (element_count(kernel) / kernel.back());
+      return kernel.back() == 0 ? 0 : results * (element_count(kernel) / kernel.back());
     }
     // As many products as the forward operator has: one for each element of g and of a kernel's slice.
     case core::OpId::convolution_input_gradient: {
       const Shape& kernel = graph.type(inputs[1]).shape;
-      return kernel.back() == 0 ? 0 : 2 * elements_of(graph, inputs[0]) * (element_count(kernel) / kernel.back());
+      return kernel.back() == 0 ? 0 : elements_of(graph, inputs[0]) * (element_count(kernel) / kernel.back());
     }
     case core::OpId::convolution_kernel_gradient: {
       const Shape& kernel = graph.type(node.first_result).shape;
-      return kernel.back() == 0 ? 0 : 2 * elements_of(graph, inputs[1]) * (element_count(kernel) / kernel.back());
+      return kernel.back() == 0 ? 0 : elements_of(graph, inputs[1]) * (element_count(kernel) / kernel.back());
     }
-    default: break;
+    case core::OpId::branch:
+    case core::OpId::loop: return count_in_regions(graph.attributes(node), multiply_adds_of);
+    default: return 0;
   }
-  std::int64_t most = results;
-  for (const core::Port input : inputs) most = std::max(most, elements_of(graph, input));
+}
+
+// Multiplications and additions of the sums of products; for everything else one operation an element.
+std::int64_t operations_of(const core::Graph& graph, const core::GraphNode& node) {
+  if (node.op == core::OpId::branch || node.op == core::OpId::loop) {
+    return count_in_regions(graph.attributes(node), operations_of);
+  }
+  if (const std::int64_t products = multiply_adds_of(graph, node); products != 0) return 2 * products;
+  std::int64_t most = elements_of(graph, node.first_result);
+  for (const core::Port input : graph.inputs_of(node)) most = std::max(most, elements_of(graph, input));
   return most;
 }
 
@@ -55,7 +82,7 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
   for (std::size_t i = 0; i < executable.steps().size(); ++i) {
     const ExecutableStep& step = executable.steps()[i];
     const core::GraphNode& node = graph.nodes()[step.node];
-    StepProfile row{step.name, node.label ? *node.label : std::string(), milliseconds[i], 0, 0};
+    StepProfile row{step.name, node.label ? *node.label : std::string(), milliseconds[i]};
     if (milliseconds[i] == 0) {
       // Did not run: weights that are packed already are not packed again.
     } else if (core::definition(node.op).name != step.name) {
@@ -71,6 +98,7 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
         row.bytes += elements_of(graph, input) * static_cast<std::int64_t>(size_of(graph.type(input).dtype));
       }
       row.operations = operations_of(graph, node);
+      row.multiply_adds = multiply_adds_of(graph, node);
     }
     profile.steps.push_back(std::move(row));
   }

@@ -56,6 +56,9 @@ struct LoopCall {
   std::optional<std::pair<Count, Count>> range = {};               // fori_loop: from, to
   std::function<Value(const std::vector<Value>&)> condition = {};  // while_loop: of the carries
   bool stops = false;                                              // scan_until: the body yields whether to stop
+  /// In eager mode carries may change their shapes, and stacks have as many rows as were done. A loop that is recorded
+  /// keeps shapes all the same.
+  bool flexible = false;
   /// From carries, the number (with a range) and rows to carries, whether to stop (where it stops), results.
   RegionFunction body = {};
   LoopOptions options = {};

@@ -21,6 +21,8 @@ struct ListedTensor {
   std::optional<Tensor<Eager>> value = {};  ///< of constants, and of states when the graph was listed
 };
 
+struct GraphListing;
+
 /// One application of an operator; tensors are named by their numbers.
 struct ListedNode {
   std::string op;     ///< as in docs/operators.md
@@ -28,6 +30,9 @@ struct ListedNode {
   std::vector<std::size_t> inputs;
   std::vector<std::size_t> results;
   NamedList<Attribute> attributes;
+  /// The arms of a branch, or the body of a loop, which yields the next carries before its other outputs. Their tensors
+  /// have numbers of their own.
+  std::vector<GraphListing> regions = {};
 };
 
 struct GraphListing {

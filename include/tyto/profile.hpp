@@ -18,6 +18,7 @@ struct StepProfile {
   double milliseconds = 0;
   std::int64_t bytes = 0;
   std::int64_t operations = 0;
+  std::int64_t multiply_adds = 0;  ///< of its matrix products and convolutions, within loops and branches too
 };
 
 struct GraphProfile {

@@ -1,15 +1,23 @@
-// Branches whose condition is known, and optional inputs; loops and branches that data decides are not read yet.
+// Branches, and optional inputs.
 #include "onnx/operators.hpp"
+#include "onnx/regions.hpp"
 
 namespace tyto::onnx {
 
 namespace {
 
 Outputs branch(const OperatorCall& call) {
-  const bool taken = call.integer_in(0) != 0;
   call.ignore("then_branch");
   call.ignore("else_branch");
-  return call.run(taken ? "then_branch" : "else_branch");
+  if (call.known(0)) return call.body(call.integer_in(0) != 0 ? "then_branch" : "else_branch").run({}, call.lazy());
+  return recorded(call, [&] {
+    const auto arm = [&](std::string_view attribute) {
+      return [body = call.body(attribute)] { return values_of(body.run({}, true)); };
+    };
+    const std::vector<Value> results = detail::run_branch("If", detail::RegionMode::lazy, call[0].value(), true,
+                                                          {arm("then_branch"), arm("else_branch")});
+    return Outputs(results.begin(), results.end());
+  });
 }
 
 // Of optionals there are just tensors: one that is there, or an input that was left out.

@@ -1,4 +1,4 @@
-// Recurrent networks: RNN, GRU and LSTM, in either direction, with one recorded step for each moment.
+// Recurrent networks: RNN, GRU and LSTM, in either direction, each a scan over the moments.
 #include <cmath>
 #include <functional>
 #include <map>
@@ -7,6 +7,7 @@
 #include "onnx/operators.hpp"
 #include "tyto/activations.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
@@ -140,38 +141,42 @@ struct Architecture {
   std::int64_t gates;
   std::vector<std::string> activations;
   Step step;
+  bool has_cell = false;
   bool bias_apart = false;  // whether the recurrent bias is the step's own affair
 };
 
 struct Run {
-  std::vector<Array> outputs;  // by time
+  Array outputs;  // (time, batch, hidden)
   CellState last;
 };
 
 // Sequences that are over keep their state and yield zeros.
-Run run_direction(const Cell& cell, const Architecture& how, const Array& x, CellState state, const Array& lengths) {
-  const std::int64_t steps = x.shape()[0];
+Run run_direction(const Cell& cell, const Architecture& how, const Array& x, const CellState& start,
+                  const Array& lengths) {
   Array given = matmul(x, transpose(cell.weights));
   if (cell.bias.defined()) {
     const std::int64_t half = how.gates * cell.hidden;
     given = given + cell.bias.get({slice(0, half)});
     if (!how.bias_apart) given = given + cell.bias.get({slice(half, 2 * half)});
   }
-  Run run;
-  for (std::int64_t t = 0; t < steps; ++t) {
-    CellState next = how.step(cell, given.get({t}), state);
+  using States = std::vector<Array>;
+  States states{start.h}, rows{given};
+  if (how.has_cell) states.push_back(start.c);
+  if (lengths.defined()) rows.push_back(Array::arange(x.shape()[0]));
+  const auto moment = [&](const States& before, const States& in) {
+    const CellState state{before[0], how.has_cell ? before[1] : Array()};
+    CellState next = how.step(cell, in[0], state);
     Array output = next.h;
     if (lengths.defined()) {
-      const Array running = greater(reshape(lengths, {-1, 1}), t);
+      const Array running = greater(reshape(lengths, {-1, 1}), in[1]);
       output = where(running, output, 0.0);
       next.h = where(running, next.h, state.h);
-      if (next.c.defined()) next.c = where(running, next.c, state.c);
+      if (how.has_cell) next.c = where(running, next.c, state.c);
     }
-    run.outputs.push_back(output);
-    state = next;
-  }
-  run.last = state;
-  return run;
+    return std::pair(how.has_cell ? States{next.h, next.c} : States{next.h}, output);
+  };
+  const auto [last, outputs] = scan(moment, states, rows);
+  return {outputs, {last[0], how.has_cell ? last[1] : Array()}};
 }
 
 // Along time, each sequence by its own length.
@@ -230,8 +235,7 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
     const bool backward = backward_only || d == 1;
     const CellState start{initial(5, d), initial(6, d)};
     const Run run = run_direction(cell, how, backward ? reversed(x, lengths) : x, start, lengths);
-    const Array y = stack(run.outputs, 0);
-    outputs.push_back(backward ? reversed(y, lengths) : y);
+    outputs.push_back(backward ? reversed(run.outputs, lengths) : run.outputs);
     last_h.push_back(run.last.h);
     if (run.last.c.defined()) last_c.push_back(run.last.c);
   }
@@ -247,11 +251,11 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
 
 Outputs simple_recurrent(const OperatorCall& call) { return recurrent(call, {1, {"tanh"}, simple_step}); }
 Outputs long_short_term(const OperatorCall& call) {
-  return recurrent(call, {4, {"sigmoid", "tanh", "tanh"}, lstm_step});
+  return recurrent(call, {4, {"sigmoid", "tanh", "tanh"}, lstm_step, true});
 }
 Outputs gated(const OperatorCall& call) {
   const bool after = call.integer("linear_before_reset", 0) != 0;
-  return recurrent(call, {3, {"sigmoid", "tanh"}, after ? gru_step_reset_after : gru_step, after});
+  return recurrent(call, {3, {"sigmoid", "tanh"}, after ? gru_step_reset_after : gru_step, false, after});
 }
 
 constexpr OperatorRow recurrent_table[] = {

@@ -4,6 +4,7 @@
 #include "onnx/operators.hpp"
 #include "onnx/windows.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
 #include "tyto/shaping.hpp"
@@ -40,25 +41,31 @@ Outputs linear_attention(const OperatorCall& call) {
                        : heads_of(call[4], kv_heads));
   }
   if (corrected) rate = transpose(expand_dims(cast(call[5], DType::f32), -1), {0, 2, 1, 3});
-  Array state = call.has(3) ? cast(call[3], DType::f32)
-                            : broadcast_to(Array::full({}, 0.0, DType::f32), {batch, kv_heads, features, v.shape()[3]});
+  const Array state = call.has(3)
+                          ? cast(call[3], DType::f32)
+                          : broadcast_to(Array::full({}, 0.0, DType::f32), {batch, kv_heads, features, v.shape()[3]});
   const double scale = stated != 0 ? stated : 1 / std::sqrt(static_cast<double>(features));
-  std::vector<Array> outputs;
-  for (std::int64_t t = 0; t < steps; ++t) {
-    const Array key = k.get({all, all, t});
-    Array value = v.get({all, all, t});
-    if (fades) state = state * expand_dims(fade.get({all, all, t}), -1);
+  using Rows = std::vector<Array>;
+  const auto by_moment = [](const Array& each) { return transpose(each, {2, 0, 1, 3}); };
+  Rows rows{by_moment(q), by_moment(k), by_moment(v)};
+  if (fades) rows.push_back(by_moment(fade));
+  if (corrected) rows.push_back(by_moment(rate));
+  const auto moment = [&](const Array& before, const Rows& row) {
+    const Array& key = row[1];
+    Array value = row[2], after = before;
+    if (fades) after = after * expand_dims(row[3], -1);
     if (corrected) {
-      const Array held = squeeze(matmul(expand_dims(key, -2), state), -2);
-      value = rate.get({all, all, t}) * (value - held);
+      const Array held = squeeze(matmul(expand_dims(key, -2), after), -2);
+      value = row.back() * (value - held);
     }
-    state = state + expand_dims(key, -1) * expand_dims(value, -2);
+    after = after + expand_dims(key, -1) * expand_dims(value, -2);
     // Heads of queries that share a state read it together.
-    const Array query = reshape(q.get({all, all, t}), {batch, kv_heads, group, features});
-    outputs.push_back(reshape(matmul(query, state) * scale, {batch, q_heads, -1}));
-  }
-  const Array y = reshape(stack(outputs, 1), {batch, steps, -1});
-  return {cast(y, call[0].dtype()), cast(state, call.has(3) ? call[3].dtype() : call[0].dtype())};
+    const Array query = reshape(row[0], {batch, kv_heads, group, features});
+    return std::pair(after, reshape(matmul(query, after) * scale, {batch, q_heads, -1}));
+  };
+  const auto [last, outputs] = scan(moment, state, rows);
+  const Array y = reshape(swapaxes(outputs, 0, 1), {batch, steps, -1});
+  return {cast(y, call[0].dtype()), cast(last, call.has(3) ? call[3].dtype() : call[0].dtype())};
 }
 
 // Each channel by a window of its own that ends at the present; what it has seen of the past is its state.

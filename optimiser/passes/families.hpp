@@ -26,4 +26,15 @@ struct RuleFamily {
 /// Every table, by the pass that applies it.
 std::span<const RuleFamily> rule_families();
 
+/// A rewrite of loops or branches.
+struct RegionRule {
+  std::string_view pass;
+  std::string_view name;
+  std::string_view before;
+  std::string_view after;
+  std::string_view when;
+};
+
+std::span<const RegionRule> region_rules();
+
 }  // namespace tyto::optimiser

@@ -1,6 +1,7 @@
 // The entry point of the optimiser: a graph in, an equal and better graph out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ struct PassOptions {
   /// none are packed. See core::Device::packed_bytes.
   std::function<std::int64_t(core::OpId op, const core::ProductAttributes& product, DType dtype)> packed_bytes =
       nullptr;
+  /// Of a loop's body: inputs from this number on are the same in each iteration. Products of them are given packed
+  /// weights, and the packing is to be hoisted.
+  std::size_t first_capture = SIZE_MAX;
   /// Told the graph's text as it came ("before"), and after each run of a pass that changed it.
   std::function<void(std::string_view pass, const std::string& text)> dump = nullptr;
 };

@@ -1,5 +1,6 @@
 // Packing: weights that stay as they are from run to run are laid out as their product's kernel reads them, once.
-// Packed constants fold; packed states are packed anew after they were assigned.
+// Packed constants fold; packed states are packed anew after they were assigned; what a loop captures is packed before
+// it.
 #include <algorithm>
 
 #include "core/op_ids.hpp"
@@ -18,9 +19,10 @@ using Index = GraphEditor::Index;
 class Packer {
  public:
   explicit Packer(PassContext& context) : context_(context), editor_(context.editor), stays_(editor_.index_limit()) {
-    for (const core::GraphInput& input : editor_.graph_inputs()) {
+    for (std::size_t i = 0; i < editor_.graph_inputs().size(); ++i) {
+      const core::GraphInput& input = editor_.graph_inputs()[i];
       const bool kept = input.state != nullptr && input.state->kind() != core::State::Kind::placeholder;
-      stays_[editor_.producer(input.port)] = kept;
+      stays_[editor_.producer(input.port)] = kept || i >= context.options.first_capture;
     }
     for (const core::GraphUpdate& update : editor_.updates()) {
       stays_[editor_.producer(editor_.graph_inputs()[update.input].port)] = false;

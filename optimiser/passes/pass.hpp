@@ -66,6 +66,8 @@ void remove_dead_code(PassContext& context);
 void merge_common_subexpressions(PassContext& context);
 void fold_constants(PassContext& context);
 void simplify_regions(PassContext& context);
+void hoist_invariants(PassContext& context);
+void sink_into_arms(PassContext& context);
 void absorb_epilogues(PassContext& context);
 void pack_weights(PassContext& context);
 core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules);

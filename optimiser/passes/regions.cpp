@@ -4,6 +4,7 @@
 
 #include "core/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
+#include "optimiser/passes/region_builder.hpp"
 #include "optimiser/passes/scalar_constant.hpp"
 
 namespace tyto::optimiser {
@@ -16,21 +17,6 @@ using core::OpId;
 using core::Port;
 using Index = GraphEditor::Index;
 
-/// Ports that the roots depend on.
-std::vector<bool> needed_by(const Graph& graph, std::span<const Port> roots) {
-  std::vector<bool> needed(graph.port_count(), false);
-  std::vector<Port> pending(roots.begin(), roots.end());
-  while (!pending.empty()) {
-    const Port port = pending.back();
-    pending.pop_back();
-    if (needed[port]) continue;
-    const GraphNode& node = graph.nodes()[graph.producer(port)];
-    for (std::uint32_t i = 0; i < node.result_count; ++i) needed[node.first_result + i] = true;
-    for (const Port input : graph.inputs_of(node)) pending.push_back(input);
-  }
-  return needed;
-}
-
 /// What is kept of a region: inputs in their new order, outputs, and the new values of the first inputs.
 struct Kept {
   std::vector<std::uint32_t> inputs;
@@ -39,31 +25,9 @@ struct Kept {
 };
 
 core::Region reduced(const Graph& graph, const Kept& kept) {
-  std::vector<Port> roots = kept.outputs;
-  roots.insert(roots.end(), kept.updates.begin(), kept.updates.end());
-  const std::vector<bool> needed = needed_by(graph, roots);
-  core::GraphBuilder builder;
-  std::vector<Port> place(graph.port_count(), core::no_port);
-  for (const std::uint32_t i : kept.inputs) {
-    const core::GraphInput& input = graph.inputs()[i];
-    core::GraphInput same;
-    same.name = input.name;
-    place[input.port] = builder.add_input(graph.type(input.port), std::move(same));
-  }
-  std::vector<Port> inputs;
-  std::vector<core::TensorType> types;
-  for (const GraphNode& node : graph.nodes()) {
-    if (!needed[node.first_result] || (node.op == OpId::read && node.input_count == 0)) continue;
-    inputs.clear();
-    types.clear();
-    for (const Port input : graph.inputs_of(node)) inputs.push_back(place[input]);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) types.push_back(graph.type(node.first_result + i));
-    const Port first = builder.add(node.op, node.attributes, inputs, types, node.label);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) place[node.first_result + i] = first + i;
-  }
-  for (const Port output : kept.outputs) builder.add_output(place[output]);
-  for (std::uint32_t i = 0; i < kept.updates.size(); ++i) builder.add_update(i, place[kept.updates[i]]);
-  return core::Region(builder.finish());
+  RegionBuilder builder(graph);
+  for (const std::uint32_t input : kept.inputs) builder.keep_input(input);
+  return builder.finish(kept.outputs, kept.updates);
 }
 
 class RegionSimplifier {

@@ -1,6 +1,7 @@
 // How loops and branches behave: counts, early exits, states, random numbers, nesting, types; the same in both modes.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 #include <tyto/autodiff.hpp>
 #include <tyto/flow.hpp>
@@ -394,6 +395,30 @@ TEST_CASE("derivatives of second order go through loops") {
   };
   check(tyto::Tensor<Eager>::full({}, 0.7, DType::f64));
   check(tyto::Tensor<Lazy>::full({}, 0.7, DType::f64));
+}
+
+BOTH_MODES("complex numbers are carried, stacked and chosen, and have gradients") {
+  using T = tyto::Tensor<Mode>;
+  const auto f = [](const T& angle) {
+    const T turn = tyto::complex(cos(angle), sin(angle));
+    const auto [last, rows] = scan(
+        [&](const T& z, const T& x) {
+          const T next = cond(
+              x > 1.5, [&] { return z * turn; }, [&] { return z + x; });
+          return std::pair(next, next);
+        },
+        tyto::complex(angle, angle), T{1.0, 2.0, 3.0});
+    return (real(last) + imag(rows).sum()).sum();
+  };
+  const T angle = T::full({}, 0.25, DType::f64);
+  // z = (1.25 + 0.25 i), then turned by a quarter twice.
+  const double c = std::cos(0.25), s = std::sin(0.25);
+  const double one = 1.25 * s + 0.25 * c, two = 1.25 * std::sin(0.5) + 0.25 * std::cos(0.5);
+  const double expected = 1.25 * std::cos(0.5) - 0.25 * std::sin(0.5) + 0.25 + one + two;
+  CHECK(f(angle).template item<double>() == doctest::Approx(expected).epsilon(1e-12));
+  const double step = 1e-6;
+  const double slope = (f(angle + step).template item<double>() - f(angle - step).template item<double>()) / (2 * step);
+  CHECK(tyto::value_and_grad(f)(angle).second[0].template item<double>() == doctest::Approx(slope).epsilon(1e-7));
 }
 
 TEST_CASE("what nobody reads of a loop is not computed, and what does not change is not carried") {

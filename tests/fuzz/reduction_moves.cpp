@@ -1,5 +1,6 @@
 // Moves along axes: reductions, running sums, softmax.
 #include "tests/fuzz/drawing.hpp"
+#include "tests/fuzz/sequence_as_before.hpp"
 
 namespace tyto::fuzz {
 
@@ -46,7 +47,10 @@ Tensor<M> run_along(Drawing<M>& d) {
     case 1: return cumprod(x, axis, how);
     case 2: return cummin(x, axis, how.reverse);
     case 3: return cummax(x, axis, how.reverse);
-    default: return scan(x, axis, [](const Tensor<M>& a, const Tensor<M>& b) { return a * 0.5 + b; });
+    default: {
+      const SequenceAsBefore sequence;
+      return scan(x, axis, [](const Tensor<M>& a, const Tensor<M>& b) { return a * 0.5 + b; });
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // Moves through loops and branches whose bodies are moves themselves: carries that are computed, shifted, exchanged or
 // kept, rows in and out, counts that are known or not, early exits.
-#include "engine/graph/trace.hpp"
 #include "tests/fuzz/drawing.hpp"
+#include "tests/fuzz/sequence_as_before.hpp"
 #include "tyto/flow.hpp"
 
 namespace tyto::fuzz {
@@ -10,21 +10,6 @@ namespace {
 
 template <class M>
 using List = std::vector<Tensor<M>>;
-
-/// Explicit graphs number the draws that they need. A region takes a draw of eager mode's sequence even if it draws
-/// nothing, so that is given back; bodies draw by keys of their own.
-class SequenceAsBefore {
- public:
-  ~SequenceAsBefore() {
-    if (!run::trace_in_progress()) random_state(state_);
-  }
-  SequenceAsBefore() = default;
-  SequenceAsBefore(const SequenceAsBefore&) = delete;
-  SequenceAsBefore& operator=(const SequenceAsBefore&) = delete;
-
- private:
-  RandomState state_ = random_state();
-};
 
 /// What a region's function does with what it is given: some moves, the same whenever it is called.
 template <class M>

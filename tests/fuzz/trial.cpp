@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "core/graph.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "tests/fuzz/comparison.hpp"

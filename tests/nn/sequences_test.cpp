@@ -28,6 +28,20 @@ TEST_CASE_TEMPLATE("reading in two parts with the state handed on is reading at 
   CHECK(close(gru.run(x(all, slice(3, 6)), half.state).output, gru(x)(all, slice(3, 6))));
 }
 
+TEST_CASE("a recurrent layer is recorded once, however long the sequence is") {
+  const LSTM lstm({.in = 3, .hidden = 4, .layers = 2, .bidirectional = true});
+  const auto nodes = [&](std::int64_t length) {
+    auto loss = compile([&](Tensor<Lazy> x) { return sum(square(lstm(x))); });
+    auto slope =
+        compile([&](Tensor<Lazy> x) { return grad([&](Tensor<Lazy> in) { return sum(square(lstm(in))); })(x); });
+    const Tensor<Lazy> x = Tensor<Lazy>::ones({2, length, 3});
+    loss(x);
+    slope(x);
+    return std::pair(loss.report().passes.nodes_before, slope.report().passes.nodes_before);
+  };
+  CHECK(nodes(3) == nodes(30));
+}
+
 TEST_CASE_TEMPLATE("dropout between recurrent layers acts in training alone", M, Eager, Lazy) {
   using T = Tensor<M>;
   const GRU gru({.in = 3, .hidden = 8, .layers = 2, .dropout = 0.5});

@@ -67,4 +67,9 @@ TEST_CASE("a summary prints as a table with its totals") {
   CHECK(text.find("1586 parameters, 1586 of them trained; states of 6.2 KiB") != std::string::npos);
 }
 
+TEST_CASE("a summary counts the products of all times of a recurrent layer") {
+  const LSTM lstm({.in = 3, .hidden = 5});
+  CHECK(summary(lstm, {2, 7, 3}).multiply_adds == 2 * 7 * 4 * 5 * (3 + 5));
+}
+
 }  // namespace tyto::nn

@@ -14,10 +14,20 @@ TEST_CASE("damaged models are read or refused, whatever was done to them") {
   function.message(7, node("Add", {"a", "a"}, {"b"}));
   function.text(10, "local");
   const Message body = graph({.nodes = {node("Neg", {"h"}, {"i"})}, .outputs = {value("i", {"n"})}});
+  const Message iteration =
+      graph({.nodes = {node("Add", {"z", "h"}, {"zn"}), node("Identity", {"go"}, {"goes"})},
+             .inputs = {value("i", {}, DType::i64), value("go", {}, DType::boolean), value("z", {})},
+             .outputs = {value("goes", {}, DType::boolean), value("zn", {}), value("zn", {})}});
+  const Message row = graph({.nodes = {node("Mul", {"s", "r"}, {"sn"})},
+                             .inputs = {value("s", {}), value("r", {})},
+                             .outputs = {value("sn", {})}});
   const Message whole = graph(
       {.nodes = {node("Constant", {}, {"k"}, {attribute("value_int", std::int64_t{3})}),
                  node("Twice", {"x"}, {"h"}, {}, "local"),
                  node("If", {"c"}, {"y"}, {graph_attribute("then_branch", body), graph_attribute("else_branch", body)}),
+                 node("Loop", {"k", "", "x"}, {"l", "rows"}, {graph_attribute("body", iteration)}),
+                 node("Scan", {"x", "w"}, {"m"},
+                      {graph_attribute("body", row), attribute("num_scan_inputs", std::int64_t{1})}),
                  node("Conv", {"x", "w"}, {"z"},
                       {attribute("pads", std::vector<std::int64_t>{1, 1}), attribute("group", std::int64_t{1})})},
        .inputs = {value("x", {"1", "1", "n"}), value("c", {}, DType::boolean)},

@@ -257,6 +257,76 @@ add("transformer", [
     {"g": numbers(8), "b": numbers(8), "wqkv": numbers(8, 24), "heads": np.array([0, 0, 2, 4], np.int64),
      "flat": np.array([0, 0, -1], np.int64), "root": f32(2)})
 
+# Loops, scans and branches that data decides.
+
+
+def body(name, nodes, inputs, outputs):
+    """inputs and outputs: name -> (type, shape); inner tensors are those of the graph around it."""
+    def infos(values):
+        return [helper.make_tensor_value_info(n, t, s) for n, (t, s) in values.items()]
+    return helper.make_graph(nodes, name, infos(inputs), infos(outputs))
+
+
+FLOAT, BOOL, INT64 = TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64
+STEP = {"i": (INT64, []), "go": (BOOL, [])}
+GOES_ON = helper.make_node("Identity", ["go"], ["goes"])
+mix = body("mix", [GOES_ON, helper.make_node("MatMul", ["h", "w"], ["p"]), helper.make_node("Tanh", ["p"], ["hn"])],
+           {**STEP, "h": (FLOAT, [2, 3])}, {"goes": (BOOL, []), "hn": (FLOAT, [2, 3])})
+add("loop_counted", [helper.make_node("Loop", ["n", "", "x"], ["y"], body=mix)],
+    {"x": numbers(2, 3), "n": np.array(5, np.int64)}, ["y"], {"w": numbers(3, 3)})
+add("loop_not_begun", [helper.make_node("Loop", ["n", "begin", "x"], ["y"], body=mix)],
+    {"x": numbers(2, 3), "n": np.array(5, np.int64), "begin": np.array(False)}, ["y"], {"w": numbers(3, 3)})
+root = body("root", [
+    helper.make_node("Div", ["x", "h"], ["q"]), helper.make_node("Add", ["h", "q"], ["s"]),
+    helper.make_node("Mul", ["s", "half"], ["hn"]), helper.make_node("Mul", ["hn", "hn"], ["square"]),
+    helper.make_node("Sub", ["square", "x"], ["d"]), helper.make_node("Abs", ["d"], ["a"]),
+    helper.make_node("ReduceMax", ["a"], ["worst"], keepdims=0), helper.make_node("Greater", ["worst", "small"], ["goes"])],
+            {**STEP, "h": (FLOAT, [4])}, {"goes": (BOOL, []), "hn": (FLOAT, [4])})
+add("loop_tested", [helper.make_node("Loop", ["", "begin", "x"], ["y"], body=root)],
+    {"x": np.array([2, 9, 0.5, 7], np.float32), "begin": np.array(True)}, ["y"], {"half": f32(0.5), "small": f32(1e-3)})
+rows = body("rows", [
+    GOES_ON, helper.make_node("Cast", ["i"], ["f"], to=FLOAT), helper.make_node("Mul", ["h", "a"], ["m"]),
+    helper.make_node("Add", ["m", "f"], ["hn"]), helper.make_node("Neg", ["h"], ["row"])],
+            {**STEP, "h": (FLOAT, [3])}, {"goes": (BOOL, []), "hn": (FLOAT, [3]), "row": (FLOAT, [3])})
+add("loop_rows", [helper.make_node("Loop", ["n", "", "x"], ["y", "r"], body=rows)], {"x": numbers(3), "a": np.array(0.75, np.float32)}, ["y", "r"],
+    {"n": np.array(4, np.int64)})
+add("loop_rows_by_data", [helper.make_node("Loop", ["n", "", "x"], ["y", "r"], body=rows)],
+    {"x": numbers(3), "a": np.array(0.75, np.float32), "n": np.array(4, np.int64)}, ["y", "r"])
+grow = body("grow", [GOES_ON, helper.make_node("Concat", ["h", "x"], ["hn"], axis=0)],
+            {**STEP, "h": (FLOAT, None)}, {"goes": (BOOL, []), "hn": (FLOAT, None)})
+add("loop_growing", [helper.make_node("Loop", ["n", "", "x"], ["y"], body=grow), helper.make_node("Neg", ["y"], ["z"])],
+    {"x": numbers(2, 2), "n": np.array(3, np.int64)}, ["z"])
+twice = body("twice", [helper.make_node("Add", ["h", "h"], ["t"])], {}, {"t": (FLOAT, [3])})
+wane = body("wane", [helper.make_node("Sub", ["h", "a"], ["o"])], {}, {"o": (FLOAT, [3])})
+choose = body("choose", [
+    GOES_ON, helper.make_node("ReduceSum", ["h"], ["total"], keepdims=0), helper.make_node("Less", ["total", "a"], ["low"]),
+    helper.make_node("If", ["low"], ["hn"], then_branch=twice, else_branch=wane)],
+              {**STEP, "h": (FLOAT, [3])}, {"goes": (BOOL, []), "hn": (FLOAT, [3])})
+add("loop_of_branches", [helper.make_node("Loop", ["n", "", "x"], ["y"], body=choose)],
+    {"x": np.array([0.5, 1, 0.25], np.float32), "a": np.array(3, np.float32), "n": np.array(9, np.int64)}, ["y"])
+up = body("up", [helper.make_node("MatMul", ["x", "w"], ["u"])], {}, {"u": (FLOAT, None)})
+down = body("down", [helper.make_node("Neg", ["x"], ["d"])], {}, {"d": (FLOAT, None)})
+for name, wide in (("branch", 3), ("branch_of_two_shapes", 5)):
+    add(name, [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0), helper.make_node("Greater", ["s", "zero"], ["c"]),
+               helper.make_node("If", ["c"], ["v"], then_branch=up, else_branch=down), helper.make_node("Abs", ["v"], ["y"])],
+        {"x": np.abs(numbers(2, 3))}, ["y"], {"w": numbers(3, wide), "zero": f32(0)})
+both = body("both", [
+    helper.make_node("Add", ["h", "p"], ["hp"]), helper.make_node("Mul", ["hp", "q"], ["hn"]),
+    helper.make_node("Sub", ["p", "q"], ["r1"]), helper.make_node("Identity", ["hn"], ["r2"])],
+            {"h": (FLOAT, [2]), "p": (FLOAT, [2]), "q": (FLOAT, [2])},
+            {"hn": (FLOAT, [2]), "r1": (FLOAT, [2]), "r2": (FLOAT, [2])})
+for name, directions in (("scan", [0, 0]), ("scan_reverse", [1, 1]), ("scan_both_ways", [0, 1])):
+    add(name, [helper.make_node("Scan", ["h0", "a", "b"], ["h", "y", "z"], body=both, num_scan_inputs=2, scan_input_axes=[1, -2],
+                                scan_input_directions=directions, scan_output_axes=[0, 1], scan_output_directions=[1, 0])],
+        {"h0": numbers(2), "a": numbers(2, 4), "b": numbers(4, 2)}, ["h", "y", "z"])
+nested = body("nested", [
+    GOES_ON, helper.make_node("Scan", ["h", "a", "b"], ["hs", "y", "z"], body=both, num_scan_inputs=2),
+    helper.make_node("ReduceMean", ["y"], ["m"], axes=[0], keepdims=0), helper.make_node("Add", ["hs", "m"], ["ht"]),
+    helper.make_node("Tanh", ["ht"], ["hn"])],
+              {**STEP, "h": (FLOAT, [2])}, {"goes": (BOOL, []), "hn": (FLOAT, [2])})
+add("loop_of_scans", [helper.make_node("Loop", ["n", "", "x"], ["y"], body=nested)],
+    {"x": numbers(2), "a": numbers(4, 2), "b": numbers(4, 2), "n": np.array(3, np.int64)}, ["y"])
+
 out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.npz")
 np.savez_compressed(out, **members)
 print(sum(k.endswith("|model") for k in members), "models,", os.path.getsize(out), "bytes, ONNX Runtime", onnxruntime.__version__)

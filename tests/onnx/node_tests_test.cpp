@@ -77,8 +77,6 @@ const std::map<std::string_view, const char*>& left_out_operators() {
       {"Adagrad", "training is Tyto's own affair"},
       {"Adam", "training is Tyto's own affair"},
       {"Momentum", "training is Tyto's own affair"},
-      {"Loop", "loops are not read yet"},
-      {"Scan", "loops are not read yet"},
       {"SequenceMap", "no sequences"},
       {"StringConcat", "no text"},
       {"StringNormalizer", "no text"},

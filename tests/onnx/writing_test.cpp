@@ -1,6 +1,7 @@
 // Graphs written as ONNX and read again: what comes back gives the same numbers. tests/onnx/check_written.py runs the
 // same files in ONNX Runtime.
 #include <cstdlib>
+#include <functional>
 
 #include <doctest/doctest.h>
 #include <tyto/nn.hpp>
@@ -216,6 +217,47 @@ TEST_CASE("what ONNX has no words for is named before anything is written") {
   CHECK_THROWS_WITH_AS(write_onnx(path, Graph{{.inputs = {x}, .outputs = {x}, .updates = {{state, state + x}}}}),
                        "write_onnx: the graph gives 'total' a new value in each run; ONNX has no states", GraphError);
   CHECK(!std::filesystem::exists(path));
+}
+
+TEST_CASE("loops and branches come back from ONNX as they were") {
+  const L x = L::placeholder({4, 3}, DType::f32, "x");
+  const Tensor<Eager> given{{0.25, -0.5, 0.75}, {0.1, -0.9, 0.6}, {0.3, -0.2, 0.45}, {0.05, 0.8, -0.7}};
+  const L w = L{{0.5, -0.25, 0.125}, {0.75, -0.5, 0.25}, {1.0, 0.5, -0.75}};
+  const auto step = [&](const L& h, const L& row) {
+    const L next = tanh(matmul(h, w) + row);
+    return std::pair(next, next * row);
+  };
+  const L start = L::zeros({1, 3});
+  const auto [last, rows] = scan(step, start, x);
+  const auto [first, backwards] = scan(step, start, x, {.reverse = true});
+  check_written("scans", x, given, {last, rows, first, backwards});
+
+  const L count = sum(abs(x)).astype(DType::i64);  // 5
+  const L product =
+      fori_loop(Count(1), Count(count), x, [](const L& i, const L& c) { return c * i.astype(DType::f32); });
+  const L halved = while_loop(
+      x, [](const L& c) { return sum(abs(c)) > 1.0; }, [&](const L& c) { return c * 0.5; });
+  const auto [until, stopped, reached] =
+      scan_until([](const L& c, const L& row) { return std::tuple(c + row, c - row, sum(c + row) > 0.5); }, x(3), x);
+  check_written("loops", x, given, {product, halved, until, stopped, reached});
+
+  std::vector<std::function<L()>> arms;
+  for (const double factor : {2.0, 3.0, 4.0}) arms.emplace_back([=] { return x * factor; });
+  std::vector<L> chosen;
+  for (const std::int64_t number : {-1, 1, 7}) {
+    chosen.push_back(switch_case(L::full({}, number, DType::i64) + sum(x).astype(DType::i64) * 0, arms));
+  }
+  const L largest = max(abs(x));
+  chosen.push_back(cond(
+      largest > 0.5, [&] { return x / largest; }, [&] { return x; }));
+  chosen.push_back(fori_loop(0, 5, x, [&](const L& i, const L& c) {
+    return cond(
+        i % 2 == 0, [&] { return c + x; }, [&] { return sin(c); });
+  }));
+  check_written("branches", x, given, chosen);
+
+  auto [loss, slopes] = value_and_grad([&](const L& in) { return sum(square(scan(step, start, in).second)); })(x);
+  check_written("gradient_of_scan", x, given, {loss, slopes[0]});
 }
 
 }  // namespace tyto::onnx_tests

@@ -82,14 +82,37 @@ TEST_CASE_TEMPLATE("scan and fold run a user's function along an axis", M, Eager
             .template to_vector<double>() == Numbers{1 + 3 + 15, 2 + 10, 6});
 }
 
+TEST_CASE("scan and fold record their function a few times, however long the axis is") {
+  const Tensor<Lazy> x = Tensor<Lazy>::arange(40).astype(DType::f64);
+  int calls = 0;
+  const auto total = [&](const Tensor<Lazy>& a, const Tensor<Lazy>& b) {
+    ++calls;
+    return a + b;
+  };
+  CHECK(fold(x, 0, 0.5, total).item<double>() == 780.5);
+  CHECK(scan(x, 0, total)(39).item<double>() == 780);
+  CHECK(calls <= 6);
+}
+
+TEST_CASE_TEMPLATE("a fold may change the type of what it carries, and what grows is unrolled", M, Eager, Lazy) {
+  const Tensor<M> x{1, 2, 3, 4};
+  const Tensor<M> mean = fold(x, 0, 0, [](const Tensor<M>& a, const Tensor<M>& b) { return a * 0.5 + b; });
+  CHECK(mean.dtype() == DType::f32);
+  CHECK(mean.template item<double>() == 6.125);
+  const Tensor<M> doubled = fold(x, 0, Tensor<M>::zeros({1}, DType::i64), [](const Tensor<M>& a, const Tensor<M>& b) {
+    return concat({a, a + b});
+  });
+  CHECK(doubled.shape() == Shape{16});
+  CHECK(doubled.template to_vector<std::int64_t>().back() == 10);
+}
+
 TEST_CASE_TEMPLATE("a scan that cannot be says why", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::zeros({2, 3});
   CHECK_THROWS_WITH_AS(cumsum(x, 2), "cumsum: axis 2 is outside [-2, 1] for a tensor of rank 2", IndexError);
   CHECK_THROWS_WITH_AS(cummax(Tensor<M>::full({}, 1.0), 0), "cummax: axis 0 given, but a 0-d tensor has no axes",
                        IndexError);
   CHECK_THROWS_WITH_AS(scan(x, 0, [](const Tensor<M>& a, const Tensor<M>&) { return sum(a); }),
-                       "scan: the function gave shape () at position 1 of axis 0; each result must have the elements' "
-                       "shape (3,)",
+                       "scan: the function gave shape () along axis 0; each result must have the elements' shape (3,)",
                        ShapeError);
   CHECK_THROWS_WITH_AS(fold(x, 0, 0, nullptr), "fold: the function is empty", ValueError);
 }

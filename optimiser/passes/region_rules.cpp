@@ -1,0 +1,23 @@
+// What passes do to loops and branches, in words: these rewrites look into regions, which patterns of operators cannot.
+#include "optimiser/passes/families.hpp"
+
+namespace tyto::optimiser {
+
+std::span<const RegionRule> region_rules() {
+  static constexpr RegionRule rules[] = {
+      {"regions", "unused_in_loop", "a loop", "the loop without carries, stacks and operands that nobody needs", ""},
+      {"regions", "kept_carry", "a carry that keeps its value", "its initial value, which the body captures", ""},
+      {"regions", "unused_in_branch", "a branch", "the branch without results and operands that nobody needs", ""},
+      {"regions", "known_arm", "a branch", "the arm that it chooses",
+       "its number is known, or it has one arm; it draws no random numbers"},
+      {"hoist", "hoisted", "in a loop's body, what depends on captures alone", "a capture, computed before the loop",
+       "no view and no constant; an element-wise operator makes no more of what it is given; no user's function; no "
+       "loop that may not end"},
+      {"sink", "sunk_into_arm", "an operand that one arm of a branch reads", "computed in that arm",
+       "nobody else reads it; it may change from run to run; no user's function; if it is cheap, what only it reads is "
+       "no larger; a view goes with what it is a view of"},
+  };
+  return rules;
+}
+
+}  // namespace tyto::optimiser

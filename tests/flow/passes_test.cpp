@@ -1,0 +1,249 @@
+// What passes move out of loops and into arms, what they leave where it is, and that no number changes.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <set>
+#include <tyto/tyto.hpp>
+
+#include "optimiser/passes/families.hpp"
+
+namespace flow_passes {
+namespace {
+
+using T = tyto::Tensor<tyto::Lazy>;
+using tyto::DType;
+using Numbers = std::vector<float>;
+using Function = std::function<T(const T&, const T&)>;
+
+T p() { return T{{1.0, 2.0}, {3.0, 4.0}}; }
+T q() { return T{{0.5, -1.0}, {0.25, 2.0}}; }
+
+std::set<std::string>& seen() {
+  static std::set<std::string> rules;
+  return rules;
+}
+
+/// How often a rule fires on a function of two placeholders. Its result must be the same without the passes.
+std::size_t fired(const char* rule, const Function& f) {
+  const T x = T::placeholder({2, 2}, DType::f32, "x"), y = T::placeholder({2, 2}, DType::f32, "y");
+  const auto run = [&](const char* passes) {
+    tyto::Graph graph({.inputs = {x, y}, .outputs = {f(x, y)}}, {.check_plan = true, .poison = true, .passes = passes});
+    graph.set(x, p());
+    graph.set(y, q());
+    graph.run();
+    return std::pair(graph.output(0).to_vector<float>(), graph.report().passes);
+  };
+  const auto [values, report] = run("-packing");
+  CHECK(values == run("none").first);
+  for (const tyto::PassSummary& pass : report.passes) {
+    for (const tyto::RuleCount& each : pass.rules) seen().insert(each.rule);
+  }
+  return report.fired(rule);
+}
+
+T repeated(const T& x, const std::function<T(const T&)>& body) {
+  return fori_loop(0, 3, x, [&](const T&, const T& c) { return body(c); });
+}
+
+}  // namespace
+
+TEST_CASE("what is the same in every iteration is computed once, before the loop") {
+  const auto one = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) { return tanh(c + matmul(y, transpose(y))); });
+  };
+  CHECK(fired("hoisted", one) == 1);
+  const auto shrinking = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) { return c * exp(y) + sum(y * 2.0); });
+  };
+  CHECK(fired("hoisted", shrinking) == 2);
+  const auto chain = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) { return c + transpose(matmul(exp(transpose(y)), y) + 1.0); });
+  };
+  CHECK(fired("hoisted", chain) == 1);
+}
+
+TEST_CASE("what is the same in all loops around it is computed before all of them") {
+  const auto nested = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) { return repeated(c, [&](const T& d) { return d * 0.5 + matmul(y, y); }); });
+  };
+  CHECK(fired("hoisted", nested) == 2);
+  const auto whole = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) { return c + repeated(y, [](const T& d) { return sin(d); }); });
+  };
+  CHECK(fired("hoisted", whole) == 1);
+  const auto outer = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) {
+      const T once = sum(c * y);
+      return repeated(c, [&](const T& d) { return d + once * matmul(y, c); });
+    });
+  };
+  CHECK(fired("hoisted", outer) == 1);
+}
+
+TEST_CASE("views, constants, what grows by an element-wise operator and users' functions stay in the loop") {
+  const auto views = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) { return c * 2.0 + transpose(y); });
+  };
+  CHECK(fired("hoisted", views) == 0);
+  const auto outer_sum = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) { return c + y(0).reshape({2, 1}) * y(1).reshape({1, 2}); });
+  };
+  CHECK(fired("hoisted", outer_sum) == 0);
+  const auto varying = [](const T& x, const T& y) {
+    return fori_loop(0, 3, x, [&](const T& i, const T& c) { return matmul(c, y * i.astype(DType::f32)); });
+  };
+  CHECK(fired("hoisted", varying) == 0);
+  const auto endless = [](const T& x, const T& y) {
+    return repeated(x, [&](const T& c) {
+      return c + while_loop(
+                     y, [](const T& d) { return sum(d) < 9.0; }, [](const T& d) { return d + 1.0; });
+    });
+  };
+  // The condition of its first iteration is an operand, and moves.
+  CHECK(fired("hoisted", endless) == 1);
+  int calls = 0;
+  const T x = T{1.0, 2.0};
+  auto counted = tyto::compile([&](T in) {
+    return repeated(in, [&](const T& c) {
+      return c + tyto::delay<tyto::Lazy>({2}, DType::f32,
+                                         [&](const std::vector<tyto::Tensor<tyto::Eager>>& given) {
+                                           ++calls;
+                                           return given[0] * 2.0;
+                                         },
+                                         {in});
+    });
+  });
+  CHECK(counted(x).to_vector<float>() == Numbers{7, 14});
+  CHECK(calls == 3);
+}
+
+TEST_CASE("a loop that does not run gives what it was given, whatever was computed before it") {
+  auto f = tyto::compile([](T n, T x, T y) {
+    return fori_loop(tyto::Count(0), tyto::Count(n), x, [&](const T&, const T& c) { return c + matmul(y, y); });
+  });
+  CHECK(f(T::full({}, 0, DType::i64), p(), q()).to_vector<float>() == Numbers{1, 2, 3, 4});
+  CHECK(f(T::full({}, 2, DType::i64), p(), T::ones({2, 2})).to_vector<float>() == Numbers{5, 6, 7, 8});
+}
+
+TEST_CASE("weights that a loop captures are packed before it, once for all iterations") {
+  const T w = T::normal({256, 256}, {.stddev = 0.05}), x = T::normal({32, 256});
+  tyto::eval({w, x});
+  const auto run = [&](const char* passes) {
+    auto f = tyto::compile(
+        [](T in, T weights) {
+          return repeated(
+              in, [&](const T& c) { return repeated(c, [&](const T& d) { return tanh(matmul(d, weights)); }); });
+        },
+        {.passes = passes});
+    const T y = f(x, w);
+    return std::pair(y.to_vector<float>(), f.report());
+  };
+  const auto [packed, report] = run("");
+  const auto [plain, without] = run("-packing");
+  CHECK(report.steps == without.steps + 1);
+  CHECK(report.unplanned_allocations == 0);
+  for (std::size_t i = 0; i < packed.size(); ++i) CHECK(packed[i] == doctest::Approx(plain[i]).epsilon(1e-4));
+}
+
+TEST_CASE("what one arm alone reads is computed in that arm") {
+  const auto chosen = [](const T& condition, const T& a, const T& b) {
+    return cond(
+        condition, [&] { return a * 2.0; }, [&] { return b; });
+  };
+  CHECK(fired("sunk_into_arm", [&](const T& x, const T& y) { return chosen(sum(y) > 0.0, matmul(x, y), y); }) == 1);
+  // A chain moves from its end on; the transpose goes with the product behind it.
+  CHECK(fired("sunk_into_arm", [&](const T& x, const T& y) {
+          return chosen(sum(y) > 0.0, transpose(exp(matmul(x, y)) + 1.0), y);
+        }) == 4);
+  CHECK(fired("sunk_into_arm", [&](const T& x, const T& y) {
+          const T z = matmul(x, y);
+          return chosen(sum(y) < 0.0, y, exp(z) * z);
+        }) >= 2);
+}
+
+TEST_CASE("what both arms or others read, what is kept from run to run and what is cheap for its size stays outside") {
+  const auto both = [](const T& x, const T& y) {
+    const T z = matmul(x, y);
+    return cond(
+        sum(y) > 0.0, [&] { return z * 2.0; }, [&] { return z; });
+  };
+  CHECK(fired("sunk_into_arm", both) == 0);
+  const auto others = [](const T& x, const T& y) {
+    const T z = matmul(x, y);
+    return cond(
+               sum(y) > 0.0, [&] { return z * 2.0; }, [&] { return y; }) +
+           z;
+  };
+  CHECK(fired("sunk_into_arm", others) == 0);
+  const T w = T::variable(q());
+  const auto kept = [&](const T& x, const T& y) {
+    const T z = matmul(w, w);
+    return cond(
+        sum(y) > 0.0, [&] { return z * x; }, [&] { return y; });
+  };
+  CHECK(fired("sunk_into_arm", kept) == 0);
+  const auto cheap = [](const T& x, const T& y) {
+    const T z = sum(sort(x, 0), {0});
+    return cond(
+        sum(y) > 0.0, [&] { return z * y; }, [&] { return y; });
+  };
+  CHECK(fired("sunk_into_arm", cheap) == 0);
+}
+
+TEST_CASE("an arm that is not chosen costs nothing of what moved into it") {
+  const auto f = [](const char* passes) {
+    return tyto::compile(
+        [](T c, T x) {
+          const T big = matmul(x, x);
+          return cond(
+              c, [&] { return sum(tanh(big)); }, [&] { return sum(x); });
+        },
+        {.passes = passes});
+  };
+  auto sunk = f(""), outside = f("-sink");
+  const T x = T::ones({64, 64});
+  CHECK(sunk(T::full({}, false), x).item<float>() == 4096);
+  CHECK(outside(T::full({}, false), x).item<float>() == 4096);
+  CHECK(sunk.report().steps < outside.report().steps);
+}
+
+TEST_CASE("each rewrite of loops and branches was seen to fire") {
+  const auto shrunk = [](const T& x, const T& y) {
+    const auto all = fori_loop(0, 3, std::vector<T>{x, y, y}, [](const T&, const std::vector<T>& c) {
+      return std::vector<T>{c[0] + c[1], c[1], c[2] * 2.0};
+    });
+    return all[0] + all[1];
+  };
+  CHECK(fired("unused_in_loop", shrunk) == 1);
+  CHECK(fired("kept_carry", shrunk) == 1);
+  const auto halved = [](const T& x, const T& y) {
+    return cond(
+        sum(y) > 0.0,
+        [&] {
+          return std::vector<T>{x, x + y};
+        },
+        [&] {
+          return std::vector<T>{y, x};
+        })[0];
+  };
+  CHECK(fired("unused_in_branch", halved) == 1);
+  const auto known = [](const T& x, const T& y) {
+    return cond(
+        T::full({}, true), [&] { return x + y; }, [&] { return x; });
+  };
+  CHECK(fired("known_arm", known) == 1);
+  const auto moved = [](const T& x, const T& y) {
+    const T z = matmul(x, y);
+    return repeated(cond(
+                        sum(y) > 0.0, [&] { return z; }, [&] { return y; }),
+                    [&](const T& c) { return c + sum(y); });
+  };
+  CHECK(fired("hoisted", moved) == 1);
+  CHECK(fired("sunk_into_arm", moved) == 1);
+  for (const tyto::optimiser::RegionRule& rule : tyto::optimiser::region_rules()) {
+    CAPTURE(rule.name);
+    CHECK(seen().count(std::string(rule.name)) == 1);
+  }
+}
+
+}  // namespace flow_passes
