@@ -33,7 +33,7 @@ Outputs random_program(unsigned seed, const L& x) {
 TEST_CASE("results that the plan puts apart from what they were made of have the bits that they have without reuse") {
   const L x = L::normal({1024}, {.key = Key{4}});
   int apart = 0;
-  for (unsigned seed = 0; seed < 150; ++seed) {
+  for (unsigned seed = 0; seed < 250; ++seed) {
     CAPTURE(seed);
     const auto program = [&] {
       return std::function<Outputs(L)>([&](const L& given) { return random_program(seed, given); });
