@@ -28,5 +28,6 @@ extern const Command plan_command;
 extern const Command graph_command;
 extern const Command run_command;
 extern const Command show_command;
+extern const Command devices_command;
 
 }  // namespace tyto::cli

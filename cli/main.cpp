@@ -14,7 +14,7 @@
 namespace tyto::cli {
 
 std::span<const Command> commands() {
-  static const Command table[] = {plan_command, graph_command, run_command, show_command};
+  static const Command table[] = {plan_command, graph_command, run_command, show_command, devices_command};
   return table;
 }
 

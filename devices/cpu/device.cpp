@@ -7,6 +7,7 @@
 
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
+#include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/memory.hpp"
 
@@ -20,7 +21,7 @@ class CpuDevice final : public core::Device {
  public:
   CpuDevice() {
     properties_.name = "cpu";
-    properties_.description = "host processor";
+    properties_.description = processor_name();
     properties_.alignment = memory_alignment;
     for (const auto family :
          {elementwise_kernels, create_kernels, random_kernels, reduce_kernels, scan_kernels, move_kernels,

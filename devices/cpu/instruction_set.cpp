@@ -1,6 +1,12 @@
 // Finds the processor's instruction sets through the compiler's cpuid support.
 #include "devices/cpu/instruction_set.hpp"
 
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -47,6 +53,23 @@ InstructionSet widest_instruction_set() noexcept {
 InstructionSet instruction_set() noexcept {
   static const InstructionSet set = chosen();
   return set;
+}
+
+std::string processor_name() {
+#if defined(__x86_64__) || defined(__i386__)
+  // The brand string: three leaves of sixteen bytes.
+  std::array<unsigned, 12> text{};
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned* const part = text.data() + std::size_t{4} * leaf;
+    if (__get_cpuid(0x80000002U + leaf, part, part + 1, part + 2, part + 3) == 0) return "processor";
+  }
+  std::string name(reinterpret_cast<const char*>(text.data()), sizeof text);
+  name.resize(std::min(name.find('\0'), name.size()));
+  const std::size_t first = name.find_first_not_of(' '), last = name.find_last_not_of(' ');
+  return first == std::string::npos ? "processor" : name.substr(first, last - first + 1);
+#else
+  return "processor";
+#endif
 }
 
 bool has_bf16_products() noexcept {

@@ -1,6 +1,8 @@
 // Which vector instruction set the kernels use: found once from the processor, lowered on request.
 #pragma once
 
+#include <string>
+
 namespace tyto::cpu {
 
 /// The sets that kernels are compiled for; each includes those before it.
@@ -12,6 +14,9 @@ InstructionSet widest_instruction_set() noexcept;
 /// The set that kernels prepared from now on use: the widest, unless TYTO_ISA (baseline, avx2, avx512) names a narrower
 /// one.
 InstructionSet instruction_set() noexcept;
+
+/// What the processor calls itself.
+std::string processor_name();
 
 /// True where bf16 products run in hardware (AVX512_BF16).
 bool has_bf16_products() noexcept;

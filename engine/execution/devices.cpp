@@ -7,6 +7,7 @@
 #ifdef TYTO_HAVE_OPENCL
 #include "devices/opencl/device.hpp"
 #endif
+#include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "engine/execution/kernel_cache.hpp"
 #include "tyto/device.hpp"
@@ -48,11 +49,26 @@ core::Device* exchange_current_device(core::Device* device) { return std::exchan
 
 namespace tyto TYTO_API {
 
+namespace {
+
+std::vector<DType> types_of(const core::Device& device) {
+  std::vector<DType> types;
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto type = static_cast<DType>(i);
+    const DType pair[] = {type, type};
+    const DType truth[] = {DType::boolean};
+    if (device.supports(core::OpId::equal, pair, truth)) types.push_back(type);
+  }
+  return types;
+}
+
+}  // namespace
+
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> list;
   for (core::Device* device : run::all_devices()) {
     const core::DeviceProperties& facts = device->properties();
-    list.push_back({facts.name, facts.description, facts.max_buffer, device->allocated()});
+    list.push_back({facts.name, facts.description, facts.max_buffer, device->allocated(), types_of(*device)});
   }
   return list;
 }

@@ -6,15 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "tyto/dtype.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto TYTO_API {
 
 struct DeviceInfo {
-  std::string name;         ///< "cpu", "opencl:0", ...
-  std::string description;  ///< the vendor's own text
-  std::size_t max_buffer;   ///< largest single allocation in bytes
-  std::size_t allocated;    ///< bytes that Tyto holds there now
+  std::string name;          ///< "cpu", "opencl:0", ...
+  std::string description;   ///< the vendor's own text
+  std::size_t max_buffer;    ///< largest single allocation in bytes
+  std::size_t allocated;     ///< bytes that Tyto holds there now
+  std::vector<DType> types;  ///< of elements that it computes with; what is of others runs on the CPU
 };
 
 /// All devices, the CPU first.

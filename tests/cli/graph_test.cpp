@@ -17,8 +17,6 @@ std::string saved(const Workplace& place) {
   return place.path("model.graph");
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("tyto graph says what a saved graph is made of") {

@@ -24,8 +24,6 @@ std::string written(const Workplace& place) {
                        .initialisers = {raw_tensor<float>("w", {2, 3}, {1, 2, 3, 4, 5, 6})}}));
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("tyto show says what a model takes, gives, consists of and costs") {

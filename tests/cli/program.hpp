@@ -42,10 +42,11 @@ class Workplace {
   testing::TemporaryFolder folder_;
 };
 
-inline Ran run(const std::string& arguments) {
+/// `environment`: assignments that come before the program's name.
+inline Ran run(const std::string& arguments, const std::string& environment = "") {
   const char* program = std::getenv("TYTO_PROGRAM");
   REQUIRE_MESSAGE(program != nullptr, "TYTO_PROGRAM names the program under test; ctest sets it");
-  std::FILE* pipe = popen(("'" + std::string(program) + "' " + arguments + " 2>&1").c_str(), "r");
+  std::FILE* pipe = popen((environment + " '" + std::string(program) + "' " + arguments + " 2>&1").c_str(), "r");
   REQUIRE(pipe != nullptr);
   Ran ran{0, ""};
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) ran.output += static_cast<char>(c);
@@ -53,5 +54,7 @@ inline Ran run(const std::string& arguments) {
   ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
   return ran;
 }
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace tyto::cli_tests

@@ -132,7 +132,10 @@ TEST_CASE("a launch that the driver refuses names the operator and the error") {
   plan.launches.push_back({"kernel void KERNEL(const long n) {}\n", {std::int64_t{1}}});
   plan.launches[0].global[0] = plan.launches[0].local[0] = std::size_t{1} << 30;
   const auto kernel = cl->build({&plan, 1}).front();
-  CHECK(message_of([&] { kernel->launch({}, {}, {}); }) == "opencl:0: crowd: CL_INVALID_WORK_GROUP_SIZE (-54)");
+  // Drivers differ in which of its sizes they find fault with.
+  const std::string message = message_of([&] { kernel->launch({}, {}, {}); });
+  CHECK((message == "opencl:0: crowd: CL_INVALID_WORK_GROUP_SIZE (-54)" ||
+         message == "opencl:0: crowd: CL_INVALID_WORK_ITEM_SIZE (-55)"));
 }
 
 TEST_CASE("an equal kernel is compiled once, many kernels as one program") {

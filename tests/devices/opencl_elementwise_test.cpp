@@ -153,6 +153,8 @@ double tolerance(OpId op, DType dtype, Real expected) {
                          : dtype == DType::f32  ? 0x1p-24
                                                 : 0x1p-53;
   double units = 8;
+  // What OpenCL (1.2, section 7.4) lets a driver's own function be off by: 16 units in the last place.
+  if (dtype == DType::f32 && (op == OpId::erf || op == OpId::erfc || op == OpId::power)) units = 32;
   double floor = dtype == DType::f16 ? 0x1p-24 : 0;
   // Built from sums whose terms exceed the result near its zeros.
   if (op == OpId::lgamma || op == OpId::digamma || op == OpId::logaddexp || op == OpId::erfinv || op == OpId::dawsn ||
@@ -224,7 +226,7 @@ void check_all(OpenClDevice& device, DType dtype, const std::vector<RealCase>& c
 
 TEST_CASE("real functions agree with the host's, for every floating type") {
   for (OpenClDevice* device : both_styles()) {
-    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    for (const DType dtype : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
       check_all(*device, dtype, unary_cases());
       check_all(*device, dtype, other_cases());
     }
@@ -234,7 +236,7 @@ TEST_CASE("real functions agree with the host's, for every floating type") {
 TEST_CASE("real functions give at their ends what C gives: zeros, infinities, NaN, denormal and huge numbers") {
   const double infinity = HUGE_VAL;
   for (OpenClDevice* device : both_styles()) {
-    for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const DType dtype : computed_types(*device, {DType::f32, DType::f64})) {
       const double tiny = dtype == DType::f32 ? 0x1p-140 : 0x1p-1060;
       const std::vector<double> ends = {0,     -0.0,           1,    -1, infinity, -infinity, std::nan(""), tiny,
                                         -tiny, largest(dtype), 1e-20};
@@ -387,7 +389,7 @@ TEST_CASE("comparisons, tests and choices treat NaN, infinities and zeros as IEE
       {OpId::isfinite, {1, 1, 0, 1, 0, 0, 1}},
   };
   for (OpenClDevice* device : both_styles()) {
-    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    for (const DType dtype : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
       const std::vector<HostTensor> inputs = {HostTensor::of(dtype, {7}, a), HostTensor::of(dtype, {7}, b)};
       NamedLoop loop;
       core::LoopProgram& program = loop.bound.loop.program;

@@ -116,7 +116,7 @@ std::vector<core::Operand> operands(DType dtype, const Product& product) {
 
 TEST_CASE("our own kernels multiply matrices of any layout") {
   for (OpenClDevice* device : both_styles()) {
-    for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const DType dtype : computed_types(*device, {DType::f32, DType::f64})) {
       std::vector<LaunchPlan> plans;
       for (const Product& product : products()) {
         const std::vector<core::Operand> inputs = operands(dtype, product);

@@ -154,7 +154,7 @@ TEST_CASE("every reduction of every type") {
     Integers integers;
   };
   using Reals = std::vector<double>;
-  const std::vector<Case> cases = {
+  const std::vector<Case> all_cases = {
       {{OpId::sum, reals, {1}, false, DType::f32}, {6, -5}, {}},
       {{OpId::sum, reals, {0}, true, DType::f32}, {-3, 7, -3}, {}},
       {{OpId::prod, reals, {0, 1}, false, DType::f32}, {720}, {}},
@@ -189,9 +189,11 @@ TEST_CASE("every reduction of every type") {
       {{OpId::argmax, truths, {1}, false, DType::i64}, {}, {0, 0}},
       {{OpId::argmin, longs, {1}, false, DType::i64}, {}, {1, 2}},
   };
-  std::vector<Request> requests;
-  for (const Case& item : cases) requests.push_back(item.request);
   for (OpenClDevice* device : both_styles()) {
+    std::vector<Case> cases = all_cases;
+    std::erase_if(cases, [&](const Case& item) { return computed_types(*device, {item.request.input.dtype}).empty(); });
+    std::vector<Request> requests;
+    for (const Case& item : cases) requests.push_back(item.request);
     const std::vector<HostTensor> results = reduce(*device, requests);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       INFO(std::string(core::definition(cases[i].request.op).name), " of ",

@@ -1,0 +1,26 @@
+// `tyto devices` as a user runs it.
+#include <tyto/tyto.hpp>
+
+#include "tests/cli/program.hpp"
+
+using namespace tyto::cli_tests;
+
+TEST_CASE("tyto devices lists the CPU first, with its threads, and every other device") {
+  const Ran ran = run("devices --list");
+  CHECK(ran.status == 0);
+  CHECK(ran.output.starts_with("cpu  "));
+  CHECK(contains(ran.output, "\n  threads        "));
+  CHECK(contains(ran.output, "\n  computes with  bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128\n"));
+  for (const tyto::DeviceInfo& device : tyto::devices())
+    CHECK(contains(ran.output, device.name + "  " + device.description));
+  CHECK_FALSE(contains(ran.output, "GB/s"));
+}
+
+TEST_CASE("tyto devices measures, and says where there is no driver of OpenCL") {
+  const Ran ran = run("devices", "TYTO_OPENCL_DEVICE=none");
+  CHECK(ran.status == 0);
+  CHECK(contains(ran.output, " GB/s (64 MiB of f32, each read and written)\n"));
+  CHECK(contains(ran.output, " GFLOP/s (1024 x 1024 matrices of f32)\n"));
+  CHECK(contains(ran.output, "no OpenCL device: no driver is installed, or TYTO_OPENCL_DEVICE leaves none\n"));
+  CHECK(run("devices what").status == 2);
+}
