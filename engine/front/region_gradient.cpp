@@ -144,13 +144,46 @@ class LoopGradient {
   Value parameter(const core::TensorType& type, const char* name) { return scope_.parameter(type, name); }
   bool is_wanted(std::size_t operand) const { return c_.needed[operand] && has_gradient(c_.inputs[operand].dtype()); }
 
+  // Carries that a gradient comes to: of a result, of stacked rows, or of the next value of another such carry. The
+  // others get none, not zeros: zero times an infinite derivative is NaN.
+  void find_active() {
+    const core::Graph& body = loop_.body.graph();
+    const auto carries = static_cast<std::size_t>(loop_.carries);
+    active_.assign(carries, false);
+    std::vector<Port> pending;
+    const auto reach = [&](std::size_t carry) {
+      if (active_[carry] || !has_gradient(body.type(body.inputs()[carry].port).dtype)) return;
+      active_[carry] = true;
+      pending.push_back(body.updates()[carry].port);
+    };
+    for (std::size_t i = 0; i < carries; ++i) {
+      if (c_.gradients[i]) reach(i);
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.stacked); ++i) {
+      if (c_.gradients[carries + i]) pending.push_back(body.outputs()[i + (loop_.tested ? 1 : 0)]);
+    }
+    std::vector<std::size_t> carry_of(body.port_count(), carries);
+    for (std::size_t i = 0; i < carries; ++i) carry_of[body.inputs()[i].port] = i;
+    std::vector<bool> seen(body.port_count(), false);
+    while (!pending.empty()) {
+      const Port port = pending.back();
+      pending.pop_back();
+      if (seen[port]) continue;
+      seen[port] = true;
+      if (carry_of[port] != carries) reach(carry_of[port]);
+      const auto inputs = body.inputs_of(body.nodes()[body.producer(port)]);
+      pending.insert(pending.end(), inputs.begin(), inputs.end());
+    }
+  }
+
   void make_parameters() {
+    find_active();
     const auto carries = static_cast<std::size_t>(loop_.carries);
     const auto stacked = static_cast<std::size_t>(loop_.stacked - loop_.histories);
     for (std::size_t i = 0; i < carries; ++i) {
       const Value& history = c_.results[carries + stacked + i];
       rows_.push_back({parameter(row_type(history), "carry"), history});
-      if (has_gradient(history.dtype())) cotangents_.push_back({i, parameter(row_type(history), "cotangent")});
+      if (active_[i]) cotangents_.push_back({i, parameter(row_type(history), "cotangent")});
     }
     const core::TensorType number{DType::i64, {}, false};
     const core::TensorType key{DType::i64, {2}, false};
@@ -181,7 +214,7 @@ class LoopGradient {
     std::vector<Value> weights;
     for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.carries); ++i) {
       const Value& carry = rows_[i].inside;
-      inputs.push_back(has_gradient(carry.dtype()) ? tape.track(carry) : carry);
+      inputs.push_back(active_[i] ? tape.track(carry) : carry);
     }
     if (number_) inputs.push_back(number_);
     if (key_) inputs.push_back(key_);
@@ -290,6 +323,7 @@ class LoopGradient {
   const core::IterationAttributes& loop_;
   std::size_t leading_ = 0, first_carry_ = 0, first_row_ = 0, first_capture_ = 0;  // among the operands
   RegionScope scope_;
+  std::vector<bool> active_;   // carries that a gradient comes to
   std::vector<Operand> rows_;  // carries that iterations began with, rows, cotangents of rows
   std::vector<Operand> captures_;
   std::vector<Wanted> cotangents_;                                   // of carries, by number

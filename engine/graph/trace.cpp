@@ -51,6 +51,8 @@ class Tracer {
   // A node whose contents are there. What gradients track of a bound state is the state, not its contents.
   bool has_contents(const Node& node) const {
     if (node.op() == OpId::alias && !node.inputs().empty() && is_bound_state(*node.inputs()[0].node())) return false;
+    // In a region, what depends on a number that is captured for its gradient is computed from it.
+    if (request_.captured && node.tracked() && !node.inputs().empty()) return false;
     return node.evaluated();
   }
 
@@ -255,7 +257,8 @@ std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since
     const Value value = std::move(stack.back());
     stack.pop_back();
     const Node& node = *value.node();
-    const bool number = node.mode() == core::Mode::neutral && node.inputs().empty();
+    // A number is a part of the region, unless a gradient with respect to it is taken.
+    const bool number = node.mode() == core::Mode::neutral && node.inputs().empty() && !node.tracked();
     const bool stands_in = std::ranges::any_of(standing_in, [&](const Value& each) { return same_value(each, value); });
     if (stands_in || (node.sequence() < since && !number)) {
       const bool known = std::ranges::any_of(captured, [&](const Value& each) { return same_value(each, value); });

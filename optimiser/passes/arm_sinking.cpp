@@ -104,7 +104,7 @@ class ArmSinker {
     given.erase(given.begin() + static_cast<std::ptrdiff_t>(number));
     std::vector<Port> added;
     for (const Port source : sources) {
-      if (std::ranges::find(given, source) != given.end()) continue;
+      if (std::ranges::find(given.begin() + 1, given.end(), source) != given.end()) continue;
       given.push_back(source);
       added.push_back(source);
     }

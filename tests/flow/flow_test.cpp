@@ -397,6 +397,31 @@ TEST_CASE("derivatives of second order go through loops") {
   check(tyto::Tensor<Lazy>::full({}, 0.7, DType::f64));
 }
 
+BOTH_MODES("a carry that nobody reads has no gradient, not even zero times an infinite one") {
+  using T = tyto::Tensor<Mode>;
+  const auto f = [](const T& x) {
+    const auto [last, rows] =
+        scan([](const std::pair<T, T>& c,
+                const T& row) { return std::pair(std::pair(sqrt(row), c.second + row), c.second * row); },
+             std::pair(T::full({}, 0.0, DType::f64), T::full({}, 1.0, DType::f64)), x);
+    return last.second + rows.sum();
+  };
+  // 1 + a + b, and rows a and (1 + a) b.
+  CHECK(numbers(tyto::value_and_grad(f)(T{0.0, 2.0}.astype(DType::f64)).second[0]) == Numbers{4, 2});
+}
+
+BOTH_MODES("a number that a body captures has its gradient") {
+  using T = tyto::Tensor<Mode>;
+  const T rows = T{1.0, 2.0}.astype(DType::f64);
+  const auto f = [&](const T& rate) {
+    return scan([&](const T& c, const T& row) { return std::pair(c * rate + row, c * rate); },
+                T::full({}, 1.0, DType::f64), rows)
+        .first;
+  };
+  // (rate + 1) rate + 2
+  CHECK(tyto::value_and_grad(f)(T(3.0)).second[0].template item<double>() == 7);
+}
+
 BOTH_MODES("complex numbers are carried, stacked and chosen, and have gradients") {
   using T = tyto::Tensor<Mode>;
   const auto f = [](const T& angle) {

@@ -190,6 +190,17 @@ TEST_CASE("what both arms or others read, what is kept from run to run and what 
   CHECK(fired("sunk_into_arm", cheap) == 0);
 }
 
+TEST_CASE("a branch moves into the arm of another one that is chosen by the same number") {
+  const auto twice = [](const T& x, const T& y) {
+    const T condition = sum(y) > 0.0;
+    const T first = cond(
+        condition, [&] { return matmul(x, y); }, [&] { return x; });
+    return cond(
+        condition, [&] { return first * 2.0; }, [&] { return y; });
+  };
+  CHECK(fired("sunk_into_arm", twice) == 1);
+}
+
 TEST_CASE("an arm that is not chosen costs nothing of what moved into it") {
   const auto f = [](const char* passes) {
     return tyto::compile(
