@@ -263,7 +263,7 @@ struct IterationAttributes {
   std::int64_t carries = 0;
   std::int64_t rows = 0;       // stacks that are operands
   std::int64_t stacked = 0;    // stacks that are results
-  std::int64_t histories = 0;  // the last of them: the carries with which each iteration began, for gradients
+  std::int64_t histories = 0;  // the last of them: what gradients keep of each iteration, such as carries as it began
   std::int64_t trips = -1;  // how often it runs, or at most where `counted` or `tested`; -1: not known before it runs
   bool counted = false;
   bool tested = false;

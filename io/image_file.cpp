@@ -23,13 +23,14 @@ std::byte grey_of(const std::byte* colours) {
 }
 
 /// Each pixel turned from as many channels as the picture has into `channels`.
-HostArray with_channels(HostArray picture, int channels) {
+HostArray with_channels(const std::string& file, HostArray picture, int channels) {
   const auto from = static_cast<std::size_t>(picture.shape[2]);
   const auto to = static_cast<std::size_t>(channels);
   if (channels == 0 || from == to) return picture;
   const bool from_colour = from >= 3, to_colour = to >= 3;
   HostArray out{DType::u8, {picture.shape[0], picture.shape[1], channels}, {}};
-  out.bytes.resize(picture.bytes.size() / from * to);
+  const std::size_t size = picture.bytes.size() / from * to;
+  within_memory(file, "the picture", size, [&] { out.bytes.resize(size); });
   const std::byte* in = picture.bytes.data();
   std::byte* result = out.bytes.data();
   for (std::size_t pixel = out.bytes.size() / to; pixel > 0; --pixel, in += from, result += to) {
@@ -81,10 +82,10 @@ HostArray read_image(const std::string& file, std::span<const std::byte> bytes, 
     throw ValueError("read_image: channels = " + std::to_string(options.channels) + " must be 0, 1, 3 or 4");
   }
   if (begins_with(bytes, {0x89, 'P', 'N', 'G'})) {
-    return with_channels(read_png(file, bytes, options.largest), options.channels);
+    return with_channels(file, read_png(file, bytes, options.largest), options.channels);
   }
   if (begins_with(bytes, {0xff, 0xd8})) {
-    return with_channels(read_jpeg(file, bytes, options.largest), options.channels);
+    return with_channels(file, read_jpeg(file, bytes, options.largest), options.channels);
   }
   refuse(file, "is neither a PNG nor a JPEG file");
 }
@@ -107,7 +108,10 @@ HostArray read_image_file(const std::string& path, const ImageOptions& options) 
 ImageFolder list_image_folder(const std::string& path) {
   ImageFolder found;
   for (const std::filesystem::path& folder : io::sorted_entries(path)) {
-    if (!std::filesystem::is_directory(folder)) continue;
+    std::error_code error;
+    const bool is_folder = std::filesystem::is_directory(folder, error);
+    if (error) io::refuse(folder.string(), "cannot be looked at: ", error.message());
+    if (!is_folder) continue;
     const auto label = static_cast<std::int64_t>(found.classes.size());
     const std::size_t before = found.paths.size();
     for (const std::filesystem::path& file : io::sorted_entries(folder)) {

@@ -37,6 +37,11 @@ class JpegReader {
     if (!read_header()) refuse_message();
     const std::int64_t height = state_.image_height, width = state_.image_width;
     check_size(file_, height, width, largest);
+    // A block of 64 pixels takes a bit at least; so memory is asked for only where the file can fill it.
+    if (height * width / 64 / 8 > static_cast<std::int64_t>(bytes_.size())) {
+      refuse(file_, "is a picture of ", height, " x ", width, " pixels, which its ", bytes_.size(),
+             " bytes cannot hold");
+    }
     const int channels = state_.out_color_space == JCS_GRAYSCALE ? 1 : state_.out_color_space == JCS_RGB ? 3 : 4;
     HostArray picture{DType::u8, {height, width, channels}, {}};
     const auto row_size = static_cast<std::size_t>(width * channels);

@@ -25,6 +25,7 @@ class PngReader {
       png_destroy_read_struct(&png_, nullptr, nullptr);
       refuse(file_, "cannot be read: libpng does not start");
     }
+    png_set_chunk_cache_max(png_, 1);  // keeps no texts, which may be compressed ones of any length
     png_set_read_fn(png_, this, give);
   }
   ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }

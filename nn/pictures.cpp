@@ -1,9 +1,11 @@
 // Pictures picked out, transformed and put side by side.
 #include "tyto/nn/pictures.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/text.hpp"
+#include "tyto/autodiff.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -28,8 +30,13 @@ Pictures::Pictures(const Tensor<Any>& images, const Tensor<Any>& labels, std::ve
   }
   labels_ = labels.to_vector<std::int64_t>();
   const Shape shape = images.shape();
-  // The tensor is held for its bytes, which are read once here: what is lazy is evaluated on this thread.
-  picture_ = [images, shape, bytes = images.bytes()](std::int64_t sample) {
+  if (std::ranges::count(shape, 0) != 0 && shape[0] != 0) {
+    throw ShapeError(core::text("Pictures: images ", shape, " have no pixels"));
+  }
+  // A tensor of its own, held for its bytes, which are read once here: what is lazy is evaluated on this thread, and
+  // reading the caller's again may move what was read of it.
+  const Tensor<Any> own = stop_gradient(images);
+  picture_ = [own, shape, bytes = own.bytes()](std::int64_t sample) {
     const auto size = static_cast<std::size_t>(shape[1] * shape[2] * shape[3]);
     return picture_of(bytes.subspan(static_cast<std::size_t>(sample) * size, size), shape[1], shape[2], shape[3]);
   };

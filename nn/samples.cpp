@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/text.hpp"
+#include "tyto/autodiff.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -23,12 +24,15 @@ HostArray gather(const Tensor<Any>& array, std::span<const std::byte> all, std::
 
 }  // namespace
 
-ArraySamples::ArraySamples(const Tensor<Any>& inputs, const Tensor<Any>& targets) : inputs_(inputs), targets_(targets) {
+ArraySamples::ArraySamples(const Tensor<Any>& inputs, const Tensor<Any>& targets) {
   if (inputs.ndim() < 1 || targets.ndim() < 1 || inputs.shape()[0] != targets.shape()[0]) {
     throw ShapeError(core::text("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
                                 " must have equally many samples along the first axis"));
   }
   // Read here, by the thread that made them: what is lazy is evaluated now, and other threads see bytes only.
+  // Of tensors of its own, as reading the caller's again may move what was read of them.
+  inputs_ = stop_gradient(inputs);
+  targets_ = stop_gradient(targets);
   input_bytes_ = inputs_.bytes();
   target_bytes_ = targets_.bytes();
 }

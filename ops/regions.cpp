@@ -140,7 +140,7 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
     throw TypeError(text("loop: carry ", i, " is ", carry.dtype, carry.shape, ", the body yields ", next_type.dtype,
                          next_type.shape));
   }
-  if (static_cast<std::int64_t>(body.outputs().size()) != std::int64_t{loop.tested} + loop.stacked) {
+  if (static_cast<std::int64_t>(body.outputs().size()) - std::int64_t{loop.tested} != loop.stacked) {
     throw GraphError(text("loop: the body has ", body.outputs().size(), " outputs beside its carries for ",
                           loop.stacked, " stacks"));
   }

@@ -3,6 +3,7 @@
 #include "core/op_ids.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "core/builder.hpp"
@@ -56,9 +57,18 @@ void collect(BackwardPass& backward, std::span<const Value> results, std::span<c
 // that come after them have added up, as the same lines in eager mode do.
 bool continues_sums(const Node& node) { return node.op() == OpId::loop || node.op() == OpId::branch; }
 
-std::vector<Value> sums_of(const BackwardPass& backward, std::span<const Value> inputs) {
+// The last place of each operand: one that a node takes twice has one sum, which the last place goes on with.
+std::vector<bool> last_places(std::span<const Value> inputs) {
+  std::set<std::pair<const Node*, std::uint32_t>> seen;
+  std::vector<bool> last(inputs.size());
+  for (std::size_t i = inputs.size(); i-- > 0;) last[i] = seen.emplace(inputs[i].node(), inputs[i].output()).second;
+  return last;
+}
+
+std::vector<Value> sums_of(const BackwardPass& backward, std::span<const Value> inputs, const std::vector<bool>& last) {
   std::vector<Value> sums(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!last[i]) continue;
     const auto found = backward.gradients.find(inputs[i].node());
     if (found != backward.gradients.end()) sums[i] = found->second[inputs[i].output()];
   }
@@ -79,18 +89,22 @@ void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
   const std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
   const auto included = std::make_unique<bool[]>(count);
   std::vector<Value> so_far;
-  if (continues_sums(node)) so_far = sums_of(backward, inputs);
+  std::vector<bool> last;
+  if (continues_sums(node)) {
+    last = last_places(inputs);
+    so_far = sums_of(backward, inputs, last);
+  }
   const core::TapePause pause(tape);
   const std::vector<Value> found_gradients = def.gradient(
       {node.attributes(), inputs, results, gradients, {needed.get(), count}, so_far, {included.get(), count}});
   for (std::size_t i = 0; i < found_gradients.size(); ++i) {
-    if (!included[i]) continue;
+    if (!included[i] || !last[i]) continue;
     std::vector<Value>& held = backward.gradients[inputs[i].node()];
     held.resize(inputs[i].node()->results().size());
     held[inputs[i].output()] = found_gradients[i];
   }
   for (std::size_t i = 0; i < found_gradients.size(); ++i) {
-    if (found_gradients[i] && needed[i] && !included[i]) add(backward, inputs[i], found_gradients[i]);
+    if (found_gradients[i] && needed[i] && !(included[i] && last[i])) add(backward, inputs[i], found_gradients[i]);
   }
 }
 

@@ -309,9 +309,15 @@ std::vector<Value> record_branch(std::string_view op, const Value& index, bool i
   }
   std::vector<Captures> captures;
   std::vector<Value> outside;  // of all arms
-  const auto place_of = [&](const Value& value) {
-    const auto found = std::ranges::find_if(outside, [&](const Value& each) { return same_value(each, value); });
-    if (found != outside.end()) return static_cast<std::size_t>(found - outside.begin());
+  // Where a capture of an arm comes: one that the arm captures twice, as two parameters, has two places.
+  const auto place_of = [&](const Captures& all, std::size_t which) {
+    const Value& value = all.outside[which];
+    const auto is_it = [&](const Value& each) { return same_value(each, value); };
+    const auto here = all.outside.begin() + static_cast<std::ptrdiff_t>(which);
+    std::ptrdiff_t before = std::count_if(all.outside.begin(), here, is_it);
+    for (std::size_t i = 0; i < outside.size(); ++i) {
+      if (is_it(outside[i]) && before-- == 0) return i;
+    }
     outside.push_back(value);
     return outside.size() - 1;
   };
@@ -331,13 +337,13 @@ std::vector<Value> record_branch(std::string_view op, const Value& index, bool i
     }
     branch.keyed = branch.keyed || reaches(roots, arm.since, arm.key);
     captures.push_back(captures_for(roots, arm.since, standing_in));
-    for (const Value& value : captures.back().outside) (void)place_of(value);
+    for (std::size_t i = 0; i < captures.back().outside.size(); ++i) (void)place_of(captures.back(), i);
   }
   for (std::size_t a = 0; a < arms.size(); ++a) {
     // Every arm takes what any of them captures, in one order.
     std::vector<Value> inside = outside;
     for (std::size_t i = 0; i < captures[a].outside.size(); ++i) {
-      inside[place_of(captures[a].outside[i])] = captures[a].inside[i];
+      inside[place_of(captures[a], i)] = captures[a].inside[i];
     }
     std::vector<Value> inputs;
     if (branch.keyed) inputs.push_back(arms[a].key);

@@ -103,8 +103,10 @@ class ArmSinker {
     std::vector<Port> given = operands;
     given.erase(given.begin() + static_cast<std::ptrdiff_t>(number));
     std::vector<Port> added;
+    // The arm's key is made of the branch's: who reads the branch's own gets it as any other operand.
+    const std::ptrdiff_t first = branch.keyed ? 2 : 1;
     for (const Port source : sources) {
-      if (std::ranges::find(given.begin() + 1, given.end(), source) != given.end()) continue;
+      if (std::ranges::find(given.begin() + first, given.end(), source) != given.end()) continue;
       given.push_back(source);
       added.push_back(source);
     }
@@ -123,7 +125,7 @@ class ArmSinker {
       if (a == arm) {
         std::vector<Port> inputs;
         for (const Port source : sources) {
-          const auto at = std::ranges::find(given.begin() + 1, given.end(), source) - (given.begin() + 1);
+          const auto at = std::ranges::find(given.begin() + first, given.end(), source) - (given.begin() + 1);
           inputs.push_back(places[static_cast<std::size_t>(at)]);
         }
         builder.replace(region.inputs()[number - 1].port, builder.add(moved, inputs));
@@ -131,9 +133,9 @@ class ArmSinker {
       branch.arms[a] = builder.finish(region.outputs(), {});
     }
     const GraphNode old = editor_.node(index);
-    const Port first = editor_.add(index, OpId::branch, std::move(branch), given);
+    const Port made = editor_.add(index, OpId::branch, std::move(branch), given);
     for (std::uint32_t i = 0; i < old.result_count; ++i) {
-      if (editor_.consumers(old.first_result + i) != 0) editor_.replace(old.first_result + i, first + i);
+      if (editor_.consumers(old.first_result + i) != 0) editor_.replace(old.first_result + i, made + i);
     }
     if (editor_.is_alive(index)) editor_.remove(index);
     context_.fired("sunk_into_arm");

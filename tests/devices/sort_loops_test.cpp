@@ -251,6 +251,16 @@ TEST_CASE("bytes and short integers in long lines are counted") {
   check(std::int16_t{});
 }
 
+TEST_CASE("the first few of a line are right where the last of them is the largest number there is") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto smallest = [](const T& x) { return topk(x, 3, 0, false).indices.to_vector<std::int64_t>(); };
+  const std::vector<std::int64_t> expected = {1, 3, 0};
+  CHECK(smallest(T::from(std::vector<std::int64_t>{most, 3, most, 5}, {4})) == expected);
+  CHECK(smallest(T::from(std::vector<std::int64_t>{most, 0, most, 5}, {4})) == expected);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(smallest(T::from(std::vector<double>{nan, 0.0, nan, 1.0}, {4})) == expected);
+}
+
 TEST_CASE("doubles that differ beyond the bits beside an index are still in order") {
   std::vector<double> elements(3000);
   for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = 1 + static_cast<double>((i * 7919) % 3000) * 0x1p-52;

@@ -410,6 +410,37 @@ BOTH_MODES("a carry that nobody reads has no gradient, not even zero times an in
   CHECK(numbers(tyto::value_and_grad(f)(T{0.0, 2.0}.astype(DType::f64)).second[0]) == Numbers{4, 2});
 }
 
+BOTH_MODES("the slopes of two results that are one tensor both count in the second derivative") {
+  using T = tyto::Tensor<Mode>;
+  const auto loss = [](const T& x) {
+    const auto [a, b] = cond(
+        sum(x) > 0.0, [&] { return std::pair(x * x, x * x * x); }, [&] { return std::pair(x, x); });
+    return sum(square(a + b));
+  };
+  const auto slope = [&](const T& x) { return sum(tyto::grad(loss)(x)); };
+  CHECK(tyto::grad(loss)(T{1.0}).template to_vector<float>() == std::vector<float>{20});
+  CHECK(tyto::grad(slope)(T{1.0}).template to_vector<float>() == std::vector<float>{82});
+}
+
+BOTH_MODES("a variable that a body captures beside its own value has its whole gradient") {
+  using T = tyto::Tensor<Mode>;
+  const T w = T::variable(T{2.0});
+  const auto chosen = [&](const T& x) {
+    const T same = w.astype(DType::f32);
+    return sum(cond(
+        sum(x) > 0.0, [&] { return 3.0 * w + same * same; }, [&] { return x; }));
+  };
+  const auto repeated = [&](const T& x) {
+    const T same = w.astype(DType::f32);
+    return sum(fori_loop(0, 2, x, [&](const T&, const T& h) { return h + 3.0 * w + same * same; }));
+  };
+  const auto slope_of = [&](const auto& objective) {
+    return tyto::value_and_grad(objective, std::vector<T>{w})(T{1.0}).second[0].template to_vector<float>();
+  };
+  CHECK(slope_of(chosen) == std::vector<float>{7});
+  CHECK(slope_of(repeated) == std::vector<float>{14});
+}
+
 BOTH_MODES("a number that a body captures has its gradient") {
   using T = tyto::Tensor<Mode>;
   const T rows = T{1.0, 2.0}.astype(DType::f64);

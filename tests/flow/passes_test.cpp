@@ -218,6 +218,28 @@ TEST_CASE("an arm that is not chosen costs nothing of what moved into it") {
   CHECK(sunk.report().steps < outside.report().steps);
 }
 
+TEST_CASE("a draw that is sunk into an arm stays the draw that it was, beside the arm's own") {
+  const T x = T::placeholder({2, 2}, DType::f32, "x");
+  const auto run = [&](const char* passes) {
+    tyto::seed(11);
+    const T h = fori_loop(0, 3, x, [](const T&, const T& before) {
+      const T noise = T::normal({2, 2});
+      return cond(
+          sum(before) > -1e9,
+          [&] {
+            return before + noise + 8.0 * T::normal({2, 2});
+          },
+          [&] { return before; });
+    });
+    tyto::Graph graph({.inputs = {x}, .outputs = {h}}, {.check_plan = true, .poison = true, .passes = passes});
+    graph.set(x, p());
+    graph.run();
+    return graph.output(0).to_vector<float>();
+  };
+  CHECK(run("all") == run("none"));
+  CHECK(run("sink") == run("none"));
+}
+
 TEST_CASE("each rewrite of loops and branches was seen to fire") {
   const auto shrunk = [](const T& x, const T& y) {
     const auto all = fori_loop(0, 3, std::vector<T>{x, y, y}, [](const T&, const std::vector<T>& c) {

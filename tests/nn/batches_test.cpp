@@ -149,6 +149,20 @@ TEST_CASE("samples of several axes and of any type stay whole") {
   CHECK(batches.next()->first.to_vector<std::uint8_t>() == std::vector<std::uint8_t>{8, 9, 10, 11});
 }
 
+TEST_CASE("batches of tensors that are read again, strided ones too, stay what they were") {
+  using T = tyto::Tensor<tyto::Eager>;
+  const T x = T::arange(20).reshape({2, 10}).transpose();
+  const T targets = T::arange(10);
+  tyto::nn::Batches<T> batches(x, targets, {.size = 5, .shuffle = false, .ahead = 2});
+  tyto::nn::Batches<T> others(x, targets, {.size = 5, .shuffle = false});
+  for (int i = 0; i < 20; ++i) (void)x.to_vector<std::int64_t>();
+  std::vector<std::int64_t> seen;
+  for (const auto& [inputs, labels] : batches) {
+    for (const std::int64_t value : inputs.to_vector<std::int64_t>()) seen.push_back(value);
+  }
+  CHECK(seen == std::vector<std::int64_t>{0, 10, 1, 11, 2, 12, 3, 13, 4, 14, 5, 15, 6, 16, 7, 17, 8, 18, 9, 19});
+}
+
 TEST_CASE("data sets that make no batches are refused") {
   CHECK_THROWS_WITH_AS(Batches<Data>(Data::zeros({3, 2}), Data::zeros({4})),
                        "Batches: inputs (3,2) and targets (4,) must have equally many samples along the first axis",

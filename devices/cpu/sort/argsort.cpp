@@ -1,6 +1,7 @@
 // argsort and topk along an axis: keys and indices packed into one number each, so that any sort of them is stable.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "devices/cpu/sort/key_lines.hpp"
 #include "devices/cpu/sort/sort.hpp"
@@ -75,9 +76,11 @@ std::int64_t* order_line(const LineKeys& keys_of, void* keys, std::int64_t* pack
     // Where bits of the keys are missing, all with the same part of a key may be among the first.
     if (lost != 0) last |= (std::int64_t{1} << line.index_bits) - 1;
     lost = pack();
-    candidates = loops.wide.split(packed, count, last + 1, other);
-    first = other;
-    other = packed;
+    if (last < std::numeric_limits<std::int64_t>::max()) {
+      candidates = loops.wide.split(packed, count, last + 1, other);
+      first = other;
+      other = packed;
+    }
   }
   loops.wide.sort(first, other, candidates);
   if (lost != 0) line.order_runs(first, other, candidates);
