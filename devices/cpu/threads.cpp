@@ -15,6 +15,7 @@
 #include "devices/cpu/awake_threads.hpp"
 #include "devices/cpu/forked_process.hpp"
 #include "devices/cpu/layout_threads.hpp"
+#include "devices/cpu/spinning.hpp"
 
 namespace tyto::cpu {
 
@@ -92,6 +93,7 @@ void run_region([[maybe_unused]] Workers workers, void (*body)(const void* conte
     } else {
       own.region_done(ended);
     }
+    adapt_spinning(ended);
     return;
   }
 #endif

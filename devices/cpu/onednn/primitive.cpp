@@ -16,6 +16,7 @@
 
 #include "devices/cpu/awake_threads.hpp"
 #include "devices/cpu/forked_process.hpp"
+#include "devices/cpu/spinning.hpp"
 
 namespace tyto::cpu::onednn {
 
@@ -148,7 +149,11 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
       status = dnnl_primitive_execute(state.primitive.get(), stream(), state.count, caller.arguments.data());
     }
   });
-  if (state.threads > 1) awake_threads().region_done(AwakeThreads::Clock::now());
+  if (state.threads > 1) {
+    const auto now = AwakeThreads::Clock::now();
+    awake_threads().region_done(now);
+    adapt_spinning(now);
+  }
   caller.busy.clear(std::memory_order_release);
   check(status, "executing a primitive");
 }

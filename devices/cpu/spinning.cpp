@@ -1,0 +1,135 @@
+// libgomp has idle threads spin for milliseconds, unless it manages more threads than there are processors: then for
+// about a microsecond (its manual says so at GOMP_SPINCOUNT). It has no call for either; the number can be raised.
+#include "devices/cpu/spinning.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
+
+#include "devices/cpu/forked_process.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto window = milliseconds(20);
+constexpr auto longest_window = milliseconds(500);  // beyond it, what was counted says nothing of now
+constexpr auto patience = milliseconds(2000);       // without a sign, until threads may spin again
+
+// In a second of processor time. A process with the processors to itself is interrupted under 30 times, one beside
+// others at the end of each of its slices of time, 100 to 300 times.
+constexpr double usual_interruptions = 80;
+
+bool environment_decides() noexcept {
+  return std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr;
+}
+
+/// What a process knows and does.
+struct Process {
+  Contention contention;
+  IdleTeam team;
+};
+
+// Lives as long as the process: its thread may still wait when everything else is gone. A child has one of its own,
+// since it does not have the thread.
+Process& process() {
+  static Process* own = new Process;
+#if defined(__unix__) || defined(__APPLE__)
+  static pid_t owner = getpid();
+  if (const pid_t self = getpid(); owner != self) {
+    owner = self;
+    own = new Process;
+  }
+#endif
+  return *own;
+}
+
+}  // namespace
+
+Contention::Usage Contention::Usage::now() noexcept {
+#if defined(__unix__) || defined(__APPLE__)
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0) {
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return {usage.ru_nivcsw, seconds(usage.ru_utime) + seconds(usage.ru_stime)};
+  }
+#endif
+  return {};
+}
+
+bool Contention::look(Time now, Usage usage) noexcept {
+  const auto interruptions = static_cast<double>(usage.interruptions - usage_.interruptions);
+  const double usual = usual_interruptions * (usage.seconds - usage_.seconds);
+  const bool recent = now - looked_ <= longest_window;
+  looked_ = now;
+  usage_ = usage;
+  if (recent && interruptions > usual && interruptions > 1) {  // one alone proves nothing
+    last_sign_ = now;
+    contended_ = true;
+  } else if (now - last_sign_ > patience) {
+    contended_ = false;
+  }
+  return contended_;
+}
+
+void IdleTeam::hold() {
+  if (held()) return;
+  wanted_ = true;
+  holder_ = std::thread([this] { serve(); });
+}
+
+void IdleTeam::release() {
+  if (!held()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = false;
+  }
+  changed_.notify_all();
+  holder_.join();  // OpenMP ends its team with it
+}
+
+void IdleTeam::serve() {
+#if defined(_OPENMP)
+#pragma omp parallel num_threads(omp_get_num_procs() + 1)
+  {
+#pragma omp barrier  // compilers leave out a region without anything
+  }
+#endif
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !wanted_; });
+}
+
+void adapt_spinning(Contention::Time now) noexcept {
+  static const bool decided = environment_decides();
+  static std::atomic<std::chrono::steady_clock::rep> next_look{0};
+  static std::atomic_flag busy;
+  if (decided || now.time_since_epoch().count() < next_look.load(std::memory_order_relaxed)) return;
+  if (has_lost_threads() || busy.test_and_set(std::memory_order_acquire)) return;
+  try {
+    Process& own = process();
+    if (own.contention.look(now, Contention::Usage::now())) {
+      own.team.hold();
+    } else {
+      own.team.release();
+    }
+  } catch (const std::exception&) {
+    // No memory or no thread for it: threads go on spinning.
+  }
+  next_look.store((now + window).time_since_epoch().count(), std::memory_order_relaxed);
+  busy.clear(std::memory_order_release);
+}
+
+}  // namespace tyto::cpu
