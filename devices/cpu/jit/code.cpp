@@ -97,11 +97,11 @@ Value CodeBuilder::constant(Lane lane, std::uint64_t bits) {
   return add({Op::constant, lane, {no_value, no_value, no_value}, bits & all_of(lane)});
 }
 
-Value CodeBuilder::load(int operand, Lane lane, bool broadcast) {
+Value CodeBuilder::load(int operand, Lane lane, bool broadcast, int half) {
   return add({broadcast ? Op::broadcast : Op::load,
               lane,
               {no_value, no_value, no_value},
-              static_cast<std::uint64_t>(operand)});
+              static_cast<std::uint64_t>(operand) | static_cast<std::uint64_t>(half) << half_shift});
 }
 
 Value CodeBuilder::apply(Op op, Lane lane, Value a, Value b, Value c, std::uint64_t immediate) {

@@ -72,6 +72,7 @@ enum class Op : std::uint8_t {
   // Between lanes.
   convert,  // between numbers of the lanes: exact, rounded to nearest, or truncated towards zero
   resize,   // a mask of the other width
+  join,     // two vectors of wide lanes, numbers or masks, as one of narrow lanes
   reinterpret,
   round_half,  // an f32 rounded to f16
   // A compiled loop called for one vector: the results of an operator or a conversion. With a mask as last operand
@@ -86,6 +87,11 @@ struct Instruction {
   std::array<std::int16_t, 3> operands{-1, -1, -1};
   std::uint64_t immediate = 0;  // a constant's bits, a shift's count, the number of an operand or of a call
 };
+
+/// In halves, loads into wide lanes and what makes them of narrow ones have in `immediate`, from this bit on, of which
+/// half of the elements they are.
+inline constexpr int half_shift = 32;
+constexpr int half_of(const Instruction& instruction) { return static_cast<int>(instruction.immediate >> half_shift); }
 
 /// A compiled loop: `out`, up to three operands of these types, and how many elements.
 struct Call {
@@ -107,7 +113,8 @@ enum class Fold : std::uint8_t { sum, product, minimum, maximum };
 struct Code {
   struct Store {
     Value value;
-    int operand;  // which output
+    int operand;   // which output
+    int half = 0;  // of the vector's elements, where `halves`
   };
 
   std::vector<Instruction> instructions;
@@ -117,24 +124,34 @@ struct Code {
   struct Reduction {
     Fold fold;
     Value value;
-    int operand;  // which output
+    int operand;             // which output
+    Value second = no_value;  // of the second half of the elements, where `halves`
   };
   std::vector<Reduction> reductions;
   bool wide = false;     // some lanes have 64 bits
+  bool halves = false;   // vectors of wide lanes hold half as many elements as those of narrow lanes (halves.hpp)
   bool complete = true;  // false where there would be too many values
 
   const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }
 };
 
+/// What a reduction reads.
+inline std::vector<Value> values_of(const Code::Reduction& reduction) {
+  if (reduction.second == no_value || reduction.second == reduction.value) return {reduction.value};
+  return {reduction.value, reduction.second};
+}
+
 /// Builds code: equal values are made once, and what is known is computed here.
 class CodeBuilder {
  public:
   Value constant(Lane lane, std::uint64_t bits);
-  Value load(int operand, Lane lane, bool broadcast);
+  Value load(int operand, Lane lane, bool broadcast, int half = 0);
   Value apply(Op op, Lane lane, Value a, Value b = no_value, Value c = no_value, std::uint64_t immediate = 0);
   Value call(const Call& call, Lane lane, Value unless = no_value, Value value = no_value);
-  void store(Value value, int output) { code_.stores.push_back({value, output}); }
-  void reduce(Fold fold, Value value, int output) { code_.reductions.push_back({fold, value, output}); }
+  void store(Value value, int output, int half = 0) { code_.stores.push_back({value, output, half}); }
+  void reduce(Fold fold, Value value, int output, Value second = no_value) {
+    code_.reductions.push_back({fold, value, output, second});
+  }
 
   /// `value` as a mask for lanes of 64 bits, or of 32.
   Value mask(Value value, bool wide);

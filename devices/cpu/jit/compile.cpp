@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/jit/halves.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/jit/x86_emitter.hpp"
 
@@ -107,7 +108,11 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
   constexpr double gigahertz = 3;
   if (!spec.code.complete) return {};
   const VectorSet vectors = set == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
-  const Compiled compiled{emit_x86(spec, vectors), cycles_of(spec.code) / (spec.code.wide ? 4 : 8) / gigahertz};
+  if (vectors == VectorSet::avx512) {
+    if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);
+  }
+  const int lanes = spec.code.wide && !spec.code.halves ? 4 : 8;
+  const Compiled compiled{emit_x86(spec, vectors), cycles_of(spec.code) / lanes / gigahertz};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

@@ -142,14 +142,14 @@ void X86Encoder::fused(Op op, Lane lane, int form, const Xmm& x, const Xmm& y, c
 }
 
 void X86Encoder::convert(Lane from, Lane to, int d, int a, int spare) {
-  const Xmm x = vector(a, from), y = vector(d, to);
+  if (has_masks || is_float(from) || is_float(to) || !is_wide(from)) return convert(from, to, vector(d, to), vector(a, from));
+  vextracti128(Xmm(spare), Ymm(a), 1);
+  vshufps(Xmm(d), Xmm(a), Xmm(spare), 0x88);
+}
+
+void X86Encoder::convert(Lane from, Lane to, const Xmm& y, const Xmm& x) {
   const bool whole_numbers = !is_float(from) && !is_float(to);
-  if (whole_numbers && is_wide(from)) {
-    if (has_masks) return vpmovqd(y, x);
-    vextracti128(Xmm(spare), Ymm(a), 1);
-    return vshufps(Xmm(d), Xmm(a), Xmm(spare), 0x88);
-  }
-  if (whole_numbers) return vpmovsxdq(y, x);
+  if (whole_numbers) return is_wide(from) ? vpmovqd(y, x) : vpmovsxdq(y, x);
   if (from == Lane::f32 && to == Lane::f64) return vcvtps2pd(y, x);
   if (from == Lane::f64 && to == Lane::f32) return vcvtpd2ps(y, x);
   if (from == Lane::i32 && to == Lane::f32) return vcvtdq2ps(y, x);
@@ -159,8 +159,8 @@ void X86Encoder::convert(Lane from, Lane to, int d, int a, int spare) {
   throw std::logic_error("jit: a conversion has no instruction");
 }
 
-void X86Encoder::unpack(DType stored, const Xmm& to, const Operand& from, bool some) {
-  const Xmm d = some ? to | Opmask(tail_mask) | Xbyak::util::T_z : to;
+void X86Encoder::unpack(DType stored, const Xmm& to, const Operand& from, int some) {
+  const Xmm d = some >= 0 ? to | Opmask(some) | Xbyak::util::T_z : to;
   switch (stored) {
     case DType::f16:
       if (from.isMEM()) vcvtph2ps(d, from);

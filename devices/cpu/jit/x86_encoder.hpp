@@ -25,26 +25,29 @@ class X86Encoder : public Xbyak::CodeGenerator {
   /// The mask of the elements that are left at the end of a row (AVX-512).
   static constexpr int tail_mask = 7;
 
-  /// `wide`: some lanes have 64 bits, so that vectors hold as many lanes as fit in those. `single`: only the first lane
-  /// counts.
-  X86Encoder(std::span<std::byte> buffer, VectorSet set, bool wide, bool single)
+  /// Vectors hold as many lanes as fit of the widest, or of 32 bits where the code is in halves. `single`: only the
+  /// first lane counts.
+  X86Encoder(std::span<std::byte> buffer, VectorSet set, const Code& code, bool single)
       : CodeGenerator(buffer.size(), buffer.data()),
         has_masks(set == VectorSet::avx512 && !single),
         vector_bytes(single      ? 16
                      : has_masks ? 64
                                  : 32),
-        lanes(vector_bytes / (wide ? 8 : 4)),
+        lanes(vector_bytes / (code.wide && !code.halves ? 8 : 4)),
+        wide_lanes(code.halves ? lanes / 2 : lanes),
         registers(has_masks ? 32 : 16) {}
 
   const bool has_masks;
-  const int vector_bytes, lanes, registers;
+  const int vector_bytes, lanes, wide_lanes, registers;
+
+  int lanes_of(Lane lane) const { return is_wide(lane) ? wide_lanes : lanes; }
 
  protected:
   /// A vector register of so many bytes, at least 16.
   static Xmm sized(int which, int bytes) {
     return bytes > 32 ? Xmm(Operand::ZMM, which) : bytes > 16 ? Xmm(Operand::YMM, which) : Xmm(which);
   }
-  Xmm vector(int which, Lane lane) const { return sized(which, lanes * (is_wide(lane) ? 8 : 4)); }
+  Xmm vector(int which, Lane lane) const { return sized(which, lanes_of(lane) * (is_wide(lane) ? 8 : 4)); }
   Xmm whole(int which) const { return sized(which, vector_bytes); }
 
   void move(const Xmm& to, const Xmm& from) {
@@ -61,14 +64,15 @@ class X86Encoder : public Xbyak::CodeGenerator {
   /// x = x y + z in the order that the form's digits say.
   void fused(Op op, Lane lane, int form, const Xmm& x, const Xmm& y, const Operand& z);
   void convert(Lane from, Lane to, int d, int a, int spare);
+  void convert(Lane from, Lane to, const Xmm& y, const Xmm& x);
   void zero(int which) {
     if (has_masks) vpxord(Xmm(which), Xmm(which), Xmm(which));
     else vpxor(Xmm(which), Xmm(which), Xmm(which));
   }
 
   /// From elements as stored, side by side, to lanes; booleans become integers other than 0. With `some`, those that
-  /// the tail mask names.
-  void unpack(DType stored, const Xmm& to, const Operand& from, bool some = false);
+  /// this mask names.
+  void unpack(DType stored, const Xmm& to, const Operand& from, int some = -1);
   /// From lanes to elements as stored, side by side, in `t`, which is no operand's register; AVX2 wants a spare one
   /// besides.
   void pack(DType stored, int t, int from, int spare);

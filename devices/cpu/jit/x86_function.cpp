@@ -224,13 +224,13 @@ void X86Function::emit_body(bool partial) {
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     unlock_all();
     accumulate(i);
-    let_go_of(body_.root[static_cast<std::size_t>(spec_.code.reductions[i].value)]);
+    for (const Value value : values_of(reduction(i))) let_go_of(body_.root[static_cast<std::size_t>(value)]);
     ++position_;
   }
   for (const Code::Store& store : spec_.code.stores) {
     unlock_all();
     const Value value = body_.root[static_cast<std::size_t>(store.value)];
-    emit_store(value, inputs() + store.operand);
+    emit_store(value, inputs() + store.operand, store.half);
     let_go_of(value);
     ++position_;
   }

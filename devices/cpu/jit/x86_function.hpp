@@ -29,7 +29,7 @@ struct NotEmitted {};
 class X86Function : public X86Encoder {
  public:
   X86Function(const KernelSpec& spec, VectorSet set, std::span<std::byte> buffer)
-      : X86Encoder(buffer, set, spec.code.wide, spec.variant == Variant::single),
+      : X86Encoder(buffer, set, spec.code, spec.variant == Variant::single),
         single_(spec.variant == Variant::single),
         spec_(spec),
         body_(spec, has_masks),
@@ -96,12 +96,16 @@ class X86Function : public X86Encoder {
     mov(rax, start_of(operand));
     return rax;
   }
-  /// The address of the current vector of a contiguous operand.
-  Address at(int operand) {
+  /// The address of the current vector of a contiguous operand, or of one of its halves.
+  Address at(int operand, int half = 0) {
     const int width = width_of(operand);
     if (single_) return ptr[pointer(operand)];
-    return ptr[pointer(operand) + r12 * width + step_ * lanes * width];
+    return ptr[pointer(operand) + r12 * width + step_ * lanes * width + half * vector_bytes];
   }
+  int lanes_in(int operand) const { return lanes_of(lane_of(spec_of(operand).stored)); }
+
+  /// A mask register with the tail's elements of a half.
+  int tail_mask_of(int half);
 
   // Values in registers.
 
@@ -109,7 +113,8 @@ class X86Function : public X86Encoder {
   bool is_in_mask(Value value) const { return has_masks && is_mask(lane_of_value(value)); }
   RegisterFile& file(Value value) { return is_in_mask(value) ? masks_ : vectors_; }
   Xmm vector_of(Value value, int which) const { return vector(which, lane_of_value(value)); }
-  int operand_of(Value value) const { return static_cast<int>(spec_.code[value].immediate); }
+  int operand_of(Value value) const { return static_cast<int>(spec_.code[value].immediate & 0xffffffffu); }
+  Address place_of(Value load) { return at(operand_of(load), half_of(spec_.code[load])); }
   Value operand(Value value, std::size_t k) const {
     return body_.root[static_cast<std::size_t>(spec_.code[value].operands[k])];
   }
@@ -139,7 +144,7 @@ class X86Function : public X86Encoder {
     } else if (slot_of(value) >= 0) {
       use(slot(slot_of(value)));
     } else if (folded_[static_cast<std::size_t>(value)]) {
-      use(at(operand_of(value)));
+      use(place_of(value));
     } else {
       throw std::logic_error("jit: a value is read before it is made");
     }
@@ -233,6 +238,9 @@ class X86Function : public X86Encoder {
   void extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b);
 
   void accumulate(std::size_t i);
+  void accumulate_half(std::size_t i, Value value, int half);
+  /// So many of its vectors one vector of elements goes to.
+  int vectors_a_step(std::size_t i) const { return lanes / lanes_of(lane_of_reduction(i)); }
 
   /// The first accumulator becomes the last.
   void turn_accumulators() {
@@ -267,6 +275,9 @@ class X86Function : public X86Encoder {
   void emit_multiply_add(Value value);
 
   void emit_convert(Value value);
+  /// Wide lanes of one half of narrow ones.
+  void emit_half(Value value);
+  void emit_join(Value value);
 
   void emit_round_half(Value value);
 
@@ -295,16 +306,21 @@ class X86Function : public X86Encoder {
   /// The first bytes of a register, which is emptied on the way.
   void store_part(int to, int source);
 
-  /// Calls each(16 bytes' number, lane in them) for the elements of a strided operand, rax at each.
+  /// Calls each(16 bytes' number, lane in them) for the elements of a strided operand's half, rax at each.
   template <class Each>
-  void each_strided(int operand, const Each& each) {
-    const int in_quarter = std::min(lanes, 16 / width_of(operand));
+  void each_strided(int operand, int half, const Each& each) {
+    const int count = lanes_in(operand), in_quarter = std::min(count, 16 / width_of(operand));
     Label done;
-    mov(rax, cursor_of(operand));
     mov(rcx, column_of(operand));
-    for (int lane = 0; lane < lanes; ++lane) {
-      if (lane > 0 && partial_) {
-        cmp(dword[rsp + tail_count()], lane);
+    if (half == 0) {
+      mov(rax, cursor_of(operand));
+    } else {
+      imul(rax, rcx, half * count);
+      add(rax, cursor_of(operand));
+    }
+    for (int lane = 0; lane < count; ++lane) {
+      if (half * count + lane > 0 && partial_) {
+        cmp(dword[rsp + tail_count()], half * count + lane);
         jle(done, T_NEAR);
       }
       if (lane > 0) add(rax, rcx);
@@ -312,9 +328,9 @@ class X86Function : public X86Encoder {
     }
     L(done);
   }
-  int quarters(int operand) const { return std::max(1, lanes * width_of(operand) / 16); }
-  void gather(int from, int d);
-  void scatter(int to, int source);
+  int quarters(int operand) const { return std::max(1, lanes_in(operand) * width_of(operand) / 16); }
+  void gather(int from, int half, int d);
+  void scatter(int to, int half, int source);
   /// The same for whole vectors of one part of complex numbers that lie side by side.
   bool is_part(int operand) const { return spec_of(operand).part != TileProgram::Part::whole && !partial_; }
   void load_every_second(int from, int d);
@@ -323,7 +339,7 @@ class X86Function : public X86Encoder {
   /// Elements as stored, of a value: its own register, or another one.
   int packed_of(DType stored, int from);
 
-  void emit_store(Value value, int to);
+  void emit_store(Value value, int to, int half);
 
   // Calls.
 

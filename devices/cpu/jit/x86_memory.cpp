@@ -5,6 +5,13 @@
 
 namespace tyto::cpu::jit {
 
+int X86Function::tail_mask_of(int half) {
+  if (half == 0) return tail_mask;
+  const int which = take(masks_);
+  kshiftrw(Opmask(which), Opmask(tail_mask), static_cast<std::uint8_t>(wide_lanes));
+  return which;
+}
+
 void X86Function::settle_unpacked(Value value, DType stored, int which) {
   if (stored != DType::boolean) return settle(value, which);
   const Xmm x = vector(which, Lane::i32);
@@ -37,7 +44,7 @@ void X86Function::emit_broadcast(Value value) {
 }
 
 void X86Function::emit_load(Value value) {
-  const int from = operand_of(value);
+  const int from = operand_of(value), half = half_of(spec_.code[value]);
   const OperandSpec& spec = spec_of(from);
   const std::vector<int>& uses = body_.uses[static_cast<std::size_t>(value)];
   folded_[static_cast<std::size_t>(value)] = false;
@@ -55,10 +62,10 @@ void X86Function::emit_load(Value value) {
     else size_of(spec.stored) == 8 ? vmovsd(Xmm(d), at(from)) : vmovss(Xmm(d), at(from));
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (spec.access == Access::strided) {
-    is_part(from) ? load_every_second(from, d) : gather(from, d);
+    is_part(from) ? load_every_second(from, d) : gather(from, half, d);
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (!partial_ || has_masks) {
-    unpack(spec.stored, to, at(from), partial_);
+    unpack(spec.stored, to, at(from, half), partial_ ? tail_mask_of(half) : -1);
   } else if (packed) {
     load_part(from, d);
     unpack(spec.stored, to, whole(d));
@@ -110,22 +117,22 @@ void X86Function::store_part(int to, int source) {
   }
 }
 
-void X86Function::gather(int from, int d) {
+void X86Function::gather(int from, int half, int d) {
   std::array<int, 4> parts{d};
   zero(d);
   for (int i = 1; i < quarters(from); ++i) zero(parts[static_cast<std::size_t>(i)] = take_vector());
-  each_strided(from, [&](int quarter, int lane) {
+  each_strided(from, half, [&](int quarter, int lane) {
     insert(Xmm(parts[static_cast<std::size_t>(quarter)]), ptr[rax], width_of(from), lane);
   });
   for (int i = 1; i < quarters(from); ++i) insert_quarter(d, parts[static_cast<std::size_t>(i)], i);
 }
 
-void X86Function::scatter(int to, int source) {
+void X86Function::scatter(int to, int half, int source) {
   std::array<int, 4> parts{source};
   for (int i = 1; i < quarters(to); ++i) {
     extract_quarter(parts[static_cast<std::size_t>(i)] = take_vector(), source, i);
   }
-  each_strided(to, [&](int quarter, int lane) {
+  each_strided(to, half, [&](int quarter, int lane) {
     extract(ptr[rax], Xmm(parts[static_cast<std::size_t>(quarter)]), width_of(to), lane);
   });
 }
@@ -195,23 +202,24 @@ int X86Function::packed_of(DType stored, int from) {
   return t;
 }
 
-void X86Function::emit_store(Value value, int to) {
+void X86Function::emit_store(Value value, int to, int half) {
   const OperandSpec& spec = spec_of(to);
   const int from = in_register(value);
   const bool packed = is_packed(spec.stored);
   const int source = packed_of(spec.stored, from);
-  if (spec.access == Access::strided) return is_part(to) ? store_every_second(to, source) : scatter(to, source);
+  if (spec.access == Access::strided) return is_part(to) ? store_every_second(to, source) : scatter(to, half, source);
   if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
-  const int bytes = lanes * width_of(to);
+  const int bytes = lanes_in(to) * width_of(to);
+  const Address place = at(to, half);
   if (!partial_) {
-    if (bytes == 4) vmovd(at(to), Xmm(source));
-    else if (bytes == 8) vmovq(at(to), Xmm(source));
-    else if (spec_.variant == Variant::non_temporal && !packed) vmovntps(at(to), sized(source, bytes));
-    else vmovups(at(to), sized(source, bytes));
+    if (bytes == 4) vmovd(place, Xmm(source));
+    else if (bytes == 8) vmovq(place, Xmm(source));
+    else if (spec_.variant == Variant::non_temporal && !packed) vmovntps(place, sized(source, bytes));
+    else vmovups(place, sized(source, bytes));
     return;
   }
   if (has_masks) {
-    const Address some = at(to) | Opmask(tail_mask);
+    const Address some = place | Opmask(tail_mask_of(half));
     switch (width_of(to)) {
       case 1: vmovdqu8(some, sized(source, bytes)); return;
       case 2: vmovdqu16(some, sized(source, bytes)); return;

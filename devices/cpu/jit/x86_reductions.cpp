@@ -9,7 +9,7 @@ void X86Function::place_accumulators() {
   for (std::size_t i = 0; i < spec_.code.reductions.size(); ++i) {
     if (!has_masks && lane_of_reduction(i) == Lane::i64 && reduction(i).fold != Fold::sum) throw NotEmitted();
     Accumulator made;
-    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / lanes);
+    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / lanes_of(lane_of_reduction(i)));
     const auto reserve = [&] {
       const int which = registers - 1 - accumulator_count_++;
       if (which < registers / 2) throw NotEmitted();
@@ -26,7 +26,7 @@ void X86Function::place_accumulators() {
         made.unordered = reserve();
       }
     }
-    copies_ = std::max(copies_, vectors);
+    copies_ = std::max(copies_, vectors / vectors_a_step(i));
     accumulators_.push_back(made);
   }
 }
@@ -94,10 +94,18 @@ void X86Function::extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, 
 }
 
 void X86Function::accumulate(std::size_t i) {
+  accumulate_half(i, reduction(i).value, 0);
+  if (reduction(i).second == no_value) return;
+  unlock_all();
+  accumulate_half(i, reduction(i).second, 1);
+}
+
+void X86Function::accumulate_half(std::size_t i, Value value, int half) {
   const Accumulator& accumulator = accumulators_[i];
   const Lane lane = lane_of_reduction(i);
-  const int which = accumulator.vectors[static_cast<std::size_t>(step_) % accumulator.vectors.size()];
-  const int from = in_register(body_.root[static_cast<std::size_t>(reduction(i).value)]);
+  const auto turn = static_cast<std::size_t>(step_ * vectors_a_step(i) + half);
+  const int which = accumulator.vectors[turn % accumulator.vectors.size()];
+  const int from = in_register(body_.root[static_cast<std::size_t>(value)]);
   const Xmm sum = vector(which, lane);
   Xmm x = vector(from, lane);
   if (partial_ && !has_masks) {
@@ -110,13 +118,14 @@ void X86Function::accumulate(std::size_t i) {
     is_wide(lane) ? vblendvpd(blended, blended, x, vector(m, lane)) : vblendvps(blended, blended, x, vector(m, lane));
     x = blended;
   }
-  const Xmm some = partial_ && has_masks ? sum | Opmask(tail_mask) : sum;
+  const int tail = partial_ && has_masks ? tail_mask_of(half) : tail_mask;
+  const Xmm some = partial_ && has_masks ? sum | Opmask(tail) : sum;
   fold_into(i, some, sum, x);
   if (accumulator.unordered < 0) return;
   constexpr std::uint8_t unordered = 3;
   if (has_masks) {
     const Opmask seen(accumulator.unordered), now(take(masks_));
-    const Opmask made = partial_ ? now | Opmask(tail_mask) : now;
+    const Opmask made = partial_ ? now | Opmask(tail) : now;
     is_wide(lane) ? vcmppd(made, x, x, unordered) : vcmpps(made, x, x, unordered);
     korw(seen, seen, now);
   } else {
@@ -128,7 +137,7 @@ void X86Function::accumulate(std::size_t i) {
 
 void X86Function::turn(std::size_t i) {
   const std::vector<int>& vectors = accumulators_[i].vectors;
-  if (vectors.size() == 1) return;
+  if (static_cast<int>(vectors.size()) == vectors_a_step(i)) return;
   const int t = vectors_.find_free();
   vmovaps(whole(t), whole(vectors[0]));
   for (std::size_t k = 0; k + 1 < vectors.size(); ++k) vmovaps(whole(vectors[k]), whole(vectors[k + 1]));
@@ -138,6 +147,7 @@ void X86Function::turn(std::size_t i) {
 void X86Function::turn_back(std::size_t i) {
   Label next, done;
   const int count = static_cast<int>(accumulators_[i].vectors.size());
+  if (count == vectors_a_step(i)) return;
   mov(rax, r12);
   sub(rax, qword[rsp + rest_from()]);
   shr(rax, std::countr_zero(static_cast<unsigned>(lanes)));
@@ -166,7 +176,7 @@ void X86Function::add_to_totals() {
     }
     const int first = accumulator.vectors[0], t = take_vector();
     const int width = is_wide(lane) ? 8 : 4;
-    for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int half = lanes_of(lane) / 2; half > 0; half /= 2) {
       const int bytes = half * width;
       if (bytes == 32) vextracti64x4(Ymm(t), Xbyak::Zmm(first), 1);
       else if (bytes == 16) has_masks ? vextracti32x4(Xmm(t), Ymm(first), 1) : vextracti128(Xmm(t), Ymm(first), 1);

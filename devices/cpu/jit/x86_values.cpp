@@ -63,7 +63,7 @@ int X86Function::in_register(Value value) {
   if (body_.is_constant(value)) load_constant(value, which);
   else if (slot_of(value) >= 0) load_slot(value, which);
   else if (folded_[static_cast<std::size_t>(value)])
-    unpack(spec_of(operand_of(value)).stored, vector_of(value, which), at(operand_of(value)));
+    unpack(spec_of(operand_of(value)).stored, vector_of(value, which), place_of(value));
   else throw std::logic_error("jit: a value is read before it is made");
   bank.assign(value, which);
   return which;
