@@ -19,6 +19,12 @@ DType rate_type(const std::vector<Tensor<Any>>& parameters) {
   return wide ? DType::f64 : DType::f32;
 }
 
+Tensor<Any> as_vector(const std::vector<Tensor<Any>>& tensors, DType type) {
+  std::vector<Tensor<Any>> parts;
+  for (const Tensor<Any>& each : tensors) parts.push_back(cast(reshape(each, {-1}), type));
+  return concat(parts, 0);
+}
+
 }  // namespace
 
 Descent::Descent(DescentRule rule)
@@ -27,6 +33,9 @@ Descent::Descent(DescentRule rule)
 
 void Descent::add_group(Descent other, const std::vector<Tensor<Any>>& parameters) {
   if (!states_.empty()) throw ValueError(core::text(name(), ": rules of groups are given before the first update"));
+  if (is_joint() || other.is_joint()) {
+    throw ValueError(core::text(name(), ": ", is_joint() ? name() : other.name(), " is of all parameters together"));
+  }
   if (other.rules_.size() != 1)
     throw ValueError(core::text(name(), ": a group goes by one rule, not by groups of its own"));
   rules_.push_back(std::move(other.rules_[0]));
@@ -43,6 +52,19 @@ const DescentRule& Descent::rule_of(const Tensor<Any>& parameter) const {
 
 std::int64_t Descent::count() const { return count_.item<std::int64_t>(); }
 
+std::vector<Tensor<Any>> Descent::memories_of(const DescentRule& rule, const Shape& shape, DType type) const {
+  std::vector<Tensor<Any>> made;
+  for (std::size_t i = 0; i < rule.state_names.size(); ++i) {
+    Shape own = shape;
+    if (const std::int64_t rows = rule.rows ? (*rule.rows)[i] : 0; rows > 0) own = {rows, shape[0]};
+    made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(own, type), rule.name + " " + rule.state_names[i]));
+  }
+  for (const std::string& number : rule.numbers) {
+    made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros({}, type), rule.name + " " + number));
+  }
+  return made;
+}
+
 void Descent::prepare(const std::vector<Tensor<Any>>& parameters) {
   if (states_.empty()) {
     for (const Tensor<Any>& parameter : parameters) {
@@ -50,22 +72,18 @@ void Descent::prepare(const std::vector<Tensor<Any>>& parameters) {
         throw TypeError(core::text(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained"));
       }
     }
+    std::int64_t elements = 0;
     for (const Tensor<Any>& parameter : parameters) {
-      const DescentRule& rule = rule_of(parameter);
-      const DType type = statistics_type(parameter.dtype());
-      std::vector<Tensor<Any>>& own = states_.emplace_back();
       shapes_.push_back(parameter.shape());
-      for (const std::string& name : rule.state_names) {
-        own.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(parameter.shape(), type), rule.name + " " + name));
-      }
-      for (const std::string& number : rule.numbers) {
-        own.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros({}, type), rule.name + " " + number));
-      }
+      elements += parameter.size();
+      if (is_joint()) continue;
+      states_.push_back(memories_of(rule_of(parameter), parameter.shape(), statistics_type(parameter.dtype())));
     }
+    if (is_joint()) states_.push_back(memories_of(rules_[0], {elements}, rate_type(parameters)));
   }
-  if (states_.size() != parameters.size()) {
+  if (shapes_.size() != parameters.size()) {
     throw ValueError(
-        core::text(name(), ": given ", parameters.size(), " parameters, at first there were ", states_.size()));
+        core::text(name(), ": given ", parameters.size(), " parameters, at first there were ", shapes_.size()));
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (shapes_[i] != parameters[i].shape()) {
@@ -80,13 +98,12 @@ NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) 
   for (const Named<Tensor<Any>>& parameter : parameters) handles.push_back(parameter.value);
   prepare(handles);
   NamedList<Tensor<Any>> list{{"count", count_}};
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const DescentRule& rule = rule_of(parameters[i].value);
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const DescentRule& rule = is_joint() ? rules_[0] : rule_of(parameters[i].value);
+    const std::string owner = is_joint() ? rule.name : parameters[i].name;
     std::vector<std::string> names = rule.state_names;
     names.insert(names.end(), rule.numbers.begin(), rule.numbers.end());
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      list.push_back({parameters[i].name + "." + names[k], states_[i][k]});
-    }
+    for (std::size_t k = 0; k < names.size(); ++k) list.push_back({owner + "." + names[k], states_[i][k]});
   }
   return list;
 }
@@ -109,21 +126,39 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
   for (const DescentRule& rule : rules_) rates.push_back(rule.rate.at(before));
   const Tensor<Any> count = before + 1.0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (gradients[i].shape() != parameters[i].shape()) {
-      throw ShapeError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
-                                  " is given a gradient of shape ", gradients[i].shape()));
-    }
-    const DescentRule& rule = rule_of(parameters[i]);
+    if (gradients[i].shape() == parameters[i].shape()) continue;
+    throw ShapeError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
+                                " is given a gradient of shape ", gradients[i].shape()));
+  }
+  // Computes in `type` what one rule subtracts, and gives its memories their next values.
+  const auto change_of = [&](std::size_t i, const DescentRule& rule, const Tensor<Any>& parameter,
+                             const Tensor<Any>& gradient) {
+    const DType type = parameter.dtype();
     const Tensor<Any>& rate = rates[static_cast<std::size_t>(&rule - rules_.data())];
-    const DType type = statistics_type(parameters[i].dtype());
-    const Tensor<Any> parameter = cast(parameters[i], type);
     std::vector<Tensor<Any>> states;
     for (const Tensor<Any>& each : states_[i]) states.push_back(cast(each, type));
-    const Tensor<Any> own_count = cast(count, type);
     const Tensor<Any> own_rate = rate.ndim() == 0 && rate.dtype() == type ? rate : cast(rate, type);
-    const Tensor<Any> change = rule.change({parameter, cast(gradients[i], type), states, own_count, own_rate});
-    give(parameters[i], cast(parameter - change, parameters[i].dtype()));
+    const Tensor<Any> change = rule.change({parameter, gradient, states, cast(count, type), own_rate});
     for (std::size_t k = 0; k < states.size(); ++k) give(states_[i][k], states[k]);
+    return change;
+  };
+  const auto subtract = [&](std::size_t i, const Tensor<Any>& parameter, const Tensor<Any>& change) {
+    give(parameters[i], cast(parameter - change, parameters[i].dtype()));
+  };
+  if (is_joint()) {
+    const DType type = rate_type(parameters);
+    const Tensor<Any> change = change_of(0, rules_[0], as_vector(parameters, type), as_vector(gradients, type));
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const std::int64_t end = begin + parameters[i].size();
+      const Tensor<Any> own = reshape(change(slice(std::exchange(begin, end), end)), parameters[i].shape());
+      subtract(i, cast(parameters[i], type), own);
+    }
+  }
+  for (std::size_t i = 0; i < parameters.size() && !is_joint(); ++i) {
+    const DType type = statistics_type(parameters[i].dtype());
+    const Tensor<Any> parameter = cast(parameters[i], type);
+    subtract(i, parameter, change_of(i, rule_of(parameters[i]), parameter, cast(gradients[i], type)));
   }
   give(count_, count_ + 1);
 }

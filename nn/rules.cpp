@@ -63,12 +63,18 @@ Descent sgd(const SgdOptions& o) {
   check_fraction("sgd", "momentum", o.momentum);
   check_not_negative("sgd", "weight_decay", o.weight_decay);
   const bool moving = o.momentum > 0;
+  check_fraction("sgd", "dampening", o.dampening);
   if (o.nesterov && !moving) throw ValueError("sgd: Nesterov's look ahead needs a momentum above 0");
+  if (o.nesterov && o.dampening != 0) throw ValueError("sgd: Nesterov's look ahead takes no dampening");
   const auto change = [o, moving](const UpdateContext& context) {
     const Tensor<Any> gradient = decayed(context, o.weight_decay);
     if (!moving) return context.rate * gradient;
     Tensor<Any>& velocity = context.state[0];
-    velocity = o.momentum * velocity + gradient;
+    if (o.dampening == 0) {
+      velocity = o.momentum * velocity + gradient;
+    } else {
+      velocity = o.momentum * velocity + where(context.count > 1.5, 1 - o.dampening, 1.0) * gradient;
+    }
     return context.rate * (o.nesterov ? gradient + o.momentum * velocity : velocity);
   };
   return Descent({"sgd", moving ? std::vector<std::string>{"velocity"} : std::vector<std::string>{}, o.rate, change});
@@ -219,6 +225,25 @@ Descent lamb(const LambOptions& o) {
     return context.rate * where(both, own / where(both, other, 1.0), 1.0) * direction;
   };
   return Descent({"lamb", {"mean", "square_mean"}, o.rate, change});
+}
+
+Descent rprop(const RpropOptions& o) {
+  if (!(o.shrink > 0 && o.shrink < 1 && o.grow > 1)) {
+    throw ValueError(
+        core::text("rprop: shrink = ", o.shrink, " and grow = ", o.grow, " must be in (0, 1) and above 1"));
+  }
+  check_not_negative("rprop", "smallest_step", o.smallest_step);
+  check_not_negative("rprop", "largest_step", o.largest_step);
+  const auto change = [o](const UpdateContext& context) {
+    Tensor<Any>&before = context.state[0], &step = context.state[1];
+    const Tensor<Any> product = context.gradient * before;
+    const Tensor<Any> turned = less(product, 0.0);
+    const Tensor<Any> factor = where(turned, o.shrink, where(greater(product, 0.0), o.grow, 1.0));
+    step = clip(where(context.count < 1.5, context.rate, step) * factor, o.smallest_step, o.largest_step);
+    before = where(turned, 0.0, context.gradient);
+    return sign(before) * step;
+  };
+  return Descent({"rprop", {"gradient", "step"}, o.rate, change});
 }
 
 }  // namespace nn

@@ -56,6 +56,8 @@ void check_plateau(const std::string& name, Plateau plateau) {
 TEST_CASE_TEMPLATE("rules of descent take PyTorch's steps", M, Eager, Lazy) {
   check_rule<M>("sgd", sgd({.rate = 0.1, .momentum = 0.9, .weight_decay = 0.01}));
   check_rule<M>("sgd_nesterov", sgd({.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
+  check_rule<M>("sgd_dampening", sgd({.rate = 0.1, .momentum = 0.9, .weight_decay = 0.01, .dampening = 0.25}));
+  check_rule<M>("rprop", rprop({.rate = 0.1}));
   check_rule<M>("adagrad", adagrad({.rate = 0.1, .weight_decay = 0.01}));
   check_rule<M>("rmsprop", rmsprop({.rate = 0.01, .decay = 0.9}));
   check_rule<M>("rmsprop_all",
@@ -69,6 +71,39 @@ TEST_CASE_TEMPLATE("rules of descent take PyTorch's steps", M, Eager, Lazy) {
   check_rule<M>("adadelta", adadelta({.weight_decay = 0.01}));
   check_rule<M>("lion", lion({.rate = 0.1, .weight_decay = 0.01}));
   check_rule<M>("lamb", lamb({.rate = 0.1, .weight_decay = 0.01}));
+}
+
+TEST_CASE_TEMPLATE("L-BFGS takes PyTorch's steps over all parameters together", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T pictures = array<M>(descent_file, "lbfgs/pictures"), signs = array<M>(descent_file, "lbfgs/signs");
+  const T weights = T::variable(array<M>(descent_file, "lbfgs/weights"), "weights");
+  const T bias = T::variable(array<M>(descent_file, "lbfgs/bias"), "bias");
+  const std::vector<T> parameters{weights, bias};
+  Descent descent = lbfgs({.rate = 0.8, .history = 4});
+  auto step = compile([&](T x) {
+    const auto loss = [&](T in) {
+      return mean(softplus(-(signs * (matmul(in, weights) + bias)))) + 0.05 * sum(square(weights));
+    };
+    auto [value, gradients] = value_and_grad(loss, parameters)(x);
+    descent.update(parameters, gradients);
+    return value;
+  });
+  std::vector<T> values;
+  for (int i = 0; i < 12; ++i) {
+    (void)step(pictures);
+    std::vector<double> all = weights.template to_vector<double>();
+    all.push_back(bias.template item<double>());
+    values.push_back(T::from(all, {6}));
+  }
+  check_near(stack(values), array<Eager>(descent_file, "lbfgs/values"), "the parameters after each update");
+  CHECK(descent.count() == 12);
+  const auto states = descent.state({{"weights", Tensor<Any>(weights.value())}, {"bias", Tensor<Any>(bias.value())}});
+  CHECK(states.size() == 8);
+  CHECK(states[1].name == "lbfgs.steps");
+  CHECK(states[1].value.shape() == Shape{4, 6});
+  CHECK_THROWS_WITH_AS(lbfgs().use(sgd(), std::vector{weights}), "lbfgs: lbfgs is of all parameters together",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(lbfgs({.history = 0}), "lbfgs: history = 0 must be at least 1", ValueError);
 }
 
 TEST_CASE("schedules give PyTorch's rates") {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,12 +29,16 @@ struct UpdateContext {
 
 /// How a parameter changes: `change` is subtracted from it. One memory of the parameter's shape for each name, and one
 /// number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first.
+///
+/// With `rows` the rule is of all parameters together: `change` is given them as one vector, their gradients too, and
+/// memories have that many rows as long as it; 0 is the vector itself.
 struct DescentRule {
   std::string name;
   std::vector<std::string> state_names;
   LearningRate rate;
   std::function<Tensor<Any>(const UpdateContext&)> change;
   std::vector<std::string> numbers = {};
+  std::optional<std::vector<std::int64_t>> rows = {};  ///< of each memory
 };
 
 /// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
@@ -93,6 +98,8 @@ class TYTO_API Descent {
   void apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
              const std::vector<Tensor<Any>>& gradients);
   void prepare(const std::vector<Tensor<Any>>& parameters);
+  std::vector<Tensor<Any>> memories_of(const DescentRule& rule, const Shape& shape, DType type) const;
+  bool is_joint() const { return rules_[0].rows.has_value(); }
 
   struct Group {
     Tensor<Any> parameter;

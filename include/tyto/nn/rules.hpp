@@ -13,8 +13,10 @@ struct SgdOptions {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
+  double dampening = 0;
 };
-/// w -= rate * v, v = momentum * v + g; with Nesterov's look ahead w -= rate * (g + momentum * v).
+/// w -= rate * v, v = momentum * v + (1 - dampening) * g and at first g; with Nesterov's look ahead
+/// w -= rate * (g + momentum * v).
 Descent sgd(const SgdOptions& options = {});
 
 struct AdagradOptions {
@@ -116,6 +118,28 @@ struct LambOptions {
 };
 /// Adam's change scaled to the norm of its parameter (You et al. 2020).
 Descent lamb(const LambOptions& options = {});
+
+struct RpropOptions {
+  LearningRate rate = 0.01;  ///< the first steps; later ones are the rule's own
+  double shrink = 0.5;
+  double grow = 1.2;
+  double smallest_step = 1e-6;
+  double largest_step = 50;
+};
+/// Steps by the gradient's sign alone, which grow while the sign stays and shrink where it turns (Riedmiller, Braun
+/// 1993). For gradients of all the data.
+Descent rprop(const RpropOptions& options = {});
+
+struct LbfgsOptions {
+  LearningRate rate = 1;
+  std::int64_t history = 10;        ///< pairs of steps and differences of gradients that are kept
+  double smallest_gradient = 1e-7;  ///< nothing changes where no element is larger
+  double smallest_descent = 1e-9;   ///< nor where the direction descends by less
+};
+/// The quasi-Newton method with limited memory (Nocedal 1980), of all parameters together: each update is one
+/// iteration without a line search. The first one's step is at most 1 / |g|_1 times the rate. For gradients of all the
+/// data.
+Descent lbfgs(const LbfgsOptions& options = {});
 
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -43,6 +43,31 @@ def lamb(w, gradients, rate, beta1, beta2, epsilon, decay):
         yield w
 
 
+def classify(arrays):
+    """L-BFGS on a logistic regression: weights and bias after each update."""
+    random = generator("lbfgs")
+    pictures, signs = draw(random, (20, 5)), torch.sign(draw(random, (20,)))
+    weights, bias = draw(random, (5,)).requires_grad_(), draw(random, ()).requires_grad_()
+    put(arrays, "lbfgs/pictures", pictures)
+    put(arrays, "lbfgs/signs", signs)
+    put(arrays, "lbfgs/weights", weights.detach())
+    put(arrays, "lbfgs/bias", bias.detach())
+    optimiser = torch.optim.LBFGS([weights, bias], lr=0.8, max_iter=1, history_size=4)
+
+    def closure():
+        optimiser.zero_grad()
+        margins = signs * (pictures @ weights + bias)
+        loss = torch.nn.functional.softplus(-margins).mean() + 0.05 * weights.square().sum()
+        loss.backward()
+        return loss
+
+    values = []
+    for _ in range(12):
+        optimiser.step(closure)
+        values.append(torch.cat([weights.detach(), bias.detach().reshape(1)]))
+    put(arrays, "lbfgs/values", torch.stack(values))
+
+
 def schedule(arrays, name, make, rate, count=24):
     optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=rate)
     scheduler = make(optimiser)
@@ -74,10 +99,13 @@ def fill(arrays):
         "adamax": lambda p: optim.Adamax(p, 0.1, weight_decay=0.01),
         "nadam": lambda p: optim.NAdam(p, 0.1, weight_decay=0.01),
         "radam": lambda p: optim.RAdam(p, 0.1, weight_decay=0.01),
+        "sgd_dampening": lambda p: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01, dampening=0.25),
+        "rprop": lambda p: optim.Rprop(p, 0.1),
         "adadelta": lambda p: optim.Adadelta(p, 1.0, weight_decay=0.01),
     }
     for name, make in rules.items():
         walk(arrays, name, make, weights, gradients)
+    classify(arrays)
     plain = [gradient.numpy() for gradient in gradients]
     put(arrays, "rule/lion", torch.tensor(np.stack(list(lion(weights.numpy(), plain, 0.1, 0.9, 0.99, 0.01)))))
     put(arrays, "rule/lamb", torch.tensor(np.stack(list(lamb(weights.numpy(), plain, 0.1, 0.9, 0.999, 1e-6, 0.01)))))
