@@ -33,7 +33,14 @@ class ProgramRecorder {
     for (const TileProgram::Reduction& each : program.reductions) reduce(each);
   }
 
-  Code take() { return code_.take(); }
+  /// A program that is one call gains nothing by code, and loses that loops see more than a vector at a time.
+  Code take() {
+    Code code = code_.take();
+    const bool one_call = program_.instructions.size() == 1 && program_.reductions.empty() && code.calls.size() == 1 &&
+                          code.instructions.back().op == Op::call;
+    if (one_call) code.complete = false;
+    return code;
+  }
 
  private:
   DType type_of(TileProgram::Register which) const { return program_.registers[which]; }
