@@ -1,6 +1,7 @@
 // Follows a tile program: operands are loaded when they are first read, conversions and operators become code.
 #include "devices/cpu/jit/record.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -33,12 +34,12 @@ class ProgramRecorder {
     for (const TileProgram::Reduction& each : program.reductions) reduce(each);
   }
 
-  /// A program that is one call gains nothing by code, and loses that loops see more than a vector at a time.
+  /// A call for one vector takes about as long as sixteen of the interpreter's instructions, whose loops see a tile at
+  /// a time: programs of few other instructions are left to it.
   Code take() {
     Code code = code_.take();
-    const bool one_call = program_.instructions.size() == 1 && program_.reductions.empty() && code.calls.size() == 1 &&
-                          code.instructions.back().op == Op::call;
-    if (one_call) code.complete = false;
+    const auto calls = static_cast<std::size_t>(std::ranges::count(code.instructions, Op::call, &Instruction::op));
+    if (program_.reductions.empty() && calls != 0 && program_.instructions.size() <= 16 * calls) code.complete = false;
     return code;
   }
 
