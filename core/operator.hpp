@@ -96,6 +96,7 @@ enum class InPlace : std::uint8_t {
   same_index,   // element i of the result needs only element i of the input: shapes and layouts must agree
   first_input,  // the result is the first input with a part replaced: there only the part is written; nothing else that
                 // is read may lie there
+  by_region,    // as the regions of a loop or branch use the input
 };
 
 /// What a gradient rule sees: the node's operands and results, and the gradients of the results (empty when zero).

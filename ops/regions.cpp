@@ -163,6 +163,7 @@ std::span<const OpDef> region_operators() {
        .min_inputs = 1,
        .max_inputs = 1 << 20,
        .traits = traits().complex(),
+       .in_place = InPlace::by_region,
        .infer = infer_branch,
        .gradient = branch_gradient},
       {.id = OpId::loop,
@@ -171,6 +172,7 @@ std::span<const OpDef> region_operators() {
        .min_inputs = 0,
        .max_inputs = 1 << 20,
        .traits = traits().complex(),
+       .in_place = InPlace::by_region,
        .infer = infer_loop,
        .gradient = loop_gradient},
   };

@@ -169,6 +169,9 @@ class IterationKernel final : public core::Kernel {
     std::byte* ring(const PlacedChain& placed, std::size_t place) const {
       const std::size_t members = placed.chain.members.size();
       std::byte* const own = workspace_ + placed.workspace;
+      // The first iteration reads the initial value, so that it must not write there.
+      if (result(placed.chain.members[0]) == init(placed.chain, 0))
+        return place == 0 ? own : result(placed.chain.members[0]);
       if (loop_.tested) {
         if (placed.own_places > 1) return own + place * region_padded(placed.bytes);
         return place == 0 ? result(placed.chain.members[0]) : own;

@@ -19,6 +19,14 @@ CompileOptions options_of_region(CompileOptions options) {
   return options;
 }
 
+bool passes_on(const Executable& plan, const ExecutableStep& step) {
+  if (step.input_count != 1 || step.output_count != 1) return false;
+  const Storage& from = plan.storages()[plan.operands()[step.first_operand]];
+  const Storage& to = plan.storages()[plan.operands()[step.first_operand + 1]];
+  return from.kind == StorageKind::input && to.kind == StorageKind::output &&
+         plan.graph().outputs()[to.index] == plan.graph().inputs()[from.index].port;
+}
+
 }  // namespace
 
 RegionProgram::RegionProgram(core::Graph region, const CompileOptions& options)
@@ -33,7 +41,8 @@ RegionProgram::RegionProgram(core::Graph region, const CompileOptions& options)
   }
   for (const ExecutableStep& step : plan.steps()) {
     const std::size_t workspace = step.workspace == UINT32_MAX ? 0 : plan.storages()[step.workspace].offset;
-    steps_.push_back({step.kernel.get(), step.first_operand, step.input_count, step.output_count, workspace});
+    steps_.push_back(
+        {step.kernel.get(), step.first_operand, step.input_count, step.output_count, workspace, passes_on(plan, step)});
   }
   arena_at_ = region_padded(plan.operands().size() * sizeof(core::Address));
   if (!plan.is_poisoned()) return;
@@ -90,6 +99,7 @@ void RegionProgram::Frame::run() const {
   for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
     const Step& step = program_.steps_[i];
     const core::Address* const operands = addresses_ + step.first_operand;
+    if (step.passes_on && operands[0].pointer() == operands[1].pointer()) continue;
     step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, {arena_ + step.workspace, 0});
     if (!poisoned) continue;
     for (const std::uint32_t storage : program_.dying_[i]) {

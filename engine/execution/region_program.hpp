@@ -49,6 +49,7 @@ class RegionProgram {
     const core::Kernel* kernel;
     std::uint32_t first_operand, inputs, outputs;
     std::size_t workspace;  // offset in the arena
+    bool passes_on;         // copies an input that is a result as it is
   };
 
   std::shared_ptr<const Executable> executable_;

@@ -24,6 +24,15 @@ Port behind(const core::Graph& graph, Port port) {
 
 }  // namespace
 
+bool is_chain_of_its_own(const core::IterationAttributes& loop, std::uint32_t carry) {
+  const core::Graph& body = loop.body.graph();
+  const Port own = body.inputs()[carry].port, next = behind(body, body.updates()[carry].port);
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(loop.carries); ++i) {
+    if (i != carry && (body.inputs()[i].port == next || behind(body, body.updates()[i].port) == own)) return false;
+  }
+  return true;
+}
+
 std::vector<CarryChain> carry_chains(const core::IterationAttributes& loop) {
   const core::Graph& body = loop.body.graph();
   const auto count = static_cast<std::uint32_t>(loop.carries);

@@ -22,6 +22,9 @@ struct CarryChain {
   std::optional<std::uint32_t> history;
 };
 
+/// Whether the carry neither takes another one's value nor hands its own on.
+bool is_chain_of_its_own(const core::IterationAttributes& loop, std::uint32_t carry);
+
 /// The chains of a loop's body. Each carry is a member of one.
 std::vector<CarryChain> carry_chains(const core::IterationAttributes& loop);
 

@@ -3,6 +3,7 @@
 
 #include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
+#include "optimiser/storage/region_results.hpp"
 
 namespace tyto::optimiser {
 
@@ -52,6 +53,13 @@ bool may_run_in_place(const core::Graph& graph, const GraphNode& node, Port resu
   // Of a product with an epilogue only the residual is read element by element.
   if (node.op == OpId::matmul_epilogue || node.op == OpId::convolution_epilogue) {
     if (!std::get<core::ProductAttributes>(*node.attributes).residual || slot + 1 != node.input_count) return false;
+  }
+  if (node.op == OpId::loop) {
+    if (!may_lie_over(std::get<core::IterationAttributes>(*node.attributes), result - node.first_result, slot))
+      return false;
+  } else if (node.op == OpId::branch) {
+    if (!may_lie_over(std::get<core::BranchAttributes>(*node.attributes), result - node.first_result, slot))
+      return false;
   }
   const Port input = graph.inputs_of(node)[slot];
   // Elements of one width: half of a wide memory has the bytes of a narrow whole, but not its elements' places.

@@ -95,4 +95,65 @@ TEST_CASE("the arms of a branch share their memory") {
   CHECK(two <= one + 1024);
 }
 
+constexpr std::int64_t side = 128;
+constexpr std::size_t square_bytes = side * side * sizeof(float);
+
+/// The arena of a result of p, and that the graph gives what eager evaluation gives.
+template <class Make>
+std::size_t arena_of(const Make& make) {
+  const Tensor p = Tensor::placeholder({side, side}, DType::f32, "p"), y = make(p);
+  const auto numbers = [](auto mode) { return decltype(mode)::linspace(-1, 1, side * side).reshape({side, side}); };
+  tyto::Graph graph({.inputs = {p}, .outputs = {y}});
+  graph.set(p, numbers(Tensor()));
+  graph.run();
+  CHECK(graph[y].template to_vector<float>() == make(numbers(tyto::Tensor<tyto::Eager>())).template to_vector<float>());
+  return graph.report().arena_bytes;
+}
+
+TEST_CASE("what a branch passes on, or leaves alone, stays where it lies") {
+  const auto around = [](const auto& branch) {
+    return [branch](const auto& p) { return tyto::sum(branch(matmul(p, p), p)); };
+  };
+  const auto least = arena_of(around([](const auto& x, const auto&) { return x; }));
+  REQUIRE(least >= square_bytes);
+  SUBCASE("passed on by one arm, computed element by element by the other") {
+    CHECK(arena_of(around([](const auto& x, const auto& p) {
+            return cond(
+                p.sum() > 5.0, [&] { return x; }, [&] { return x * 2 + 1; });
+          })) < least + square_bytes / 2);
+  }
+  SUBCASE("left alone by one arm") {
+    CHECK(arena_of(around([](const auto& x, const auto& p) {
+            return cond(
+                p.sum() > 5.0, [&] { return x; }, [&] { return p * 3; });
+          })) < least + square_bytes / 2);
+  }
+}
+
+TEST_CASE("a loop works where its initial values lie") {
+  const auto around = [](const auto& loop) {
+    return [loop](const auto& p) { return tyto::sum(loop(matmul(p, p), p)); };
+  };
+  const auto least = arena_of(around([](const auto& x, const auto&) { return x; }));
+  SUBCASE("in place") {
+    CHECK(arena_of(around([](const auto& x, const auto&) {
+            return fori_loop(0, 3, x, [](const auto&, const auto& c) { return c * 0.5 + 1; });
+          })) < least + square_bytes / 2);
+  }
+  SUBCASE("in turns with a place of its own, an odd and an even number of times") {
+    for (const int trips : {1, 2, 3}) {
+      CHECK(arena_of(around([trips](const auto& x, const auto& p) {
+              return fori_loop(0, trips, x, [&](const auto&, const auto& c) { return matmul(c, p) * 0.01; });
+            })) < least + square_bytes * 3 / 2);
+    }
+  }
+  SUBCASE("until it is told to stop") {
+    CHECK(arena_of(around([](const auto& x, const auto& p) {
+            return while_loop(
+                x, [](const auto& c) { return tyto::sum(abs(c)) > 1.0; },
+                [&](const auto& c) { return matmul(c, p) * 0.001; });
+          })) < least + square_bytes * 3 / 2);
+  }
+}
+
 }  // namespace memory_test

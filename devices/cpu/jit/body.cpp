@@ -17,7 +17,8 @@ Body::Body(const KernelSpec& spec, bool one_mask) : code(spec.code) {
   for (std::size_t i = 0; i < count; ++i) {
     const Instruction& instruction = code.instructions[i];
     const auto value = static_cast<Value>(i);
-    const bool alias = instruction.op == Op::reinterpret || (one_mask && instruction.op == Op::resize && half_of(instruction) == 0);
+    const bool alias =
+        instruction.op == Op::reinterpret || (one_mask && instruction.op == Op::resize && half_of(instruction) == 0);
     root[i] = alias ? root[static_cast<std::size_t>(instruction.operands[0])] : value;
     bool same = instruction.op != Op::load;
     operands(value, [&](Value operand) { same = same && same_in_row[static_cast<std::size_t>(operand)]; });

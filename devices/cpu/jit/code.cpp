@@ -177,6 +177,18 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       if (is_negated(a)) return apply(Op::multiply_add_negated, instruction.lane, code_[a].operands[0], b, c);
       if (is_negated(b)) return apply(Op::multiply_add_negated, instruction.lane, a, code_[b].operands[0], c);
       return no_value;
+    case Op::multiply: {
+      if (is_float(instruction.lane)) break;
+      // Products of 32 or 64 bits take several times as long as shifts.
+      const auto shifted = [&](Value value, Value factor) {
+        if (!known(factor) || known(value) || !std::has_single_bit(bits(factor))) return no_value;
+        const auto count = static_cast<std::uint64_t>(std::countr_zero(bits(factor)));
+        return count == 0 ? value : apply(Op::shift_left, instruction.lane, value, no_value, no_value, count);
+      };
+      if (const Value value = shifted(a, b); value != no_value) return value;
+      if (const Value value = shifted(b, a); value != no_value) return value;
+      break;
+    }
     case Op::bit_and:
       if (is_zero(a) || is_full(b)) return a;
       if (is_zero(b) || is_full(a)) return b;

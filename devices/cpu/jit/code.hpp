@@ -124,7 +124,7 @@ struct Code {
   struct Reduction {
     Fold fold;
     Value value;
-    int operand;             // which output
+    int operand;              // which output
     Value second = no_value;  // of the second half of the elements, where `halves`
   };
   std::vector<Reduction> reductions;

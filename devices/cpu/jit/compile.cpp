@@ -41,7 +41,9 @@ class Key {
     put(variant), put(set);
     for (const auto specs : {inputs, outputs}) {
       put(specs.size());
-      for (const OperandSpec& spec : specs) put(spec.stored), put(spec.access), put(spec.prefetched), put(spec.part);
+      for (const OperandSpec& spec : specs) {
+        put(spec.stored), put(spec.access), put(spec.prefetched), put(spec.every_second), put(spec.part);
+      }
     }
     put(program.registers.size());
     for (const DType type : program.registers) put(type);

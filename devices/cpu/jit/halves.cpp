@@ -1,8 +1,6 @@
 // Follows the code; what meets between the widths is joined from two halves, or taken from one of them.
 #include "devices/cpu/jit/halves.hpp"
 
-#include <algorithm>
-
 namespace tyto::cpu::jit {
 
 namespace {
@@ -14,10 +12,6 @@ bool is_call(Op op) { return op == Op::call || op == Op::call_unless; }
 /// Whether halves can be made of the code, and take fewer instructions than vectors of half as many lanes.
 bool pays(const KernelSpec& spec) {
   if (!spec.code.wide || spec.variant == Variant::single) return false;
-  const auto is_wide_part = [](const OperandSpec& operand) {
-    return operand.part != TileProgram::Part::whole && is_wide(lane_of(operand.stored));
-  };
-  if (std::ranges::any_of(spec.inputs, is_wide_part) || std::ranges::any_of(spec.outputs, is_wide_part)) return false;
   std::size_t narrow = 0, between = 0;
   for (const Instruction& each : spec.code.instructions) {
     if (is_call(each.op)) {
@@ -107,8 +101,7 @@ class Halver {
       return give(first, same ? first : half(1), same);
     }
     const Value first = made_.apply(each.op, each.lane, low(a), low(b), low(c), each.immediate);
-    const Value second =
-        wide ? made_.apply(each.op, each.lane, high(a), high(b), high(c), each.immediate) : first;
+    const Value second = wide ? made_.apply(each.op, each.lane, high(a), high(b), high(c), each.immediate) : first;
     give(first, second, same);
   }
 

@@ -8,8 +8,8 @@
 
 namespace tyto::cpu::jit {
 
-/// The code in halves, for sets that have masks. Nothing where too little is narrow for that to pay, where a loop is
-/// called on wide lanes, or where a wide operand is a part of complex numbers.
+/// The code in halves, for sets that have masks. Nothing where too little is narrow for that to pay, or where a loop is
+/// called on wide lanes.
 std::optional<Code> in_halves(const KernelSpec& spec);
 
 }  // namespace tyto::cpu::jit

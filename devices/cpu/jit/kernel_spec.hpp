@@ -21,10 +21,17 @@ struct OperandSpec {
   Access access = Access::contiguous;
   /// Elements prefetch_distance ahead are prefetched into the L2 cache.
   bool prefetched = false;
-  /// Of complex numbers, where the access is strided by two elements.
+  /// The access is strided by two elements, of at least 32 bits; of a result only where those between belong to it.
+  bool every_second = false;
+  /// Of complex numbers.
   TileProgram::Part part = TileProgram::Part::whole;
   friend bool operator==(const OperandSpec&, const OperandSpec&) = default;
 };
+
+constexpr bool strides_by_two(DType stored, std::ptrdiff_t column) {
+  const auto width = static_cast<std::ptrdiff_t>(size_of(stored));
+  return width >= 4 && column == 2 * width;
+}
 
 /// `single`: operands of one element. `non_temporal`: stores of results are non-temporal, from the first one's
 /// next multiple of a vector on; all must lie alike there.

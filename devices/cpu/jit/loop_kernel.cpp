@@ -151,9 +151,9 @@ Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout
   return layout.column == 0 ? Access::broadcast : Access::strided;
 }
 
-/// Which part of complex numbers the operand is; of those that do not lie side by side, nothing is gained by knowing.
-TileProgram::Part part_of(std::span<const TileProgram::Part> parts, std::size_t operand, bool beside) {
-  return parts.empty() || !beside ? TileProgram::Part::whole : parts[operand];
+/// Which part of complex numbers the operand is.
+TileProgram::Part part_of(std::span<const TileProgram::Part> parts, std::size_t operand) {
+  return parts.empty() ? TileProgram::Part::whole : parts[operand];
 }
 
 /// Whether non-temporal stores pay: results outgrow the caches, and all rows of all results lie alike.
@@ -181,10 +181,11 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
     const Access access = access_of(geometry, geometry.layouts[i], type);
     const bool is_input = i < inputs.size();
-    (is_input ? from : to)
-        .push_back({type, access, false,
-                    part_of(is_input ? program.input_parts : program.output_parts, is_input ? i : i - inputs.size(),
-                            geometry.layouts[i].column == 2 * static_cast<std::ptrdiff_t>(size_of(type)))});
+    const TileProgram::Part part =
+        is_input ? part_of(program.input_parts, i) : part_of(program.output_parts, i - inputs.size());
+    const bool every_second =
+        strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
+    (is_input ? from : to).push_back({type, access, false, every_second, part});
     if (access != Access::broadcast)
       bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);
   }

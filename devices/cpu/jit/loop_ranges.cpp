@@ -20,7 +20,9 @@ Compiled compile_rows(const TileProgram& program, std::span<const core::Operand>
                       const std::vector<bool>& prefetched = {}) {
   std::vector<OperandSpec> from, to;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    (i < inputs ? from : to).push_back({operands[i].dtype, layouts.access(i), i < prefetched.size() && prefetched[i]});
+    const DType type = operands[i].dtype;
+    const bool every_second = i < inputs && strides_by_two(type, layouts.column(i));
+    (i < inputs ? from : to).push_back({type, layouts.access(i), i < prefetched.size() && prefetched[i], every_second});
   }
   for (const TileProgram::Reduction& each : program.reductions) {
     to[static_cast<std::size_t>(each.operand)].access = Access::reduced;

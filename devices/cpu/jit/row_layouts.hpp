@@ -23,6 +23,10 @@ class RowLayouts {
   std::size_t count() const { return layouts_.size(); }
   std::int64_t length() const { return length_; }
   Access access(std::size_t operand) const { return layouts_[operand].access; }
+  /// Bytes from one element of a row to the next.
+  std::ptrdiff_t column(std::size_t operand) const {
+    return single_ ? layouts_[operand].row : layouts_[operand].column;
+  }
 
   /// Calls each(frame) for rectangles that make up the rows from range.begin to range.end; starts[i] is operand i's
   /// address. `columns` names the part of every row that is wanted.

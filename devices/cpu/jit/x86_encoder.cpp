@@ -142,7 +142,8 @@ void X86Encoder::fused(Op op, Lane lane, int form, const Xmm& x, const Xmm& y, c
 }
 
 void X86Encoder::convert(Lane from, Lane to, int d, int a, int spare) {
-  if (has_masks || is_float(from) || is_float(to) || !is_wide(from)) return convert(from, to, vector(d, to), vector(a, from));
+  if (has_masks || is_float(from) || is_float(to) || !is_wide(from))
+    return convert(from, to, vector(d, to), vector(a, from));
   vextracti128(Xmm(spare), Ymm(a), 1);
   vshufps(Xmm(d), Xmm(a), Xmm(spare), 0x88);
 }

@@ -331,10 +331,10 @@ class X86Function : public X86Encoder {
   int quarters(int operand) const { return std::max(1, lanes_in(operand) * width_of(operand) / 16); }
   void gather(int from, int half, int d);
   void scatter(int to, int half, int source);
-  /// The same for whole vectors of one part of complex numbers that lie side by side.
-  bool is_part(int operand) const { return spec_of(operand).part != TileProgram::Part::whole && !partial_; }
-  void load_every_second(int from, int d);
-  void store_every_second(int to, int source);
+  /// The same for whole vectors of elements of which every second one lies here: one part of complex numbers, mostly.
+  bool is_every_second(int operand) const { return spec_of(operand).every_second && !partial_; }
+  void load_every_second(int from, int half, int d);
+  void store_every_second(int to, int half, int source);
 
   /// Elements as stored, of a value: its own register, or another one.
   int packed_of(DType stored, int from);

@@ -62,7 +62,7 @@ void X86Function::emit_load(Value value) {
     else size_of(spec.stored) == 8 ? vmovsd(Xmm(d), at(from)) : vmovss(Xmm(d), at(from));
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (spec.access == Access::strided) {
-    is_part(from) ? load_every_second(from, d) : gather(from, half, d);
+    is_every_second(from) ? load_every_second(from, half, d) : gather(from, half, d);
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (!partial_ || has_masks) {
     unpack(spec.stored, to, at(from, half), partial_ ? tail_mask_of(half) : -1);
@@ -137,16 +137,16 @@ void X86Function::scatter(int to, int half, int source) {
   });
 }
 
-// Both vectors that hold the elements are read; halves of 128 bits that the shuffle leaves apart are brought together.
-void X86Function::load_every_second(int from, int d) {
-  const int width = width_of(from), bytes = lanes * width, other = take_vector();
-  const bool second = spec_of(from).part == TileProgram::Part::imaginary;
+// Two vectors that hold the elements are read, the second one up to the last of them: what lies beyond it need not be
+// there. Halves of 128 bits that the shuffle leaves apart are brought together.
+void X86Function::load_every_second(int from, int half, int d) {
+  const int width = width_of(from), bytes = lanes_in(from) * width, other = take_vector();
   const Xmm low = sized(d, bytes), high = sized(other, bytes);
   mov(rax, cursor_of(from));
-  vmovups(low, ptr[rax - (second ? width : 0)]);
-  vmovups(high, ptr[rax + bytes - (second ? width : 0)]);
-  if (width == 4) vshufps(low, low, high, second ? 0xdd : 0x88);
-  else vshufpd(low, low, high, second ? 0xff : 0x00);
+  vmovups(low, ptr[rax + half * 2 * bytes]);
+  vmovups(high, ptr[rax + half * 2 * bytes + bytes - width]);
+  if (width == 4) vshufps(low, low, high, 0xd8);
+  else vshufpd(low, low, high, 0xaa);
   if (bytes == 32) vpermq(Ymm(d), Ymm(d), 0xd8);
   if (bytes == 64) {
     vpermq(Xbyak::Zmm(d), Xbyak::Zmm(d), 0xd8);
@@ -155,8 +155,8 @@ void X86Function::load_every_second(int from, int d) {
 }
 
 // Elements are doubled, so that each stands where it goes; the other part stays as it is in memory.
-void X86Function::store_every_second(int to, int source) {
-  const int width = width_of(to), bytes = lanes * width, first = take_vector(), other = take_vector();
+void X86Function::store_every_second(int to, int half_of_elements, int source) {
+  const int width = width_of(to), bytes = lanes_in(to) * width, first = take_vector(), other = take_vector();
   const bool second = spec_of(to).part == TileProgram::Part::imaginary;
   const Xmm low = sized(first, bytes), high = sized(other, bytes);
   if (bytes == 64) {
@@ -170,7 +170,7 @@ void X86Function::store_every_second(int to, int source) {
   width == 4 ? vunpcklps(low, high, high) : vunpcklpd(low, high, high);
   width == 4 ? vunpckhps(high, high, high) : vunpckhpd(high, high, high);
   mov(rax, cursor_of(to));
-  const int before = second ? width : 0;
+  const int before = (second ? width : 0) - half_of_elements * 2 * bytes;
   const Address places[] = {ptr[rax - before], ptr[rax + bytes - before]};
   if (has_masks) {
     // The mask of partial vectors is set anew before these.
@@ -207,7 +207,8 @@ void X86Function::emit_store(Value value, int to, int half) {
   const int from = in_register(value);
   const bool packed = is_packed(spec.stored);
   const int source = packed_of(spec.stored, from);
-  if (spec.access == Access::strided) return is_part(to) ? store_every_second(to, source) : scatter(to, half, source);
+  if (spec.access == Access::strided)
+    return is_every_second(to) ? store_every_second(to, half, source) : scatter(to, half, source);
   if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
   const int bytes = lanes_in(to) * width_of(to);
   const Address place = at(to, half);

@@ -1,0 +1,18 @@
+// Which operands of a loop or a branch its results may be computed over.
+#pragma once
+
+#include <cstddef>
+
+#include "core/attributes.hpp"
+
+namespace tyto::optimiser {
+
+/// Whether result number `result` of the loop may lie in the memory of its operand number `slot`: the initial value of
+/// the same carry, unless a row of a result keeps that or another carry takes it over.
+bool may_lie_over(const core::IterationAttributes& loop, std::size_t result, std::size_t slot);
+
+/// The same of a branch: each arm passes the operand on as that result, or leaves it alone, or reads it only to compute
+/// the result from it element by element, in one step that reads nothing else that is computed.
+bool may_lie_over(const core::BranchAttributes& branch, std::size_t result, std::size_t slot);
+
+}  // namespace tyto::optimiser
