@@ -49,6 +49,9 @@ Value fitted_to(std::string_view op, const Value& value, DType dtype);
 Value as_parts(const Value& value);
 Value of_parts(const Value& value);
 
+/// Products of stacks of complex rows with stacks of columns, as matmul's; of the rows' conjugates where asked for.
+Value complex_dots(const Value& rows, const Value& columns, bool conjugated);
+
 /// The sum over axes, of complex numbers too.
 Value sum_over(const Value& value, const AxesAttributes& axes);
 

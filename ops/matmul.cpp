@@ -48,11 +48,25 @@ T complex_matmul(const T& left, const T& right) {
 
 /// The product of two stacks of matrices that fit each other.
 Value product_of(const Value& left, const Value& right) {
-  if (is_complex(left.dtype())) return complex_matmul(left, right);
+  if (is_complex(left.dtype())) {
+    const bool dots = left.shape()[left.shape().size() - 2] == 1 && right.shape().back() == 1;
+    return dots ? complex_dots(left, right, false) : Value(complex_matmul(left, right));
+  }
   return emit(OpId::matmul, NoAttributes{}, {left, right});
 }
 
 }  // namespace
+
+// The parts of the vectors are matrices of two columns as they lie. Their product has two rows, which as complex
+// numbers are the sums of the left real and imaginary parts times the right vector.
+Value complex_dots(const Value& left, const Value& right, bool conjugated) {
+  const auto columns = [](const T& x, std::int64_t axis) { return squeeze(T(as_parts(x)), axis); };
+  const Value products = emit(OpId::matmul, NoAttributes{}, {matrix_transpose(columns(left, -3)), columns(right, -2)});
+  const Value sums = of_parts(products);
+  const std::size_t axis = sums.shape().size() - 1;
+  const T real = part_along(sums, axis, 0, 1), imaginary = part_along(sums, axis, 1, 1);
+  return expand_dims(real + imaginary * Scalar::complex(0, conjugated ? -1 : 1), -1);
+}
 
 std::span<const OpDef> matmul_operators() {
   static const OpDef rows[] = {

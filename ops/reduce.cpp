@@ -1,7 +1,9 @@
 // Reductions over axes: their shape and type rules, gradients, and the functions made of them.
 #include "tyto/reduce.hpp"
+#include "core/loop_builder.hpp"
 #include "core/op_ids.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "ops/define.hpp"
@@ -141,6 +143,27 @@ OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference 
   def.infer = infer;
   def.gradient = gradient;
   return def;
+}
+
+/// Whether |a - b| <= absolute + relative * |b|, or both are equal, as one loop: the answer is read at once, so no pass
+/// would fuse its steps. In f32 where no operand is wider.
+LoopProgram closeness(DType a, DType b, DType common, double relative, double absolute) {
+  const bool narrow = (is_floating(common) && size_of(common) <= 4) || common == DType::c64;
+  const DType real = narrow ? DType::f32 : DType::f64, type = is_complex(common) ? complex_type(real) : real;
+  const auto exact = [&](double value) { return Scalar(narrow ? double(static_cast<float>(value)) : value); };
+  LoopBuilder loop(std::array{a, b});
+  const LoopValue x = loop.as(type, 0), y = loop.as(type, 1);
+  const LoopValue distance = loop.apply(OpId::abs, real, {loop.apply(OpId::subtract, type, {x, y})});
+  const LoopValue size = loop.apply(OpId::abs, real, {y});
+  const LoopValue scaled = loop.apply(OpId::multiply, real, {size, loop.constant(exact(relative), real)});
+  const LoopValue allowed = loop.apply(OpId::add, real, {scaled, loop.constant(exact(absolute), real)});
+  const LoopValue near = loop.apply(OpId::less_equal, DType::boolean, {distance, allowed});
+  // Nothing but itself is close to infinity, from which all is infinitely far.
+  const LoopValue finite = loop.apply(OpId::isfinite, DType::boolean, {size});
+  const LoopValue close = loop.apply(OpId::logical_and, DType::boolean, {finite, near});
+  const LoopValue equal = loop.apply(OpId::equal, DType::boolean, {x, y});
+  const LoopValue results[] = {loop.apply(OpId::logical_or, DType::boolean, {close, equal})};
+  return loop.finish(results);
 }
 
 }  // namespace
@@ -321,10 +344,16 @@ bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 }
 template <class M>
 bool allclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute) {
-  core::require("allclose", a, b);
-  const DType wide = is_complex(a.dtype()) || is_complex(b.dtype()) ? DType::c128 : DType::f64;
-  const Tensor<M> close = less_equal(abs(cast(a, wide) - cast(b, wide)), absolute + relative * abs(cast(b, wide)));
-  return tyto::all(logical_or(close, equal(a, b))).template item<bool>();
+  const Value operands[] = {core::given("allclose", a), core::given("allclose", b)};
+  const Value one = core::cast_to(operands[0], operands[0].dtype()),
+              other = core::cast_to(operands[1], operands[1].dtype());
+  const Shape shape = core::broadcast("allclose", one.shape(), other.shape());
+  const Value close = core::emit(
+      OpId::fused,
+      core::LoopAttributes{
+          shape, {}, core::closeness(one.dtype(), other.dtype(), core::common_type(operands), relative, absolute)},
+      {one, other});
+  return tyto::all(Tensor<M>(close)).template item<bool>();
 }
 TYTO_INSTANTIATE(sum)
 TYTO_INSTANTIATE(prod)

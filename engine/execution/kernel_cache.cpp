@@ -1,4 +1,5 @@
-// A direct-mapped cache: each key has one slot, and a later key evicts it. The last of each operator is tried first.
+// A set-associative cache: a key may stand in any slot of its set, where the one used longest ago is evicted. The last
+// of each operator is tried first.
 #include "engine/execution/kernel_cache.hpp"
 
 #include <algorithm>
@@ -18,12 +19,14 @@ using core::Operand;
 
 namespace {
 
-constexpr std::size_t slot_count = 512;
+/// One slot a key would let two kernels that are used in turn evict each other for good.
+constexpr std::size_t set_count = 128, set_size = 4;
 
 std::atomic<std::uint64_t> epoch{1};
 
 struct Table {
-  std::array<std::unique_ptr<PreparedOperator>, slot_count> entries;
+  using Set = std::array<std::unique_ptr<PreparedOperator>, set_size>;  // the one used last is first
+  std::array<Set, set_count> sets;
   std::array<const PreparedOperator*, core::op_count>
       latest{};  // of each operator: looked at before anything is hashed
 };
@@ -150,16 +153,21 @@ const PreparedOperator& prepared_operator(const Node& node, std::span<const Arra
   const PreparedOperator*& latest = own.latest[static_cast<std::size_t>(node.op())];
   if (latest != nullptr && latest->epoch == now && serves(*latest, node, inputs, home)) return *latest;
   const std::uint64_t hash = hash_of(node, inputs, takes_any_start(node, home));
-  std::unique_ptr<PreparedOperator>& slot = own.entries[(hash ^ (hash >> 32)) % slot_count];
-  if (slot == nullptr || slot->epoch != now || !serves(*slot, node, inputs, home)) {
+  Table::Set& set = own.sets[(hash ^ (hash >> 32)) % set_count];
+  auto slot = std::ranges::find_if(set, [&](const std::unique_ptr<PreparedOperator>& kept) {
+    return kept != nullptr && kept->epoch == now && serves(*kept, node, inputs, home);
+  });
+  if (slot == set.end()) {
     auto made = std::make_unique<PreparedOperator>(node, inputs, home);
     made->epoch = now;
-    if (slot != nullptr && own.latest[static_cast<std::size_t>(slot->op)] == slot.get()) {
-      own.latest[static_cast<std::size_t>(slot->op)] = nullptr;
+    --slot;
+    if (*slot != nullptr && own.latest[static_cast<std::size_t>((*slot)->op)] == slot->get()) {
+      own.latest[static_cast<std::size_t>((*slot)->op)] = nullptr;
     }
-    slot = std::move(made);
+    *slot = std::move(made);
   }
-  return *(latest = slot.get());
+  std::rotate(set.begin(), slot, slot + 1);
+  return *(latest = set.front().get());
 }
 
 void forget_kernels() { epoch.fetch_add(1, std::memory_order_relaxed); }

@@ -6,6 +6,8 @@
 #include <numbers>
 
 #include "ops/define.hpp"
+#include "tyto/flow.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
 
@@ -156,7 +158,7 @@ Tensor<M> i0(const Tensor<M>& x) {
   return where(size <= border, near, far).astype(given.dtype());
 }
 
-// Euclid's steps, as many as Fibonacci numbers of the type ask for; those after the last change nothing.
+// Euclid's steps until all are done; at most as many as Fibonacci numbers of the type ask for.
 template <class M>
 Tensor<M> gcd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   core::require("gcd", a, b);
@@ -164,14 +166,15 @@ Tensor<M> gcd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   require_integers("gcd", b);
   const Value operands[] = {core::resolve(a), core::resolve(b)};
   const DType type = core::common_type(operands);
-  Tensor<M> larger = abs(a.astype(type)) + zeros_like(b).astype(type), smaller = abs(b.astype(type));
-  const int steps = static_cast<int>(12 * size_of(type)) - 2;
-  for (int i = 0; i < steps; ++i) {
-    const Tensor<M> rest = remainder(larger, smaller);  // by zero: 0
-    larger = where(equal(smaller, 0), larger, smaller);
-    smaller = rest;
-  }
-  return larger;
+  const Shape shape = core::broadcast("gcd", a.shape(), b.shape());
+  using Pair = std::pair<Tensor<M>, Tensor<M>>;
+  const Pair start{broadcast_to(abs(a.astype(type)), shape), broadcast_to(abs(b.astype(type)), shape)};
+  const auto is_left = [](const Pair& pair) { return any(pair.second); };
+  const auto step = [](const Pair& pair) {
+    const Tensor<M> rest = remainder(pair.first, pair.second);  // by zero: 0
+    return Pair{where(equal(pair.second, 0), pair.first, pair.second), rest};
+  };
+  return while_loop(start, is_left, step, {.most = static_cast<std::int64_t>(12 * size_of(type)) - 2}).first;
 }
 template <class M>
 Tensor<M> lcm(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {

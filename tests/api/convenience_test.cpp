@@ -1,7 +1,10 @@
 // What a newcomer from NumPy or PyTorch writes without looking it up.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <complex>
 #include <cstdint>
+#include <limits>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
 #include <vector>
@@ -21,6 +24,26 @@ TEST_CASE_TEMPLATE("lists of tensors need no type spelled out", M, Eager, Lazy) 
   const auto [value, gradients] = value_and_grad([&](const T& v) { return sum(w * v + b); }, {w, b})(T{5.0, 6.0});
   CHECK(gradients[0].template to_vector<float>() == std::vector<float>{5, 6});
   CHECK(gradients[1].template to_vector<float>() == std::vector<float>{1, 1});
+}
+
+TEST_CASE_TEMPLATE("allclose takes any types, and infinities and NaN as NumPy does", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  CHECK(allclose(T{1.0, 2.0}, T{1.0, 2.00001}));
+  CHECK_FALSE(allclose(T{1.0, 2.0}, T{1.0, 2.0001}));
+  CHECK(allclose(T{1.0, 2.0}, T{1.0, 2.0001}, 0, 0.001));
+  CHECK(allclose(T{inf, -inf}, T{inf, -inf}));
+  CHECK_FALSE(allclose(T{inf}, T{-inf}));
+  CHECK_FALSE(allclose(T{1.0}, T{inf}));
+  CHECK_FALSE(allclose(T{inf}, T{1.0}));
+  CHECK_FALSE(allclose(T{nan}, T{nan}));
+  CHECK_FALSE(allclose(T{1, 2}.astype(DType::u8), T{2, 1}.astype(DType::u8)));
+  CHECK(allclose(T{1, 2}, 1, 0, 1));
+  CHECK(allclose(T::ones({2, 3}), T::ones({3}).astype(DType::f16)));
+  CHECK(allclose(T::zeros({0}), T{1.0}));
+  const T z = T{1.0, 2.0}.astype(DType::c64) * std::complex<double>(0, 1);
+  CHECK(allclose(z, z + 1e-7));
+  CHECK_FALSE(allclose(z, conj(z)));
 }
 
 TEST_CASE_TEMPLATE("tensors are made of vectors and single lengths, indexed with brackets, gone through by rows", M,

@@ -4,7 +4,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/symbol.hpp"
 #include "devices/cpu/memory.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/kernel_cache.hpp"
 #include "tyto/tyto.hpp"
 
 namespace eager_test {
@@ -17,6 +20,22 @@ using tyto::slice;
 std::vector<float> numbers(const Tensor& x) { return x.to_vector<float>(); }
 
 }  // namespace
+
+TEST_CASE("kernels that are used in turn are kept, whatever the shapes") {
+  // Each shape meets its own slots of the cache: with one slot a key, two kernels in every few hundred shapes would
+  // take each other's.
+  for (std::int64_t length = 1; length <= 2000; ++length) {
+    const Tensor x = Tensor::arange(length), cast = x.astype(tyto::DType::f32), negative = -cast;
+    const auto kernel_of = [](const tyto::Value& value, const tyto::Value& from) {
+      const tyto::core::Array* const input = &tyto::core::result_of(from).array;
+      return &tyto::run::prepared_operator(*value.node(), {&input, 1}, tyto::run::cpu_device());
+    };
+    const auto* const first = kernel_of(cast, x);
+    const auto* const second = kernel_of(negative, cast);
+    REQUIRE(kernel_of(cast, x) == first);
+    REQUIRE(kernel_of(negative, cast) == second);
+  }
+}
 
 TEST_CASE("the same operator on parts that start elsewhere reads each part") {
   const Tensor x = Tensor::arange(0, 12, 1, tyto::DType::f32).reshape({3, 4});

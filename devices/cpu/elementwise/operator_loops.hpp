@@ -4,6 +4,7 @@
 // Everything has internal linkage or lies in the instruction set's namespace, so that sets share no symbol.
 #pragma once
 
+#include "devices/cpu/elementwise/invariant_division.hpp"
 #include "devices/cpu/elementwise/operator_expressions.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 
@@ -86,6 +87,19 @@ TYTO_BINARY_RUN(fmod)
 TYTO_BINARY_RUN(remainder)
 TYTO_BINARY_RUN(floor_divide)
 
+/// As binary_loop, multiplying by the reciprocal where a run's divisors are one number.
+template <class Operator, class Invariant>
+void division_loop(void* out, const void* a, const void* b, const void*, size_t n) {
+  for (size_t i = 0; i < n; i += run_length) {
+    const size_t length = n - i < run_length ? n - i : run_length;
+    const i64* const p = static_cast<const i64*>(a) + i;
+    const i64* const q = static_cast<const i64*>(b) + i;
+    i64* const y = static_cast<i64*>(out) + i;
+    if (is_invariant(q, length)) Invariant::run(p, q[0], y, length);
+    else binary_loop<Operator, i64>(y, p, q, nullptr, length);
+  }
+}
+
 template <class Operator, class T>
 consteval TileLoop unary() {
   if constexpr (defined_on<T>(Operator::domain)) return &unary_loop<Operator, T>;
@@ -119,6 +133,15 @@ TYTO_HAS_RUNS(tan, unary)
 TYTO_HAS_RUNS(fmod, binary)
 TYTO_HAS_RUNS(remainder, binary)
 TYTO_HAS_RUNS(floor_divide, binary)
+
+#define TYTO_HAS_INVARIANT_DIVISORS(name, invariant)      \
+  template <>                                             \
+  consteval TileLoop binary<name##_operator, int64_t>() { \
+    return &division_loop<name##_operator, invariant>;    \
+  }
+TYTO_HAS_INVARIANT_DIVISORS(floor_divide, FlooredQuotients)
+TYTO_HAS_INVARIANT_DIVISORS(remainder, FlooredRemainders)
+TYTO_HAS_INVARIANT_DIVISORS(fmod, TruncatedRemainders)
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Follows a tile program: operands are loaded when they are first read, conversions and operators become code.
 #include "devices/cpu/jit/record.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -33,7 +34,14 @@ class ProgramRecorder {
     for (const TileProgram::Reduction& each : program.reductions) reduce(each);
   }
 
-  Code take() { return code_.take(); }
+  /// A call for one vector takes about as long as sixteen of the interpreter's instructions, whose loops see a tile at
+  /// a time: programs of few other instructions are left to it.
+  Code take() {
+    Code code = code_.take();
+    const auto calls = static_cast<std::size_t>(std::ranges::count(code.instructions, Op::call, &Instruction::op));
+    if (program_.reductions.empty() && calls != 0 && program_.instructions.size() <= 16 * calls) code.complete = false;
+    return code;
+  }
 
  private:
   DType type_of(TileProgram::Register which) const { return program_.registers[which]; }

@@ -50,7 +50,6 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, 
 
       T *row = a.row(k) + k + 1, *beside = y + k + 1;
       std::fill_n(beside, width, T(0));
-      loops.add_rows(height, width, row, a.row_step, column, beside);
       const auto take_off = [&](const Matrix<T>& turned, const Matrix<T>& from, std::int64_t offset, const T* with,
                                 std::int64_t length, std::int64_t start, std::int64_t reach, std::int64_t count,
                                 T* target) {
@@ -58,9 +57,12 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, 
         for (std::int64_t i = 0; i < count; ++i) shares[i] = -shares[i];
         loops.add_rows(count, reach, from.first + start, from.row_step, shares, target);
       };
-      take_off(vs, ys, k, column, height, k + 1, width, j, beside);
-      take_off(xs, us, k, column, height, k + 1, width, j, beside);
-      for (std::int64_t i = 0; i < width; ++i) beside[i] *= left;
+      if (left != 0) {
+        loops.add_rows(height, width, row, a.row_step, column, beside);
+        take_off(vs, ys, k, column, height, k + 1, width, j, beside);
+        take_off(xs, us, k, column, height, k + 1, width, j, beside);
+        for (std::int64_t i = 0; i < width; ++i) beside[i] *= left;
+      }
 
       for (std::int64_t i = 0; i <= j; ++i) shares[i] = -vs(i, k);
       loops.add_rows(j + 1, width, ys.first + k + 1, columns, shares, row);
@@ -73,6 +75,10 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, 
       u[k + 1] = 1;
 
       T* below = x + k + 1;
+      if (right == 0) {
+        std::fill_n(below, height - 1, T(0));
+        continue;
+      }
       loops.multiply(height - 1, width, row + a.row_step, a.row_step, u + k + 1, below);
       take_off(ys, vs, k + 1, u + k + 1, width, k + 1, height - 1, j + 1, below);
       take_off(us, xs, k + 1, u + k + 1, width, k + 1, height - 1, j, below);

@@ -42,6 +42,10 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to,
       std::copy_n(row, k - 1, v);
       v[k - 1] = 1;
       v[k] = 0;
+      if (factor == 0) {  // nothing to take off: the row is reduced as it is
+        std::fill_n(w, k + 1, T(0));
+        continue;
+      }
       loops.multiply_symmetric(k, a.first, a.row_step, v, w);
       w[k] = 0;
       loops.multiply(j, k, ws.first, size, v, shares);

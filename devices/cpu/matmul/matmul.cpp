@@ -147,6 +147,7 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
   if (is_column(problem)) return std::make_unique<TransposedMatmul>(choose(transposed(problem), choice));
   if (choice.implementation != Implementation::onednn) {
     auto routine = prepare_dot_matmul(problem, choice);
+    if (routine == nullptr) routine = prepare_pair_matmul(problem, choice);
     if (routine != nullptr) return routine;
   }
   const bool own = choice.implementation == Implementation::automatic && is_flat(problem);

@@ -31,6 +31,8 @@ int matmul_layout_threads(const MatmulProblem& problem, double operations_per_na
 
 /// f32 and f64 of few rows by a transposed matrix; null for other problems.
 std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f32 and f64, two rows and two columns whose elements alternate; null for other problems.
+std::unique_ptr<MatmulRoutine> prepare_pair_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f32 and f64 by register tiles.
 std::unique_ptr<MatmulRoutine> prepare_panel_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// Integers and booleans by plain loops.

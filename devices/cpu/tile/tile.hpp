@@ -60,6 +60,11 @@ inline constexpr int dot_rows = 4;
 template <class T>
 using DotFunction = void (*)(const DotArguments<T>&) noexcept;
 
+/// The four products of two rows and two columns whose elements alternate, as the parts of complex numbers do:
+/// products[2 r + j] = sum over i of rows[2 i + r] * columns[2 i + j].
+template <class T>
+using PairFunction = void (*)(const T* rows, const T* columns, std::int64_t steps, T (&products)[4]) noexcept;
+
 /// Sums of products channel by channel: out[j] = sum over i of x[i][j] * y[i][j], the whole of a depthwise convolution.
 template <class T>
 struct ChannelArguments {
@@ -81,6 +86,7 @@ using ChannelFunction = void (*)(const ChannelArguments<T>&) noexcept;
 template <class T>
 struct TileSet {
   DotFunction<T> dots = nullptr;
+  PairFunction<T> pairs = nullptr;
   ChannelFunction<T> channels = nullptr;
   int lanes = 0;                            ///< elements of a vector
   int max_vectors = 0;                      ///< vectors of the widest tile row

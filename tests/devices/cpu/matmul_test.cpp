@@ -182,7 +182,39 @@ void check_drawn_matmuls(int cases) {
   }
 }
 
+/// Two rows and two columns whose elements alternate, as the parts of complex numbers do.
+template <class T>
+void check_pairs() {
+  Draw draw(11);
+  for (const std::int64_t k : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 127, 129, 700}) {
+    MatmulProblem problem;
+    problem.dtype = dtype_of<T>;
+    problem.m = problem.n = 2;
+    problem.k = k;
+    problem.batch = {3};
+    problem.bias = draw.coin();
+    problem.accumulate = draw.coin();
+    problem.limits = drawn_limits(draw);
+    problem.a = {1, 2, {draw.coin() ? 2 * k : 0}};
+    problem.b = {2, 1, {2 * k}};
+    problem.c = {2, 1, {4}};
+    const std::array<Placement, 3> placed{Placement{problem.a, 0, 6 * k}, Placement{problem.b, 0, 6 * k},
+                                          Placement{problem.c, 0, 12}};
+    for (const Path& path : all_paths(2)) {
+      if (path.name == "onednn") continue;
+      CAPTURE(k);
+      CAPTURE(path.name);
+      check_matmul<T>(problem, placed, path.choice, draw);
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("products of two rows with two columns whose elements alternate are right for any length") {
+  check_pairs<float>();
+  check_pairs<double>();
+}
 
 TEST_CASE("f32 products are right for drawn shapes, layouts, batches and endings on every code path") {
   check_drawn_matmuls<float>(150);
@@ -232,6 +264,24 @@ TEST_CASE("our own f32 product gives the same bits for any number of threads") {
   for (const int count : {2, 3, 5, 8}) {
     run(count, other);
     CHECK(std::memcmp(one.data(), other.data(), static_cast<std::size_t>(m * n) * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("dot products give the same bits however their columns are shared out") {
+  const std::int64_t n = 23, k = 1000;
+  Draw draw(8);
+  Fenced<float> a(k), b(k * n), one(n), other(n);
+  a.draw(draw);
+  b.draw(draw);
+  MatmulProblem problem = dense_matmul(DType::f32, 1, n, k);
+  problem.b = {1, k, {}};
+  const auto run = [&](int count, Fenced<float>& c) {
+    prepare_matmul(problem, {Implementation::own, {}, count}).run({a.data(), b.data(), c.data(), nullptr, nullptr});
+  };
+  run(1, one);
+  for (const int count : {2, 3, 5}) {
+    run(count, other);
+    CHECK(std::memcmp(one.data(), other.data(), static_cast<std::size_t>(n) * sizeof(float)) == 0);
   }
 }
 
