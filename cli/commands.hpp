@@ -29,5 +29,7 @@ extern const Command graph_command;
 extern const Command run_command;
 extern const Command show_command;
 extern const Command devices_command;
+extern const Command completion_command;
+extern const Command manual_command;
 
 }  // namespace tyto::cli

@@ -1,5 +1,4 @@
 // The `tyto` program: finds the subcommand, reads its options, and turns exceptions into messages.
-#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <span>
@@ -10,31 +9,17 @@
 #include <tyto/version.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 
 namespace tyto::cli {
 
 std::span<const Command> commands() {
-  static const Command table[] = {plan_command, graph_command, run_command, show_command, devices_command};
+  static const Command table[] = {run_command,     show_command,       graph_command, plan_command,
+                                  devices_command, completion_command, manual_command};
   return table;
 }
 
 namespace {
-
-void print_overview(std::ostream& out) {
-  out << "usage: tyto COMMAND [OPTIONS] [FILES]\n\ncommands:\n";
-  for (const Command& command : commands()) out << "  " << command.name << "  " << command.summary << "\n";
-  out << "\n`tyto COMMAND --help` describes a command; `tyto --version` says which Tyto this is.\n";
-}
-
-void print_help(const Command& command) {
-  std::cout << "usage: tyto " << command.name << " " << command.operands << " [OPTIONS]\n\n"
-            << command.summary << "\n\noptions:\n";
-  for (const OptionRow& row : command.options) {
-    std::string left = std::string(row.name) + (row.value.empty() ? "" : " " + std::string(row.value));
-    left.resize(std::max<std::size_t>(left.size() + 2, 24), ' ');
-    std::cout << "  " << left << row.help << "\n";
-  }
-}
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) {
@@ -53,7 +38,7 @@ int run(const std::vector<std::string>& words) {
     if (command.name != words[0]) continue;
     for (const std::string& word : words) {
       if (word == "--help") {
-        print_help(command);
+        print_help(std::cout, command);
         return done;
       }
     }

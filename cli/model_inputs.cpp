@@ -1,11 +1,17 @@
 // Reading NAME=VALUE, and making up inputs.
 #include "cli/model_inputs.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <initializer_list>
 #include <sstream>
+#include <string_view>
 
 #include <tyto/io.hpp>
 #include <tyto/shaping.hpp>
+
+#include "cli/media_inputs.hpp"
 
 namespace tyto::cli {
 
@@ -44,10 +50,17 @@ Tensor<Lazy> made_up(const ModelTensor& input, const Shape& shape, const std::st
   double value = 0;
   const auto [stop, error] = std::from_chars(how.data(), how.data() + how.size(), value);
   if (error != std::errc{} || stop != how.data() + how.size()) {
-    throw UsageError("--input " + input.name + " takes FILE.npy, random, zeros or a number, not '" + how + "'");
+    throw UsageError("--input " + input.name +
+                     " takes a file (.npy, .png, .jpg, .wav), random, zeros or a number, not '" + how + "'");
   }
   return Tensor<Lazy>::full(shape, is_floating(dtype) ? Scalar(value) : Scalar(static_cast<std::int64_t>(value)),
                             dtype);
+}
+
+/// In small letters or large ones.
+bool ends_with_one_of(std::string name, std::initializer_list<std::string_view> endings) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
 }  // namespace
@@ -103,14 +116,23 @@ NamedList<Tensor<Lazy>> input_values(const std::vector<ModelTensor>& inputs, con
     if (!known) throw UsageError("the model has no input '" + name + "'");
     said.push_back({name, value});
   }
-  const NamedList<Shape> shapes = settled_shapes(inputs, shapes_given(arguments));
+  const NamedList<Shape> given = shapes_given(arguments);
+  const NamedList<Shape> shapes = settled_shapes(inputs, given);
+  const ColourScale scale = colour_scale(arguments);
   NamedList<Tensor<Lazy>> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    std::string how = "random";
-    for (const Named<std::string>& word : said) {
-      if (word.name == inputs[i].name) how = word.value;
+    const std::string* word = said.find(inputs[i].name);
+    const std::string how = word == nullptr ? "random" : *word;
+    const ModelTensor& input = inputs[i];
+    const Shape& shape = shapes[i].value;
+    const bool is_given = given.contains(input.name);
+    if (ends_with_one_of(how, {".png", ".jpg", ".jpeg"})) {
+      values.push_back({input.name, picture_input(how, input, shape, is_given, scale)});
+    } else if (ends_with_one_of(how, {".wav"})) {
+      values.push_back({input.name, recording_input(how, input, shape, is_given)});
+    } else {
+      values.push_back({input.name, made_up(input, shape, how, i + 1)});
     }
-    values.push_back({inputs[i].name, made_up(inputs[i], shapes[i].value, how, i + 1)});
   }
   return values;
 }

@@ -15,7 +15,11 @@ namespace tyto::cli {
 inline constexpr OptionRow shape_option = {
     "--shape", "NAME=N,N,...", "an input's shape where the file leaves it open (1 for each length otherwise)", true};
 inline constexpr OptionRow input_option = {
-    "--input", "NAME=WHAT", "an input's value: FILE.npy, random (the default), zeros, or a number", true};
+    "--input", "NAME=WHAT", "an input's value: FILE.npy, .png, .jpg or .wav, random (the default), zeros, or a number",
+    true};
+inline constexpr OptionRow mean_option = {
+    "--mean", "R[,R,...]", "taken from the colours of pictures, which go from 0 to 1; one for all or each"};
+inline constexpr OptionRow deviation_option = {"--deviation", "R[,R,...]", "... which are then divided by this"};
 
 inline constexpr OptionRow bind_option = {
     "--bind", "NAME=WHAT",

@@ -51,3 +51,21 @@ else()
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/tyto.pc.in" "${PROJECT_BINARY_DIR}/tyto.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/tyto.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT tyto)
+
+# The program writes its own manual page and completions, from the table that it reads options by. A program for another
+# machine cannot be asked.
+if(TARGET tyto_cli AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
+  set(manual "${PROJECT_BINARY_DIR}/tyto.1")
+  set(completion "${PROJECT_BINARY_DIR}/tyto.bash")
+  add_custom_command(OUTPUT "${manual}" "${completion}"
+    COMMAND tyto_cli manual > "${manual}"
+    COMMAND tyto_cli completion bash > "${completion}"
+    DEPENDS tyto_cli VERBATIM)
+  add_custom_target(tyto_manual ALL DEPENDS "${manual}" "${completion}")
+  if(TARGET all_tests)
+    add_dependencies(all_tests tyto_manual)  # they install the program, with all that belongs to it
+  endif()
+  install(FILES "${manual}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tyto)
+  install(FILES "${completion}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME tyto
+    COMPONENT tyto)
+endif()

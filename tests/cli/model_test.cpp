@@ -69,7 +69,8 @@ TEST_CASE("tyto run and show say what is wrong with status 2") {
   };
   refused("--input q=1", "the model has no input 'q'");
   refused("--input x", "--input takes NAME=VALUE, not 'x'");
-  refused("--input x=picture", "--input x takes FILE.npy, random, zeros or a number, not 'picture'");
+  refused("--input x=picture",
+          "--input x takes a file (.npy, .png, .jpg, .wav), random, zeros or a number, not 'picture'");
   refused("--shape x=1,b", "--shape takes lengths such as 1,3,224,224, not '1,b'");
   refused("--output y", "--output takes NAME=FILE.npy, not 'y'");
   CHECK(run("show").status == 2);

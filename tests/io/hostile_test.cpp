@@ -12,6 +12,7 @@
 #include "io/npy.hpp"
 #include "io/npz.hpp"
 #include "io/safetensors.hpp"
+#include "io/wav.hpp"
 #include "tests/io/bytes.hpp"
 
 namespace tyto::io_tests {
@@ -204,6 +205,7 @@ TEST_CASE("ten thousand random mutations of every kind of file yield an array or
   const auto read_npz = [](const io::ByteSource& source) { (void)io::read_npz(source); };
   const auto read_idx = [](const io::ByteSource& source) { (void)io::read_idx(source); };
   const auto read_safetensors = [](const io::ByteSource& source) { (void)io::read_safetensors(source); };
+  const auto read_wav = [](const io::ByteSource& source) { (void)io::read_wav(source); };
   std::string idx("\0\0\x08\2\0\0\0\2\0\0\0\3abcdef", 18);
   std::string packed(256, '\0');
   {
@@ -223,7 +225,8 @@ TEST_CASE("ten thousand random mutations of every kind of file yield an array or
                         {"zip64 npz", text_of_file(data("zip64.npz")), read_npz},
                         {"safetensors", text_of_file(data("types.safetensors")), read_safetensors},
                         {"IDX", idx, read_idx},
-                        {"gzipped IDX", packed, read_idx}};
+                        {"gzipped IDX", packed, read_idx},
+                        {"WAV", text_of_file(data("wavs/stereo_24.wav")), read_wav}};
   std::mt19937 random(20);
   for (const Kind& kind : kinds) {
     CAPTURE(kind.name);

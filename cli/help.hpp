@@ -1,0 +1,15 @@
+// What `--help` prints, from the table of commands; the manual page and the completions of a shell come from it too.
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/commands.hpp"
+
+namespace tyto::cli {
+
+/// What `tyto --help` says.
+void print_overview(std::ostream& out);
+/// What `tyto COMMAND --help` says.
+void print_help(std::ostream& out, const Command& command);
+
+}  // namespace tyto::cli
