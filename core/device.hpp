@@ -29,14 +29,6 @@ struct Step {
   std::span<const Operand> outputs;
 };
 
-/// Start of an operand's storage: a pointer on the CPU; elsewhere a device handle and a byte offset into it.
-struct Address {
-  void* memory = nullptr;
-  std::size_t offset = 0;
-
-  std::byte* pointer() const { return static_cast<std::byte*>(memory) + offset; }
-};
-
 /// A prepared step. Immutable and shared between threads; whatever it needs to write to is given to it.
 class Kernel {
  public:
@@ -63,10 +55,13 @@ class Device {
 
   /// A buffer of at least `bytes`, aligned as properties() says. Throws DeviceError naming the size when there is none.
   virtual BufferRef allocate(std::size_t bytes) = 0;
-  virtual void copy_in(const Buffer& target, std::size_t offset, const void* source, std::size_t bytes) = 0;
-  virtual void copy_out(void* target, const Buffer& source, std::size_t offset, std::size_t bytes) = 0;
-  virtual void copy(const Buffer& target, std::size_t target_offset, const Buffer& source, std::size_t source_offset,
-                    std::size_t bytes) = 0;
+  /// From and to the host's memory, which is free again, or filled, on return.
+  virtual void copy_in(Address target, const void* source, std::size_t bytes) = 0;
+  virtual void copy_out(void* target, Address source, std::size_t bytes) = 0;
+  /// Within the device's memory, in turn with what else was enqueued.
+  virtual void copy(Address target, Address source, std::size_t bytes) = 0;
+  /// The pattern of 1, 2, 4, 8 or 16 bytes again and again, in turn with what else was enqueued.
+  virtual void fill(Address target, std::span<const std::byte> pattern, std::size_t bytes) = 0;
 
   /// Whether the device has a kernel for the operator on these types.
   virtual bool supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const = 0;

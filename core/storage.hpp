@@ -10,6 +10,15 @@ namespace tyto::core {
 
 class Device;
 
+/// A place in a device's memory: a pointer on the CPU; elsewhere a device handle and a byte offset into it.
+struct Address {
+  void* memory = nullptr;
+  std::size_t offset = 0;
+
+  std::byte* pointer() const { return static_cast<std::byte*>(memory) + offset; }
+  Address operator+(std::size_t bytes) const { return {memory, offset + bytes}; }
+};
+
 /// Bytes on a device. `memory` is a pointer on the CPU and a device's own handle elsewhere.
 class Buffer {
  public:
@@ -26,6 +35,7 @@ class Buffer {
   Device* device() const { return device_; }
   void* memory() const { return memory_; }
   std::size_t bytes() const { return bytes_; }
+  Address at(std::size_t offset) const { return {memory_, offset}; }
   /// Lent by the user: may be read, never written.
   bool read_only() const { return read_only_; }
   void set_read_only() { read_only_ = true; }

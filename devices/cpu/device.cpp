@@ -39,15 +39,23 @@ class CpuDevice final : public core::Device {
         this, memory, bytes, [](core::Device*, void* held, std::size_t size, void*) { release_memory(held, size); });
   }
 
-  void copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) override {
-    if (bytes != 0) std::memcpy(static_cast<std::byte*>(target.memory()) + offset, source, bytes);
+  void copy_in(core::Address target, const void* source, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(target.pointer(), source, bytes);
   }
-  void copy_out(void* target, const core::Buffer& source, std::size_t offset, std::size_t bytes) override {
-    if (bytes != 0) std::memcpy(target, static_cast<const std::byte*>(source.memory()) + offset, bytes);
+  void copy_out(void* target, core::Address source, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(target, source.pointer(), bytes);
   }
-  void copy(const core::Buffer& target, std::size_t target_offset, const core::Buffer& source,
-            std::size_t source_offset, std::size_t bytes) override {
-    copy_in(target, target_offset, static_cast<const std::byte*>(source.memory()) + source_offset, bytes);
+  void copy(core::Address target, core::Address source, std::size_t bytes) override {
+    copy_in(target, source.pointer(), bytes);
+  }
+  void fill(core::Address target, std::span<const std::byte> pattern, std::size_t bytes) override {
+    if (pattern.size() == 1) {
+      if (bytes != 0) std::memset(target.pointer(), std::to_integer<int>(pattern[0]), bytes);
+      return;
+    }
+    for (std::size_t done = 0; done < bytes; done += pattern.size()) {
+      std::memcpy(target.pointer() + done, pattern.data(), pattern.size());
+    }
   }
 
   bool supports(OpId op, std::span<const DType>, std::span<const DType>) const override {

@@ -31,13 +31,15 @@ using core::text;
 
 thread_local std::size_t allocations_here = 0;
 
-cl_mem memory_of(const core::Buffer& buffer) { return static_cast<cl_mem>(buffer.memory()); }
+cl_mem memory_of(core::Address address) { return static_cast<cl_mem>(address.memory); }
 
-void check_range(const std::string& device, std::string_view what, const core::Buffer& buffer, std::size_t offset,
-                 std::size_t bytes) {
-  if (offset > buffer.bytes() || bytes > buffer.bytes() - offset) {
-    throw DeviceError(text(device, ": ", what, " of ", bytes, " bytes at ", offset, " leaves a buffer of ",
-                           buffer.bytes(), " bytes"));
+void check_range(const std::string& device, std::string_view what, core::Address address, std::size_t bytes) {
+  if (bytes == 0) return;  // of no buffer
+  std::size_t whole = 0;
+  check(clGetMemObjectInfo(memory_of(address), CL_MEM_SIZE, sizeof whole, &whole, nullptr), device);
+  if (address.offset > whole || bytes > whole - address.offset) {
+    throw DeviceError(
+        text(device, ": ", what, " of ", bytes, " bytes at ", address.offset, " leaves a buffer of ", whole, " bytes"));
   }
 }
 
@@ -90,36 +92,45 @@ core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
 
 std::size_t OpenClDevice::allocations() const { return allocations_here; }
 
-void OpenClDevice::copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) {
-  check_range(context_.name, "copy in", target, offset, bytes);
+void OpenClDevice::copy_in(core::Address target, const void* source, std::size_t bytes) {
+  check_range(context_.name, "copy in", target, bytes);
   if (bytes == 0) return;
-  context_.queue.enqueue(
-      text(context_.name, ": copying ", bytes, " bytes to the device"), [&](cl_command_queue queue, cl_event* event) {
-        return clEnqueueWriteBuffer(queue, memory_of(target), CL_TRUE, offset, bytes, source, 0, nullptr, event);
-      });
+  const auto what = [&] { return text(context_.name, ": copying ", bytes, " bytes to the device"); };
+  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+    return clEnqueueWriteBuffer(queue, memory_of(target), CL_TRUE, target.offset, bytes, source, 0, nullptr, event);
+  });
 }
 
-void OpenClDevice::copy_out(void* target, const core::Buffer& source, std::size_t offset, std::size_t bytes) {
-  check_range(context_.name, "copy out", source, offset, bytes);
+void OpenClDevice::copy_out(void* target, core::Address source, std::size_t bytes) {
+  check_range(context_.name, "copy out", source, bytes);
   if (bytes == 0) return;
-  context_.queue.enqueue(
-      text(context_.name, ": copying ", bytes, " bytes from the device"), [&](cl_command_queue queue, cl_event* event) {
-        return clEnqueueReadBuffer(queue, memory_of(source), CL_TRUE, offset, bytes, target, 0, nullptr, event);
-      });
+  const auto what = [&] { return text(context_.name, ": copying ", bytes, " bytes from the device"); };
+  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+    return clEnqueueReadBuffer(queue, memory_of(source), CL_TRUE, source.offset, bytes, target, 0, nullptr, event);
+  });
   context_.faults.check(context_.queue);
   context_.programs.save_new();
 }
 
-void OpenClDevice::copy(const core::Buffer& target, std::size_t target_offset, const core::Buffer& source,
-                        std::size_t source_offset, std::size_t bytes) {
-  check_range(context_.name, "copy", target, target_offset, bytes);
-  check_range(context_.name, "copy", source, source_offset, bytes);
+void OpenClDevice::copy(core::Address target, core::Address source, std::size_t bytes) {
+  check_range(context_.name, "copy", target, bytes);
+  check_range(context_.name, "copy", source, bytes);
   if (bytes == 0) return;
-  context_.queue.enqueue(text(context_.name, ": copying ", bytes, " bytes on the device"),
-                         [&](cl_command_queue queue, cl_event* event) {
-                           return clEnqueueCopyBuffer(queue, memory_of(source), memory_of(target), source_offset,
-                                                      target_offset, bytes, 0, nullptr, event);
-                         });
+  const auto what = [&] { return text(context_.name, ": copying ", bytes, " bytes on the device"); };
+  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+    return clEnqueueCopyBuffer(queue, memory_of(source), memory_of(target), source.offset, target.offset, bytes, 0,
+                               nullptr, event);
+  });
+}
+
+void OpenClDevice::fill(core::Address target, std::span<const std::byte> pattern, std::size_t bytes) {
+  check_range(context_.name, "fill", target, bytes);
+  if (bytes == 0) return;
+  const auto what = [&] { return text(context_.name, ": filling ", bytes, " bytes"); };
+  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+    return clEnqueueFillBuffer(queue, memory_of(target), pattern.data(), pattern.size(), target.offset, bytes, 0,
+                               nullptr, event);
+  });
 }
 
 namespace {

@@ -24,10 +24,10 @@ class OpenClDevice final : public core::Device, public core::KernelClock {
 
   const core::DeviceProperties& properties() const override { return properties_; }
   core::BufferRef allocate(std::size_t bytes) override;
-  void copy_in(const core::Buffer& target, std::size_t offset, const void* source, std::size_t bytes) override;
-  void copy_out(void* target, const core::Buffer& source, std::size_t offset, std::size_t bytes) override;
-  void copy(const core::Buffer& target, std::size_t target_offset, const core::Buffer& source,
-            std::size_t source_offset, std::size_t bytes) override;
+  void copy_in(core::Address target, const void* source, std::size_t bytes) override;
+  void copy_out(void* target, core::Address source, std::size_t bytes) override;
+  void copy(core::Address target, core::Address source, std::size_t bytes) override;
+  void fill(core::Address target, std::span<const std::byte> pattern, std::size_t bytes) override;
 
   bool supports(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const override;
   std::uint64_t requires_dense(const core::Step& step) const override;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "devices/opencl/api.hpp"
@@ -19,16 +20,17 @@ class Queue {
   Queue(const std::string& name, cl_context context, cl_device_id device);
 
   /// Calls enqueue(queue, event), which says how that went; the event may be null, as it is for work that is not timed.
-  template <class Enqueue>
-  void enqueue(std::string_view what, const Enqueue& enqueue) const {
+  /// `what` is a text, or makes one where it is needed.
+  template <class What, class Enqueue>
+  void enqueue(const What& what, const Enqueue& enqueue) const {
     Timing* const timing = own_timing();
-    if (timing == nullptr) {
-      check(enqueue(plain_.get(), nullptr), what);
-      return;
-    }
     cl_event event = nullptr;
-    check(enqueue(timing->queue.get(), &event), what);
-    timing->events.emplace_back(event);
+    const cl_int status = timing == nullptr ? enqueue(plain_.get(), nullptr) : enqueue(timing->queue.get(), &event);
+    if (status != CL_SUCCESS) {
+      if constexpr (std::is_invocable_v<What>) check(status, what());
+      else check(status, what);
+    }
+    if (timing != nullptr) timing->events.emplace_back(event);
   }
   /// For libraries that enqueue what they like: calls work(queue), between two marks if it is timed.
   template <class Work>

@@ -7,7 +7,7 @@
 
 namespace tyto::run {
 
-core::Address address_of(const core::Array& array) { return {array.buffer->memory(), 0}; }
+core::Address address_of(const core::Array& array) { return array.buffer->at(0); }
 
 std::size_t byte_count(DType dtype, const Shape& shape) {
   const auto count = static_cast<std::size_t>(element_count(shape));
@@ -52,9 +52,9 @@ core::Array to_device(const core::Array& array, core::Device& device) {
   if (bytes == 0) return copy;
   core::Device& cpu = cpu_device();
   if (&home == &cpu) {
-    device.copy_in(*copy.buffer, 0, static_cast<const std::byte*>(source.buffer->memory()) + offset, bytes);
+    device.copy_in(copy.buffer->at(0), source.buffer->at(offset).pointer(), bytes);
   } else if (&device == &cpu) {
-    home.copy_out(copy.buffer->memory(), *source.buffer, offset, bytes);
+    home.copy_out(copy.buffer->memory(), source.buffer->at(offset), bytes);
   } else {
     return to_device(to_device(array, cpu), device);
   }

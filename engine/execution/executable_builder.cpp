@@ -230,14 +230,15 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
     to.push_back({output_types[i], outputs[i].view});
     to_storage.push_back(outputs[i].storage);
   }
-  if (!on_host && split_ && !device_.supports(op, input_types, output_types)) {
+  const bool is_region = op == OpId::loop || op == OpId::branch;
+  if (!on_host && split_ && !is_region && !device_.supports(op, input_types, output_types)) {
     throw DeviceError(
         core::text(device_.properties().name, ": no kernel for ", core::definition(op).name, " on ", output_types[0]));
   }
   core::Device& device = on_host ? host_ : device_;
   // Kernels that write at the start of their address are given an address further on, regions also for what they read.
   std::vector<std::size_t> shifts(to.size(), 0);
-  if (op == OpId::loop || op == OpId::branch) {
+  if (is_region) {
     shifts.insert(shifts.begin(), from.size(), 0);
     for (std::size_t i = 0; i < from.size(); ++i) {
       shifts[i] = static_cast<std::size_t>(std::exchange(from[i].view.offset, 0)) * size_of(from[i].dtype);
@@ -265,7 +266,8 @@ void ExecutableBuilder::prepare_kernels() {
       const UnpreparedStep& one = list[i];
       if ((target_.steps_[one.step].kernel = known_kernel(one)) != nullptr) continue;
       if (one.op == OpId::loop || one.op == OpId::branch) {
-        target_.steps_[one.step].kernel = region_kernel({one.op, one.attributes, one.inputs, one.outputs}, options_);
+        target_.steps_[one.step].kernel =
+            region_kernel({one.op, one.attributes, one.inputs, one.outputs}, on_host ? host_ : device_, options_);
         continue;
       }
       steps.push_back({one.op, one.attributes, one.inputs, one.outputs});

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/execution/custom_kernel.hpp"
+#include "engine/execution/device_support.hpp"
 
 namespace tyto::run {
 
@@ -58,18 +58,7 @@ std::vector<View> views_of_parts(const core::Graph& graph, const GraphNode& node
 
 }  // namespace
 
-bool ExecutableBuilder::runs_on_host(const GraphNode& node) const {
-  if (!split_) return false;
-  if (holds_regions(node)) return true;
-  const DenseStep step(graph_, node);
-  std::vector<DType> inputs, outputs;
-  for (const core::Operand& operand : step.inputs) inputs.push_back(operand.dtype);
-  for (const core::Operand& operand : step.outputs) outputs.push_back(operand.dtype);
-  if (node.op == OpId::custom) {
-    return !has_device_kernel(custom_operator(graph_.attributes(node)), device_, inputs, outputs);
-  }
-  return !device_.supports(node.op, inputs, outputs);
-}
+bool ExecutableBuilder::runs_on_host(const GraphNode& node) const { return split_ && !runs_on(device_, graph_, node); }
 
 bool ExecutableBuilder::holds_regions(const GraphNode& node) {
   return node.op == OpId::loop || node.op == OpId::branch;

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "core/op_ids.hpp"
+#include "engine/execution/device_support.hpp"
 #include "engine/execution/devices.hpp"
 #include "engine/execution/lowering.hpp"
 #include "engine/execution/session.hpp"
@@ -33,26 +34,31 @@ std::vector<core::Array> evaluate_constants(core::Graph graph) {
 core::Graph optimised_from(core::Graph graph, core::Device& device, const CompileOptions& options, PassReport& report,
                            std::size_t first_capture);
 
-// Regions run on the host, whatever the device.
-core::Region optimised_region(const core::Region& region, CompileOptions options,
+core::Region optimised_region(const core::Region& region, core::Device& device, CompileOptions options,
                               std::size_t first_capture = SIZE_MAX) {
   options.dump = nullptr;
   PassReport unused;
-  return core::Region(optimised_from(core::Graph(region.graph()), cpu_device(), options, unused, first_capture));
+  return core::Region(optimised_from(core::Graph(region.graph()), device, options, unused, first_capture));
 }
 
-/// The graph with the regions of its nodes optimised.
-core::Graph with_optimised_regions(core::Graph graph, const CompileOptions& options) {
+/// The graph with the regions of its nodes optimised, for the device where that runs all of them.
+core::Graph with_optimised_regions(core::Graph graph, core::Device& device, const CompileOptions& options) {
+  std::vector<core::Device*> homes;
+  for (const core::GraphNode& node : graph.nodes()) {
+    homes.push_back(runs_on(device, graph, node) ? &device : &cpu_device());
+  }
   core::GraphData data = std::move(graph).take();
-  for (core::GraphNode& node : data.nodes) {
+  for (std::size_t i = 0; i < data.nodes.size(); ++i) {
+    core::GraphNode& node = data.nodes[i];
+    core::Device& home = *homes[i];
     if (!node.attributes || core::regions_of(*node.attributes).empty()) continue;
     core::Attributes attributes = *node.attributes;
     if (auto* branch = std::get_if<core::BranchAttributes>(&attributes)) {
-      for (core::Region& arm : branch->arms) arm = optimised_region(arm, options);
+      for (core::Region& arm : branch->arms) arm = optimised_region(arm, home, options);
     }
     if (auto* loop = std::get_if<core::IterationAttributes>(&attributes)) {
       const std::int64_t own = loop->carries + loop->numbered + loop->keyed + loop->rows;
-      loop->body = optimised_region(loop->body, options, static_cast<std::size_t>(own));
+      loop->body = optimised_region(loop->body, home, options, static_cast<std::size_t>(own));
     }
     node.attributes = std::make_shared<const core::Attributes>(std::move(attributes));
   }
@@ -92,7 +98,7 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   if (!has_regions(graph)) return graph;
   // Bodies pack what they capture when nothing else is to be done with their products. Before the loop the packed
   // weights of constants fold, and equal ones are one.
-  optimiser::GraphEditor editor(with_optimised_regions(std::move(graph), options));
+  optimiser::GraphEditor editor(with_optimised_regions(std::move(graph), device, options));
   const bool packed = optimiser::hoist(editor, is_packing) != 0;
   graph = editor.finish();
   return packed ? optimiser::optimise(std::move(graph), passes) : std::move(graph);

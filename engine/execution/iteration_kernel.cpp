@@ -3,7 +3,6 @@
 #include "engine/execution/iteration_kernel.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/op_ids.hpp"
 #include "engine/execution/region_program.hpp"
@@ -35,7 +34,8 @@ struct PlacedChain {
 
 class IterationKernel final : public core::Kernel {
  public:
-  IterationKernel(const core::IterationAttributes& loop, const CompileOptions& options) : loop_(loop) {
+  IterationKernel(const core::IterationAttributes& loop, core::Device& device, const CompileOptions& options)
+      : memory_(device), loop_(loop) {
     const core::Graph& body = loop.body.graph();
     for (const core::GraphInput& input : body.inputs()) input_bytes_.push_back(bytes_of(body.type(input.port)));
     for (CarryChain& chain : optimiser::carry_chains(loop)) {
@@ -61,7 +61,7 @@ class IterationKernel final : public core::Kernel {
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
-    Launch(*this, inputs, outputs, workspace.pointer()).run();
+    Launch(*this, inputs, outputs, workspace).run();
   }
 
  private:
@@ -102,7 +102,7 @@ class IterationKernel final : public core::Kernel {
         data.outputs.push_back(update.port);
       }
     }
-    program_ = std::make_unique<const RegionProgram>(core::Graph(std::move(data)), options);
+    program_ = std::make_unique<const RegionProgram>(core::Graph(std::move(data)), memory_.device(), options);
   }
 
   // A ring has a place for each member and one for the value being computed. Results lie in members' places at the end;
@@ -122,8 +122,9 @@ class IterationKernel final : public core::Kernel {
   class Launch {
    public:
     Launch(const IterationKernel& kernel, std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-           std::byte* workspace)
+           core::Address workspace)
         : kernel_(kernel),
+          memory_(kernel.memory_),
           loop_(kernel.loop_),
           inputs_(inputs),
           outputs_(outputs),
@@ -132,12 +133,10 @@ class IterationKernel final : public core::Kernel {
       std::size_t next = 0;
       trips_ = loop_.trips >= 0 ? loop_.trips : INT64_MAX;
       if (loop_.counted) {
-        std::int64_t count;
-        std::memcpy(&count, inputs_[next++].pointer(), sizeof count);
-        trips_ = std::clamp<std::int64_t>(count, 0, trips_);
+        trips_ = std::clamp<std::int64_t>(memory_.read<std::int64_t>(inputs_[next++]), 0, trips_);
       }
-      if (loop_.tested) runs_ = *reinterpret_cast<const bool*>(inputs_[next++].pointer());
-      if (loop_.keyed) key_ = inputs_[next++].pointer();
+      if (loop_.tested) runs_ = memory_.read<bool>(inputs_[next++]);
+      if (loop_.keyed) key_ = memory_.read<KeyWords>(inputs_[next++]);
       first_carry_ = next;
       first_row_ = first_carry_ + static_cast<std::size_t>(loop_.carries);
       first_capture_ = first_row_ + static_cast<std::size_t>(loop_.rows);
@@ -149,28 +148,28 @@ class IterationKernel final : public core::Kernel {
         bind_iteration();
         frame_.run();
         ++done_;
-        if (loop_.tested) runs_ = *reinterpret_cast<const bool*>(workspace_ + again_at);
+        if (loop_.tested) runs_ = memory_.read<bool>(workspace_ + again_at);
       }
       finish();
     }
 
    private:
-    std::byte* init(const CarryChain& chain, std::size_t member) const {
-      return inputs_[first_carry_ + chain.members[member]].pointer();
+    core::Address init(const CarryChain& chain, std::size_t member) const {
+      return inputs_[first_carry_ + chain.members[member]];
     }
-    std::byte* result(std::size_t index) const { return outputs_[index].pointer(); }
-    std::byte* row_of_result(std::uint32_t stack, std::int64_t iteration) const {
+    core::Address result(std::size_t index) const { return outputs_[index]; }
+    core::Address row_of_result(std::uint32_t stack, std::int64_t iteration) const {
       return result(static_cast<std::size_t>(loop_.carries) + stack) +
              static_cast<std::size_t>(row_at(iteration)) * kernel_.row_bytes_[stack];
     }
     std::int64_t row_at(std::int64_t iteration) const { return loop_.reverse ? trips_ - 1 - iteration : iteration; }
 
     // Place number `place` of a ring. In a loop whose end is known the members' places at the end are the results'.
-    std::byte* ring(const PlacedChain& placed, std::size_t place) const {
+    core::Address ring(const PlacedChain& placed, std::size_t place) const {
       const std::size_t members = placed.chain.members.size();
-      std::byte* const own = workspace_ + placed.workspace;
+      const core::Address own = workspace_ + placed.workspace;
       // The first iteration reads the initial value, so that it must not write there.
-      if (result(placed.chain.members[0]) == init(placed.chain, 0))
+      if (memory_.is_same(result(placed.chain.members[0]), init(placed.chain, 0)))
         return place == 0 ? own : result(placed.chain.members[0]);
       if (loop_.tested) {
         if (placed.own_places > 1) return own + place * region_padded(placed.bytes);
@@ -184,7 +183,7 @@ class IterationKernel final : public core::Kernel {
     }
 
     // Where what the chain's first carry becomes in an iteration is computed.
-    std::byte* place_of_next(const PlacedChain& placed, std::int64_t iteration) const {
+    core::Address place_of_next(const PlacedChain& placed, std::int64_t iteration) const {
       if (placed.in_place) return result(placed.chain.members[0]);
       if (placed.chain.stack) return row_of_result(*placed.chain.stack, iteration);
       if (placed.chain.history) {
@@ -195,7 +194,7 @@ class IterationKernel final : public core::Kernel {
     }
 
     // Where the value lies that member number `member`, from zero, has at the beginning of an iteration.
-    std::byte* place_of(const PlacedChain& placed, std::size_t member, std::int64_t iteration) const {
+    core::Address place_of(const PlacedChain& placed, std::size_t member, std::int64_t iteration) const {
       const auto i = static_cast<std::int64_t>(member);
       if (placed.in_place) return result(placed.chain.members[0]);
       if (placed.chain.cyclic) {
@@ -213,28 +212,28 @@ class IterationKernel final : public core::Kernel {
       if (loop_.keyed) frame_.bind_input(next++, workspace_ + key_at);
       first_program_row_ = next;
       next += static_cast<std::size_t>(loop_.rows);
-      for (std::size_t i = first_capture_; i < inputs_.size(); ++i) frame_.bind_input(next++, inputs_[i].pointer());
+      for (std::size_t i = first_capture_; i < inputs_.size(); ++i) frame_.bind_input(next++, inputs_[i]);
       if (loop_.tested) frame_.bind_output(0, workspace_ + again_at);
       for (const PlacedChain& placed : kernel_.chains_) {
         const std::uint32_t first = placed.chain.members[0];
         if (placed.in_place) {
-          move(result(first), init(placed.chain, 0), placed.bytes);
+          memory_.move(result(first), init(placed.chain, 0), placed.bytes);
           frame_.bind_input(first, result(first));
         }
         if (placed.chain.history && trips_ > 0 && runs_) {
-          move(row_of_result(*placed.chain.history, 0), init(placed.chain, 0), placed.bytes);
+          memory_.move(row_of_result(*placed.chain.history, 0), init(placed.chain, 0), placed.bytes);
         }
       }
     }
 
     void bind_iteration() {
       const std::int64_t row = row_at(done_);
-      if (loop_.numbered) std::memcpy(workspace_ + number_at, &row, sizeof row);
-      if (loop_.keyed) write_region_key(key_, loop_.draw, row, workspace_ + key_at);
+      if (loop_.numbered) memory_.write(workspace_ + number_at, row);
+      if (loop_.keyed) memory_.write(workspace_ + key_at, region_key(key_, loop_.draw, row));
       for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.rows); ++i) {
-        frame_.bind_input(first_program_row_ + i,
-                          inputs_[first_row_ + i].pointer() +
-                              static_cast<std::size_t>(row) * kernel_.input_bytes_[first_program_row_ + i]);
+        frame_.bind_input(
+            first_program_row_ + i,
+            inputs_[first_row_ + i] + static_cast<std::size_t>(row) * kernel_.input_bytes_[first_program_row_ + i]);
       }
       for (std::uint32_t k = 0; k < kernel_.output_of_row_.size(); ++k) {
         if (kernel_.output_of_row_[k] != none) {
@@ -254,27 +253,24 @@ class IterationKernel final : public core::Kernel {
     void finish() {
       for (const PlacedChain& placed : kernel_.chains_) {
         for (std::size_t i = 0; i < placed.chain.members.size(); ++i) {
-          move(result(placed.chain.members[i]), place_of(placed, i, done_), placed.bytes);
+          memory_.move(result(placed.chain.members[i]), place_of(placed, i, done_), placed.bytes);
         }
       }
       for (std::uint32_t k = 0; k < kernel_.row_bytes_.size() && done_ < loop_.trips; ++k) {
-        std::memset(result(static_cast<std::size_t>(loop_.carries) + k) +
-                        static_cast<std::size_t>(done_) * kernel_.row_bytes_[k],
-                    0, static_cast<std::size_t>(loop_.trips - done_) * kernel_.row_bytes_[k]);
+        memory_.fill(result(static_cast<std::size_t>(loop_.carries) + k) +
+                         static_cast<std::size_t>(done_) * kernel_.row_bytes_[k],
+                     std::byte{0}, static_cast<std::size_t>(loop_.trips - done_) * kernel_.row_bytes_[k]);
       }
-      if (loop_.tested) std::memcpy(outputs_.back().pointer(), &done_, sizeof done_);
-    }
-
-    static void move(std::byte* to, const std::byte* from, std::size_t bytes) {
-      if (to != from && bytes != 0) std::memcpy(to, from, bytes);
+      if (loop_.tested) memory_.write(outputs_.back(), done_);
     }
 
     const IterationKernel& kernel_;
+    const RegionMemory& memory_;
     const core::IterationAttributes& loop_;
     std::span<const core::Address> inputs_, outputs_;
-    std::byte* workspace_;
+    core::Address workspace_;
     RegionProgram::Frame frame_;
-    const std::byte* key_ = nullptr;
+    KeyWords key_ = {};
     std::int64_t trips_ = 0;
     std::int64_t done_ = 0;
     bool runs_ = true;
@@ -282,6 +278,7 @@ class IterationKernel final : public core::Kernel {
     std::size_t first_program_row_ = 0;                                // among the body's inputs
   };
 
+  RegionMemory memory_;
   core::IterationAttributes loop_;
   std::vector<std::size_t> input_bytes_;  // of the body's inputs
   std::vector<std::size_t> row_bytes_;    // of the stacked results
@@ -293,8 +290,9 @@ class IterationKernel final : public core::Kernel {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> iteration_kernel(const core::Step& step, const CompileOptions& options) {
-  return std::make_shared<IterationKernel>(std::get<core::IterationAttributes>(*step.attributes), options);
+std::shared_ptr<const core::Kernel> iteration_kernel(const core::Step& step, core::Device& device,
+                                                     const CompileOptions& options) {
+  return std::make_shared<IterationKernel>(std::get<core::IterationAttributes>(*step.attributes), device, options);
 }
 
 }  // namespace tyto::run

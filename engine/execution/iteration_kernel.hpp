@@ -1,7 +1,7 @@
 // The kernel of a loop: its body's program run again and again, on carries that change places instead of being moved.
 #pragma once
 
-#include <cstddef>
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -10,9 +10,13 @@
 
 namespace tyto::run {
 
-std::shared_ptr<const core::Kernel> iteration_kernel(const core::Step& step, const CompileOptions& options);
+std::shared_ptr<const core::Kernel> iteration_kernel(const core::Step& step, core::Device& device,
+                                                     const CompileOptions& options);
+
+/// What random numbers are made of, as it lies in memory.
+using KeyWords = std::array<std::uint64_t, 2>;
 
 /// The key of iteration or arm `number` of a region whose draws are made of the key's draw `draw`.
-void write_region_key(const std::byte* key, std::int64_t draw, std::int64_t number, std::byte* target);
+KeyWords region_key(const KeyWords& key, std::int64_t draw, std::int64_t number);
 
 }  // namespace tyto::run

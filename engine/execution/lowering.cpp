@@ -7,6 +7,7 @@
 #include "core/builder.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
+#include "engine/execution/device_support.hpp"
 
 namespace tyto::run {
 
@@ -20,7 +21,6 @@ using core::TensorType;
 
 bool runs(core::Device& device, const core::OpDef& def, std::span<const TensorType> inputs,
           std::span<const TensorType> results) {
-  if (def.is(core::Traits::view) || def.is(core::Traits::leaf)) return true;
   std::vector<DType> from, to;
   for (const TensorType& input : inputs) from.push_back(input.dtype);
   for (const TensorType& result : results) to.push_back(result.dtype);
@@ -70,12 +70,7 @@ class Recording {
 };
 
 bool runs_all(core::Device& device, const Graph& graph) {
-  return std::ranges::all_of(graph.nodes(), [&](const GraphNode& node) {
-    std::vector<TensorType> inputs, results;
-    for (const Port input : graph.inputs_of(node)) inputs.push_back(graph.type(input));
-    for (std::uint32_t i = 0; i < node.result_count; ++i) results.push_back(graph.type(node.first_result + i));
-    return runs(device, core::definition(node.op), inputs, results);
-  });
+  return std::ranges::all_of(graph.nodes(), [&](const GraphNode& node) { return runs_on(device, graph, node); });
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "engine/execution/region_kernel.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/op_ids.hpp"
 #include "engine/execution/iteration_kernel.hpp"
@@ -17,10 +16,10 @@ constexpr std::size_t key_bytes = region_alignment;  // of an arm's key
 
 class BranchKernel final : public core::Kernel {
  public:
-  BranchKernel(const core::BranchAttributes& branch, const CompileOptions& options)
-      : keyed_(branch.keyed), draw_(branch.draw) {
+  BranchKernel(const core::BranchAttributes& branch, core::Device& device, const CompileOptions& options)
+      : memory_(device), keyed_(branch.keyed), draw_(branch.draw) {
     for (const core::Region& arm : branch.arms) {
-      arms_.push_back(std::make_unique<const RegionProgram>(arm.graph(), options));
+      arms_.push_back(std::make_unique<const RegionProgram>(arm.graph(), device, options));
       workspace_ = std::max(workspace_, arms_.back()->workspace());
     }
   }
@@ -29,21 +28,21 @@ class BranchKernel final : public core::Kernel {
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
-    std::int64_t index;
-    std::memcpy(&index, inputs[0].pointer(), sizeof index);
+    const auto index = memory_.read<std::int64_t>(inputs[0]);
     const auto last = static_cast<std::int64_t>(arms_.size()) - 1;
     const RegionProgram& arm = *arms_[static_cast<std::size_t>(std::clamp<std::int64_t>(index, 0, last))];
-    const RegionProgram::Frame frame(arm, workspace.pointer() + key_bytes);
-    for (std::size_t i = 1; i < inputs.size(); ++i) frame.bind_input(i - 1, inputs[i].pointer());
+    const RegionProgram::Frame frame(arm, workspace + key_bytes);
+    for (std::size_t i = 1; i < inputs.size(); ++i) frame.bind_input(i - 1, inputs[i]);
     if (keyed_) {
-      write_region_key(inputs[1].pointer(), draw_, 0, workspace.pointer());
-      frame.bind_input(0, workspace.pointer());
+      memory_.write(workspace, region_key(memory_.read<KeyWords>(inputs[1]), draw_, 0));
+      frame.bind_input(0, workspace);
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) frame.bind_output(i, outputs[i].pointer());
+    for (std::size_t i = 0; i < outputs.size(); ++i) frame.bind_output(i, outputs[i]);
     frame.run();
   }
 
  private:
+  RegionMemory memory_;
   bool keyed_;
   std::int64_t draw_;
   std::vector<std::unique_ptr<const RegionProgram>> arms_;
@@ -52,20 +51,17 @@ class BranchKernel final : public core::Kernel {
 
 }  // namespace
 
-void write_region_key(const std::byte* key, std::int64_t draw, std::int64_t number, std::byte* target) {
-  std::uint64_t words[2];
-  std::memcpy(words, key, sizeof words);
-  const Key own = Key{words[0], words[1] + static_cast<std::uint64_t>(draw)}.split(static_cast<std::uint64_t>(number));
-  words[0] = own.seed;
-  words[1] = own.stream;
-  std::memcpy(target, words, sizeof words);
+KeyWords region_key(const KeyWords& key, std::int64_t draw, std::int64_t number) {
+  const Key own = Key{key[0], key[1] + static_cast<std::uint64_t>(draw)}.split(static_cast<std::uint64_t>(number));
+  return {own.seed, own.stream};
 }
 
-std::shared_ptr<const core::Kernel> region_kernel(const core::Step& step, const CompileOptions& options) {
+std::shared_ptr<const core::Kernel> region_kernel(const core::Step& step, core::Device& device,
+                                                  const CompileOptions& options) {
   if (step.op == core::OpId::branch) {
-    return std::make_shared<BranchKernel>(std::get<core::BranchAttributes>(*step.attributes), options);
+    return std::make_shared<BranchKernel>(std::get<core::BranchAttributes>(*step.attributes), device, options);
   }
-  return iteration_kernel(step, options);
+  return iteration_kernel(step, device, options);
 }
 
 }  // namespace tyto::run

@@ -8,7 +8,9 @@
 
 namespace tyto::run {
 
-/// The kernel of a branch or loop. Its operands are dense and lie in host memory.
-std::shared_ptr<const core::Kernel> region_kernel(const core::Step& step, const CompileOptions& options);
+/// The kernel of a branch or loop whose regions the device can run. Its operands are dense and lie in the device's
+/// memory.
+std::shared_ptr<const core::Kernel> region_kernel(const core::Step& step, core::Device& device,
+                                                  const CompileOptions& options);
 
 }  // namespace tyto::run

@@ -1,11 +1,10 @@
 // The executable is built once; a launch fills a table of addresses and runs its steps.
 #include "engine/execution/region_program.hpp"
 
-#include <cstring>
 #include <new>
+#include <utility>
 
 #include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
 #include "engine/execution/graph_passes.hpp"
 
 namespace tyto::run {
@@ -29,8 +28,9 @@ bool passes_on(const Executable& plan, const ExecutableStep& step) {
 
 }  // namespace
 
-RegionProgram::RegionProgram(core::Graph region, const CompileOptions& options)
-    : executable_(std::make_shared<const Executable>(std::move(region), cpu_device(), options_of_region(options))) {
+RegionProgram::RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options)
+    : memory_(device),
+      executable_(std::make_shared<const Executable>(std::move(region), device, options_of_region(options))) {
   const Executable& plan = *executable_;
   operands_of_input_.resize(plan.graph().inputs().size());
   operands_of_output_.resize(plan.graph().outputs().size());
@@ -44,7 +44,7 @@ RegionProgram::RegionProgram(core::Graph region, const CompileOptions& options)
     steps_.push_back(
         {step.kernel.get(), step.first_operand, step.input_count, step.output_count, workspace, passes_on(plan, step)});
   }
-  arena_at_ = region_padded(plan.operands().size() * sizeof(core::Address));
+  if (memory_.on_host()) arena_at_ = region_padded(plan.operands().size() * sizeof(core::Address));
   if (!plan.is_poisoned()) return;
   dying_.resize(steps_.size());
   for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
@@ -53,44 +53,59 @@ RegionProgram::RegionProgram(core::Graph region, const CompileOptions& options)
   }
 }
 
-RegionProgram::Frame::Frame(const RegionProgram& program, std::byte* workspace)
+std::unique_ptr<core::Address[]> RegionProgram::take_table() const {
+  if (memory_.on_host()) return nullptr;
+  const std::lock_guard lock(spare_.mutex);
+  if (spare_.tables.empty()) return std::make_unique<core::Address[]>(executable_->operands().size());
+  std::unique_ptr<core::Address[]> table = std::move(spare_.tables.back());
+  spare_.tables.pop_back();
+  return table;
+}
+
+RegionProgram::Frame::Frame(const RegionProgram& program, core::Address workspace)
     : program_(program),
-      addresses_(reinterpret_cast<core::Address*>(workspace)),
-      arena_(workspace + program.arena_at_) {
+      arena_(workspace + program.arena_at_),
+      table_(program.take_table()),
+      addresses_(table_ ? table_.get() : reinterpret_cast<core::Address*>(workspace.pointer())) {
   const Executable& plan = *program.executable_;
-  std::byte* const kept = arena_ + plan.arena_bytes();
+  const core::Address kept = arena_ + plan.arena_bytes();
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
     core::Address address;
     switch (storage.kind) {
-      case StorageKind::arena: address = {arena_, storage.offset}; break;
-      case StorageKind::kept: address = {kept, storage.offset}; break;
+      case StorageKind::arena: address = arena_ + storage.offset; break;
+      case StorageKind::kept: address = kept + storage.offset; break;
       case StorageKind::constant: address = address_of(plan.constants()[storage.index]); break;
       case StorageKind::host:
       case StorageKind::input:
       case StorageKind::output: break;
     }
-    address.offset += plan.shifts()[i];
-    ::new (addresses_ + i) core::Address(address);
+    ::new (addresses_ + i) core::Address(address + plan.shifts()[i]);
   }
 }
 
-void RegionProgram::Frame::bind(std::span<const std::uint32_t> operands, std::byte* address) const {
-  const std::span<const std::size_t> shifts = program_.executable_->shifts();
-  for (const std::uint32_t i : operands) addresses_[i] = {address, shifts[i]};
+RegionProgram::Frame::~Frame() {
+  if (table_ == nullptr) return;
+  const std::lock_guard lock(program_.spare_.mutex);
+  program_.spare_.tables.push_back(std::move(table_));
 }
 
-void RegionProgram::Frame::bind_input(std::size_t input, std::byte* address) const {
+void RegionProgram::Frame::bind(std::span<const std::uint32_t> operands, core::Address address) const {
+  const std::span<const std::size_t> shifts = program_.executable_->shifts();
+  for (const std::uint32_t i : operands) addresses_[i] = address + shifts[i];
+}
+
+void RegionProgram::Frame::bind_input(std::size_t input, core::Address address) const {
   bind(program_.operands_of_input_[input], address);
 }
 
-void RegionProgram::Frame::bind_output(std::size_t output, std::byte* address) const {
+void RegionProgram::Frame::bind_output(std::size_t output, core::Address address) const {
   bind(program_.operands_of_output_[output], address);
 }
 
 // All bits set is NaN in every floating-point type.
 void RegionProgram::Frame::poison(std::size_t offset, std::size_t bytes) const {
-  std::memset(arena_ + offset, 0xFF, bytes);
+  program_.memory_.fill(arena_ + offset, std::byte{0xFF}, bytes);
 }
 
 void RegionProgram::Frame::run() const {
@@ -99,8 +114,8 @@ void RegionProgram::Frame::run() const {
   for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
     const Step& step = program_.steps_[i];
     const core::Address* const operands = addresses_ + step.first_operand;
-    if (step.passes_on && operands[0].pointer() == operands[1].pointer()) continue;
-    step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, {arena_ + step.workspace, 0});
+    if (step.passes_on && program_.memory_.is_same(operands[0], operands[1])) continue;
+    step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, arena_ + step.workspace);
     if (!poisoned) continue;
     for (const std::uint32_t storage : program_.dying_[i]) {
       const Storage& dead = program_.executable_->storages()[storage];

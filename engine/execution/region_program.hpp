@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "engine/execution/executable.hpp"
+#include "engine/execution/region_memory.hpp"
 
 namespace tyto::run {
 
@@ -19,29 +21,34 @@ inline std::size_t region_padded(std::size_t bytes) {
 
 class RegionProgram {
  public:
-  RegionProgram(core::Graph region, const CompileOptions& options);
+  /// Every operator of the region has a kernel on the device.
+  RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options);
 
   const Executable& executable() const { return *executable_; }
-  /// Bytes that a launch works in: addresses of operands, then the arena.
+  /// Bytes that a launch works in: on the host addresses of operands, then the arena.
   std::size_t workspace() const { return arena_at_ + executable_->arena_bytes() + executable_->kept_bytes(); }
 
   /// One launch's view of the program, in memory that belongs to it.
   class Frame {
    public:
     /// Writes the addresses of what lies in the workspace and of constants.
-    Frame(const RegionProgram& program, std::byte* workspace);
-    void bind_input(std::size_t input, std::byte* address) const;
-    void bind_output(std::size_t output, std::byte* address) const;
+    Frame(const RegionProgram& program, core::Address workspace);
+    ~Frame();
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+    void bind_input(std::size_t input, core::Address address) const;
+    void bind_output(std::size_t output, core::Address address) const;
     /// Runs every step once.
     void run() const;
 
    private:
-    void bind(std::span<const std::uint32_t> operands, std::byte* address) const;
+    void bind(std::span<const std::uint32_t> operands, core::Address address) const;
     void poison(std::size_t offset, std::size_t bytes) const;
 
     const RegionProgram& program_;
+    core::Address arena_;
+    std::unique_ptr<core::Address[]> table_;  // where the workspace is not the host's
     core::Address* addresses_;
-    std::byte* arena_;
   };
 
  private:
@@ -51,13 +58,22 @@ class RegionProgram {
     std::size_t workspace;  // offset in the arena
     bool passes_on;         // copies an input that is a result as it is
   };
+  /// Tables of addresses between launches, so that one is made for each launch that runs beside others.
+  struct SpareTables {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<core::Address[]>> tables;
+  };
 
+  std::unique_ptr<core::Address[]> take_table() const;
+
+  RegionMemory memory_;
   std::shared_ptr<const Executable> executable_;
   std::vector<Step> steps_;
   std::vector<std::vector<std::uint32_t>> operands_of_input_;
   std::vector<std::vector<std::uint32_t>> operands_of_output_;
   std::vector<std::vector<std::uint32_t>> dying_;  // storages by their last step; where memory is poisoned
   std::size_t arena_at_ = 0;
+  mutable SpareTables spare_;
 };
 
 }  // namespace tyto::run

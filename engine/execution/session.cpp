@@ -230,12 +230,8 @@ void Session::run_watched() {
 
 // All bits set is NaN in every floating-point type and a wild number in the others.
 void Session::poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const {
-  static const std::vector<unsigned char> pattern(std::size_t{1} << 16, 0xFF);
-  for (std::size_t done = 0; done < bytes;) {
-    const std::size_t part = std::min(bytes - done, pattern.size());
-    buffer->device()->copy_in(*buffer, offset + done, pattern.data(), part);
-    done += part;
-  }
+  constexpr std::byte pattern[] = {std::byte{0xFF}};
+  if (bytes != 0) buffer->device()->fill(buffer->at(offset), pattern, bytes);
 }
 
 void Session::poison_dead(std::size_t step) const {

@@ -14,12 +14,10 @@ class TransferKernel final : public core::Kernel {
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
-    const core::Address& far = to_host_ ? inputs[0] : outputs[0];
-    const core::Buffer buffer(device_, far.memory, SIZE_MAX, nullptr);
     if (to_host_) {
-      device_->copy_out(outputs[0].pointer(), buffer, far.offset, bytes_);
+      device_->copy_out(outputs[0].pointer(), inputs[0], bytes_);
     } else {
-      device_->copy_in(buffer, far.offset, inputs[0].pointer(), bytes_);
+      device_->copy_in(outputs[0], inputs[0].pointer(), bytes_);
     }
   }
 

@@ -40,14 +40,14 @@ Tally& tally() {
 std::vector<std::byte> bytes_of(const core::Array& array) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(array.view.count()) * size_of(array.dtype));
   const std::size_t start = static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
-  if (!bytes.empty()) array.buffer->device()->copy_out(bytes.data(), *array.buffer, start, bytes.size());
+  if (!bytes.empty()) array.buffer->device()->copy_out(bytes.data(), array.buffer->at(start), bytes.size());
   return bytes;
 }
 
 core::Array copy_of(core::Device& device, const core::Array& array) {
   core::Array copy = new_array(device, array.dtype, array.view.shape);
   const std::vector<std::byte> bytes = bytes_of(array);
-  if (!bytes.empty()) device.copy_in(*copy.buffer, 0, bytes.data(), bytes.size());
+  if (!bytes.empty()) device.copy_in(copy.buffer->at(0), bytes.data(), bytes.size());
   return copy;
 }
 

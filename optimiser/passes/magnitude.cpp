@@ -57,7 +57,7 @@ std::optional<Magnitude> magnitude_in(const core::Array& array) {
     start = static_cast<const std::byte*>(array.buffer->memory()) + offset;
   } else if (count != 0) {
     copy.resize(static_cast<std::size_t>(count) * width);
-    device.copy_out(copy.data(), *array.buffer, offset, copy.size());
+    device.copy_out(copy.data(), array.buffer->at(offset), copy.size());
     start = copy.data();
   }
   switch (array.dtype) {

@@ -58,7 +58,7 @@ std::optional<Scalar> number_in(const core::Array& array) {
     return element(static_cast<const std::byte*>(array.buffer->memory()) + offset, array.dtype);
   }
   std::array<std::byte, 16> copy{};
-  device.copy_out(copy.data(), *array.buffer, offset, width);
+  device.copy_out(copy.data(), array.buffer->at(offset), width);
   return element(copy.data(), array.dtype);
 }
 

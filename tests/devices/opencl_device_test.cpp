@@ -80,11 +80,16 @@ TEST_CASE("memory is counted, copied and given back") {
     CHECK(cl->allocated() == before + 80);
     CHECK(nothing->memory() != nullptr);
     const std::vector<std::int32_t> values = {1, 2, 3, 4};
-    cl->copy_in(*a, 8, values.data(), 16);
-    cl->copy(*b, 4, *a, 12, 12);
+    cl->copy_in(a->at(8), values.data(), 16);
+    cl->copy(b->at(4), a->at(12), 12);
     std::vector<std::int32_t> back(3);
-    cl->copy_out(back.data(), *b, 4, 12);
+    cl->copy_out(back.data(), b->at(4), 12);
     CHECK(back == std::vector<std::int32_t>{2, 3, 4});
+    const std::int64_t pattern = 7;
+    cl->fill(a->at(16), std::as_bytes(std::span(&pattern, 1)), 24);
+    std::vector<std::int64_t> filled(3);
+    cl->copy_out(filled.data(), a->at(16), 24);
+    CHECK(filled == std::vector<std::int64_t>{7, 7, 7});
     cl->synchronise();
   }
   CHECK(cl->allocated() == before);
@@ -100,10 +105,12 @@ TEST_CASE("what cannot be done is refused with the numbers that matter") {
 
   const core::BufferRef small = cl->allocate(16);
   std::byte host[32];
-  CHECK(holds(message_of([&] { cl->copy_in(*small, 8, host, 16); }),
+  CHECK(holds(message_of([&] { cl->copy_in(small->at(8), host, 16); }),
               "copy in of 16 bytes at 8 leaves a buffer of 16 bytes"));
-  CHECK(holds(message_of([&] { cl->copy_out(host, *small, 17, 0); }), "copy out of 0 bytes at 17"));
-  CHECK(holds(message_of([&] { cl->copy(*small, 0, *small, 8, 9); }), "copy of 9 bytes at 8"));
+  CHECK(holds(message_of([&] { cl->copy_out(host, small->at(17), 1); }), "copy out of 1 bytes at 17"));
+  CHECK(holds(message_of([&] { cl->copy(small->at(0), small->at(8), 9); }), "copy of 9 bytes at 8"));
+  const std::byte zero[8] = {};
+  CHECK(holds(message_of([&] { cl->fill(small->at(8), zero, 16); }), "fill of 16 bytes at 8"));
 
   const core::Operand operand{DType::f32, core::View::dense({4})};
   const core::Attributes none;

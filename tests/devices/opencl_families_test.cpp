@@ -58,7 +58,7 @@ std::vector<HostTensor> on_cpu(const Step& step) {
   for (const HostTensor& input : step.inputs) {
     const std::vector<std::byte> bytes = bytes_of(input);
     from.push_back(allocate(bytes.size()));
-    device.copy_in(*buffers.back(), 0, bytes.data(), bytes.size());
+    device.copy_in(buffers.back()->at(0), bytes.data(), bytes.size());
   }
   for (const core::Operand& output : out) {
     to.push_back(allocate(static_cast<std::size_t>(output.view.count()) * size_of(output.dtype)));
@@ -365,12 +365,12 @@ TEST_CASE("a part that lies in its place already is not copied on OpenCL") {
     const auto kernel = device->prepare({OpId::concat, &attributes, in, {&out, 1}});
     const std::vector<float> before = {1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8};
     const core::BufferRef buffer = device->allocate(48);
-    device->copy_in(*buffer, 0, before.data(), 48);
+    device->copy_in(buffer->at(0), before.data(), 48);
     const core::Address whole{buffer->memory(), 0}, apart{buffer->memory(), 32};
     const std::vector<core::Address> from = {whole, apart};
     kernel->launch(from, {&whole, 1}, {});
     std::vector<float> after(8);
-    device->copy_out(after.data(), *buffer, 0, 32);
+    device->copy_out(after.data(), buffer->at(0), 32);
     CHECK(after == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   }
 }

@@ -108,12 +108,12 @@ TEST_CASE("an output may be written over the input it replaces") {
     std::vector<float> values(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
     const core::BufferRef buffer = device->allocate(values.size() * sizeof(float));
-    device->copy_in(*buffer, 0, values.data(), values.size() * sizeof(float));
+    device->copy_in(buffer->at(0), values.data(), values.size() * sizeof(float));
     const core::Address place{buffer->memory(), 0};
     const std::vector<core::Address> places = {place, place};
     kernel->launch(places, {&place, 1}, {});
     std::vector<float> squares(values.size());
-    device->copy_out(squares.data(), *buffer, 0, values.size() * sizeof(float));
+    device->copy_out(squares.data(), buffer->at(0), values.size() * sizeof(float));
     for (float& value : values) value *= value;
     CHECK(squares == values);
   }

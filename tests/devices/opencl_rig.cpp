@@ -190,14 +190,14 @@ std::vector<HostTensor> run(OpenClDevice& device, const core::Kernel& kernel, st
     std::copy(bytes.begin(), bytes.end(), arena.begin() + static_cast<std::ptrdiff_t>(input_places[i]));
   }
   const core::BufferRef buffer = device.allocate(height);
-  device.copy_in(*buffer, 0, arena.data(), height);
+  device.copy_in(buffer->at(0), arena.data(), height);
   std::vector<core::Address> input_addresses;
   std::vector<core::Address> output_addresses;
   for (const std::size_t at : input_places) input_addresses.push_back({buffer->memory(), at});
   for (const std::size_t at : output_places) output_addresses.push_back({buffer->memory(), at});
   kernel.launch(input_addresses, output_addresses, {buffer->memory(), workspace});
   std::vector<std::byte> after(height);
-  device.copy_out(after.data(), *buffer, 0, height);
+  device.copy_out(after.data(), buffer->at(0), height);
 
   std::vector<HostTensor> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -350,14 +350,14 @@ TEST_CASE("a group over rows may write over what it reads") {
     const auto kernel = device->prepare({OpId::fused, &group, operands, {&output, 1}});
     const core::BufferRef x = device->allocate(6 * 100 * 4), columns = device->allocate(1024);
     const core::BufferRef workspace = device->allocate(kernel->workspace());
-    device->copy_in(*x, 0, bytes_of(inputs[0]).data(), 6 * 100 * 4);
-    device->copy_in(*columns, 0, bytes_of(inputs[1]).data(), 400);
-    device->copy_in(*columns, 512, bytes_of(inputs[2]).data(), 400);
+    device->copy_in(x->at(0), bytes_of(inputs[0]).data(), 6 * 100 * 4);
+    device->copy_in(columns->at(0), bytes_of(inputs[1]).data(), 400);
+    device->copy_in(columns->at(512), bytes_of(inputs[2]).data(), 400);
     const core::Address place{x->memory(), 0};
     const std::vector<core::Address> places = {place, {columns->memory(), 0}, {columns->memory(), 512}};
     kernel->launch(places, {&place, 1}, {workspace->memory(), 0});
     std::vector<std::byte> bytes(6 * 100 * 4);
-    device->copy_out(bytes.data(), *x, 0, bytes.size());
+    device->copy_out(bytes.data(), x->at(0), bytes.size());
     CHECK(same(from_bytes(DType::f32, {600}, bytes).values, apart));
   }
 }

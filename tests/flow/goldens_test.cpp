@@ -1,6 +1,7 @@
 // Loops and branches against JAX: values and gradients, eager, lazy, and as graphs with passes and planners switched.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <tyto/autodiff.hpp>
@@ -105,6 +106,7 @@ Named by_graph(const std::string& name, const Case& expected, const tyto::Compil
   Named found;
   for (std::size_t i = 0; i < names.size(); ++i) found[names[i]] = numbers(graph.output(i));
   CHECK(graph.report().unplanned_allocations == 0);
+  CHECK(graph.report().fallbacks.empty());
   return found;
 }
 
@@ -164,4 +166,19 @@ TEST_CASE("loops and branches give JAX's values and gradients in every mode, and
     }
   }
   CHECK(compared == 80);
+}
+
+TEST_CASE("loops and branches give JAX's values and gradients on the OpenCL device, and none leaves it") {
+  const std::vector<tyto::DeviceInfo> known = tyto::devices();
+  if (std::none_of(known.begin(), known.end(), [](const auto& each) { return each.name == "opencl:0"; })) {
+    MESSAGE("no OpenCL device: nothing is computed on it");
+    return;
+  }
+  const tyto::DeviceScope device("opencl");
+  for (const auto& [name, expected] : cases()) {
+    if (flow_cases::run(name, in_mode<Lazy>(expected.in)).empty()) continue;
+    CAPTURE(name);
+    check(by_graph(name, expected, {.check_plan = true}), expected);
+    check(by_graph(name, expected, {.memory_strategy = "bump", .poison = true, .passes = "none"}), expected);
+  }
 }
