@@ -106,6 +106,31 @@ void lstm(std::int64_t steps, bool gradients, int rounds) {
   }
 }
 
+// The same gradient within parts of the memory that it needs without a limit.
+void limited(std::int64_t steps, int rounds) {
+  Lstm net(100, 40, 128);
+  net.weights[5] = T::variable(T::full({128}, 3.0));  // gates that forget slowly: no gradient becomes subnormal
+  const T xs = T::normal({steps, 100, 40});
+  tyto::eval({xs});
+  const auto loss = [&](T x) {
+    return tyto::value_and_grad([&](T in) { return sum(square(net.scanned(in))); }, net.weights)(x).second;
+  };
+  std::printf("LSTM, batch 100, 40 -> 128, %lld steps, gradient within a memory limit\n",
+              static_cast<long long>(steps));
+  auto free = tyto::compile(loss);
+  free(xs);
+  const std::size_t whole = free.report().arena_bytes;
+  for (const std::size_t share : {50, 25, 10, 5}) {
+    auto within = tyto::compile(loss, {.memory_limit = whole / 100 * share});
+    const double first = seconds([&] { within(xs); });
+    const auto best = best_of(
+        rounds, [&] { free(xs); }, [&] { within(xs); });
+    const std::string name = "within " + std::to_string(share) + " %";
+    report(name.c_str(), within.report(), first, best[1]);
+    std::printf("  time beside none: %.3f\n", best[1] / best[0]);
+  }
+}
+
 // The layer nn::LSTM beside the same lines unrolled: one product for the features of all times, gates side by side.
 struct Layer {
   tyto::nn::LSTM lstm;
@@ -220,6 +245,7 @@ int main(int count, char** arguments) {
   tyto::threads(1);
   lstm(50, false, rounds);
   lstm(50, true, rounds);
+  limited(1000, 3);
   if (count > 2 && std::string(arguments[2]) == "long") {
     lstm(1000, false, 3);
     lstm(1000, true, 2);

@@ -127,6 +127,5 @@ TEST_CASE("loops that others read, draw or follow keep within a limit as they ca
   };
   const List inputs = some({{90, 4, 8}, {8, 8}, {4, 8}});
   const Outcome free = run(drawing, inputs, 0);
-  CHECK_THROWS_WITH_AS(run(drawing, inputs, free.bytes / 4), doctest::Contains("cannot be met"),
-                       tyto::DeviceError);
+  CHECK_THROWS_WITH_AS(run(drawing, inputs, free.bytes / 4), doctest::Contains("cannot be met"), tyto::DeviceError);
 }

@@ -73,6 +73,31 @@ TEST_CASE("a session allocates nothing from the second run on, unless its output
   CHECK(first_element(held) == first_element(session.output(0)));
 }
 
+TEST_CASE("an output that is another shape of what is computed is computed in its own buffer") {
+  const Tensor x = Tensor::placeholder({8, 8});
+  const Tensor y = tanh(x * 2.0);
+  const Tensor z = cumsum(x, 0);
+  // The second of two outputs of one tensor, a part of one and an input are copied.
+  const auto executable = executable_of(x, {y.reshape({64}), z, z.reshape({4, 16}), y(0), x.reshape({64})});
+  std::size_t copies = 0;
+  for (const run::ExecutableStep& step : executable->steps()) copies += std::string(step.name) == "copy" ? 1 : 0;
+  CHECK(copies == 3);
+  run::Session session(executable);
+  const Tensor values = (Tensor::arange(64.0) * 0.01).astype(DType::f32).reshape({8, 8});
+  session.bind(0, run::contents(values));
+  session.run();
+  const auto numbers = [&](std::size_t output) {
+    const tyto::core::Array& array = session.output(output);
+    const auto* first = static_cast<const float*>(array.buffer->memory());
+    return std::vector<float>(first, first + array.view.count());
+  };
+  CHECK(numbers(0) == tanh(values * 2.0).reshape({64}).to_vector<float>());
+  CHECK(numbers(1) == cumsum(values, 0).reshape({64}).to_vector<float>());
+  CHECK(numbers(2) == numbers(1));
+  CHECK(numbers(3) == tanh(values * 2.0)(0).to_vector<float>());
+  CHECK(numbers(4) == values.reshape({64}).to_vector<float>());
+}
+
 TEST_CASE("a session refuses what is not the input's type or shape") {
   const Tensor x = Tensor::placeholder({2}, DType::f32, "x");
   run::Session session(executable_of(x, {x + 1.0}));
