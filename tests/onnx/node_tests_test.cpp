@@ -1,5 +1,5 @@
 // ONNX's own tests of its operators, in every way in which a model runs: eager, lazy with inputs as they come, lazy
-// with all inputs but the first known beforehand.
+// with all inputs but the first known beforehand, as a graph that was saved and loaded, and on the OpenCL device.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -9,6 +9,7 @@
 
 #include "onnx/element_types.hpp"
 #include "tests/onnx/data.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tyto::onnx_tests {
 namespace {
@@ -78,6 +79,44 @@ std::string outcome(const Case& test, std::size_t fed) {
         const std::string wrong = fault(results[want.name], want);
         if (!wrong.empty()) return wrong;
       }
+    }
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// The same of the model as one graph, written to a file and read back; nothing where the model is no graph, since a
+/// shape depends on elements or an operator is a function of this program.
+std::optional<std::string> outcome_of_saved(const Case& test, const std::string& path) {
+  std::optional<Graph> loaded;
+  try {
+    OnnxOptions options;
+    NamedList<Shape> shapes;
+    for (std::size_t i = 0; i < test.inputs.size(); ++i) {
+      const auto& [name, value] = test.inputs[i];
+      if (i < test.first) shapes.push_back({name, value.shape()});
+      else options.bind.push_back({name, value});
+    }
+    OnnxModel<Tensor<Lazy>> model = read_onnx<Tensor<Lazy>>(test.model.string(), options);
+    save_graph(path, model.graph(shapes));
+  } catch (const GraphError&) {
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  try {
+    Graph graph = load_graph(path);
+    for (std::size_t i = 0; i < test.first; ++i) {
+      const Tensor<Any>& value = test.inputs[i].value;
+      graph.set(graph.inputs()[i],
+                Tensor<Lazy>::from_bytes(value.bytes().data(), value.size(), value.shape(), value.dtype()));
+    }
+    graph.run();
+    if (graph.output_count() != test.outputs.size()) return "other outputs than before it was saved";
+    for (std::size_t i = 0; i < test.outputs.size(); ++i) {
+      const std::string wrong = fault(graph.output(i), test.outputs[i]);
+      if (!wrong.empty()) return wrong;
     }
     return "";
   } catch (const std::exception& error) {
@@ -181,6 +220,44 @@ TEST_CASE("the node tests of ONNX pass eagerly, lazily and with known inputs") {
   }
   MESSAGE(passed, " of ", tests.size(), " node tests pass in each way");
   for (const auto& [reason, count] : out) MESSAGE(count, " left out: ", reason);
+}
+
+TEST_CASE("the node tests of ONNX pass as graphs that were saved and loaded") {
+  const testing::TemporaryFolder folder;
+  int passed = 0, no_graphs = 0;
+  for (const fs::path& path : all_tests()) {
+    if (!reason_to_leave_out(path).empty()) continue;
+    const std::string name = path.filename().string();
+    CAPTURE(name);
+    const std::optional<std::string> wrong = outcome_of_saved(read_case(path), folder / "model.tyto");
+    if (wrong) {
+      CHECK(*wrong == "");
+      ++passed;
+    } else {
+      ++no_graphs;
+    }
+  }
+  MESSAGE(passed, " node tests were saved and loaded; ", no_graphs, " are no graphs: a shape depends on elements");
+}
+
+TEST_CASE("the node tests of ONNX pass on the OpenCL device") {
+  const std::vector<DeviceInfo> known = devices();
+  if (std::none_of(known.begin(), known.end(), [](const DeviceInfo& each) { return each.name == "opencl:0"; })) {
+    MESSAGE("no OpenCL device: nothing is computed on it");
+    return;
+  }
+  int passed = 0;
+  for (const fs::path& path : all_tests()) {
+    if (!reason_to_leave_out(path).empty()) continue;
+    const std::string name = path.filename().string();
+    CAPTURE(name);
+    const Case test = read_case(path);
+    const DeviceScope device("opencl");
+    const std::string wrong = outcome<Tensor<Lazy>>(test, test.first);
+    CHECK(wrong == "");
+    passed += wrong.empty() ? 1 : 0;
+  }
+  MESSAGE(passed, " node tests pass on the OpenCL device, which leaves what it lacks to the CPU");
 }
 
 }  // namespace tyto::onnx_tests
