@@ -103,6 +103,9 @@ class Executable {
   void fit_into_limit(core::Graph recorded);
   /// The same of one graph, if it can be done; `smallest` is lowered to the least bytes seen.
   bool fits_with_repeated(const core::Graph& graph, const char* passes, std::size_t& smallest);
+  /// The same by loops run in segments. Where that is not enough, `least` is the graph that needs least.
+  bool fits_with_segments(core::Graph& least, std::size_t& smallest);
+  void become(Executable&& other);
 
   CompileOptions options_;
   PassReport passes_;

@@ -324,10 +324,16 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
   target_.steps_.push_back(std::move(step));
 }
 
+bool ExecutableBuilder::is_in_output(const Location& location, std::uint32_t output) const {
+  if (location.storage == none || !core::is_dense(location.view) || location.view.offset != 0) return false;
+  const Storage& storage = target_.storages_[location.storage];
+  return storage.kind == StorageKind::output && storage.index == output;
+}
+
 void ExecutableBuilder::finish_outputs() {
   for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
     const Port port = graph_.outputs()[i];
-    if (output_of_[port] == i) continue;
+    if (is_in_output(device_location_[port], i)) continue;
     const bool on_host = split_ && device_location_[port].storage == none;
     Location from = location_of(port, on_host);
     if (on_host) from = location_of(port, false);

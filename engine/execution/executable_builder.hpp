@@ -59,6 +59,7 @@ class ExecutableBuilder {
   void add_node(std::uint32_t index);
   void add_view(const core::GraphNode& node, std::uint32_t index);
   void add_kernel(const core::GraphNode& node, std::uint32_t index);
+  bool is_in_output(const Location& location, std::uint32_t output) const;
   void finish_outputs();
   void finish_updates();
   void prepare_kernels();

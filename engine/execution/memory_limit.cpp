@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "engine/execution/executable.hpp"
 #include "engine/execution/graph_passes.hpp"
+#include "optimiser/recompute/loop_segments.hpp"
 #include "optimiser/recompute/recompute.hpp"
 
 namespace tyto::run {
@@ -51,15 +52,66 @@ bool Executable::fits_with_repeated(const core::Graph& graph, const char* passes
     target = enough + (too_much - enough) / 2;
   }
   if (!best) return false;
-  best->options_ = std::move(options_);
-  best->passes_ = std::move(passes_);
-  *this = std::move(*best);
+  become(std::move(*best));
   return true;
+}
+
+// All iterations of the loop that keeps most in segments, then of the next one, until it fits; of the last as few as
+// will do.
+bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
+  constexpr int attempts = 4;
+  const std::size_t limit = options_.memory_limit;
+  CompileOptions as_it_is = options_;
+  as_it_is.passes = as_recorded;
+  as_it_is.memory_limit = 0;
+  least = core::Graph(graph_);
+  std::size_t bytes = arena_bytes_;
+  for (;;) {
+    const std::vector<recompute::LoopPair> pairs = recompute::loop_pairs(least);
+    const recompute::LoopSegments segments =
+        pairs.empty() ? recompute::LoopSegments() : recompute::segments_of(pairs[0], 1);
+    if (segments.count == 0) return false;
+    core::Graph graph = recompute::with_segments(least, pairs[0], segments);
+    std::optional<Executable> best(std::in_place, core::Graph(graph), *device_, as_it_is);
+    smallest = std::min(smallest, best->arena_bytes_);
+    if (best->arena_bytes_ > limit) {
+      if (best->arena_bytes_ >= bytes) return false;
+      bytes = best->arena_bytes_;
+      least = std::move(graph);
+      continue;
+    }
+    double enough = 1;
+    double too_little = 0;
+    for (int i = 0; i < attempts; ++i) {
+      // What is kept falls with the share of the iterations, about.
+      const double saved = static_cast<double>(bytes) - static_cast<double>(best->arena_bytes_);
+      const double guess = i == 0 ? static_cast<double>(bytes - limit) / saved * 1.02 : (enough + too_little) / 2;
+      const recompute::LoopSegments fewer = recompute::segments_of(pairs[0], guess);
+      if (fewer.count == 0 || guess >= enough || guess <= too_little || enough - too_little < 0.05) break;
+      Executable tried(recompute::with_segments(least, pairs[0], fewer), *device_, as_it_is);
+      if (tried.arena_bytes_ > limit) {
+        too_little = guess;
+        continue;
+      }
+      enough = guess;
+      best.emplace(std::move(tried));
+    }
+    become(std::move(*best));
+    return true;
+  }
+}
+
+void Executable::become(Executable&& other) {
+  other.options_ = std::move(options_);
+  other.passes_ = std::move(passes_);
+  *this = std::move(other);
 }
 
 void Executable::fit_into_limit(core::Graph recorded) {
   const std::size_t limit = options_.memory_limit;
   std::size_t smallest = arena_bytes_;
+  core::Graph least;
+  if (fits_with_segments(least, smallest)) return;
   if (groups_are_formed(passes_)) {
     // A group is made again as a whole, for whichever of its results; so values are chosen first and groups formed of
     // what comes out. Other passes have been through it, and common sub-expressions would undo the recomputation.
@@ -70,7 +122,7 @@ void Executable::fit_into_limit(core::Graph recorded) {
     const core::Graph graph = optimised(std::move(recorded), *device_, apart, unread);
     if (fits_with_repeated(graph, "fuse", smallest)) return;
   }
-  if (fits_with_repeated(core::Graph(graph_), as_recorded, smallest)) return;
+  if (fits_with_repeated(least, as_recorded, smallest)) return;
   throw DeviceError(core::text("compile: a memory limit of ", limit, " bytes cannot be met: the plan needs ",
                                arena_bytes_, " bytes, with values computed twice at least ", smallest));
 }

@@ -74,8 +74,7 @@ class ProblemBuilder {
       }
     }
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Port port = graph_.outputs()[i];
-      if (storages_.targets().output_of[port] != i) ++problem_.consumers[storage_of(port)];
+      if (!storages_.targets().direct[i]) ++problem_.consumers[storage_of(graph_.outputs()[i])];
     }
     for (const core::GraphUpdate& update : graph_.updates()) ++problem_.consumers[storage_of(update.port)];
     while (problem_.in_place_candidates.owners() < problem_.storages()) problem_.in_place_candidates.close();

@@ -19,21 +19,41 @@ std::size_t bytes_of(const core::Graph& graph, Port port) {
   return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
 }
 
+namespace {
+
+/// The tensor whose elements these are, in the same order: behind views that keep all of a dense tensor as it lies.
+Port whole_behind(const core::Graph& graph, Port port) {
+  for (;;) {
+    const GraphNode& node = graph.nodes()[graph.producer(port)];
+    const OpDef& def = core::definition(node.op);
+    if (!def.is(Traits::view) || node.input_count == 0) return port;
+    const Port input = graph.inputs_of(node)[0];
+    const std::optional<View> seen = def.view(graph.attributes(node), View::dense(graph.type(input).shape));
+    if (!seen || !core::is_dense(*seen) || seen->offset != 0 || bytes_of(graph, input) != bytes_of(graph, port))
+      return port;
+    port = input;
+  }
+}
+
+}  // namespace
+
 Targets choose_targets(const core::Graph& graph, bool outputs_in_place) {
   Targets targets;
   targets.output_of.assign(graph.port_count(), nothing);
   targets.update_of.assign(graph.port_count(), nothing);
+  targets.direct.assign(graph.outputs().size(), false);
   for (std::uint32_t i = 0; i < graph.updates().size(); ++i) {
     std::uint32_t& update = targets.update_of[graph.updates()[i].port];
     if (update == nothing) update = i;
   }
   if (!outputs_in_place) return targets;
   for (std::uint32_t i = 0; i < graph.outputs().size(); ++i) {
-    const Port port = graph.outputs()[i];
+    const Port port = whole_behind(graph, graph.outputs()[i]);
     const OpDef& def = core::definition(graph.nodes()[graph.producer(port)].op);
     const bool computed = !def.is(Traits::view) && !def.is(Traits::leaf);
     if (computed && targets.output_of[port] == nothing && targets.update_of[port] == nothing) {
       targets.output_of[port] = i;
+      targets.direct[i] = true;
     }
   }
   return targets;

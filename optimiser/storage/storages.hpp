@@ -17,10 +17,12 @@ inline constexpr std::uint32_t nothing = UINT32_MAX;
 struct Targets {
   std::vector<std::uint32_t> output_of;
   std::vector<std::uint32_t> update_of;
+  std::vector<bool> direct;  // by output: nothing is copied there at the end
 };
 
-/// An output that a kernel computes is computed straight into the output's buffer when `outputs_in_place`; views,
-/// inputs, new values of states and outputs listed twice are copied there at the end of the run.
+/// An output that a kernel computes is computed straight into the output's buffer when `outputs_in_place`, also where it
+/// is another shape of what is computed; other views, inputs, new values of states and outputs listed twice are copied
+/// there at the end of the run.
 Targets choose_targets(const core::Graph& graph, bool outputs_in_place = true);
 
 /// Whether a result of a node may be computed in place of input `slot`, as far as that does not depend on the order:

@@ -1,0 +1,38 @@
+// A loop and the loop of its gradient, run in segments: of what only the way back reads, one segment is there at a
+// time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/graph.hpp"
+
+namespace tyto::recompute {
+
+/// A loop, and the one that goes back over rows that it stacked.
+struct LoopPair {
+  std::uint32_t forward = 0, backward = 0;  // nodes
+  std::int64_t trips = 0;
+  std::int64_t kept = 0;     // bytes of an iteration that nothing but the way back reads
+  std::int64_t carried = 0;  // bytes of the carries
+};
+
+/// Those whose iterations are counted beforehand and may run twice, the one that keeps most first.
+std::vector<LoopPair> loop_pairs(const core::Graph& graph);
+
+/// The first count x length iterations of a loop.
+struct LoopSegments {
+  std::int64_t count = 0, length = 0;
+};
+
+/// As long as needs least memory for about `share` of the pair's iterations: with a segment's iterations in memory and
+/// the carries that each segment began with, the square root of their number, weighed by their bytes. No segments where
+/// there are too few iterations.
+LoopSegments segments_of(const LoopPair& pair, double share);
+
+/// The same results, to the bit. The way there keeps the carries with which segments began, instead of what the way
+/// back reads of each iteration; the way back runs each segment once more before it goes back over it. Iterations after
+/// the segments are kept as they were.
+core::Graph with_segments(const core::Graph& graph, const LoopPair& pair, LoopSegments segments);
+
+}  // namespace tyto::recompute
