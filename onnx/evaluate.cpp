@@ -36,7 +36,7 @@ auto naming(const std::string& place, const F& f) {
 Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Operand> inputs, bool lazy) const {
   const bool known =
       !lazy || (!draws_random_numbers(*step.row) && std::all_of(inputs.begin(), inputs.end(), [](const Operand& input) {
-        return input.known || !input.tensor.defined();
+        return input.known || !input.there();
       }));
   const OperatorCall call(*step.node, step.version, std::move(inputs), lazy, weights_,
                           [&](const GraphMessage& graph) { return body_of(step, graph, slots); });
@@ -45,7 +45,9 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
     call.check_attributes();
     // What holds a graph says for itself what is known: the graph reads more than the node's inputs.
     if (known && (!lazy || step.bodies.empty())) {
-      for (Operand& output : outputs) output.known = true;
+      for (Operand& output : outputs) {
+        output = with_tensors(output, [](const Operand& element) { return Operand(element.tensor, true); });
+      }
     }
     return outputs;
   });
@@ -55,13 +57,17 @@ Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& 
   const Program& body = *step.bodies.at(&graph);
   body.check_supported();
   Slots around = body.start();
-  bool known = !body.draws();
+  bool known = !body.draws(), sequences = false;
   for (const auto& [slot, outside] : body.captures_) {
     const Operand& captured = slots[static_cast<std::size_t>(outside)];
     around[static_cast<std::size_t>(slot)] = captured;
     known = known && captured.known;
+    sequences = sequences || !captured.tensor.defined();
   }
-  return {body.input_slots_.size(), body.output_slots_.size(), known,
+  return {body.input_slots_.size(),
+          body.output_slots_.size(),
+          known,
+          sequences,
           [&body, around](std::vector<Operand> inputs, bool lazy) {
             return body.run_all(body.with_inputs(around, std::move(inputs)), lazy);
           },
@@ -112,7 +118,7 @@ Operand Program::settled_output(std::size_t output, Slots slots) const {
     }
     Outputs outputs = apply(step, slots, false);
     for (std::size_t k = 0; k < step.outputs.size() && k < outputs.size(); ++k) {
-      if (step.outputs[k] != none) slots[static_cast<std::size_t>(step.outputs[k])] = {outputs[k].tensor, true};
+      if (step.outputs[k] != none) slots[static_cast<std::size_t>(step.outputs[k])] = outputs[k];
     }
   }
   const Operand& settled = slots[static_cast<std::size_t>(wanted)];
@@ -150,7 +156,7 @@ void Program::run(Slots& slots, std::size_t begin, std::size_t end, bool lazy) c
     for (std::size_t k = 0; k < step.outputs.size(); ++k) {
       if (step.outputs[k] == none) continue;
       const bool optional = step.function != nullptr;  // a function's output may be one that its call left out
-      if (!optional && (k >= outputs.size() || !outputs[k].tensor.defined())) {
+      if (!optional && (k >= outputs.size() || !(outputs[k].there() || outputs[k].known))) {
         refuse(weights_.file(), described(*step.node), ": it has no output ", k + 1, ", which the file names '",
                step.node->outputs[k], "'");
       }

@@ -1,6 +1,7 @@
 // Models as users see them: a file's graph made a program, run at once in eager mode and in planned segments in lazy
 // mode.
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <ostream>
@@ -18,7 +19,11 @@ namespace tyto::onnx {
 namespace {
 
 ModelTensor described(const ValueMessage& value) {
-  ModelTensor tensor{std::string(value.name), dtype_from(value.element_type), {}};
+  ModelTensor tensor{.name = std::string(value.name),
+                     .sequence = value.is_sequence,
+                     .optional = value.is_optional,
+                     .dtype = dtype_from(value.element_type),
+                     .shape = {}};
   if (!value.dimensions) return tensor;
   tensor.shape.emplace();
   for (const DimensionMessage& dimension : *value.dimensions) {
@@ -87,7 +92,7 @@ class Model final : public detail::OnnxCore {
         segments_(program_, options.compile) {
     program_.check_supported();
     for (const Operand& operand : program_.start()) {
-      if (!operand.known) continue;
+      if (!operand.known || !operand.tensor.defined()) continue;
       info_.parameters += operand.tensor.size();
       info_.parameter_bytes += operand.tensor.size() * static_cast<std::int64_t>(size_of(operand.tensor.dtype()));
     }
@@ -102,48 +107,34 @@ class Model final : public detail::OnnxCore {
   const MemoryPlan& plan() const override { return segments_.plan(); }
   std::vector<GraphReport> reports() const override { return segments_.reports(); }
 
-  std::vector<Value> call(const NamedList<Value>& given) override {
+  NamedList<Value> call(const NamedList<Value>& given) override {
     fold();
-    Slots slots = program_.start();
-    std::vector<bool> there(inputs_.size(), false);
-    for (const Named<Value>& input : given) {
-      const std::size_t i = index_of(input.name);
-      if (there[i]) throw GraphError(core::text(weights_.file(), ": input '", input.name, "' is given twice"));
-      there[i] = true;
-      slots[static_cast<std::size_t>(slots_[i])] = {checked(inputs_[i], Array(input.value)), !lazy_};
-    }
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!there[i]) throw GraphError(core::text(weights_.file(), ": no value is given for ", inputs_[i]));
-    }
+    Slots slots = started(given);
     if (lazy_ && !detail::inlined()) {
       segments_.run(slots);
     } else {
       program_.run(slots, 0, program_.steps().size(), lazy_);
     }
-    std::vector<Value> results;
-    for (const std::int32_t slot : program_.output_slots()) {
-      results.push_back(slots[static_cast<std::size_t>(slot)].tensor.value());
-    }
-    return results;
+    return results_of(slots);
   }
 
   Graph graph(const NamedList<Shape>& shapes) override {
     fold();
-    Slots slots = program_.start();
     GraphSpec spec;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const std::optional<Shape> shape = settled(inputs_[i], shapes);
-      if (!shape) {
-        throw ShapeError(core::text(weights_.file(), ": graph: the file leaves lengths of ", inputs_[i],
-                                    " open; say them in `shapes`"));
+    NamedList<Value> placeholders;
+    for (const ModelTensor& input : inputs_) {
+      for (const Named<std::optional<Shape>>& each : settled(input, shapes)) {
+        if (!each.value) {
+          throw ShapeError(core::text(weights_.file(), ": graph: the file leaves lengths of ", input,
+                                      " open; say them in `shapes`"));
+        }
+        spec.inputs.push_back(Tensor<Lazy>::placeholder(*each.value, *input.dtype, each.name));
+        placeholders.push_back({each.name, spec.inputs.back().value()});
       }
-      spec.inputs.push_back(Tensor<Lazy>::placeholder(*shape, *inputs_[i].dtype, inputs_[i].name));
-      slots[static_cast<std::size_t>(slots_[i])] = {Array(spec.inputs.back().value()), false};
     }
+    Slots slots = started(placeholders);
     program_.run(slots, 0, program_.steps().size(), true);
-    for (const std::int32_t slot : program_.output_slots()) {
-      spec.outputs.push_back(Tensor<Lazy>(slots[static_cast<std::size_t>(slot)].tensor.value()));
-    }
+    for (const Named<Value>& result : results_of(slots)) spec.outputs.push_back(Tensor<Lazy>(result.value));
     return Graph(spec, options_.compile);
   }
 
@@ -158,20 +149,80 @@ class Model final : public detail::OnnxCore {
       if (initialised) continue;
       const std::int32_t slot = slots[at++];
       ModelTensor tensor = described(input);
-      const auto bound = std::find_if(options_.bind.begin(), options_.bind.end(),
-                                      [&](const Named<Array>& value) { return value.name == input.name; });
-      if (bound != options_.bind.end()) {
-        used[static_cast<std::size_t>(bound - options_.bind.begin())] = true;
-        program_.bind(slot, checked(tensor, bound->value));
+      std::vector<Operand> bound;
+      for (bool more = true; more;) {
+        more = false;
+        const std::string name = tensor.sequence ? name_of_element(tensor.name, bound.size()) : tensor.name;
+        for (std::size_t i = 0; i < used.size(); ++i) {
+          if (used[i] || options_.bind[i].name != name) continue;
+          used[i] = true;
+          bound.emplace_back(checked(tensor, options_.bind[i].value), true);
+          more = tensor.sequence;
+          break;
+        }
+      }
+      if (!bound.empty()) {
+        program_.bind(slot, tensor.sequence ? Operand::of_sequence(std::move(bound)) : bound.front());
       } else {
         inputs_.push_back(std::move(tensor));
         slots_.push_back(slot);
       }
     }
     for (std::size_t i = 0; i < used.size(); ++i) {
-      if (!used[i]) index_of(options_.bind[i].name);
+      if (!used[i]) refuse_name(options_.bind[i].name);
     }
-    for (const Named<Shape>& shape : options_.shapes) index_of(shape.name);
+    for (const Named<Shape>& shape : options_.shapes) place_of(shape.name);
+  }
+
+  static std::string name_of_element(const std::string& sequence, std::size_t i) {
+    return core::text(sequence, "[", i, "]");
+  }
+
+  /// Slots with what is known from the start and these inputs.
+  Slots started(const NamedList<Value>& given) const {
+    Slots slots = program_.start();
+    std::vector<std::map<std::size_t, Operand>> tensors(inputs_.size());
+    for (const Named<Value>& each : given) {
+      const auto [input, element] = place_of(each.name);
+      if (!tensors[input].try_emplace(element, checked(inputs_[input], Array(each.value)), !lazy_).second) {
+        throw GraphError(core::text(weights_.file(), ": input '", each.name, "' is given twice"));
+      }
+    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      Operand& operand = slots[static_cast<std::size_t>(slots_[i])];
+      if (tensors[i].empty() && inputs_[i].optional) {
+        operand = Operand::of_nothing();
+      } else if (inputs_[i].sequence) {
+        std::vector<Operand> elements;
+        for (auto& [number, element] : tensors[i]) {
+          if (number != elements.size()) {
+            throw GraphError(core::text(weights_.file(), ": input '", name_of_element(inputs_[i].name, number),
+                                        "' is given without '", name_of_element(inputs_[i].name, elements.size()),
+                                        "'"));
+          }
+          elements.push_back(std::move(element));
+        }
+        operand = Operand::of_sequence(std::move(elements));
+      } else if (tensors[i].empty()) {
+        throw GraphError(core::text(weights_.file(), ": no value is given for ", inputs_[i]));
+      } else {
+        operand = tensors[i].begin()->second;
+      }
+    }
+    return slots;
+  }
+
+  NamedList<Value> results_of(const Slots& slots) const {
+    NamedList<Value> results;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      const Operand& output = slots[static_cast<std::size_t>(program_.output_slots()[i])];
+      if (output.tensor.defined()) results.push_back({outputs_[i].name, output.tensor.value()});
+      if (output.sequence == nullptr) continue;
+      for (std::size_t k = 0; k < output.sequence->size(); ++k) {
+        results.push_back({name_of_element(outputs_[i].name, k), (*output.sequence)[k].tensor.value()});
+      }
+    }
+    return results;
   }
 
   // The shapes of all inputs where they are settled: as they are wanted, or as the file says.
@@ -179,35 +230,67 @@ class Model final : public detail::OnnxCore {
     if (!lazy_ || options_.shapes.empty()) return;
     NamedList<Value> zeros;
     for (const ModelTensor& input : inputs_) {
-      const std::optional<Shape> shape = settled(input, options_.shapes);
-      if (!shape) return;
-      zeros.push_back({input.name, Tensor<Lazy>::zeros(*shape, *input.dtype)});
+      for (const Named<std::optional<Shape>>& each : settled(input, options_.shapes)) {
+        if (!each.value) return;
+        zeros.push_back({each.name, Tensor<Lazy>::zeros(*each.value, *input.dtype)});
+      }
     }
     call(zeros);
   }
 
-  std::size_t index_of(std::string_view name) const {
+  /// An input, and of a sequence the number of a tensor.
+  struct Place {
+    std::size_t input = 0;
+    std::size_t element = 0;
+  };
+
+  Place place_of(std::string_view name) const {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i].name == name) return i;
+      const std::string& own = inputs_[i].name;
+      if (!inputs_[i].sequence && own == name) return {i, 0};
+      if (!inputs_[i].sequence || !name.starts_with(own + "[") || !name.ends_with("]")) continue;
+      const std::string_view digits = name.substr(own.size() + 1, name.size() - own.size() - 2);
+      Place place{i, 0};
+      const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), place.element);
+      if (error == std::errc{} && stop == digits.data() + digits.size()) return place;
     }
+    refuse_name(name);
+  }
+
+  [[noreturn]] void refuse_name(std::string_view name) const {
     std::string names;
-    for (const ModelTensor& input : inputs_) names += (names.empty() ? "'" : ", '") + input.name + "'";
+    for (const ModelTensor& input : inputs_) {
+      names += (names.empty() ? "'" : ", '") + (input.sequence ? input.name + "[0]', ..." : input.name + "'");
+    }
     throw IndexError(core::text(weights_.file(), ": there is no input '", name, "'; there are ", names));
   }
 
-  std::optional<Shape> settled(const ModelTensor& input, const NamedList<Shape>& shapes) const {
-    for (const NamedList<Shape>* list : {&shapes, &options_.shapes}) {
-      for (const Named<Shape>& shape : *list) {
-        if (shape.name == input.name) return shape.value;
+  /// Names and shapes of an input's tensors: as they are wanted, or as the file says, or open.
+  NamedList<std::optional<Shape>> settled(const ModelTensor& input, const NamedList<Shape>& shapes) const {
+    const auto wanted = [&](const std::string& name) -> std::optional<Shape> {
+      for (const NamedList<Shape>* list : {&shapes, &options_.shapes}) {
+        if (const Shape* shape = list->find(name)) return *shape;
+      }
+      return std::nullopt;
+    };
+    if (input.sequence) {
+      NamedList<std::optional<Shape>> elements;
+      for (;;) {
+        const std::string name = name_of_element(input.name, elements.size());
+        const std::optional<Shape> shape = wanted(name);
+        if (!shape) return elements;
+        elements.push_back({name, shape});
       }
     }
-    if (!input.shape) return std::nullopt;
+    if (const std::optional<Shape> shape = wanted(input.name)) return {{input.name, shape}};
+    if (input.optional) return {};
+    if (!input.shape) return {{input.name, std::nullopt}};
     Shape shape;
     for (const ModelLength& length : *input.shape) {
-      if (!length.length) return std::nullopt;
+      if (!length.length) return {{input.name, std::nullopt}};
       shape.push_back(*length.length);
     }
-    return shape;
+    return {{input.name, shape}};
   }
 
   // A value as the input takes it: numbers of its element type, in a shape that the file admits.
@@ -262,7 +345,8 @@ class Model final : public detail::OnnxCore {
 namespace tyto TYTO_API {
 
 std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor) {
-  out << tensor.name << ' ' << (tensor.dtype ? name_of(*tensor.dtype) : "?");
+  out << tensor.name << (tensor.sequence ? "[]" : "") << (tensor.optional ? "?" : "") << ' '
+      << (tensor.dtype ? name_of(*tensor.dtype) : "?");
   if (!tensor.shape) return out << " (...)";
   out << " (";
   for (std::size_t i = 0; i < tensor.shape->size(); ++i) {

@@ -128,13 +128,21 @@ std::vector<DimensionMessage> dimensions_from(Reader in) {
   return dimensions;
 }
 
+// Within an optional may be a sequence, within a sequence tensors alone; of anything else it holds no tensors.
 void read_type(Reader in, ValueMessage& value) {
   while (in.next()) {
-    if (in.field() != 1) continue;
-    value.is_tensor = true;
-    for (Reader tensor = in.message(); tensor.next();) {
-      if (tensor.field() == 1) value.element_type = tensor.integer();
-      if (tensor.field() == 2) value.dimensions = dimensions_from(tensor.message());
+    const bool is_sequence = in.field() == 4, is_optional = in.field() == 9;
+    if (in.field() == 1) {
+      value.holds_tensors = true;
+      for (Reader tensor = in.message(); tensor.next();) {
+        if (tensor.field() == 1) value.element_type = tensor.integer();
+        if (tensor.field() == 2) value.dimensions = dimensions_from(tensor.message());
+      }
+    } else if ((is_sequence || is_optional) && !value.is_sequence && !(is_optional && value.is_optional)) {
+      (is_sequence ? value.is_sequence : value.is_optional) = true;
+      for (Reader inner = in.message(); inner.next();) {
+        if (inner.field() == 1) read_type(inner.message(), value);
+      }
     }
   }
 }

@@ -77,7 +77,9 @@ struct DimensionMessage {
 
 struct ValueMessage {
   std::string_view name;
-  bool is_tensor = false;         // no sequence, map or optional
+  bool holds_tensors = false;  // a tensor, a sequence of tensors, or one of these that may be missing
+  bool is_sequence = false;
+  bool is_optional = false;
   std::int64_t element_type = 0;  // TensorProto.DataType
   std::optional<std::vector<DimensionMessage>> dimensions;
 };

@@ -15,8 +15,18 @@ std::string described(const NodeMessage& node) {
 std::string OperatorCall::where() const { return weights_.file() + ": " + described(node_); }
 
 const Array& OperatorCall::operator[](std::size_t i) const {
-  if (!has(i)) refuse("input ", i + 1, " is missing");
+  if (operand(i).sequence != nullptr) refuse("input ", i + 1, " is a sequence, expected a tensor");
   return inputs_[i].tensor;
+}
+
+const Operand& OperatorCall::operand(std::size_t i) const {
+  if (!has(i)) refuse("input ", i + 1, " is missing");
+  return inputs_[i];
+}
+
+const std::vector<Operand>& OperatorCall::sequence(std::size_t i) const {
+  if (operand(i).sequence == nullptr) refuse("input ", i + 1, " is a tensor, expected a sequence");
+  return *inputs_[i].sequence;
 }
 
 std::vector<Array> OperatorCall::tensors() const {

@@ -10,22 +10,10 @@
 
 #include "onnx/message.hpp"
 #include "onnx/model_file.hpp"
+#include "onnx/operand.hpp"
 #include "onnx/weights.hpp"
-#include "tyto/tensor.hpp"
 
 namespace tyto::onnx {
-
-using Array = Tensor<Any>;
-
-/// A value on its way through a model. `known`: its elements can be read now, so shapes may depend on them. In lazy
-/// mode that is what follows from constants and shapes alone; in eager mode everything.
-struct Operand {
-  Operand() = default;
-  Operand(Array value, bool is_known = false) : tensor(std::move(value)), known(is_known) {}
-
-  Array tensor;
-  bool known = false;
-};
 
 /// The outputs of a node in its order; those at the end that nobody asks for may be left out. What follows from known
 /// inputs is known without saying so.
@@ -43,6 +31,8 @@ struct Body {
   std::size_t outputs = 0;
   /// Whether its outputs are known where its inputs are: all that it reads from around it is, and it draws nothing.
   bool known = false;
+  /// Whether it reads sequences or optionals from around it.
+  bool reads_sequences = false;
   /// Its outputs. With `lazy` it is recorded; otherwise all that it reads must be known.
   std::function<Outputs(std::vector<Operand>, bool lazy)> run = {};
   /// One output alone, where it follows from what is known of these inputs; else an empty operand.
@@ -71,11 +61,15 @@ class OperatorCall {
 
   // Inputs, by number.
   std::size_t input_count() const { return inputs_.size(); }
-  bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].tensor.defined(); }
-  /// Throws IoError when it was left out.
+  bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].there(); }
+  /// Throws IoError when it was left out or is a sequence.
   const Array& operator[](std::size_t i) const;
+  /// Whatever it is. Throws IoError when it was left out.
+  const Operand& operand(std::size_t i) const;
+  /// Throws IoError when it is no sequence.
+  const std::vector<Operand>& sequence(std::size_t i) const;
   /// The input if it is there, else an empty handle.
-  Array optional(std::size_t i) const { return has(i) ? inputs_[i].tensor : Array(); }
+  Array optional(std::size_t i) const { return has(i) ? (*this)[i] : Array(); }
   std::vector<Array> tensors() const;
   bool known(std::size_t i) const { return has(i) && inputs_[i].known; }
   /// Elements that must be known: throws DataDependence otherwise.

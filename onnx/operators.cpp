@@ -10,27 +10,17 @@ std::string_view canonical_domain(std::string_view domain) { return domain == "a
 
 std::span<const OperatorFamily> operator_families() {
   static const std::array families = {
-      OperatorFamily{"", elementwise_rows()},
-      OperatorFamily{"", activation_rows()},
-      OperatorFamily{"", reduction_rows()},
-      OperatorFamily{"", shape_rows()},
-      OperatorFamily{"", movement_rows()},
-      OperatorFamily{"", index_rows()},
-      OperatorFamily{"", creation_rows()},
-      OperatorFamily{"", convolution_rows()},
-      OperatorFamily{"", pooling_rows()},
-      OperatorFamily{"", normalisation_rows()},
-      OperatorFamily{"", product_rows()},
-      OperatorFamily{"", attention_rows()},
-      OperatorFamily{"", resampling_rows()},
-      OperatorFamily{"", recurrent_rows()},
-      OperatorFamily{"", quantised_rows()},
-      OperatorFamily{"", loss_rows()},
-      OperatorFamily{"", signal_rows()},
-      OperatorFamily{"", control_rows()},
-      OperatorFamily{"", loop_rows()},
-      OperatorFamily{"", state_space_rows()},
-      OperatorFamily{"com.microsoft", microsoft_rows()},
+      OperatorFamily{"", elementwise_rows()}, OperatorFamily{"", activation_rows()},
+      OperatorFamily{"", reduction_rows()},   OperatorFamily{"", shape_rows()},
+      OperatorFamily{"", movement_rows()},    OperatorFamily{"", index_rows()},
+      OperatorFamily{"", creation_rows()},    OperatorFamily{"", convolution_rows()},
+      OperatorFamily{"", pooling_rows()},     OperatorFamily{"", normalisation_rows()},
+      OperatorFamily{"", product_rows()},     OperatorFamily{"", attention_rows()},
+      OperatorFamily{"", resampling_rows()},  OperatorFamily{"", recurrent_rows()},
+      OperatorFamily{"", quantised_rows()},   OperatorFamily{"", loss_rows()},
+      OperatorFamily{"", signal_rows()},      OperatorFamily{"", control_rows()},
+      OperatorFamily{"", loop_rows()},        OperatorFamily{"", sequence_rows()},
+      OperatorFamily{"", state_space_rows()}, OperatorFamily{"com.microsoft", microsoft_rows()},
   };
   return families;
 }
@@ -52,6 +42,8 @@ bool draws_random_numbers(const OperatorRow& row) {
   return std::find(names.begin(), names.end(), row.name) != names.end();
 }
 
-bool applies_graphs(const OperatorRow& row) { return row.name == "Loop" || row.name == "Scan"; }
+bool applies_graphs(const OperatorRow& row) {
+  return row.name == "Loop" || row.name == "Scan" || row.name == "SequenceMap";
+}
 
 }  // namespace tyto::onnx

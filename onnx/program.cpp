@@ -53,7 +53,7 @@ Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weight
     if (const std::string why = Weights::unsupported(tensor); !why.empty()) {
       problems_.push_back(core::text("initialiser ", quoted(tensor.name), ": ", why));
     } else {
-      bind(slot, weights_.tensor(tensor));
+      bind(slot, {weights_.tensor(tensor), true});
     }
   }
   for (const std::string_view name : graph.sparse_initialisers) {
@@ -65,8 +65,8 @@ Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weight
     if (initial.count(input.name) != 0) continue;
     input_slots_.push_back(define(input.name));
     if (outer_ != nullptr) continue;
-    if (!input.is_tensor) {
-      problems_.push_back(core::text("input ", quoted(input.name), ": a sequence, map or optional"));
+    if (!input.holds_tensors) {
+      problems_.push_back(core::text("input ", quoted(input.name), ": a map, or a sequence of sequences"));
     } else if (!dtype_from(input.element_type)) {
       problems_.push_back(
           core::text("input ", quoted(input.name), ": elements of type ", element_type_name(input.element_type)));
@@ -252,7 +252,7 @@ void Program::fold() {
     }
     const Outputs outputs = apply(step, start_, false);
     for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-      if (step.outputs[i] != none && i < outputs.size()) bind(step.outputs[i], outputs[i].tensor);
+      if (step.outputs[i] != none && i < outputs.size()) bind(step.outputs[i], outputs[i]);
     }
   }
   steps_ = std::move(left);

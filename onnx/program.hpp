@@ -59,7 +59,7 @@ class Program {
   /// Slots with all that is known from the start: initialisers, what was bound, what was folded.
   const Slots& start() const { return start_; }
   /// Gives a slot its value once and for all.
-  void bind(std::int32_t slot, const Array& value) { start_[static_cast<std::size_t>(slot)] = {value, true}; }
+  void bind(std::int32_t slot, const Operand& value) { start_[static_cast<std::size_t>(slot)] = value; }
   /// Computes the steps whose inputs are known from the start, and drops them.
   void fold();
 

@@ -1,18 +1,10 @@
-// What operators whose bodies are graphs share: lists of values, and models that a recorded graph cannot hold.
+// What operators whose bodies are graphs share: models that a recorded graph cannot hold.
 #pragma once
-
-#include <vector>
 
 #include "onnx/operator_call.hpp"
 #include "tyto/flow.hpp"
 
 namespace tyto::onnx {
-
-inline std::vector<Value> values_of(const Outputs& outputs) {
-  std::vector<Value> values;
-  for (const Operand& output : outputs) values.push_back(output.tensor.value());
-  return values;
-}
 
 /// Calls `record`. What a graph cannot hold (arms of several shapes, carries that grow) is left to be computed at its
 /// place, where data decides what happens.

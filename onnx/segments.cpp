@@ -35,7 +35,7 @@ void Segments::run(Slots& slots) {
 }
 
 std::unique_ptr<Segments::Segment> Segments::segment_of(std::size_t begin, std::size_t end) const {
-  auto segment = std::make_unique<Segment>(Segment{detail::CompiledCore(options_), {}, {}});
+  auto segment = std::make_unique<Segment>(Segment{{}, nullptr, {}, {}});
   for (const std::int32_t slot : program_.read_by(begin, end)) {
     if (!program_.start()[static_cast<std::size_t>(slot)].known) segment->arguments.push_back(slot);
   }
@@ -54,13 +54,15 @@ std::unique_ptr<Segments::Segment> Segments::segment_of(std::size_t begin, std::
 void Segments::run_segment(Slots& slots, std::size_t begin, std::size_t end) {
   std::unique_ptr<Segment>& segment = segments_[begin];
   if (!segment) segment = segment_of(begin, end);
-  std::vector<Value> values;
-  for (const std::int32_t slot : segment->arguments)
-    values.push_back(slots[static_cast<std::size_t>(slot)].tensor.value());
-  detail::Results& computed = segment->function.call(values, [&](const std::vector<Value>& inputs) {
+  std::vector<Operand> arguments;
+  for (const std::int32_t slot : segment->arguments) arguments.push_back(slots[static_cast<std::size_t>(slot)]);
+  const Layout layout = layout_of(arguments);
+  segment->last = &segment->functions.try_emplace(layout, options_).first->second;
+  detail::Results& computed = segment->last->call(values_of(arguments), [&](const std::vector<Value>& inputs) {
     Slots recorded = slots;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      recorded[static_cast<std::size_t>(segment->arguments[i])] = {Array(inputs[i]), false};
+    const std::vector<Operand> placeholders = operands_from(layout, inputs, false);
+    for (std::size_t i = 0; i < placeholders.size(); ++i) {
+      recorded[static_cast<std::size_t>(segment->arguments[i])] = placeholders[i];
     }
     for (std::size_t i = begin; i < end; ++i) {
       try {
@@ -69,14 +71,15 @@ void Segments::run_segment(Slots& slots, std::size_t begin, std::size_t end) {
         throw Cut{i};
       }
     }
-    detail::Results traced;
-    for (const std::int32_t slot : segment->results) {
-      traced.values.push_back(recorded[static_cast<std::size_t>(slot)].tensor.value());
-    }
-    return traced;
+    std::vector<Operand> results;
+    for (const std::int32_t slot : segment->results) results.push_back(recorded[static_cast<std::size_t>(slot)]);
+    return detail::Results{values_of(results), std::make_shared<Layout>(layout_of(results))};
   });
-  for (std::size_t i = 0; i < segment->results.size(); ++i) {
-    slots[static_cast<std::size_t>(segment->results[i])] = {Array(std::move(computed.values[i])), false};
+  std::vector<Operand> results =
+      operands_from(*std::static_pointer_cast<const Layout>(computed.structure), computed.values, false);
+  computed.values.clear();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    slots[static_cast<std::size_t>(segment->results[i])] = std::move(results[i]);
   }
 }
 
@@ -84,25 +87,28 @@ void Segments::run_at_once(Slots& slots, std::size_t step) {
   Slots own = slots;
   for (const std::int32_t slot : program_.read_by(step, step + 1)) {
     Operand& operand = own[static_cast<std::size_t>(slot)];
-    if (operand.known || !operand.tensor.defined()) continue;
-    const Tensor<Lazy> computed(operand.tensor.value());
-    operand = {Array::from_bytes(computed.bytes().data(), computed.size(), computed.shape(), computed.dtype()), true};
+    operand = with_tensors(operand, [](const Operand& element) {
+      if (element.known) return element;
+      const Tensor<Lazy> computed(element.tensor.value());
+      return Operand(Array::from_bytes(computed.bytes().data(), computed.size(), computed.shape(), computed.dtype()),
+                     true);
+    });
   }
   program_.run(own, step, step + 1, false);
   for (const std::int32_t slot : program_.steps()[step].outputs) {
     if (slot == Program::none) continue;
-    Array& made = own[static_cast<std::size_t>(slot)].tensor;
     // What comes next is recorded for the shape, not for these elements. Arguments of what is compiled are lazy ones.
-    if (made.defined())
-      slots[static_cast<std::size_t>(slot)] = {
-          Array(Tensor<Lazy>::from_bytes(made.bytes().data(), made.size(), made.shape(), made.dtype()).value()), false};
+    slots[static_cast<std::size_t>(slot)] = with_tensors(own[static_cast<std::size_t>(slot)], [](const Operand& made) {
+      const Array& x = made.tensor;
+      return Operand(Array(Tensor<Lazy>::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()).value()));
+    });
   }
 }
 
 const MemoryPlan& Segments::plan() const {
   const MemoryPlan* largest = nullptr;
   for (const auto& [begin, segment] : segments_) {
-    const MemoryPlan& plan = segment->function.plan();
+    const MemoryPlan& plan = segment->last->plan();
     if (largest == nullptr || plan.height > largest->height) largest = &plan;
   }
   if (largest == nullptr) throw GraphError("the model was not called yet in lazy mode, so it has no plan");
@@ -111,7 +117,7 @@ const MemoryPlan& Segments::plan() const {
 
 std::vector<GraphReport> Segments::reports() const {
   std::vector<GraphReport> list;
-  for (const auto& [begin, segment] : segments_) list.push_back(segment->function.report());
+  for (const auto& [begin, segment] : segments_) list.push_back(segment->last->report());
   return list;
 }
 

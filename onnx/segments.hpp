@@ -25,9 +25,10 @@ class Segments {
   std::vector<GraphReport> reports() const;
 
  private:
-  /// Steps that run as one compiled function.
+  /// Steps that run as one compiled function; where sequences come to it, one for each of their lengths.
   struct Segment {
-    detail::CompiledCore function;
+    std::map<Layout, detail::CompiledCore> functions;
+    detail::CompiledCore* last = nullptr;
     std::vector<std::int32_t> arguments;  // slots that it reads and that are not known from the start
     std::vector<std::int32_t> results;    // slots that it makes and that later steps or the caller read
   };

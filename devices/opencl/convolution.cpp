@@ -167,7 +167,10 @@ MatrixProduct product_of(const core::Step& step, ProductOperand a, ProductOperan
                         std::move(b),
                         std::move(c),
                         {}};
-  if (step.op == OpId::convolution_epilogue) product.epilogue = epilogue_of(step);
+  if (step.op == OpId::convolution_epilogue) {
+    product.epilogue = epilogue_of(step);
+    product.epilogue->bias_batch_stride = product.n * product.epilogue->bias_stride;
+  }
   simplify(product);
   return product;
 }

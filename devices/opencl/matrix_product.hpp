@@ -26,6 +26,7 @@ struct ProductEpilogue {
   std::optional<std::size_t> bias;      // which input: one number a column
   std::optional<std::size_t> residual;  // which input, laid out as c
   std::int64_t bias_offset = 0, bias_stride = 1, residual_offset = 0;
+  std::int64_t bias_batch_stride = 0;  // of the groups of a convolution each has a bias of its own
   double low = 0, high = 0;
   bool is_limited = false;
 };

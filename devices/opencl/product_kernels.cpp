@@ -63,6 +63,7 @@ class ProductText {
     if (epilogue.bias) {
       input(*epilogue.bias, epilogue.bias_offset, "bias");
       kernel_.number("bias_step", epilogue.bias_stride);
+      kernel_.number("bias_batch_step", epilogue.bias_batch_stride);
     }
     if (epilogue.residual) input(*epilogue.residual, epilogue.residual_offset, "residual");
     if (!epilogue.is_limited) return;
@@ -96,6 +97,10 @@ class ProductText {
     stride("c_column", product_.c.columns.strides[0]);
   }
   void split_batch(std::string_view index) { kernel_.line(text("  ", batch_[0].split("batch", index, "long"))); }
+  void start_bias(std::string_view batch) {
+    if (!product_.epilogue || !product_.epilogue->bias) return;
+    kernel_.line(text("  const long bias_start = (", batch, ") * bias_batch_step;"));
+  }
   void start(int which) {
     static constexpr const char* names[3] = {"a", "b", "c"};
     kernel_.line(text("  const long ", names[which], "_start = ", batch_[which].place("batch"), ";"));
@@ -123,7 +128,8 @@ class ProductText {
     std::string out;
     if (!product_.epilogue) return out;
     if (product_.epilogue->bias) {
-      out += text(value, " = ", plus(value, element(result_, "bias", text("(", column, ") * bias_step"))), "; ");
+      out += text(value, " = ", plus(value, element(result_, "bias", text("bias_start + (", column, ") * bias_step"))),
+                  "; ");
     }
     if (product_.epilogue->is_limited) {
       out += text(value, " = ", value, " < low ? low : ", value, "; ", value, " = ", value, " > high ? high : ", value,
@@ -222,6 +228,7 @@ class TileText : ProductText {
     kernel_.distribute(batches * panels * row_blocks, items);
     kernel_.line("  const long panel = task / row_blocks % panels;");
     split_batch("task / (row_blocks * panels)");
+    start_bias("task / (row_blocks * panels)");
     start(0);
     start(2);
     kernel_.line(text("  const long column = panel * ", width_, ";"));
@@ -353,6 +360,7 @@ class GroupText : ProductText {
     kernel_.line(text("  local ", type_, " left[", group_depth, "][", group_tile + 1, "];"));
     kernel_.line(text("  local ", type_, " right[", group_depth, "][", group_tile + 1, "];"));
     split_batch("get_group_id(2)");
+    start_bias("get_group_id(2)");
     for (int which = 0; which < 3; ++which) start(which);
     kernel_.line("  const int x = get_local_id(0); const int y = get_local_id(1);");
     kernel_.line(text("  const int me = y * ", group_side, " + x;"));

@@ -24,16 +24,20 @@ struct ModelLength {
   std::string symbol = {};
 };
 
-/// An input or output of a model as its file describes it.
+/// An input or output of a model as its file describes it. The tensors of a sequence `x` go by the names "x[0]", "x[1]"
+/// and so on; type and shape are those of each.
 struct ModelTensor {
   std::string name;
+  bool sequence = false;  // of any number of tensors, none included
+  bool optional = false;  // an input that need not be given, an output that may be missing
   /// None for an output of a type that Tyto does not have.
   std::optional<DType> dtype;
   /// None where the file does not even state how many axes there are.
   std::optional<std::vector<ModelLength>> shape;
 };
 
-/// "image f32 (n,3,224,224)"; lengths without a name are written "?".
+/// "image f32 (n,3,224,224)"; lengths without a name are written "?". "x[] f32 (3)" for a sequence, "x? f32 (3)" for an
+/// optional.
 std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor);
 
 /// How often an operator stands in a model, graphs inside of nodes included.
@@ -77,7 +81,7 @@ class OnnxCore {
   virtual const std::vector<ModelTensor>& inputs() const = 0;
   virtual const std::vector<ModelTensor>& outputs() const = 0;
   virtual const ModelInfo& info() const = 0;
-  virtual std::vector<Value> call(const NamedList<Value>& given) = 0;
+  virtual NamedList<Value> call(const NamedList<Value>& given) = 0;
   virtual Graph graph(const NamedList<Shape>& shapes) = 0;
   virtual std::vector<GraphReport> reports() const = 0;
   virtual const MemoryPlan& plan() const = 0;
@@ -102,10 +106,9 @@ class OnnxModel {
   NamedList<T> operator()(const NamedList<T>& given) {
     NamedList<Value> values;
     for (const Named<T>& input : given) values.push_back({input.name, input.value});
-    std::vector<Value> results = core_->call(values);
-    NamedList<T> named;
-    for (std::size_t i = 0; i < results.size(); ++i) named.push_back({outputs()[i].name, T(std::move(results[i]))});
-    return named;
+    NamedList<T> results;
+    for (Named<Value>& result : core_->call(values)) results.push_back({result.name, T(std::move(result.value))});
+    return results;
   }
 
   /// The whole model as one graph, to look at, to profile or to save: inputs and outputs in the model's order. `shapes`

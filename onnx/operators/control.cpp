@@ -1,4 +1,4 @@
-// Branches, and optional inputs.
+// Branches.
 #include "onnx/operators.hpp"
 #include "onnx/regions.hpp"
 
@@ -11,26 +11,22 @@ Outputs branch(const OperatorCall& call) {
   call.ignore("else_branch");
   if (call.known(0)) return call.body(call.integer_in(0) != 0 ? "then_branch" : "else_branch").run({}, call.lazy());
   return recorded(call, [&] {
+    std::optional<Layout> layout;
     const auto arm = [&](std::string_view attribute) {
-      return [body = call.body(attribute)] { return values_of(body.run({}, true)); };
+      return [&, body = call.body(attribute)] {
+        const Outputs outputs = body.run({}, true);
+        if (layout && *layout != layout_of(outputs)) throw ShapeError("its arms yield sequences of several lengths");
+        layout = layout_of(outputs);
+        return values_of(outputs);
+      };
     };
     const std::vector<Value> results = detail::run_branch("If", detail::RegionMode::lazy, call[0].value(), true,
                                                           {arm("then_branch"), arm("else_branch")});
-    return Outputs(results.begin(), results.end());
+    return operands_from(*layout, results, false);
   });
 }
 
-// Of optionals there are just tensors: one that is there, or an input that was left out.
-Outputs is_there(const OperatorCall& call) {
-  return {Operand(Array::full({}, call.has(std::size_t{0}), DType::boolean), true)};
-}
-Outputs what_is_there(const OperatorCall& call) { return {call[0]}; }
-
-constexpr OperatorRow control_table[] = {
-    {"If", 1, branch},
-    {"OptionalGetElement", 15, what_is_there},
-    {"OptionalHasElement", 15, is_there},
-};
+constexpr OperatorRow control_table[] = {{"If", 1, branch}};
 
 }  // namespace
 

@@ -124,7 +124,7 @@ Outputs reinterpreted(const OperatorCall& call) {
   return {Array::from_bytes(x.bytes().data(), x.size(), x.shape(), *dtype)};
 }
 
-Outputs identity(const OperatorCall& call) { return {call[0]}; }
+Outputs identity(const OperatorCall& call) { return {call.operand(0)}; }
 
 Outputs dropout(const OperatorCall& call, double ratio, bool training) {
   const Array& x = call[0];

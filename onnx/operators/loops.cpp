@@ -65,6 +65,58 @@ Count counted(const OperatorCall& call, const TripCount& trips) {
   return count;
 }
 
+/// Whether it carries sequences or optionals, or reads them: what the graph's loops do not hold.
+bool works_on_sequences(const OperatorCall& call, const Body& body, std::size_t carries) {
+  if (body.reads_sequences) return true;
+  for (std::size_t i = 2; i < carries + 2; ++i) {
+    if (!call.has(i) || call.operand(i).sequence != nullptr) return true;
+  }
+  return false;
+}
+
+/// Iteration after iteration, each recorded by itself in lazy mode: as a sequence may have another length in each. How
+/// many there are must be known.
+Outputs unrolled(const OperatorCall& call, const Body& body, std::size_t carries) {
+  const bool lazy = call.lazy() && !all_known(call, body);
+  const std::int64_t most = trips_of(call, body, carries).most;
+  if (call.has(std::size_t{0})) call.require_known(0);
+  if (call.has(1)) call.require_known(1);
+  Outputs values;
+  for (std::size_t i = 2; i < carries + 2; ++i) values.push_back(call.has(i) ? call.operand(i) : Operand::of_nothing());
+  std::vector<std::vector<Array>> rows(body.outputs - carries - 1);
+  const auto iterate = [&](std::int64_t number) {
+    std::vector<Operand> inputs{{Array::full({}, number, DType::i64), true}, truth()};
+    inputs.insert(inputs.end(), values.begin(), values.end());
+    return body.run(std::move(inputs), lazy);
+  };
+  bool goes_on = true;
+  for (std::int64_t i = 0; i < most && goes_on; ++i) {
+    Outputs results = iterate(i);
+    if (!results[0].known) {
+      throw DataDependence(core::text(call.where(),
+                                      ": data decides how often it runs, and so how long the sequences are ",
+                                      "that it works on; work in eager mode"));
+    }
+    goes_on = cast(results[0].tensor, DType::i64).item<std::int64_t>() != 0;
+    const auto first_row = results.begin() + 1 + static_cast<std::ptrdiff_t>(carries);
+    values.assign(results.begin() + 1, first_row);
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k].push_back(first_row[static_cast<std::ptrdiff_t>(k)].tensor);
+  }
+  if (most > 0 || rows.empty()) {
+    for (const std::vector<Array>& each : rows) values.emplace_back(stack(each, 0), !lazy);
+    return values;
+  }
+  // No iteration: one that is thrown away tells the types of the rows.
+  const Outputs results = iterate(0);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const Array& row = results[carries + 1 + k].tensor;
+    Shape shape{0};
+    for (const std::int64_t length : row.shape()) shape.push_back(length);
+    values.emplace_back(Array::full(shape, 0, row.dtype()), true);
+  }
+  return values;
+}
+
 // Inputs: the most iterations, whether to begin, carries. The body takes the iteration's number, true and the carries,
 // and yields whether to go on, carries and rows.
 Outputs loop(const OperatorCall& call) {
@@ -74,6 +126,7 @@ Outputs loop(const OperatorCall& call) {
     call.refuse("its body takes ", body.inputs, " tensors and yields ", body.outputs, "; with ", carries,
                 " carries it must take ", carries + 2, " and yield ", carries + 1, " or more");
   }
+  if (works_on_sequences(call, body, carries)) return unrolled(call, body, carries);
   const bool lazy = call.lazy() && !all_known(call, body);
   const TripCount trips = trips_of(call, body, carries);
   const bool exact = trips.exact && !trips.tested;

@@ -156,6 +156,29 @@ Outputs split_by_input(const OperatorCall& call) {
   return equal_pieces(call, axis, count);
 }
 
+// Pieces of one length, the last of which may be shorter; of lengths that a list says; or of length 1, then with the
+// axis or without it.
+Outputs split_to_sequence(const OperatorCall& call) {
+  const std::int64_t axis = normal_axis(call, call.integer("axis", 0), call[0].ndim());
+  const std::int64_t whole = call[0].shape()[static_cast<std::size_t>(axis)];
+  const bool keeps_axis = call.integer("keepdims", 1) != 0 || call.has(1);
+  std::vector<std::int64_t> lengths;
+  if (call.has(1) && call[1].ndim() > 0) {
+    lengths = call.integers_in(1);
+  } else {
+    const std::int64_t length = call.has(1) ? call.integer_in(1) : 1;
+    if (length <= 0) call.refuse("pieces of length ", length, "; it must be positive");
+    for (std::int64_t left = whole; left > 0; left -= length) lengths.push_back(std::min(left, length));
+  }
+  if (lengths.empty() && whole == 0) return {Operand::of_sequence({})};
+  Outputs elements = pieces(call, axis, lengths);
+  for (Operand& element : elements) {
+    if (!keeps_axis) element.tensor = squeeze(element.tensor, axis);
+    element.known = call.known(0);
+  }
+  return {Operand::of_sequence(std::move(elements))};
+}
+
 constexpr OperatorRow shape_table[] = {
     {"DepthToSpace", 1, depth_to_space},
     {"Expand", 8, expanded},
@@ -167,6 +190,7 @@ constexpr OperatorRow shape_table[] = {
     {"SpaceToDepth", 1, space_to_depth},
     {"Split", 2, split_by_attribute},
     {"Split", 13, split_by_input},
+    {"SplitToSequence", 11, split_to_sequence},
     {"Squeeze", 1, squeeze_by_attribute},
     {"Squeeze", 13, squeeze_by_input},
     {"Transpose", 1, transposed},

@@ -14,6 +14,7 @@
 
 #include "onnx/mapped_file.hpp"
 #include "onnx/model_file.hpp"
+#include "onnx/protobuf.hpp"
 #include "onnx/weights.hpp"
 
 namespace tyto::onnx_tests {
@@ -38,6 +39,24 @@ inline Tensor<Any> stored_tensor(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = bytes_of(path);
   onnx::Weights weights(path.string(), nullptr, "");
   return weights.tensor(onnx::read_tensor(path.string(), bytes));
+}
+
+/// The tensors of a value as ONNX's tests store it: one, those of a sequence, or none of an optional that is empty.
+inline std::vector<Tensor<Any>> stored_tensors(const std::filesystem::path& path, const onnx::ValueMessage& type) {
+  if (!type.is_sequence && !type.is_optional) return {stored_tensor(path)};
+  const std::vector<std::byte> bytes = bytes_of(path);
+  const std::string file = path.string();
+  onnx::Weights weights(file, nullptr, "");
+  std::vector<Tensor<Any>> tensors;
+  // Tensors are field 3 of SequenceProto and of OptionalProto, whose field 5 is a sequence.
+  const auto read = [&](onnx::ProtobufReader in, const auto& self) -> void {
+    while (in.next()) {
+      if (in.field() == 3) tensors.push_back(weights.tensor(onnx::read_tensor(file, in.bytes())));
+      if (in.field() == 5) self(in.message(), self);
+    }
+  };
+  read(onnx::ProtobufReader(file, bytes), read);
+  return tensors;
 }
 
 /// What differs between two tensors, in a sentence; empty when every element is within the tolerance and type and shape

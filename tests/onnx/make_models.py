@@ -327,6 +327,36 @@ nested = body("nested", [
 add("loop_of_scans", [helper.make_node("Loop", ["n", "", "x"], ["y"], body=nested)],
     {"x": numbers(2), "a": numbers(4, 2), "b": numbers(4, 2), "n": np.array(3, np.int64)}, ["y"])
 
+# Sequences inside of a model.
+add("sequence_edited", [
+    helper.make_node("SequenceConstruct", ["a", "b"], ["s0"]), helper.make_node("SequenceInsert", ["s0", "c"], ["s1"]),
+    helper.make_node("SequenceInsert", ["s1", "b", "minus"], ["s2"]), helper.make_node("SequenceErase", ["s2", "zero"], ["s3"]),
+    helper.make_node("SequenceAt", ["s3", "minus"], ["last"]), helper.make_node("SequenceLength", ["s3"], ["n"]),
+    helper.make_node("ConcatFromSequence", ["s3"], ["y"], axis=-1), helper.make_node("Neg", ["last"], ["z"])],
+    {"a": numbers(2, 1), "b": numbers(2, 3), "c": numbers(2, 2)}, ["y", "z", "n"],
+    {"minus": np.array(-1, np.int64), "zero": np.array(0, np.int64)})
+for name, weights, attributes, joined in (
+        ("uneven", {"l": np.array([1, 3, 2], np.int64)}, {"axis": 1}, {"axis": 1}),
+        ("equal", {"l": np.array(4, np.int64)}, {"axis": -1}, {"axis": 1}),
+        ("single", {}, {"axis": 1, "keepdims": 0}, {"axis": 0, "new_axis": 1})):
+    add("sequence_split_" + name, [
+        helper.make_node("SplitToSequence", ["x", *weights], ["s"], **attributes),
+        helper.make_node("SequenceErase", ["s", "one"], ["rest"]),
+        helper.make_node("ConcatFromSequence", ["rest"], ["y"], **joined)],
+        {"x": numbers(2, 6)}, ["y"], {**weights, "one": np.array(1, np.int64)})
+carried = helper.make_tensor_sequence_value_info
+collect = body("collect", [
+    GOES_ON, helper.make_node("Mul", ["h", "a"], ["hn"]), helper.make_node("SequenceInsert", ["s", "hn"], ["t"]),
+    helper.make_node("ReduceSum", ["hn"], ["row"], keepdims=0)],
+               {**STEP, "h": (FLOAT, [3])}, {"goes": (BOOL, []), "hn": (FLOAT, [3]), "row": (FLOAT, [])})
+collect.input.append(carried("s", FLOAT, None))
+collect.output.insert(2, carried("t", FLOAT, None))
+collecting = [helper.make_node("SequenceEmpty", [], ["none"]),
+              helper.make_node("Loop", ["n", "", "x", "none"], ["h", "all", "r"], body=collect),
+              helper.make_node("ConcatFromSequence", ["all"], ["y"], axis=0)]
+add("sequence_collected", collecting, {"x": numbers(3), "a": numbers(3)}, ["h", "r", "y"], {"n": np.array(4, np.int64)})
+add("sequence_collected_by_data", collecting, {"x": numbers(3), "a": numbers(3), "n": np.array(4, np.int64)}, ["h", "r", "y"])
+
 out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.npz")
 np.savez_compressed(out, **members)
 print(sum(k.endswith("|model") for k in members), "models,", os.path.getsize(out), "bytes, ONNX Runtime", onnxruntime.__version__)

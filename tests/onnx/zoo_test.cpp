@@ -6,6 +6,7 @@
 #include <tyto/onnx.hpp>
 
 #include "tests/onnx/data.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tyto::onnx_tests {
 namespace {
@@ -48,27 +49,68 @@ double worst_error(const std::vector<float>& got, const std::vector<float>& want
   return worst;
 }
 
+/// What a model is given and what ONNX Runtime gave for it.
 template <class T>
-void check_model(const std::filesystem::path& zoo, const Model& row) {
-  OnnxModel<T> model = read_onnx<T>((zoo / (std::string(row.file) + ".onnx")).string());
+struct Values {
   NamedList<T> given;
   NamedList<Tensor<Eager>> wanted;
+};
+
+std::size_t number_of(const std::string& name) { return static_cast<std::size_t>(name.back() - '0'); }
+
+template <class T>
+Values<T> read_values(const std::filesystem::path& zoo, const Model& row, const std::vector<ModelTensor>& inputs) {
+  Values<T> values;
   for (const Named<T>& array : read_npz<T>((zoo / "ref" / (std::string(row.values) + ".npz")).string())) {
-    const std::size_t number = static_cast<std::size_t>(array.name.back() - '0');
-    if (array.name.starts_with("in_")) given.push_back({model.inputs()[number].name, array.value});
+    if (array.name.starts_with("in_")) values.given.push_back({inputs[number_of(array.name)].name, array.value});
     else
-      wanted.push_back({array.name, Tensor<Eager>::from_bytes(array.value.bytes().data(), array.value.size(),
-                                                              array.value.shape(), array.value.dtype())});
+      values.wanted.push_back({array.name, Tensor<Eager>::from_bytes(array.value.bytes().data(), array.value.size(),
+                                                                     array.value.shape(), array.value.dtype())});
   }
+  return values;
+}
+
+template <class M>
+void check_output(const Tensor<M>& got, const Named<Tensor<Eager>>& want) {
+  CAPTURE(want.name);
+  REQUIRE(to_string(got.shape()) == to_string(want.value.shape()));
+  CHECK(worst_error(got.template to_vector<float>(), want.value.template to_vector<float>()) <= 1);
+}
+
+std::string path_of(const std::filesystem::path& zoo, const Model& row) {
+  return (zoo / (std::string(row.file) + ".onnx")).string();
+}
+
+template <class T>
+void check_model(const std::filesystem::path& zoo, const Model& row) {
+  OnnxModel<T> model = read_onnx<T>(path_of(zoo, row));
+  const Values<T> values = read_values<T>(zoo, row, model.inputs());
   for (int round = 0; round < 2; ++round) {
-    const NamedList<T> results = model(given);
-    for (const Named<Tensor<Eager>>& want : wanted) {
-      const T& got = results[static_cast<std::size_t>(want.name.back() - '0')].value;
-      CAPTURE(want.name);
-      REQUIRE(to_string(got.shape()) == to_string(want.value.shape()));
-      CHECK(worst_error(got.template to_vector<float>(), want.value.to_vector<float>()) <= 1);
-    }
+    const NamedList<T> results = model(values.given);
+    for (const auto& want : values.wanted) check_output(results[number_of(want.name)].value, want);
   }
+}
+
+/// The model as one graph, its inputs of integers known beforehand, written to a file and read back.
+void check_saved_model(const std::filesystem::path& zoo, const Model& row, const std::string& file) {
+  using T = Tensor<Lazy>;
+  const std::vector<ModelTensor> all = read_onnx<T>(path_of(zoo, row)).inputs();
+  const Values<T> values = read_values<T>(zoo, row, all);
+  OnnxOptions options;
+  NamedList<Shape> shapes;
+  for (const Named<T>& input : values.given) {
+    if (is_floating(input.value.dtype())) shapes.push_back({input.name, input.value.shape()});
+    else options.bind.push_back({input.name, Tensor<Any>(input.value.value())});
+  }
+  OnnxModel<T> model = read_onnx<T>(path_of(zoo, row), options);
+  save_graph(file, model.graph(shapes));
+  Graph loaded = load_graph(file);
+  REQUIRE(loaded.inputs().size() == model.inputs().size());
+  for (std::size_t i = 0; i < loaded.inputs().size(); ++i) {
+    loaded.set(loaded.inputs()[i], values.given[model.inputs()[i].name]);
+  }
+  loaded.run();
+  for (const auto& want : values.wanted) check_output(loaded.output(number_of(want.name)), want);
 }
 
 }  // namespace
@@ -80,8 +122,36 @@ TEST_CASE("real models give what ONNX Runtime gives") {
     return;
   }
   for (const Model& row : models) {
-    CAPTURE(row.values);
+    CAPTURE(std::string(row.values));
     CHECK_NOTHROW(check_model<Tensor<Eager>>(*zoo, row));
+    CHECK_NOTHROW(check_model<Tensor<Lazy>>(*zoo, row));
+  }
+}
+
+TEST_CASE("real models give what ONNX Runtime gives after they were saved and loaded") {
+  const auto zoo = data_folder("zoo");
+  if (!zoo) {
+    MESSAGE("no folder zoo in TYTO_DATA: nothing is tested");
+    return;
+  }
+  const testing::TemporaryFolder folder;
+  for (const Model& row : models) {
+    CAPTURE(std::string(row.values));
+    CHECK_NOTHROW(check_saved_model(*zoo, row, folder / "model.tyto"));
+  }
+}
+
+TEST_CASE("real models give what ONNX Runtime gives on the OpenCL device") {
+  const auto zoo = data_folder("zoo");
+  const std::vector<DeviceInfo> known = devices();
+  const bool there = std::any_of(known.begin(), known.end(), [](const auto& each) { return each.name == "opencl:0"; });
+  if (!zoo || !there) {
+    MESSAGE("no folder zoo in TYTO_DATA or no OpenCL device: nothing is tested");
+    return;
+  }
+  for (const Model& row : models) {
+    CAPTURE(std::string(row.values));
+    const DeviceScope device("opencl");
     CHECK_NOTHROW(check_model<Tensor<Lazy>>(*zoo, row));
   }
 }

@@ -1,0 +1,65 @@
+// Taking operands apart into tensors, and putting them together again.
+#include "onnx/operand.hpp"
+
+#include <algorithm>
+
+namespace tyto::onnx {
+
+namespace {
+
+constexpr std::int64_t a_tensor = -1;
+constexpr std::int64_t nothing = -2;
+
+}  // namespace
+
+Operand Operand::of_sequence(std::vector<Operand> elements) {
+  Operand operand;
+  operand.known = std::all_of(elements.begin(), elements.end(), [](const Operand& element) { return element.known; });
+  operand.sequence = std::make_shared<const std::vector<Operand>>(std::move(elements));
+  return operand;
+}
+
+Operand Operand::of_nothing() {
+  Operand operand;
+  operand.known = true;
+  return operand;
+}
+
+Layout layout_of(std::span<const Operand> operands) {
+  Layout layout;
+  for (const Operand& operand : operands) {
+    if (operand.sequence != nullptr) layout.push_back(static_cast<std::int64_t>(operand.sequence->size()));
+    else layout.push_back(operand.tensor.defined() ? a_tensor : nothing);
+  }
+  return layout;
+}
+
+std::vector<Value> values_of(std::span<const Operand> operands) {
+  std::vector<Value> values;
+  for (const Operand& operand : operands) {
+    with_tensors(operand, [&](const Operand& element) {
+      values.push_back(element.tensor.value());
+      return element;
+    });
+  }
+  return values;
+}
+
+std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> values, bool known) {
+  std::vector<Operand> operands;
+  auto next = values.begin();
+  for (const std::int64_t part : layout) {
+    if (part == a_tensor) {
+      operands.emplace_back(Array(*next++), known);
+    } else if (part == nothing) {
+      operands.push_back(Operand::of_nothing());
+    } else {
+      std::vector<Operand> elements;
+      for (std::int64_t i = 0; i < part; ++i) elements.emplace_back(Array(*next++), known);
+      operands.push_back(Operand::of_sequence(std::move(elements)));
+    }
+  }
+  return operands;
+}
+
+}  // namespace tyto::onnx

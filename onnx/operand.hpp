@@ -1,0 +1,56 @@
+// A value on its way through a model: a tensor, a sequence of tensors, or the nothing that an optional may hold.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tyto/tensor.hpp"
+
+namespace tyto::onnx {
+
+using Array = Tensor<Any>;
+
+/// How many tensors a sequence has, and whether an optional holds anything, is known wherever there is an operand:
+/// graphs have tensors alone, so this much is decided before they are recorded. Without a tensor or a sequence it is
+/// what was left out or, if it is known, an optional that holds nothing.
+struct Operand {
+  Operand() = default;
+  Operand(Array value, bool is_known = false) : tensor(std::move(value)), known(is_known) {}
+
+  /// Known when all its elements are.
+  static Operand of_sequence(std::vector<Operand> elements);
+  static Operand of_nothing();
+
+  /// Whether it holds a tensor or a sequence.
+  bool there() const { return tensor.defined() || sequence != nullptr; }
+
+  Array tensor;
+  std::shared_ptr<const std::vector<Operand>> sequence;
+  /// Its elements can be read now, so shapes may depend on them. In lazy mode that is what follows from constants and
+  /// shapes alone; in eager mode everything.
+  bool known = false;
+};
+
+/// The same with `change(operand)` in place of each tensor.
+template <class F>
+Operand with_tensors(const Operand& operand, const F& change) {
+  if (operand.tensor.defined()) return change(operand);
+  if (operand.sequence == nullptr) return operand;
+  std::vector<Operand> elements;
+  for (const Operand& element : *operand.sequence) elements.push_back(change(element));
+  return Operand::of_sequence(std::move(elements));
+}
+
+/// What operands are apart from the elements of their tensors, a number each: that of a sequence is its length.
+using Layout = std::vector<std::int64_t>;
+
+Layout layout_of(std::span<const Operand> operands);
+/// All their tensors, one after the other.
+std::vector<Value> values_of(std::span<const Operand> operands);
+/// Operands of that layout, made of their tensors.
+std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> values, bool known);
+
+}  // namespace tyto::onnx
