@@ -1,4 +1,4 @@
-// Branches.
+// If: a branch of the graph, or the one arm that is taken where that is known beforehand.
 #include "onnx/operators.hpp"
 #include "onnx/regions.hpp"
 
