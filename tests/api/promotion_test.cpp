@@ -84,7 +84,7 @@ BOTH_MODES("unsigned integers meet others in NumPy's type") {
     CHECK((ones<T>(type) + 2).dtype() == type);
     CHECK((ones<T>(type) + 2.5).dtype() == DType::f32);
     CHECK(numbers((ones<T>(type) - 2) - 0) == Numbers{i == 0 ? 65535.0 : 4294967295.0});
-    CHECK(numbers(sum(T::full({3}, -1, type))) == Numbers{i == 0 ? 3 * 65535.0 : 3 * 4294967295.0});
+    CHECK(numbers(sum(T{-1, -1, -1}.astype(type))) == Numbers{i == 0 ? 3 * 65535.0 : 3 * 4294967295.0});
     CHECK(numbers(ones<T>(type) > -1) == Numbers{1});
     CHECK_THROWS_AS(ones<T>(type) + -1, tyto::ValueError);
     CHECK_THROWS_AS(ones<T>(type) + (std::int64_t{1} << 32), tyto::ValueError);
