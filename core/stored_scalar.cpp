@@ -54,6 +54,8 @@ Scalar as_stored(const Scalar& number, DType dtype) {
     case DType::i8: return whole<std::int8_t>(number);
     case DType::i16: return whole<std::int16_t>(number);
     case DType::i32: return whole<std::int32_t>(number);
+    case DType::u16: return whole<std::uint16_t>(number);
+    case DType::u32: return whole<std::uint32_t>(number);
     case DType::i64: return Scalar(number.as_int());
     case DType::f16: return Scalar(static_cast<float>(Half(rounded_to_odd(as_double(number)))));
     case DType::bf16: return Scalar(static_cast<float>(BFloat16(rounded_to_odd(as_double(number)))));

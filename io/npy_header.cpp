@@ -26,7 +26,9 @@ constexpr std::array<TypeName, dtype_count> npy_names = {{{"b1", DType::boolean}
                                                           {"f4", DType::f32},
                                                           {"f8", DType::f64},
                                                           {"c8", DType::c64},
-                                                          {"c16", DType::c128}}};
+                                                          {"c16", DType::c128},
+                                                          {"u2", DType::u16},
+                                                          {"u4", DType::u32}}};
 
 // As many as NumPy allows.
 constexpr std::size_t most_axes = 64;

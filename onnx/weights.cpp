@@ -63,6 +63,9 @@ Tensor<Any> from_list(const std::string& where, const TensorMessage& message, co
     case DType::i64: return listed<std::int64_t>(where, message.integers, shape, dtype);
     case DType::i32: return listed<std::int32_t>(where, message.integers, shape, dtype);
     case DType::i16: return listed<std::int16_t>(where, message.integers, shape, dtype);
+    case DType::u16: return listed<std::uint16_t>(where, message.integers, shape, dtype);
+    // The format lists these with 64 bits, as unsigned numbers.
+    case DType::u32: return listed<std::uint32_t>(where, message.integers, shape, dtype);
     case DType::i8: return listed<std::int8_t>(where, message.integers, shape, dtype);
     case DType::u8: return listed<std::uint8_t>(where, message.integers, shape, dtype);
     case DType::boolean: {

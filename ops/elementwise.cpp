@@ -31,8 +31,8 @@ struct WholeNumbers {
 };
 
 WholeNumbers range_of(DType dtype) {
-  if (dtype == DType::u8) return {0, 255};
   const std::int64_t most = INT64_MAX >> (64 - 8 * size_of(dtype));
+  if (is_unsigned(dtype)) return {0, 2 * most + 1};
   return {-most - 1, most};
 }
 

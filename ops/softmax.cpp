@@ -84,7 +84,7 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
   }
   // No class is counted from the end: a label below zero is pushed out of reach.
   Tensor<M> classes = labels;
-  if (is_integer(labels.dtype()) && labels.dtype() != DType::u8) {
+  if (is_integer(labels.dtype()) && !is_unsigned(labels.dtype())) {
     classes = cast(labels, DType::i64);
     classes = where(less(classes, 0), classes - logits.shape().back(), classes);
   }

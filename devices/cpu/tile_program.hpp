@@ -10,9 +10,11 @@
 
 namespace tyto::cpu {
 
-/// The type an operator computes in: bools and narrow integers in i32, f16 and bf16 in f32.
+/// The type an operator computes in: bools and narrow integers in i32, u32 in i64, which holds all of it, f16 and bf16
+/// in f32.
 constexpr DType compute_type(DType type) {
-  if (type < DType::i32) return DType::i32;
+  if (type == DType::u32) return DType::i64;
+  if (type == DType::boolean || (is_integer(type) && size_of(type) < 4)) return DType::i32;
   return type == DType::f16 || type == DType::bf16 ? DType::f32 : type;
 }
 

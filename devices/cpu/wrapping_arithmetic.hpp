@@ -44,6 +44,8 @@ auto with_integer_type(DType type, const With& with) {
     case DType::i8: return with.template operator()<std::int8_t>();
     case DType::i16: return with.template operator()<std::int16_t>();
     case DType::i32: return with.template operator()<std::int32_t>();
+    case DType::u16: return with.template operator()<std::uint16_t>();
+    case DType::u32: return with.template operator()<std::uint32_t>();
     case DType::i64: return with.template operator()<std::int64_t>();
     default: return with.template operator()<bool>();
   }

@@ -9,6 +9,7 @@ using core::text;
 
 Compute compute_of(DType type) {
   switch (type) {
+    case DType::u32:
     case DType::i64: return Compute::i64;
     case DType::f16:
     case DType::bf16:
@@ -29,8 +30,8 @@ const char* suffix(Compute type) {
 }
 
 const char* storage_name(DType type) {
-  constexpr const char* names[dtype_count] = {"uchar",  "uchar",  "char",  "short",  "int",    "long",
-                                              "ushort", "ushort", "float", "double", "float2", "double2"};
+  constexpr const char* names[dtype_count] = {"uchar",  "uchar", "char",   "short",  "int",     "long",   "ushort",
+                                              "ushort", "float", "double", "float2", "double2", "ushort", "uint"};
   return names[static_cast<int>(type)];
 }
 
@@ -38,20 +39,24 @@ std::string load(DType type, std::string_view pointer, std::string_view index) {
   if (type == DType::f16) return text("vload_half(", index, ", (const global half*)", pointer, ")");
   if (type == DType::bf16) return text("as_float((uint)", pointer, "[", index, "] << 16)");
   if (size_of(type) < 4) return text("(int)", pointer, "[", index, "]");
+  if (type == DType::u32) return text("(long)", pointer, "[", index, "]");
   return text(pointer, "[", index, "]");
 }
 
 std::string store(DType type, std::string_view pointer, std::string_view index, std::string_view value) {
   if (type == DType::f16) return text("vstore_half_rte(", value, ", ", index, ", (global half*)", pointer, ");");
   if (type == DType::bf16) return text(pointer, "[", index, "] = bf16_bits(", value, ");");
-  if (size_of(type) < 4) return text(pointer, "[", index, "] = (", storage_name(type), ")", value, ";");
+  if (size_of(type) < 4 || type == DType::u32)
+    return text(pointer, "[", index, "] = (", storage_name(type), ")", value, ";");
   return text(pointer, "[", index, "] = ", value, ";");
 }
 
 std::string narrow(DType type, std::string_view value) {
   switch (type) {
     case DType::boolean: return text("(int)((", value, ") != 0)");
+    case DType::u32: return text("(long)(uint)(", value, ")");
     case DType::u8:
+    case DType::u16:
     case DType::i8:
     case DType::i16: return text("(int)(", storage_name(type), ")(", value, ")");
     case DType::f16: return text("round_f16(", value, ")");

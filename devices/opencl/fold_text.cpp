@@ -15,7 +15,9 @@ DType FoldText::accumulator_of(OpId op, DType type) {
     case OpId::sum:
     case OpId::prod:
     case OpId::mean: return type == DType::f64 ? DType::f64 : is_floating(type) ? DType::f32 : DType::i64;
-    default: return type == DType::f64 || type == DType::i64 ? type : is_floating(type) ? DType::f32 : DType::i32;
+    default:
+      if (compute_of(type) == Compute::i64) return DType::i64;
+      return type == DType::f64 ? type : is_floating(type) ? DType::f32 : DType::i32;
   }
 }
 

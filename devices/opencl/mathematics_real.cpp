@@ -165,6 +165,7 @@ static int to_i32@(real x) {
   return inside ? (int)(inside ? x : 0) : edge;
 }
 static int to_u8@(real x) { return min(max(to_i32@(x), 0), 255); }
+static int to_u16@(real x) { return min(max(to_i32@(x), 0), 65535); }
 static int to_i8@(real x) { return min(max(to_i32@(x), -128), 127); }
 static int to_i16@(real x) { return min(max(to_i32@(x), -32768), 32767); }
 static long to_i64@(real x) {
@@ -172,6 +173,7 @@ static long to_i64@(real x) {
   const long edge = x != x ? 0 : x < 0 ? LONG_MIN : LONG_MAX;
   return inside ? (long)(inside ? x : 0) : edge;
 }
+static long to_u32@(real x) { return min(max(to_i64@(x), 0L), 4294967295L); }
 )CLC";
 
 // Unsigned integers that compare as the numbers do, so that sorting never compares floats; NaN comes last either way,

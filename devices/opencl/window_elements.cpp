@@ -27,7 +27,8 @@ using Coordinates = std::vector<std::string>;
 /// Channels that one element of the loop stands for.
 std::int64_t lanes_of(const Context& context, const core::Step& step) {
   const DType type = step.outputs[0].dtype;
-  if (context.style != Style::cpu || size_of(type) < 4) return 1;
+  // Vectors are read as they lie, in the type that they are computed in.
+  if (context.style != Style::cpu || storage_name(type) != std::string_view(type_name(compute_of(type)))) return 1;
   const std::int64_t lanes = 64 / static_cast<std::int64_t>(size_of(type));
   const auto fills = [&](const core::Operand& operand) {
     const std::size_t last = operand.view.shape.size() - 1;

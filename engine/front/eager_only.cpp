@@ -44,6 +44,8 @@ auto with_elements(DType dtype, const F& f) {
     case DType::i8: return f.template operator()<std::int8_t>();
     case DType::i16: return f.template operator()<std::int16_t>();
     case DType::i32: return f.template operator()<std::int32_t>();
+    case DType::u16: return f.template operator()<std::uint16_t>();
+    case DType::u32: return f.template operator()<std::uint32_t>();
     case DType::i64: return f.template operator()<std::int64_t>();
     case DType::f16: return f.template operator()<Half>();
     case DType::bf16: return f.template operator()<BFloat16>();

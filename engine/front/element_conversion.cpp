@@ -24,6 +24,8 @@ void with_stored(DType type, const F& f) {
     case DType::i8: return f(std::int8_t());
     case DType::i16: return f(std::int16_t());
     case DType::i32: return f(std::int32_t());
+    case DType::u16: return f(std::uint16_t());
+    case DType::u32: return f(std::uint32_t());
     case DType::i64: return f(std::int64_t());
     case DType::f16: return f(Half());
     case DType::bf16: return f(BFloat16());

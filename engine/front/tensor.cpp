@@ -233,9 +233,9 @@ Tensor<M> Tensor<M>::integers(const Shape& shape, const IntegersOptions& o) {
   if (std::abs(static_cast<double>(o.low)) > 0x1p53 || std::abs(static_cast<double>(o.high)) > 0x1p53) {
     throw ValueError(core::text("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53"));
   }
-  const int bits = static_cast<int>(8 * size_of(o.dtype)) - (o.dtype == DType::u8 ? 0 : 1);
+  const int bits = static_cast<int>(8 * size_of(o.dtype)) - (is_unsigned(o.dtype) ? 0 : 1);
   const double past = std::ldexp(1.0, bits);
-  const double least = o.dtype == DType::u8 ? 0 : -past;
+  const double least = is_unsigned(o.dtype) ? 0 : -past;
   if (static_cast<double>(o.low) < least || static_cast<double>(o.high) > past) {
     throw ValueError(
         core::text("integers: the range [", o.low, ", ", o.high, ") does not fit the elements' type ", o.dtype));

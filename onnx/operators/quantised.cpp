@@ -23,6 +23,8 @@ Range range_of_type(DType dtype) {
   switch (dtype) {
     case DType::u8: return {0, 255};
     case DType::i8: return {-128, 127};
+    case DType::u16: return {0, 65535};
+    case DType::u32: return {0, 4294967295.0};
     case DType::i16: return {-32768, 32767};
     default: return {-2147483648.0, 2147483647.0};
   }

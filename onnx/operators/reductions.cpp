@@ -63,6 +63,8 @@ Scalar extreme(DType dtype, bool largest) {
     case DType::u8: return largest ? 255 : 0;
     case DType::i8: return largest ? 127 : -128;
     case DType::i16: return largest ? 32767 : -32768;
+    case DType::u16: return largest ? 65535 : 0;
+    case DType::u32: return largest ? std::int64_t{UINT32_MAX} : 0;
     case DType::i32: return std::int64_t{largest ? INT32_MAX : INT32_MIN};
     case DType::i64: return largest ? INT64_MAX : INT64_MIN;
     default: return sign * std::numeric_limits<double>::infinity();

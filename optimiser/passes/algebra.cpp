@@ -57,7 +57,7 @@ const Condition integral_operand{"x holds integers",
 // The negative of an unsigned number is another positive one.
 const Condition signed_operand{"x has a sign", [](const Match& m) {
                                  const DType dtype = m.editor.dtype(m.tensor('x'));
-                                 return dtype != DType::u8 && dtype != DType::boolean;
+                                 return !is_unsigned(dtype) && dtype != DType::boolean;
                                }};
 
 const Condition negative{"C is negative", [](const Match& m) { return m.number('C').as_double() < 0; }};
@@ -98,12 +98,12 @@ bool holds_all(DType from, DType to) {
   if (is_floating(from))
     return is_floating(to) && promote(from, to) == to && !(from == DType::bf16 && to == DType::f16);
   if (to == DType::boolean) return false;
-  const auto bits = [](DType type) { return static_cast<int>(8 * size_of(type)) - (type == DType::u8 ? 0 : 1); };
+  const auto bits = [](DType type) { return static_cast<int>(8 * size_of(type)) - (is_unsigned(type) ? 0 : 1); };
   if (is_floating(to)) {
     const int digits = to == DType::f64 ? 53 : to == DType::f32 ? 24 : to == DType::f16 ? 11 : 8;
     return bits(from) <= digits;
   }
-  return to == DType::u8 ? false : bits(from) <= bits(to);
+  return (is_unsigned(from) || !is_unsigned(to)) && bits(from) <= bits(to);
 }
 
 DType cast_type(GraphEditor& editor, GraphEditor::Index index) {

@@ -63,6 +63,34 @@ BOTH_MODES("two tensors meet in PyTorch's type") {
   }
 }
 
+// NumPy 2: np.promote_types(row, column) of unsigned integers, which PyTorch has no rules for. A floating-point type
+// that meets them is kept, as it is where it meets any other integer.
+BOTH_MODES("unsigned integers meet others in NumPy's type") {
+  using T = tyto::Tensor<Mode>;
+  constexpr DType with[] = {DType::boolean, DType::u8,  DType::u16,  DType::u32, DType::i8,  DType::i16, DType::i32,
+                            DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64};
+  constexpr const char* meets[2][13] = {
+      // bool  u8     u16    u32    i8     i16    i32    i64    f16    bf16    f32    f64    c64
+      {"u16", "u16", "u16", "u32", "i32", "i32", "i32", "i64", "f16", "bf16", "f32", "f64", "c64"},   // u16
+      {"u32", "u32", "u32", "u32", "i64", "i64", "i64", "i64", "f16", "bf16", "f32", "f64", "c64"}};  // u32
+  for (std::size_t i = 0; i < 2; ++i) {
+    const DType type = i == 0 ? DType::u16 : DType::u32;
+    for (std::size_t j = 0; j < 13; ++j) {
+      CAPTURE(tyto::name_of(type));
+      CAPTURE(tyto::name_of(with[j]));
+      CHECK(std::string(tyto::name_of(tyto::promote(type, with[j]))) == meets[i][j]);
+      CHECK(std::string(tyto::name_of((ones<T>(with[j]) * ones<T>(type)).dtype())) == meets[i][j]);
+    }
+    CHECK((ones<T>(type) + 2).dtype() == type);
+    CHECK((ones<T>(type) + 2.5).dtype() == DType::f32);
+    CHECK(numbers((ones<T>(type) - 2) - 0) == Numbers{i == 0 ? 65535.0 : 4294967295.0});
+    CHECK(numbers(sum(T{-1, -1, -1}.astype(type))) == Numbers{i == 0 ? 3 * 65535.0 : 3 * 4294967295.0});
+    CHECK(numbers(ones<T>(type) > -1) == Numbers{1});
+    CHECK_THROWS_AS(ones<T>(type) + -1, tyto::ValueError);
+    CHECK_THROWS_AS(ones<T>(type) + (std::int64_t{1} << 32), tyto::ValueError);
+  }
+}
+
 BOTH_MODES("a number yields to the tensor it meets, on either side") {
   using T = tyto::Tensor<Mode>;
   for (std::size_t i = 0; i < 10; ++i) {
@@ -87,7 +115,9 @@ BOTH_MODES("a number yields to the tensor it meets, on either side") {
 
 BOTH_MODES("operators with types of their own") {
   using T = tyto::Tensor<Mode>;
-  for (const DType type : types) {
+  std::vector<DType> every(std::begin(types), std::end(types));
+  every.insert(every.end(), {DType::u16, DType::u32});
+  for (const DType type : every) {
     CAPTURE(tyto::name_of(type));
     const T x = ones<T>(type);
     const bool floating = tyto::is_floating(type);

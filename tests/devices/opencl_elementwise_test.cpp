@@ -358,6 +358,15 @@ TEST_CASE("narrow and wide integers keep to their width") {
     CHECK(of_pairs(*device, OpId::subtract, DType::u8, DType::u8, {3, 9}, {4, 9}) == Integers{255, 0});
     CHECK(of_pairs(*device, OpId::negate, DType::i8, DType::i8, {-128, 5}, {}) == Integers{-128, -5});
     CHECK(of_pairs(*device, OpId::multiply, DType::i16, DType::i16, {300, -2}, {300, 9}) == Integers{24464, -18});
+    CHECK(of_pairs(*device, OpId::multiply, DType::u16, DType::u16, {300, 65535}, {300, 65535}) == Integers{24464, 1});
+    CHECK(of_pairs(*device, OpId::subtract, DType::u32, DType::u32, {3, 9}, {4, 9}) == Integers{4294967295, 0});
+    CHECK(of_pairs(*device, OpId::right_shift, DType::u32, DType::u32, {4294967295, 8}, {31, 40}) == Integers{1, 0});
+    CHECK(of_pairs(*device, OpId::left_shift, DType::u32, DType::u32, {3, 3}, {31, 33}) == Integers{2147483648, 0});
+    CHECK(of_pairs(*device, OpId::floor_divide, DType::u32, DType::u32, {4000000000, 5}, {3, 0}) ==
+          Integers{1333333333, 0});
+    CHECK(of_pairs(*device, OpId::less, DType::u32, DType::boolean, {4000000000, 1}, {1, 4000000000}) ==
+          Integers{0, 1});
+    CHECK(of_pairs(*device, OpId::bitwise_not, DType::u32, DType::u32, {0, 5}, {}) == Integers{4294967295, 4294967290});
     CHECK(of_pairs(*device, OpId::left_shift, DType::u8, DType::u8, {3, 3}, {7, 9}) == Integers{128, 0});
     CHECK(of_pairs(*device, OpId::floor_divide, DType::i64, DType::i64, {INT64_MIN, -7, 9}, {-1, 2, 0}) ==
           Integers{INT64_MIN, -4, 0});

@@ -130,8 +130,8 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
       NamedLoop loop;
       core::LoopProgram& program = loop.bound.loop.program;
       loop.name = "casts";
-      const std::vector<DType> targets = {DType::boolean, DType::u8,  DType::i8, DType::i16,
-                                          DType::i32,     DType::i64, DType::f16};
+      const std::vector<DType> targets = {DType::boolean, DType::u8,  DType::i8,  DType::i16, DType::i32,
+                                          DType::i64,     DType::f16, DType::u16, DType::u32};
       for (const DType target : targets) {
         program.outputs.push_back(static_cast<core::LoopValue>(1 + program.instructions.size()));
         program.instructions.push_back({OpId::cast, target, {0}});
@@ -149,12 +149,15 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
       CHECK(out[6].values[4] == 300);
       CHECK(out[6].values[6] == HUGE_VAL);
       CHECK(std::isnan(out[6].values[10]));
+      CHECK(out[7].integers == Integers{0, 0, 1, 0, 300, 0, 65535, 0, 65535, 0, 0, 65535, 0});
+      CHECK(out[8].integers == Integers{0, 0, 1, 0, 300, 0, 3000000000, 0, UINT32_MAX, 0, 0, UINT32_MAX, 0});
     }
     const HostTensor wide = HostTensor::of_integers(DType::i64, {5}, {-1, 300, 1LL << 40, 40000, -129});
     NamedLoop loop;
     core::LoopProgram& program = loop.bound.loop.program;
     loop.name = "casts";
-    for (const DType target : {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::f32}) {
+    for (const DType target :
+         {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::f32, DType::u16, DType::u32}) {
       program.outputs.push_back(static_cast<core::LoopValue>(1 + program.instructions.size()));
       program.instructions.push_back({OpId::cast, target, {0}});
       loop.bound.outputs.push_back({target, View::dense({5})});
@@ -166,6 +169,8 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
     CHECK(out[3].integers == Integers{-1, 300, 0, -25536, -129});
     CHECK(out[4].integers == Integers{-1, 300, 0, 40000, -129});
     CHECK(out[5].values == std::vector<double>{-1, 300, 1099511627776.0, 40000, -129});
+    CHECK(out[6].integers == Integers{65535, 300, 0, 40000, 65407});
+    CHECK(out[7].integers == Integers{4294967295, 300, 0, 40000, 4294967167});
   }
 }
 

@@ -127,6 +127,8 @@ std::vector<std::byte> bytes_of(const HostTensor& tensor) {
       case DType::i8: append(out, static_cast<std::int8_t>(tensor.integers[i])); break;
       case DType::i16: append(out, static_cast<std::int16_t>(tensor.integers[i])); break;
       case DType::i32: append(out, static_cast<std::int32_t>(tensor.integers[i])); break;
+      case DType::u16: append(out, static_cast<std::uint16_t>(tensor.integers[i])); break;
+      case DType::u32: append(out, static_cast<std::uint32_t>(tensor.integers[i])); break;
       case DType::i64: append(out, tensor.integers[i]); break;
       case DType::f16: append(out, Half(static_cast<float>(tensor.values[i])).bits); break;
       case DType::bf16: append(out, BFloat16(static_cast<float>(tensor.values[i])).bits); break;
@@ -147,6 +149,8 @@ HostTensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte
       case DType::i8: tensor.integers.push_back(take<std::int8_t>(bytes, i)); break;
       case DType::i16: tensor.integers.push_back(take<std::int16_t>(bytes, i)); break;
       case DType::i32: tensor.integers.push_back(take<std::int32_t>(bytes, i)); break;
+      case DType::u16: tensor.integers.push_back(take<std::uint16_t>(bytes, i)); break;
+      case DType::u32: tensor.integers.push_back(take<std::uint32_t>(bytes, i)); break;
       case DType::i64: tensor.integers.push_back(take<std::int64_t>(bytes, i)); break;
       case DType::f16:
       case DType::bf16: {

@@ -95,7 +95,7 @@ IntList random_axes(Dice& dice, int rank) {
 void check_fold(Dice& dice, OpId op, DType dtype, const Shape& shape, const IntList& axes, Layout layout) {
   const bool product = op == OpId::prod;
   // Factors of absolute value one or two keep products of many exact.
-  const double reach = product ? 1.2 : dtype == DType::u8 || dtype == DType::i8 ? 100 : 4;
+  const double reach = product ? 1.2 : is_unsigned(dtype) || dtype == DType::i8 ? 100 : 4;
   const Tensor x = random(dice, dtype, shape, layout, product && is_floating(dtype) ? 0.9 : -reach, reach);
   const bool keep = dice.below(2) == 0;
   const std::int64_t ddof = dice.below(2);

@@ -13,7 +13,7 @@ Data data_of(Dice& dice, DType dtype, const Shape& shape) {
   const bool round = dice.one_in(3);
   const bool special = dice.one_in(5);
   for (double& number : numbers) {
-    number = is_floating(dtype) ? dice.real(-2, 2) : static_cast<double>(dice.between(dtype == DType::u8 ? 0 : -4, 9));
+    number = is_floating(dtype) ? dice.real(-2, 2) : static_cast<double>(dice.between(is_unsigned(dtype) ? 0 : -4, 9));
     if (dtype == DType::boolean) number = static_cast<double>(dice.below(2));
     // Halves and zeros make equal values, which choices and orders have to break.
     if (is_floating(dtype) && round) number = std::round(number * 2) / 2;
@@ -33,7 +33,7 @@ Shape shape_of(Dice& dice, const std::vector<std::int64_t>& lengths) {
 
 DType type_of(Dice& dice) {
   return dice.of({DType::f32, DType::f32, DType::f32, DType::f64, DType::f64, DType::i32, DType::i64, DType::boolean,
-                  DType::f16, DType::bf16, DType::u8});
+                  DType::f16, DType::bf16, DType::u8, DType::u16, DType::u32});
 }
 
 // What was computed from leaves, even where a move gave a leaf back: a state that is read later has changed by then.

@@ -23,7 +23,7 @@ import scipy
 import torch
 
 from recipes import (complex_numbers, convolution, creation, elementwise, linalg, numerics, ordering, pooling, products,
-                     reductions, resampling, shaping, softmax)
+                     reductions, resampling, shaping, softmax, unsigned)
 from recipes.book import Book, TOLERANCE_REASONS
 
 FAMILIES = {
@@ -40,6 +40,7 @@ FAMILIES = {
     "resampling": resampling.fill,
     "numerics": numerics.fill,
     "complex_numbers": complex_numbers.fill,
+    "unsigned": unsigned.fill,
 }
 
 

@@ -44,6 +44,19 @@ BOTH_MODES("a tensor is handed to another library as it lies in memory, and live
   CHECK(back.template to_vector<float>() == std::vector<float>{2, 4, 6, 8});
 }
 
+BOTH_MODES("unsigned integers are handed over as such") {
+  using T = Tensor<Mode>;
+  for (const DType type : {DType::u8, DType::u16, DType::u32}) {
+    dlpack::ManagedTensor* shared = to_dlpack(T{-1, 7}.astype(type));
+    CHECK(shared->tensor.type.code == 1);
+    CHECK(shared->tensor.type.bits == 8 * size_of(type));
+    const T back = from_dlpack<T>(shared);
+    CHECK(back.dtype() == type);
+    CHECK(back.template to_vector<std::int64_t>() ==
+          std::vector<std::int64_t>{(std::int64_t{1} << (8 * size_of(type))) - 1, 7});
+  }
+}
+
 TEST_CASE("dense memory of another library is used where it lies") {
   Foreign foreign;
   {

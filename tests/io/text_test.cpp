@@ -58,6 +58,7 @@ TEST_CASE("what is no number has a stand-in or names its place") {
   CHECK_THROWS_WITH_AS(read_text<T>(in.with("c", "1 2\n"), {.columns = {2}}), Contains("so there is no column 2"),
                        IoError);
   CHECK_THROWS_WITH_AS(read_text<T>(in.with("i", "300\n"), {.dtype = DType::u8}), Contains("'300' is no u8"), IoError);
+  CHECK_THROWS_WITH_AS(read_text<T>(in.with("n", "-1\n"), {.dtype = DType::u32}), Contains("'-1' is no u32"), IoError);
   CHECK_THROWS_WITH_AS(read_text<T>(in.with("f", "1.5\n"), {.dtype = DType::i32}), Contains("'1.5' is no i32"),
                        IoError);
   CHECK_THROWS_AS(read_text<T>("/nowhere/at/all"), IoError);
@@ -75,6 +76,11 @@ TEST_CASE("what is written as text is read back to the last bit") {
   CHECK(std::isnan(read_text<T>(path).to_vector<double>()[2]));
   write_text(path, T{{1, -2}, {3, 4}});
   CHECK(array_equal(read_text<T>(path, {.dtype = DType::i64}), T{{1, -2}, {3, 4}}));
+  for (const DType type : {DType::u16, DType::u32}) {
+    const T ends = T{-1, 0}.astype(type);
+    write_text(path, ends);
+    CHECK(array_equal(read_text<T>(path, {.dtype = type}), ends));
+  }
   CHECK_THROWS_WITH_AS(write_text(path, T::zeros({1, 2, 3})), Contains("not shape (1,2,3)"), ShapeError);
 }
 

@@ -12,8 +12,8 @@
 
 namespace tyto::placed {
 
-inline constexpr DType every_dtype[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32,
-                                        DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
+inline constexpr DType every_dtype[] = {DType::boolean, DType::u8,   DType::i8,  DType::i16, DType::i32, DType::i64,
+                                        DType::f16,     DType::bf16, DType::f32, DType::f64, DType::u16, DType::u32};
 inline constexpr DType every_float[] = {DType::f16, DType::bf16, DType::f32, DType::f64};
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -55,6 +55,8 @@ inline void store(DType dtype, std::byte* to, double value) {
     case DType::i8: return put(to, static_cast<std::int8_t>(value));
     case DType::i16: return put(to, static_cast<std::int16_t>(value));
     case DType::i32: return put(to, static_cast<std::int32_t>(value));
+    case DType::u16: return put(to, static_cast<std::uint16_t>(value));
+    case DType::u32: return put(to, static_cast<std::uint32_t>(value));
     case DType::i64: return put(to, static_cast<std::int64_t>(value));
     case DType::f16: return put(to, Half(static_cast<float>(value)).bits);
     case DType::bf16: return put(to, BFloat16(static_cast<float>(value)).bits);
@@ -76,6 +78,8 @@ inline double load(DType dtype, const std::byte* from) {
     case DType::i8: return get<std::int8_t>(from);
     case DType::i16: return get<std::int16_t>(from);
     case DType::i32: return get<std::int32_t>(from);
+    case DType::u16: return get<std::uint16_t>(from);
+    case DType::u32: return get<std::uint32_t>(from);
     case DType::i64: return static_cast<double>(get<std::int64_t>(from));
     case DType::f16: half.bits = get<std::uint16_t>(from); return static_cast<double>(float(half));
     case DType::bf16: brain.bits = get<std::uint16_t>(from); return static_cast<double>(float(brain));
@@ -202,7 +206,7 @@ inline Tensor random(Dice& dice, DType dtype, const Shape& shape, Layout layout,
     double value = low + (high - low) * dice.unit();
     if (!is_floating(dtype)) value = std::round(value);
     if (dtype == DType::boolean) value = static_cast<double>(dice.below(2));
-    if (dtype == DType::u8) value = std::abs(value);
+    if (is_unsigned(dtype)) value = std::abs(value);
     tensor.set(index, value);
   });
   return tensor;

@@ -7,7 +7,7 @@
 
 namespace tyto::cpu {
 
-static_assert(static_cast<int>(DType::f64) == element_types - 1);
+static_assert(dtype_count == element_types);
 
 namespace {
 

@@ -22,8 +22,8 @@ using StridedLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, 
 using TransposeLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, std::size_t rows,
                                std::size_t columns);
 
-/// Element types in the order of DType, as the tables index them. Complex ones come after them: loops see their parts.
-inline constexpr int element_types = 10;
+/// Element types in the order of DType, as the tables index them. Complex ones have no entries: loops see their parts.
+inline constexpr int element_types = 14;
 /// Element widths: 1, 2, 4 and 8 bytes.
 inline constexpr int element_widths = 4;
 

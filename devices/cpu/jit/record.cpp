@@ -23,6 +23,11 @@ class ProgramRecorder {
   ProgramRecorder(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
                   const TileLoops& loops)
       : program_(program), inputs_(inputs), loops_(loops), values_(program.registers.size(), no_value) {
+    constexpr DType without_lane = DType::u32;
+    has_lanes_ = std::ranges::find(program.registers, without_lane) == program.registers.end() &&
+                 std::ranges::find(inputs, without_lane, &InputSpec::stored) == inputs.end() &&
+                 std::ranges::find(outputs, without_lane) == outputs.end();
+    if (!has_lanes_) return;
     for (const TileProgram::Constant& each : program.constants) {
       values_[each.result] = number(type_of(each.result), core::as_stored(each.value, type_of(each.result)));
     }
@@ -35,10 +40,12 @@ class ProgramRecorder {
   }
 
   /// A call for one vector takes about as long as sixteen of the interpreter's instructions, whose loops see a tile at
-  /// a time: programs of few other instructions are left to it.
+  /// a time: programs of few other instructions are left to it, and those of u32, which is half as wide in memory as
+  /// the i64 that it is computed in.
   Code take() {
     Code code = code_.take();
     const auto calls = static_cast<std::size_t>(std::ranges::count(code.instructions, Op::call, &Instruction::op));
+    if (!has_lanes_) code.complete = false;
     if (program_.reductions.empty() && calls != 0 && program_.instructions.size() <= 16 * calls) code.complete = false;
     return code;
   }
@@ -128,7 +135,9 @@ class ProgramRecorder {
   static std::uint64_t index_of(DType type) { return static_cast<std::uint64_t>(type); }
 
   Value wrapped(Value value, DType to) {
-    if (to == DType::u8) return code_.apply(Op::bit_and, Lane::i32, value, constant(Lane::i32, 255));
+    if (is_unsigned(to)) {
+      return code_.apply(Op::bit_and, Lane::i32, value, constant(Lane::i32, to == DType::u8 ? 255 : 65535));
+    }
     const std::uint64_t above = 32 - 8 * size_of(to);
     const Value high = code_.apply(Op::shift_left, Lane::i32, value, no_value, no_value, above);
     return code_.apply(Op::shift_right_signed, Lane::i32, high, no_value, no_value, above);
@@ -162,6 +171,7 @@ class ProgramRecorder {
     double low = 0, high = 255, highest = high;
     switch (to) {
       case DType::i8: low = -128, high = highest = 127; break;
+      case DType::u16: high = highest = 65535; break;
       case DType::i16: low = -32768, high = highest = 32767; break;
       case DType::i32:
         low = -0x1p31, high = 0x1p31 - 1;
@@ -185,6 +195,7 @@ class ProgramRecorder {
   std::span<const InputSpec> inputs_;
   const TileLoops& loops_;
   std::vector<Value> values_;
+  bool has_lanes_ = true;  // for every element type of the program
   CodeBuilder code_;
 };
 
@@ -194,7 +205,7 @@ std::optional<DType> partial_type(OpId op, DType type) {
   const bool extreme = op == OpId::min || op == OpId::max;
   if (!extreme && op != OpId::sum && op != OpId::mean && op != OpId::prod) return {};
   if (!extreme) return is_floating(type) ? DType::f64 : DType::i64;
-  if (type == DType::boolean || is_narrow(type)) return {};
+  if (type == DType::boolean || type == DType::u32 || is_narrow(type)) return {};
   return type == DType::f16 || type == DType::bf16 ? DType::f32 : type;
 }
 

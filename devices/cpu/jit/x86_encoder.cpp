@@ -177,6 +177,10 @@ void X86Encoder::unpack(DType stored, const Xmm& to, const Operand& from, int so
       if (from.isMEM()) vpmovzxbd(d, from);
       else vpmovzxbd(d, Xmm(from.getIdx()));
       return;
+    case DType::u16:
+      if (from.isMEM()) vpmovzxwd(d, from);
+      else vpmovzxwd(d, sized(from.getIdx(), static_cast<int>(to.getBit()) / 16));
+      return;
     case DType::i8:
       if (from.isMEM()) vpmovsxbd(d, from);
       else vpmovsxbd(d, Xmm(from.getIdx()));
@@ -202,6 +206,7 @@ void X86Encoder::pack(DType stored, int t, int from, int spare) {
         vpsrld(sized(t, bytes), x, 16);
         vpmovdw(sized(t, bytes / 2), sized(t, bytes));
         return;
+      case DType::u16:
       case DType::i16: vpmovdw(sized(t, bytes / 2), x); return;
       default: vpmovdb(Xmm(t), x); return;
     }
@@ -230,6 +235,7 @@ void X86Encoder::pack(DType stored, int t, int from, int spare) {
       to_words(from, false);
       vpacksswb(Xmm(t), Xmm(t), Xmm(t));
       return;
+    case DType::u16: to_words(from, true); return;
     case DType::i16: to_words(from, false); return;
     default: move(vector(t, lane), x); return;
   }

@@ -19,8 +19,8 @@ struct IntegerRange {
 };
 
 IntegerRange range_of(DType type) {
-  if (type == DType::u8) return {0, 255};
   const long double top = std::ldexp(1.0L, static_cast<int>(size_of(type)) * 8 - 1);
+  if (is_unsigned(type)) return {0, 2 * top - 1};
   return {-top, top - 1};
 }
 
@@ -84,10 +84,14 @@ std::vector<long double> numbers_for(DType type) {
                               32767.9L,
                               -32769.0L,
                               65504.0L,
+                              65535.9L,
                               65519.99L,
                               65520.0L,
                               2147483647.5L,
                               2147483648.0L,
+                              4294967040.0L,
+                              4294967295.5L,
+                              4294967296.0L,
                               -2147483648.5L,
                               -2147483649.0L,
                               9.3e18L,

@@ -61,9 +61,9 @@ TEST_CASE("eye marks the diagonal asked for") {
 }
 
 TEST_CASE("one_hot marks the index of each row and nothing for an index outside") {
-  for (const DType index_type : {DType::u8, DType::i16, DType::i32, DType::i64}) {
+  for (const DType index_type : {DType::u8, DType::u16, DType::u32, DType::i16, DType::i32, DType::i64}) {
     for (const DType type : all_types) {
-      const Tensor indices = Tensor::of(index_type, {2, 0, 3, index_type == DType::u8 ? 255.0L : -1.0L});
+      const Tensor indices = Tensor::of(index_type, {2, 0, 3, is_unsigned(index_type) ? 255.0L : -1.0L});
       Tensor result = Tensor::dense(type, {4, 3});
       const core::ListAttributes attributes{{3, static_cast<std::int64_t>(type)}};
       run_step(prepare, OpId::one_hot, attributes, {&indices}, result);

@@ -263,6 +263,8 @@ long double integer_reference(OpId op, Real a, Real b, Real c, DType type) {
     case DType::i8: return static_cast<std::int8_t>(low);
     case DType::i16: return static_cast<std::int16_t>(low);
     case DType::i32: return static_cast<std::int32_t>(low);
+    case DType::u16: return static_cast<std::uint16_t>(low);
+    case DType::u32: return static_cast<std::uint32_t>(low);
     default: return static_cast<Real>(static_cast<std::int64_t>(low));
   }
 }

@@ -87,6 +87,10 @@ std::vector<long double> specials(DType type) {
     const int bits = static_cast<int>(size_of(type)) * 8;
     if (type == DType::u8) return {0, 1, 2, 3, 7, 8, 9, 127, 128, 200, 254, 255};
     const long double top = std::ldexp(1.0L, bits - 1);
+    if (is_unsigned(type)) {
+      const long double width = bits;
+      return {0, 1, 2, 3, 5, 8, width - 1, width, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1};
+    }
     return {
         0,       1,    -1,     2, -2, 3, 5, -7, 8, static_cast<long double>(bits - 1), static_cast<long double>(bits),
         top - 1, -top, 1 - top};
@@ -130,11 +134,9 @@ std::vector<std::vector<long double>> draw_operands(const Operator& op, DType ty
     if (type == DType::boolean) return static_cast<long double>(draw.below(2));
     if (!is_floating(type)) {
       Tensor one = Tensor::dense(type, {1});
-      if (draw.coin()) one.put(0, static_cast<long double>(draw.below(19)) - (type == DType::u8 ? 0 : 9));
-      else
-        one.put(0, static_cast<long double>(static_cast<std::int64_t>(draw.bits()) >>
-                                                (64 - 8 * size_of(type) + (type == DType::u8 ? 1 : 0)) &
-                                            (type == DType::u8 ? 0x7f : -1)));
+      if (draw.coin()) one.put(0, static_cast<long double>(draw.below(19)) - (is_unsigned(type) ? 0 : 9));
+      else if (is_unsigned(type)) one.put(0, static_cast<long double>(draw.bits() >> (64 - 8 * size_of(type))));
+      else one.put(0, static_cast<long double>(static_cast<std::int64_t>(draw.bits()) >> (64 - 8 * size_of(type))));
       return one.get(0);
     }
     const long double unit = static_cast<long double>(draw.bits() >> 11) * 0x1p-53L;

@@ -45,9 +45,9 @@ void fill(Tensor& tensor, const core::OpDef& def, std::mt19937& random) {
   std::uniform_real_distribution<double> usual(def.low, def.high);
   for (std::int64_t i = 0; i < tensor.view.count(); ++i) {
     double number = random() % 4 == 0 ? specials[random() % std::size(specials)] : usual(random);
-    if (tensor.dtype < DType::f16) {
+    if (!is_floating(tensor.dtype)) {
       number = std::isfinite(number) ? std::trunc(std::fmod(number * 3, 100)) : 7;
-      if (tensor.dtype == DType::u8) number = std::abs(number);
+      if (is_unsigned(tensor.dtype)) number = std::abs(number);
       if (tensor.dtype == DType::i32 && random() % 16 == 0) number = random() % 2 == 0 ? -2147483648.0 : 2147483647.0;
     }
     tensor.put(i, static_cast<long double>(number));
@@ -99,7 +99,7 @@ TEST_CASE("machine code gives the bits of the interpreter for every operator and
         continue;  // the operator is not defined on the type
       }
       // Floating operators take integers as f32, which a step has as a cast before it.
-      if (def.domain == core::Domain::floating && type < DType::f16) continue;
+      if (def.domain == core::Domain::floating && !is_floating(type)) continue;
       CAPTURE(def.name);
       CAPTURE(name_of(type));
       for (const std::int64_t length : {1, 3, 8, 13, 100}) {
@@ -175,7 +175,7 @@ TEST_CASE("machine code reads and writes operands of any layout") {
               run_elementwise(OpId::subtract, {&x, &y}, found, by_jit(set));
               CHECK(differences(expected, found) == 0);
               // Elements between those of the result are left alone.
-              if (type < DType::f16) CHECK(expected.memory == found.memory);
+              if (!is_floating(type)) CHECK(expected.memory == found.memory);
             }
           }
         }
@@ -316,9 +316,9 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
             // Of zeros of either sign, the smallest of a row and the largest of another, the order decides.
             const double sided = i < length ? number : i < 2 * length ? std::abs(number) : -std::abs(number);
             const double or_zero = random() % (length > 1024 ? 400 : 9) == 0 ? std::copysign(0.0, number) : sided;
-            x.put(i, type < DType::f16 ? std::trunc(number * 50) : or_zero);
+            x.put(i, !is_floating(type) ? std::trunc(number * 50) : or_zero);
           }
-          if (with_nan && type >= DType::f16) x.put(length + length / 2, std::nan(""));
+          if (with_nan && is_floating(type)) x.put(length + length / 2, std::nan(""));
           std::vector<std::uint64_t> expected(rows, 0);
           auto* const first = reinterpret_cast<std::byte*>(expected.data());
           for (std::int64_t row = 0; row < rows; ++row) {
@@ -338,7 +338,7 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
             const core::Operand to{*partial, core::broadcast_to(core::View::dense({rows, 1}), {rows, length})};
             const auto ranges = prepare_ranges(program, {&from, 1}, {&to, 1}, length, {}, by_jit(set));
             if (ranges == nullptr) {
-              CHECK((set == InstructionSet::avx2 && type < DType::f16));  // AVX2 has no 64-bit extremes and products
+              CHECK((set == InstructionSet::avx2 && !is_floating(type)));  // AVX2 has no 64-bit extremes and products
               continue;
             }
             std::vector<std::byte> found(rows * size_of(*partial));
@@ -359,7 +359,7 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
               std::uint64_t value = 0;
               std::memcpy(&value, found.data() + static_cast<std::size_t>(row) * width, width);
               const std::uint64_t mask = width == 8 ? ~std::uint64_t{0} : 0xffffffffu;
-              const bool nan = with_nan && type >= DType::f16 && row == 1;
+              const bool nan = with_nan && is_floating(type) && row == 1;
               if (!nan) CHECK(value == (expected[static_cast<std::size_t>(row)] & mask));
               else if (width == 8) CHECK(std::isnan(std::bit_cast<double>(value)));
               else CHECK(std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(value))));

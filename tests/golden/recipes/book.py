@@ -12,7 +12,9 @@ DTYPES = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
 }
-TAGS = {dtype: tag for tag, dtype in DTYPES.items()}
+# What PyTorch stores and hardly computes with; NumPy says what operators give.
+STORED = {**DTYPES, "u16": torch.uint16, "u32": torch.uint32}
+TAGS = {dtype: tag for tag, dtype in STORED.items()}
 FLOATS = ("f16", "bf16", "f32", "f64")
 WIDE_FLOATS = ("f32", "f64")
 INTS = ("u8", "i8", "i16", "i32", "i64")
@@ -41,9 +43,9 @@ TOLERANCE_REASONS = {
 def tensor(values, tag):
     """Values rounded to the storage type `tag`."""
     if isinstance(values, torch.Tensor):
-        return values.detach().to(DTYPES[tag]).contiguous()
+        return values.detach().to(STORED[tag]).contiguous()
     values = np.asarray(values)
-    return torch.from_numpy(np.ascontiguousarray(values).copy()).reshape(values.shape).to(DTYPES[tag])
+    return torch.from_numpy(np.ascontiguousarray(values).copy()).reshape(values.shape).to(STORED[tag])
 
 
 def widen(value):
