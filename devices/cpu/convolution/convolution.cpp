@@ -1,6 +1,7 @@
 // Checks a convolution, works out its geometry and chooses its implementation.
 #include "devices/cpu/convolution/convolution.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <tyto/error.hpp>
@@ -43,6 +44,17 @@ double operations_of(const ConvolutionProblem& problem) {
   const Geometry g(problem);
   return 2.0 * static_cast<double>(g.output_elements()) * static_cast<double>(g.taps()) *
          static_cast<double>(g.group_in());
+}
+
+// Axes of one element leave nothing to slide over. Without them the axis of a (k, 1) kernel over a picture of one column
+// is the innermost one, along which kernels read pixels as one run and keep tiles of results in registers.
+ConvolutionProblem without_unit_axes(ConvolutionProblem problem) {
+  const auto is_unit = [](const WindowAxis& axis) {
+    return axis.input == 1 && axis.kernel == 1 && axis.pad_before == 0 && axis.pad_after == 0;
+  };
+  if (std::ranges::all_of(problem.axes, is_unit)) problem.axes.resize(1);
+  if (problem.axes.size() > 1) std::erase_if(problem.axes, is_unit);
+  return problem;
 }
 
 std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, const KernelChoice& choice) {
@@ -98,7 +110,7 @@ std::unique_ptr<ConvolutionRoutine> prepare_own_convolution(const ConvolutionPro
 
 Convolution prepare_convolution(const ConvolutionProblem& problem, const KernelChoice& choice) {
   check(problem);
-  return Convolution(choose(problem, choice));
+  return Convolution(choose(without_unit_axes(problem), choice));
 }
 
 std::size_t Convolution::workspace_bytes() const noexcept { return routine_->workspace_bytes(); }
