@@ -46,8 +46,8 @@ double operations_of(const ConvolutionProblem& problem) {
          static_cast<double>(g.group_in());
 }
 
-// Axes of one element leave nothing to slide over. Without them the axis of a (k, 1) kernel over a picture of one column
-// is the innermost one, along which kernels read pixels as one run and keep tiles of results in registers.
+// Axes of one element leave nothing to slide over. Without them the axis of a (k, 1) kernel over a picture of one
+// column is the innermost one, along which kernels read pixels as one run and keep tiles of results in registers.
 ConvolutionProblem without_unit_axes(ConvolutionProblem problem) {
   const auto is_unit = [](const WindowAxis& axis) {
     return axis.input == 1 && axis.kernel == 1 && axis.pad_before == 0 && axis.pad_after == 0;
