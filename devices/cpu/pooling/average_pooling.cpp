@@ -3,6 +3,7 @@
 
 #include "devices/cpu/pooling/pooling_routine.hpp"
 #include "devices/cpu/threads.hpp"
+#include "devices/cpu/tile/tile.hpp"
 
 namespace tyto::cpu {
 
@@ -13,6 +14,7 @@ class AveragePooling final : public PoolingRoutine {
  public:
   AveragePooling(const PoolingProblem& problem, const KernelChoice& choice)
       : plan_(problem, choice),
+        sums_(tiles<T>(choice.set()).pixel_sums),
         backward_(problem.backward),
         count_padding_(problem.count_padding),
         pitch_(problem.result_pitch != 0 ? problem.result_pitch : problem.channels),
@@ -41,11 +43,7 @@ class AveragePooling final : public PoolingRoutine {
     for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
       const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * channels;
       T* out = static_cast<T*>(arguments.result) + pixel * pitch_;
-      std::fill_n(out, channels, T(0));
-      plan_.for_each_under(pixel % pixels, [&](std::int64_t under) {
-        const T* from = image + under * channels;
-        for (std::int64_t c = 0; c < channels; ++c) out[c] += from[c];
-      });
+      if (!fold_window(plan_, pixel % pixels, image, channels, out, sums_)) std::fill_n(out, channels, T(0));
       const std::int64_t x = pixel % output[2], y = pixel / output[2] % output[1];
       const std::int64_t z = pixel / (output[2] * output[1]) % output[0];
       const auto count = static_cast<T>(std::max<std::int64_t>(divisor(0, z) * divisor(1, y) * divisor(2, x), 1));
@@ -76,6 +74,7 @@ class AveragePooling final : public PoolingRoutine {
   }
 
   PoolingPlan plan_;
+  PixelFoldFunction<T> sums_;
   bool backward_, count_padding_;
   std::int64_t pitch_;  // elements from pixel to pixel of a forward result
   AxisWindowPairs of_input_;

@@ -5,6 +5,7 @@
 
 #include "devices/cpu/pooling/pooling_routine.hpp"
 #include "devices/cpu/threads.hpp"
+#include "devices/cpu/tile/tile.hpp"
 #include "devices/cpu/wrapping_arithmetic.hpp"
 
 namespace tyto::cpu {
@@ -28,10 +29,27 @@ bool wins(T value, T so_far) noexcept {
 }
 
 template <class T>
+void maxima_of_integers(const T* const* pixels, std::int64_t count, std::int64_t channels, bool accumulate,
+                        T* out) noexcept {
+  if (!accumulate) std::copy_n(pixels[0], channels, out);
+  for (std::int64_t i = accumulate ? 0 : 1; i < count; ++i) {
+    for (std::int64_t c = 0; c < channels; ++c) out[c] = wins(pixels[i][c], out[c]) ? pixels[i][c] : out[c];
+  }
+}
+
+template <class T>
+PixelFoldFunction<T> maxima_for(InstructionSet set) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return tiles<T>(set).pixel_maxima;
+  static_cast<void>(set);
+  return maxima_of_integers<T>;
+}
+
+template <class T>
 class MaximumForward final : public PoolingRoutine {
  public:
   MaximumForward(const PoolingProblem& problem, const KernelChoice& choice)
       : plan_(problem, choice),
+        maxima_(maxima_for<T>(choice.set())),
         pitch_(problem.input_pitch != 0 ? problem.input_pitch : problem.channels),
         result_pitch_(problem.result_pitch != 0 ? problem.result_pitch : problem.channels) {}
 
@@ -42,23 +60,15 @@ class MaximumForward final : public PoolingRoutine {
       for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
         const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * pitch_;
         T* out = static_cast<T*>(arguments.result) + pixel * result_pitch_;
-        bool first = true;
-        plan_.for_each_under(pixel % pixels, [&](std::int64_t under) {
-          const T* from = image + under * pitch_;
-          if (first) {
-            std::copy_n(from, channels, out);
-          } else {
-            for (std::int64_t c = 0; c < channels; ++c) out[c] = wins(from[c], out[c]) ? from[c] : out[c];
-          }
-          first = false;
-        });
-        if (first) std::fill_n(out, channels, lowest<T>());
+        const bool seen = fold_window(plan_, pixel % pixels, image, pitch_, out, maxima_);
+        if (!seen) std::fill_n(out, channels, lowest<T>());
       }
     });
   }
 
  private:
   PoolingPlan plan_;
+  PixelFoldFunction<T> maxima_;
   std::int64_t pitch_;         // elements from pixel to pixel of the input
   std::int64_t result_pitch_;  // and of the result
 };

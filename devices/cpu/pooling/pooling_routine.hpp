@@ -39,6 +39,27 @@ struct PoolingPlan {
   }
 };
 
+/// Folds the pixels of `image`, `pitch` elements apart, that lie under the window at an output pixel into `out`, by
+/// fold(addresses, their number, channels, accumulate, out). False, with nothing written, where the window sees none.
+template <class T, class Fold>
+bool fold_window(const PoolingPlan& plan, std::int64_t pixel, const T* image, std::int64_t pitch, T* out,
+                 const Fold& fold) noexcept {
+  constexpr std::int64_t most_addresses = 64;
+  const T* addresses[most_addresses];
+  std::int64_t count = 0;
+  bool begun = false;
+  plan.for_each_under(pixel, [&](std::int64_t under) {
+    if (count == most_addresses) {
+      fold(addresses, count, plan.channels, begun, out);
+      begun = true;
+      count = 0;
+    }
+    addresses[count++] = image + under * pitch;
+  });
+  if (count > 0) fold(addresses, count, plan.channels, begun, out);
+  return count > 0;
+}
+
 std::unique_ptr<PoolingRoutine> prepare_maximum_pooling(const PoolingProblem& problem, const KernelChoice& choice);
 std::unique_ptr<PoolingRoutine> prepare_average_pooling(const PoolingProblem& problem, const KernelChoice& choice);
 

@@ -82,12 +82,20 @@ struct ChannelArguments {
 template <class T>
 using ChannelFunction = void (*)(const ChannelArguments<T>&) noexcept;
 
+/// Channel by channel over `count` pixels, at least one: their sum, or the greatest of them, the last NaN if there is
+/// one. `accumulate` begins with what `out` holds.
+template <class T>
+using PixelFoldFunction = void (*)(const T* const* pixels, std::int64_t count, std::int64_t channels, bool accumulate,
+                                   T* out) noexcept;
+
 /// The tiles of one type for one instruction set.
 template <class T>
 struct TileSet {
   DotFunction<T> dots = nullptr;
   PairFunction<T> pairs = nullptr;
   ChannelFunction<T> channels = nullptr;
+  PixelFoldFunction<T> pixel_sums = nullptr;
+  PixelFoldFunction<T> pixel_maxima = nullptr;
   int lanes = 0;                            ///< elements of a vector
   int max_vectors = 0;                      ///< vectors of the widest tile row
   TileFunction<T> tile[tile_rows][4] = {};  ///< by rows - 1 and vectors - 1
