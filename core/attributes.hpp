@@ -151,6 +151,7 @@ struct WindowAttributes {
 /// a channel, adding a tensor of the result's shape, and limiting them to [low, high], in this order. Weights laid out
 /// for the kernel beforehand are bytes; then `left` and `weights` are the shapes of what the product multiplies.
 struct ProductAttributes {
+  bool scale = false;  // of a convolution: sums are multiplied by one number a channel before anything is added
   bool bias = false;
   bool residual = false;
   double low = -std::numeric_limits<double>::infinity();  // ReLU is 0 and none above; NaN stays NaN
@@ -161,9 +162,9 @@ struct ProductAttributes {
   Shape weights;
   std::int64_t bytes = 0;  // of packed weights
   WindowAttributes window;
-  TYTO_FIELDS(visit("bias", bias); visit("residual", residual); visit("low", low); visit("high", high);
-              visit("drops_nan", drops_nan); visit("packed", packed); visit("left", left); visit("weights", weights);
-              visit("bytes", bytes); window.fields(visit);)
+  TYTO_FIELDS(visit("scale", scale); visit("bias", bias); visit("residual", residual); visit("low", low);
+              visit("high", high); visit("drops_nan", drops_nan); visit("packed", packed); visit("left", left);
+              visit("weights", weights); visit("bytes", bytes); window.fields(visit);)
   friend bool operator==(const ProductAttributes&, const ProductAttributes&) = default;
 
   bool is_limited() const {

@@ -1,5 +1,6 @@
-// Products with an epilogue, a matrix product or convolution that adds a bias and a residual and limits them before it
-// stores its sums, and their weights laid out beforehand. The graph optimiser makes them; nobody writes them.
+// Products with an epilogue, a matrix product or convolution that scales its sums, adds a bias and a residual and
+// limits them before it stores them, and their weights laid out beforehand. The graph optimiser makes them; nobody
+// writes them.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 
@@ -14,12 +15,13 @@ Attributes attributes_of_product(OpId product, const ProductAttributes& epilogue
   return NoAttributes{};
 }
 
-/// Operands: the left one, the weights, then bias and residual where there are any.
+/// Operands: the left one, the weights, then scale, bias and residual where there are any.
 template <OpId product>
 std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& epilogue = get<ProductAttributes>(attributes);
   const std::string_view op = product == OpId::matmul ? "matmul_epilogue" : "convolution_epilogue";
-  const std::size_t operands = 2 + std::size_t{epilogue.bias} + std::size_t{epilogue.residual};
+  const std::size_t by_channel = std::size_t{epilogue.scale} + std::size_t{epilogue.bias};
+  const std::size_t operands = 2 + by_channel + std::size_t{epilogue.residual};
   if (inputs.size() != operands) refuse(op, text("it takes ", operands, " operands, given ", inputs.size()));
   std::vector<TensorType> multiplied(inputs.begin(), inputs.begin() + 2);
   if (epilogue.packed) {
@@ -32,14 +34,13 @@ std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<c
     multiplied[1] = {inputs[0].dtype, epilogue.weights};
   }
   const TensorType result = definition(product).infer(attributes_of_product(product, epilogue), multiplied)[0];
-  if (epilogue.bias) {
-    const TensorType& bias = inputs[2];
+  for (const TensorType& each : inputs.subspan(2, by_channel)) {
     const std::int64_t channels = result.shape.back();
-    const bool by_channel = !bias.shape.empty() && bias.shape.size() <= result.shape.size() &&
-                            bias.shape.back() == channels && element_count(bias.shape) == channels;
-    if (!by_channel || bias.dtype != result.dtype) {
-      refuse(op, text("the bias is ", bias.dtype, bias.shape, ", not one number for each of ", channels,
-                      " channels of ", result.dtype));
+    const bool fits = !each.shape.empty() && each.shape.size() <= result.shape.size() &&
+                      each.shape.back() == channels && element_count(each.shape) == channels;
+    if (!fits || each.dtype != result.dtype) {
+      refuse(op, text("scale and bias are one number for each of ", channels, " channels of ", result.dtype, ", given ",
+                      each.dtype, each.shape));
     }
   }
   if (epilogue.residual && (inputs.back().shape != result.shape || inputs.back().dtype != result.dtype)) {
@@ -55,7 +56,8 @@ std::vector<Value> lower_epilogue(const Attributes& attributes, std::span<const 
   const auto& epilogue = get<ProductAttributes>(attributes);
   if (epilogue.packed) refuse(definition(product).name, "packed weights are for the kernel that they were packed for");
   Value y = emit(product, attributes_of_product(product, epilogue), inputs.first(2));
-  for (const Value& summand : inputs.subspan(2)) y = emit(OpId::add, NoAttributes{}, {y, summand});
+  if (epilogue.scale) y = emit(OpId::multiply, NoAttributes{}, {y, inputs[2]});
+  for (const Value& summand : inputs.subspan(epilogue.scale ? 3 : 2)) y = emit(OpId::add, NoAttributes{}, {y, summand});
   if (!epilogue.is_limited()) return {y};
   const auto limit = [&](double at) { return scalar_constant(at, y.dtype()); };
   return {emit(OpId::clip, NoAttributes{}, {y, limit(epilogue.low), limit(epilogue.high)})};
@@ -75,7 +77,7 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer,
   def.name = name;
   def.doc = doc;
   def.min_inputs = 2;
-  def.max_inputs = 4;
+  def.max_inputs = 5;
   def.in_place = InPlace::same_index;
   def.infer = infer;
   def.lower = lower;
@@ -90,7 +92,7 @@ std::span<const OpDef> epilogue_operators() {
           "Matrix product with bias, residual and limits, made by the optimiser after gradients were taken.",
           infer_epilogue<OpId::matmul>, lower_epilogue<OpId::matmul>),
       row(OpId::convolution_epilogue, "convolution_epilogue",
-          "Convolution with bias, residual and limits, made by the optimiser after gradients were taken.",
+          "Convolution with scale, bias, residual and limits, made by the optimiser after gradients were taken.",
           infer_epilogue<OpId::convolution>, lower_epilogue<OpId::convolution>),
       {.id = OpId::pack_weights,
        .name = "pack_weights",

@@ -59,6 +59,7 @@ ConvolutionProblem convolution_problem(const ProductAttributes& product, DType d
   problem.axes = axes_of(product.window, image);
   problem.result_pitch = result_pitch == kernel.back() ? 0 : result_pitch;
   problem.packed_kernel = product.packed;
+  problem.scale = product.scale;
   problem.bias = product.bias;
   problem.residual = product.residual;
   problem.limits = {product.low, product.high};
@@ -135,14 +136,16 @@ std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Ste
       product, step.outputs[0].dtype, step.inputs[0].view.shape, kernel, pixel_pitch(step.outputs[0].view)));
   if (product.packed) check_packed(convolution, product);
   return make_kernel(
-      [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), bias = product.bias,
-       residual = product.residual](std::span<const core::Address> in, std::span<const core::Address> out,
-                                    core::Address workspace) {
+      [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), scale = product.scale,
+       bias = product.bias, residual = product.residual](std::span<const core::Address> in,
+                                                         std::span<const core::Address> out, core::Address workspace) {
+        const auto operand = [&](std::size_t i) { return in[i].pointer() + skips[i]; };
         ConvolutionArguments arguments;
-        arguments.input = in[0].pointer() + skips[0];
-        arguments.kernel = in[1].pointer() + skips[1];
-        if (bias) arguments.bias = in[2].pointer() + skips[2];
-        if (residual) arguments.residual = in.back().pointer() + skips.back();
+        arguments.input = operand(0);
+        arguments.kernel = operand(1);
+        if (scale) arguments.scale = operand(2);
+        if (bias) arguments.bias = operand(scale ? 3 : 2);
+        if (residual) arguments.residual = operand(in.size() - 1);
         arguments.result = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
         convolution.run(arguments);

@@ -40,7 +40,7 @@ class IdleTeam {
   IdleTeam& operator=(const IdleTeam&) = delete;
   ~IdleTeam() { release(); }
 
-  /// Throws std::system_error if the system grants no thread.
+  /// Throws std::system_error if the system does not grant so many threads.
   void hold();
   void release();
   bool held() const noexcept { return holder_.joinable(); }

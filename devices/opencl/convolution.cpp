@@ -169,7 +169,9 @@ MatrixProduct product_of(const core::Step& step, ProductOperand a, ProductOperan
                         {}};
   if (step.op == OpId::convolution_epilogue) {
     product.epilogue = epilogue_of(step);
-    product.epilogue->bias_batch_stride = product.n * product.epilogue->bias_stride;
+    for (std::optional<ColumnOperand>* each : {&product.epilogue->scale, &product.epilogue->bias}) {
+      if (*each) (*each)->batch_stride = product.n * (*each)->stride;
+    }
   }
   simplify(product);
   return product;

@@ -64,12 +64,12 @@ void simplify(MatrixProduct& product) {
 ProductEpilogue epilogue_of(const core::Step& step) {
   const auto& attributes = std::get<core::ProductAttributes>(*step.attributes);
   ProductEpilogue epilogue;
-  if (attributes.bias) {
-    const View& bias = step.inputs[2].view;
-    epilogue.bias = 2;
-    epilogue.bias_offset = bias.offset;
-    epilogue.bias_stride = bias.strides[bias.strides.size() - 1];
-  }
+  const auto column_operand = [&](std::size_t input) {
+    const View& view = step.inputs[input].view;
+    return ColumnOperand{input, view.offset, view.strides[view.strides.size() - 1]};
+  };
+  if (attributes.scale) epilogue.scale = column_operand(2);
+  if (attributes.bias) epilogue.bias = column_operand(attributes.scale ? 3 : 2);
   if (attributes.residual) {
     epilogue.residual = step.inputs.size() - 1;
     epilogue.residual_offset = step.inputs.back().view.offset;

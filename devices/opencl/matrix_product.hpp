@@ -21,12 +21,19 @@ struct ProductOperand {
   core::View batch, rows, columns;
 };
 
-/// What is done to finished sums, in this order, save that the residual comes first where the inner dimension is cut.
+/// One number a column; of the groups of a convolution each has its own.
+struct ColumnOperand {
+  std::size_t input = 0;
+  std::int64_t offset = 0, stride = 1, batch_stride = 0;  // elements
+};
+
+/// What is done to finished sums, in this order, save that the residual comes first where the inner dimension is cut,
+/// and each part of a sum is scaled by itself.
 struct ProductEpilogue {
-  std::optional<std::size_t> bias;      // which input: one number a column
+  std::optional<ColumnOperand> scale;
+  std::optional<ColumnOperand> bias;
   std::optional<std::size_t> residual;  // which input, laid out as c
-  std::int64_t bias_offset = 0, bias_stride = 1, residual_offset = 0;
-  std::int64_t bias_batch_stride = 0;  // of the groups of a convolution each has a bias of its own
+  std::int64_t residual_offset = 0;
   double low = 0, high = 0;
   bool is_limited = false;
 };

@@ -60,11 +60,11 @@ class ProductText {
     const auto input = [&](std::size_t which, std::int64_t offset, std::string_view name) {
       kernel_.memory(Role::input, which, storage_name(result_), size_of(result_), offset, name);
     };
-    if (epilogue.bias) {
-      input(*epilogue.bias, epilogue.bias_offset, "bias");
-      kernel_.number("bias_step", epilogue.bias_stride);
-      kernel_.number("bias_batch_step", epilogue.bias_batch_stride);
-    }
+    for_each_column_operand([&](const ColumnOperand& operand, std::string_view name) {
+      input(operand.input, operand.offset, name);
+      kernel_.number(text(name, "_step"), operand.stride);
+      kernel_.number(text(name, "_batch_step"), operand.batch_stride);
+    });
     if (epilogue.residual) input(*epilogue.residual, epilogue.residual_offset, "residual");
     if (!epilogue.is_limited) return;
     const bool wide = compute_of(result_) == Compute::f64;
@@ -97,15 +97,23 @@ class ProductText {
     stride("c_column", product_.c.columns.strides[0]);
   }
   void split_batch(std::string_view index) { kernel_.line(text("  ", batch_[0].split("batch", index, "long"))); }
-  void start_bias(std::string_view batch) {
-    if (!product_.epilogue || !product_.epilogue->bias) return;
-    kernel_.line(text("  const long bias_start = (", batch, ") * bias_batch_step;"));
+  void start_column_operands(std::string_view batch) {
+    for_each_column_operand([&](const ColumnOperand&, std::string_view name) {
+      kernel_.line(text("  const long ", name, "_start = (", batch, ") * ", name, "_batch_step;"));
+    });
   }
   void start(int which) {
     static constexpr const char* names[3] = {"a", "b", "c"};
     kernel_.line(text("  const long ", names[which], "_start = ", batch_[which].place("batch"), ";"));
   }
 
+  /// Calls visit(operand, its name in the text) for each that there is.
+  template <class Visit>
+  void for_each_column_operand(const Visit& visit) const {
+    if (!product_.epilogue) return;
+    if (product_.epilogue->scale) visit(*product_.epilogue->scale, "scale");
+    if (product_.epilogue->bias) visit(*product_.epilogue->bias, "bias");
+  }
   /// An element of an operand as it is multiplied.
   std::string element(DType type, std::string_view pointer, std::string_view index) const {
     return text("(", type_, ")(", load(type, pointer, index), ")");
@@ -118,6 +126,14 @@ class ProductText {
   std::string plus(std::string_view a, std::string_view b) const {
     return text(a, result_ == DType::boolean ? " | " : " + ", b);
   }
+  std::string of_column(std::string_view name, std::string_view column) const {
+    return element(result_, name, text(name, "_start + (", column, ") * ", name, "_step"));
+  }
+  /// A statement that scales `value` of a column.
+  std::string with_scale(std::string_view value, std::string_view column) const {
+    if (!product_.epilogue || !product_.epilogue->scale) return "";
+    return text(value, " = ", value, " * ", of_column("scale", column), "; ");
+  }
   /// A statement that adds the residual's element at `index` of c to `value`.
   std::string with_residual(std::string_view value, std::string_view index) const {
     if (!product_.epilogue || !product_.epilogue->residual) return "";
@@ -128,8 +144,7 @@ class ProductText {
     std::string out;
     if (!product_.epilogue) return out;
     if (product_.epilogue->bias) {
-      out += text(value, " = ", plus(value, element(result_, "bias", text("bias_start + (", column, ") * bias_step"))),
-                  "; ");
+      out += text(value, " = ", plus(value, of_column("bias", column)), "; ");
     }
     if (product_.epilogue->is_limited) {
       out += text(value, " = ", value, " < low ? low : ", value, "; ", value, " = ", value, " > high ? high : ", value,
@@ -228,7 +243,7 @@ class TileText : ProductText {
     kernel_.distribute(batches * panels * row_blocks, items);
     kernel_.line("  const long panel = task / row_blocks % panels;");
     split_batch("task / (row_blocks * panels)");
-    start_bias("task / (row_blocks * panels)");
+    start_column_operands("task / (row_blocks * panels)");
     start(0);
     start(2);
     kernel_.line(text("  const long column = panel * ", width_, ";"));
@@ -322,7 +337,7 @@ class TileText : ProductText {
     kernel_.line(text("        const int count = min(n - column, (long)", width_, ");"));
     kernel_.line("        for (int j = 0; j < count; ++j) {");
     const std::string at = "place + j * c_column";
-    kernel_.line(text("          ", type_, " value = part[j];"));
+    kernel_.line(text("          ", type_, " value = part[j]; ", with_scale("value", "column + j")));
     kernel_.line(text("          if (depth != 0) value = ", plus("value", element(result_, "c", at)), ";"));
     if (const std::string added = with_residual("value", at); !added.empty()) {
       kernel_.line(text("          if (depth == 0) { ", added, " }"));
@@ -360,7 +375,7 @@ class GroupText : ProductText {
     kernel_.line(text("  local ", type_, " left[", group_depth, "][", group_tile + 1, "];"));
     kernel_.line(text("  local ", type_, " right[", group_depth, "][", group_tile + 1, "];"));
     split_batch("get_group_id(2)");
-    start_bias("get_group_id(2)");
+    start_column_operands("get_group_id(2)");
     for (int which = 0; which < 3; ++which) start(which);
     kernel_.line("  const int x = get_local_id(0); const int y = get_local_id(1);");
     kernel_.line(text("  const int me = y * ", group_side, " + x;"));
@@ -386,8 +401,8 @@ class GroupText : ProductText {
     const std::string at_column = text("column + x + j * ", group_side);
     each_result(text("if (", at_row, " < m && ", at_column, " < n) { const long place = c_start + (", at_row,
                      ") * c_row + (", at_column, ") * c_column; ", type_, " value = sum[i][j]; ",
-                     with_residual("value", "place"), with_bias_and_limits("value", at_column),
-                     store(result_, "c", "place", "value"), " }"));
+                     with_scale("value", at_column), with_residual("value", "place"),
+                     with_bias_and_limits("value", at_column), store(result_, "c", "place", "value"), " }"));
     KernelLaunch launch =
         kernel_.finish(text("__attribute__((reqd_work_group_size(", group_side, ", ", group_side, ", 1))) "));
     launch.local = {group_side, group_side, 1};

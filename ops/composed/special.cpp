@@ -158,7 +158,7 @@ Tensor<M> i0(const Tensor<M>& x) {
   return where(size <= border, near, far).astype(given.dtype());
 }
 
-// Euclid's steps until all are done; at most as many as Fibonacci numbers of the type ask for.
+// Euclid's steps until all are done. Neighbouring Fibonacci numbers take most: 12, 23, 46 and 92 of 8 to 64 bits.
 template <class M>
 Tensor<M> gcd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   core::require("gcd", a, b);
@@ -174,7 +174,7 @@ Tensor<M> gcd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
     const Tensor<M> rest = remainder(pair.first, pair.second);  // by zero: 0
     return Pair{where(equal(pair.second, 0), pair.first, pair.second), rest};
   };
-  return while_loop(start, is_left, step, {.most = static_cast<std::int64_t>(12 * size_of(type)) - 2}).first;
+  return while_loop(start, is_left, step, {.most = static_cast<std::int64_t>(12 * size_of(type))}).first;
 }
 template <class M>
 Tensor<M> lcm(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {

@@ -1,8 +1,10 @@
-// Epilogues: the bias, the residual and the ReLU that follow a product are added and taken where its sums are still in
-// cache. It runs when the rounds of the other passes are over, so that no rule waits in vain for a plain product.
+// Epilogues: the scale, the bias, the residual and the ReLU that follow a product are applied where its sums are still
+// in cache. It runs when the rounds of the other passes are over, so that no rule waits in vain for a plain product.
 //
-// Bias and residual are added to finished sums and ReLU is taken last, as by operators of their own, save where a
-// kernel that cuts the inner dimension adds one of them before the last part.
+// The scale is what batch normalisation with running statistics leaves behind a convolution whose weights may change
+// between runs, so that folding the one into the others would cost more than it saves. Bias and residual are added to
+// finished sums and ReLU is taken last, as by operators of their own, save where a kernel that cuts the inner dimension
+// adds one of them before the last part.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -24,6 +26,7 @@ using core::Traits;
 using Index = GraphEditor::Index;
 
 bool is_plain(OpId op) { return op == OpId::matmul || op == OpId::convolution; }
+bool is_convolution(const OpDef& def) { return def.id == OpId::convolution; }
 bool is_product(const OpDef& def) {
   return is_plain(def.id) || def.id == OpId::matmul_epilogue || def.id == OpId::convolution_epilogue;
 }
@@ -45,7 +48,7 @@ OpId with_epilogue(OpId op) {
 bool device_takes(const Match& m, Index product) {
   if (!m.context.options.supports) return true;
   const DType result = m.dtype();
-  const DType operands[] = {result, result, result, result};
+  const DType operands[] = {result, result, result, result, result};
   return m.context.options.supports(with_epilogue(m.editor.node(product).op), operands, {&result, 1});
 }
 
@@ -60,15 +63,20 @@ const Condition bare{"the product has no epilogue yet", [](const Match& m) {
                        const ProductAttributes& epilogue = epilogue_of(m.editor, product_in(m));
                        return !epilogue.bias && !epilogue.residual && !epilogue.is_limited();
                      }};
-const Condition one_a_channel{"b is one number a channel of the product", [](const Match& m) {
-                                const Shape& shape = m.editor.shape(m.tensor('b'));
-                                const Shape& product = m.editor.shape(m.editor.node(product_in(m)).first_result);
-                                // An inner product, reshaped to a single number, has no axis of channels.
-                                if (m.shape().empty() || shape.empty()) return false;
-                                const std::int64_t channels = m.shape().back();
-                                return shape.back() == channels && element_count(shape) == channels &&
-                                       product.back() == channels;
-                              }};
+bool by_channel(const Match& m, char letter) {
+  const Shape& shape = m.editor.shape(m.tensor(letter));
+  const Shape& product = m.editor.shape(m.editor.node(product_in(m)).first_result);
+  // An inner product, reshaped to a single number, has no axis of channels.
+  if (m.shape().empty() || shape.empty()) return false;
+  const std::int64_t channels = m.shape().back();
+  return shape.back() == channels && element_count(shape) == channels && product.back() == channels;
+}
+const Condition one_a_channel{"b is one number a channel of the product",
+                              [](const Match& m) { return by_channel(m, 'b'); }};
+const Condition scale_a_channel{
+    "s is one number a channel of the product; wider than 16 bits; no scale yet", [](const Match& m) {
+      return by_channel(m, 's') && size_of(m.dtype()) > 2 && !epilogue_of(m.editor, product_in(m)).scale;
+    }};
 // What only this sum reads of an element-wise operator costs nothing when it is computed along with the sum.
 const Condition free_residual{
     "r has the result's shape and is no element-wise operator's for this sum alone; neither residual nor "
@@ -92,7 +100,7 @@ Port view_as(Match& m, Port port, Shape shape) {
   return m.editor.add(m.root, OpId::reshape, core::ListAttributes{std::move(shape)}, {port});
 }
 
-enum class EpiloguePart { bias, subtracted_bias, residual, relu, low, high, limits };
+enum class EpiloguePart { scale, scale_and_bias, bias, subtracted_bias, residual, relu, low, high, limits };
 
 template <EpiloguePart part>
 Port absorb(Match& m) {
@@ -106,11 +114,18 @@ Port absorb(Match& m) {
   }
   const auto inputs = m.editor.inputs(product);
   std::vector<Port> operands(inputs.begin(), inputs.end());
+  const auto channel_operand = [&](char letter) { return view_as(m, m.tensor(letter), {shape.back()}); };
   switch (part) {
+    case EpiloguePart::scale_and_bias: epilogue.bias = true; [[fallthrough]];
+    case EpiloguePart::scale:
+      epilogue.scale = true;
+      operands.push_back(channel_operand('s'));
+      if (part == EpiloguePart::scale_and_bias) operands.push_back(channel_operand('b'));
+      break;
     case EpiloguePart::bias:
     case EpiloguePart::subtracted_bias: {
       epilogue.bias = true;
-      Port bias = view_as(m, m.tensor('b'), {shape.back()});
+      Port bias = channel_operand('b');
       if (part == EpiloguePart::subtracted_bias)
         bias = m.editor.add(m.root, OpId::negate, core::NoAttributes{}, {bias});
       operands.push_back(bias);
@@ -132,6 +147,9 @@ Port absorb(Match& m) {
 
 // clang-format off
 const Rule epilogue_table[] = {
+    {"scale",             "multiply(op(x, w)!, s)",                "op(x, w, s)",          {&taken, &bare, &scale_a_channel}, absorb<EpiloguePart::scale>, is_convolution},
+    {"scale_and_bias",    "fma(op(x, w)!, s, b)",                  "op(x, w, s, b)",       {&taken, &bare, &scale_a_channel, &one_a_channel}, absorb<EpiloguePart::scale_and_bias>, is_convolution},
+    {"factor_and_bias",   "fma(s, op(x, w)!, b)",                  "op(x, w, s, b)",       {&taken, &bare, &scale_a_channel, &one_a_channel}, absorb<EpiloguePart::scale_and_bias>, is_convolution},
     {"bias",              "add(op(x, w, ...)!, b)",                "op(x, w, b)",          {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::bias>, is_product},
     {"subtracted_bias",   "subtract(op(x, w, ...)!, b)",           "op(x, w, negate(b))",  {&taken, &bare, &one_a_channel}, absorb<EpiloguePart::subtracted_bias>, is_product},
     {"residual",          "add(op(x, w, ...)!, r)",                "op(x, w, ..., r)",     {&taken, &free_residual},             absorb<EpiloguePart::residual>, is_product},

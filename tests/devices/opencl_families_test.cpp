@@ -206,13 +206,23 @@ TEST_CASE("products of any type, and with epilogues, on OpenCL") {
                    {numbers(DType::f32, {2, 6, 6, 3}), numbers(DType::f32, {3, 3, 3, 20}), numbers(DType::f32, {20}),
                     numbers(DType::f32, {2, 6, 6, 20})},
                    rounding(DType::f32)});
-  // Each group of channels takes a part of its own of the bias, and of the residual.
+  // Deeper than a block, so that each part of a sum is scaled by itself.
+  core::ProductAttributes scaled = epilogue;
+  scaled.scale = true;
+  scaled.window = windows({1, 4, 4, 150}, {3, 3, 150, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1).window;
+  steps.push_back({OpId::convolution_epilogue,
+                   scaled,
+                   {numbers(DType::f32, {1, 4, 4, 150}), numbers(DType::f32, {3, 3, 150, 20}),
+                    numbers(DType::f32, {20}), numbers(DType::f32, {20}), numbers(DType::f32, {1, 4, 4, 20})},
+                   rounding(DType::f32)});
+  epilogue.scale = true;
+  // Each group of channels takes a part of its own of the scale, the bias and the residual.
   for (const std::int64_t groups : {2, 4}) {
     epilogue.window = windows({2, 6, 6, 4}, {3, 3, 4 / groups, 12}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, groups).window;
     steps.push_back({OpId::convolution_epilogue,
                      epilogue,
                      {numbers(DType::f32, {2, 6, 6, 4}), numbers(DType::f32, {3, 3, 4 / groups, 12}),
-                      numbers(DType::f32, {12}), numbers(DType::f32, {2, 6, 6, 12})},
+                      numbers(DType::f32, {12}), numbers(DType::f32, {12}), numbers(DType::f32, {2, 6, 6, 12})},
                      rounding(DType::f32)});
   }
   check(steps);

@@ -64,6 +64,50 @@ TEST_CASE("a bias of one number a channel is added by the product") {
   CHECK(count(graph, OpId::add) == 0);
 }
 
+TEST_CASE("a scale of one number a channel is taken in by a convolution before its bias") {
+  const auto scaled = [](DType dtype, const Shape& shape) {
+    return [=](Sketch& s) { return s.add(OpId::multiply, {convolution(s, dtype), s.input(shape, dtype)}); };
+  };
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    absorbed("scale", true, scaled(dtype, {6}));
+    absorbed("scale", true, scaled(dtype, {1, 1, 6}));
+  }
+  absorbed("scale", false, scaled(DType::f16, {6}), 0);
+  absorbed("scale", false, scaled(DType::f32, {4, 1}));
+  absorbed("scale", false, scaled(DType::f32, {}));
+  absorbed("scale", false, [](Sketch& s) { return s.add(OpId::multiply, {product(s), s.input({6})}); });
+  // A second factor, or one of a sum that has its bias already, comes too late.
+  const core::Graph twice = absorbed("scale", true, [&](Sketch& s) {
+    return s.add(OpId::multiply, {scaled(DType::f32, {6})(s), s.input({6})});
+  });
+  CHECK(count(twice, OpId::multiply) == 1);
+  absorbed("scale", false, [](Sketch& s) {
+    return s.add(OpId::multiply, {s.add(OpId::add, {convolution(s), s.input({6})}), s.input({6})});
+  });
+
+  const core::Graph all = absorbed("scale", true, [&](Sketch& s) {
+    const Port biased = s.add(OpId::add, {scaled(DType::f32, {6})(s), s.input({6})});
+    return s.add(OpId::relu, {s.add(OpId::add, {biased, s.input({2, 5, 4, 6})})});
+  });
+  const ProductAttributes& epilogue = epilogue_in(all, OpId::convolution_epilogue);
+  CHECK(epilogue.scale);
+  CHECK(epilogue.bias);
+  CHECK(epilogue.residual);
+  CHECK(epilogue.low == 0);
+  for (const bool first : {true, false}) {
+    const core::Graph fused = absorbed(first ? "scale_and_bias" : "factor_and_bias", true, [&](Sketch& s) {
+      const Port y = convolution(s), factor = s.input({6}), bias = s.input({6});
+      return first ? s.add(OpId::fma, {y, factor, bias}) : s.add(OpId::fma, {factor, y, bias});
+    });
+    CHECK(epilogue_in(fused, OpId::convolution_epilogue).scale);
+    CHECK(epilogue_in(fused, OpId::convolution_epilogue).bias);
+    absorbed(first ? "scale_and_bias" : "factor_and_bias", false, [&](Sketch& s) {
+      const Port y = convolution(s), factor = s.input({6}), bias = s.input({4, 1});
+      return first ? s.add(OpId::fma, {y, factor, bias}) : s.add(OpId::fma, {factor, y, bias});
+    });
+  }
+}
+
 TEST_CASE("an inner product, reshaped to a single number, has no channels for a bias") {
   const auto inner = [](Sketch& s) {
     const Port product = s.add(OpId::matmul, {s.input({1, 5}), s.input({5, 1})});

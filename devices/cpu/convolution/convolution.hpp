@@ -30,7 +30,8 @@ struct ConvolutionProblem {
   std::vector<WindowAxis> axes;   ///< one to three, outermost first
   std::int64_t result_pitch = 0;  ///< forward only: elements from one pixel of the result to the next; 0: out_channels
   bool packed_kernel = false;     ///< run() receives the kernel as pack() left it; not for backward_kernel
-  bool bias = false;              ///< forward only: add out_channels values to each position
+  bool scale = false;             ///< forward only: multiply each position by out_channels values; f32 and f64
+  bool bias = false;              ///< forward only: then add out_channels values to each position
   bool residual = false;          ///< forward only: add a tensor shaped like the output
   Limits<double> limits = {};     ///< forward only, last
   bool drops_nan = false;         ///< limiting may lose NaN, as oneDNN's does
@@ -43,6 +44,7 @@ struct ConvolutionArguments {
   const void* kernel = nullptr;  ///< packed when the problem says so
   const void* output_gradient = nullptr;
   void* result = nullptr;
+  const void* scale = nullptr;
   const void* bias = nullptr;
   const void* residual = nullptr;  ///< may be the result itself
   void* workspace = nullptr;       ///< workspace_bytes(), 64-byte aligned

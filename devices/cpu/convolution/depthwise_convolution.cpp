@@ -58,6 +58,7 @@ class DepthwiseConvolution final : public DirectConvolution {
     t.x = addresses.x;
     t.y = addresses.y;
     t.channels = channels;
+    if (problem_.scale) t.scale = static_cast<const T*>(arguments.scale);
     for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
       const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
       const std::int64_t z = pixel / (target[2] * target[1]) % target[0];

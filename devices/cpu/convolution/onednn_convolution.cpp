@@ -47,6 +47,9 @@ bool takes(const ConvolutionProblem& problem, const KernelChoice& choice) {
          !leaves_ends_over(problem);
 }
 
+// Behind a scale the bias is no part of the sums.
+bool adds_bias(const ConvolutionProblem& problem) { return problem.bias && !problem.scale; }
+
 // Descriptions of a problem's tensors and attributes in oneDNN's terms.
 struct Terms {
   explicit Terms(const ConvolutionProblem& problem) {
@@ -96,10 +99,11 @@ struct Terms {
     const auto kind = problem.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                                : dnnl::prop_kind::forward_training;
     const auto algorithm = dnnl::algorithm::convolution_direct;
-    const auto operation = problem.bias ? dnnl::convolution_forward::desc(kind, algorithm, input, weights, bias, output,
-                                                                          stride_, dilation, before, after)
-                                        : dnnl::convolution_forward::desc(kind, algorithm, input, weights, output,
-                                                                          stride_, dilation, before, after);
+    const auto operation = adds_bias(problem)
+                               ? dnnl::convolution_forward::desc(kind, algorithm, input, weights, bias, output, stride_,
+                                                                 dilation, before, after)
+                               : dnnl::convolution_forward::desc(kind, algorithm, input, weights, output, stride_,
+                                                                 dilation, before, after);
     return {operation, attributes, onednn::engine()};
   }
 
@@ -122,11 +126,24 @@ struct Terms {
 
 constexpr double operations_per_nanosecond = 60;
 
+// Results that a second pass finishes are computed in parts that a second-level cache holds until it comes.
+constexpr std::int64_t finished_bytes = 1 << 20;
+
+ConvolutionProblem images_of(const ConvolutionProblem& problem, std::int64_t count) {
+  ConvolutionProblem part = problem;
+  part.batch = count;
+  return part;
+}
+
 class OnednnConvolution final : public ConvolutionRoutine {
  public:
   OnednnConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, operations_per_nanosecond)) {
-    const Terms terms(problem);
+      : problem_(problem),
+        g_(problem),
+        threads_(convolution_threads(problem, choice, operations_per_nanosecond)),
+        images_(images_at_a_time(problem)),
+        g_part_(images_of(problem, images_)) {
+    const Terms terms(images_of(problem, images_));
     const int layout_threads = convolution_layout_threads(problem, operations_per_nanosecond);
     const auto describe_with = [&](const auto& describe) {
       if (!problem.packed_kernel) return describe(terms.any_kernel, threads_);
@@ -139,15 +156,16 @@ class OnednnConvolution final : public ConvolutionRoutine {
         const Limits<double> limits = problem.drops_nan ? problem.limits : Limits<double>{};
         const auto descriptions = describe_with([&](const Description& weights, int threads) {
           const onednn::ThreadCount guard(threads);
-          std::vector made{terms.forward(problem, weights, problem.residual, limits)};
-          if (problem.residual) made.push_back(terms.forward(problem, made.front().weights_desc()));
+          const bool sums_residual = problem.residual && !problem.scale;
+          std::vector made{terms.forward(problem, weights, sums_residual, problem.scale ? Limits<double>{} : limits)};
+          if (sums_residual) made.push_back(terms.forward(problem, made.front().weights_desc()));
           return made;
         });
         reference_ = onednn::is_reference(descriptions);
         asked = descriptions.front().weights_desc();
         const onednn::ThreadCount guard(threads_);
         main_.emplace(forward_primitive(terms, descriptions.front()));
-        if (problem.residual) apart_.emplace(forward_primitive(terms, descriptions.back()));
+        if (descriptions.size() > 1) apart_.emplace(forward_primitive(terms, descriptions.back()));
         break;
       }
       case ConvolutionPass::backward_input: {
@@ -184,7 +202,9 @@ class OnednnConvolution final : public ConvolutionRoutine {
     scratchpad_ =
         space_.reserve(std::max(main_->scratchpad_bytes(), apart_ ? apart_->scratchpad_bytes() : std::size_t{0}));
     spread_ = problem.pass == ConvolutionPass::forward && g_.result_pitch != g_.out_channels;
-    if (spread_) dense_ = space_.reserve(static_cast<std::size_t>(g_.output_elements()) * sizeof(float));
+    if (spread_ || (problem.scale && problem.residual)) {
+      dense_ = space_.reserve(static_cast<std::size_t>(g_part_.output_elements()) * sizeof(float));
+    }
     const bool same_layout = asked == terms.kernel;
     if (problem.packed_kernel || !same_layout) {
       if (problem.packed_kernel) {
@@ -240,37 +260,62 @@ class OnednnConvolution final : public ConvolutionRoutine {
       main_->run({gradient, kernel, arguments.result}, scratchpad);
       return;
     }
-    const bool apart = problem_.residual && arguments.residual != arguments.result;
-    const onednn::Primitive& primitive = apart ? *apart_ : *main_;
-    void* const result = spread_ ? at<std::byte>(arguments.workspace, dense_) : arguments.result;
-    if (problem_.bias) {
-      primitive.run({input, kernel, result, const_cast<void*>(arguments.bias)}, scratchpad);
-    } else {
-      primitive.run({input, kernel, result}, scratchpad);
-    }
-    if (spread_) {
-      spread(arguments);
-    } else if (apart || (problem_.limits.any() && !problem_.drops_nan)) {
-      finish(arguments, apart);
-    }
+    for (std::int64_t image = 0; image < g_.batch; image += images_) run_part(arguments, image, kernel, scratchpad);
   }
 
   const char* name() const noexcept override { return "onednn"; }
 
  private:
+  // The greatest divisor of the batch whose results stay in the cache; all images where no pass follows. How far pixels
+  // lie apart plays no part: whoever packs the weights does not know it, and the layout may follow from the batch.
+  static std::int64_t images_at_a_time(const ConvolutionProblem& problem) {
+    if (!is_finished_apart(problem)) return problem.batch;
+    const std::int64_t image_bytes =
+        Geometry(images_of(problem, 1)).output_elements() * static_cast<std::int64_t>(sizeof(float));
+    std::int64_t images = std::clamp<std::int64_t>(finished_bytes / image_bytes, 1, problem.batch);
+    while (problem.batch % images != 0) --images;
+    return images;
+  }
+
+  // Forward, of `images_` images from `image` on.
+  void run_part(const ConvolutionArguments& whole, std::int64_t image, void* kernel, void* scratchpad) const {
+    const auto from_image = [&](const void* memory, std::int64_t pixel_elements, const Extents& extents) {
+      return const_cast<float*>(static_cast<const float*>(memory)) + image * product_of(extents) * pixel_elements;
+    };
+    ConvolutionArguments arguments = whole;
+    float* const input = from_image(whole.input, g_.in_channels, g_.input);
+    arguments.result = from_image(whole.result, g_.result_pitch, g_.output);
+    if (problem_.residual) arguments.residual = from_image(whole.residual, g_.out_channels, g_.output);
+    const bool in_place = problem_.residual && arguments.residual == arguments.result;
+    const bool apart = problem_.residual && !in_place;
+    const onednn::Primitive& primitive = apart && apart_ ? *apart_ : *main_;
+    const bool elsewhere = spread_ || (problem_.scale && in_place);
+    void* const result = elsewhere ? at<std::byte>(arguments.workspace, dense_) : arguments.result;
+    if (adds_bias(problem_)) {
+      primitive.run({input, kernel, result, const_cast<void*>(arguments.bias)}, scratchpad);
+    } else {
+      primitive.run({input, kernel, result}, scratchpad);
+    }
+    if (problem_.scale || spread_) {
+      finish_pixels(arguments, static_cast<const float*>(result));
+    } else if (apart || (problem_.limits.any() && !problem_.drops_nan)) {
+      finish(arguments, apart);
+    }
+  }
+
   onednn::Primitive forward_primitive(const Terms& terms,
                                       const dnnl::convolution_forward::primitive_desc& description) const {
     const onednn::Binding input{DNNL_ARG_SRC, terms.input}, kernel{DNNL_ARG_WEIGHTS, description.weights_desc()},
         output{DNNL_ARG_DST, terms.output};
     const dnnl::convolution_forward primitive(description);
-    if (!problem_.bias) return {primitive, description.scratchpad_desc(), {input, kernel, output}, threads_};
+    if (!adds_bias(problem_)) return {primitive, description.scratchpad_desc(), {input, kernel, output}, threads_};
     return {primitive, description.scratchpad_desc(), {input, kernel, output, {DNNL_ARG_BIAS, terms.bias}}, threads_};
   }
 
   // What oneDNN was not given to do: a residual that lies elsewhere, and limits, since its own lose NaN.
   void finish(const ConvolutionArguments& arguments, bool residual) const {
     run_team(threads_, [&](Team team) {
-      const Range mine = share(g_.output_elements(), team.member, team.size, 16);
+      const Range mine = share(g_part_.output_elements(), team.member, team.size, 16);
       ChannelArguments<float> t;
       t.channels = mine.size();
       t.out = static_cast<float*>(arguments.result) + mine.begin;
@@ -281,16 +326,27 @@ class OnednnConvolution final : public ConvolutionRoutine {
     });
   }
 
-  // Pixels that lie apart oneDNN writes with its reference code only, hundreds of times slower.
-  void spread(const ConvolutionArguments& arguments) const {
+  // What goes by pixels: a scale and what follows it, which oneDNN's own post-operations take twice as long for, and
+  // pixels that lie apart, which it writes with its reference code only, hundreds of times slower.
+  void finish_pixels(const ConvolutionArguments& arguments, const float* sums) const {
     run_team(threads_, [&](Team team) {
-      const float* const dense = at<float>(arguments.workspace, dense_);
-      const Range mine = share(g_.output_elements() / g_.out_channels, team.member, team.size);
+      const Range mine = share(g_part_.output_elements() / g_.out_channels, team.member, team.size);
+      const auto* const scale = static_cast<const float*>(arguments.scale);
+      const float* from = nullptr;
       ChannelArguments<float> t;
+      t.x = &from;
+      t.y = &scale;
       t.channels = g_.out_channels;
+      if (problem_.scale && problem_.bias) t.bias = static_cast<const float*>(arguments.bias);
       t.limits = problem_.limits.as<float>();
       for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
-        t.residual = dense + pixel * g_.out_channels;
+        from = sums + pixel * g_.out_channels;
+        if (problem_.scale) {
+          t.count = 1;
+          if (problem_.residual) t.residual = static_cast<const float*>(arguments.residual) + pixel * g_.out_channels;
+        } else {
+          t.residual = from;
+        }
         t.out = static_cast<float*>(arguments.result) + pixel * g_.result_pitch;
         tiles<float>(instruction_set()).channels(t);
       }
@@ -300,8 +356,10 @@ class OnednnConvolution final : public ConvolutionRoutine {
   ConvolutionProblem problem_;
   Geometry g_;
   int threads_;
-  bool spread_ = false;  // computed densely in the workspace, then brought to where its pixels lie
-  std::size_t dense_ = 0;
+  std::int64_t images_;    // computed at a time
+  Geometry g_part_;        // of so many
+  bool spread_ = false;    // pixels of the result lie apart
+  std::size_t dense_ = 0;  // sums that wait in the workspace for what finishes them
   bool reference_ = false;
   std::optional<onednn::Primitive> main_;
   std::optional<onednn::Primitive> apart_;  // adds no residual

@@ -105,6 +105,7 @@ class PanelConvolution final : public ConvolutionRoutine {
         const std::int64_t first_in = group * source_channels_ / g_.groups,
                            first_out = group * target_channels_ / g_.groups;
         Epilogue<T> epilogue;
+        if (problem_.scale) epilogue.scale = static_cast<const T*>(arguments.scale) + first_out;
         if (problem_.bias) epilogue.bias = static_cast<const T*>(arguments.bias) + first_out;
         epilogue.limits = problem_.limits.as<T>();
         for (const Phase<T>& phase : phases_) {

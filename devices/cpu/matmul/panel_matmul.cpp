@@ -149,9 +149,10 @@ class PanelMatmul final : public MatmulRoutine {
     const std::int64_t target_pitch = scattered_ ? problem_.n : problem_.c.row_stride;
     // What c holds is added last where it is not in the way of partial sums.
     const bool adds = problem_.accumulate && !scattered_, at_once = product_.blocks.size() == 1;
-    const Epilogue<T> epilogue{problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
-                               adds && at_once ? target : nullptr, adds && !at_once,
-                               scattered_ ? Limits<T>{} : problem_.limits.as<T>()};
+    const Epilogue<T> epilogue{.bias = problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
+                               .residual = adds && at_once ? target : nullptr,
+                               .accumulate = adds && !at_once,
+                               .limits = scattered_ ? Limits<T>{} : problem_.limits.as<T>()};
     const auto tables =
         RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + own_slot * tables_stride_), product_);
     const MemberShare mine = member_share(product_, team);

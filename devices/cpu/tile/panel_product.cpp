@@ -193,6 +193,8 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
       }
       t.c = c + first_column;
       t.accumulate = !is_first || epilogue.accumulate;
+      // Each partial sum by itself, so that what they are added to stays as it is.
+      t.scale = epilogue.scale != nullptr ? epilogue.scale + first_column : nullptr;
       // When all products are summed, as an operator of its own would add it.
       t.bias = is_last && epilogue.bias != nullptr ? epilogue.bias + first_column : nullptr;
       t.residual = is_last && epilogue.residual != nullptr ? epilogue.residual + first_column : nullptr;

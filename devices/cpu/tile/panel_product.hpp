@@ -47,9 +47,10 @@ struct PanelSource {
   std::int64_t column_stride = 1;
 };
 
-/// The epilogue of a product; columns of bias match those of the product.
+/// The epilogue of a product; columns of scale and bias match those of the product.
 template <class T>
 struct Epilogue {
+  const T* scale = nullptr;
   const T* bias = nullptr;
   const T* residual = nullptr;  ///< laid out like the result
   bool accumulate = false;

@@ -29,7 +29,8 @@ struct TileArguments {
   T* c = nullptr;
   const std::int64_t* c_offsets = nullptr;  ///< where each row of the tile starts in c
   int columns = 0;                          ///< columns stored; at most vectors * lanes
-  bool accumulate = false;                  ///< first: add to what c holds
+  const T* scale = nullptr;                 ///< first: each row times `columns` values
+  bool accumulate = false;                  ///< then added to what c holds
   const T* bias = nullptr;                  ///< then `columns` values added to each row
   const T* residual = nullptr;              ///< then this, laid out like c; it may be c
   Limits<T> limits = {};                    ///< last
@@ -73,6 +74,7 @@ struct ChannelArguments {
   std::int64_t count = 0;     ///< addresses in x and y
   std::int64_t channels = 0;  ///< elements at each address
   T* out = nullptr;
+  const T* scale = nullptr;  ///< what sums are multiplied by before anything is added
   const T* bias = nullptr;
   const T* residual = nullptr;
   bool accumulate = false;

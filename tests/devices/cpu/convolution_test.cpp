@@ -96,6 +96,15 @@ struct Expected {
     }
   }
 
+  void scale(std::int64_t place, T factor) {
+    const auto at = static_cast<std::size_t>(place);
+    if constexpr (std::is_floating_point_v<T>) {
+      sum[at] *= as_double(factor);
+      magnitude[at] *= std::abs(as_double(factor));
+      ++terms[at];
+    }
+  }
+
   void add(std::int64_t place, T value) {
     stored[static_cast<std::size_t>(place)] += std::abs(static_cast<double>(sum[static_cast<std::size_t>(place)]));
     add_product(place, value, T(1));
@@ -121,12 +130,12 @@ void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, 
   const bool forward = p.pass == ConvolutionPass::forward, by_input = p.pass == ConvolutionPass::backward_input;
   const std::int64_t result_size = forward ? sizes.output : by_input ? sizes.input : sizes.kernel;
   Fenced<T> input(sizes.input), kernel(sizes.kernel), gradient(sizes.output), residual(sizes.output),
-      bias(p.out_channels);
+      scale(p.out_channels), bias(p.out_channels);
   const std::int64_t pitch = p.result_pitch == 0 ? std::max<std::int64_t>(p.out_channels, 1) : p.result_pitch;
   const bool apart = forward && p.result_pitch != 0;
   Fenced<T> result(apart ? result_size / p.out_channels * pitch : result_size);
   const Fenced<T> before = result.copy();
-  for (Fenced<T>* tensor : {&input, &kernel, &gradient, &residual, &bias}) tensor->draw(draw);
+  for (Fenced<T>* tensor : {&input, &kernel, &gradient, &residual, &scale, &bias}) tensor->draw(draw);
 
   const Convolution convolution = prepare_convolution(p, choice);
   Bytes workspace(convolution.workspace_bytes()), packed(convolution.packed_bytes());
@@ -135,6 +144,7 @@ void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, 
   arguments.kernel = kernel.data();
   arguments.output_gradient = gradient.data();
   arguments.result = result.data();
+  arguments.scale = scale.data();
   arguments.bias = bias.data();
   arguments.residual = residual.data();
   if (in_place) {
@@ -160,6 +170,7 @@ void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, 
   });
   std::int64_t wrong = 0;
   for (std::int64_t place = 0; place < result_size; ++place) {
+    if (p.scale) expected.scale(place, scale[place % p.out_channels]);
     if (p.bias) expected.add(place, bias[place % p.out_channels]);
     if (p.residual) expected.add(place, residual[place]);
     const std::int64_t at = apart ? place / p.out_channels * pitch + place % p.out_channels : place;
@@ -228,6 +239,7 @@ void check_drawn_convolutions(int cases) {
          {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
       problem.pass = pass;
       const bool forward = pass == ConvolutionPass::forward;
+      problem.scale = forward && size_of(problem.dtype) > 2 && is_floating(problem.dtype) && draw.coin();
       problem.bias = forward && draw.coin();
       problem.residual = forward && draw.coin();
       problem.limits = forward ? drawn_limits(draw) : Limits<double>{};
@@ -335,7 +347,7 @@ TEST_CASE("kernels of one tap are right where strides leave the end of an axis o
 
 TEST_CASE("a convolution deep enough for several blocks is right on every code path") {
   ConvolutionProblem p = image_problem(7, 300, 3, 130);
-  p.bias = p.residual = true;
+  p.scale = p.bias = p.residual = true;
   p.limits = relu_limits;
   Draw draw(3);
   for (const Path& path : all_paths(2)) {
@@ -347,6 +359,24 @@ TEST_CASE("a convolution deep enough for several blocks is right on every code p
        {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
     p.pass = pass;
     for (const Path& path : all_paths(3)) check_where_taken<float>(p, path, draw);
+  }
+}
+
+TEST_CASE("a batch that is finished in parts is right on every code path") {
+  ConvolutionProblem p = image_problem(64, 8, 1, 70);
+  p.batch = 4;
+  p.axes[0].input = 32;  // results of two images fit into the cache
+  p.limits = relu_limits;
+  Draw draw(5);
+  for (const bool scaled : {false, true}) {
+    p.scale = p.bias = p.residual = scaled;
+    for (const bool packed : {false, true}) {
+      p.packed_kernel = packed;
+      for (const Path& path : all_paths(2)) {
+        check_where_taken<float>(p, path, draw);
+        check_where_taken<float>(p, path, draw, scaled);
+      }
+    }
   }
 }
 
@@ -364,8 +394,13 @@ TEST_CASE("ReLU at the end of a convolution keeps NaN and makes 0 of -infinity o
       if (!takes(p, path)) continue;
       const Convolution convolution = prepare_convolution(p, path.choice);
       Bytes workspace(convolution.workspace_bytes());
-      convolution.run(
-          {input.data(), kernel.data(), nullptr, result.data(), nullptr, residual.data(), workspace.data()});
+      ConvolutionArguments arguments;
+      arguments.input = input.data();
+      arguments.kernel = kernel.data();
+      arguments.result = result.data();
+      arguments.residual = residual.data();
+      arguments.workspace = workspace.data();
+      convolution.run(arguments);
       CHECK(std::isnan(result[0]));
       CHECK(result[16] == 0);
       CHECK(result[32] == (with_residual ? 17 : 16));
@@ -394,8 +429,13 @@ TEST_CASE("our own convolutions give the same bits for any number of threads") {
     const auto run = [&](int threads, Fenced<float>& result) {
       const Convolution convolution = prepare_convolution(p, {Implementation::own, {}, threads});
       Bytes workspace(convolution.workspace_bytes());
-      convolution.run(
-          {input.data(), kernel.data(), gradient.data(), result.data(), nullptr, nullptr, workspace.data()});
+      ConvolutionArguments arguments;
+      arguments.input = input.data();
+      arguments.kernel = kernel.data();
+      arguments.output_gradient = gradient.data();
+      arguments.result = result.data();
+      arguments.workspace = workspace.data();
+      convolution.run(arguments);
     };
     run(1, one);
     for (const int threads : {2, 3, 7}) {
@@ -418,8 +458,15 @@ TEST_CASE("malformed convolutions are refused with what was wrong") {
   p = image_problem(8, 4, 3, 6);
   p.pass = ConvolutionPass::backward_kernel;
   p.limits = relu_limits;
-  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: bias, residual and limits belong to the forward pass",
+  CHECK_THROWS_WITH_AS(prepare_convolution(p),
+                       "convolution: scale, bias, residual and limits belong to the forward pass", ValueError);
+  p = image_problem(8, 4, 3, 6);
+  p.dtype = DType::i32;
+  p.scale = true;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: sums of type i32 cannot be scaled: f32 and f64 only",
                        ValueError);
+  p = image_problem(8, 4, 3, 6);
+  p.pass = ConvolutionPass::backward_kernel;
   p.limits = {};
   p.packed_kernel = true;
   CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: backward_kernel reads no kernel that could be packed",
