@@ -10,6 +10,7 @@
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/custom_kernel.hpp"
 #include "engine/execution/devices.hpp"
+#include "engine/execution/region_kernel.hpp"
 
 namespace tyto::run {
 
@@ -57,8 +58,12 @@ std::uint64_t mix(std::uint64_t seed, const IntList& list) {
   return seed;
 }
 
-// Element-wise kernels on the CPU take any address, so one of them serves every part of a tensor.
+// Eager code never makes one, but replays those that it recorded.
+bool is_region(core::OpId op) { return op == core::OpId::loop || op == core::OpId::branch; }
+
+// Element-wise kernels on the CPU take any address, so one of them serves every part of a tensor; regions ask for it.
 bool takes_any_start(const Node& node, const core::Device& home) {
+  if (is_region(node.op())) return true;
   return core::is_listed_elementwise(node.op()) && &home == &cpu_device();
 }
 
@@ -88,6 +93,7 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
       any_start(takes_any_start(node, home_device)),
       attributes(node.shared_attributes()) {
   const bool custom = op == core::OpId::custom;
+  const bool region = is_region(op);
   std::vector<DType> input_types;
   std::vector<DType> output_types;
   for (const Array* array : arrays) {
@@ -120,7 +126,7 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
     outputs.push_back({result.type.dtype, results.back().view});
   }
   const core::Step step{op, &node.attributes(), operands, outputs};
-  const std::uint64_t wanted = custom ? ~std::uint64_t{0} : device->requires_dense(step);
+  const std::uint64_t wanted = custom || region ? ~std::uint64_t{0} : device->requires_dense(step);
   for (std::size_t i = 0; wanted != 0 && i < operands.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << std::min<std::size_t>(i, 63);
     if ((wanted & bit) == 0 || core::is_dense(operands[i].view)) continue;
@@ -128,7 +134,11 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
     to_densify |= bit;
     operands[i].view = core::View::dense(operands[i].view.shape);
   }
-  kernel = custom && !at_home ? custom_kernel(step) : device->prepare(step);
+  if (region) {
+    kernel = region_kernel(step, *device, {});
+  } else {
+    kernel = custom && !at_home ? custom_kernel(step) : device->prepare(step);
+  }
 }
 
 namespace {

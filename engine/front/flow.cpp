@@ -148,8 +148,9 @@ std::vector<Value> branch_eagerly(std::string_view op, const Value& index, bool 
   return strong(op, arms[static_cast<std::size_t>(std::clamp<std::int64_t>(chosen, 0, last))]());
 }
 
+// An eager function that vmap records is given lazy values.
 bool is_recorded(detail::RegionMode mode, std::span<const Value> values) {
-  if (mode != detail::RegionMode::as_operands) return mode == detail::RegionMode::lazy;
+  if (mode == detail::RegionMode::lazy) return true;
   for (const Value& value : values) {
     if (value && core::resolve(value).node()->mode() == core::Mode::lazy) return true;
   }

@@ -147,6 +147,22 @@ TEST_CASE("vmap in a compiled function is part of its graph") {
   CHECK(allclose(f(x * 2), x / l2_norm(x, 1, true)));
 }
 
+TEST_CASE_TEMPLATE("vmap of a loop or branch goes by each example's own values", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T divisors = vmap([](const T& a, const T& b) { return gcd(a, b); })(T{12, 35, 144}, T{18, 64, 233});
+  CHECK(divisors.template to_vector<std::int64_t>() == std::vector<std::int64_t>{6, 1, 1});
+  const auto halve = [](const T& x) {
+    return while_loop(
+        x, [](const T& y) { return y > 1; }, [](const T& y) { return y / 2; });
+  };
+  CHECK(vmap(halve)(T{1.0, 3.0, 16.0}).template to_vector<float>() == std::vector<float>{1, 0.75F, 1});
+  const auto size = [](const T& x) {
+    return cond(
+        x < 0, [&] { return -x; }, [&] { return x * 10; });
+  };
+  CHECK(vmap(size)(T{-2.0, 3.0}).template to_vector<float>() == std::vector<float>{2, 30});
+}
+
 TEST_CASE_TEMPLATE("apply_along_axis puts what a function of vectors gives in the axis' place", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x = numbered<M>({2, 4, 3});
