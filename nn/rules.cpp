@@ -73,7 +73,9 @@ Descent sgd(const SgdOptions& o) {
     if (o.dampening == 0) {
       velocity = o.momentum * velocity + gradient;
     } else {
-      velocity = o.momentum * velocity + where(context.count > 1.5, 1 - o.dampening, 1.0) * gradient;
+      // Nothing is damped in the first step. A choice between two plain numbers would be in f32.
+      const Tensor<Any> dampening = o.dampening * (context.count > 1.5).astype(gradient.dtype());
+      velocity = o.momentum * velocity + (1.0 - dampening) * gradient;
     }
     return context.rate * (o.nesterov ? gradient + o.momentum * velocity : velocity);
   };
@@ -238,7 +240,8 @@ Descent rprop(const RpropOptions& o) {
     Tensor<Any>&before = context.state[0], &step = context.state[1];
     const Tensor<Any> product = context.gradient * before;
     const Tensor<Any> turned = less(product, 0.0);
-    const Tensor<Any> factor = where(turned, o.shrink, where(greater(product, 0.0), o.grow, 1.0));
+    const Tensor<Any> same = ones_like(product);  // which gives the numbers beside it its type
+    const Tensor<Any> factor = where(turned, o.shrink, where(greater(product, 0.0), o.grow, same));
     step = clip(where(context.count < 1.5, context.rate, step) * factor, o.smallest_step, o.largest_step);
     before = where(turned, 0.0, context.gradient);
     return sign(before) * step;

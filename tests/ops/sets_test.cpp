@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <numeric>
+#include <tuple>
 
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/calculus.hpp"
@@ -123,6 +125,34 @@ TEST_CASE_TEMPLATE("functions of arrays say what was wrong with them", M, Eager,
   CHECK_THROWS_WITH_AS(hanning<T>(3, DType::i32), "hanning: a floating type is needed, not i32", TypeError);
   CHECK(kaiser<T>(1, 3.0).template to_vector<double>() == Numbers{1});
   CHECK(bartlett<T>(0).shape() == Shape{0});
+}
+
+TEST_CASE_TEMPLATE("common divisors take as many steps as neighbouring Fibonacci numbers ask for", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  std::vector<std::uint8_t> rows, columns;
+  std::vector<std::int64_t> divisors;
+  for (int a = 0; a < 256; ++a) {
+    for (int b = 0; b < 256; ++b) {
+      rows.push_back(static_cast<std::uint8_t>(a));
+      columns.push_back(static_cast<std::uint8_t>(b));
+      divisors.push_back(std::gcd(a, b));
+    }
+  }
+  const auto bytes = [](const std::vector<std::uint8_t>& all) {
+    return T::from(std::span<const std::uint8_t>(all), {65536});
+  };
+  const T all_divisors = gcd(bytes(rows), bytes(columns));
+  CHECK(all_divisors.astype(DType::i64).template to_vector<std::int64_t>() == divisors);
+  for (const auto& [dtype, small, large] :
+       {std::tuple{DType::u16, 28657.0, 46368.0}, std::tuple{DType::u32, 1836311903.0, 2971215073.0},
+        std::tuple{DType::i32, 1134903170.0, 1836311903.0}}) {
+    CAPTURE(dtype);
+    const T a = T::full({}, small, DType::f64).astype(dtype), b = T::full({}, large, DType::f64).astype(dtype);
+    CHECK(gcd(a, b).template item<double>() == 1);
+    CHECK(gcd(b, a).template item<double>() == 1);
+  }
+  CHECK(gcd(T(std::int64_t{4660046610375530309}), T(std::int64_t{7540113804746346429})).template item<std::int64_t>() ==
+        1);
 }
 
 TEST_CASE_TEMPLATE("functions of nothing give nothing", M, Eager, Lazy) {
