@@ -56,10 +56,11 @@ bool Executable::fits_with_repeated(const core::Graph& graph, const char* passes
   return true;
 }
 
-// All iterations of the loop that keeps most in segments, then of the next one, until it fits; of the last as few as
-// will do.
+// The loop that keeps most in segments, then the next one, until it fits; of the last as few iterations as will do. All
+// iterations in segments need least, save where they are few.
 bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
   constexpr int attempts = 4;
+  constexpr double shares[] = {1, 0.75, 0.5, 0.25};
   const std::size_t limit = options_.memory_limit;
   CompileOptions as_it_is = options_;
   as_it_is.passes = as_recorded;
@@ -68,11 +69,22 @@ bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
   std::size_t bytes = arena_bytes_;
   for (;;) {
     const std::vector<recompute::LoopPair> pairs = recompute::loop_pairs(least);
-    const recompute::LoopSegments segments =
-        pairs.empty() ? recompute::LoopSegments() : recompute::segments_of(pairs[0], 1);
-    if (segments.count == 0) return false;
-    core::Graph graph = recompute::with_segments(least, pairs[0], segments);
-    std::optional<Executable> best(std::in_place, core::Graph(graph), *device_, as_it_is);
+    std::optional<Executable> best;
+    core::Graph graph;
+    double enough = 0;
+    for (const double share : shares) {
+      const recompute::LoopSegments segments =
+          pairs.empty() ? recompute::LoopSegments() : recompute::segments_of(pairs[0], share);
+      if (segments.count == 0) break;
+      core::Graph rewritten = recompute::with_segments(least, pairs[0], segments);
+      Executable tried(core::Graph(rewritten), *device_, as_it_is);
+      if (best && tried.arena_bytes_ >= best->arena_bytes_) continue;
+      best.emplace(std::move(tried));
+      graph = std::move(rewritten);
+      enough = share;
+      if (best->arena_bytes_ <= limit) break;
+    }
+    if (!best) return false;
     smallest = std::min(smallest, best->arena_bytes_);
     if (best->arena_bytes_ > limit) {
       if (best->arena_bytes_ >= bytes) return false;
@@ -80,7 +92,6 @@ bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
       least = std::move(graph);
       continue;
     }
-    double enough = 1;
     double too_little = 0;
     for (int i = 0; i < attempts; ++i) {
       // What is kept falls with the share of the iterations, about.

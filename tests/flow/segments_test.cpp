@@ -104,6 +104,30 @@ TEST_CASE("loops of every kind run in segments") {
   }
 }
 
+TEST_CASE("a limit that a part of the iterations in segments meets is met") {
+  const auto small = [](const List& in) {
+    return tyto::fori_loop(0, 100, in[0], [&](const T&, const T& c) { return sin(c) * in[0]; }).sum();
+  };
+  const List inputs = some({{112}});
+  // As little as is promised, and every limit from there on.
+  std::size_t least = 0;
+  const Outcome free = run(small, inputs, 0);
+  for (std::size_t limit = free.bytes - 64; least == 0; limit -= 64) {
+    try {
+      const Outcome limited = run(small, inputs, limit);
+      CHECK(limited.bytes <= limit);
+      CHECK(limited.values == free.values);
+    } catch (const tyto::DeviceError& error) {
+      const std::string message = error.what();
+      least = std::stoul(message.substr(message.rfind(' ')));
+      CAPTURE(message);
+      CHECK(least > limit);
+      CHECK(least <= limit + 64);
+      CHECK(run(small, inputs, least).bytes <= least);
+    }
+  }
+}
+
 TEST_CASE("loops that others read, draw or follow keep within a limit as they can") {
   const auto both = [](const List& in) {
     const auto step = [&](const T& c, const T& x) {
