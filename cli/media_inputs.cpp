@@ -91,6 +91,10 @@ Tensor<Lazy> picture_input(const std::string& path, const ModelTensor& input, co
 Tensor<Lazy> recording_input(const std::string& path, const ModelTensor& input, const Shape& shape, bool is_given) {
   const Recording<Tensor<Lazy>> recording = read_wav<Tensor<Lazy>>(path);
   Tensor<Lazy> frames = mean(recording.samples, {1});
+  if (!is_floating(*input.dtype)) {
+    throw ValueError(path + ": a recording is read as numbers from -1 to 1, which the input '" + input.name + "' of " +
+                     std::string(name_of(*input.dtype)) + " does not take; give it as .npy");
+  }
   if (shape.empty()) throw ValueError("a recording is no input of one number such as '" + input.name + "'");
   Shape wanted = shape;
   const bool is_window = is_given || element_count(wanted) > 1;

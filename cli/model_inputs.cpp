@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <initializer_list>
 #include <sstream>
 #include <string_view>
@@ -53,8 +54,12 @@ Tensor<Lazy> made_up(const ModelTensor& input, const Shape& shape, const std::st
     throw UsageError("--input " + input.name +
                      " takes a file (.npy, .png, .jpg, .wav), random, zeros or a number, not '" + how + "'");
   }
-  return Tensor<Lazy>::full(shape, is_floating(dtype) ? Scalar(value) : Scalar(static_cast<std::int64_t>(value)),
-                            dtype);
+  if (is_floating(dtype)) return Tensor<Lazy>::full(shape, Scalar(value), dtype);
+  // 2^63: below it a double fits into the integer.
+  if (!(std::abs(value) < 0x1p63)) {
+    throw UsageError("--input " + input.name + ": " + how + " is no number of type " + std::string(name_of(dtype)));
+  }
+  return Tensor<Lazy>::full(shape, Scalar(static_cast<std::int64_t>(value)), dtype);
 }
 
 /// In small letters or large ones.
@@ -92,6 +97,42 @@ NamedList<Shape> shapes_given(const Arguments& arguments) {
   return shapes;
 }
 
+std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, const Arguments& arguments) {
+  NamedList<bool> said;
+  for (const char* option : {"--input", "--shape"}) {
+    for (const std::string& word : arguments.texts(option)) said.push_back({name_and_value(word, option).first, false});
+  }
+  std::vector<ModelTensor> tensors;
+  const auto take = [&](ModelTensor tensor) {
+    bool found = false;
+    for (Named<bool>& each : said) {
+      if (each.name != tensor.name) continue;
+      each.value = found = true;
+    }
+    if (found || !(tensor.optional || tensor.sequence)) tensors.push_back(std::move(tensor));
+    return found;
+  };
+  for (const ModelTensor& input : inputs) {
+    if (!input.sequence) {
+      take(input);
+      continue;
+    }
+    if (said.contains(input.name)) {
+      throw UsageError("the input '" + input.name + "' is a sequence: its tensors are " + input.name + "[0], " +
+                       input.name + "[1] and so on");
+    }
+    for (std::size_t i = 0;; ++i) {
+      ModelTensor element = input;
+      element.name += "[" + std::to_string(i) + "]";
+      if (!take(element)) break;
+    }
+  }
+  for (const Named<bool>& each : said) {
+    if (!each.value) throw UsageError("the model has no input '" + each.name + "'");
+  }
+  return tensors;
+}
+
 NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const NamedList<Shape>& given) {
   NamedList<Shape> shapes;
   for (const ModelTensor& input : inputs) {
@@ -111,9 +152,6 @@ NamedList<Tensor<Lazy>> input_values(const std::vector<ModelTensor>& inputs, con
   NamedList<std::string> said;
   for (const std::string& word : arguments.texts("--input")) {
     const auto [name, value] = name_and_value(word, "--input");
-    bool known = false;
-    for (const ModelTensor& input : inputs) known = known || input.name == name;
-    if (!known) throw UsageError("the model has no input '" + name + "'");
     said.push_back({name, value});
   }
   const NamedList<Shape> given = shapes_given(arguments);

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <tyto/named.hpp>
 #include <tyto/onnx.hpp>
@@ -30,6 +31,10 @@ NamedList<Tensor<Any>> bound_values(const Arguments& arguments);
 
 /// "x=1,3,48,320" of all shape options.
 NamedList<Shape> shapes_given(const Arguments& arguments);
+
+/// The inputs that the options name or that need no naming: tensors s[0], s[1], ... of a sequence and optional inputs
+/// are given only where they are named.
+std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, const Arguments& arguments);
 
 /// A shape for every input: as given, as the file says, else 1 for each length that it leaves open.
 NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const NamedList<Shape>& given);

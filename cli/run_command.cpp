@@ -62,7 +62,7 @@ int run_model(const Arguments& arguments) {
   if (const auto count = arguments.number("--threads", 1)) threads(static_cast<int>(*count));
   const DeviceScope device(arguments.text("--device").value_or("cpu"));
   auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front(), {.bind = bound_values(arguments)});
-  const NamedList<Tensor<Lazy>> inputs = input_values(model.inputs(), arguments);
+  const NamedList<Tensor<Lazy>> inputs = input_values(given_inputs(model.inputs(), arguments), arguments);
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto since = [&](auto start) { return std::chrono::duration<double, std::milli>(now() - start).count(); };
   const auto start = now();

@@ -36,8 +36,9 @@ std::int64_t multiply_adds(const GraphProfile& profile) {
   return sum;
 }
 
-void print_costs(OnnxModel<Tensor<Lazy>>& model, const NamedList<Shape>& given) {
-  const NamedList<Shape> shapes = settled_shapes(model.inputs(), given);
+void print_costs(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
+  const std::vector<ModelTensor> inputs = given_inputs(model.inputs(), arguments);
+  const NamedList<Shape> shapes = settled_shapes(inputs, shapes_given(arguments));
   std::cout << "with";
   for (const Named<Shape>& shape : shapes) std::cout << " " << shape.name << " " << to_string(shape.value);
   std::cout << "\n";
@@ -47,7 +48,7 @@ void print_costs(OnnxModel<Tensor<Lazy>>& model, const NamedList<Shape>& given) 
     std::cout << "  planned peak  " << plan.height << " bytes, bound " << plan.bound << ", without reuse " << plan.naive
               << "\n";
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      graph.set(graph.inputs()[i], Tensor<Lazy>::zeros(shapes[i].value, *model.inputs()[i].dtype));
+      graph.set(graph.inputs()[i], Tensor<Lazy>::zeros(shapes[i].value, *inputs[i].dtype));
     }
     const GraphProfile profile = graph.profile();
     std::cout << "  steps         " << profile.steps.size() << "\n  multiply-adds " << multiply_adds(profile) << "\n";
@@ -66,7 +67,7 @@ int show_model(const Arguments& arguments) {
   print_tensors("outputs", model.outputs());
   std::cout << "operators\n";
   for (const ModelOperator& each : model.info().operators) std::cout << "  " << each.count << "  " << each.name << "\n";
-  print_costs(model, shapes_given(arguments));
+  print_costs(model, arguments);
   if (arguments.has("--metadata")) {
     std::cout << "metadata\n";
     for (const auto& [key, value] : model.info().metadata) std::cout << "  " << key << ": " << value << "\n";

@@ -22,28 +22,29 @@ Outputs empty_sequence(const OperatorCall& call) {
   return {Operand::of_sequence({})};
 }
 
-/// The position that input `i` says, of so many; negative ones count from the end.
-std::ptrdiff_t position(const OperatorCall& call, std::size_t i, std::size_t count) {
+/// The position that input `i` says, up to `last`, in a sequence of so many; negative ones count from its end.
+std::ptrdiff_t position(const OperatorCall& call, std::size_t i, std::size_t count, std::int64_t last) {
   const auto end = static_cast<std::int64_t>(count);
   const std::int64_t at = call.integer_in(i);
-  if (count == 0) throw IndexError(core::text("position ", at, " in a sequence that is empty"));
-  if (at < -end || at >= end) {
-    throw IndexError(
-        core::text("position ", at, " in a sequence of ", count, "; they go from ", -end, " to ", end - 1));
+  if (last < 0) throw IndexError(core::text("position ", at, " in a sequence that is empty"));
+  if (at < -end || at > last) {
+    throw IndexError(core::text("position ", at, " in a sequence of ", count, "; they go from ", -end, " to ", last));
   }
   return static_cast<std::ptrdiff_t>(at < 0 ? at + end : at);
 }
 
+std::ptrdiff_t last_of(const std::vector<Operand>& elements) { return std::ssize(elements) - 1; }
+
 Outputs element_at(const OperatorCall& call) {
   const std::vector<Operand>& elements = call.sequence(0);
-  return {elements[static_cast<std::size_t>(position(call, 1, elements.size()))]};
+  return {elements[static_cast<std::size_t>(position(call, 1, elements.size(), last_of(elements)))]};
 }
 
 // A negative position counts from the end of the sequence as it was.
 Outputs with_inserted(const OperatorCall& call) {
   std::vector<Operand> elements = call.sequence(0);
-  std::ptrdiff_t at = static_cast<std::ptrdiff_t>(elements.size());
-  if (call.has(2) && call.integer_in(2) != at) at = position(call, 2, elements.size());
+  std::ptrdiff_t at = std::ssize(elements);
+  if (call.has(2)) at = position(call, 2, elements.size(), at);
   elements.insert(elements.begin() + at, Operand(call[1], call.known(1)));
   return {Operand::of_sequence(std::move(elements))};
 }
@@ -51,8 +52,8 @@ Outputs with_inserted(const OperatorCall& call) {
 Outputs with_erased(const OperatorCall& call) {
   std::vector<Operand> elements = call.sequence(0);
   if (elements.empty()) call.refuse("the sequence is empty: there is nothing to erase");
-  const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(elements.size()) - 1;
-  elements.erase(elements.begin() + (call.has(1) ? position(call, 1, elements.size()) : last));
+  const std::ptrdiff_t last = last_of(elements);
+  elements.erase(elements.begin() + (call.has(1) ? position(call, 1, elements.size(), last) : last));
   return {Operand::of_sequence(std::move(elements))};
 }
 

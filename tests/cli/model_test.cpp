@@ -77,4 +77,27 @@ TEST_CASE("tyto run and show say what is wrong with status 2") {
   CHECK(run("show " + place.write("notes.onnx", "notes")).status == 2);
 }
 
+TEST_CASE("tyto run gives a sequence tensor by tensor, and an optional only where it is named") {
+  const Workplace place;
+  const std::string path = place.write(
+      "s.onnx", model({.nodes = {node("SequenceLength", {"s"}, {"n"}), node("OptionalHasElement", {"o"}, {"has"})},
+                       .inputs = {sequence("s"), optional("o")},
+                       .outputs = {value("n", {}, DType::i64), value("has", {}, DType::boolean)}}));
+  const auto says = [&](const std::string& options, const char* text) {
+    const Ran ran = run("run " + path + " " + options);
+    CHECK_MESSAGE(contains(ran.output, text), ran.output);
+    return ran.status;
+  };
+  CHECK(says("", "n i64 ()  smallest 0,") == 0);
+  CHECK(says("", "has bool ()  smallest 0,") == 0);
+  CHECK(says("--input s[0]=1 --input s[1]=random --input o=zeros", "n i64 ()  smallest 2,") == 0);
+  CHECK(says("--shape o=2", "has bool ()  smallest 1,") == 0);
+  CHECK(says("--input s=1", "the input 's' is a sequence: its tensors are s[0], s[1] and so on") == 2);
+  CHECK(says("--input s[1]=1", "the model has no input 's[1]'") == 2);
+  CHECK(contains(run("show " + path + " --shape s[0]=2").output, "with s[0] (2,)\n"));
+  const Ran wild = run("run " + written(place) + " --input axes=1e30");
+  CHECK(wild.status == 2);
+  CHECK(contains(wild.output, "--input axes: 1e30 is no number of type i64"));
+}
+
 }  // namespace cli_model_test

@@ -51,6 +51,32 @@ inline Message reference_attribute(std::string_view name, std::string_view of, s
   return m;
 }
 
+/// `inner` as a type message of one field: 4 is a sequence, 9 an optional.
+inline Message wrapped(int field, const Message& inner) {
+  Message element, type;
+  element.message(1, inner);
+  type.message(field, element);
+  return type;
+}
+/// Of two numbers.
+inline Message vector_type() {
+  Message dimension, shape, tensor, type;
+  dimension.integer(1, 2);
+  shape.message(1, dimension);
+  tensor.integer(1, onnx::element_type_of(DType::f32));
+  tensor.message(2, shape);
+  type.message(1, tensor);
+  return type;
+}
+inline Message typed(std::string_view name, const Message& type) {
+  Message m;
+  m.text(1, name);
+  m.message(2, type);
+  return m;
+}
+inline Message sequence(std::string_view name) { return typed(name, wrapped(4, vector_type())); }
+inline Message optional(std::string_view name) { return typed(name, wrapped(9, vector_type())); }
+
 inline Message node(std::string_view op, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs, const std::vector<Message>& attributes = {},
                     std::string_view domain = "") {

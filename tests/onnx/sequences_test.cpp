@@ -13,30 +13,6 @@ namespace {
 using E = Tensor<Eager>;
 using L = Tensor<Lazy>;
 
-/// `inner` as a type message of one field: 4 is a sequence, 9 an optional.
-Message wrapped(int field, const Message& inner) {
-  Message element, type;
-  element.message(1, inner);
-  type.message(field, element);
-  return type;
-}
-Message vector_type() {
-  Message dimension, shape, tensor, type;
-  dimension.integer(1, 2);
-  shape.message(1, dimension);
-  tensor.integer(1, onnx::element_type_of(DType::f32));
-  tensor.message(2, shape);
-  type.message(1, tensor);
-  return type;
-}
-Message typed(std::string_view name, const Message& type) {
-  Message m;
-  m.text(1, name);
-  m.message(2, type);
-  return m;
-}
-Message sequence(std::string_view name) { return typed(name, wrapped(4, vector_type())); }
-Message optional(std::string_view name) { return typed(name, wrapped(9, vector_type())); }
 Message number(std::string_view name) { return value(name, {}, DType::i64); }
 
 std::string one_node(const Message& n, const std::vector<Message>& inputs, const std::vector<Message>& outputs) {
@@ -109,6 +85,9 @@ BOTH_MODES("the tensors of a sequence are given and come back one by one") {
   CHECK(three["t[1]"].template to_vector<float>() == std::vector<float>{5, 6});
   CHECK(three["t[2]"].template to_vector<float>() == std::vector<float>{3, 4});
   CHECK(run({}, 0).size() == 1);
+  CHECK(message_of([&] {
+          run({{"s[0]", T{1.0, 2.0}}}, 2);
+        }).find("position 2 in a sequence of 1; they go from -1 to 1") != std::string::npos);
   CHECK(run({{"s[0]", T{1.0, 2.0}}}, 1)["t[1]"].template to_vector<float>() == std::vector<float>{5, 6});
 }
 
