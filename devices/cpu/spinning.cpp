@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <latch>
+#include <vector>
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -30,6 +32,32 @@ constexpr auto patience = milliseconds(2000);       // without a sign, until thr
 // In a second of processor time. A process with the processors to itself is interrupted under 30 times, one beside
 // others at the end of each of its slices of time, 100 to 300 times.
 constexpr double usual_interruptions = 80;
+
+int team_size() noexcept {
+#if defined(_OPENMP)
+  return omp_get_num_procs() + 1;
+#else
+  return 1;
+#endif
+}
+
+/// Throws std::system_error unless so many threads can live at the same time.
+void check_granted(int count) {
+  std::latch all_asked(1);
+  std::vector<std::thread> threads;
+  const auto end = [&] {
+    all_asked.count_down();
+    for (std::thread& thread : threads) thread.join();
+  };
+  try {
+    threads.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) threads.emplace_back([&] { all_asked.wait(); });
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
 
 bool environment_decides() noexcept {
   return std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr;
@@ -86,7 +114,11 @@ bool Contention::look(Time now, Usage usage) noexcept {
 }
 
 void IdleTeam::hold() {
-  if (held()) return;
+  if (held() || refused_) return;
+  refused_ = true;
+  // libgomp ends the process where the system grants it no thread: so many are asked for, and let go, beforehand.
+  check_granted(team_size());
+  refused_ = false;
   wanted_ = true;
   holder_ = std::thread([this] { serve(); });
 }
@@ -103,7 +135,7 @@ void IdleTeam::release() {
 
 void IdleTeam::serve() {
 #if defined(_OPENMP)
-#pragma omp parallel num_threads(omp_get_num_procs() + 1)
+#pragma omp parallel num_threads(team_size())
   {
 #pragma omp barrier  // compilers leave out a region without anything
   }

@@ -40,7 +40,7 @@ class IdleTeam {
   IdleTeam& operator=(const IdleTeam&) = delete;
   ~IdleTeam() { release(); }
 
-  /// Throws std::system_error if the system does not grant so many threads.
+  /// Throws std::system_error if the system does not grant so many threads, and then does nothing when asked again.
   void hold();
   void release();
   bool held() const noexcept { return holder_.joinable(); }
@@ -51,6 +51,7 @@ class IdleTeam {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool wanted_ = false;
+  bool refused_ = false;
   std::thread holder_;
 };
 

@@ -3,6 +3,13 @@
 
 #include <filesystem>
 #include <iterator>
+#include <system_error>
+
+#if defined(__linux__)
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 #include <doctest/doctest.h>
 
@@ -66,6 +73,34 @@ TEST_CASE("an idle team lives while it is held") {
   // OpenMP's threads end by themselves a little after the one whose team they were.
   for (int wait = 0; wait < 1000 && threads() > before; ++wait) std::this_thread::sleep_for(milliseconds(10));
   CHECK(threads() == before);
+}
+
+TEST_CASE("a team that the system grants no threads is not held, and the process goes on") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    // A user of many processes has too many; root may always have more, and gives that up first.
+    const rlimit few{1, 1};
+    if (setrlimit(RLIMIT_NPROC, &few) != 0 || (getuid() == 0 && setuid(65534) != 0)) _exit(2);
+    IdleTeam team;
+    int refusals = 0;
+    for (int i = 0; i < 2; ++i) {
+      try {
+        team.hold();
+      } catch (const std::system_error&) {
+        ++refusals;
+      }
+    }
+    _exit(refusals == 1 && !team.held() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) {
+    MESSAGE("not tried: this process may not limit its own threads");
+    return;
+  }
+  CHECK(WEXITSTATUS(status) == 0);
 }
 #endif
 
