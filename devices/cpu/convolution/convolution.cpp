@@ -72,7 +72,9 @@ bool tile_is_faster(const ConvolutionProblem& problem, const KernelChoice& choic
   const double behind = g.group_in() < few_channels ? 0.25 : 0.06;
   const double multiply_adds_a_nanosecond = 2 * cycles_a_nanosecond * tiles<float>(choice.set()).lanes;
   const double longer = behind * static_cast<double>(g.taps() * g.group_in()) / multiply_adds_a_nanosecond;
-  const double pass = 1 / results_a_nanosecond + nanoseconds_a_pixel / static_cast<double>(g.group_out());
+  // What differs from channel to channel goes by pixels.
+  const double by_pixel = problem.scale ? nanoseconds_a_pixel / static_cast<double>(g.group_out()) : 0;
+  const double pass = 1 / results_a_nanosecond + by_pixel;
   return longer < pass;
 }
 
