@@ -32,7 +32,6 @@ constexpr const char* closing = R"(
 
 | NumPy | why |
 |---|---|
-| `np.linalg.solve(z, z)` and other factorisations of complex matrices | only `linalg::eig` and `linalg::eigvals` take them; the others take real matrices |
 | `np.roots(p)` | `linalg::eigvals` of the polynomial's companion matrix gives them |
 | `np.nextafter(a, b)`, `np.spacing(a)` | they need the bits of an element, which no operator sees |
 | structured, text, date and object arrays | elements are numbers here |
