@@ -27,7 +27,7 @@ std::size_t hash_field(PadMode value) { return static_cast<std::size_t>(value); 
 std::size_t hash_field(const Scalar& value) {
   const bool whole = !value.is_floating() && !value.is_complex();
   return mix(mix(static_cast<std::size_t>(value.kind()), hash_field(value.imaginary())),
-             whole ? hash_field(value.as_int()) : hash_field(value.as_double()));
+             whole ? hash_field(static_cast<std::int64_t>(value.as_unsigned())) : hash_field(value.as_double()));
 }
 std::size_t hash_field(const IntList& list) {
   std::size_t seed = list.size();

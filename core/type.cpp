@@ -9,8 +9,8 @@
 namespace tyto TYTO_API {
 
 const char* name_of(DType type) {
-  constexpr const char* names[dtype_count] = {"bool", "u8",  "i8",  "i16", "i32",  "i64", "f16",
-                                              "bf16", "f32", "f64", "c64", "c128", "u16", "u32"};
+  constexpr const char* names[dtype_count] = {"bool", "u8",  "i8",  "i16",  "i32", "i64", "f16", "bf16",
+                                              "f32",  "f64", "c64", "c128", "u16", "u32", "u64"};
   return names[static_cast<int>(type)];
 }
 
@@ -24,6 +24,7 @@ int kind_of(DType type) { return is_complex(type) ? 3 : is_floating(type) ? 2 : 
 /// An unsigned integer and a signed one.
 DType promote_signs(DType a, DType b) {
   const auto [natural, with_sign] = is_unsigned(a) ? std::pair(a, b) : std::pair(b, a);
+  if (natural == DType::u64) return DType::f64;
   if (size_of(natural) < size_of(with_sign)) return with_sign;
   return natural == DType::u8 ? DType::i16 : natural == DType::u16 ? DType::i32 : DType::i64;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr ElementType element_types[] = {{6, 8, 1},  {1, 8, 1},   {0, 8, 1},  {0, 16, 1}, {0, 32, 1},
                                          {0, 64, 1}, {2, 16, 1},  {4, 16, 1}, {2, 32, 1}, {2, 64, 1},
-                                         {5, 64, 1}, {5, 128, 1}, {1, 16, 1}, {1, 32, 1}};
+                                         {5, 64, 1}, {5, 128, 1}, {1, 16, 1}, {1, 32, 1}, {1, 64, 1}};
 static_assert(std::size(element_types) == dtype_count);
 
 constexpr std::int32_t cpu = 1;

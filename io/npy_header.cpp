@@ -28,7 +28,8 @@ constexpr std::array<TypeName, dtype_count> npy_names = {{{"b1", DType::boolean}
                                                           {"c8", DType::c64},
                                                           {"c16", DType::c128},
                                                           {"u2", DType::u16},
-                                                          {"u4", DType::u32}}};
+                                                          {"u4", DType::u32},
+                                                          {"u8", DType::u64}}};
 
 // As many as NumPy allows.
 constexpr std::size_t most_axes = 64;

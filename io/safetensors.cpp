@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, dtype_count> safetensors_names = {
-    "BOOL", "U8", "I8", "I16", "I32", "I64", "F16", "BF16", "F32", "F64", "C64", "C128", "U16", "U32"};
+    "BOOL", "U8", "I8", "I16", "I32", "I64", "F16", "BF16", "F32", "F64", "C64", "C128", "U16", "U32", "U64"};
 // The limit that the format itself sets.
 constexpr std::uint64_t longest_safetensors_header = 100'000'000;
 constexpr std::string_view metadata = "__metadata__";

@@ -111,6 +111,7 @@ class TextReader {
       case DType::i32: return put_integer<std::int32_t>(field, line, column);
       case DType::u16: return put_integer<std::uint16_t>(field, line, column);
       case DType::u32: return put_integer<std::uint32_t>(field, line, column);
+      case DType::u64: return put_integer<std::uint64_t>(field, line, column);
       case DType::i64: return put_integer<std::int64_t>(field, line, column);
       case DType::boolean: return append(static_cast<std::uint8_t>(number_in(field, line, column) != 0));
       case DType::f16: return append(Half(static_cast<float>(number_in(field, line, column))));
@@ -162,6 +163,7 @@ class TextWriter {
       case DType::i32: return add_number(out, at<std::int32_t>(index));
       case DType::u16: return add_number(out, at<std::uint16_t>(index));
       case DType::u32: return add_number(out, at<std::uint32_t>(index));
+      case DType::u64: return add_number(out, at<std::uint64_t>(index));
       case DType::i64: return add_number(out, at<std::int64_t>(index));
       case DType::f16: return add_number(out, static_cast<float>(at<Half>(index)));
       case DType::bf16: return add_number(out, static_cast<float>(at<BFloat16>(index)));

@@ -27,7 +27,7 @@ const Row table[] = {
     {"float16", DType::f16},
     {"double", DType::f64},
     {"uint32", DType::u32},
-    {"uint64", {}},
+    {"uint64", DType::u64},
     {"complex64", {}},
     {"complex128", {}},
     {"bfloat16", DType::bf16},

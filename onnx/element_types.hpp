@@ -9,7 +9,7 @@
 
 namespace tyto::onnx {
 
-/// None for those that Tyto does not have: unsigned ones of 64 bits, complex ones, text, and those of 8 bits
+/// None for those that Tyto does not have: complex ones, text, and those of 8 bits
 /// and fewer that are no integers of 8 bits.
 std::optional<DType> dtype_from(std::int64_t element_type);
 /// "float", "uint16", ... as the standard spells it; a number that is not known as "element type 99".

@@ -66,6 +66,7 @@ Tensor<Any> from_list(const std::string& where, const TensorMessage& message, co
     case DType::u16: return listed<std::uint16_t>(where, message.integers, shape, dtype);
     // The format lists these with 64 bits, as unsigned numbers.
     case DType::u32: return listed<std::uint32_t>(where, message.integers, shape, dtype);
+    case DType::u64: return listed<std::uint64_t>(where, message.integers, shape, dtype);
     case DType::i8: return listed<std::int8_t>(where, message.integers, shape, dtype);
     case DType::u8: return listed<std::uint8_t>(where, message.integers, shape, dtype);
     case DType::boolean: {

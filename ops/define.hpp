@@ -34,6 +34,10 @@ DType common_type(std::span<const Value> operands);
 
 /// The same for operands that are compared: i64 where a scalar does not fit the tensors' elements.
 DType comparable_type(std::span<const Value> operands);
+/// The type of sums and products: integers are summed in 64 bits.
+constexpr DType accumulation_type(DType type) {
+  return is_floating(type) ? type : type == DType::u64 ? DType::u64 : DType::i64;
+}
 
 /// Whether elements of `dtype` can hold the number: all can, save integer elements one that is too large.
 bool holds(DType dtype, const Scalar& number);

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/stored_scalar.hpp"
 #include "ops/define.hpp"
 #include "ops/elementwise_gradients.hpp"
 #include "tyto/shaping.hpp"
@@ -26,14 +27,19 @@ bool is_unknown_whole(const Value& value) {
 }
 
 struct WholeNumbers {
-  std::int64_t least = 0;
-  std::int64_t most = 0;
+  Scalar least, most;
 };
 
 WholeNumbers range_of(DType dtype) {
-  const std::int64_t most = INT64_MAX >> (64 - 8 * size_of(dtype));
-  if (is_unsigned(dtype)) return {0, 2 * most + 1};
-  return {-most - 1, most};
+  const std::size_t unused = 64 - 8 * size_of(dtype);
+  if (is_unsigned(dtype)) return {0, UINT64_MAX >> unused};
+  return {INT64_MIN >> unused, INT64_MAX >> unused};
+}
+
+/// Of integers.
+bool is_below(const Scalar& a, const Scalar& b) {
+  if (a.is_large() != b.is_large()) return b.is_large();
+  return a.is_large() ? a.as_unsigned() < b.as_unsigned() : a.as_int() < b.as_int();
 }
 
 }  // namespace
@@ -41,12 +47,12 @@ WholeNumbers range_of(DType dtype) {
 bool holds(DType dtype, const Scalar& number) {
   if (!is_integer(dtype) || number.kind() != Scalar::Kind::integer) return true;
   const auto [least, most] = range_of(dtype);
-  return number.as_int() >= least && number.as_int() <= most;
+  return !is_below(number, least) && !is_below(most, number);
 }
 
 void check_holds(std::string_view op, DType dtype, const Scalar& number) {
   if (holds(dtype, number)) return;
-  throw ValueError(text(op, ": the number ", number.as_int(), " does not fit elements of type ", dtype,
+  throw ValueError(text(op, ": the number ", to_string(number), " does not fit elements of type ", dtype,
                         "; cast to a wider type first"));
 }
 
@@ -73,7 +79,7 @@ DType common_type(std::span<const Value> operands) {
     } else if (is_floating(number) && !is_inexact(type)) {
       type = DType::f32;
     } else if (is_integer(number) && type == DType::boolean) {
-      type = DType::i64;
+      type = number;
     }
   }
   return type;
@@ -83,7 +89,9 @@ DType comparable_type(std::span<const Value> operands) {
   const DType type = common_type(operands);
   for (const Value& operand : operands) {
     const Scalar* number = bare_number(operand);
-    if (number != nullptr ? !holds(type, *number) : is_integer(type) && is_unknown_whole(operand)) return DType::i64;
+    if (number == nullptr ? !is_integer(type) || !is_unknown_whole(operand) : holds(type, *number)) continue;
+    if (number != nullptr && is_unsigned(type) && number->as_int() >= 0) return DType::u64;
+    return type == DType::u64 || (number != nullptr && number->is_large()) ? DType::f64 : DType::i64;
   }
   return type;
 }
@@ -164,7 +172,7 @@ Value reachable(const Value& bound, DType type) {
     Value operands[] = {bound, weak_scalar(least), weak_scalar(most)};
     return emit_elementwise(OpId::clip, operands);
   }
-  return weak_scalar(number->as_int() < least ? least : most);
+  return weak_scalar(is_below(*number, least) ? least : most);
 }
 
 // The power would be a fraction, of which integers hold the 0 before the point.
@@ -196,6 +204,37 @@ bool alike(const OpDef& def, std::span<const Value> operands) {
   return same;
 }
 
+/// Natural numbers that u64 alone holds, and integers that may be negative: no integer type holds both.
+bool are_across_signs(const Value& natural, const Value& whole) {
+  const Scalar* const number = bare_number(whole);
+  if (natural.dtype() != DType::u64 || !is_integer(whole.dtype())) return false;
+  return number == nullptr ? !is_unsigned(whole.dtype()) : number->as_int() < 0;
+}
+
+/// Exactly, as NumPy compares them: a negative number is below every natural one, others compare as natural ones.
+Value compare_across_signs(OpId op, const Value& natural, const Value& whole) {
+  const auto apply = [](OpId id, Value a, Value b) {
+    Value operands[] = {std::move(a), std::move(b)};
+    return emit_elementwise(id, operands);
+  };
+  const Value number = cast_to(whole, DType::i64);
+  const Value same_sign = apply(op, cast_to(natural, DType::u64), cast_to(number, DType::u64));
+  const bool holds_of_negative = op == OpId::not_equal || op == OpId::greater || op == OpId::greater_equal;
+  if (holds_of_negative) return apply(OpId::logical_or, apply(OpId::less, number, weak_scalar(0)), same_sign);
+  return apply(OpId::logical_and, apply(OpId::greater_equal, number, weak_scalar(0)), same_sign);
+}
+
+/// The comparison that says of (b, a) what `op` says of (a, b).
+OpId turned(OpId op) {
+  switch (op) {
+    case OpId::less: return OpId::greater;
+    case OpId::less_equal: return OpId::greater_equal;
+    case OpId::greater: return OpId::less;
+    case OpId::greater_equal: return OpId::less_equal;
+    default: return op;
+  }
+}
+
 }  // namespace
 
 Value emit_elementwise(OpId op, std::span<Value> operands) {
@@ -206,6 +245,10 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   if (op == OpId::conj && !is_complex(operands[0].dtype())) return resolve(operands[0]);
   // The usual case needs no rule: these domains take floating operands as they are.
   if (def.domain <= Domain::comparison && alike(def, operands)) return emit_resolved(op, operands);
+  if (def.domain == Domain::comparison && operands.size() == 2) {
+    if (are_across_signs(operands[0], operands[1])) return compare_across_signs(op, operands[0], operands[1]);
+    if (are_across_signs(operands[1], operands[0])) return compare_across_signs(turned(op), operands[1], operands[0]);
+  }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
   if (op == OpId::power) {

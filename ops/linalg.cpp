@@ -1,6 +1,7 @@
 // Checks and short forms that the operators of linear algebra share.
 #include "ops/linalg.hpp"
 
+#include "tyto/complex.hpp"
 #include "tyto/products.hpp"
 
 namespace tyto::core {
@@ -13,7 +14,7 @@ void check_matrices(std::string_view op, const TensorType& type) {
   if (type.shape.size() < 2) {
     throw ShapeError(text(op, ": matrices need two axes or more, not shape ", type.shape));
   }
-  if (type.dtype != DType::f32 && type.dtype != DType::f64) {
+  if (real_type(type.dtype) != DType::f32 && real_type(type.dtype) != DType::f64) {
     throw TypeError(text(op, ": matrices of ", type.dtype, " are not factorised; cast them to f32 or f64 before"));
   }
 }
@@ -85,12 +86,20 @@ T solve_lu(const Value& lu, const Value& permutation, const Value& right, bool t
   return emit(OpId::lu_solve, AxisAttributes{0, transposed, false}, {lu, permutation, right});
 }
 
+T adjoint(const T& x) { return conj(matrix_transpose(x)); }
+
+T solve_lu_adjoint(const Value& lu, const Value& permutation, const Value& right) {
+  return conj(solve_lu(lu, permutation, conj(T(right)), true));
+}
+
 T on_diagonal(const T& x) { return emit(OpId::diag_embed, ListAttributes{{0}}, {x}); }
 T diagonal_of(const T& x) { return diagonal(x, 0, -2, -1); }
 
 T identities_like(const T& x) {
   const std::int64_t size = columns_of(x.shape());
-  const T one = emit(mode_beside(x), OpId::eye, RangeAttributes{{size, size}, x.dtype(), Scalar(0), Scalar(0)});
+  const DType part = real_type(x.dtype());
+  const T one =
+      cast_to(emit(mode_beside(x), OpId::eye, RangeAttributes{{size, size}, part, Scalar(0), Scalar(0)}), x.dtype());
   return broadcast_to(one, extended(stack_shape(x.shape()), {size, size}));
 }
 

@@ -13,8 +13,8 @@
 
 namespace tyto::core {
 
-/// Throws ShapeError where there are no two axes for a matrix, TypeError where the elements are not f32 or f64, in
-/// which alone matrices are factorised.
+/// Throws ShapeError where there are no two axes for a matrix, TypeError where the elements are not f32 or f64 or
+/// complex numbers of these, of which alone matrices are factorised.
 void check_matrices(std::string_view op, const TensorType& type);
 /// As check_matrices; and throws ShapeError where rows and columns differ in number.
 void check_square(std::string_view op, const TensorType& type);
@@ -55,6 +55,10 @@ AnyTensor solve_triangle(const Value& triangle, const Value& right, bool upper, 
 /// left * triangle^-1
 AnyTensor solve_triangle_right(const Value& left, const Value& triangle, bool upper, bool unit = false);
 AnyTensor solve_lu(const Value& lu, const Value& permutation, const Value& right, bool transposed);
+/// The same with the adjoint of the matrix.
+AnyTensor solve_lu_adjoint(const Value& lu, const Value& permutation, const Value& right);
+/// The transpose, conjugated where elements are complex.
+AnyTensor adjoint(const AnyTensor& x);
 /// Zeros with the last axis as diagonal.
 AnyTensor on_diagonal(const AnyTensor& x);
 AnyTensor diagonal_of(const AnyTensor& x);

@@ -20,20 +20,6 @@ std::vector<TensorType> infer_eigen(const Attributes&, std::span<const TensorTyp
   return {values, inputs[0]};
 }
 
-T adjoint(const T& x) { return conj(matrix_transpose(x)); }
-
-// A complex system is a real one twice as large: [[Re a, -Im a], [Im a, Re a]] [Re x; Im x] = [Re b; Im b].
-T solve_complex(const T& a, const T& b) {
-  const auto beside = [](const T& x, const T& y) { return concat<Any>({x, y}, -1); };
-  const auto above = [](const T& x, const T& y) { return concat<Any>({x, y}, -2); };
-  const T re = real(a), im = imag(a);
-  const T system = above(beside(re, -im), beside(im, re));
-  const T found = emit(OpId::solve, NoAttributes{}, {system, above(real(b), imag(b))});
-  const auto axis = static_cast<std::size_t>(found.ndim() - 2);
-  const std::int64_t rows = rows_of(b.shape());
-  return complex(T(part_along(found, axis, 0, rows)), T(part_along(found, axis, rows, rows)));
-}
-
 // gA = V^-H (diag(gw) + (V^H gV - V^H V diag(Re(V^H gV))) / conj(w_j - w_i)) V^H, the vectors being of length one and
 // their phases of no importance to the objective; as PyTorch's.
 std::vector<Value> gradient_by(const T& values, const T& vectors, const Value& g_values, const Value& g_vectors) {
@@ -48,7 +34,7 @@ std::vector<Value> gradient_by(const T& values, const T& vectors, const Value& g
     inner = off - on_diagonal(diagonal_of(off));
   }
   if (g_values) inner = added(inner, on_diagonal(T(g_values)));
-  return {solve_complex(back, matmul(T(inner), back))};
+  return {emit(OpId::solve, NoAttributes{}, {back, matmul(T(inner), back)})};
 }
 
 std::vector<Value> eig_gradient(const GradientContext& c) {

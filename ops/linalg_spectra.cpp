@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/linalg.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
 
@@ -28,12 +29,13 @@ std::vector<TensorType> infer_qr(const Attributes& attributes, std::span<const T
 
 std::vector<TensorType> infer_eigenvalues(const Attributes&, std::span<const TensorType> inputs) {
   check_square("eigvalsh", inputs[0]);
-  return one(inputs[0].dtype, extended(stack_shape(inputs[0].shape), {rows_of(inputs[0].shape)}));
+  return one(real_type(inputs[0].dtype), extended(stack_shape(inputs[0].shape), {rows_of(inputs[0].shape)}));
 }
 
 std::vector<TensorType> infer_eigh(const Attributes&, std::span<const TensorType> inputs) {
   check_square("eigh", inputs[0]);
-  return {TensorType{inputs[0].dtype, extended(stack_shape(inputs[0].shape), {rows_of(inputs[0].shape)}), false},
+  const DType part = real_type(inputs[0].dtype);
+  return {TensorType{part, extended(stack_shape(inputs[0].shape), {rows_of(inputs[0].shape)}), false},
           TensorType{inputs[0].dtype, inputs[0].shape, false}};
 }
 
@@ -44,31 +46,31 @@ std::vector<TensorType> infer_svd(const Attributes& attributes, std::span<const 
   const std::int64_t rows = rows_of(shape), columns = columns_of(shape), least = std::min(rows, columns);
   const DType type = inputs[0].dtype;
   return {TensorType{type, extended(stack, {rows, whole(attributes) ? rows : least}), false},
-          TensorType{type, extended(stack, {least}), false},
+          TensorType{real_type(type), extended(stack, {least}), false},
           TensorType{type, extended(stack, {whole(attributes) ? columns : least, columns}), false}};
 }
 
 std::vector<TensorType> infer_singular_values(const Attributes&, std::span<const TensorType> inputs) {
   check_matrices("svdvals", inputs[0]);
   const Shape& shape = inputs[0].shape;
-  return one(inputs[0].dtype, extended(stack_shape(shape), {std::min(rows_of(shape), columns_of(shape))}));
+  return one(real_type(inputs[0].dtype), extended(stack_shape(shape), {std::min(rows_of(shape), columns_of(shape))}));
 }
 
 std::vector<TensorType> infer_pinv(const Attributes&, std::span<const TensorType> inputs) {
   check_matrices("pinv", inputs[0]);
-  check_same_type("pinv", inputs[0], inputs[1]);
+  check_same_type("pinv", {real_type(inputs[0].dtype), {}, false}, inputs[1]);
   if (!inputs[1].shape.empty()) {
     throw ShapeError(text("pinv: the tolerance must be one number, not of shape ", inputs[1].shape));
   }
   const Shape& shape = inputs[0].shape;
   const Shape stack = stack_shape(shape);
-  return {TensorType{inputs[0].dtype, extended(stack, {columns_of(shape), rows_of(shape)}), false},
-          TensorType{inputs[0].dtype, extended(stack, {std::min(rows_of(shape), columns_of(shape))}), false}};
+  return {
+      TensorType{inputs[0].dtype, extended(stack, {columns_of(shape), rows_of(shape)}), false},
+      TensorType{real_type(inputs[0].dtype), extended(stack, {std::min(rows_of(shape), columns_of(shape))}), false}};
 }
 
-T transposed(const T& x) { return matrix_transpose(x); }
-
-// gA = (gQ + Q sym(triu(gR R^T - Q^T gQ))) R^-T, where sym adds the transpose without counting the diagonal twice.
+// gA = (gQ + Q sym(triu(gR R^H - Q^H gQ))) R^-H, where sym adds the adjoint without counting the diagonal twice, which
+// is real since R's is.
 std::vector<Value> qr_gradient(const GradientContext& c) {
   const Shape& shape = c.inputs[0].shape();
   if (whole(c.attributes) && rows_of(shape) > columns_of(shape)) {
@@ -77,12 +79,12 @@ std::vector<Value> qr_gradient(const GradientContext& c) {
   }
   const T q = c.results[0], r = c.results[1];
   Value inner;
-  if (c.gradients[1]) inner = matmul(T(c.gradients[1]), transposed(r));
-  if (c.gradients[0]) inner = added(inner, -matmul(transposed(q), T(c.gradients[0])));
+  if (c.gradients[1]) inner = matmul(T(c.gradients[1]), adjoint(r));
+  if (c.gradients[0]) inner = added(inner, -matmul(adjoint(q), T(c.gradients[0])));
   const T upper = triu(T(inner));
-  T left = matmul(q, upper + transposed(triu(upper, 1)));
+  T left = matmul(q, triu(upper, 1) + adjoint(triu(upper, 1)) + on_diagonal(real(diagonal_of(upper))));
   if (c.gradients[0]) left = left + T(c.gradients[0]);
-  return {solve_triangle_right(left, transposed(r), false)};
+  return {solve_triangle_right(left, adjoint(r), false)};
 }
 
 /// x[j] - x[i] for all pairs; ones on the diagonal, where nothing is divided by it.
@@ -90,19 +92,19 @@ T differences(const T& x) { return expand_dims(x, -2) - expand_dims(x, -1) + on_
 
 std::vector<Value> eigenvalue_gradient(const GradientContext& c) {
   const T vectors = result(emit(OpId::eigh, NoAttributes{}, {c.inputs[0]}), 1);
-  return {matmul(vectors * expand_dims(T(c.gradients[0]), -2), transposed(vectors))};
+  return {matmul(vectors * expand_dims(T(c.gradients[0]), -2), adjoint(vectors))};
 }
 
-// gA = V (diag(gw) + (V^T gV) / (w_j - w_i)) V^T, without what turns the vectors among equal values.
+// gA = V (diag(gw) + (V^H gV) / (w_j - w_i)) V^H, without what turns the vectors among equal values.
 std::vector<Value> eigh_gradient(const GradientContext& c) {
   const T values = c.results[0], vectors = c.results[1];
   if (!c.gradients[1]) {
-    return {matmul(vectors * expand_dims(T(c.gradients[0]), -2), transposed(vectors))};
+    return {matmul(vectors * expand_dims(T(c.gradients[0]), -2), adjoint(vectors))};
   }
-  const T turn = matmul(transposed(vectors), T(c.gradients[1]));
+  const T turn = matmul(adjoint(vectors), T(c.gradients[1]));
   T inner = (turn - on_diagonal(diagonal_of(turn))) / differences(values);
   if (c.gradients[0]) inner = inner + on_diagonal(T(c.gradients[0]));
-  return {matmul(matmul(vectors, inner), transposed(vectors))};
+  return {matmul(matmul(vectors, inner), adjoint(vectors))};
 }
 
 std::vector<Value> singular_value_gradient(const GradientContext& c) {
@@ -110,8 +112,9 @@ std::vector<Value> singular_value_gradient(const GradientContext& c) {
   return {matmul(T(u) * expand_dims(T(c.gradients[0]), -2), T(result(u, 2)))};
 }
 
-// gA = U ((skew(U^T gU) / E) S + S (skew(V^T gV) / E) + diag(gs)) V^T with E_ij = s_j^2 - s_i^2, and what leaves the
-// columns' span: (1 - U U^T) gU S^-1 V^T, and the same of V.
+// gA = U ((skew(U^H gU) / E) S + S (skew(V^H gV) / E) + diag(gs)) V^H with E_ij = s_j^2 - s_i^2, and what leaves the
+// columns' span: (1 - U U^H) gU S^-1 V^H, and the same of V. Of complex matrices the diagonal of skew(U^H gU), which is
+// imaginary, counts by 1 / 2s: it turns U against V, while the phase of both is of no importance to the objective.
 std::vector<Value> svd_gradient(const GradientContext& c) {
   const Shape& shape = c.inputs[0].shape();
   const std::int64_t rows = rows_of(shape), columns = columns_of(shape), least = std::min(rows, columns);
@@ -125,31 +128,32 @@ std::vector<Value> svd_gradient(const GradientContext& c) {
   if (!c.gradients[0] && !c.gradients[2]) return {matmul(u * expand_dims(T(c.gradients[1]), -2), vh)};
   const T across = expand_dims(s, -2), down = expand_dims(s, -1);
   const T apart = differences(s) * (across + down + on_diagonal(ones_like(s)));
-  const auto skew = [](const T& x) { return x - transposed(x); };
+  const auto skew = [](const T& x) { return x - adjoint(x); };
   const auto off_diagonal = [&](const T& x) { return (x - on_diagonal(diagonal_of(x))) / apart; };
   Value inner, beyond;
   if (c.gradients[1]) inner = on_diagonal(T(c.gradients[1]));
   if (c.gradients[0]) {
-    const T gradient = c.gradients[0], within = matmul(transposed(u), gradient);
+    const T gradient = c.gradients[0], within = matmul(adjoint(u), gradient);
     inner = added(inner, off_diagonal(skew(within)) * across);
+    if (is_complex(u.dtype())) inner = T(inner) + on_diagonal(diagonal_of(skew(within)) / (2.0 * s));
     if (rows > least) beyond = matmul((gradient - matmul(u, within)) / across, vh);
   }
   if (c.gradients[2]) {
-    const T gradient = c.gradients[2], within = matmul(vh, transposed(gradient));
+    const T gradient = c.gradients[2], within = matmul(vh, adjoint(gradient));
     inner = added(inner, off_diagonal(skew(within)) * down);
     if (columns > least) {
-      beyond = added(beyond, matmul(u, (gradient - matmul(transposed(within), vh)) / down));
+      beyond = added(beyond, matmul(u, (gradient - matmul(adjoint(within), vh)) / down));
     }
   }
   return {added(matmul(matmul(u, T(inner)), vh), beyond)};
 }
 
-// Golub and Pereyra: dP = -P dA P + P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P, while the rank stays.
+// Golub and Pereyra: dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P, while the rank stays.
 std::vector<Value> pinv_gradient(const GradientContext& c) {
   const T a = c.inputs[0], p = c.results[0];
   Value total;
   if (c.gradients[0]) {
-    const T g = c.gradients[0], pt = transposed(p), gt = transposed(g);
+    const T g = c.gradients[0], pt = adjoint(p), gt = adjoint(g);
     const T beside = gt - matmul(matmul(gt, p), a), above = gt - matmul(a, matmul(p, gt));
     total = matmul(above, matmul(p, pt)) + matmul(matmul(pt, p), beside) - matmul(pt, matmul(g, pt));
   }
@@ -168,28 +172,33 @@ std::span<const OpDef> linalg_spectrum_operators() {
        .name = "qr",
        .doc = "Orthonormal columns and an upper triangle.",
        .results = 2,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_qr,
        .gradient = qr_gradient},
       {.id = OpId::eigh,
        .name = "eigh",
-       .doc = "Eigenvalues and eigenvectors of a symmetric matrix.",
+       .doc = "Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.",
        .results = 2,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_eigh,
        .gradient = eigh_gradient},
       {.id = OpId::eigvalsh,
        .name = "eigvalsh",
-       .doc = "Eigenvalues of a symmetric matrix.",
+       .doc = "Eigenvalues of a symmetric or Hermitian matrix.",
+       .traits = traits(Traits::takes_complex),
        .infer = infer_eigenvalues,
        .gradient = eigenvalue_gradient},
       {.id = OpId::svd,
        .name = "svd",
        .doc = "Singular values and vectors.",
        .results = 3,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_svd,
        .gradient = svd_gradient},
       {.id = OpId::svdvals,
        .name = "svdvals",
        .doc = "Singular values.",
+       .traits = traits(Traits::takes_complex),
        .infer = infer_singular_values,
        .gradient = singular_value_gradient},
       {.id = OpId::pinv,
@@ -198,6 +207,7 @@ std::span<const OpDef> linalg_spectrum_operators() {
        .min_inputs = 2,
        .max_inputs = 2,
        .results = 2,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_pinv,
        .gradient = pinv_gradient},
   };
@@ -207,14 +217,16 @@ std::span<const OpDef> linalg_spectrum_operators() {
 namespace {
 
 double default_tolerance(const Value& a) {
-  const double epsilon = a.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon()
-                                                 : static_cast<double>(std::numeric_limits<float>::epsilon());
+  const double epsilon = real_type(a.dtype()) == DType::f64
+                             ? std::numeric_limits<double>::epsilon()
+                             : static_cast<double>(std::numeric_limits<float>::epsilon());
   return epsilon * static_cast<double>(std::max(rows_of(a.shape()), columns_of(a.shape())));
 }
 
 Value pseudo_inverse(std::string_view op, const Value& a, std::optional<double> rtol) {
   check_matrices(op, TensorType{a.dtype(), a.shape(), false});
-  return emit(OpId::pinv, NoAttributes{}, {a, number_like(a, rtol.value_or(default_tolerance(a)))});
+  return emit(OpId::pinv, NoAttributes{},
+              {a, scalar_constant(Scalar(rtol.value_or(default_tolerance(a))), real_type(a.dtype()))});
 }
 
 /// How many of the descending values are above the tolerance.
@@ -247,7 +259,8 @@ QR<M> qr(const Tensor<M>& a, Columns columns) {
   }
   const auto axis = static_cast<std::size_t>(x.ndim() - 1);
   const Tensor<M> q = emit(OpId::qr, attributes, {core::part_along(x, axis, 0, rows)});
-  const Tensor<M> rest = matmul(matrix_transpose(q), Tensor<M>(core::part_along(x, axis, rows, width - rows)));
+  const Tensor<M> rest =
+      matmul(Tensor<M>(Value(core::adjoint(Value(q)))), Tensor<M>(core::part_along(x, axis, rows, width - rows)));
   return {q, concat(std::vector<Tensor<M>>{Tensor<M>(core::result(q, 1)), rest}, -1)};
 }
 
@@ -300,7 +313,9 @@ LeastSquares<M> lstsq(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
   const Value inverse = core::pseudo_inverse("lstsq", left, tolerance);
   const Tensor<M> values = core::result(inverse, 1);
   const Tensor<M> x = matmul(Tensor<M>(inverse), Tensor<M>(columns));
-  const Tensor<M> residuals = sum(square(matmul(Tensor<M>(left), x) - Tensor<M>(columns)), -2);
+  const Tensor<M> rest = matmul(Tensor<M>(left), x) - Tensor<M>(columns);
+  const Tensor<M> residuals =
+      sum(is_complex(rest.dtype()) ? square(real(rest)) + square(imag(rest)) : square(rest), -2);
   return {vector ? squeeze(x, -1) : x, vector ? squeeze(residuals, -1) : residuals,
           Value(core::rank_of(Value(values), tolerance)), values};
 }

@@ -1,5 +1,6 @@
 // Systems of equations by LU with partial pivoting: lu_factor, lu_solve, solve, inv, det.
 #include "ops/linalg.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
@@ -58,11 +59,12 @@ std::vector<TensorType> infer_det(const Attributes&, std::span<const TensorType>
           TensorType{DType::i64, line, false}, TensorType{DType::i64, line, false}};
 }
 
-/// Rows put back where the factorisation took them from.
-T unpermuted(const Value& permutation, const T& rows) {
-  return added_along_axis(rows.shape(), expand_dims(T(permutation), -1), rows,
-                          static_cast<std::size_t>(rows.ndim() - 2));
+/// The rows that the permutation names.
+T permuted(const Value& permutation, const T& rows) {
+  return take_along_axis(rows, expand_dims(T(permutation), -1), rows.ndim() - 2);
 }
+/// Rows put back where the factorisation took them from.
+T unpermuted(const Value& permutation, const T& rows) { return permuted(argsort(T(permutation), -1), rows); }
 
 // A gradient by L and U, of which one triangle each counts, as one by A. P A = L U, so that dL and dU are the lower and
 // the upper part of L^-1 P dA U^-1, multiplied by L from the left and by U from the right. What is wider or taller than
@@ -79,18 +81,15 @@ T lu_gradient(const T& lu, const Value& permutation, const T& gradient) {
   T beside;
   if (columns > rows) {
     const T wide = part_along(lu, column_axis, square, columns - square);
-    beside = solve_triangle(matrix_transpose(lower), T(part_along(gradient, column_axis, square, columns - square)),
-                            true, true);
-    by_lower = by_lower - tril(matmul(beside, matrix_transpose(wide)), -1);
+    beside = solve_triangle(adjoint(lower), T(part_along(gradient, column_axis, square, columns - square)), true, true);
+    by_lower = by_lower - tril(matmul(beside, adjoint(wide)), -1);
   } else if (rows > columns) {
     const T tall = part_along(lu, row_axis, square, rows - square);
-    beside =
-        solve_triangle_right(T(part_along(gradient, row_axis, square, rows - square)), matrix_transpose(upper), false);
-    by_upper = by_upper - triu(matmul(matrix_transpose(tall), beside));
+    beside = solve_triangle_right(T(part_along(gradient, row_axis, square, rows - square)), adjoint(upper), false);
+    by_upper = by_upper - triu(matmul(adjoint(tall), beside));
   }
-  const T inner = tril(matmul(matrix_transpose(lower), by_lower), -1) + triu(matmul(by_upper, matrix_transpose(upper)));
-  T outer =
-      solve_triangle(matrix_transpose(lower), solve_triangle_right(inner, matrix_transpose(upper), false), true, true);
+  const T inner = tril(matmul(adjoint(lower), by_lower), -1) + triu(matmul(by_upper, adjoint(upper)));
+  T outer = solve_triangle(adjoint(lower), solve_triangle_right(inner, adjoint(upper), false), true, true);
   if (columns > rows) outer = concat(std::vector<T>{outer, beside}, -1);
   if (rows > columns) outer = concat(std::vector<T>{outer, beside}, -2);
   return unpermuted(permutation, outer);
@@ -101,30 +100,21 @@ std::vector<Value> lu_factor_gradient(const GradientContext& c) {
   return {lu_gradient(c.results[0], c.results[2], c.gradients[0])};
 }
 
-// With transposes where `transposed` says so: b's gradient is what the other system makes of x's, and that by L U is
-// minus their outer product, of which each triangular factor takes its share.
+// b's gradient is what the adjoint system makes of x's. With P A = L U and that gradient g, the one by A is -g x^H, so
+// that L takes the lower part of P (-g x^H) U^H and U the upper part of L^H P (-g x^H). The transposed system has
+// conj(x) and conj(g) in turned places.
 std::vector<Value> lu_solve_gradient(const GradientContext& c) {
   const bool transposed = get<AxisAttributes>(c.attributes).flag;
   const T lu = c.inputs[0], x = c.results[0], gradient = c.gradients[0];
   const Value& permutation = c.inputs[1];
-  const T by_right = solve_lu(lu, permutation, gradient, !transposed);
+  const T by_right =
+      transposed ? conj(solve_lu(lu, permutation, conj(gradient), false)) : solve_lu_adjoint(lu, permutation, gradient);
   if (!c.needed[0]) return {Value(), Value(), by_right};
-  // P A = L U: (L^-1 P b = U x) and (L^T P x = U^-T b) are what lies between the two triangles.
   const T lower = tril(lu, -1) + identities_like(lu), upper = triu(lu);
-  const auto permuted = [&](const T& rows) {
-    return take_along_axis(rows, expand_dims(T(permutation), -1), rows.ndim() - 2);
-  };
-  T by_lower, by_upper;
-  if (!transposed) {
-    const T between = matmul(upper, x), from_below = matmul(matrix_transpose(lower), permuted(by_right));
-    by_lower = matmul(permuted(by_right), matrix_transpose(between));
-    by_upper = matmul(from_below, matrix_transpose(x));
-  } else {
-    const T turned = permuted(x), between = matmul(matrix_transpose(lower), turned);
-    const T from_below = matmul(upper, by_right);
-    by_lower = matmul(turned, matrix_transpose(from_below));
-    by_upper = matmul(between, matrix_transpose(by_right));
-  }
+  const T left = permuted(permutation, transposed ? conj(x) : by_right);
+  const T right = transposed ? conj(by_right) : x;
+  const T by_lower = matmul(left, adjoint(matmul(upper, right)));
+  const T by_upper = matmul(matmul(adjoint(lower), left), adjoint(right));
   return {-(tril(by_lower, -1) + triu(by_upper)), Value(), by_right};
 }
 
@@ -133,8 +123,8 @@ std::vector<Value> solve_gradient(const GradientContext& c) {
   const Value& permutation = c.results[2];
   Value by_matrix, by_right;
   if (c.gradients[0]) {
-    by_right = solve_lu(lu, permutation, c.gradients[0], true);
-    if (c.needed[0]) by_matrix = -matmul(T(by_right), matrix_transpose(x));
+    by_right = solve_lu_adjoint(lu, permutation, c.gradients[0]);
+    if (c.needed[0]) by_matrix = -matmul(T(by_right), adjoint(x));
   }
   if (c.gradients[1] && c.needed[0]) {
     by_matrix = added(by_matrix, lu_gradient(lu, permutation, c.gradients[1]));
@@ -144,7 +134,7 @@ std::vector<Value> solve_gradient(const GradientContext& c) {
 
 std::vector<Value> inv_gradient(const GradientContext& c) {
   if (!c.gradients[0]) return {Value()};
-  const T turned = matrix_transpose(T(c.results[0]));
+  const T turned = adjoint(T(c.results[0]));
   return {-matmul(turned, matmul(T(c.gradients[0]), turned))};
 }
 
@@ -155,19 +145,19 @@ T sign_of(const T& pivots, DType dtype) {
   return cast(1 - 2 * (sum(cast(not_equal(pivots, still), DType::i64), -1) % 2), dtype);
 }
 
-// The matrix of cofactors: the determinant times the transposed inverse. Of a singular matrix it is the limit for zero
-// pivots that become very small ones, which is exact to the last digits where one is zero.
+// The matrix of cofactors: the determinant times the inverse, both conjugated, transposed. Of a singular matrix it is
+// the limit for zero pivots that become very small ones, which is exact to the last digits where one is zero.
 std::vector<Value> det_gradient(const GradientContext& c) {
   const T lu = c.results[1];
   Value total;
   if (c.gradients[0]) {
     const T line = diagonal_of(lu);
-    const double epsilon = lu.dtype() == DType::f64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+    const double epsilon = real_type(lu.dtype()) == DType::f64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
     const T shift = where(equal(line, number_like(line, 0)), number_like(line, epsilon), number_like(line, 0));
     const T regular = lu + on_diagonal(shift);
     const T determinant = prod(diagonal_of(regular), -1) * sign_of(c.results[2], lu.dtype());
-    const T scale = expand_dims(T(c.gradients[0]) * determinant, {-2, -1});
-    total = solve_lu(regular, c.results[3], identities_like(lu) * scale, true);
+    const T scale = expand_dims(T(c.gradients[0]) * conj(determinant), {-2, -1});
+    total = solve_lu_adjoint(regular, c.results[3], identities_like(lu) * scale);
   }
   if (c.gradients[1]) {
     total = added(total, lu_gradient(lu, c.results[3], c.gradients[1]));
@@ -183,6 +173,7 @@ std::span<const OpDef> linalg_system_operators() {
        .name = "lu_factor",
        .doc = "LU with partial pivoting: both factors in one matrix, pivots, permutation.",
        .results = 3,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_lu_factor,
        .gradient = lu_factor_gradient},
       {.id = OpId::lu_solve,
@@ -190,6 +181,7 @@ std::span<const OpDef> linalg_system_operators() {
        .doc = "The solution of a system whose matrix, or its transpose, is factorised.",
        .min_inputs = 3,
        .max_inputs = 3,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_lu_solve,
        .gradient = lu_solve_gradient},
       {.id = OpId::solve,
@@ -198,18 +190,21 @@ std::span<const OpDef> linalg_system_operators() {
        .min_inputs = 2,
        .max_inputs = 2,
        .results = 4,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_solve,
        .gradient = solve_gradient},
       {.id = OpId::inv,
        .name = "inv",
        .doc = "The inverse; which pivot is zero.",
        .results = 2,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_inv,
        .gradient = inv_gradient},
       {.id = OpId::det,
        .name = "det",
        .doc = "The determinant; the factors.",
        .results = 4,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_det,
        .gradient = det_gradient},
   };
@@ -289,9 +284,11 @@ LU<M> lu(const Tensor<M>& a) {
   const std::int64_t square = std::min(rows, columns);
   const auto axis = static_cast<std::size_t>(both.ndim() - 2);
   const Tensor<M> narrow = core::part_along(both, axis + 1, 0, square), low = core::part_along(both, axis, 0, square);
-  const Tensor<M> ones = emit(core::mode_beside(both), OpId::eye,
-                              core::RangeAttributes{{rows, square}, both.dtype(), Scalar(0), Scalar(0)});
-  return {matrix_transpose(one_hot(permutation, rows, both.dtype())), tril(narrow, -1) + ones, triu(low)};
+  const DType part = real_type(both.dtype());
+  const Tensor<M> ones =
+      emit(core::mode_beside(both), OpId::eye, core::RangeAttributes{{rows, square}, part, Scalar(0), Scalar(0)});
+  const Tensor<M> order = cast(one_hot(permutation, rows, part), both.dtype());
+  return {matrix_transpose(order), tril(narrow, -1) + ones, triu(low)};
 }
 
 template <class M>

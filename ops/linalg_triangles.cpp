@@ -24,23 +24,23 @@ std::vector<TensorType> infer_triangular_solve(const Attributes&, std::span<cons
   return one(inputs[1].dtype, inputs[1].shape);
 }
 
-// dL = L low(L^-1 dA L^-T), where low takes the lower triangle with half of the diagonal; the gradient by A is made
+// dL = L low(L^-1 dA L^-H), where low takes the lower triangle with half of the diagonal; the gradient by A is made
 // symmetric, since A is.
 std::vector<Value> cholesky_gradient(const GradientContext& c) {
   if (!c.gradients[0]) return {Value()};
   const T factor = c.results[0];
-  const T inner = matmul(matrix_transpose(factor), T(c.gradients[0]));
+  const T inner = matmul(adjoint(factor), T(c.gradients[0]));
   const T low = tril(inner, -1) + on_diagonal(diagonal_of(inner)) * 0.5;
-  const T symmetric = (low + matrix_transpose(low)) * 0.5;
-  return {solve_triangle(matrix_transpose(factor), solve_triangle_right(symmetric, factor, false), true)};
+  const T symmetric = (low + adjoint(low)) * 0.5;
+  return {solve_triangle(adjoint(factor), solve_triangle_right(symmetric, factor, false), true)};
 }
 
 std::vector<Value> triangular_solve_gradient(const GradientContext& c) {
   const auto& attributes = get<AxisAttributes>(c.attributes);
   const bool upper = attributes.flag, unit = attributes.reverse;
-  const T by_right = solve_triangle(matrix_transpose(T(c.inputs[0])), c.gradients[0], !upper, unit);
+  const T by_right = solve_triangle(adjoint(T(c.inputs[0])), c.gradients[0], !upper, unit);
   if (!c.needed[0]) return {Value(), by_right};
-  const T whole = -matmul(by_right, matrix_transpose(T(c.results[0])));
+  const T whole = -matmul(by_right, adjoint(T(c.results[0])));
   const std::int64_t off = unit ? 1 : 0;
   return {upper ? triu(whole, off) : tril(whole, -off), by_right};
 }
@@ -53,6 +53,7 @@ std::span<const OpDef> linalg_triangle_operators() {
        .name = "cholesky",
        .doc = "The lower factor of a positive definite matrix; which minor is not positive.",
        .results = 2,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_cholesky,
        .gradient = cholesky_gradient},
       {.id = OpId::triangular_solve,
@@ -60,6 +61,7 @@ std::span<const OpDef> linalg_triangle_operators() {
        .doc = "The solution of a system with a triangular matrix.",
        .min_inputs = 2,
        .max_inputs = 2,
+       .traits = traits(Traits::takes_complex),
        .infer = infer_triangular_solve,
        .gradient = triangular_solve_gradient},
   };
@@ -75,9 +77,9 @@ template <class M>
 Checked<M> cholesky_ex(const Tensor<M>& a, bool upper) {
   Tensor<M> x = core::matrix_operand("cholesky", a);
   core::check_square("cholesky", core::TensorType{x.dtype(), x.shape(), false});
-  if (upper) x = matrix_transpose(x);
+  if (upper) x = Value(core::adjoint(Value(x)));
   const Value factor = core::emit(core::OpId::cholesky, core::NoAttributes{}, {x});
-  return {upper ? matrix_transpose(Tensor<M>(factor)) : Tensor<M>(factor), core::result(factor, 1)};
+  return {upper ? Value(core::adjoint(factor)) : factor, core::result(factor, 1)};
 }
 
 template <class M>
@@ -98,7 +100,7 @@ Tensor<M> triangular_solve(const Tensor<M>& t, const std::type_identity_t<Tensor
 template <class M>
 Tensor<M> cholesky_solve(const Tensor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool upper) {
   return core::with_columns("cholesky_solve", factor, b, [&](const Value& given, const Value& right) -> Value {
-    const core::AnyTensor other = matrix_transpose(core::AnyTensor(given));
+    const core::AnyTensor other = core::adjoint(given);
     const Value lower = upper ? Value(other) : given, turned = upper ? given : Value(other);
     return core::solve_triangle(turned, core::solve_triangle(lower, right, false), true);
   });

@@ -29,7 +29,7 @@ std::vector<TensorType> infer_reduction(const Attributes& attributes, std::span<
 
 std::vector<TensorType> infer_accumulation(const Attributes& attributes, std::span<const TensorType> inputs) {
   const DType type = inputs[0].dtype;
-  return one(is_floating(type) ? type : DType::i64, result_shape(attributes, inputs));
+  return one(accumulation_type(type), result_shape(attributes, inputs));
 }
 
 template <OpId id>

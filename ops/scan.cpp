@@ -14,7 +14,7 @@ const AxisAttributes& scan_of(const Attributes& attributes) { return get<AxisAtt
 
 std::vector<TensorType> infer_scan(const Attributes& attributes, std::span<const TensorType> inputs) {
   (void)axis_among("cumsum/cumprod", scan_of(attributes).axis, inputs[0].shape);
-  return one(is_floating(inputs[0].dtype) ? inputs[0].dtype : DType::i64, inputs[0].shape);
+  return one(accumulation_type(inputs[0].dtype), inputs[0].shape);
 }
 
 std::vector<TensorType> infer_extreme_scan(const Attributes& attributes, std::span<const TensorType> inputs) {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/op_ids.hpp"
-#include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/elementwise/find_loop.hpp"
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/threads.hpp"
@@ -40,17 +40,7 @@ struct Element {
   std::uint64_t bits = 0;
 };
 
-Element element_of(Scalar value, DType type) {
-  Element element;
-  if (value.is_floating()) {
-    const double number = value.as_double();
-    conversion(DType::f64, type)(&element.bits, &number, nullptr, nullptr, 1);
-  } else {
-    const std::int64_t number = value.as_int();
-    conversion(DType::i64, type)(&element.bits, &number, nullptr, nullptr, 1);
-  }
-  return element;
-}
+Element element_of(Scalar value, DType type) { return {element_bits(tile_loops(instruction_set()), value, type)}; }
 
 int threads_to_write(std::int64_t bytes) { return threads_for(static_cast<double>(bytes) * 0.04); }
 
@@ -124,7 +114,9 @@ std::shared_ptr<const core::Kernel> prepare_arange(const core::Step& step) {
   if (attributes.start.is_floating() || attributes.step.is_floating()) {
     return arange_kernel<double>(step.outputs[0], attributes.start.as_double(), attributes.step.as_double());
   }
-  return arange_kernel<std::int64_t>(step.outputs[0], attributes.start.as_int(), attributes.step.as_int());
+  // Terms wrap round, so that those of u64 are the same bits.
+  return arange_kernel<std::int64_t>(step.outputs[0], static_cast<std::int64_t>(attributes.start.as_unsigned()),
+                                     static_cast<std::int64_t>(attributes.step.as_unsigned()));
 }
 
 std::shared_ptr<const core::Kernel> prepare_eye(const core::Step& step) {

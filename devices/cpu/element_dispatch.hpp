@@ -19,6 +19,7 @@ decltype(auto) with_element(DType dtype, F&& f) {
     case DType::i32: return f(std::type_identity<std::int32_t>{});
     case DType::u16: return f(std::type_identity<std::uint16_t>{});
     case DType::u32: return f(std::type_identity<std::uint32_t>{});
+    case DType::u64: return f(std::type_identity<std::uint64_t>{});
     case DType::i64: return f(std::type_identity<std::int64_t>{});
     case DType::f16: return f(std::type_identity<Half>{});
     case DType::bf16: return f(std::type_identity<BFloat16>{});

@@ -6,8 +6,9 @@
 #include "core/op_ids.hpp"
 #include "core/stored_scalar.hpp"
 #include "devices/cpu/element_dispatch.hpp"
+#include "devices/cpu/elementwise/find_loop.hpp"
+#include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"
-#include "devices/cpu/narrow_float.hpp"
 #include "devices/cpu/strided_copy.hpp"
 
 namespace tyto::cpu {
@@ -148,17 +149,7 @@ U bits_of_scalar(const Scalar& number, DType dtype) {
     std::memcpy(&bits, pair.data(), sizeof(U));
     return bits;
   }
-  with_element(dtype, [&]<class T>(std::type_identity<T>) {
-    T element;
-    if (dtype == DType::boolean) {
-      element = T(value.as_double() != 0);
-    } else if constexpr (std::is_floating_point_v<Compute<T>>) {
-      element = StoreElement<T>::from(static_cast<Compute<T>>(value.as_double()));
-    } else {
-      element = static_cast<T>(value.as_int());
-    }
-    if constexpr (sizeof(T) == sizeof(U)) std::memcpy(&bits, &element, sizeof(U));
-  });
+  if constexpr (std::is_integral_v<U>) bits = static_cast<U>(element_bits(tile_loops(instruction_set()), value, dtype));
   return bits;
 }
 

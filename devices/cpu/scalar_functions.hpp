@@ -34,10 +34,12 @@ TYTO_VECTOR_INLINE Boolean is_infinite(f32 x) { return abs(x) == Format<f32>::in
 TYTO_VECTOR_INLINE Boolean is_infinite(f64 x) { return abs(x) == Format<f64>::infinity; }
 TYTO_VECTOR_INLINE Boolean is_infinite(i32) { return false; }
 TYTO_VECTOR_INLINE Boolean is_infinite(i64) { return false; }
+TYTO_VECTOR_INLINE Boolean is_infinite(u64) { return false; }
 TYTO_VECTOR_INLINE Boolean is_finite(f32 x) { return abs(x) < Format<f32>::infinity; }
 TYTO_VECTOR_INLINE Boolean is_finite(f64 x) { return abs(x) < Format<f64>::infinity; }
 TYTO_VECTOR_INLINE Boolean is_finite(i32) { return true; }
 TYTO_VECTOR_INLINE Boolean is_finite(i64) { return true; }
+TYTO_VECTOR_INLINE Boolean is_finite(u64) { return true; }
 
 TYTO_VECTOR_INLINE f32 round_even(f32 x) { return rint(x); }
 TYTO_VECTOR_INLINE f64 round_even(f64 x) { return rint(x); }
@@ -53,9 +55,13 @@ TYTO_VECTOR_INLINE f64 round_even(f64 x) { return rint(x); }
   TYTO_VECTOR_INLINE T bit_not(T x) { return ~x; }
 TYTO_INTEGER_FUNCTIONS(i32)
 TYTO_INTEGER_FUNCTIONS(i64)
+#if !defined(TYTO_RECORDED_LANES)
+TYTO_INTEGER_FUNCTIONS(u64)
+#endif
 #undef TYTO_INTEGER_FUNCTIONS
 
-// A count of the width or more, or a negative one, shifts every bit out; to the right it leaves the sign.
+// A count of the width or more, or a negative one, shifts every bit out; to the right it leaves the sign, if there is
+// one.
 #if defined(TYTO_RECORDED_LANES)
 TYTO_VECTOR_INLINE i32 left_shift(i32 a, i32 count) { return i32::apply(jit::Op::shift_left_by, a, count); }
 TYTO_VECTOR_INLINE i64 left_shift(i64 a, i64 count) { return i64::apply(jit::Op::shift_left_by, a, count); }
@@ -79,6 +85,8 @@ TYTO_VECTOR_INLINE i32 left_shift(i32 a, i32 count) { return left_shifted<i32, u
 TYTO_VECTOR_INLINE i64 left_shift(i64 a, i64 count) { return left_shifted<i64, u64>(a, count); }
 TYTO_VECTOR_INLINE i32 right_shift(i32 a, i32 count) { return right_shifted<i32, u32>(a, count); }
 TYTO_VECTOR_INLINE i64 right_shift(i64 a, i64 count) { return right_shifted<i64, u64>(a, count); }
+TYTO_VECTOR_INLINE u64 left_shift(u64 a, u64 count) { return left_shifted<u64, u64>(a, count); }
+TYTO_VECTOR_INLINE u64 right_shift(u64 a, u64 count) { return count < 64 ? a >> count : 0; }
 #endif
 
 /// log10(2) in two parts, the first short enough for n times it to be exact, and the reciprocal.

@@ -10,8 +10,8 @@
 
 namespace tyto::cpu {
 
-/// The type an operator computes in: bools and narrow integers in i32, u32 in i64, which holds all of it, f16 and bf16
-/// in f32.
+/// The type an operator computes in: bools and narrow integers in i32, u32 in i64, which holds all of it, u64, which
+/// nothing wider holds, in itself, f16 and bf16 in f32.
 constexpr DType compute_type(DType type) {
   if (type == DType::u32) return DType::i64;
   if (type == DType::boolean || (is_integer(type) && size_of(type) < 4)) return DType::i32;
@@ -38,7 +38,7 @@ struct TileProgram {
   };
   /// An element-wise operator, or `cast` from the operand's type to the result's. The type that the operator works in
   /// is its last operand's: boolean (bytes 0 or 1, for the logical and bitwise operators and selections), i32, i64,
-  /// f32 or f64. Comparisons give boolean.
+  /// u64, f32 or f64. Comparisons give boolean.
   struct Instruction {
     core::OpId op;
     Register result;

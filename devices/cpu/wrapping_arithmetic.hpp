@@ -46,6 +46,7 @@ auto with_integer_type(DType type, const With& with) {
     case DType::i32: return with.template operator()<std::int32_t>();
     case DType::u16: return with.template operator()<std::uint16_t>();
     case DType::u32: return with.template operator()<std::uint32_t>();
+    case DType::u64: return with.template operator()<std::uint64_t>();
     case DType::i64: return with.template operator()<std::int64_t>();
     default: return with.template operator()<bool>();
   }

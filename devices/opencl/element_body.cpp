@@ -37,8 +37,8 @@ void number_constant(KernelText& kernel, std::string_view name, Scalar number, D
     argument = std::int32_t{value.as_double() != 0};
   } else if (type == Compute::i32) {
     argument = static_cast<std::int32_t>(value.as_int());
-  } else if (type == Compute::i64) {
-    argument = value.as_int();
+  } else if (!is_floating(type)) {
+    argument = static_cast<std::int64_t>(value.as_unsigned());
   } else if (type == Compute::f32) {
     argument = static_cast<float>(value.as_double());
   } else {
@@ -103,8 +103,8 @@ void numbers_constants(KernelText& kernel, const core::LoopInstruction& step, co
     kernel.constant("long", "first", range.start.as_int());
     kernel.constant("long", "width", std::max<std::int64_t>(range.shape.back(), 1));
   } else if (is_integral(range, step.dtype)) {
-    kernel.constant("long", "first", range.start.as_int());
-    kernel.constant("long", "second", range.step.as_int());
+    kernel.constant("long", "first", static_cast<std::int64_t>(range.start.as_unsigned()));
+    kernel.constant("long", "second", static_cast<std::int64_t>(range.step.as_unsigned()));
   } else {
     real_constants(kernel, has_f64, range.start.as_double(), range.step.as_double());
   }

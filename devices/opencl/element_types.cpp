@@ -11,6 +11,7 @@ Compute compute_of(DType type) {
   switch (type) {
     case DType::u32:
     case DType::i64: return Compute::i64;
+    case DType::u64: return Compute::u64;
     case DType::f16:
     case DType::bf16:
     case DType::f32: return Compute::f32;
@@ -19,19 +20,25 @@ Compute compute_of(DType type) {
   }
 }
 
+DType computed_as(DType type) {
+  constexpr DType types[] = {DType::i32, DType::i64, DType::u64, DType::f32, DType::f64};
+  return types[static_cast<int>(compute_of(type))];
+}
+
 const char* type_name(Compute type) {
-  constexpr const char* names[] = {"int", "long", "float", "double"};
+  constexpr const char* names[] = {"int", "long", "ulong", "float", "double"};
   return names[static_cast<int>(type)];
 }
 
 const char* suffix(Compute type) {
-  constexpr const char* names[] = {"i32", "i64", "f32", "f64"};
+  constexpr const char* names[] = {"i32", "i64", "u64", "f32", "f64"};
   return names[static_cast<int>(type)];
 }
 
 const char* storage_name(DType type) {
-  constexpr const char* names[dtype_count] = {"uchar",  "uchar", "char",   "short",  "int",     "long",   "ushort",
-                                              "ushort", "float", "double", "float2", "double2", "ushort", "uint"};
+  constexpr const char* names[dtype_count] = {"uchar",  "uchar",   "char",   "short", "int",
+                                              "long",   "ushort",  "ushort", "float", "double",
+                                              "float2", "double2", "ushort", "uint",  "ulong"};
   return names[static_cast<int>(type)];
 }
 

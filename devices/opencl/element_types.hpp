@@ -9,15 +9,19 @@
 namespace tyto::opencl {
 
 /// The types that arithmetic is done in.
-enum class Compute : std::uint8_t { i32, i64, f32, f64 };
+enum class Compute : std::uint8_t { i32, i64, u64, f32, f64 };
 
 Compute compute_of(DType type);
+/// The element type that elements of `type` are computed as.
+DType computed_as(DType type);
 
-/// "int", "long", "float", "double".
+/// "int", "long", "ulong", "float", "double".
 const char* type_name(Compute type);
-/// "i32", "i64", "f32", "f64": ends the names of the functions on that type.
+/// "i32", "i64", "u64", "f32", "f64": ends the names of the functions on that type.
 const char* suffix(Compute type);
 constexpr bool is_floating(Compute type) { return type >= Compute::f32; }
+/// Of 64 bits.
+constexpr bool is_wide(Compute type) { return type != Compute::i32 && type != Compute::f32; }
 
 /// The type of an element in memory: "uchar" for bool, "ushort" for f16 and bf16, "float2" for c64.
 const char* storage_name(DType type);

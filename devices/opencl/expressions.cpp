@@ -68,7 +68,7 @@ std::string apply(OpId op, DType result, const std::vector<DType>& types, const 
   if (op == OpId::bitwise_not && result == DType::boolean) return text("(int)!(", values[0], ")");
   std::string value = with_values(specialise(line.text, type), line.operands, values);
   if (!is_floating(type) && wraps(line.text)) {
-    const std::string natural = type == Compute::i64 ? "ulong" : "uint";
+    const std::string natural = is_wide(type) ? "ulong" : "uint";
     std::vector<std::string> unsigned_values;
     for (const std::string& operand : values) unsigned_values.push_back(text("(", natural, ")", operand));
     value = text("(", type_name(type), ")(", with_values(line.text, line.operands, unsigned_values), ")");

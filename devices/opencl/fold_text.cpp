@@ -10,14 +10,27 @@ namespace tyto::opencl {
 using core::OpId;
 using core::text;
 
+namespace {
+
+struct Extremes {
+  const char* least;
+  const char* most;
+};
+Extremes extremes_of(Compute type) {
+  if (type == Compute::u64) return {"0", "ULONG_MAX"};
+  return type == Compute::i64 ? Extremes{"LONG_MIN", "LONG_MAX"} : Extremes{"INT_MIN", "INT_MAX"};
+}
+
+}  // namespace
+
 DType FoldText::accumulator_of(OpId op, DType type) {
   switch (op) {
     case OpId::sum:
     case OpId::prod:
-    case OpId::mean: return type == DType::f64 ? DType::f64 : is_floating(type) ? DType::f32 : DType::i64;
-    default:
-      if (compute_of(type) == Compute::i64) return DType::i64;
-      return type == DType::f64 ? type : is_floating(type) ? DType::f32 : DType::i32;
+    case OpId::mean:
+      if (type == DType::f64 || type == DType::u64) return type;
+      return is_floating(type) ? DType::f32 : DType::i64;
+    default: return computed_as(type);
   }
 }
 
@@ -30,8 +43,8 @@ std::string FoldText::start() const {
   switch (op_) {
     case OpId::prod:
     case OpId::all: return "1";
-    case OpId::min: return is_floating(type) ? "INFINITY" : type == Compute::i64 ? "LONG_MAX" : "INT_MAX";
-    case OpId::max: return is_floating(type) ? "-INFINITY" : type == Compute::i64 ? "LONG_MIN" : "INT_MIN";
+    case OpId::min: return is_floating(type) ? "INFINITY" : extremes_of(type).most;
+    case OpId::max: return is_floating(type) ? "-INFINITY" : extremes_of(type).least;
     default: return "0";
   }
 }

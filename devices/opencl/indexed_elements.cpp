@@ -40,7 +40,7 @@ std::int64_t bits_of(const Scalar& number, DType type) {
     case DType::bf16: return std::bit_cast<std::uint16_t>(BFloat16(static_cast<float>(value.as_double())));
     case DType::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value.as_double()));
     case DType::f64: return std::bit_cast<std::int64_t>(value.as_double());
-    default: return value.as_int();
+    default: return static_cast<std::int64_t>(value.as_unsigned());
   }
 }
 

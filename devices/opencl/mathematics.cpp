@@ -31,6 +31,7 @@ std::size_t end_of_number(std::string_view text, std::size_t at) {
 std::string constant_of(std::string number, Compute type) {
   if (type == Compute::i32) return number;
   if (type == Compute::i64) return number + "L";
+  if (type == Compute::u64) return number + "UL";
   if (number.find_first_of(".e") == std::string::npos) number += ".0";
   return type == Compute::f32 ? number + "f" : number;
 }
@@ -38,7 +39,7 @@ std::string constant_of(std::string number, Compute type) {
 // The sections are written for every type at once: `real`, `whole` and `natural` stand for its name, those of the
 // signed and unsigned integers of its width; @ for its suffix; 1.5r for a constant of it.
 std::string instantiate(std::string_view section, Compute type) {
-  const bool wide = type == Compute::f64 || type == Compute::i64;
+  const bool wide = is_wide(type);
   std::string out;
   for (std::size_t at = 0; at < section.size();) {
     const char c = section[at];
@@ -52,7 +53,7 @@ std::string instantiate(std::string_view section, Compute type) {
       if (word == "real") {
         out += type_name(type);
       } else if (word == "whole") {
-        out += wide ? "long" : "int";
+        out += type == Compute::u64 ? "ulong" : wide ? "long" : "int";
       } else if (word == "natural") {
         out += wide ? "ulong" : "uint";
       } else {
@@ -146,6 +147,10 @@ std::vector<Definition> library(Style style, bool has_f64) {
   split(out, index_section);
   add(integer_section, Compute::i32);
   add(integer_section, Compute::i64);
+  add(integer_section, Compute::u64);
+  add(signed_section, Compute::i32);
+  add(signed_section, Compute::i64);
+  split(out, natural_section);
   add(builtin_section, Compute::f32);
   if (has_f64) add(builtin_section, Compute::f64);
   if (style == Style::cpu && has_f64) {

@@ -49,11 +49,8 @@ static float to_odd_f32(double x) {
 }
 )CLC";
 
-// Division through the divisor 1 where the result is fixed: processors trap on x / 0 and on the lowest x / -1.
 const char* const integer_section = R"CLC(
 static whole sel@(int c, whole a, whole b) { return c ? a : b; }
-static whole abs@(whole x) { return x < 0 ? (whole)(0 - (natural)x) : x; }
-static whole sign@(whole x) { return (x > 0) - (x < 0); }
 static whole mul_add@(whole a, whole b, whole c) { return a * b + c; }
 static whole floor@(whole x) { return x; }
 static whole ceil@(whole x) { return x; }
@@ -61,15 +58,21 @@ static whole trunc@(whole x) { return x; }
 static whole round_even@(whole x) { return x; }
 static int is_infinite@(whole x) { return 0; }
 static int is_finite@(whole x) { return 1; }
-static natural order_key@(whole x, int descending) {
-  const natural key = (natural)x ^ ((natural)1 << (8 * sizeof(whole) - 1));
-  return descending ? ~key : key;
-}
 static whole bit_not@(whole x) { return ~x; }
 static whole maximum@(whole a, whole b) { return a > b ? a : b; }
 static whole minimum@(whole a, whole b) { return a < b ? a : b; }
 static whole fmax@(whole a, whole b) { return a > b ? a : b; }
 static whole fmin@(whole a, whole b) { return a < b ? a : b; }
+)CLC";
+
+// Division through the divisor 1 where the result is fixed: processors trap on x / 0 and on the lowest x / -1.
+const char* const signed_section = R"CLC(
+static whole abs@(whole x) { return x < 0 ? (whole)(0 - (natural)x) : x; }
+static whole sign@(whole x) { return (x > 0) - (x < 0); }
+static natural order_key@(whole x, int descending) {
+  const natural key = (natural)x ^ ((natural)1 << (8 * sizeof(whole) - 1));
+  return descending ? ~key : key;
+}
 static whole quotient@(whole a, whole b) {
   const whole q = a / (((b == 0) | (b == -1)) ? 1 : b);
   return b == 0 ? 0 : b == -1 ? (whole)(0 - (natural)a) : q;
@@ -106,6 +109,25 @@ static whole right_shift@(whole a, whole b) {
   const whole width = 8 * sizeof(whole);
   return a >> (((b < 0) | (b >= width)) ? width - 1 : b);
 }
+)CLC";
+
+const char* const natural_section = R"CLC(
+static ulong abs_u64(ulong x) { return x; }
+static ulong sign_u64(ulong x) { return x != 0; }
+static ulong order_key_u64(ulong x, int descending) { return descending ? ~x : x; }
+static ulong floor_divide_u64(ulong a, ulong b) { return b == 0 ? 0 : a / (b == 0 ? 1 : b); }
+static ulong fmod_u64(ulong a, ulong b) { return b == 0 ? 0 : a % (b == 0 ? 1 : b); }
+static ulong remainder_u64(ulong a, ulong b) { return fmod_u64(a, b); }
+static ulong pow_u64(ulong a, ulong b) {
+  ulong result = 1;
+  for (; b != 0; b >>= 1) {
+    result = (b & 1) ? result * a : result;
+    a *= a;
+  }
+  return result;
+}
+static ulong left_shift_u64(ulong a, ulong b) { return b < 64 ? a << b : 0; }
+static ulong right_shift_u64(ulong a, ulong b) { return b < 64 ? a >> b : 0; }
 )CLC";
 
 }  // namespace tyto::opencl

@@ -173,6 +173,10 @@ static long to_i64@(real x) {
   const long edge = x != x ? 0 : x < 0 ? LONG_MIN : LONG_MAX;
   return inside ? (long)(inside ? x : 0) : edge;
 }
+static ulong to_u64@(real x) {
+  const int inside = (x > 0.0r) & (x < 18446744073709551616.0r);
+  return inside ? (ulong)(inside ? x : 0) : x > 0 ? ULONG_MAX : 0;
+}
 static long to_u32@(real x) { return min(max(to_i64@(x), 0L), 4294967295L); }
 )CLC";
 

@@ -7,7 +7,9 @@ namespace tyto::opencl {
 // in one that mathematics.cpp puts before.
 extern const char* const narrow_section;      // f16 and bf16 within f32
 extern const char* const index_section;       // positions that index tensors name
-extern const char* const integer_section;     // for i32 and i64
+extern const char* const integer_section;     // for i32, i64 and u64
+extern const char* const signed_section;      // for i32 and i64: what the sign takes part in
+extern const char* const natural_section;     // the same for u64
 extern const char* const builtin_section;     // for f32 and f64: the driver's functions
 extern const char* const vector_f32_section;  // series and constants of our own ones
 extern const char* const vector_f64_section;

@@ -48,10 +48,7 @@ ProductOperand matrices(const core::Operand& operand, Role role, std::size_t ind
 
 }  // namespace
 
-DType accumulator_of(DType type) {
-  constexpr DType stored[] = {DType::i32, DType::i64, DType::f32, DType::f64};
-  return stored[static_cast<int>(compute_of(type))];
-}
+DType accumulator_of(DType type) { return computed_as(type); }
 
 void simplify(MatrixProduct& product) {
   std::array<View, 3> batch = {product.a.batch, product.b.batch, product.c.batch};

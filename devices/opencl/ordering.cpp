@@ -102,6 +102,6 @@ std::string order_key(DType type, std::string_view value, bool descending) {
   return text("order_key_", suffix(compute_of(type)), "(", value, ", ", descending ? 1 : 0, ")");
 }
 
-bool has_wide_keys(DType type) { return compute_of(type) == Compute::i64 || compute_of(type) == Compute::f64; }
+bool has_wide_keys(DType type) { return is_wide(compute_of(type)); }
 
 }  // namespace tyto::opencl

@@ -28,7 +28,8 @@ constexpr std::int64_t group_depth = 16;
 const char* sum_type(DType type) {
   switch (compute_of(type)) {
     case Compute::i32: return "uint";
-    case Compute::i64: return "ulong";
+    case Compute::i64:
+    case Compute::u64: return "ulong";
     case Compute::f32: return "float";
     default: return "double";
   }

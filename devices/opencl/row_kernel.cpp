@@ -167,10 +167,7 @@ class RowKernel {
                 fold_of(fold).finished(body_.type(fold), value, text("divisor", fold)), ";");
   }
 
-  std::size_t width_of(std::size_t value) const {
-    const Compute type = compute_of(body_.type(value));
-    return type == Compute::i64 || type == Compute::f64 ? 8 : 4;
-  }
+  std::size_t width_of(std::size_t value) const { return is_wide(compute_of(body_.type(value))) ? 8 : 4; }
   /// With every value that is kept taking `length` elements.
   std::size_t bytes_kept(std::int64_t length) const {
     std::size_t bytes = 0;

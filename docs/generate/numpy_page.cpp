@@ -32,9 +32,7 @@ constexpr const char* closing = R"(
 
 | NumPy | why |
 |---|---|
-| `np.linalg.solve(z, z)` and other factorisations of complex matrices | only `linalg::eig` and `linalg::eigvals` take them; the others take real matrices |
 | `np.roots(p)` | `linalg::eigvals` of the polynomial's companion matrix gives them |
-| `np.uint64` | an element type that nothing of ours computes with; files that hold it are refused. `u32` meets signed integers in `i64`, which sums of unsigned integers have too ([ADR 56](adr/0056-unsigned-integers-compute-in-the-next-wider-type.md)) |
 | `np.nextafter(a, b)`, `np.spacing(a)` | they need the bits of an element, which no operator sees |
 | structured, text, date and object arrays | elements are numbers here |
 | `np.from_dlpack(x)` | `Tensor::borrow` takes memory of others; the capsule is Python's |

@@ -46,6 +46,7 @@ auto with_elements(DType dtype, const F& f) {
     case DType::i32: return f.template operator()<std::int32_t>();
     case DType::u16: return f.template operator()<std::uint16_t>();
     case DType::u32: return f.template operator()<std::uint32_t>();
+    case DType::u64: return f.template operator()<std::uint64_t>();
     case DType::i64: return f.template operator()<std::int64_t>();
     case DType::f16: return f.template operator()<Half>();
     case DType::bf16: return f.template operator()<BFloat16>();

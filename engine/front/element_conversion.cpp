@@ -1,10 +1,12 @@
-// Every pair of element types through one number that holds all elements of the first: i64, double, or two of them.
+// Every pair of element types through one number that holds all elements of the first: i64, u64, double, or two of
+// them.
 #include "engine/front/element_conversion.hpp"
 
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/stored_scalar.hpp"
 #include "core/text.hpp"
@@ -26,6 +28,7 @@ void with_stored(DType type, const F& f) {
     case DType::i32: return f(std::int32_t());
     case DType::u16: return f(std::uint16_t());
     case DType::u32: return f(std::uint32_t());
+    case DType::u64: return f(std::uint64_t());
     case DType::i64: return f(std::int64_t());
     case DType::f16: return f(Half());
     case DType::bf16: return f(BFloat16());
@@ -39,6 +42,7 @@ void with_stored(DType type, const F& f) {
 template <class E>
 auto widest(E element) {
   if constexpr (ComplexNumber<E>) return std::complex<double>(element);
+  else if constexpr (std::is_same_v<E, std::uint64_t>) return element;
   else if constexpr (std::is_integral_v<E>) return static_cast<std::int64_t>(element);
   else if constexpr (std::is_arithmetic_v<E>) return static_cast<double>(element);
   else return static_cast<double>(static_cast<float>(element));
@@ -47,8 +51,13 @@ auto widest(E element) {
 template <class To>
 bool holds_number(std::int64_t number) {
   if constexpr (std::is_same_v<To, bool>) return number == 0 || number == 1;
-  else if constexpr (std::is_integral_v<To>)
-    return number >= std::numeric_limits<To>::min() && number <= std::numeric_limits<To>::max();
+  else if constexpr (std::is_integral_v<To>) return std::in_range<To>(number);
+  else return true;
+}
+template <class To>
+bool holds_number(std::uint64_t number) {
+  if constexpr (std::is_same_v<To, bool>) return number <= 1;
+  else if constexpr (std::is_integral_v<To>) return std::in_range<To>(number);
   else return true;
 }
 template <class To>
@@ -56,8 +65,9 @@ bool holds_number(double number) {
   if constexpr (!std::is_integral_v<To>) return true;
   // Both ends are powers of two, or 0: exact as doubles.
   else
-    return number == std::trunc(number) && number >= -0x1p63 && number < 0x1p63 &&
-           holds_number<To>(static_cast<std::int64_t>(number));
+    return number == std::trunc(number) &&
+           (number < 0x1p63 ? number >= -0x1p63 && holds_number<To>(static_cast<std::int64_t>(number))
+                            : number < 0x1p64 && holds_number<To>(static_cast<std::uint64_t>(number)));
 }
 
 template <class To>

@@ -1,6 +1,7 @@
 // Reading nested braces; see the header.
 #include "engine/front/literal.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/text.hpp"
@@ -14,6 +15,7 @@ void write_number(const Scalar& number, DType dtype, std::byte* target) {
   switch (dtype) {
     case DType::boolean: return put(static_cast<std::uint8_t>(number.as_double() != 0));
     case DType::i64: return put(number.as_int());
+    case DType::u64: return put(number.as_unsigned());
     case DType::f64: return put(number.as_double());
     case DType::c64:
       put(static_cast<float>(number.as_double()));
@@ -47,7 +49,12 @@ class NestedListParser {
   }
 
   Literal literal() const {
-    Literal out{shape_, numbers_.empty() ? DType::f32 : dtype_, {}};
+    // Natural numbers of which one is large meet in u64 rather than f64.
+    const auto is_natural = [](const Scalar& each) {
+      return !each.is_floating() && !each.is_complex() && each.as_int() >= 0;
+    };
+    const bool large = std::ranges::any_of(numbers_, &Scalar::is_large) && std::ranges::all_of(numbers_, is_natural);
+    Literal out{shape_, numbers_.empty() ? DType::f32 : large ? DType::u64 : dtype_, {}};
     const std::size_t width = size_of(out.dtype);
     out.bytes.resize(numbers_.size() * width);
     for (std::size_t i = 0; i < numbers_.size(); ++i)

@@ -30,9 +30,8 @@ using Recent = std::array<Entry, 256>;
 
 std::size_t slot_of(const Scalar& value, DType dtype) {
   const bool whole = !value.is_floating() && !value.is_complex();
-  const auto bits =
-      (whole ? static_cast<std::uint64_t>(value.as_int()) : std::bit_cast<std::uint64_t>(value.as_double())) ^
-      std::bit_cast<std::uint64_t>(value.imaginary());
+  const auto bits = (whole ? value.as_unsigned() : std::bit_cast<std::uint64_t>(value.as_double())) ^
+                    std::bit_cast<std::uint64_t>(value.imaginary());
   return static_cast<std::size_t>((bits * 0x9e3779b97f4a7c15u) >> 56) ^ (static_cast<std::size_t>(dtype) * 37u);
 }
 

@@ -24,13 +24,15 @@ void put(ByteWriter& out, std::int64_t value) { out.number(value); }
 void put(ByteWriter& out, double value) { out.number(value); }
 void put(ByteWriter& out, DType value) { out.number(static_cast<std::uint8_t>(value)); }
 void put(ByteWriter& out, core::PadMode value) { out.number(static_cast<std::uint8_t>(value)); }
+/// Stands after the kinds of numbers for an integer that u64 alone holds.
+constexpr std::uint8_t large_number = 4;
 void put(ByteWriter& out, const Scalar& value) {
-  out.number(static_cast<std::uint8_t>(value.kind()));
+  out.number(value.is_large() ? large_number : static_cast<std::uint8_t>(value.kind()));
   if (value.is_floating() || value.is_complex()) {
     out.number(value.as_double());
     if (value.is_complex()) out.number(value.imaginary());
   } else {
-    out.number(value.as_int());
+    out.number(value.as_unsigned());
   }
 }
 void put(ByteWriter& out, const IntList& list) {
@@ -71,8 +73,13 @@ void take_enum(ByteReader& in, Enum& value, int count, const char* what) {
 void take(ByteReader& in, DType& value) { take_enum(in, value, dtype_count, "element type"); }
 void take(ByteReader& in, core::PadMode& value) { take_enum(in, value, core::pad_mode_count, "padding mode"); }
 void take(ByteReader& in, Scalar& value) {
-  Scalar::Kind kind = Scalar::Kind::integer;
-  take_enum(in, kind, 4, "kind of number");
+  const int read = in.number<std::uint8_t>("kind of number");
+  if (read > large_number) in.refuse("kind of number ", read, " is unknown");
+  if (read == large_number) {
+    value = in.number<std::uint64_t>("a number");
+    return;
+  }
+  const auto kind = static_cast<Scalar::Kind>(read);
   if (kind == Scalar::Kind::floating) {
     value = in.number<double>("a number");
     return;

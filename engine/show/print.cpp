@@ -259,8 +259,11 @@ std::vector<std::string> texts(const Tensor<Any>& x) {
   }
   std::vector<std::string> out;
   std::size_t width = 0;
+  const bool is_truth = x.dtype() == DType::boolean, is_natural = x.dtype() == DType::u64;
   for (const std::int64_t value : x.astype(DType::i64).to_vector<std::int64_t>()) {
-    out.push_back(x.dtype() == DType::boolean ? (value != 0 ? "True" : "False") : std::to_string(value));
+    out.push_back(is_truth     ? (value != 0 ? "True" : "False")
+                  : is_natural ? std::to_string(static_cast<std::uint64_t>(value))
+                               : std::to_string(value));
     width = std::max(width, out.back().size());
   }
   if (x.dtype() == DType::boolean && x.ndim() > 0) width = std::string_view("False").size();  // as NumPy, always

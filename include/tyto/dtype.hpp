@@ -15,9 +15,9 @@ namespace tyto TYTO_API {
 /// The type of a tensor's elements. `f16` and `bf16` are storage types; arithmetic on them is done in f32. `c64` and
 /// `c128` are complex numbers: a real and an imaginary part of f32 or f64 beside each other, as std::complex lies.
 /// Graph files hold these numbers: a new type comes last.
-enum class DType : std::uint8_t { boolean, u8, i8, i16, i32, i64, f16, bf16, f32, f64, c64, c128, u16, u32 };
+enum class DType : std::uint8_t { boolean, u8, i8, i16, i32, i64, f16, bf16, f32, f64, c64, c128, u16, u32, u64 };
 
-inline constexpr int dtype_count = 14;
+inline constexpr int dtype_count = 15;
 
 /// IEEE half precision as stored: 1 sign, 5 exponent and 10 fraction bits.
 struct TYTO_API Half {
@@ -39,7 +39,7 @@ struct TYTO_API BFloat16 {
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType type) {
-  constexpr std::size_t sizes[dtype_count] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 2, 4};
+  constexpr std::size_t sizes[dtype_count] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 2, 4, 8};
   return sizes[static_cast<int>(type)];
 }
 
@@ -48,7 +48,7 @@ constexpr bool is_complex(DType type) { return type == DType::c64 || type == DTy
 /// Floating or complex: types whose numbers are rounded, and of which gradients exist.
 constexpr bool is_inexact(DType type) { return is_floating(type) || is_complex(type); }
 /// Integers from 0 on.
-constexpr bool is_unsigned(DType type) { return type == DType::u8 || type == DType::u16 || type == DType::u32; }
+constexpr bool is_unsigned(DType type) { return type == DType::u8 || (type >= DType::u16 && type <= DType::u64); }
 constexpr bool is_integer(DType type) { return is_unsigned(type) || (type >= DType::i8 && type <= DType::i64); }
 
 /// Short name as printed and saved: "f32", "bool", ...
@@ -56,7 +56,8 @@ TYTO_API const char* name_of(DType type);
 TYTO_API std::ostream& operator<<(std::ostream& out, DType type);
 
 /// The type two tensors meet in: wider of the same kind, complex over floating over integer over bool; f16 with bf16
-/// gives f32, f64 with c64 gives c128, an unsigned integer with a signed one no wider the signed one that holds both.
+/// gives f32, f64 with c64 gives c128, an unsigned integer with a signed one no wider the signed one that holds both,
+/// and u64 with a signed one, for which there is none, f64.
 TYTO_API DType promote(DType a, DType b);
 
 /// The type of a complex number's parts; every other type is its own.
@@ -86,7 +87,7 @@ consteval int dtype_index() {
   if (std::is_same_v<T, double>) return 9;
   if constexpr (ComplexNumber<T>) return sizeof(T) == 8 ? 10 : 11;
   if (std::is_integral_v<T> && std::is_unsigned_v<T>) {
-    return sizeof(T) == 1 ? 1 : sizeof(T) == 2 ? 12 : sizeof(T) == 4 ? 13 : -1;
+    return sizeof(T) == 1 ? 1 : sizeof(T) == 2 ? 12 : sizeof(T) == 4 ? 13 : 14;
   }
   if (std::is_integral_v<T> && std::is_signed_v<T>) {
     return sizeof(T) == 1 ? 2 : sizeof(T) == 2 ? 3 : sizeof(T) == 4 ? 4 : 5;

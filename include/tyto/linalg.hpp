@@ -1,9 +1,10 @@
 // Linear algebra on matrices and stacks of them, as numpy.linalg: systems of equations, factorisations, spectra, norms.
 //
 // A matrix is the last two axes of a tensor; the axes before them are a stack, and stacks broadcast. Matrices are
-// factorised in f32 and f64: integers become f32, f16 and bf16 are refused, and so are complex ones but by `eig`. In
-// eager mode a matrix that is singular, or not positive definite, is a ValueError; in a graph its results are NaN, and
-// the functions called ..._ex tell which matrices those are.
+// factorised in f32 and f64 and in complex numbers of these: integers become f32, f16 and bf16 are refused. Gradients
+// of complex matrices are PyTorch's, of objectives to which phases of vectors do not matter. In eager mode a matrix
+// that is singular, or not positive definite, is a ValueError; in a graph its results are NaN, and the functions called
+// ..._ex tell which matrices those are.
 #pragma once
 
 #include <initializer_list>
@@ -118,8 +119,8 @@ SVD<M> svd(const Tensor<M>& a, Columns columns = Columns::complete);
 template <class M>
 Tensor<M> svdvals(const Tensor<M>& a);
 
-/// Eigenvalues, ascending, and eigenvectors as columns of a symmetric matrix, of which the lower triangle is read. The
-/// gradient by the vectors is not finite where eigenvalues are equal.
+/// Eigenvalues, ascending, and eigenvectors as columns of a symmetric or Hermitian matrix, of which the lower triangle
+/// is read. The gradient by the vectors is not finite where eigenvalues are equal.
 template <class M>
 struct Eigh {
   Tensor<M> values, vectors;

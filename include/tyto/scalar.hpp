@@ -25,6 +25,7 @@ class Scalar {
     } else if constexpr (std::is_integral_v<T>) {
       kind_ = Kind::integer;
       integer_ = static_cast<std::int64_t>(value);
+      is_large_ = value > 0 && integer_ < 0;
     } else {
       kind_ = Kind::floating;
       floating_ = static_cast<double>(value);
@@ -46,25 +47,37 @@ class Scalar {
   constexpr Kind kind() const { return kind_; }
   constexpr bool is_floating() const { return kind_ == Kind::floating; }
   constexpr bool is_complex() const { return kind_ == Kind::complex; }
+  /// An integer from 2^63 on, which u64 alone holds.
+  constexpr bool is_large() const { return is_large_; }
   /// Of a complex number the real part.
-  constexpr double as_double() const { return has_fraction() ? floating_ : static_cast<double>(integer_); }
+  constexpr double as_double() const {
+    if (has_fraction()) return floating_;
+    return is_large_ ? static_cast<double>(static_cast<std::uint64_t>(integer_)) : static_cast<double>(integer_);
+  }
   constexpr double imaginary() const { return imaginary_; }
-  /// Truncates towards zero; saturates where the floating-point value does not fit; NaN gives 0.
+  /// Truncates towards zero; saturates where the value does not fit; NaN gives 0.
   constexpr std::int64_t as_int() const {
-    if (!has_fraction()) return integer_;
+    if (!has_fraction()) return is_large_ ? INT64_MAX : integer_;
     if (floating_ >= 9223372036854775808.0) return INT64_MAX;
     if (floating_ < -9223372036854775808.0) return INT64_MIN;
     return floating_ == floating_ ? static_cast<std::int64_t>(floating_) : 0;
   }
-  /// The element type a lone scalar takes: bool, i64, f32 or c64.
+  /// As an element of u64: negative integers wrap round, what has a fraction is truncated and saturates.
+  constexpr std::uint64_t as_unsigned() const {
+    if (!has_fraction()) return static_cast<std::uint64_t>(integer_);
+    if (floating_ >= 18446744073709551616.0) return UINT64_MAX;
+    return floating_ > 0 ? static_cast<std::uint64_t>(floating_) : 0;
+  }
+  /// The element type a lone scalar takes: bool, i64, f32 or c64, and u64 where i64 does not hold it.
   constexpr DType default_dtype() const {
+    if (is_large_) return DType::u64;
     constexpr DType types[] = {DType::boolean, DType::i64, DType::f32, DType::c64};
     return types[static_cast<int>(kind_)];
   }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
     // By bits: 0.0 and -0.0 are different numbers to fold with, and a NaN is the same as itself.
     if (a.kind_ != b.kind_) return false;
-    if (!a.has_fraction()) return a.integer_ == b.integer_;
+    if (!a.has_fraction()) return a.integer_ == b.integer_ && a.is_large_ == b.is_large_;
     return std::bit_cast<std::uint64_t>(a.floating_) == std::bit_cast<std::uint64_t>(b.floating_) &&
            std::bit_cast<std::uint64_t>(a.imaginary_) == std::bit_cast<std::uint64_t>(b.imaginary_);
   }
@@ -73,6 +86,7 @@ class Scalar {
   constexpr bool has_fraction() const { return kind_ >= Kind::floating; }
 
   Kind kind_;
+  bool is_large_ = false;  // the integer's bits are those of an unsigned one
   union {
     std::int64_t integer_;
     double floating_;

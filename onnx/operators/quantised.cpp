@@ -25,6 +25,8 @@ Range range_of_type(DType dtype) {
     case DType::i8: return {-128, 127};
     case DType::u16: return {0, 65535};
     case DType::u32: return {0, 4294967295.0};
+    case DType::u64: return {0, 0x1p64};
+    case DType::i64: return {-0x1p63, 0x1p63};
     case DType::i16: return {-32768, 32767};
     default: return {-2147483648.0, 2147483647.0};
   }

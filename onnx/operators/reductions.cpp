@@ -65,6 +65,7 @@ Scalar extreme(DType dtype, bool largest) {
     case DType::i16: return largest ? 32767 : -32768;
     case DType::u16: return largest ? 65535 : 0;
     case DType::u32: return largest ? std::int64_t{UINT32_MAX} : 0;
+    case DType::u64: return largest ? UINT64_MAX : 0;
     case DType::i32: return std::int64_t{largest ? INT32_MAX : INT32_MIN};
     case DType::i64: return largest ? INT64_MAX : INT64_MIN;
     default: return sign * std::numeric_limits<double>::infinity();

@@ -31,7 +31,7 @@ Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, s
   const Value operands[] = {x, y};
   const DType type = core::common_type(operands);
   // Products of matrices keep their type, and sums of shorter integers do not.
-  if (!is_floating(type) && !is_complex(type) && type != DType::i64) return sum(x * y, -1);
+  if (!is_floating(type) && !is_complex(type) && core::accumulation_type(type) != type) return sum(x * y, -1);
   const Tensor<M> rows = expand_dims(x, -2), columns = expand_dims(y, -1);
   if (!is_complex(type)) return squeeze(squeeze(matmul(rows, columns), -1), -1);
   const Shape stack = core::broadcast("vecdot", core::stack_shape(rows.shape()), core::stack_shape(columns.shape()));
@@ -67,7 +67,7 @@ Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool i
   Tensor<M> powers = broadcast_to(expand_dims(given, 1), {given.size(), count - 1});
   const Tensor<M> ones = broadcast_to(expand_dims(ones_like(given), 1), {given.size(), 1});
   powers = concat(std::vector<Tensor<M>>{ones, powers}, 1);
-  powers = cast(cumprod(powers, 1), is_floating(given.dtype()) ? given.dtype() : DType::i64);
+  powers = cast(cumprod(powers, 1), core::accumulation_type(given.dtype()));
   return increasing ? powers : flip(powers, 1);
 }
 

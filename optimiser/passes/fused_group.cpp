@@ -29,6 +29,7 @@ std::optional<LoopConstant> fused_number_in(const core::Array& array) {
   switch (array.dtype) {
     case DType::boolean: return LoopConstant{first_element<std::uint8_t>(array) != 0, array.dtype};
     case DType::i32: return LoopConstant{first_element<std::int32_t>(array), array.dtype};
+    case DType::u64: return LoopConstant{first_element<std::uint64_t>(array), array.dtype};
     case DType::i64: return LoopConstant{first_element<std::int64_t>(array), array.dtype};
     case DType::f32: return LoopConstant{first_element<float>(array), array.dtype};
     case DType::f64: return LoopConstant{first_element<double>(array), array.dtype};

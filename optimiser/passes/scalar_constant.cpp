@@ -33,6 +33,7 @@ Scalar element(const std::byte* place, DType dtype) {
     case DType::i32: return Scalar(load(std::int32_t{}));
     case DType::u16: return Scalar(load(std::uint16_t{}));
     case DType::u32: return Scalar(load(std::uint32_t{}));
+    case DType::u64: return Scalar(load(std::uint64_t{}));
     case DType::i64: return Scalar(load(std::int64_t{}));
     case DType::f16: return Scalar(static_cast<float>(load(Half(0.0f))));
     case DType::bf16: return Scalar(static_cast<float>(load(BFloat16(0.0f))));

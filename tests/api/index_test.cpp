@@ -319,7 +319,8 @@ TEST_CASE_TEMPLATE("an integer between index tensors does not part them", Mode, 
 
 TEST_CASE_TEMPLATE("index tensors of every integer type pick", Mode, tyto::Eager, tyto::Lazy) {
   using T = tyto::Tensor<Mode>;
-  for (const DType type : {DType::u8, DType::u16, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64}) {
+  for (const DType type :
+       {DType::u8, DType::u16, DType::u32, DType::u64, DType::i8, DType::i16, DType::i32, DType::i64}) {
     CHECK(numbers(T{10, 20, 30}(T{2, 0}.astype(type))) == Numbers{30, 10});
   }
   CHECK_THROWS_AS((T{10, 20, 30}(T{1.0})), tyto::TypeError);

@@ -10,7 +10,7 @@ TEST_CASE("tyto devices lists the CPU first, with its threads, and every other d
   CHECK(ran.status == 0);
   CHECK(ran.output.starts_with("cpu  "));
   CHECK(contains(ran.output, "\n  threads        "));
-  CHECK(contains(ran.output, "\n  computes with  bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128 u16 u32\n"));
+  CHECK(contains(ran.output, "\n  computes with  bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128 u16 u32 u64\n"));
   for (const tyto::DeviceInfo& device : tyto::devices())
     CHECK(contains(ran.output, device.name + "  " + device.description));
   CHECK_FALSE(contains(ran.output, "GB/s"));

@@ -367,6 +367,17 @@ TEST_CASE("narrow and wide integers keep to their width") {
     CHECK(of_pairs(*device, OpId::less, DType::u32, DType::boolean, {4000000000, 1}, {1, 4000000000}) ==
           Integers{0, 1});
     CHECK(of_pairs(*device, OpId::bitwise_not, DType::u32, DType::u32, {0, 5}, {}) == Integers{4294967295, 4294967290});
+    // Elements of u64 as the signed numbers of their bits: -1 is 2^64 - 1.
+    const DType u64 = DType::u64;
+    CHECK(of_pairs(*device, OpId::floor_divide, u64, u64, {-1, -1, 7, -8}, {2, -1, 0, -3}) ==
+          Integers{INT64_MAX, 1, 0, 0});
+    CHECK(of_pairs(*device, OpId::remainder, u64, u64, {-1, 5, 7}, {10, -1, 0}) == Integers{5, 5, 0});
+    CHECK(of_pairs(*device, OpId::right_shift, u64, u64, {-1, -1, 8}, {63, 64, -1}) == Integers{1, 0, 0});
+    CHECK(of_pairs(*device, OpId::left_shift, u64, u64, {3, 3}, {63, 64}) == Integers{INT64_MIN, 0});
+    CHECK(of_pairs(*device, OpId::less, u64, DType::boolean, {-1, 1}, {1, -1}) == Integers{0, 1});
+    CHECK(of_pairs(*device, OpId::maximum, u64, u64, {-1, INT64_MIN}, {1, INT64_MAX}) == Integers{-1, INT64_MIN});
+    CHECK(of_pairs(*device, OpId::power, u64, u64, {3, -1, 2}, {40, 2, 64}) == Integers{-6289078614652622815, 1, 0});
+    CHECK(of_pairs(*device, OpId::multiply, u64, u64, {-1, INT64_MIN}, {-1, 2}) == Integers{1, 0});
     CHECK(of_pairs(*device, OpId::left_shift, DType::u8, DType::u8, {3, 3}, {7, 9}) == Integers{128, 0});
     CHECK(of_pairs(*device, OpId::floor_divide, DType::i64, DType::i64, {INT64_MIN, -7, 9}, {-1, 2, 0}) ==
           Integers{INT64_MIN, -4, 0});

@@ -131,7 +131,7 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
       core::LoopProgram& program = loop.bound.loop.program;
       loop.name = "casts";
       const std::vector<DType> targets = {DType::boolean, DType::u8,  DType::i8,  DType::i16, DType::i32,
-                                          DType::i64,     DType::f16, DType::u16, DType::u32};
+                                          DType::i64,     DType::f16, DType::u16, DType::u32, DType::u64};
       for (const DType target : targets) {
         program.outputs.push_back(static_cast<core::LoopValue>(1 + program.instructions.size()));
         program.instructions.push_back({OpId::cast, target, {0}});
@@ -151,13 +151,14 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
       CHECK(std::isnan(out[6].values[10]));
       CHECK(out[7].integers == Integers{0, 0, 1, 0, 300, 0, 65535, 0, 65535, 0, 0, 65535, 0});
       CHECK(out[8].integers == Integers{0, 0, 1, 0, 300, 0, 3000000000, 0, UINT32_MAX, 0, 0, UINT32_MAX, 0});
+      CHECK(out[9].integers == Integers{0, 0, 1, 0, 300, 0, 3000000000, 0, -1, 0, 0, -1, 0});  // as signed bits
     }
     const HostTensor wide = HostTensor::of_integers(DType::i64, {5}, {-1, 300, 1LL << 40, 40000, -129});
     NamedLoop loop;
     core::LoopProgram& program = loop.bound.loop.program;
     loop.name = "casts";
-    for (const DType target :
-         {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::f32, DType::u16, DType::u32}) {
+    for (const DType target : {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::f32, DType::u16,
+                               DType::u32, DType::u64}) {
       program.outputs.push_back(static_cast<core::LoopValue>(1 + program.instructions.size()));
       program.instructions.push_back({OpId::cast, target, {0}});
       loop.bound.outputs.push_back({target, View::dense({5})});
@@ -171,6 +172,7 @@ TEST_CASE("casts truncate, saturate, wrap and round to even") {
     CHECK(out[5].values == std::vector<double>{-1, 300, 1099511627776.0, 40000, -129});
     CHECK(out[6].integers == Integers{65535, 300, 0, 40000, 65407});
     CHECK(out[7].integers == Integers{4294967295, 300, 0, 40000, 4294967167});
+    CHECK(out[8].integers == wide.integers);
   }
 }
 

@@ -129,6 +129,7 @@ std::vector<std::byte> bytes_of(const HostTensor& tensor) {
       case DType::i32: append(out, static_cast<std::int32_t>(tensor.integers[i])); break;
       case DType::u16: append(out, static_cast<std::uint16_t>(tensor.integers[i])); break;
       case DType::u32: append(out, static_cast<std::uint32_t>(tensor.integers[i])); break;
+      case DType::u64: append(out, static_cast<std::uint64_t>(tensor.integers[i])); break;
       case DType::i64: append(out, tensor.integers[i]); break;
       case DType::f16: append(out, Half(static_cast<float>(tensor.values[i])).bits); break;
       case DType::bf16: append(out, BFloat16(static_cast<float>(tensor.values[i])).bits); break;
@@ -151,6 +152,7 @@ HostTensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte
       case DType::i32: tensor.integers.push_back(take<std::int32_t>(bytes, i)); break;
       case DType::u16: tensor.integers.push_back(take<std::uint16_t>(bytes, i)); break;
       case DType::u32: tensor.integers.push_back(take<std::uint32_t>(bytes, i)); break;
+      case DType::u64: tensor.integers.push_back(static_cast<std::int64_t>(take<std::uint64_t>(bytes, i))); break;
       case DType::i64: tensor.integers.push_back(take<std::int64_t>(bytes, i)); break;
       case DType::f16:
       case DType::bf16: {

@@ -183,8 +183,8 @@ Axes Drawing<M>::axes_of(const Tensor<M>& x) {
 template <class M>
 DType Drawing<M>::dtype() {
   if (dice_.one_in(2)) return dice_.of({DType::f32, DType::f32, DType::f64});
-  return dice_.of({DType::boolean, DType::u8, DType::u16, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64,
-                   DType::f16, DType::bf16, DType::f32, DType::f64});
+  return dice_.of({DType::boolean, DType::u8, DType::u16, DType::u32, DType::u64, DType::i8, DType::i16, DType::i32,
+                   DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64});
 }
 
 template class Drawing<Eager>;

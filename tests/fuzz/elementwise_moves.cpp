@@ -25,7 +25,7 @@ template <class M>
 Tensor<M> fitted(Drawing<M>& drawing, const core::OpDef& def, const Tensor<M>& x) {
   const bool whole = def.domain == core::Domain::bitwise || def.domain == core::Domain::shift;
   if (whole && is_floating(x.dtype()))
-    return cast(x, drawing.dice().of({DType::i32, DType::i64, DType::u8, DType::u32}));
+    return cast(x, drawing.dice().of({DType::i32, DType::i64, DType::u8, DType::u32, DType::u64}));
   const bool anything = def.low <= -3 && def.high >= 3;
   if (anything || !is_floating(x.dtype()) || drawing.dice().one_in(12)) return x;
   const Tensor<M> scaled = drawing.perturbed(tanh(x)) * (0.5 * (def.high - def.low));

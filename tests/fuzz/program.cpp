@@ -33,7 +33,7 @@ Shape shape_of(Dice& dice, const std::vector<std::int64_t>& lengths) {
 
 DType type_of(Dice& dice) {
   return dice.of({DType::f32, DType::f32, DType::f32, DType::f64, DType::f64, DType::i32, DType::i64, DType::boolean,
-                  DType::f16, DType::bf16, DType::u8, DType::u16, DType::u32});
+                  DType::f16, DType::bf16, DType::u8, DType::u16, DType::u32, DType::u64});
 }
 
 // What was computed from leaves, even where a move gave a leaf back: a state that is read later has changed by then.

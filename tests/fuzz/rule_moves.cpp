@@ -78,7 +78,8 @@ class Speller {
     }
     const Tensor<M> x = d_.any();
     const bool moved = (whole && is_floating(x.dtype())) || d_.dice().one_in(5);
-    first_ = moved ? cast(x, d_.dice().of({DType::i32, DType::i64, DType::u8, DType::u32, DType::boolean})) : x;
+    first_ =
+        moved ? cast(x, d_.dice().of({DType::i32, DType::i64, DType::u8, DType::u32, DType::u64, DType::boolean})) : x;
   }
 
   /// The pattern; now and then something inside it has another reader, so that its rule must not fire.

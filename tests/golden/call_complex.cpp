@@ -163,6 +163,90 @@ void add_eigen(Calls<M>& calls) {
   };
 }
 
+template <class M>
+Tensor<M> adjoint(const Tensor<M>& x) {
+  return conj(matrix_transpose(x));
+}
+
+/// The matrix that a case is about: as `made` of recipes/complex_linalg.py.
+template <class M>
+Tensor<M> complex_made(const json& arguments, const Tensor<M>& input) {
+  Tensor<M> x = input;
+  if (arguments.value("definite", false)) x = matmul(x, adjoint(x));
+  if (arguments.value("hermitian", false)) x = (x + adjoint(x)) / 2;
+  const std::int64_t rows = x.shape()[x.shape().size() - 2], columns = x.shape().back();
+  const DType part = real_type(x.dtype());
+  const Tensor<M> diagonal = Tensor<M>::eye(rows, columns, 0, part);
+  if (arguments.contains("shift")) x = x + arguments.at("shift").template get<double>() * diagonal;
+  if (arguments.contains("spread")) {
+    x = x + arguments.at("spread").template get<double>() * diagonal * Tensor<M>::arange(0, columns, 1, part);
+  }
+  return x;
+}
+
+/// Adds a call of a function with several results on matrices that a case makes.
+template <class M, class F>
+void add_all(Calls<M>& calls, const std::string& name, const F& function) {
+  calls["complex_" + name] = [function](const json& arguments, const Tensors<M>& in) {
+    Tensors<M> given = as_complex(arguments, in);
+    given[0] = complex_made(arguments, given[0]);
+    return as_parts(function(arguments, given));
+  };
+}
+
+template <class M>
+void add_linalg(Calls<M>& calls) {
+  using Inputs = const Tensors<M>&;
+  using Out = Tensors<M>;
+  add_all(calls, "inv", [](const json&, Inputs in) { return Out{linalg::inv(in.at(0))}; });
+  add_all(calls, "det", [](const json&, Inputs in) { return Out{linalg::det(in.at(0))}; });
+  add_all(calls, "slogdet", [](const json&, Inputs in) {
+    const auto [sign, size] = linalg::slogdet(in.at(0));
+    return Out{sign, size};
+  });
+  add_all(calls, "lu", [](const json&, Inputs in) {
+    const auto [p, l, u] = linalg::lu(in.at(0));
+    return Out{p, l, u};
+  });
+  add_all(calls, "matrix_power", [](const json& a, Inputs in) {
+    return Out{linalg::matrix_power(in.at(0), a.at("power").template get<std::int64_t>())};
+  });
+  add_all(calls, "cholesky",
+          [](const json& a, Inputs in) { return Out{linalg::cholesky(in.at(0), a.value("upper", false))}; });
+  add_all(calls, "solve", [](const json&, Inputs in) { return Out{linalg::solve(in.at(0), in.at(1))}; });
+  add_all(calls, "lu_solve", [](const json& a, Inputs in) {
+    return Out{linalg::lu_solve(linalg::lu_factor(in.at(0)), in.at(1), a.at("transposed").template get<bool>())};
+  });
+  add_all(calls, "triangular_solve", [](const json& a, Inputs in) {
+    return Out{linalg::triangular_solve(
+        in.at(0), in.at(1), {.upper = a.at("upper").template get<bool>(), .unit = a.at("unit").template get<bool>()})};
+  });
+  add_all(calls, "cholesky_solve", [](const json& a, Inputs in) {
+    const bool upper = a.at("upper").template get<bool>();
+    return Out{linalg::cholesky_solve(linalg::cholesky(in.at(0), upper), in.at(1), upper)};
+  });
+  add_all(calls, "qr", [](const json& a, Inputs in) {
+    const auto [q, r] = linalg::qr(
+        in.at(0), a.at("complete").template get<bool>() ? linalg::Columns::complete : linalg::Columns::reduced);
+    return Out{q, r};
+  });
+  add_all(calls, "svd", [](const json&, Inputs in) {
+    const auto [u, s, vh] = linalg::svd(in.at(0), linalg::Columns::reduced);
+    return Out{s, square(abs(u)), square(abs(vh)), matmul(u * expand_dims(s, -2), vh)};
+  });
+  add_all(calls, "svdvals", [](const json&, Inputs in) { return Out{linalg::svdvals(in.at(0))}; });
+  add_all(calls, "pinv", [](const json&, Inputs in) { return Out{linalg::pinv(in.at(0))}; });
+  add_all(calls, "eigh", [](const json&, Inputs in) {
+    const auto [values, vectors] = linalg::eigh(in.at(0));
+    return Out{values, square(abs(vectors)), matmul(vectors * expand_dims(values, -2), adjoint(vectors))};
+  });
+  add_all(calls, "eigvalsh", [](const json&, Inputs in) { return Out{linalg::eigvalsh(in.at(0))}; });
+  add_all(calls, "lstsq", [](const json&, Inputs in) {
+    const auto [x, residuals, rank, values] = linalg::lstsq(in.at(0), in.at(1));
+    return Out{x, residuals, rank, values};
+  });
+}
+
 }  // namespace
 
 template <class M>
@@ -172,6 +256,7 @@ void add_complex_calls(Calls<M>& calls) {
   add_moves(calls);
   add_transforms(calls);
   add_eigen(calls);
+  add_linalg(calls);
 }
 template void add_complex_calls(Calls<Eager>&);
 template void add_complex_calls(Calls<Lazy>&);

@@ -36,6 +36,7 @@ DType dtype_named(std::string_view name) {
 
 Scalar number(const nlohmann::json& value) {
   if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
   return value.get<double>();
 }

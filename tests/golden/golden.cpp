@@ -132,6 +132,7 @@ double element(const Array& array, std::int64_t index) {
   if (dtype == "i16") return load<std::int16_t>(array, index);
   if (dtype == "u16") return load<std::uint16_t>(array, index);
   if (dtype == "u32") return load<std::uint32_t>(array, index);
+  if (dtype == "u64") return static_cast<double>(load<std::uint64_t>(array, index));
   if (dtype == "i32") return load<std::int32_t>(array, index);
   if (dtype == "i64") return static_cast<double>(load<std::int64_t>(array, index));
   throw std::runtime_error("no element type is called '" + dtype + "'");

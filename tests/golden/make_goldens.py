@@ -22,7 +22,7 @@ import numpy
 import scipy
 import torch
 
-from recipes import (complex_numbers, convolution, creation, elementwise, linalg, numerics, ordering, pooling, products,
+from recipes import (complex_linalg, complex_numbers, convolution, creation, elementwise, linalg, numerics, ordering, pooling, products,
                      reductions, resampling, shaping, softmax, unsigned)
 from recipes.book import Book, TOLERANCE_REASONS
 
@@ -41,6 +41,7 @@ FAMILIES = {
     "numerics": numerics.fill,
     "complex_numbers": complex_numbers.fill,
     "unsigned": unsigned.fill,
+    "complex_linalg": complex_linalg.fill,
 }
 
 

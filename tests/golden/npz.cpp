@@ -101,8 +101,8 @@ std::vector<std::int64_t> parse_shape(std::string_view text, const std::string& 
 
 std::string descriptor_of(const std::string& dtype) {
   static const std::map<std::string, std::string> descriptors = {
-      {"bool", "|b1"}, {"u8", "|u1"},   {"i8", "|i1"},  {"i16", "<i2"}, {"i32", "<i4"}, {"i64", "<i8"},
-      {"f16", "<f2"},  {"bf16", "<u2"}, {"f32", "<f4"}, {"f64", "<f8"}, {"u16", "<u2"}, {"u32", "<u4"}};
+      {"bool", "|b1"}, {"u8", "|u1"},  {"i8", "|i1"},  {"i16", "<i2"}, {"i32", "<i4"}, {"i64", "<i8"}, {"f16", "<f2"},
+      {"bf16", "<u2"}, {"f32", "<f4"}, {"f64", "<f8"}, {"u16", "<u2"}, {"u32", "<u4"}, {"u64", "<u8"}};
   const auto found = descriptors.find(dtype);
   if (found == descriptors.end()) throw std::runtime_error("no element type is called '" + dtype + "'");
   return found->second;

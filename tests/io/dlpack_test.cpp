@@ -57,6 +57,14 @@ BOTH_MODES("unsigned integers are handed over as such") {
   }
 }
 
+BOTH_MODES("all of u64 is handed over") {
+  using T = Tensor<Mode>;
+  dlpack::ManagedTensor* shared = to_dlpack(T{UINT64_MAX, 7});
+  CHECK(shared->tensor.type.code == 1);
+  CHECK(shared->tensor.type.bits == 64);
+  CHECK(from_dlpack<T>(shared).template to_vector<std::uint64_t>() == std::vector<std::uint64_t>{UINT64_MAX, 7});
+}
+
 TEST_CASE("dense memory of another library is used where it lies") {
   Foreign foreign;
   {

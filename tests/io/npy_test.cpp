@@ -27,7 +27,7 @@ Bytes npy(const std::string& header, std::string_view elements = "") {
 }
 
 void check_types(const NamedList<HostArray>& arrays) {
-  REQUIRE(arrays.size() == 12);
+  REQUIRE(arrays.size() == 13);
   const auto find = [&](const std::string& name) {
     for (const Named<HostArray>& array : arrays) {
       if (array.name == name) return array.value;
@@ -43,6 +43,7 @@ void check_types(const NamedList<HostArray>& arrays) {
   CHECK(elements<std::int8_t>(find("i8")) == std::vector<std::int8_t>{-128, 0, 127});
   CHECK(elements<std::uint16_t>(find("u16")) == std::vector<std::uint16_t>{0, 1, UINT16_MAX});
   CHECK(elements<std::uint32_t>(find("u32")) == std::vector<std::uint32_t>{0, 1, UINT32_MAX});
+  CHECK(elements<std::uint64_t>(find("u64")) == std::vector<std::uint64_t>{0, 1, UINT64_MAX});
   CHECK(elements<std::int16_t>(find("i16")) == std::vector<std::int16_t>{-32768, 0, 32767});
   CHECK(elements<std::int32_t>(find("i32")) == std::vector<std::int32_t>{INT32_MIN, 0, INT32_MAX});
   CHECK(elements<std::int64_t>(find("i64")) == std::vector<std::int64_t>{INT64_MIN, 0, INT64_MAX});
@@ -174,10 +175,8 @@ TEST_CASE("complex numbers are read and written, each part in its byte order") {
 }
 
 TEST_CASE("element types that tensors do not have are refused by name") {
-  CHECK_THROWS_WITH_AS(detail::read_npy_file(data("unsigned64.npy")),
-                       doctest::Contains("the element type '<u8', expected one of"), IoError);
   CHECK_THROWS_WITH_AS(parse(npy("{'descr': '<c32', 'fortran_order': False, 'shape': (1,), }", std::string(32, ' '))),
-                       doctest::Contains("the element type '<c32'"), IoError);
+                       doctest::Contains("the element type '<c32', expected one of"), IoError);
   CHECK_THROWS_WITH_AS(detail::read_npy_file(data("structured.npy")),
                        doctest::Contains("a structured element type, which tensors do not have"), IoError);
 }

@@ -76,7 +76,7 @@ TEST_CASE("what is written as text is read back to the last bit") {
   CHECK(std::isnan(read_text<T>(path).to_vector<double>()[2]));
   write_text(path, T{{1, -2}, {3, 4}});
   CHECK(array_equal(read_text<T>(path, {.dtype = DType::i64}), T{{1, -2}, {3, 4}}));
-  for (const DType type : {DType::u16, DType::u32}) {
+  for (const DType type : {DType::u16, DType::u32, DType::u64}) {
     const T ends = T{-1, 0}.astype(type);
     write_text(path, ends);
     CHECK(array_equal(read_text<T>(path, {.dtype = type}), ends));

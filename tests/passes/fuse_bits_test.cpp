@@ -22,7 +22,7 @@ class RandomGraph {
   core::Graph make(std::size_t nodes) {
     const std::size_t rank = shape_.size();
     for (const DType type :
-         {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32, DType::u8, DType::u16, DType::u32}) {
+         {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32, DType::u8, DType::u16, DType::u32, DType::u64}) {
       ports_.push_back(input(shape_, type));
     }
     Shape row = shape_, column = shape_;

@@ -66,7 +66,8 @@ TEST_CASE("reductions of groups give the bits of the reduction of a tensor, in e
                         {{0, 4}, {0}},      {{4, 0}, {0}},        {{2, 100'000}, {1}}};
   for (const Case& each : cases) {
     for (const OpId op : {OpId::sum, OpId::mean, OpId::prod}) {
-      for (const DType type : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::u8, DType::u16, DType::u32}) {
+      for (const DType type :
+           {DType::f32, DType::f64, DType::bf16, DType::i32, DType::u8, DType::u16, DType::u32, DType::u64}) {
         if (op == OpId::mean && !is_floating(type)) continue;
         CAPTURE(each.shape);
         CAPTURE(core::to_string(core::AxesAttributes{each.axes}));

@@ -53,6 +53,7 @@ core::Array array_of(const std::vector<double>& values, const Shape& shape, DTyp
     case DType::i32: store(std::int32_t{}); break;
     case DType::u16: store(std::uint16_t{}); break;
     case DType::u32: store(std::uint32_t{}); break;
+    case DType::u64: store(std::uint64_t{}); break;
     case DType::i64: store(std::int64_t{}); break;
     case DType::f16: store(Half(0.0f)); break;
     case DType::bf16: store(BFloat16(0.0f)); break;
@@ -87,6 +88,7 @@ std::vector<double> contents_of(const core::Array& array) {
     case DType::i32: load(std::int32_t{}); break;
     case DType::u16: load(std::uint16_t{}); break;
     case DType::u32: load(std::uint32_t{}); break;
+    case DType::u64: load(std::uint64_t{}); break;
     case DType::i64: load(std::int64_t{}); break;
     case DType::f16: load(Half(0.0f)); break;
     case DType::bf16: load(BFloat16(0.0f)); break;

@@ -12,8 +12,9 @@
 
 namespace tyto::placed {
 
-inline constexpr DType every_dtype[] = {DType::boolean, DType::u8,   DType::i8,  DType::i16, DType::i32, DType::i64,
-                                        DType::f16,     DType::bf16, DType::f32, DType::f64, DType::u16, DType::u32};
+inline constexpr DType every_dtype[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32,
+                                        DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64,
+                                        DType::u16,     DType::u32, DType::u64};
 inline constexpr DType every_float[] = {DType::f16, DType::bf16, DType::f32, DType::f64};
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -57,6 +58,7 @@ inline void store(DType dtype, std::byte* to, double value) {
     case DType::i32: return put(to, static_cast<std::int32_t>(value));
     case DType::u16: return put(to, static_cast<std::uint16_t>(value));
     case DType::u32: return put(to, static_cast<std::uint32_t>(value));
+    case DType::u64: return put(to, static_cast<std::uint64_t>(value));
     case DType::i64: return put(to, static_cast<std::int64_t>(value));
     case DType::f16: return put(to, Half(static_cast<float>(value)).bits);
     case DType::bf16: return put(to, BFloat16(static_cast<float>(value)).bits);
@@ -80,6 +82,7 @@ inline double load(DType dtype, const std::byte* from) {
     case DType::i32: return get<std::int32_t>(from);
     case DType::u16: return get<std::uint16_t>(from);
     case DType::u32: return get<std::uint32_t>(from);
+    case DType::u64: return static_cast<double>(get<std::uint64_t>(from));
     case DType::i64: return static_cast<double>(get<std::int64_t>(from));
     case DType::f16: half.bits = get<std::uint16_t>(from); return static_cast<double>(float(half));
     case DType::bf16: brain.bits = get<std::uint16_t>(from); return static_cast<double>(float(brain));

@@ -148,13 +148,7 @@ class Binding {
     for (const TileProgram::Constant& constant : program_.constants) {
       const DType type = program_.registers[constant.result];
       Constant placed{constant.result, 0, loops_.gather[width_index(type)]};
-      if (constant.value.is_floating()) {
-        const double value = constant.value.as_double();
-        loops_.convert[index_of(DType::f64)][index_of(type)](&placed.bits, &value, nullptr, nullptr, 1);
-      } else {
-        const std::int64_t value = constant.value.as_int();
-        loops_.convert[index_of(DType::i64)][index_of(type)](&placed.bits, &value, nullptr, nullptr, 1);
-      }
+      placed.bits = element_bits(loops_, constant.value, type);
       give_tile(constant.result);
       result_.constants.push_back(placed);
     }

@@ -1,4 +1,4 @@
-// The compiled loop of an operator on an operand type.
+// The compiled loop of an operator on an operand type, and numbers through the loops of conversions.
 #pragma once
 
 #include "core/operator.hpp"
@@ -6,7 +6,10 @@
 
 namespace tyto::cpu {
 
-/// `type`: boolean, i32, i64, f32 or f64. Throws DeviceError where the operator is not defined on it.
+/// `type`: boolean, i32, i64, u64, f32 or f64. Throws DeviceError where the operator is not defined on it.
 TileLoop find_loop(const TileLoops& loops, core::OpId op, DType type);
+
+/// A number as an element of `type`, in the low bytes.
+std::uint64_t element_bits(const TileLoops& loops, const Scalar& number, DType type);
 
 }  // namespace tyto::cpu

@@ -10,6 +10,10 @@
 #define TYTO_TABLE i64_operators
 #include "devices/cpu/elementwise/operator_table.inc"
 
+#define TYTO_OPERAND uint64_t
+#define TYTO_TABLE u64_operators
+#include "devices/cpu/elementwise/operator_table.inc"
+
 #define TYTO_OPERAND Boolean
 #define TYTO_TABLE boolean_operators
 #include "devices/cpu/elementwise/operator_table.inc"

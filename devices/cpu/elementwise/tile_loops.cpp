@@ -13,8 +13,8 @@ namespace {
 
 #define TYTO_TILE_LOOPS(isa)                                                                                \
   {                                                                                                         \
-    isa::boolean_operators, isa::i32_operators, isa::i64_operators, isa::f32_operators, isa::f64_operators, \
-        isa::conversions, isa::gathers, isa::scatters, isa::transposes                                      \
+    isa::boolean_operators, isa::i32_operators, isa::i64_operators, isa::u64_operators, isa::f32_operators, \
+        isa::f64_operators, isa::conversions, isa::gathers, isa::scatters, isa::transposes                  \
   }
 constexpr TileLoops baseline_loops = TYTO_TILE_LOOPS(baseline);
 #if defined(TYTO_HAVE_X86_ISA)

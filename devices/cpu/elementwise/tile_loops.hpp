@@ -23,7 +23,7 @@ using TransposeLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride
                                std::size_t columns);
 
 /// Element types in the order of DType, as the tables index them. Complex ones have no entries: loops see their parts.
-inline constexpr int element_types = 14;
+inline constexpr int element_types = 15;
 /// Element widths: 1, 2, 4 and 8 bytes.
 inline constexpr int element_widths = 4;
 
@@ -33,6 +33,7 @@ struct TileLoops {
   const TileLoop* boolean;  ///< by operator; operands and results are bytes 0 or 1
   const TileLoop* i32;
   const TileLoop* i64;
+  const TileLoop* u64;
   const TileLoop* f32;
   const TileLoop* f64;
   const TileLoop (*convert)[element_types];  ///< [from][to]
@@ -46,6 +47,7 @@ struct TileLoops {
   extern const TileLoop boolean_operators[];                       \
   extern const TileLoop i32_operators[];                           \
   extern const TileLoop i64_operators[];                           \
+  extern const TileLoop u64_operators[];                           \
   extern const TileLoop f32_operators[];                           \
   extern const TileLoop f64_operators[];                           \
   extern const TileLoop conversions[element_types][element_types]; \

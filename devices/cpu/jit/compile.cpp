@@ -51,7 +51,8 @@ class Key {
     for (const TileProgram::Input& input : program.inputs) put(input.result), put(input.operand);
     put(program.constants.size());
     for (const TileProgram::Constant& constant : program.constants) {
-      put(constant.result), put(constant.value.kind()), put(constant.value.as_int()), put(constant.value.as_double());
+      put(constant.result), put(constant.value.kind()), put(constant.value.as_unsigned()),
+          put(constant.value.as_double());
     }
     put(program.instructions.size());
     for (const TileProgram::Instruction& each : program.instructions) {

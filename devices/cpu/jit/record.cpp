@@ -16,6 +16,9 @@ namespace {
 
 using core::OpId;
 
+/// u32 is half as wide in memory as the i64 that it is computed in, and lanes of 64 bits have a sign.
+constexpr bool has_no_lane(DType type) { return type == DType::u32 || type == DType::u64; }
+
 constexpr bool is_narrow(DType type) { return is_integer(type) && size_of(type) < 4; }
 
 class ProgramRecorder {
@@ -23,10 +26,9 @@ class ProgramRecorder {
   ProgramRecorder(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
                   const TileLoops& loops)
       : program_(program), inputs_(inputs), loops_(loops), values_(program.registers.size(), no_value) {
-    constexpr DType without_lane = DType::u32;
-    has_lanes_ = std::ranges::find(program.registers, without_lane) == program.registers.end() &&
-                 std::ranges::find(inputs, without_lane, &InputSpec::stored) == inputs.end() &&
-                 std::ranges::find(outputs, without_lane) == outputs.end();
+    has_lanes_ = std::ranges::none_of(program.registers, has_no_lane) &&
+                 std::ranges::none_of(inputs, has_no_lane, &InputSpec::stored) &&
+                 std::ranges::none_of(outputs, has_no_lane);
     if (!has_lanes_) return;
     for (const TileProgram::Constant& each : program.constants) {
       values_[each.result] = number(type_of(each.result), core::as_stored(each.value, type_of(each.result)));
@@ -40,8 +42,7 @@ class ProgramRecorder {
   }
 
   /// A call for one vector takes about as long as sixteen of the interpreter's instructions, whose loops see a tile at
-  /// a time: programs of few other instructions are left to it, and those of u32, which is half as wide in memory as
-  /// the i64 that it is computed in.
+  /// a time: programs of few other instructions are left to it, and those of types without a lane.
   Code take() {
     Code code = code_.take();
     const auto calls = static_cast<std::size_t>(std::ranges::count(code.instructions, Op::call, &Instruction::op));
@@ -62,7 +63,7 @@ class ProgramRecorder {
     const Lane lane = lane_of(type);
     if (is_mask(lane)) return code_.constant(lane, value.as_double() != 0 ? ~std::uint64_t{0} : 0);
     if (is_float(lane)) return constant(lane, value.as_double());
-    return code_.constant(lane, static_cast<std::uint64_t>(value.as_int()));
+    return code_.constant(lane, value.as_unsigned());
   }
 
   /// A register's value, loaded now if it is an input that nobody has read before.
@@ -205,7 +206,7 @@ std::optional<DType> partial_type(OpId op, DType type) {
   const bool extreme = op == OpId::min || op == OpId::max;
   if (!extreme && op != OpId::sum && op != OpId::mean && op != OpId::prod) return {};
   if (!extreme) return is_floating(type) ? DType::f64 : DType::i64;
-  if (type == DType::boolean || type == DType::u32 || is_narrow(type)) return {};
+  if (type == DType::boolean || has_no_lane(type) || is_narrow(type)) return {};
   return type == DType::f16 || type == DType::bf16 ? DType::f32 : type;
 }
 

@@ -75,6 +75,43 @@ template <class T>
 bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
                        T* room) noexcept;
 
+/// As factorise_lu, of a complex matrix; pivots are largest by the sum of their parts' sizes, as LAPACK's.
+template <class T>
+std::int64_t factorise_complex_lu(const Bench<T>& bench, Parts<T> a, std::int64_t* pivots) noexcept;
+
+/// As factorise_cholesky: a = L L^H with a real diagonal. Only the real parts of a's diagonal are read.
+template <class T>
+std::int64_t factorise_complex_cholesky(const Bench<T>& bench, Parts<T> a) noexcept;
+
+/// As solve_triangular. Rows of b are contiguous.
+template <class T>
+void solve_complex_triangular(const Bench<T>& bench, const Parts<T>& t, Triangle triangle, bool unit,
+                              const Parts<T>& b) noexcept;
+
+/// Elements of room for decompose_complex_qr.
+std::int64_t complex_qr_room(std::int64_t rows, std::int64_t columns) noexcept;
+
+/// a = Q R of a matrix with no fewer rows than columns: R, whose diagonal is real, in the upper triangle of a, and the
+/// first columns of Q in q.
+template <class T>
+void decompose_complex_qr(const Bench<T>& bench, Parts<T> a, Parts<T> q, T* room) noexcept;
+
+/// Elements of room for decompose_hermitian.
+std::int64_t hermitian_room(std::int64_t size, bool vectors) noexcept;
+
+/// As decompose_symmetric, of a Hermitian matrix, which is overwritten. Eigenvectors are the columns of `vectors`,
+/// which is without address where they are not wanted.
+template <class T>
+bool decompose_hermitian(const Bench<T>& bench, Parts<T> a, const Parts<T>& vectors, T* values, T* room) noexcept;
+
+/// Elements of room for decompose_complex_singular.
+std::int64_t complex_singular_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept;
+
+/// As decompose_singular: a = U diag(values) V^H.
+template <class T>
+bool decompose_complex_singular(const Bench<T>& bench, Parts<T> a, T* values, const Parts<T>& u,
+                                const Parts<T>& v_adjoint, T* room) noexcept;
+
 /// Elements of room for exponential.
 std::int64_t exponential_room(std::int64_t size) noexcept;
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/linalg/factorisations.hpp"
+#include "devices/cpu/linalg/complex_parts.hpp"
 
 namespace tyto::cpu::linalg {
 
@@ -14,89 +14,11 @@ namespace {
 using Index = std::int64_t;
 
 template <class T>
-struct Number {
-  T re = 0, im = 0;
-};
-template <class T>
-Number<T> operator+(Number<T> a, Number<T> b) {
-  return {a.re + b.re, a.im + b.im};
-}
-template <class T>
-Number<T> operator-(Number<T> a, Number<T> b) {
-  return {a.re - b.re, a.im - b.im};
-}
-template <class T>
-Number<T> operator*(Number<T> a, Number<T> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-template <class T>
-T size_of(Number<T> a) {
-  return std::hypot(a.re, a.im);
-}
-template <class T>
-T rough_size(Number<T> a) {
-  return std::abs(a.re) + std::abs(a.im);
-}
-/// By the larger part of the divisor, so that no square overflows.
-template <class T>
-Number<T> operator/(Number<T> a, Number<T> b) {
-  if (std::abs(b.re) >= std::abs(b.im)) {
-    const T ratio = b.im / b.re, divisor = b.re + b.im * ratio;
-    return {(a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor};
-  }
-  const T ratio = b.re / b.im, divisor = b.im + b.re * ratio;
-  return {(a.re * ratio + a.im) / divisor, (a.im * ratio - a.re) / divisor};
-}
-template <class T>
 Number<T> root(Number<T> a) {
   const T size = size_of(a);
   if (size == 0) return {};
   const T large = std::sqrt((size + std::abs(a.re)) / 2), small = std::abs(a.im) / (2 * large);
   return a.re >= 0 ? Number<T>{large, std::copysign(small, a.im)} : Number<T>{small, std::copysign(large, a.im)};
-}
-
-template <class T>
-Number<T> get(const Parts<T>& a, Index row, Index column) {
-  return {a.re(row, column), a.im(row, column)};
-}
-template <class T>
-void set(const Parts<T>& a, Index row, Index column, Number<T> value) {
-  a.re(row, column) = value.re;
-  a.im(row, column) = value.im;
-}
-template <class T>
-Parts<T> part(const Parts<T>& a, Index row, Index column, Index height, Index width) {
-  return {a.re.part(row, column, height, width), a.im.part(row, column, height, width)};
-}
-
-/// Complex vectors with their parts apart, and loops over them.
-template <class T>
-struct Vector {
-  T* re = nullptr;
-  T* im = nullptr;
-};
-
-/// y += the sum over r of x[r] row r, of x or of its conjugate.
-template <class T>
-void add_rows(const VectorLoops<T>& loops, const Parts<T>& a, Vector<T> x, Vector<T> y, T* negative) {
-  const Index rows = a.re.rows, columns = a.re.columns, step = a.re.row_step;
-  for (Index r = 0; r < rows; ++r) negative[r] = -x.im[r];
-  loops.add_rows(rows, columns, a.re.first, step, x.re, y.re);
-  loops.add_rows(rows, columns, a.im.first, step, negative, y.re);
-  loops.add_rows(rows, columns, a.im.first, step, x.re, y.im);
-  loops.add_rows(rows, columns, a.re.first, step, x.im, y.im);
-}
-
-/// row r -= x[r] y
-template <class T>
-void subtract_outer(const VectorLoops<T>& loops, Vector<T> x, Vector<T> y, const Parts<T>& a, T* negative) {
-  const Index rows = a.re.rows, columns = a.re.columns, step = a.re.row_step;
-  for (Index r = 0; r < rows; ++r) negative[r] = -x.re[r];
-  loops.add_outer(rows, columns, negative, y.re, a.re.first, step);
-  loops.add_outer(rows, columns, negative, y.im, a.im.first, step);
-  loops.add_outer(rows, columns, x.im, y.im, a.re.first, step);
-  for (Index r = 0; r < rows; ++r) negative[r] = -x.im[r];
-  loops.add_outer(rows, columns, negative, y.re, a.im.first, step);
 }
 
 /// Rows and columns scaled by powers of two until they are about as long as each other; factors[i] is that of column i.

@@ -2,35 +2,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "core/op_ids.hpp"
-#include "devices/cpu/linalg/factorisations.hpp"
+#include "devices/cpu/linalg/complex_matrix_kernel.hpp"
 #include "devices/cpu/linalg/linalg_kernels.hpp"
-#include "devices/cpu/linalg/matrix_kernel.hpp"
 
 namespace tyto::cpu::linalg {
 
 namespace {
 
-/// The exponent of the largest element, by which all are brought near one, so that squares neither overflow nor vanish;
-/// nothing where an element is not finite.
-template <class T>
-std::optional<int> exponent_of(const Parts<T>& a) {
-  T largest = 0;
-  for (std::int64_t i = 0; i < a.re.rows * a.re.columns; ++i) {
-    const T re = std::abs(a.re.first[i]), im = std::abs(a.im.first[i]);
-    if (!std::isfinite(re) || !std::isfinite(im)) return {};
-    largest = std::max({largest, re, im});
-  }
-  return largest == 0 ? 0 : std::ilogb(largest);
-}
-
 template <class T>
 KernelRef prepare_parts(const core::Step& step) {
   const Stack stack = stack_of(step.inputs[0]);
   if (no_matrices(stack) || stack.rows == 0) return no_work();
-  const std::int64_t n = stack.rows, offset = 2 * stack.offset;
+  const std::int64_t n = stack.rows;
   const bool vectors = step.op == core::OpId::eig;
   const double cube = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
   const Effort effort{(vectors ? 200 : 80) * cube, n, (vectors ? 4 : 2) * n * n + 2 * n + general_room(n, vectors), 0};
@@ -43,17 +28,10 @@ KernelRef prepare_parts(const core::Step& step) {
           return made;
         };
         const Parts<T> a{matrix(), matrix()};
-        const T* const from = reinterpret_cast<const T*>(inputs[0].pointer()) + offset + 2 * index * n * n;
-        for (std::int64_t i = 0; i < n * n; ++i) {
-          a.re.first[i] = from[2 * i];
-          a.im.first[i] = from[2 * i + 1];
-        }
+        read_parts(stack, inputs[0], index, a);
         const std::optional<int> scaled = exponent_of(a);
         const int exponent = scaled.value_or(0);
-        for (std::int64_t i = 0; i < n * n && exponent != 0; ++i) {
-          a.re.first[i] = std::ldexp(a.re.first[i], -exponent);
-          a.im.first[i] = std::ldexp(a.im.first[i], -exponent);
-        }
+        scale_by(a, -exponent);
         Parts<T> v;
         if (vectors) v = {matrix(), matrix()};
         T* const values_re = room;
@@ -80,7 +58,7 @@ KernelRef prepare_parts(const core::Step& step) {
 }  // namespace
 
 KernelRef prepare_eig(const core::Step& step) {
-  return step.inputs[0].dtype == DType::c128 ? prepare_parts<double>(step) : prepare_parts<float>(step);
+  return with_parts(step, [&]<class T>(std::type_identity<T>) { return prepare_parts<T>(step); });
 }
 
 }  // namespace tyto::cpu::linalg

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/op_ids.hpp"
+#include "devices/cpu/linalg/complex_kernels.hpp"
 #include "devices/cpu/linalg/factorisations.hpp"
 #include "devices/cpu/linalg/linalg_kernels.hpp"
 #include "devices/cpu/linalg/matrix_kernel.hpp"
@@ -13,22 +14,29 @@ namespace tyto::cpu::linalg {
 
 namespace {
 
-constexpr KernelEntry entries[] = {{core::OpId::lu_factor, prepare_lu_factor, all_dense},
-                                   {core::OpId::lu_solve, prepare_lu_solve, all_dense},
-                                   {core::OpId::solve, prepare_solve, all_dense},
-                                   {core::OpId::inv, prepare_inv, all_dense},
-                                   {core::OpId::det, prepare_det, all_dense},
-                                   {core::OpId::cholesky, prepare_cholesky, all_dense},
-                                   {core::OpId::triangular_solve, prepare_triangular_solve, all_dense},
-                                   {core::OpId::qr, prepare_qr, all_dense},
-                                   {core::OpId::eigh, prepare_eigh, all_dense},
-                                   {core::OpId::eigvalsh, prepare_eigh, all_dense},
-                                   {core::OpId::svd, prepare_svd, all_dense},
-                                   {core::OpId::svdvals, prepare_svd, all_dense},
-                                   {core::OpId::pinv, prepare_pinv, all_dense},
-                                   {core::OpId::eig, prepare_eig, all_dense},
-                                   {core::OpId::eigvals, prepare_eig, all_dense},
-                                   {core::OpId::expm, prepare_expm, all_dense}};
+/// The kernel for real matrices or for complex ones.
+template <KernelRef (*real)(const core::Step&), KernelRef (*complex)(const core::Step&)>
+KernelRef either(const core::Step& step) {
+  return is_complex(step.inputs[0].dtype) ? complex(step) : real(step);
+}
+
+constexpr KernelEntry entries[] = {
+    {core::OpId::lu_factor, either<prepare_lu_factor, prepare_complex_lu_factor>, all_dense},
+    {core::OpId::lu_solve, either<prepare_lu_solve, prepare_complex_lu_solve>, all_dense},
+    {core::OpId::solve, either<prepare_solve, prepare_complex_solve>, all_dense},
+    {core::OpId::inv, either<prepare_inv, prepare_complex_inv>, all_dense},
+    {core::OpId::det, either<prepare_det, prepare_complex_det>, all_dense},
+    {core::OpId::cholesky, either<prepare_cholesky, prepare_complex_cholesky>, all_dense},
+    {core::OpId::triangular_solve, either<prepare_triangular_solve, prepare_complex_triangular_solve>, all_dense},
+    {core::OpId::qr, either<prepare_qr, prepare_complex_qr>, all_dense},
+    {core::OpId::eigh, either<prepare_eigh, prepare_complex_eigh>, all_dense},
+    {core::OpId::eigvalsh, either<prepare_eigh, prepare_complex_eigh>, all_dense},
+    {core::OpId::svd, either<prepare_svd, prepare_complex_svd>, all_dense},
+    {core::OpId::svdvals, either<prepare_svd, prepare_complex_svd>, all_dense},
+    {core::OpId::pinv, either<prepare_pinv, prepare_complex_pinv>, all_dense},
+    {core::OpId::eig, prepare_eig, all_dense},
+    {core::OpId::eigvals, prepare_eig, all_dense},
+    {core::OpId::expm, prepare_expm, all_dense}};
 
 double work_of(double factor, std::int64_t rows, std::int64_t columns) {
   return factor * static_cast<double>(rows) * static_cast<double>(columns) *

@@ -144,4 +144,13 @@ TYTO_VECTOR_INLINE i64 remainder(i64 a, i64 b) { return integer_remainder(a, b);
 TYTO_VECTOR_INLINE i32 floor_divide(i32 a, i32 b) { return integer_floor_divide(a, b); }
 TYTO_VECTOR_INLINE i64 floor_divide(i64 a, i64 b) { return integer_floor_divide(a, b); }
 
+#if !defined(TYTO_RECORDED_LANES)
+// Without a sign, quotients are rounded one way only. By zero they are 0, as those of signed integers.
+TYTO_VECTOR_INLINE u64 abs(u64 x) { return x; }
+TYTO_VECTOR_INLINE u64 sign(u64 x) { return x != 0 ? 1 : 0; }
+TYTO_VECTOR_INLINE u64 floor_divide(u64 a, u64 b) { return b == 0 ? 0 : a / b; }
+TYTO_VECTOR_INLINE u64 fmod(u64 a, u64 b) { return b == 0 ? 0 : a % b; }
+TYTO_VECTOR_INLINE u64 remainder(u64 a, u64 b) { return fmod(a, b); }
+#endif
+
 }  // namespace tyto::cpu::TYTO_ISA

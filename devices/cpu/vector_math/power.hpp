@@ -141,18 +141,20 @@ TYTO_VECTOR_INLINE i64 pow(i64 base, i64) { return unrecordable(base); }
 #else
 /// base^exponent with wrap-around; a negative exponent gives the integral part of the quotient (0 but for bases 1, -1),
 /// and 0 for base 0.
+template <class Unsigned>
+TYTO_VECTOR_INLINE Unsigned wrapping_power(Unsigned base, Unsigned exponent) {
+  Unsigned result = 1;
+  for (; exponent != 0; exponent >>= 1, base *= base) result *= (exponent & 1) != 0 ? base : Unsigned{1};
+  return result;
+}
 template <class T, class Unsigned>
 TYTO_VECTOR_INLINE T integer_power(T base, T exponent) {
   if (exponent < 0) return base == 1 ? T(1) : base == -1 ? ((exponent & 1) != 0 ? T(-1) : T(1)) : T(0);
-  Unsigned result = 1, square = static_cast<Unsigned>(base);
-  for (Unsigned left = static_cast<Unsigned>(exponent); left != 0; left >>= 1) {
-    result *= (left & 1) != 0 ? square : Unsigned{1};
-    square *= square;
-  }
-  return static_cast<T>(result);
+  return static_cast<T>(wrapping_power(static_cast<Unsigned>(base), static_cast<Unsigned>(exponent)));
 }
 TYTO_VECTOR_INLINE i32 pow(i32 base, i32 exponent) { return integer_power<i32, u32>(base, exponent); }
 TYTO_VECTOR_INLINE i64 pow(i64 base, i64 exponent) { return integer_power<i64, u64>(base, exponent); }
+TYTO_VECTOR_INLINE u64 pow(u64 base, u64 exponent) { return wrapping_power(base, exponent); }
 #endif
 
 }  // namespace tyto::cpu::TYTO_ISA

@@ -61,7 +61,7 @@ TEST_CASE("eye marks the diagonal asked for") {
 }
 
 TEST_CASE("one_hot marks the index of each row and nothing for an index outside") {
-  for (const DType index_type : {DType::u8, DType::u16, DType::u32, DType::i16, DType::i32, DType::i64}) {
+  for (const DType index_type : {DType::u8, DType::u16, DType::u32, DType::u64, DType::i16, DType::i32, DType::i64}) {
     for (const DType type : all_types) {
       const Tensor indices = Tensor::of(index_type, {2, 0, 3, is_unsigned(index_type) ? 255.0L : -1.0L});
       Tensor result = Tensor::dense(type, {4, 3});

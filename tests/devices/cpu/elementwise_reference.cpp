@@ -196,7 +196,7 @@ Wide wrapped_power(Wide base, Wide exponent) {
     if (exponent % 2 != 0) result *= factor;
     factor *= factor;
   }
-  return static_cast<std::int64_t>(result);
+  return static_cast<Wide>(result);
 }
 
 Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
@@ -254,7 +254,7 @@ Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
 
 long double integer_reference(OpId op, Real a, Real b, Real c, DType type) {
   const int bits = static_cast<int>(size_of(type)) * 8;
-  const auto whole = [](Real x) { return static_cast<Wide>(static_cast<std::int64_t>(x)); };
+  const auto whole = [](Real x) { return static_cast<Wide>(x); };
   const Wide exact = on_integers(op, whole(a), whole(b), whole(c), bits);
   if (type == DType::boolean) return op == OpId::bitwise_not ? a == 0 : exact != 0;
   const auto low = static_cast<std::uint64_t>(exact);
@@ -265,6 +265,7 @@ long double integer_reference(OpId op, Real a, Real b, Real c, DType type) {
     case DType::i32: return static_cast<std::int32_t>(low);
     case DType::u16: return static_cast<std::uint16_t>(low);
     case DType::u32: return static_cast<std::uint32_t>(low);
+    case DType::u64: return static_cast<Real>(low);
     default: return static_cast<Real>(static_cast<std::int64_t>(low));
   }
 }

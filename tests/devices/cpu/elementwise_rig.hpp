@@ -15,8 +15,9 @@
 
 namespace tyto::cpu::testing {
 
-inline constexpr DType all_types[] = {DType::boolean, DType::u8,   DType::i8,  DType::i16, DType::i32, DType::i64,
-                                      DType::f16,     DType::bf16, DType::f32, DType::f64, DType::u16, DType::u32};
+inline constexpr DType all_types[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32,
+                                      DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64,
+                                      DType::u16,     DType::u32, DType::u64};
 
 /// Storage of one element type with a view on it. Numbers go in and come out as long double, which holds them all.
 struct Tensor {
@@ -62,6 +63,7 @@ struct Tensor {
       case DType::i32: write(static_cast<std::int32_t>(number)); break;
       case DType::u16: write(static_cast<std::uint16_t>(number)); break;
       case DType::u32: write(static_cast<std::uint32_t>(number)); break;
+      case DType::u64: write(static_cast<std::uint64_t>(number)); break;
       case DType::i64: write(static_cast<std::int64_t>(number)); break;
       case DType::f16: write(Half(static_cast<float>(number))); break;
       case DType::bf16: write(BFloat16(static_cast<float>(number))); break;
@@ -83,6 +85,7 @@ struct Tensor {
       case DType::i32: return read(std::int32_t{});
       case DType::u16: return read(std::uint16_t{});
       case DType::u32: return read(std::uint32_t{});
+      case DType::u64: return static_cast<long double>(read(std::uint64_t{}));
       case DType::i64: return static_cast<long double>(read(std::int64_t{}));
       case DType::f16: return static_cast<float>(read(Half{}));
       case DType::bf16: return static_cast<float>(read(BFloat16{}));

@@ -176,7 +176,8 @@ TEST_CASE("bernoulli draws ones with the probability asked for, in any type") {
 }
 
 TEST_CASE("integers take every value of their range about equally often, and no other") {
-  for (const DType type : {DType::u8, DType::u16, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64}) {
+  for (const DType type :
+       {DType::u8, DType::u16, DType::u32, DType::u64, DType::i8, DType::i16, DType::i32, DType::i64}) {
     std::vector<long double> counts(6, 0);
     for (const long double x : draw(OpId::random_integers, type, 60'000, 3, 9).numbers()) {
       REQUIRE(x >= 3);

@@ -13,7 +13,7 @@ DTYPES = {
     "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
 }
 # What PyTorch stores and hardly computes with; NumPy says what operators give.
-STORED = {**DTYPES, "u16": torch.uint16, "u32": torch.uint32}
+STORED = {**DTYPES, "u16": torch.uint16, "u32": torch.uint32, "u64": torch.uint64}
 TAGS = {dtype: tag for tag, dtype in STORED.items()}
 FLOATS = ("f16", "bf16", "f32", "f64")
 WIDE_FLOATS = ("f32", "f64")

@@ -1,11 +1,11 @@
-"""Unsigned integers of 16 and 32 bits in every operator that takes integers, as NumPy computes them."""
+"""Unsigned integers of 16, 32 and 64 bits in every operator that takes integers, as NumPy computes them."""
 
 import numpy as np
 
 from recipes.book import tensor
 
-BITS = {"u16": 16, "u32": 32}
-ARRAYS = {"u16": np.uint16, "u32": np.uint32, "bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16,
+BITS = {"u16": 16, "u32": 32, "u64": 64}
+ARRAYS = {"u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16,
           "i32": np.int32, "i64": np.int64, "f16": np.float16, "f32": np.float32, "f64": np.float64}
 UNARY = {"negate": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "relu": lambda x: x,
          "floor": np.floor, "bitwise_not": np.invert}
@@ -30,7 +30,28 @@ def grid(tag, second=None):
 
 
 def drawn(book, name, shape, tag, high=None):
-    return tensor(book.random(name).integers(0, high or 1 << BITS[tag], size=shape), tag)
+    return tensor(book.random(name).integers(0, high or 1 << BITS[tag], size=shape, dtype=drawn_type(tag)), tag)
+
+
+def drawn_type(tag):
+    """What numbers are drawn in; the same numbers as ever for the narrow types."""
+    return np.uint64 if tag == "u64" else np.int64
+
+
+def sum_type(tag):
+    return np.uint64 if tag == "u64" else np.int64
+
+
+def downwards(values):
+    """Keys that sort the other way round; NumPy negates no unsigned number."""
+    return np.iinfo(values.dtype).max - values
+
+
+def saturated(values, tag):
+    """Towards zero, and the nearest end beyond the range, which NumPy leaves open."""
+    most = (1 << BITS[tag]) - 1
+    whole = [0 if np.isnan(v) else most if v >= most else int(v) if v > 0 else 0 for v in values]
+    return np.array(whole, ARRAYS[tag])
 
 
 def fill_elementwise(book, tag):
@@ -63,12 +84,37 @@ def fill_promotion(book, tag):
         floating = np.issubdtype(dtype, np.floating)
         a, b = tensor([1, 5, 3], tag), tensor([1, 0, 1] if other == "bool" else [2, 4, 1], other)
         for op in ("add", "multiply", "maximum", "subtract"):
-            book.case(op, f"unsigned_{other}", [a, b], out=other if floating else None,
+            book.case(op, f"unsigned_{other}", [a, b],
+                      out=other if floating else "f64" if meet == np.float64 else None,
                       numpy=lambda v, u: BINARY[op](v, u.astype(meet)))
     for left, right in ((tag, "i8"), (tag, "i32"), ("i16", tag)):
         a, b = ([1 << (BITS[t] - 1), 3] if t == tag else [-7, 5] for t in (left, right))
         for op in ("add", "multiply", "floor_divide", "less", "minimum"):
-            book.case(op, f"signs_{right}", [tensor(a, left), tensor(b, right)], numpy=BINARY[op])
+            floating = tag == "u64" and op != "less"
+            book.case(op, f"signs_{right}", [tensor(a, left), tensor(b, right)], numpy=BINARY[op],
+                      out="f64" if floating else None)
+    if tag == "u64":
+        fill_comparisons(book)
+
+
+def fill_comparisons(book):
+    """No integer type holds both sides; NumPy compares them exactly all the same."""
+    top = 1 << 63
+    for signed, ends in (("i8", [-128, -1, 0, 127]), ("i64", [-top, -1, 0, 5, top - 1])):
+        a, b = grid("u64", ends)
+        b = tensor(np.tile(np.array(ends, ARRAYS[signed]), len(edges("u64"))), signed)
+        for op in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+            book.case(op, f"natural_{signed}", [a, b], numpy=BINARY[op])
+            book.case(op, f"natural_{signed}_first", [b, a], numpy=BINARY[op])
+    for op in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+        for number, label in ((-1, "negative"), (2 * top - 1, "last"), (top, "large")):
+            for side in ("left", "right"):
+                sides = (lambda v, n: (n, v)) if side == "left" else (lambda v, n: (v, n))
+                args = {"scalar": number, "scalar_side": side}
+                book.case(op, f"{label}_{side}", [tensor(edges("u64"), "u64")], args=args,
+                          numpy=lambda v: BINARY[op](*sides(v, number)))
+                book.case(op, f"{label}_{side}", [tensor([-top, -1, 0, 7, top - 1], "i64")], args=args,
+                          numpy=lambda v: BINARY[op](*sides(v, number)))
 
 
 def fill_casts(book, tag):
@@ -78,15 +124,14 @@ def fill_casts(book, tag):
         if other != tag:
             book.case("cast", f"to_{other}", [tensor(edges(tag), tag)], args={"dtype": other}, out=other,
                       numpy=lambda v: v.astype(np.float64 if floating else dtype))
-        if floating or other in ("bool", "u16", "u32"):
+        if floating or other in ("bool", "u16", "u32", "u64"):
             continue
         x = tensor([0, 1, 100] + ([-1, -100] if other[0] == "i" else [255]), other)
         book.case("cast", f"to_{tag}", [x], args={"dtype": tag}, out=tag, numpy=lambda v: v.astype(ARRAYS[tag]))
     for source in ("f16", "f32", "f64"):  # towards zero; beyond the range, which NumPy leaves open, its nearest end
-        x = tensor([0.5, 1.75, 300, 65504, -1, -3e4, np.inf, -np.inf, np.nan] + [top - 1, top, 5e9] * (source == "f64"),
-                   source)
-        book.case("cast", f"to_{tag}", [x], args={"dtype": tag}, out=tag,
-                  numpy=lambda v: np.trunc(np.clip(np.nan_to_num(v, nan=0), 0, top - 1)).astype(ARRAYS[tag]))
+        ends = [float(top - 1), float(top), 5e9] + [float(top - 2048), 2.0**63] * (tag == "u64")
+        x = tensor([0.5, 1.75, 300, 65504, -1, -3e4, np.inf, -np.inf, np.nan] + ends * (source == "f64"), source)
+        book.case("cast", f"to_{tag}", [x], args={"dtype": tag}, out=tag, numpy=lambda v: saturated(v, tag))
 
 
 def fill_reductions(book, tag):
@@ -94,9 +139,9 @@ def fill_reductions(book, tag):
     for axes in (None, [1], [0, 2]):
         every, args = None if axes is None else tuple(axes), {"axes": axes, "keepdims": False}
         label = "unsigned_" + ("all" if axes is None else "_".join(map(str, axes)))
-        book.case("sum", label, [x], args=args, numpy=lambda v: np.sum(v, every, dtype=np.int64))
+        book.case("sum", label, [x], args=args, numpy=lambda v: np.sum(v, every, dtype=sum_type(tag)))
         book.case("prod", label, [drawn(book, f"prod.{tag}", (3, 4, 5), tag, 3)], args=args,
-                  numpy=lambda v: np.prod(v, every, dtype=np.int64))
+                  numpy=lambda v: np.prod(v, every, dtype=sum_type(tag)))
         book.case("min", label, [x], args=args, numpy=lambda v: np.min(v, every))
         book.case("max", label, [x], args=args, numpy=lambda v: np.max(v, every))
         book.case("any", label, [x], args=args, numpy=lambda v: np.any(v, every))
@@ -106,7 +151,7 @@ def fill_reductions(book, tag):
         book.case(op, "unsigned", [x], args={"axis": 1, "keepdims": False},
                   numpy=lambda v: reference(v, axis=1).astype(np.int64))
     for op, reference in (("cumsum", np.cumsum), ("cummin", np.minimum.accumulate), ("cummax", np.maximum.accumulate)):
-        kind = {"dtype": np.int64} if op == "cumsum" else {}
+        kind = {"dtype": sum_type(tag)} if op == "cumsum" else {}
         book.case(op, "unsigned", [x], args={"axis": 1}, numpy=lambda v: reference(v, axis=1, **kind))
 
 
@@ -117,10 +162,10 @@ def fill_order(book, tag):
         turn = slice(None, None, -1 if down else 1)
         book.case("sort", f"unsigned_{down}", [x], args=args, numpy=lambda v: np.sort(v, -1)[:, turn].copy())
         book.case("argsort", f"unsigned_{down}", [x], args=args,
-                  numpy=lambda v: np.argsort(-v.astype(np.int64) if down else v, -1, kind="stable"))
+                  numpy=lambda v: np.argsort(downwards(v) if down else v, -1, kind="stable"))
     book.case("topk", "unsigned", [x], args={"k": 5, "axis": -1, "largest": True}, out=[tag, "i64"],
               numpy=lambda v: (np.sort(v, -1)[:, :-6:-1].copy(),
-                               np.argsort(-v.astype(np.int64), -1, kind="stable")[:, :5]))
+                               np.argsort(downwards(v), -1, kind="stable")[:, :5]))
     book.case("unique", "unsigned", [drawn(book, f"unique.{tag}", (60,), tag, 9)], numpy=np.unique)
     book.case("nonzero", "unsigned", [drawn(book, f"nonzero.{tag}", (3, 4), tag, 2)],
               numpy=lambda v: np.stack(np.nonzero(v), axis=1).astype(np.int64))
@@ -129,9 +174,9 @@ def fill_order(book, tag):
         book.case("searchsorted", f"unsigned_{side}", [sorted_values, tensor(edges(tag)[::-1], tag)],
                   args={"side": side}, numpy=lambda e, v: np.searchsorted(e, v, side=side).astype(np.int64))
     book.case("histogram", "unsigned", [drawn(book, f"histogram.{tag}", (40,), tag, 9), tensor([0, 2, 5, 8], tag)],
-              numpy=lambda v, e: np.histogram(v, bins=e)[0].astype(np.int64))
+              numpy=lambda v, e: np.histogram(v.astype(np.int64), bins=e.astype(np.int64))[0].astype(np.int64))
     book.case("bincount", "unsigned", [drawn(book, f"bincount.{tag}", (40,), tag, 9)], args={"length": 9},
-              numpy=lambda v: np.bincount(v, minlength=9).astype(np.int64))
+              numpy=lambda v: np.bincount(v.astype(np.int64), minlength=9).astype(np.int64))
 
 
 def fill_places(book, tag):

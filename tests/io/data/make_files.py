@@ -22,6 +22,7 @@ types = {
     "i8": np.array([-128, 0, 127], np.int8),
     "u16": np.array([0, 1, 2**16 - 1], np.uint16),
     "u32": np.array([0, 1, 2**32 - 1], np.uint32),
+    "u64": np.array([0, 1, 2**64 - 1], np.uint64),
     "i16": np.array([-32768, 0, 32767], np.int16),
     "i32": np.array([-(2**31), 0, 2**31 - 1], np.int32),
     "i64": np.array([-(2**63), 0, 2**63 - 1], np.int64),
@@ -45,7 +46,6 @@ save("cube_fortran.npy", np.asfortranarray(np.arange(24, dtype=np.int16).reshape
 save("number.npy", np.array(2.5))
 save("empty.npy", np.zeros((0, 3), np.int32))
 save("bf16.npy", types["bf16"])
-save("unsigned64.npy", np.array([1], np.uint64))
 save("complex.npy", np.array([1j]))
 save("structured.npy", np.array([(1, 2.0)], [("a", "<i4"), ("b", "<f4")]))
 

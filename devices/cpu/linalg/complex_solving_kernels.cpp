@@ -1,0 +1,233 @@
+// The kernels that solve complex systems of equations.
+#include "core/op_ids.hpp"
+#include "devices/cpu/linalg/complex_kernels.hpp"
+#include "devices/cpu/linalg/complex_matrix_kernel.hpp"
+
+namespace tyto::cpu::linalg {
+
+namespace {
+
+/// A complex product makes four real ones.
+double cube(Index size) {
+  return 4.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
+}
+
+/// Hands out matrices from a worker's room.
+template <class T>
+class Rooms {
+ public:
+  explicit Rooms(T* room) : next_(room) {}
+  Parts<T> matrix(Index rows, Index columns) {
+    T* const first = next_;
+    next_ += 2 * rows * columns;
+    return dense_parts(first, rows, columns);
+  }
+
+ private:
+  T* next_;
+};
+
+template <class T>
+void permute(const Parts<T>& from, const std::int64_t* permutation, const Parts<T>& to) noexcept {
+  for (Index row = 0; row < to.re.rows; ++row) {
+    std::copy_n(from.re.row(permutation[row]), to.re.columns, to.re.row(row));
+    std::copy_n(from.im.row(permutation[row]), to.im.columns, to.im.row(row));
+  }
+}
+
+template <class T>
+void permute_back(const Parts<T>& from, const std::int64_t* permutation, const Parts<T>& to) noexcept {
+  for (Index row = 0; row < to.re.rows; ++row) {
+    std::copy_n(from.re.row(row), to.re.columns, to.re.row(permutation[row]));
+    std::copy_n(from.im.row(row), to.im.columns, to.im.row(permutation[row]));
+  }
+}
+
+bool is_permutation(const std::int64_t* permutation, Index count, std::int64_t* seen) noexcept {
+  std::fill_n(seen, count, 0);
+  for (Index i = 0; i < count; ++i) {
+    if (permutation[i] < 0 || permutation[i] >= count || ++seen[permutation[i]] > 1) return false;
+  }
+  return true;
+}
+
+template <class T>
+void solve_factorised(const Bench<T>& bench, const Parts<T>& lu, const Parts<T>& x) noexcept {
+  solve_complex_triangular(bench, lu, Triangle::lower, true, x);
+  solve_complex_triangular(bench, lu, Triangle::upper, false, x);
+}
+
+}  // namespace
+
+// a to LU, pivots, permutation
+KernelRef prepare_complex_lu_factor(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  const Index square = std::min(a.rows, a.columns);
+  return with_parts(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{cube(square), a.columns, 2 * a.rows * a.columns, 0};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
+          const Parts<T> lu = dense_parts(desk.room, a.rows, a.columns);
+          auto* pivots = numbers<std::int64_t>(outputs[1], index, square);
+          read_parts(a, inputs[0], index, lu);
+          factorise_complex_lu(desk.bench, lu, pivots);
+          permutation_of(pivots, square, numbers<std::int64_t>(outputs[2], index, a.rows), a.rows);
+          write_parts(lu, outputs[0], index);
+        });
+  });
+}
+
+// LU, permutation, b to x
+KernelRef prepare_complex_lu_solve(const core::Step& step) {
+  const Stack lu = stack_of(step.inputs[0]), b = stack_of(step.inputs[2]);
+  if (no_matrices(b)) return no_work();
+  const Index offset = step.inputs[1].view.offset;
+  const bool turned = std::get<core::AxisAttributes>(*step.attributes).flag;
+  return with_parts(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{8.0 * static_cast<double>(lu.rows * lu.rows) * static_cast<double>(b.columns),
+                        std::max(b.columns, lu.rows), 2 * lu.rows * lu.rows + 4 * b.rows * b.columns, b.rows};
+    return for_each_matrix<T>(
+        b.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
+          Rooms<T> rooms(desk.room);
+          const Parts<T> factors = rooms.matrix(lu.rows, lu.rows), right = rooms.matrix(b.rows, b.columns);
+          const Parts<T> x = rooms.matrix(b.rows, b.columns);
+          const auto* permutation = numbers<const std::int64_t>(inputs[1], 0) + offset + index * lu.rows;
+          if (!is_permutation(permutation, lu.rows, desk.indices)) {
+            return write_nan<T>(outputs[0], index, b.rows * b.columns);
+          }
+          read_parts(lu, inputs[0], index, factors);
+          read_parts(b, inputs[2], index, right);
+          if (!turned) {
+            permute(right, permutation, x);
+            solve_factorised(desk.bench, factors, x);
+          } else {
+            solve_complex_triangular(desk.bench, transposed(factors), Triangle::lower, false, right);
+            solve_complex_triangular(desk.bench, transposed(factors), Triangle::upper, true, right);
+            permute_back(right, permutation, x);
+          }
+          write_parts(x, outputs[0], index);
+        });
+  });
+}
+
+// a, b to x, LU, permutation, and where a pivot was zero
+KernelRef prepare_complex_solve(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]), b = stack_of(step.inputs[1]);
+  if (no_matrices(a)) return no_work();
+  return with_parts(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{cube(a.rows) + 8.0 * static_cast<double>(a.rows * a.rows) * static_cast<double>(b.columns),
+                        std::max(a.columns, b.columns), 2 * a.rows * a.rows + 4 * b.rows * b.columns, a.rows};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
+          Rooms<T> rooms(desk.room);
+          const Parts<T> lu = rooms.matrix(a.rows, a.rows), right = rooms.matrix(b.rows, b.columns);
+          const Parts<T> x = rooms.matrix(b.rows, b.columns);
+          auto* permutation = numbers<std::int64_t>(outputs[2], index, a.rows);
+          read_parts(a, inputs[0], index, lu);
+          const Index zero = factorise_complex_lu(desk.bench, lu, desk.indices);
+          permutation_of(desk.indices, a.rows, permutation, a.rows);
+          *numbers<std::int64_t>(outputs[3], index) = zero;
+          write_parts(lu, outputs[1], index);
+          if (zero != 0) return write_nan<T>(outputs[0], index, b.rows * b.columns);
+          read_parts(b, inputs[1], index, right);
+          permute(right, permutation, x);
+          solve_factorised(desk.bench, lu, x);
+          write_parts(x, outputs[0], index);
+        });
+  });
+}
+
+// a to its inverse, and where a pivot was zero
+KernelRef prepare_complex_inv(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  return with_parts(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{2 * cube(a.rows), a.columns, 4 * a.rows * a.rows, 2 * a.rows};
+    return for_each_matrix<T>(a.count, effort,
+                              [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
+                                Rooms<T> rooms(desk.room);
+                                const Parts<T> lu = rooms.matrix(a.rows, a.rows), x = rooms.matrix(a.rows, a.rows);
+                                read_parts(a, inputs[0], index, lu);
+                                const Index zero = factorise_complex_lu(desk.bench, lu, desk.indices);
+                                *numbers<std::int64_t>(outputs[1], index) = zero;
+                                if (zero != 0) return write_nan<T>(outputs[0], index, a.rows * a.rows);
+                                std::int64_t* const permutation = desk.indices + a.rows;
+                                permutation_of(desk.indices, a.rows, permutation, a.rows);
+                                std::fill_n(x.re.first, 2 * a.rows * a.rows, T(0));
+                                for (Index row = 0; row < a.rows; ++row) x.re(row, permutation[row]) = 1;
+                                solve_factorised(desk.bench, lu, x);
+                                write_parts(x, outputs[0], index);
+                              });
+  });
+}
+
+// a to its determinant, LU, pivots, permutation
+KernelRef prepare_complex_det(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  return with_parts(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{cube(a.rows), a.columns, 2 * a.rows * a.rows, 0};
+    return for_each_matrix<T>(
+        a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
+          const Parts<T> lu = dense_parts(desk.room, a.rows, a.rows);
+          auto* pivots = numbers<std::int64_t>(outputs[2], index, a.rows);
+          read_parts(a, inputs[0], index, lu);
+          factorise_complex_lu(desk.bench, lu, pivots);
+          permutation_of(pivots, a.rows, numbers<std::int64_t>(outputs[3], index, a.rows), a.rows);
+          Number<T> product{1, 0};
+          for (Index i = 0; i < a.rows; ++i) {
+            product = product * (pivots[i] == i ? get(lu, i, i) : Number<T>{} - get(lu, i, i));
+          }
+          write_parts(lu, outputs[1], index);
+          T* const result = numbers<T>(outputs[0], index, 2);
+          result[0] = product.re;
+          result[1] = product.im;
+        });
+  });
+}
+
+// a to its factor, and the order of the first minor that is not positive
+KernelRef prepare_complex_cholesky(const core::Step& step) {
+  const Stack a = stack_of(step.inputs[0]);
+  if (no_matrices(a)) return no_work();
+  return with_parts(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{cube(a.rows) / 3, a.columns, 2 * a.rows * a.rows, 0};
+    return for_each_matrix<T>(a.count, effort,
+                              [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
+                                const Parts<T> factor = dense_parts(desk.room, a.rows, a.rows);
+                                read_parts(a, inputs[0], index, factor);
+                                const Index bad = factorise_complex_cholesky(desk.bench, factor);
+                                *numbers<std::int64_t>(outputs[1], index) = bad;
+                                if (bad != 0) return write_nan<T>(outputs[0], index, a.rows * a.rows);
+                                for (Index row = 0; row < a.rows; ++row) {
+                                  for (Index column = row + 1; column < a.rows; ++column) set(factor, row, column, {});
+                                }
+                                write_parts(factor, outputs[0], index);
+                              });
+  });
+}
+
+// a triangle and b to x; the first switch says upper, the second that ones stand on the diagonal
+KernelRef prepare_complex_triangular_solve(const core::Step& step) {
+  const Stack t = stack_of(step.inputs[0]), b = stack_of(step.inputs[1]);
+  if (no_matrices(b)) return no_work();
+  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
+  const Triangle triangle = attributes.flag ? Triangle::upper : Triangle::lower;
+  const bool unit = attributes.reverse;
+  return with_parts(step, [&]<class T>(std::type_identity<T>) {
+    const Effort effort{4.0 * static_cast<double>(t.rows * t.rows) * static_cast<double>(b.columns), b.columns,
+                        2 * t.rows * t.rows + 2 * b.rows * b.columns, 0};
+    return for_each_matrix<T>(b.count, effort,
+                              [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
+                                Rooms<T> rooms(desk.room);
+                                const Parts<T> of = rooms.matrix(t.rows, t.rows), x = rooms.matrix(b.rows, b.columns);
+                                read_parts(t, inputs[0], index, of);
+                                read_parts(b, inputs[1], index, x);
+                                solve_complex_triangular(desk.bench, of, triangle, unit, x);
+                                write_parts(x, outputs[0], index);
+                              });
+  });
+}
+
+}  // namespace tyto::cpu::linalg

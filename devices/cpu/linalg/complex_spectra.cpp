@@ -1,0 +1,286 @@
+// QR, eigenvalues of Hermitian matrices and singular values of complex ones, by Householder's reflections. These leave
+// two diagonals that are real, of which the real solvers find values and vectors.
+#include "devices/cpu/linalg/complex_parts.hpp"
+
+namespace tyto::cpu::linalg {
+
+namespace {
+
+/// Room for one reflection on matrices of up to so many rows and columns, and how it is used.
+template <class T>
+struct ReflectionRoom {
+  static constexpr Index vectors = 7;
+
+  Vector<T> v, w, scaled;
+  T* negative;
+
+  ReflectionRoom(T* room, Index length)
+      : v{room, room + length},
+        w{room + 2 * length, room + 3 * length},
+        scaled{room + 4 * length, room + 5 * length},
+        negative(room + 6 * length) {}
+};
+
+/// As LAPACK's larfg: v becomes the vector, its first element one, with which 1 - conj(tau) v v^H takes v to (beta, 0,
+/// 0, ..) for a real beta, which is returned. A vector that is so already has tau zero.
+template <class T>
+T reflect(Index count, Vector<T> v, Number<T>& tau) {
+  T largest = 0;
+  for (Index r = 0; r < count; ++r) largest = std::max({largest, std::abs(v.re[r]), std::abs(v.im[r])});
+  T below = std::abs(v.im[0]);
+  for (Index r = 1; r < count; ++r) below = std::max({below, std::abs(v.re[r]), std::abs(v.im[r])});
+  const T head_re = v.re[0];
+  tau = {};
+  if (below == 0) {
+    v.re[0] = 1;
+    return head_re;
+  }
+  T squares = 0;
+  for (Index r = 0; r < count; ++r) {
+    v.re[r] /= largest;
+    v.im[r] /= largest;
+    squares += v.re[r] * v.re[r] + v.im[r] * v.im[r];
+  }
+  const Number<T> head{v.re[0], v.im[0]};
+  const T beta = -std::copysign(std::sqrt(squares), head.re);
+  tau = {(beta - head.re) / beta, -head.im / beta};
+  const Number<T> divisor{head.re - beta, head.im};
+  v.re[0] = 1;
+  v.im[0] = 0;
+  for (Index r = 1; r < count; ++r) {
+    const Number<T> element = Number<T>{v.re[r], v.im[r]} / divisor;
+    v.re[r] = element.re;
+    v.im[r] = element.im;
+  }
+  return beta * largest;
+}
+
+/// a becomes (1 - tau v v^H) a for the v in `room`.
+template <class T>
+void reflect_rows(const VectorLoops<T>& loops, const Parts<T>& a, Number<T> tau, const ReflectionRoom<T>& room) {
+  const Index rows = a.re.rows, columns = a.re.columns;
+  if (columns == 0 || (tau.re == 0 && tau.im == 0)) return;
+  const auto& [v, w, scaled, negative] = room;
+  for (Index r = 0; r < rows; ++r) {
+    scaled.re[r] = v.re[r];
+    scaled.im[r] = -v.im[r];
+  }
+  std::fill_n(w.re, columns, T(0));
+  std::fill_n(w.im, columns, T(0));
+  add_rows(loops, a, scaled, w, negative);
+  for (Index r = 0; r < rows; ++r) {
+    const Number<T> element = tau * Number<T>{v.re[r], v.im[r]};
+    scaled.re[r] = element.re;
+    scaled.im[r] = element.im;
+  }
+  subtract_outer(loops, scaled, w, a, negative);
+}
+
+/// a becomes a (1 - tau v v^H).
+template <class T>
+void reflect_columns(const VectorLoops<T>& loops, const Parts<T>& a, Number<T> tau, const ReflectionRoom<T>& room) {
+  const Index rows = a.re.rows, columns = a.re.columns, step = a.re.row_step;
+  if (rows == 0 || (tau.re == 0 && tau.im == 0)) return;
+  const auto& [v, w, scaled, negative] = room;
+  loops.multiply(rows, columns, a.re.first, step, v.re, w.re);
+  loops.multiply(rows, columns, a.im.first, step, v.im, scaled.re);
+  loops.multiply(rows, columns, a.re.first, step, v.im, w.im);
+  loops.multiply(rows, columns, a.im.first, step, v.re, scaled.im);
+  for (Index r = 0; r < rows; ++r) {
+    const Number<T> product = tau * Number<T>{w.re[r] - scaled.re[r], w.im[r] + scaled.im[r]};
+    w.re[r] = product.re;
+    w.im[r] = product.im;
+  }
+  for (Index r = 0; r < columns; ++r) {
+    scaled.re[r] = v.re[r];
+    scaled.im[r] = -v.im[r];
+  }
+  subtract_outer(loops, w, scaled, a, negative);
+}
+
+template <class T>
+Number<T> conjugate(Number<T> a) {
+  return {a.re, -a.im};
+}
+
+template <class T>
+void take_column(const Parts<T>& a, Index row, Index column, Vector<T> v) {
+  for (Index r = row; r < a.re.rows; ++r) {
+    v.re[r - row] = a.re(r, column);
+    v.im[r - row] = a.im(r, column);
+  }
+}
+template <class T>
+void put_column(Vector<T> v, const Parts<T>& a, Index row, Index column) {
+  for (Index r = row; r < a.re.rows; ++r) set(a, r, column, {v.re[r - row], v.im[r - row]});
+}
+
+/// The product of `count` reflections of which number k has its vector in column k of `vectors` from row k + below on,
+/// times the identity: the first columns of it in q.
+template <class T>
+void form_from(const VectorLoops<T>& loops, const Parts<T>& vectors, Index below, Index count, Vector<T> taus,
+               const Parts<T>& q, const ReflectionRoom<T>& room) {
+  set_identity(q.re);
+  for (Index row = 0; row < q.im.rows; ++row) std::fill_n(q.im.row(row), q.im.columns, T(0));
+  for (Index k = count; k-- > 0;) {
+    const Index first = k + below;
+    take_column(vectors, first, k, room.v);
+    room.v.re[0] = 1;
+    room.v.im[0] = 0;
+    // Columns before the reflection's rows are still those of the identity there.
+    const Index from = std::min(first, q.re.columns);
+    reflect_rows(loops, part(q, first, from, q.re.rows - first, q.re.columns - from), {taus.re[k], taus.im[k]}, room);
+  }
+}
+
+}  // namespace
+
+std::int64_t complex_qr_room(std::int64_t rows, std::int64_t columns) noexcept {
+  return ReflectionRoom<float>::vectors * std::max(rows, columns) + 2 * columns;
+}
+
+template <class T>
+void decompose_complex_qr(const Bench<T>& bench, Parts<T> a, Parts<T> q, T* room) noexcept {
+  const Index rows = a.re.rows, columns = a.re.columns, length = std::max(rows, q.re.columns);
+  const ReflectionRoom<T> tools(room, length);
+  const Vector<T> taus{room + ReflectionRoom<T>::vectors * length,
+                       room + ReflectionRoom<T>::vectors * length + columns};
+  for (Index k = 0; k < columns; ++k) {
+    take_column(a, k, k, tools.v);
+    Number<T> tau;
+    const T beta = reflect(rows - k, tools.v, tau);
+    reflect_rows(*bench.loops, part(a, k, k + 1, rows - k, columns - k - 1), conjugate(tau), tools);
+    put_column(tools.v, a, k, k);
+    set(a, k, k, {beta, T(0)});
+    taus.re[k] = tau.re;
+    taus.im[k] = tau.im;
+  }
+  form_from(*bench.loops, a, 0, columns, taus, q, tools);
+}
+
+std::int64_t hermitian_room(std::int64_t size, bool vectors) noexcept {
+  return ReflectionRoom<float>::vectors * size + 2 * size + size * size + (vectors ? 2 * size * size : 0) +
+         eigen_room(size, vectors);
+}
+
+template <class T>
+bool decompose_hermitian(const Bench<T>& bench, Parts<T> a, const Parts<T>& vectors, T* values, T* room) noexcept {
+  const Index n = a.re.rows;
+  const bool wanted = vectors.re.first != nullptr;
+  const ReflectionRoom<T> tools(room, n);
+  room += ReflectionRoom<T>::vectors * n;
+  const Vector<T> taus{room, room + n};
+  const Matrix<T> diagonals = dense(room + 2 * n, n, n);
+  room += 2 * n + n * n;
+  std::fill_n(diagonals.first, n * n, T(0));
+  for (Index k = 0; k < n; ++k) {
+    diagonals(k, k) = a.re(k, k);
+    if (k + 1 == n) break;
+    const Index rest = n - k - 1;
+    take_column(a, k + 1, k, tools.v);
+    Number<T> tau;
+    diagonals(k + 1, k) = diagonals(k, k + 1) = reflect(rest, tools.v, tau);
+    const Parts<T> corner = part(a, k + 1, k + 1, rest, rest);
+    reflect_rows(*bench.loops, corner, conjugate(tau), tools);
+    reflect_columns(*bench.loops, corner, tau, tools);
+    put_column(tools.v, a, k + 1, k);
+    taus.re[k] = tau.re;
+    taus.im[k] = tau.im;
+  }
+  Parts<T> q;
+  if (wanted) {
+    q = dense_parts(room, n, n);
+    room += 2 * n * n;
+    form_from(*bench.loops, a, 1, n - 1, taus, q, tools);
+  }
+  if (!decompose_symmetric(bench, diagonals, wanted, values, room)) return false;
+  if (!wanted) return true;
+  std::fill_n(vectors.re.first, n * n, T(0));
+  std::fill_n(vectors.im.first, n * n, T(0));
+  add_product<T>(bench, q.re, diagonals, vectors.re);
+  add_product<T>(bench, q.im, diagonals, vectors.im);
+  return true;
+}
+
+std::int64_t complex_singular_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
+  const bool vectors = u_columns > 0;
+  return ReflectionRoom<float>::vectors * std::max(rows, columns) + 4 * columns + columns * columns +
+         (vectors ? 6 * columns * columns + 2 * rows * u_columns : 0) +
+         singular_room(columns, columns, vectors ? columns : 0);
+}
+
+template <class T>
+bool decompose_complex_singular(const Bench<T>& bench, Parts<T> a, T* values, const Parts<T>& u,
+                                const Parts<T>& v_adjoint, T* room) noexcept {
+  const Index rows = a.re.rows, n = a.re.columns;
+  const bool wanted = u.re.first != nullptr;
+  const ReflectionRoom<T> tools(room, std::max(rows, n));
+  room += ReflectionRoom<T>::vectors * std::max(rows, n);
+  const Vector<T> left{room, room + n}, right{room + 2 * n, room + 3 * n};
+  const Matrix<T> diagonals = dense(room + 4 * n, n, n);
+  room += 4 * n + n * n;
+  std::fill_n(diagonals.first, n * n, T(0));
+  // The vectors of the right, as columns below a first subdiagonal.
+  Parts<T> turned;
+  if (wanted) {
+    turned = dense_parts(room, n, n);
+    room += 2 * n * n;
+  }
+  for (Index k = 0; k < n; ++k) {
+    take_column(a, k, k, tools.v);
+    Number<T> tau;
+    diagonals(k, k) = reflect(rows - k, tools.v, tau);
+    reflect_rows(*bench.loops, part(a, k, k + 1, rows - k, n - k - 1), conjugate(tau), tools);
+    put_column(tools.v, a, k, k);
+    left.re[k] = tau.re;
+    left.im[k] = tau.im;
+    if (k + 1 == n) break;
+    // The row, conjugated, is what a reflection from the right takes to its first element.
+    const Index rest = n - k - 1;
+    for (Index j = 0; j < rest; ++j) {
+      tools.v.re[j] = a.re(k, k + 1 + j);
+      tools.v.im[j] = -a.im(k, k + 1 + j);
+    }
+    diagonals(k, k + 1) = reflect(rest, tools.v, tau);
+    reflect_columns(*bench.loops, part(a, k + 1, k + 1, rows - k - 1, rest), tau, tools);
+    right.re[k] = tau.re;
+    right.im[k] = tau.im;
+    if (wanted) put_column(tools.v, turned, k + 1, k);
+  }
+  Matrix<T> inner_u, inner_v;
+  Parts<T> q, p;
+  if (wanted) {
+    inner_u = dense(room, n, n);
+    inner_v = dense(room + n * n, n, n);
+    p = dense_parts(room + 2 * n * n, n, n);
+    q = dense_parts(room + 4 * n * n, rows, u.re.columns);
+    room += 4 * n * n + 2 * rows * u.re.columns;
+  }
+  if (!decompose_singular(bench, diagonals, values, inner_u, inner_v, room)) return false;
+  if (!wanted) return true;
+  form_from(*bench.loops, a, 0, n, left, q, tools);
+  form_from(*bench.loops, turned, 1, std::max<Index>(n - 1, 0), right, p, tools);
+  for (const auto& [whole, to] : {std::pair(q.re, u.re), std::pair(q.im, u.im)}) {
+    for (Index row = 0; row < rows; ++row) {
+      std::fill_n(to.row(row), n, T(0));
+      std::copy(whole.row(row) + n, whole.row(row) + whole.columns, to.row(row) + n);
+    }
+    add_product<T>(bench, whole.part(0, 0, rows, n), inner_u, to.part(0, 0, rows, n));
+  }
+  std::fill_n(v_adjoint.re.first, n * n, T(0));
+  std::fill_n(v_adjoint.im.first, n * n, T(0));
+  add_product<T>(bench, inner_v, p.re.transposed(), v_adjoint.re);
+  add_product<T>(bench, inner_v, p.im.transposed(), v_adjoint.im, Sign::minus);
+  return true;
+}
+
+#define TYTO_FOR_BOTH(T)                                                                                    \
+  template void decompose_complex_qr(const Bench<T>&, Parts<T>, Parts<T>, T*) noexcept;                     \
+  template bool decompose_hermitian(const Bench<T>&, Parts<T>, const Parts<T>&, T*, T*) noexcept;           \
+  template bool decompose_complex_singular(const Bench<T>&, Parts<T>, T*, const Parts<T>&, const Parts<T>&, \
+                                           T*) noexcept;
+TYTO_FOR_BOTH(float)
+TYTO_FOR_BOTH(double)
+#undef TYTO_FOR_BOTH
+
+}  // namespace tyto::cpu::linalg
