@@ -10,7 +10,6 @@
 #include "devices/cpu/half_precision.hpp"
 #include "devices/cpu/layout_threads.hpp"
 #include "devices/cpu/threads.hpp"
-#include "devices/cpu/tile/tile.hpp"
 
 namespace tyto::cpu {
 
@@ -62,25 +61,8 @@ ConvolutionProblem without_unit_axes(ConvolutionProblem problem) {
   return problem;
 }
 
-// oneDNN multiplies a little faster than our tile, most where few channels make its rows short; our tile ends the sums
-// while they are in registers. Estimates for one core, of the times by which each is behind.
-bool tile_is_faster(const ConvolutionProblem& problem, const KernelChoice& choice) {
-  if (!is_finished_apart(problem) || problem.dtype != DType::f32 || problem.groups != 1) return false;
-  constexpr double cycles_a_nanosecond = 3.5, results_a_nanosecond = 20, nanoseconds_a_pixel = 4;
-  constexpr std::int64_t few_channels = 32;
-  const Geometry g(problem);
-  const double behind = g.group_in() < few_channels ? 0.25 : 0.06;
-  const double multiply_adds_a_nanosecond = 2 * cycles_a_nanosecond * tiles<float>(choice.set()).lanes;
-  const double longer = behind * static_cast<double>(g.taps() * g.group_in()) / multiply_adds_a_nanosecond;
-  // What differs from channel to channel goes by pixels.
-  const double by_pixel = problem.scale ? nanoseconds_a_pixel / static_cast<double>(g.group_out()) : 0;
-  const double pass = 1 / results_a_nanosecond + by_pixel;
-  return longer < pass;
-}
-
 std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, const KernelChoice& choice) {
-  const bool by_tile = choice.implementation == Implementation::automatic && tile_is_faster(problem, choice);
-  if (choice.implementation != Implementation::own && !by_tile) {
+  if (choice.implementation != Implementation::own) {
     auto routine = prepare_onednn_convolution(problem, choice);
     if (routine != nullptr) return routine;
     if (choice.implementation == Implementation::onednn) {
