@@ -92,10 +92,6 @@ Geometry::Geometry(const ConvolutionProblem& problem)
   }
 }
 
-bool is_finished_apart(const ConvolutionProblem& problem) noexcept {
-  return problem.scale || problem.residual || (problem.limits.any() && !problem.drops_nan);
-}
-
 int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
                         double operations_per_nanosecond) {
   if (choice.threads > 0) return choice.threads;

@@ -35,9 +35,6 @@ struct Geometry {
   std::int64_t kernel_elements() const noexcept { return taps() * group_in() * out_channels; }
 };
 
-/// Whether what ends the forward pass is more than oneDNN does along with its sums: a pass over the result follows.
-bool is_finished_apart(const ConvolutionProblem& problem) noexcept;
-
 /// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
 int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
                         double operations_per_nanosecond);

@@ -129,6 +129,11 @@ constexpr double operations_per_nanosecond = 60;
 // Results that a second pass finishes are computed in parts that a second-level cache holds until it comes.
 constexpr std::int64_t finished_bytes = 1 << 20;
 
+// Whether what ends the forward pass is more than oneDNN does along with its sums: a pass over the result follows.
+bool is_finished_apart(const ConvolutionProblem& problem) {
+  return problem.scale || problem.residual || (problem.limits.any() && !problem.drops_nan);
+}
+
 ConvolutionProblem images_of(const ConvolutionProblem& problem, std::int64_t count) {
   ConvolutionProblem part = problem;
   part.batch = count;

@@ -11,6 +11,23 @@
 
 namespace tyto::cpu::linalg {
 
+/// Hands out matrices from a worker's room.
+template <class T>
+class Rooms {
+ public:
+  explicit Rooms(T* room) : next_(room) {}
+  Parts<T> matrix(Index rows, Index columns) {
+    T* const first = next_;
+    next_ += 2 * rows * columns;
+    return dense_parts(first, rows, columns);
+  }
+  /// What is left of it.
+  T* rest() const { return next_; }
+
+ private:
+  T* next_;
+};
+
 template <class T>
 void read_parts(const Stack& stack, const core::Address& address, Index index, const Parts<T>& to) noexcept {
   const T* from =
@@ -22,26 +39,13 @@ void read_parts(const Stack& stack, const core::Address& address, Index index, c
 
 /// Writes matrix `index` of a result without gaps.
 template <class T>
-void write_parts(const Parts<T>& from, const core::Address& address, Index index) noexcept {
+void write_parts(const Parts<T>& from, const core::Address& address, Index index, bool conjugated = false) noexcept {
   const Index rows = from.re.rows, columns = from.re.columns;
   T* to = reinterpret_cast<T*>(address.pointer()) + 2 * index * rows * columns;
   for (Index row = 0; row < rows; ++row) {
     for (Index column = 0; column < columns; ++column, to += 2) {
       to[0] = from.re(row, column);
-      to[1] = from.im(row, column);
-    }
-  }
-}
-
-/// The same of the conjugate.
-template <class T>
-void write_conjugate(const Parts<T>& from, const core::Address& address, Index index) noexcept {
-  const Index rows = from.re.rows, columns = from.re.columns;
-  T* to = reinterpret_cast<T*>(address.pointer()) + 2 * index * rows * columns;
-  for (Index row = 0; row < rows; ++row) {
-    for (Index column = 0; column < columns; ++column, to += 2) {
-      to[0] = from.re(row, column);
-      to[1] = -from.im(row, column);
+      to[1] = conjugated ? -from.im(row, column) : from.im(row, column);
     }
   }
 }

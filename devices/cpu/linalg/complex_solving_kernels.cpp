@@ -12,21 +12,6 @@ double cube(Index size) {
   return 4.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
 }
 
-/// Hands out matrices from a worker's room.
-template <class T>
-class Rooms {
- public:
-  explicit Rooms(T* room) : next_(room) {}
-  Parts<T> matrix(Index rows, Index columns) {
-    T* const first = next_;
-    next_ += 2 * rows * columns;
-    return dense_parts(first, rows, columns);
-  }
-
- private:
-  T* next_;
-};
-
 template <class T>
 void permute(const Parts<T>& from, const std::int64_t* permutation, const Parts<T>& to) noexcept {
   for (Index row = 0; row < to.re.rows; ++row) {

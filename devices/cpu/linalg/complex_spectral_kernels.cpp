@@ -41,11 +41,11 @@ KernelRef prepare_complex_qr(const core::Step& step) {
                         2 * a.rows * (a.columns + width) + 2 * width * a.columns + complex_qr_room(a.rows, width), 0};
     return for_each_matrix<T>(
         a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          const Parts<T> factored = dense_parts(desk.room, a.rows, a.columns);
-          const Parts<T> q = dense_parts(desk.room + 2 * a.rows * a.columns, a.rows, width);
-          const Parts<T> r = dense_parts(desk.room + 2 * a.rows * (a.columns + width), width, a.columns);
+          Rooms<T> rooms(desk.room);
+          const Parts<T> factored = rooms.matrix(a.rows, a.columns), q = rooms.matrix(a.rows, width);
+          const Parts<T> r = rooms.matrix(width, a.columns);
           read_parts(a, inputs[0], index, factored);
-          decompose_complex_qr(desk.bench, factored, q, r.im.first + width * a.columns);
+          decompose_complex_qr(desk.bench, factored, q, rooms.rest());
           for (Index row = 0; row < width; ++row) {
             for (Index column = 0; column < a.columns; ++column) {
               set(r, row, column, column < row ? Number<T>{} : get(factored, row, column));
@@ -67,8 +67,8 @@ KernelRef prepare_complex_eigh(const core::Step& step) {
     const Effort effort{work_of(wanted ? 9 : 4, n, n), n, (wanted ? 4 : 2) * n * n + hermitian_room(n, wanted), 0};
     return for_each_matrix<T>(
         a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          const Parts<T> work = dense_parts(desk.room, n, n);
-          const Parts<T> vectors = wanted ? dense_parts(desk.room + 2 * n * n, n, n) : Parts<T>();
+          Rooms<T> rooms(desk.room);
+          const Parts<T> work = rooms.matrix(n, n), vectors = wanted ? rooms.matrix(n, n) : Parts<T>();
           T* const values = numbers<T>(outputs[0], index, n);
           read_parts(a, inputs[0], index, work);
           // The lower triangle is read; the solver works on both.
@@ -80,8 +80,7 @@ KernelRef prepare_complex_eigh(const core::Step& step) {
           }
           const std::optional<int> exponent = exponent_of(work);
           if (exponent) scale_by(work, -*exponent);
-          if (!exponent ||
-              !decompose_hermitian(desk.bench, work, vectors, values, desk.room + (wanted ? 4 : 2) * n * n)) {
+          if (!exponent || !decompose_hermitian(desk.bench, work, vectors, values, rooms.rest())) {
             std::fill_n(values, n, std::numeric_limits<T>::quiet_NaN());
             if (wanted) write_nan<T>(outputs[1], index, n * n);
             return;
@@ -107,20 +106,15 @@ KernelRef prepare_complex_svd(const core::Step& step) {
         2 * (rows * size + rows * left + size * size) + complex_singular_room(rows, size, wanted ? left : 0), 0};
     return for_each_matrix<T>(
         a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          T* room = desk.room;
-          const auto taken = [&](Index height, Index width) {
-            T* const first = room;
-            room += 2 * height * width;
-            return dense_parts(first, height, width);
-          };
-          const Parts<T> work = taken(rows, size);
-          const Parts<T> lefts = wanted ? taken(rows, left) : Parts<T>();
-          const Parts<T> rights = wanted ? taken(size, size) : Parts<T>();
+          Rooms<T> rooms(desk.room);
+          const Parts<T> work = rooms.matrix(rows, size);
+          const Parts<T> lefts = wanted ? rooms.matrix(rows, left) : Parts<T>();
+          const Parts<T> rights = wanted ? rooms.matrix(size, size) : Parts<T>();
           T* const values = numbers<T>(outputs[wanted ? 1 : 0], index, size);
           upright.read(a, inputs[0], index, work);
           const std::optional<int> exponent = exponent_of(work);
           if (exponent) scale_by(work, -*exponent);
-          if (!exponent || !decompose_complex_singular(desk.bench, work, values, lefts, rights, room)) {
+          if (!exponent || !decompose_complex_singular(desk.bench, work, values, lefts, rights, rooms.rest())) {
             std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
             if (!wanted) return;
             write_nan<T>(outputs[0], index, a.rows * u_columns);
@@ -129,8 +123,8 @@ KernelRef prepare_complex_svd(const core::Step& step) {
           for (Index i = 0; i < size; ++i) values[i] = std::ldexp(values[i], *exponent);
           if (!wanted) return;
           if (upright.turned) {
-            write_conjugate(transposed(rights), outputs[0], index);
-            write_conjugate(transposed(lefts), outputs[2], index);
+            write_parts(transposed(rights), outputs[0], index, true);
+            write_parts(transposed(lefts), outputs[2], index, true);
           } else {
             write_parts(lefts, outputs[0], index);
             write_parts(rights, outputs[2], index);
@@ -151,19 +145,14 @@ KernelRef prepare_complex_pinv(const core::Step& step) {
                         2 * (3 * rows * size + size * size) + complex_singular_room(rows, size, size), 0};
     return for_each_matrix<T>(
         a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          T* room = desk.room;
-          const auto taken = [&](Index height, Index width) {
-            T* const first = room;
-            room += 2 * height * width;
-            return dense_parts(first, height, width);
-          };
-          const Parts<T> work = taken(rows, size), u = taken(rows, size), v = taken(size, size);
-          const Parts<T> inverse = taken(size, rows);
+          Rooms<T> rooms(desk.room);
+          const Parts<T> work = rooms.matrix(rows, size), u = rooms.matrix(rows, size), v = rooms.matrix(size, size);
+          const Parts<T> inverse = rooms.matrix(size, rows);
           T* const values = numbers<T>(outputs[1], index, size);
           upright.read(a, inputs[0], index, work);
           const std::optional<int> exponent = exponent_of(work);
           if (exponent) scale_by(work, -*exponent);
-          if (!exponent || !decompose_complex_singular(desk.bench, work, values, u, v, room)) {
+          if (!exponent || !decompose_complex_singular(desk.bench, work, values, u, v, rooms.rest())) {
             std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
             return write_nan<T>(outputs[0], index, a.rows * a.columns);
           }
@@ -180,7 +169,7 @@ KernelRef prepare_complex_pinv(const core::Step& step) {
           // V diag(1 / s) U^H of the matrix as it was worked with.
           std::fill_n(inverse.re.first, 2 * size * rows, T(0));
           add_complex_product(desk.bench, transposed(v), transposed(u), inverse, Sign::plus, {true, true});
-          if (upright.turned) write_conjugate(transposed(inverse), outputs[0], index);
+          if (upright.turned) write_parts(transposed(inverse), outputs[0], index, true);
           else write_parts(inverse, outputs[0], index);
         });
   });

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/linalg/complex_parts.hpp"
+#include "devices/cpu/linalg/complex_reflections.hpp"
 
 namespace tyto::cpu::linalg {
 
@@ -51,84 +51,31 @@ void balance(const Parts<T>& a, T* factors) {
   }
 }
 
+template <class T>
+bool is_finite(Index count, Vector<T> v) {
+  return std::all_of(v.re, v.re + count, [](T x) { return std::isfinite(x); }) &&
+         std::all_of(v.im, v.im + count, [](T x) { return std::isfinite(x); });
+}
+
 /// Zeros below the first subdiagonal; the reflections, transposed, go into `turned` where it is there.
 template <class T>
 void reduce_to_hessenberg(const VectorLoops<T>& loops, const Parts<T>& a, const Parts<T>* turned, T* room) {
   const Index n = a.re.rows;
-  const Vector<T> v{room, room + n}, w{room + 2 * n, room + 3 * n}, c{room + 4 * n, room + 5 * n};
-  T* const negative = room + 6 * n;
+  const ReflectionRoom<T> tools(room, n);
+  const Vector<T>& v = tools.v;
   for (Index k = 0; k + 2 < n; ++k) {
     const Index height = n - k - 1;
-    T largest = 0;
-    for (Index r = 0; r < height; ++r) largest = std::max(largest, rough_size(get(a, k + 1 + r, k)));
-    T below = 0;
-    for (Index r = 1; r < height; ++r) below = std::max(below, rough_size(get(a, k + 1 + r, k)));
-    if (below == 0 || !std::isfinite(largest)) continue;
-    T squares = 0;
-    for (Index r = 0; r < height; ++r) {
-      v.re[r] = a.re(k + 1 + r, k) / largest;
-      v.im[r] = a.im(k + 1 + r, k) / largest;
-      squares += v.re[r] * v.re[r] + v.im[r] * v.im[r];
-    }
-    const Number<T> head{v.re[0], v.im[0]};
-    const T length = std::sqrt(squares), beta = head.re > 0 ? -length : length;
-    const Number<T> tau{(beta - head.re) / beta, -head.im / beta}, divisor{head.re - beta, head.im};
-    v.re[0] = 1;
-    v.im[0] = 0;
-    for (Index r = 1; r < height; ++r) {
-      const Number<T> scaled = Number<T>{v.re[r], v.im[r]} / divisor;
-      v.re[r] = scaled.re;
-      v.im[r] = scaled.im;
-    }
-    set(a, k + 1, k, {beta * largest, T(0)});
+    take_column(a, k + 1, k, v);
+    if (!is_finite(height, v)) continue;
+    Number<T> tau;
+    set(a, k + 1, k, {reflect(height, v, tau), T(0)});
     for (Index r = 1; r < height; ++r) set(a, k + 1 + r, k, {});
-
-    // From the left by 1 - conj(tau) v v^H: w = v^H a, then a -= (conj(tau) v) w.
-    const Parts<T> right = part(a, k + 1, k + 1, height, height);
-    for (Index r = 0; r < height; ++r) {
-      c.re[r] = v.re[r];
-      c.im[r] = -v.im[r];
-    }
-    std::fill_n(w.re, height, T(0));
-    std::fill_n(w.im, height, T(0));
-    add_rows(loops, right, c, w, negative);
-    for (Index r = 0; r < height; ++r) {
-      c.re[r] = tau.re * v.re[r] + tau.im * v.im[r];
-      c.im[r] = tau.re * v.im[r] - tau.im * v.re[r];
-    }
-    subtract_outer(loops, c, w, right, negative);
-
-    // From the right by 1 - tau v v^H: w = a v, then a -= (tau w) v^H.
-    const Parts<T> all = part(a, 0, k + 1, n, height);
-    const Index step = a.re.row_step;
-    loops.multiply(n, height, all.re.first, step, v.re, w.re);
-    loops.multiply(n, height, all.im.first, step, v.im, c.re);
-    loops.multiply(n, height, all.re.first, step, v.im, w.im);
-    loops.multiply(n, height, all.im.first, step, v.re, c.im);
-    for (Index r = 0; r < n; ++r) {
-      const Number<T> product = tau * Number<T>{w.re[r] - c.re[r], w.im[r] + c.im[r]};
-      w.re[r] = product.re;
-      w.im[r] = product.im;
-    }
-    for (Index r = 0; r < height; ++r) v.im[r] = -v.im[r];
-    subtract_outer(loops, w, v, all, negative);
-
-    // q = q (1 - tau v v^H), transposed: q^T -= (tau conj(v)) (v^T q^T); v is conjugated already.
+    reflect_rows(loops, part(a, k + 1, k + 1, height, height), conjugate(tau), tools);
+    reflect_columns(loops, part(a, 0, k + 1, n, height), tau, tools);
     if (turned == nullptr) continue;
-    const Parts<T> rows = part(*turned, k + 1, 0, height, n);
-    for (Index r = 0; r < height; ++r) {
-      c.re[r] = v.re[r];
-      c.im[r] = -v.im[r];
-    }
-    std::fill_n(w.re, n, T(0));
-    std::fill_n(w.im, n, T(0));
-    add_rows(loops, rows, c, w, negative);
-    for (Index r = 0; r < height; ++r) {
-      const Number<T> scaled = tau * Number<T>{v.re[r], v.im[r]};
-      c.re[r] = scaled.re;
-      c.im[r] = scaled.im;
-    }
-    subtract_outer(loops, c, w, rows, negative);
+    // q = q (1 - tau v v^H), transposed.
+    for (Index r = 0; r < height; ++r) v.im[r] = -v.im[r];
+    reflect_rows(loops, part(*turned, k + 1, 0, height, n), tau, tools);
   }
 }
 
