@@ -83,16 +83,17 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
   return value;
 }
 
-const Value& resolve(const Value& value) {
+Value resolve(const Value& value) {
   if (!value) throw GraphError(text(empty_tensor, " is used"));
   if (value.node()->op() != OpId::state) return value;
   const auto& state = std::get<StateAttributes>(attributes_of(value)).state;
   touch(state);
-  if (!state->current()) {
+  Value current = state->current();
+  if (!current) {
     throw GraphError(text("input '", state->name(), "' of shape ", state->type().shape,
                           " is read before a value was assigned to it"));
   }
-  return state->current();
+  return current;
 }
 
 Value version(Mode mode, const std::shared_ptr<State>& state, Array array) {

@@ -74,7 +74,7 @@ std::vector<Value> branch_gradient(const GradientContext& context);
 std::vector<Value> loop_gradient(const GradientContext& context);
 
 /// `value` itself, or the version that a read sees now when it stands for a state.
-const Value& resolve(const Value& value);
+Value resolve(const Value& value);
 
 /// A version of a state: with contents, or (empty array) the input of a graph to come.
 Value version(Mode mode, const std::shared_ptr<State>& state, Array array);

@@ -55,6 +55,9 @@ class Device {
 
   /// A buffer of at least `bytes`, aligned as properties() says. Throws DeviceError naming the size when there is none.
   virtual BufferRef allocate(std::size_t bytes) = 0;
+  /// Lets the system have the pages of a buffer whose contents are needed no more, where the device keeps freed buffers
+  /// for reuse.
+  virtual void discard(Buffer& /*buffer*/) {}
   /// From and to the host's memory, which is free again, or filled, on return.
   virtual void copy_in(Address target, const void* source, std::size_t bytes) = 0;
   virtual void copy_out(void* target, Address source, std::size_t bytes) = 0;

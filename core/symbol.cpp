@@ -1,7 +1,11 @@
 // Life cycle of nodes: creation, counting, and release without recursion.
 #include "core/symbol.hpp"
 
+#include <unordered_map>
 #include <utility>
+
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
 
 namespace tyto TYTO_API {
 
@@ -95,6 +99,85 @@ void Node::release() {
     delete next;
   }
   dying.in_progress = false;
+}
+
+namespace {
+
+// What stands in for states on this thread; made when there is something to hold.
+using StandIns = std::unordered_map<const State*, Value>;
+[[gnu::tls_model("initial-exec")]] thread_local constinit StandIns* stand_ins = nullptr;
+
+Value* stand_in_of(const State& state) {
+  if (stand_ins == nullptr) return nullptr;
+  const auto found = stand_ins->find(&state);
+  return found == stand_ins->end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+Value State::current() {
+  if (const Value* stand_in = stand_in_of(*this)) return *stand_in;
+  const std::lock_guard lock(mutex_);
+  if (held_.deferred != nullptr) {
+    Array array = held_.deferred->make();
+    Value made = version(held_.deferred->mode, shared_from_this(), std::move(array));
+    made.node()->set_sequence(held_.deferred->sequence);
+    held_ = {std::move(made), nullptr};
+  }
+  return held_.version;
+}
+
+void State::set_current(Value version) {
+  if (Value* stand_in = stand_in_of(*this)) {
+    *stand_in = std::move(version);
+  } else {
+    hold({std::move(version), nullptr});
+  }
+}
+
+Value State::stand_in(Value version) {
+  if (stand_ins == nullptr) stand_ins = new StandIns;
+  return std::exchange((*stand_ins)[this], std::move(version));
+}
+
+void State::end_stand_in(Value before) {
+  if (before) {
+    (*stand_ins)[this] = std::move(before);
+    return;
+  }
+  stand_ins->erase(this);
+  if (stand_ins->empty()) delete std::exchange(stand_ins, nullptr);
+}
+
+void State::defer(DeferredContents contents) {
+  contents.sequence = next_sequence();
+  hold({Value(), std::make_shared<const DeferredContents>(std::move(contents))});
+}
+
+Array State::release(DeferredContents contents) {
+  const std::lock_guard lock(mutex_);
+  if (written_ || !held_.version) return {};
+  Node& node = *held_.version.node();
+  const bool alone = node.op() == OpId::read && node.inputs().empty() && node.references() == 1 && node.evaluated() &&
+                     node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
+  if (!alone) return {};
+  contents.sequence = node.sequence();
+  auto deferred = std::make_shared<const DeferredContents>(std::move(contents));
+  Array released = std::move(node.result(0).array);
+  held_ = {Value(), std::move(deferred)};
+  return released;
+}
+
+State::Held State::held() const {
+  if (const Value* stand_in = stand_in_of(*this)) return {*stand_in, nullptr};
+  const std::lock_guard lock(mutex_);
+  return held_;
+}
+
+void State::hold(Held held) {
+  const std::lock_guard lock(mutex_);
+  std::swap(held_, held);  // what it held is let go of after the lock
+  ++revision_;
 }
 
 }  // namespace tyto::core

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +53,8 @@ class Node {
   Mode mode() const { return mode_; }
   /// Order of creation; an input is always older than its consumer.
   std::uint64_t sequence() const { return sequence_; }
+  /// For a node without inputs that stands for what was there before.
+  void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
   const Attributes& attributes() const;
   bool has_attributes() const { return attributes_ != nullptr; }
   std::shared_ptr<const Attributes> shared_attributes() const { return attributes_; }
@@ -111,10 +115,17 @@ std::uint64_t next_sequence();
 inline const Attributes& attributes_of(const Value& value) { return value.node()->attributes(); }
 inline const Result& result_of(const Value& value) { return value.node()->result(value.output()); }
 
+/// How to make contents, and the mode of the version that they become.
+struct DeferredContents {
+  Mode mode = Mode::neutral;
+  std::function<Array()> make;
+  std::uint64_t sequence = 0;  // of the version; the state sets it
+};
+
 /// Storage with an identity that outlives a run: a placeholder, a persistent tensor, a variable. A handle to it is a
 /// node of its own (operator `state`); what expressions hold are versions (operator `read`), made when the handle is
 /// used, so that a read placed before an update never sees the value after it.
-class State {
+class State : public std::enable_shared_from_this<State> {
  public:
   /// A parameter stands for what a region is given each time it runs; it has no value outside of it.
   enum class Kind : std::uint8_t { placeholder, persistent, variable, parameter };
@@ -125,27 +136,51 @@ class State {
   const std::string& name() const { return name_; }
   const TensorType& type() const { return type_; }
 
-  /// The version that a read sees now.
-  const Value& current() const { return current_; }
-  void set_current(Value version) {
-    current_ = std::move(version);
-    ++revision_;
-  }
+  /// What a state stands for: a version, or how to make one when it is read.
+  struct Held {
+    Value version;
+    std::shared_ptr<const DeferredContents> deferred;
+
+    /// The mode that a read works in; neutral where there is nothing to read.
+    Mode mode() const { return deferred ? deferred->mode : version ? version.node()->mode() : Mode::neutral; }
+  };
+
+  /// The version that a read sees now. Deferred contents are made here.
+  Value current();
+  void set_current(Value version);
+  /// From now on this thread alone sees `version`, and what it assigns replaces that: for the time that a function or a
+  /// region is recorded. Returns what stood in before, to be put back by end_stand_in(), or nothing.
+  Value stand_in(Value version);
+  void end_stand_in(Value before);
+  /// From now on contents that are made by the first read.
+  void defer(DeferredContents contents);
+  /// Gives away contents that `contents` makes again, to the bit, when they are read: their revision stays. Empty, with
+  /// nothing done, where somebody else holds them or a run has written them and will again.
+  Array release(DeferredContents contents);
+  /// What it stands for, without making anything.
+  Held held() const;
 
   /// Counts what may have changed the contents: new versions, and runs that wrote them in place.
   std::uint64_t revision() const { return revision_; }
-  void count_write() { ++revision_; }
+  void count_write() {
+    ++revision_;
+    written_ = true;
+  }
 
   /// Contents given to a placeholder for evaluations outside a graph.
   const Array& assigned() const { return assigned_; }
   void set_assigned(Array array) { assigned_ = std::move(array); }
 
  private:
+  void hold(Held held);
+
   Kind kind_;
   std::string name_;
   TensorType type_;
-  Value current_;
+  mutable std::mutex mutex_;  // of what it holds: reads make deferred contents, and runs of other threads release them
+  Held held_;
   std::uint64_t revision_ = 0;
+  bool written_ = false;  // by a run
   Array assigned_;
 };
 

@@ -13,18 +13,22 @@ constexpr std::string_view suffix = ".npy";
 constexpr std::size_t longest_name = 0xffff;
 }  // namespace
 
-NamedList<HostArray> read_npz(const ByteSource& source) {
-  NamedList<HostArray> arrays;
+StoredArrays list_npz(std::shared_ptr<const ByteSource> source) {
+  StoredArrays arrays;
   std::set<std::string> names;
-  for (const ZipMember& member : read_zip_directory(source)) {
+  for (const ZipMember& member : read_zip_directory(*source)) {
     if (!member.name.ends_with(suffix)) {
-      refuse(source.name(), "holds member '", member.name, "', expected only arrays (names that end in .npy)");
+      refuse(source->name(), "holds member '", member.name, "', expected only arrays (names that end in .npy)");
     }
-    if (!names.insert(member.name).second) refuse(source.name(), "holds two members named '", member.name, "'");
-    const std::unique_ptr<Stream> stream = open_zip_member(source, member);
-    HostArray array = read_npy(*stream);
-    stream->expect_end("the array");
-    arrays.push_back({member.name.substr(0, member.name.size() - suffix.size()), std::move(array)});
+    if (!names.insert(member.name).second) refuse(source->name(), "holds two members named '", member.name, "'");
+    const NpyHeader header = read_npy_header(*open_zip_member(*source, member));
+    const auto read = [source, member] {
+      const std::unique_ptr<Stream> stream = open_zip_member(*source, member);
+      HostArray array = read_npy(*stream);
+      stream->expect_end("the array");
+      return array;
+    };
+    arrays.push_back({member.name.substr(0, member.name.size() - suffix.size()), {header.dtype, header.shape, read}});
   }
   return arrays;
 }
@@ -34,7 +38,10 @@ NamedList<HostArray> read_npz(const ByteSource& source) {
 namespace tyto TYTO_API {
 namespace detail {
 
-NamedList<HostArray> read_npz_file(const std::string& path) { return io::read_npz(io::FileSource(path)); }
+NamedList<StoredArray> open_npz_file(const std::string& path) {
+  return io::list_npz(std::make_shared<const io::FileSource>(path));
+}
+NamedList<HostArray> read_npz_file(const std::string& path) { return io::read_all(open_npz_file(path)); }
 
 void write_npz_file(const std::string& path, const NamedList<HostArrayView>& arrays, Compression compression) {
   std::set<std::string> names;

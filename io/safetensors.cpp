@@ -94,30 +94,39 @@ std::vector<Entry> parse_header(const ByteSource& source, std::span<const std::b
 
 }  // namespace
 
-NamedList<HostArray> read_safetensors(const ByteSource& source) {
-  RangeStream stream(source);
+StoredArrays list_safetensors(std::shared_ptr<const ByteSource> source) {
+  RangeStream stream(*source);
   std::byte length[8];
   stream.read(length, "the header's length");
   std::uint64_t header_size = 0;
   for (std::size_t i = 8; i-- > 0;) header_size = header_size << 8 | std::to_integer<std::uint64_t>(length[i]);
   if (header_size > longest_safetensors_header) {
-    refuse(source.name(), "is no safetensors file: its header would have ", header_size, " bytes; ",
+    refuse(source->name(), "is no safetensors file: its header would have ", header_size, " bytes; ",
            longest_safetensors_header, " are allowed");
   }
   const std::vector<std::byte> text = stream.read_new(header_size, "the header");
-  NamedList<HostArray> arrays;
+  const std::uint64_t data = sizeof length + header_size, size = source->size() - data;
+  StoredArrays arrays;
   std::uint64_t at = 0;
-  for (const Entry& entry : parse_header(source, text)) {
+  for (const Entry& entry : parse_header(*source, text)) {
     // No gaps and no overlaps, as the format demands, so the tensors are as large as the file and no larger.
     if (entry.begin != at) {
-      refuse(source.name(), "places '", entry.name, "' at byte ", entry.begin, " of its data, expected ", at);
+      refuse(source->name(), "places '", entry.name, "' at byte ", entry.begin, " of its data, expected ", at);
     }
-    HostArray array{entry.dtype, entry.shape, stream.read_new(entry.end - entry.begin, entry.name.c_str())};
-    if (entry.dtype == DType::boolean) normalise_booleans(array.bytes);
-    arrays.push_back({entry.name, std::move(array)});
+    if (entry.end > size) {
+      refuse(source->name(), "ends too early: ", entry.name, " needs ", entry.end - entry.begin, " bytes, there are ",
+             "no more than ", size - at);
+    }
+    const auto read = [source, data, entry] {
+      RangeStream range(*source, data + entry.begin, entry.end - entry.begin, source->name());
+      HostArray array{entry.dtype, entry.shape, range.read_new(entry.end - entry.begin, entry.name.c_str())};
+      if (entry.dtype == DType::boolean) normalise_booleans(array.bytes);
+      return array;
+    };
+    arrays.push_back({entry.name, {entry.dtype, entry.shape, read}});
     at = entry.end;
   }
-  stream.expect_end("the last tensor");
+  if (at != size) refuse(source->name(), "has bytes left over after the last tensor");
   return arrays;
 }
 
@@ -126,9 +135,12 @@ NamedList<HostArray> read_safetensors(const ByteSource& source) {
 namespace tyto TYTO_API {
 namespace detail {
 
+NamedList<StoredArray> open_safetensors_file(const std::string& path) {
+  if (path.ends_with(".json")) return io::list_safetensors_shards(path);
+  return io::list_safetensors(std::make_shared<const io::FileSource>(path));
+}
 NamedList<HostArray> read_safetensors_file(const std::string& path) {
-  if (path.ends_with(".json")) return io::read_safetensors_shards(path);
-  return io::read_safetensors(io::FileSource(path));
+  return io::read_all(open_safetensors_file(path));
 }
 
 void write_safetensors_file(const std::string& path, const NamedList<HostArrayView>& arrays) {

@@ -55,13 +55,13 @@ std::map<std::string, std::string> parse_index(const ByteSource& source) {
 
 }  // namespace
 
-NamedList<HostArray> read_safetensors_shards(const std::string& path) {
+StoredArrays list_safetensors_shards(const std::string& path) {
   const std::map<std::string, std::string> files = parse_index(FileSource(path));
   std::set<std::string> shards;
   for (const auto& [name, file] : files) shards.insert(file);
-  NamedList<HostArray> arrays;
+  StoredArrays arrays;
   for (const std::string& shard : shards) {
-    for (Named<HostArray>& array : read_safetensors(FileSource(folder_of(path) + shard))) {
+    for (auto& array : list_safetensors(std::make_shared<const FileSource>(folder_of(path) + shard))) {
       const auto expected = files.find(array.name);
       if (expected == files.end() || expected->second != shard) {
         refuse(path, "does not say that '", array.name, "' is in '", shard, "'");

@@ -24,7 +24,7 @@ const MultiheadAttentionOptions& checked(const MultiheadAttentionOptions& o) {
 
 Tensor<Any> projection(const char* name, const MultiheadAttentionOptions& o, std::int64_t in, std::int64_t parts) {
   const Fans fans{static_cast<double>(in), static_cast<double>(o.features * parts)};
-  return Tensor<Any>::variable(o.initial({in, o.features * parts}, fans, o.dtype), name);
+  return weight_parameter(name, o.initial, {in, o.features * parts}, fans, o.dtype);
 }
 
 void check_sequence(const char* what, const Tensor<Any>& x, std::int64_t features) {

@@ -56,7 +56,7 @@ Convolution::Convolution(int spatial_axes, const ConvolutionLayerOptions& given)
   shape.push_back(given.out);
   const Fans fans{window * static_cast<double>(given.in / given.groups),
                   window * static_cast<double>(given.out / given.groups)};
-  weight = Tensor<Any>::variable(given.initial(shape, fans, given.dtype), "weight");
+  weight = weight_parameter("weight", given.initial, shape, fans, given.dtype);
   if (given.bias) bias = zero_parameter("bias", {given.out}, given.dtype);
 }
 
@@ -84,7 +84,7 @@ TransposedConvolution::TransposedConvolution(int spatial_axes, const TransposedC
   shape.push_back(given.in);
   const Fans fans{window * static_cast<double>(given.in / given.groups),
                   window * static_cast<double>(given.out / given.groups)};
-  weight = Tensor<Any>::variable(given.initial(shape, fans, given.dtype), "weight");
+  weight = weight_parameter("weight", given.initial, shape, fans, given.dtype);
   if (given.bias) bias = zero_parameter("bias", {given.out}, given.dtype);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/text.hpp"
+#include "tyto/nn/initial.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"
 
@@ -17,6 +18,12 @@ inline void check_floating(const std::string& layer, const Tensor<Any>& x) {
   }
 }
 
+/// A variable of initial weights, which are drawn when they are first read.
+inline Tensor<Any> weight_parameter(const char* name, const Initialiser& initial, const Shape& shape, const Fans& fans,
+                                    DType dtype) {
+  const PostponedDraws postponed;
+  return Tensor<Any>::variable(initial(shape, fans, dtype), name);
+}
 inline Tensor<Any> zero_parameter(const char* name, const Shape& shape, DType dtype) {
   return Tensor<Any>::variable(Tensor<Any>::zeros(shape, dtype), name);
 }

@@ -13,7 +13,7 @@ namespace nn {
 Linear::Linear(const LinearOptions& options) {
   check_sizes("Linear", options.in, options.out);
   const Fans fans{static_cast<double>(options.in), static_cast<double>(options.out)};
-  weight = Tensor<Any>::variable(options.initial({options.in, options.out}, fans, options.dtype), "weight");
+  weight = weight_parameter("weight", options.initial, {options.in, options.out}, fans, options.dtype);
   if (options.bias) bias = zero_parameter("bias", {options.out}, options.dtype);
 }
 
@@ -34,7 +34,7 @@ Bilinear::Bilinear(const BilinearOptions& options) {
   }
   const Fans fans{static_cast<double>(options.left), static_cast<double>(options.out)};
   const Shape shape{options.out, options.left, options.right};
-  weight = Tensor<Any>::variable(options.initial(shape, fans, options.dtype), "weight");
+  weight = weight_parameter("weight", options.initial, shape, fans, options.dtype);
   if (options.bias) bias = zero_parameter("bias", {options.out}, options.dtype);
 }
 

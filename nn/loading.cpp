@@ -5,6 +5,7 @@
 
 #include "core/text.hpp"
 #include "tyto/autodiff.hpp"
+#include "tyto/device.hpp"
 #include "tyto/io.hpp"
 #include "tyto/shaping.hpp"
 
@@ -12,6 +13,8 @@ namespace tyto TYTO_API {
 namespace nn {
 
 namespace {
+
+constexpr std::size_t trim_every = std::size_t{4} << 20;  // bytes read, after which freed memory is given back
 
 bool ends_with(const std::string& path, std::string_view ending) {
   return path.size() >= ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
@@ -21,9 +24,9 @@ bool ends_with(const std::string& path, std::string_view ending) {
   throw IoError(core::text(function, ": ", path, " must end in .safetensors or .npz"));
 }
 
-NamedList<HostArray> read_arrays(const std::string& path) {
-  if (ends_with(path, ".safetensors")) return tyto::detail::read_safetensors_file(path);
-  if (ends_with(path, ".npz")) return tyto::detail::read_npz_file(path);
+NamedList<tyto::detail::StoredArray> open_arrays(const std::string& path) {
+  if (ends_with(path, ".safetensors")) return tyto::detail::open_safetensors_file(path);
+  if (ends_with(path, ".npz")) return tyto::detail::open_npz_file(path);
   refuse_ending("load", path);
 }
 
@@ -50,9 +53,9 @@ bool castable(DType from, DType to) {
 }  // namespace
 
 LoadReport load(const Module& model, const std::string& path, const LoadOptions& options) {
-  const NamedList<HostArray> arrays = read_arrays(path);
-  std::map<std::string, const HostArray*> by_name;
-  for (const Named<HostArray>& array : arrays) {
+  const auto arrays = open_arrays(path);
+  std::map<std::string, const tyto::detail::StoredArray*> by_name;
+  for (const auto& array : arrays) {
     const std::string name = options.rename ? options.rename(array.name) : array.name;
     if (name.empty()) continue;
     if (!by_name.emplace(name, &array.value).second) {
@@ -60,14 +63,14 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
     }
   }
   LoadReport report;
-  std::vector<std::pair<Member, const HostArray*>> pairs;
+  std::vector<std::pair<Member, const tyto::detail::StoredArray*>> pairs;
   model.visit_states([&](const std::string& name, const Module&, const Member& state) {
     const auto place = by_name.find(name);
     if (place == by_name.end()) {
       report.missing.push_back(name);
       return;
     }
-    const HostArray& array = *place->second;
+    const tyto::detail::StoredArray& array = *place->second;
     const Shape expected = shape_in_file(state, options.layout);
     const DType type = state.state().dtype();
     if (array.shape != expected || !castable(array.dtype, type)) {
@@ -86,13 +89,22 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   if (options.strict && !report.left_over.empty()) {
     throw IoError(core::text(path, ": the model has nothing called ", some_of(report.left_over)));
   }
+  // One after the other, so that weights are not all held twice; a file that cannot be read changes nothing.
+  std::vector<Tensor<Any>> values;
+  std::size_t untrimmed = 0;
   for (const auto& [state, array] : pairs) {
-    Tensor<Any> value = to_tensor<Tensor<Any>>(*array);
+    Tensor<Any> value = to_tensor<Tensor<Any>>(array->read());
     if (options.layout == WeightLayout::pytorch && !state.pytorch_axes().empty()) {
-      value = transpose(value, state.pytorch_axes());
+      value = copy(transpose(value, state.pytorch_axes()));
     }
-    assign(state.state(), cast(value, state.state().dtype()));
+    values.push_back(cast(value, state.state().dtype()));
+    value = {};
+    untrimmed += static_cast<std::size_t>(values.back().size()) * size_of(values.back().dtype());
+    if (untrimmed < trim_every) continue;
+    trim_memory();
+    untrimmed = 0;
   }
+  for (std::size_t i = 0; i < pairs.size(); ++i) assign(pairs[i].first.state(), values[i]);
   return report;
 }
 

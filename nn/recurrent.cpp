@@ -38,9 +38,8 @@ Recurrent::Recurrent(const char* name, std::int64_t gates, bool has_cell, const 
   const Fans fans{static_cast<double>(given.hidden), static_cast<double>(given.hidden)};
   for (std::int64_t network = 0; network < given.layers * directions; ++network) {
     const std::int64_t features = network < directions ? given.in : given.hidden * directions;
-    weights_in.push_back(Tensor<Any>::variable(given.initial({features, width}, fans, given.dtype), "weight_ih"));
-    weights_hidden.push_back(
-        Tensor<Any>::variable(given.initial({given.hidden, width}, fans, given.dtype), "weight_hh"));
+    weights_in.push_back(weight_parameter("weight_ih", given.initial, {features, width}, fans, given.dtype));
+    weights_hidden.push_back(weight_parameter("weight_hh", given.initial, {given.hidden, width}, fans, given.dtype));
     if (!given.bias) continue;
     biases_in.push_back(zero_parameter("bias_ih", {width}, given.dtype));
     biases_hidden.push_back(zero_parameter("bias_hh", {width}, given.dtype));

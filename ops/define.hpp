@@ -77,7 +77,7 @@ void require(std::string_view function, const Value& first, const Rest&... rest)
 }
 
 /// An operand as it is now: resolved. Throws GraphError naming `op` when it is an empty tensor.
-const Value& given(std::string_view op, const Value& operand);
+Value given(std::string_view op, const Value& operand);
 
 /// The length a + b. Throws ShapeError naming `op` where it is too large.
 std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b);

@@ -57,7 +57,7 @@ void check_holds(std::string_view op, DType dtype, const Scalar& number) {
 }
 
 Value fitted_to(std::string_view op, const Value& value, DType dtype) {
-  if (const Scalar* number = bare_number(resolve(value))) check_holds(op, dtype, *number);
+  if (const Scalar* number = bare_number(value)) check_holds(op, dtype, *number);
   return cast_to(value, dtype);
 }
 
@@ -97,7 +97,7 @@ DType comparable_type(std::span<const Value> operands) {
 }
 
 Value cast_to(const Value& value, DType dtype) {
-  const Value& current = resolve(value);
+  const Value current = resolve(value);
   const bool number = is_number(current);
   if (current.dtype() == dtype && !number) return current;
   if (number && current.node()->op() == OpId::fill) {

@@ -334,7 +334,7 @@ namespace {
 
 /// Indices in a type that the kernels read: i32 and i64 as they are, narrower integers and scalars widened.
 Value as_indices(std::string_view op, const Value& indices) {
-  const Value& current = given(op, indices);
+  const Value current = given(op, indices);
   const DType type = current.dtype();
   if (!is_integer(type)) throw TypeError(text(op, ": indices must be integers, not ", type));
   return cast_to(current, type == DType::i32 ? DType::i32 : DType::i64);

@@ -8,12 +8,12 @@ void require(std::string_view function, const Value& operand) {
   if (!operand) throw GraphError(text(function, ": an operand is ", empty_tensor));
 }
 
-const Value& given(std::string_view op, const Value& operand) {
+Value given(std::string_view op, const Value& operand) {
   require(op, operand);
   return resolve(operand);
 }
 
-Mode mode_beside(const Value& value) { return mode_of({&resolve(value), 1}); }
+Mode mode_beside(const Value& value) { return operand(value).node()->mode(); }
 
 Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int64_t count) {
   SliceAttributes part{IntList(x.shape().size(), 0), x.shape(), IntList(x.shape().size(), 1)};

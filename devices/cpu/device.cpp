@@ -17,6 +17,8 @@ namespace {
 
 using core::OpId;
 
+void release_block(core::Device*, void* memory, std::size_t bytes, void*) { release_memory(memory, bytes); }
+
 class CpuDevice final : public core::Device {
  public:
   CpuDevice() {
@@ -35,8 +37,11 @@ class CpuDevice final : public core::Device {
 
   core::BufferRef allocate(std::size_t bytes) override {
     void* memory = allocate_memory(bytes);
-    return std::make_shared<core::Buffer>(
-        this, memory, bytes, [](core::Device*, void* held, std::size_t size, void*) { release_memory(held, size); });
+    return std::make_shared<core::Buffer>(this, memory, bytes, release_block);
+  }
+
+  void discard(core::Buffer& buffer) override {
+    if (buffer.is_released_by(release_block)) discard_pages(buffer.memory(), buffer.bytes());
   }
 
   void copy_in(core::Address target, const void* source, std::size_t bytes) override {

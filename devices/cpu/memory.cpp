@@ -2,10 +2,13 @@
 // a few MiB ask for huge pages.
 #include "devices/cpu/memory.hpp"
 
+#include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -153,6 +156,13 @@ void release_memory(void* memory, std::size_t bytes) {
   list->blocks[list->count++] = memory;
 }
 
+void discard_pages(void* memory, std::size_t bytes) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 std::size_t allocated_memory() { return live_bytes.load(std::memory_order_relaxed); }
 std::size_t allocation_count() { return calls.load(std::memory_order_relaxed); }
 std::size_t thread_allocation_count() { return calls_here; }
@@ -166,6 +176,9 @@ void trim_memory() {
     list.clear();
   }
   kept.free_bytes = 0;
+#if defined(__GLIBC__)
+  malloc_trim(0);  // what was freed between blocks in use
+#endif
 }
 
 }  // namespace tyto::cpu

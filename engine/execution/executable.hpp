@@ -9,6 +9,7 @@
 
 #include "core/device.hpp"
 #include "core/graph.hpp"
+#include "engine/execution/unpacking.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/memory.hpp"
 
@@ -44,13 +45,16 @@ struct ExecutableStep {
   std::uint32_t workspace = UINT32_MAX;  // its storage
   std::uint32_t node = 0;                // of the graph
   std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
+  std::uint32_t releases = UINT32_MAX;   // the input whose contents the session may let go of after it
   const char* name = "";
 };
 
 /// Weights that sessions keep packed: a constant, or the contents of a state.
 struct Packing {
   static constexpr std::uint32_t constant = UINT32_MAX;
-  std::uint32_t input = constant;  // of the graph
+  std::uint32_t input = constant;           // of the graph
+  std::uint32_t storage = 0;                // of the packed weights
+  std::shared_ptr<const PackingPath> path;  // how they were packed; null where that cannot be reversed
 };
 
 class Executable {
@@ -81,6 +85,8 @@ class Executable {
   /// Bytes that each session keeps between runs beside its arena.
   std::size_t kept_bytes() const { return kept_bytes_; }
   std::span<const Packing> packings() const { return packings_; }
+  /// Whether runs read no more of a state than its packed weights, and its contents can be made again of these.
+  bool is_only_packed(std::uint32_t input) const { return only_packed_[input]; }
   /// Memory that holds nothing is to be filled with NaN.
   bool is_poisoned() const { return poisoned_; }
   /// Inputs whose storage is written during a run.
@@ -124,6 +130,7 @@ class Executable {
   std::size_t host_bytes_ = 0;
   std::size_t kept_bytes_ = 0;
   std::vector<Packing> packings_;
+  std::vector<bool> only_packed_;
   bool poisoned_ = false;
   MemoryPlan plan_;
   std::vector<Block> blocks_;

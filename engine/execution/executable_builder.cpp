@@ -201,17 +201,8 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   }
   if (parts_lie_in_place(node, inputs, outputs[0])) return;
   add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
-  if (target_.storages_[outputs[0].storage].kind == StorageKind::kept) note_packing(ports[0], first_instruction);
-}
-
-void ExecutableBuilder::note_packing(Port weights, std::size_t first_instruction) {
-  const Storage& storage = target_.storages_[device_location_[weights].storage];
-  Packing packing;
-  if (storage.kind == StorageKind::input) packing.input = storage.index;
-  for (std::size_t i = first_instruction; i < target_.steps_.size(); ++i) {
-    target_.steps_[i].packs = static_cast<std::uint32_t>(target_.packings_.size());
-  }
-  target_.packings_.push_back(packing);
+  if (target_.storages_[outputs[0].storage].kind == StorageKind::kept)
+    note_packing(index, outputs[0].storage, first_instruction);
 }
 
 void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bool on_host,

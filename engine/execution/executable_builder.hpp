@@ -83,7 +83,8 @@ class ExecutableBuilder {
                                bool on_host, std::uint32_t index);
   std::uint32_t storage_of_whole(core::Port whole);
   bool keeps_packed(const core::GraphNode& node) const;
-  void note_packing(core::Port weights, std::size_t first_instruction);
+  void note_packing(std::uint32_t node, std::uint32_t packed, std::size_t first_instruction);
+  void note_releases();
 
   // Concat-like nodes, which put parts together (executable_concat.cpp).
   bool has_concat_like() const;

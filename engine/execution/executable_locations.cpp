@@ -90,13 +90,4 @@ std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port resu
   return new_storage(on_host && split_ ? StorageKind::host : StorageKind::arena, 0, bytes_of(result), index);
 }
 
-// Weights that the run itself does not change are packed when they have changed since the session packed them last.
-bool ExecutableBuilder::keeps_packed(const GraphNode& node) const {
-  if (node.op != OpId::pack_weights) return false;
-  const Storage& weights = target_.storages_[device_location_[graph_.inputs_of(node)[0]].storage];
-  if (weights.kind == StorageKind::constant) return true;
-  return weights.kind == StorageKind::input && !target_.written_[weights.index] &&
-         graph_.inputs()[weights.index].state != nullptr;
-}
-
 }  // namespace tyto::run

@@ -102,6 +102,7 @@ void ExecutableBuilder::make_steps(schedule::NodeOrder order) {
   for (const std::uint32_t node : target_.order_) add_node(node);
   finish_outputs();
   finish_updates();
+  note_releases();
   prepare_kernels();
 }
 

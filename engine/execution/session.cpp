@@ -47,6 +47,7 @@ core::Address Session::address_of_storage(const Storage& storage) const {
     case StorageKind::constant: return address_of(executable_->constants()[storage.index]);
     case StorageKind::input: {
       const core::Array& array = inputs_[storage.index];
+      if (!array) return {};  // held packed
       return {array.buffer->memory(), static_cast<std::size_t>(array.view.offset) * size_of(array.dtype)};
     }
     case StorageKind::output: return address_of(outputs_[storage.index]);
@@ -84,7 +85,9 @@ void Session::require(std::uint32_t input) const {
 
 void Session::refresh() {
   const Executable& plan = *executable_;
-  for (std::uint32_t i = 0; i < inputs_.size(); ++i) require(i);
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i] && !holds_packed(i)) require(i);
+  }
   if (plan.kept_bytes() != 0 && kept_ == nullptr) kept_ = plan.device().allocate(plan.kept_bytes());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i] && outputs_[i].buffer.use_count() == 1) continue;
@@ -100,15 +103,48 @@ void Session::refresh() {
 
 // Weights are packed when they are not those that were packed last.
 void Session::find_due_packings() {
+  packs_states_ = false;
   for (std::size_t i = 0; i < packed_.size(); ++i) {
     const Packing& packing = executable_->packings()[i];
-    if (packing.input == Packing::constant) continue;
+    if (packing.input == Packing::constant || !inputs_[packing.input]) continue;
     const core::State& state = *executable_->graph().inputs()[packing.input].state;
     Packed& last = packed_[i];
     last.due = last.due || last.revision != state.revision() || last.buffer != inputs_[packing.input].buffer.get();
     last.revision = state.revision();
     last.buffer = inputs_[packing.input].buffer.get();
+    packs_states_ = packs_states_ || last.due;
   }
+}
+
+bool Session::holds_packed(std::uint32_t input) const {
+  if (!lets_go_ || kept_ == nullptr || !executable_->is_only_packed(input)) return false;
+  const std::uint64_t revision = executable_->graph().inputs()[input].state->revision();
+  for (std::size_t i = 0; i < packed_.size(); ++i) {
+    const bool stale = packed_[i].due || packed_[i].revision != revision;
+    if (executable_->packings()[i].input == input && stale) return false;
+  }
+  return true;
+}
+
+// One after the other, so that weights are not all held twice at once.
+void Session::run_packing() {
+  for (std::size_t i = 0; i < executable_->steps().size(); ++i) {
+    launch(i);
+    const ExecutableStep& step = executable_->steps()[i];
+    if (step.releases != UINT32_MAX && is_due(step)) release_contents(step);
+  }
+}
+
+void Session::release_contents(const ExecutableStep& step) {
+  const Packing& packing = executable_->packings()[step.packs];
+  core::State& state = *executable_->graph().inputs()[packing.input].state;
+  inputs_[packing.input] = {};
+  const auto again = [path = packing.path, kept = kept_, offset = executable_->storages()[packing.storage].offset] {
+    return unpacked(*path, kept->at(offset).pointer());
+  };
+  const core::Mode mode = state.held().mode();
+  const core::Array released = state.release({mode, again, 0});
+  if (released) released.buffer->device()->discard(*released.buffer);
 }
 
 void Session::note_packed() {
@@ -143,7 +179,11 @@ void Session::run_steps() {
   } else {
     const std::size_t before = allocations();
     const std::size_t steps = executable_->steps().size();
-    for (std::size_t i = 0; i < steps; ++i) launch(i);
+    if (lets_go_ && packs_states_) {
+      run_packing();
+    } else {
+      for (std::size_t i = 0; i < steps; ++i) launch(i);
+    }
     executable_->device().synchronise();
     unplanned_ += allocations() - before;
   }

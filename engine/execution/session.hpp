@@ -55,6 +55,11 @@ class Session {
   void release_inputs();
   /// Lets go of packed weights: the next run packs them anew.
   void release_packed();
+  /// From now on states whose weights were packed let go of their plain contents where nobody else holds them, and are
+  /// bound again when they are to be packed anew.
+  void let_go_of_packed_states() { lets_go_ = true; }
+  /// Whether a run does without the contents of a state: it holds them packed.
+  bool holds_packed(std::uint32_t input) const;
 
  private:
   core::Address address_of_storage(const Storage& storage) const;
@@ -71,6 +76,8 @@ class Session {
   std::size_t allocations() const;
   void find_due_packings();
   void note_packed();
+  void run_packing();
+  void release_contents(const ExecutableStep& step);
 
   /// What weights were packed last.
   struct Packed {
@@ -85,6 +92,8 @@ class Session {
   core::BufferRef host_arena_;
   core::BufferRef kept_;
   std::vector<Packed> packed_;  // of the executable's packings
+  bool lets_go_ = false;
+  bool packs_states_ = false;  // this run does
   std::vector<core::Array> inputs_;
   std::vector<core::Array> outputs_;
   std::vector<core::Address> addresses_;           // of operands, step after step

@@ -1,7 +1,10 @@
 // The builders of the two modes: the lazy one records an operator, the eager one also runs it and releases its inputs.
+#include <utility>
+
 #include "core/builder.hpp"
 #include "engine/front/overwrite.hpp"
 #include "engine/graph/evaluate.hpp"
+#include "tyto/tensor.hpp"
 
 namespace tyto::core {
 
@@ -19,6 +22,8 @@ bool track(Node& node) {
   return true;
 }
 
+thread_local constinit bool postpones_draws = false;
+
 class LazyBuilder final : public Builder {
  public:
   Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
@@ -35,6 +40,7 @@ class EagerBuilder final : public Builder {
 
   Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
     Value value = record(op, mode_, std::move(attributes), inputs);
+    if (postpones_draws && mode_ == Mode::neutral && definition(op).is(Traits::random)) return value;
     run::apply(*value.node());
     if (!track(*value.node())) value.node()->drop_inputs();
     return value;
@@ -58,3 +64,10 @@ Builder& builder_of(Mode mode) {
 }
 
 }  // namespace tyto::core
+
+namespace tyto TYTO_API {
+
+PostponedDraws::PostponedDraws() : outer_(std::exchange(core::postpones_draws, true)) {}
+PostponedDraws::~PostponedDraws() { core::postpones_draws = outer_; }
+
+}  // namespace TYTO_API

@@ -270,13 +270,20 @@ namespace {
 template <class M>
 Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string name) {
   core::require(kind == core::State::Kind::variable ? "variable" : "persistent", initial);
-  const core::Array array = run::contents(initial);
-  const Value handle = run::make_state(mode_tag<M>, kind, std::move(name), {array.dtype, array.view.shape, false});
+  Value value = core::resolve(initial);
+  const Value handle = run::make_state(mode_tag<M>, kind, std::move(name), {value.dtype(), value.shape(), false});
   const auto state = run::state_behind(handle, "variable");
-  // A copy of its own: a run writes to it.
-  core::Array own = run::new_array(*array.buffer->device(), array.dtype, array.view.shape);
-  run::copy_elements(array, own);
-  state->set_current(core::version(mode_tag<M>, state, run::to_device(own, run::current_device())));
+  // What is drawn and not read yet is drawn when it is read: weights that are loaded from a file never are.
+  if (run::is_pending_draw(value)) {
+    core::Device& device = run::current_device();
+    state->defer({mode_tag<M>, [value, &device] { return run::to_device(run::contents(value), device); }, 0});
+  } else {
+    // A copy of its own: a run writes to it.
+    const core::Array array = run::contents(value);
+    core::Array own = run::new_array(*array.buffer->device(), array.dtype, array.view.shape);
+    run::copy_elements(array, own);
+    state->set_current(core::version(mode_tag<M>, state, run::to_device(own, run::current_device())));
+  }
   return handle;
 }
 }  // namespace

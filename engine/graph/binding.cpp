@@ -8,10 +8,17 @@
 #include "core/text.hpp"
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/devices.hpp"
+#include "engine/execution/verification.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
 
 namespace tyto::run {
+
+// A run beside a reference needs all of its inputs.
+BoundSession::BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena)
+    : session_(std::move(executable), std::move(arena)) {
+  if (!asks_for_verification()) session_.let_go_of_packed_states();
+}
 
 // The key's memory never leaves the session: outputs are copies.
 const core::Array& BoundSession::key_of(const Generator& generator) {
@@ -25,14 +32,16 @@ void BoundSession::bind_state(std::uint32_t input) {
   const Executable& executable = session_.executable();
   core::State& state = *executable.graph().inputs()[input].state;
   session_.unbind(input);
-  if (!state.current()) {
+  if (session_.holds_packed(input)) return;
+  const Value current = state.current();
+  if (!current) {
     throw GraphError(core::text("input '", state.name(), "' of shape ", state.type().shape, " was given no value"));
   }
-  core::Array array = contents(state.current());
+  core::Array array = contents(current);
   if (executable.is_written(input)) {
-    core::Node& node = *state.current().node();
-    // Held by the version's node and by `array` here; the node held by the state alone.
-    const bool alone = node.op() == core::OpId::read && node.inputs().empty() && node.references() == 1 &&
+    core::Node& node = *current.node();
+    // Held by the version's node and by `array` here; the node held by the state and by `current`.
+    const bool alone = node.op() == core::OpId::read && node.inputs().empty() && node.references() == 2 &&
                        array.buffer.use_count() == 2 && !array.buffer->read_only();
     if (!alone || !core::is_dense(array.view) || array.buffer->device() != &executable.device()) {
       core::Array copy = new_array(*array.buffer->device(), array.dtype, array.view.shape);

@@ -10,8 +10,7 @@ namespace tyto::run {
 
 class BoundSession {
  public:
-  explicit BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena = nullptr)
-      : session_(std::move(executable), std::move(arena)) {}
+  explicit BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena = nullptr);
 
   Session& session() { return session_; }
   const Session& session() const { return session_; }

@@ -35,7 +35,7 @@ class TraceScope {
   }
   ~TraceScope() {
     observation_.reset();
-    for (auto& [state, saved] : touched_) state->set_current(saved.before);
+    for (auto& [state, saved] : touched_) state->end_stand_in(std::move(saved.before));
     set_generator(generator_);
   }
   TraceScope(const TraceScope&) = delete;
@@ -54,7 +54,7 @@ class TraceScope {
 
  private:
   struct Saved {
-    Value before;
+    Value before;  // what stood in before
     Value symbol;  // what a read in the trace yields until the state is assigned to
   };
 
@@ -63,9 +63,8 @@ class TraceScope {
     for (const auto& [seen, saved] : touched_) {
       if (seen == state) return;
     }
-    Saved saved{state->current(), core::version(core::Mode::lazy, state, core::Array())};
-    state->set_current(saved.symbol);
-    touched_.emplace_back(state, std::move(saved));
+    const Value symbol = core::version(core::Mode::lazy, state, core::Array());
+    touched_.emplace_back(state, Saved{state->stand_in(symbol), symbol});
   }
 
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
@@ -319,7 +318,7 @@ Results& CompiledCore::call(std::span<const Value> arguments,
 
 void CompiledCore::observe(const std::function<void()>& function) {
   const auto note = [](void* seen, const std::shared_ptr<core::State>& state) {
-    if (state->current() && state->current().node()->mode() == core::Mode::lazy) *static_cast<bool*>(seen) = true;
+    if (state->held().mode() == core::Mode::lazy) *static_cast<bool*>(seen) = true;
   };
   const run::StateObservation observation(note, &works_lazily_);
   function();

@@ -133,10 +133,10 @@ bool may_be_kept(const Node& node) {
   return !node.has_attributes() || !std::holds_alternative<core::CustomAttributes>(node.attributes());
 }
 
+/// Of a value that is no state: nodes hold versions.
 const core::Array& computed(const Value& input) {
-  const Value& current = core::resolve(input);
-  if (!current.node()->evaluated()) evaluate({&current, 1});
-  return core::result_of(current).array;
+  if (!input.node()->evaluated()) evaluate({&input, 1});
+  return core::result_of(input).array;
 }
 
 }  // namespace
@@ -240,7 +240,7 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
 void evaluate(std::span<const Value> values) {
   std::vector<Value> roots;
   for (const Value& value : values) {
-    const Value& current = core::resolve(value);
+    const Value current = core::resolve(value);
     if (current.node()->evaluated()) continue;
     // Numbers of no mode and lone eager nodes need no plan.
     if (current.node()->mode() != core::Mode::lazy) {
@@ -293,6 +293,11 @@ bool is_known(const Value& value) {
     for (const Value& input : node->inputs()) stack.push_back(input.node());
   }
   return true;
+}
+
+bool is_pending_draw(const Value& value) {
+  const Node& node = *value.node();
+  return core::definition(node).is(core::Traits::random) && !node.evaluated() && !node.symbolic() && !node.tracked();
 }
 
 core::Array contents(const Value& value) {

@@ -15,6 +15,8 @@ void evaluate(std::span<const Value> values);
 
 /// Whether the value is the same in every run: made of constants and of nothing else.
 bool is_known(const Value& value);
+/// Whether it is a draw from a settled key that nobody has read yet.
+bool is_pending_draw(const Value& value);
 
 /// Contents of a value, computed first when needed. A state gives its newest version.
 core::Array contents(const Value& value);

@@ -32,8 +32,7 @@ void RegionScope::touch(const std::shared_ptr<core::State>& state) {
                                 "' is made inside the body of a loop or branch; make it before and use it there"));
   }
   const Value inside = parameter(state->type(), state->name());
-  states_.push_back({state, outside, inside, {}});
-  state->set_current(inside);
+  states_.push_back({state, outside, inside, {}, state->stand_in(inside)});
 }
 
 std::vector<RegionState> RegionScope::leave() {
@@ -46,7 +45,7 @@ std::vector<RegionState> RegionScope::leave() {
 void RegionScope::restore() {
   if (!observation_) return;
   observation_.reset();
-  for (const RegionState& each : states_) each.state->set_current(each.outside);
+  for (RegionState& each : states_) each.state->end_stand_in(std::move(each.before));
 }
 
 core::Region region_of(const RegionParts& parts) {

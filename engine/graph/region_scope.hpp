@@ -18,9 +18,10 @@ namespace tyto::run {
 /// A state that a region uses: inside it a parameter stands for the version that is current outside.
 struct RegionState {
   std::shared_ptr<core::State> state;
-  Value outside;    // the version when the region was entered
-  Value parameter;  // what a read inside yields until the state is assigned to
-  Value last;       // the version when the region was left
+  Value outside;      // the version when the region was entered
+  Value parameter;    // what a read inside yields until the state is assigned to
+  Value last;         // the version when the region was left
+  Value before = {};  // what stood in for the state around the region
   bool assigned() const { return !same_value(last, parameter); }
 };
 

@@ -52,7 +52,7 @@ bool is_kept_state(const Value& value) {
 
 void assign_state(const Value& handle, const Value& given) {
   const std::shared_ptr<State> state = state_behind(handle, "assign");
-  const Value& value = core::resolve(given);
+  const Value value = core::resolve(given);
   if (value.shape() != state->type().shape) {
     throw ShapeError(core::text("assign: '", state->name(), "' has shape ", state->type().shape, ", given ",
                                 value.shape(),

@@ -80,7 +80,9 @@ class Tracer {
     const auto state = state_of(node);
     if (state == nullptr || state == generator_state()) return false;
     if (node.symbolic() && node.inputs().empty()) return true;
-    return request_.bind_states && request_.since == 0 && state->current() && state->current().node() == &node;
+    if (!request_.bind_states || request_.since != 0) return false;
+    const Value current = state->held().version;
+    return current && current.node() == &node;
   }
 
   bool is_draw_key(const Node& node) const {

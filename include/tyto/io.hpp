@@ -44,6 +44,16 @@ struct MappedArray {
   std::shared_ptr<const void> owner;
 };
 
+/// An array in a file, which stays open as long as this lives: what it is, and how to read it.
+struct StoredArray {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::function<HostArray()> read;
+};
+
+NamedList<StoredArray> open_npz_file(const std::string& path);
+NamedList<StoredArray> open_safetensors_file(const std::string& path);
+
 MappedArray map_npy_file(const std::string& path);
 HostArray read_text_file(const std::string& path, const TextOptions& options);
 void write_text_file(const std::string& path, const HostArrayView& array, const TextLayout& layout);

@@ -104,6 +104,22 @@ struct RandomState {
 RandomState random_state();
 void random_state(const RandomState& state);
 
+/// While it is alive, draws of `Tensor<Any>` are computed when they are read; which numbers they are is settled where
+/// they stand. Layers draw initial weights in one, so that weights that a file replaces are never drawn:
+///
+///     const tyto::PostponedDraws postponed;
+///     auto w = tyto::Tensor<tyto::Any>::variable(tyto::Tensor<tyto::Any>::normal({784, 300}), "weight");
+class PostponedDraws {
+ public:
+  PostponedDraws();
+  ~PostponedDraws();
+  PostponedDraws(const PostponedDraws&) = delete;
+  PostponedDraws& operator=(const PostponedDraws&) = delete;
+
+ private:
+  bool outer_;
+};
+
 template <class Mode>
 class IndexProxy;
 
