@@ -306,7 +306,7 @@ TEST_CASE("scans in both directions on OpenCL") {
   check(steps);
 }
 
-TEST_CASE("scattering writes and adds in the order of the positions on OpenCL") {
+TEST_CASE("scattering writes and combines in the order of the positions on OpenCL") {
   std::vector<Step> steps;
   std::vector<std::int64_t> rows, columns;
   for (std::int64_t i = 0; i < 60; ++i) {
@@ -316,9 +316,14 @@ TEST_CASE("scattering writes and adds in the order of the positions on OpenCL") 
   const HostTensor row = HostTensor::of_integers(DType::i64, {60}, rows),
                    column = HostTensor::of_integers(DType::i32, {60}, columns);
   for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i64, DType::boolean}) {
-    for (const OpId op : {OpId::scatter, OpId::scatter_add}) {
-      steps.push_back({op, {}, {numbers(dtype, {6, 4, 3}), numbers(dtype, {60, 3}), row, column}});
+    for (const OpId op :
+         {OpId::scatter, OpId::scatter_add, OpId::scatter_multiply, OpId::scatter_min, OpId::scatter_max}) {
+      HostTensor held = numbers(dtype, {6, 4, 3}), given = numbers(dtype, {60, 3});
+      steps.push_back({op, {}, {held, given, row, column}});
       steps.push_back({op, {}, {numbers(dtype, {6}), numbers(dtype, {60}), row}});
+      if (!is_floating(dtype)) continue;
+      held.values[4] = given.values[31] = given.values[90] = NAN;
+      steps.push_back({op, {}, {held, given, row, column}});
     }
   }
   check(steps);
