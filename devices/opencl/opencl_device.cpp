@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "devices/opencl/convolution.hpp"
 #include "devices/opencl/custom_kernel.hpp"
+#include "devices/opencl/fourier.hpp"
 #include "devices/opencl/indexed_elements.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
@@ -159,6 +160,7 @@ constexpr Family families[] = {
     {is_scatter, scatter_launch_plan},
     {is_sort, sort_launch_plan},
     {is_search, search_launch_plan},
+    {is_fourier, fourier_launch_plan},
 };
 
 const Family* family_of(OpId op) {
@@ -174,7 +176,7 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   const auto complex = [](DType type) { return is_complex(type); };
   if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
-    return op == OpId::custom || takes_complex(op);
+    return op == OpId::custom || takes_complex(op) || is_fourier(op);
   }
   // Its method rejects some candidates, which f32 could not tell apart.
   if (op == OpId::random_gamma && !context_.has_f64) return false;
@@ -188,7 +190,8 @@ std::uint64_t OpenClDevice::requires_dense(const core::Step& step) const {
 }
 
 bool OpenClDevice::writes_strided(const core::Step& step) const {
-  if (is_element_loop(step.op) || is_move(step.op) || is_indexed(step.op) || is_window_element(step.op)) {
+  if (is_element_loop(step.op) || is_move(step.op) || is_indexed(step.op) || is_window_element(step.op) ||
+      is_fourier(step.op)) {
     return true;
   }
   for (const core::Operand& output : step.outputs) {

@@ -116,9 +116,9 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
   kernel.line(text("      const ", type,
                    " next = ", load(values.dtype, "values", text(line.place(at), " + ", from.place(within))), ";"));
   const OpId combination = scatter_of(step.op)->combination;
-  const std::string combined =
-      combination == OpId::copy ? "next"
-                                : apply(combination, out.dtype, {out.dtype, out.dtype}, {"value", "next"}, true);
+  const std::string combined = combination == OpId::copy
+                                   ? "next"
+                                   : apply(combination, out.dtype, {out.dtype, out.dtype}, {"value", "next"}, true);
   kernel.line(text("      value = ", combined, ";"));
   kernel.line("    }");
   kernel.line(text("    ", store(out.dtype, "out", "place", "value")));

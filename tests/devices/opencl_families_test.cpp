@@ -74,7 +74,7 @@ std::vector<HostTensor> on_cpu(const Step& step) {
 
 /// The greatest difference, as a part of the greatest value; infinite where only one is NaN.
 double difference(const HostTensor& a, const HostTensor& b) {
-  if (!is_floating(a.dtype)) return a.integers == b.integers ? 0 : INFINITY;
+  if (a.values.empty()) return a.integers == b.integers ? 0 : INFINITY;
   double worst = 0, greatest = 1e-30;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const double x = a.values[i], y = b.values[i];
@@ -89,7 +89,7 @@ double difference(const HostTensor& a, const HostTensor& b) {
 // Random numbers of a gamma distribution are drawn in f64.
 bool needs_f64(const Step& step) {
   if (step.op == OpId::random_gamma) return true;
-  const auto wide = [](const auto& operand) { return operand.dtype == DType::f64; };
+  const auto wide = [](const auto& operand) { return real_type(operand.dtype) == DType::f64; };
   return std::ranges::any_of(step.inputs, wide) || std::ranges::any_of(results_of(step), wide);
 }
 
@@ -125,8 +125,10 @@ double rounding(DType dtype) {
   switch (dtype) {
     case DType::f16: return 2e-3;
     case DType::bf16: return 2e-2;
-    case DType::f32: return 1e-5;
-    case DType::f64: return 1e-13;
+    case DType::f32:
+    case DType::c64: return 1e-5;
+    case DType::f64:
+    case DType::c128: return 1e-13;
     default: return 0;
   }
 }
@@ -348,6 +350,34 @@ TEST_CASE("sorting is stable with NaN last, and searches agree with it, on OpenC
     steps.push_back({OpId::searchsorted, core::AxisAttributes{0, false}, {line, x}});
     steps.push_back({OpId::searchsorted, core::AxisAttributes{0, true}, {line, x}});
     steps.push_back({OpId::histogram, {}, {x, line}});
+  }
+  check(steps);
+}
+
+TEST_CASE("Fourier transforms of any length, alone and many together, along any axis, on OpenCL") {
+  std::vector<Step> steps;
+  // One to thirty-two and a prime above them; a power of two and one that outgrows local memory; primes that need a
+  // chirp, whole and as half of a real line.
+  std::vector<std::int64_t> lengths = {37, 64, 120, 1000, 4096, 74, 1009};
+  for (std::int64_t n = 1; n <= 32; ++n) lengths.push_back(n);
+  for (const std::int64_t n : lengths) {
+    for (const bool wide : {false, true}) {
+      if (wide && n > 12 && n != 37 && n != 120) continue;
+      const DType real = wide ? DType::f64 : DType::f32, complex = complex_type(real);
+      const std::int64_t lines = n % 3 == 0 ? 1 : n < 100 ? 19 : 3;
+      for (const bool last : {true, false}) {
+        if (!last && n > 12 && n != 37 && n != 120) continue;
+        const auto shape = [&](std::int64_t points) { return last ? Shape{lines, points} : Shape{points, lines}; };
+        const auto transform = [&](bool inverse) {
+          return core::TransformAttributes{last ? 1 : 0, n, inverse, inverse ? 0.25 : 1};
+        };
+        const double tolerance = rounding(real);
+        steps.push_back({OpId::fft, transform(false), {numbers(complex, shape(n))}, tolerance});
+        steps.push_back({OpId::fft, transform(true), {numbers(complex, shape(n))}, tolerance});
+        steps.push_back({OpId::rfft, transform(false), {numbers(real, shape(n))}, tolerance});
+        steps.push_back({OpId::irfft, transform(false), {numbers(complex, shape(n / 2 + 1))}, tolerance});
+      }
+    }
   }
   check(steps);
 }
