@@ -7,7 +7,6 @@
 #include "devices/opencl/fourier.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/attributes.hpp"
 #include "core/op_ids.hpp"
@@ -48,7 +47,6 @@ class FourierKernel {
         wide_(real_type(in_.dtype) == DType::f64),
         real_(wide_ ? "double" : "float"),
         pairs_(op_ != OpId::fft && transform_.length % 2 == 0),
-        backward_(op_ == OpId::irfft || (op_ == OpId::fft && transform_.inverse)),
         points_(pairs_ ? transform_.length / 2 : transform_.length),
         tables_(fourier_tables(points_, pairs_, wide_ ? DType::f64 : DType::f32)),
         array_(std::max(tables_.points, points_ + (pairs_ ? 1 : 0))),
@@ -68,17 +66,11 @@ class FourierKernel {
     line(space_, real_, "* x = ", own, ", *y = x + ", 2 * array_ * lanes_, ";");
     fetch();
     if (op_ == OpId::irfft && pairs_) pack();
-    if (tables_.chirped) multiply("points", "chirp", "size");
-    line("for (int round = 0; round < ", tables_.chirped ? 2 : 1, "; ++round) {");
+    // A chirped line is multiplied by the chirp, convolved by a transform and its inverse, and multiplied again.
+    line("for (int round = 0; round < 2 + chirped; ++round) {");
+    multiply();
     passes();
-    if (tables_.chirped) {
-      // The convolution's way back, and then the transform's own.
-      line("if (round == 0) {");
-      multiply("size", "spectrum", "size", Exchanged::after);
-      line("}");
-    }
     line("}");
-    if (tables_.chirped) multiply("points", "chirp", "points", Exchanged::before);
     if (op_ == OpId::rfft && pairs_) unpack();
     put();
     return team_.close(kernel_);
@@ -96,9 +88,9 @@ class FourierKernel {
   /// Lines of the CPU style that are transformed together.
   std::int64_t lanes(const Context& context) const {
     if (context.style == Style::gpu) return 1;
-    std::int64_t lanes = vector_bytes / (wide_ ? 8 : 4);
-    while (lanes > 4 && lanes * bytes() > most_vector_memory) lanes /= 2;
-    return std::min(lanes, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(lines_))));
+    if (lines_ == 1) return 1;
+    const std::int64_t all = vector_bytes / (wide_ ? 8 : 4);
+    return all * bytes() <= most_vector_memory ? all : std::min<std::int64_t>(all, 4);
   }
 
   std::string vector() const { return lanes_ == 1 ? real_ : text(real_, lanes_); }
@@ -108,7 +100,7 @@ class FourierKernel {
     kernel_.memory(Role::output, 0, real_, wide_ ? 8 : 4, out_.view.offset * numbers_of(out_), "out");
     kernel_.table(text(real_, "2"), "table", tables_.contents);
     if (local_) {
-      line("local ", real_, " room[", 4 * std::bit_ceil(static_cast<std::uint64_t>(array_)), "];");
+      line("local ", real_, " room[", most_local_memory / (wide_ ? 8 : 4), "];");
     } else {
       const std::size_t at = plan.reserve(static_cast<std::size_t>(team_.teams() * bytes() * lanes_));
       kernel_.memory(Role::workspace, 0, real_, wide_ ? 8 : 4, static_cast<std::int64_t>(at) / (wide_ ? 8 : 4), "room");
@@ -123,10 +115,10 @@ class FourierKernel {
     kernel_.constant("int", "points", static_cast<std::int32_t>(points_));
     kernel_.constant("int", "size", static_cast<std::int32_t>(tables_.points));
     if (pairs_) kernel_.constant("int", "halves", static_cast<std::int32_t>(tables_.halves));
-    if (tables_.chirped) {
-      kernel_.constant("int", "chirp", static_cast<std::int32_t>(tables_.chirp));
-      kernel_.constant("int", "spectrum", static_cast<std::int32_t>(tables_.kernel));
-    }
+    kernel_.constant("int", "backward", static_cast<std::int32_t>(op_ == OpId::irfft || transform_.inverse));
+    kernel_.constant("int", "chirped", static_cast<std::int32_t>(tables_.chirped));
+    kernel_.constant("int", "chirp", static_cast<std::int32_t>(tables_.chirp));
+    kernel_.constant("int", "spectrum", static_cast<std::int32_t>(tables_.kernel));
     if (wide_) kernel_.constant("double", "scale", transform_.scale);
     else kernel_.constant("float", "scale", static_cast<float>(transform_.scale));
   }
@@ -142,7 +134,7 @@ class FourierKernel {
     line(from_.split("l", text("there ? task * ", lanes_, " + lane : 0"), "long"));
     line("const long at = (", axes.place("l"), ") * ", numbers_of(operand), ";");
   }
-  static std::string point(std::string_view array, std::string_view j, std::int64_t part, std::int64_t lanes) {
+  static std::string point(std::string_view array, std::string_view j, std::string_view part, std::int64_t lanes) {
     return text(array, "[(2 * (", j, ") + ", part, ") * ", lanes, " + lane]");
   }
 
@@ -169,8 +161,8 @@ class FourierKernel {
       line("if (k != 0 && 2 * k != length) im = mirrored ? -", element("k", 1), " : ", element("k", 1), ";");
     }
     line("}");
-    const bool exchanged = backward_ && !packs;
-    line(point("x", "j", exchanged ? 1 : 0, lanes_), " = re; ", point("x", "j", exchanged ? 0 : 1, lanes_), " = im;");
+    const std::string_view first = packs ? "0" : "backward";
+    line(point("x", "j", first, lanes_), " = re; ", point("x", "j", text("1 - ", first), lanes_), " = im;");
     line("}}");
     wait();
   }
@@ -181,8 +173,8 @@ class FourierKernel {
     line("if (there) {");
     const bool halves = op_ == OpId::rfft;
     line(TeamLoop::each("j", "0", halves ? "length / 2 + 1" : "points"), " {");
-    const std::string re = text("scale * ", point("x", "j", backward_ ? 1 : 0, lanes_)),
-                      im = text("scale * ", point("x", "j", backward_ ? 0 : 1, lanes_));
+    const std::string re = text("scale * ", point("x", "j", "backward", lanes_)),
+                      im = text("scale * ", point("x", "j", "1 - backward", lanes_));
     if (width == 2) {
       line("out[at + j * out_step * 2] = ", re, "; out[at + j * out_step * 2 + 1] = ", im, ";");
     } else if (pairs_) {
@@ -203,22 +195,21 @@ class FourierKernel {
     wait();
   }
 
-  enum class Exchanged : std::uint8_t { no, before, after };
-
-  /// Points below `limit` times numbers of the table from `start` on, the others up to `past` zero.
-  void multiply(std::string_view limit, std::string_view start, std::string_view past,
-                Exchanged exchanged = Exchanged::no) {
+  /// Before a round of passes on a chirped line: points times the chirp, or what is convolved with it, and zeros
+  /// beyond.
+  void multiply() {
+    line("const int convolved = round == 1, past = !chirped ? 0 : round == 2 ? points : size;");
+    line("const int limit = convolved ? size : points, start = convolved ? spectrum : chirp;");
+    line("const int first = round == 2, then = convolved;");
     open_vectors();
-    line(TeamLoop::each("j", "0", past), " {");
+    line(TeamLoop::each("j", "0", "past"), " {");
     line(vector(), " re = 0, im = 0;");
-    line("if (j < ", limit, ") {");
-    const int first = exchanged == Exchanged::before ? 1 : 0;
-    line("const ", vector(), " a = u[2 * j + ", first, "], b = u[2 * j + ", 1 - first, "];");
-    line("const ", real_, "2 w = table[", start, " + j];");
+    line("if (j < limit) {");
+    line("const ", vector(), " a = u[2 * j + first], b = u[2 * j + 1 - first];");
+    line("const ", real_, "2 w = table[start + j];");
     line("re = a * w.x - b * w.y; im = a * w.y + b * w.x;");
     line("}");
-    const int then = exchanged == Exchanged::after ? 1 : 0;
-    line("u[2 * j + ", then, "] = re; u[2 * j + ", 1 - then, "] = im;");
+    line("u[2 * j + then] = re; u[2 * j + 1 - then] = im;");
     line("}");
     close_vectors();
   }
@@ -255,7 +246,7 @@ class FourierKernel {
   /// Point q + before (p + m j) of u, for all j below the radix, becomes q + before (radix p + k) of v. The roots of
   /// each pass stand among those of all points.
   void passes() {
-    line("for (int left = size, before = 1; left > 1;) {");
+    line("for (int left = round <= chirped ? size : 1, before = 1; left > 1;) {");
     line("int radix = left % 4 == 0 ? 4 : left % 2 == 0 ? 2 : 3;");
     line("while (left % radix != 0) radix += 2;");
     line("const int m = left / radix, apart = m * before;");
@@ -307,7 +298,7 @@ class FourierKernel {
   core::Operand in_, out_;
   bool wide_;
   std::string real_;
-  bool pairs_, backward_;
+  bool pairs_;
   std::int64_t points_;  // complex ones of a line
   FourierTables tables_;
   std::int64_t array_;  // room for points in each of two arrays
