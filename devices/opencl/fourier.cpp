@@ -61,9 +61,9 @@ class FourierKernel {
   KernelLaunch generate(LaunchPlan& plan) {
     declare(plan);
     team_.open(kernel_);
-    const std::string own = local_ ? "room" : text("room + team * ", 4 * array_ * lanes_, "L");
+    const std::string own = local_ ? "room" : std::string("room + team * 2 * array");
     space_ = local_ ? "local " : "global ";
-    line(space_, real_, "* x = ", own, ", *y = x + ", 2 * array_ * lanes_, ";");
+    line(space_, real_, "* x = ", own, ", *y = x + array;");
     fetch();
     if (op_ == OpId::irfft && pairs_) pack();
     // A chirped line is multiplied by the chirp, convolved by a transform and its inverse, and multiplied again.
@@ -111,6 +111,7 @@ class FourierKernel {
     kernel_.number("in_step", in_.view.strides[axis_]);
     kernel_.number("out_step", out_.view.strides[axis_]);
     kernel_.number("lines", lines_);
+    kernel_.number("array", 2 * array_ * lanes_);
     kernel_.constant("int", "length", static_cast<std::int32_t>(transform_.length));
     kernel_.constant("int", "points", static_cast<std::int32_t>(points_));
     kernel_.constant("int", "size", static_cast<std::int32_t>(tables_.points));
