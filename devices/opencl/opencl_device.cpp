@@ -19,6 +19,7 @@
 #include "devices/opencl/scan.hpp"
 #include "devices/opencl/scatter.hpp"
 #include "devices/opencl/sort.hpp"
+#include "devices/opencl/suppression.hpp"
 #include "devices/opencl/text_hash.hpp"
 #include "devices/opencl/window_elements.hpp"
 #include "tyto/error.hpp"
@@ -161,6 +162,7 @@ constexpr Family families[] = {
     {is_sort, sort_launch_plan},
     {is_search, search_launch_plan},
     {is_fourier, fourier_launch_plan},
+    {is_suppression, suppression_launch_plan},
 };
 
 const Family* family_of(OpId op) {

@@ -382,6 +382,30 @@ TEST_CASE("Fourier transforms of any length, alone and many together, along any 
   check(steps);
 }
 
+TEST_CASE("boxes that overlap better ones are left out on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const std::int64_t count : {0, 1, 300}) {
+      // Boxes of sizes 1 to 3 on a grid, some twice, one without an area, and scores of which some are equal or NaN.
+      std::vector<double> edges, scores;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double x = static_cast<double>(i * 7 % 23) / 2, y = static_cast<double>(i * 5 % 17) / 2;
+        const double size = i == 7 ? 0 : 1 + static_cast<double>(i % 5) / 2;
+        edges.insert(edges.end(), {x, y, x + size, y + size});
+        scores.push_back(i == 11 ? NAN : static_cast<double>(i * 31 % 101) / 101);
+      }
+      const HostTensor boxes = HostTensor::of(dtype, {count, 4}, edges), score = HostTensor::of(dtype, {count}, scores);
+      for (const double most : {0.0, 0.3, 0.9}) {
+        steps.push_back({OpId::nms, core::NmsAttributes{400, most, 0.1}, {boxes, score}});
+        steps.push_back({OpId::nms, core::NmsAttributes{5, most, -1}, {boxes, score}});
+      }
+      steps.push_back({OpId::nms, core::NmsAttributes{0, 0.5, 0}, {boxes, score}});
+      steps.push_back({OpId::nms, core::NmsAttributes{9, 0.5, 2}, {boxes, score}});
+    }
+  }
+  check(steps);
+}
+
 TEST_CASE("draws are those of the CPU on OpenCL") {
   std::vector<Step> steps;
   const HostTensor key = HostTensor::of_integers(DType::i64, {2}, {12345678901, 7});
