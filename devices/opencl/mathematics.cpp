@@ -168,6 +168,10 @@ std::vector<Definition> library(Style style, bool has_f64) {
   if (has_f64) split(out, widening_section);
   split(out, random_section);
   if (has_f64) split(out, wide_random_section);
+  split(out, style == Style::cpu ? lone_team_section : team_section);
+  split(out, systems_section);
+  add(real_systems_section, Compute::f32);
+  if (has_f64) add(real_systems_section, Compute::f64);
   return out;
 }
 

@@ -53,17 +53,8 @@ std::string_view TeamLoop::wait() const {
   return is_alone() ? "" : "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
 }
 
-void TeamLoop::declare_shared(KernelText& kernel, std::string_view type) const {
-  if (!is_alone()) kernel.line(text("  local ", type, " shared_", type, "[", members_, "];"));
-}
-
-std::string TeamLoop::fold(std::string_view type, std::string_view value, std::string_view combined) const {
-  if (is_alone()) return {};
-  const std::string shared = text("shared_", type);
-  return text(shared, "[member] = ", value, "; ", wait(), " for (int half_team = members / 2; half_team > 0; ",
-              "half_team /= 2) { if (member < half_team) { const ", type, " a = ", shared, "[member], b = ", shared,
-              "[member + half_team]; ", shared, "[member] = ", combined, "; } ", wait(), " } ", value, " = ", shared,
-              "[0]; ", wait());
+void TeamLoop::declare_shared(KernelText& kernel, std::string_view real) const {
+  kernel.line(text("  local ", real, " shared[", members_, "]; local int places[", members_, "];"));
 }
 
 }  // namespace tyto::opencl

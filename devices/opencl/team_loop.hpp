@@ -29,11 +29,8 @@ class TeamLoop {
   static std::string each(std::string_view name, std::string_view first, std::string_view past);
   /// A statement after which every member sees what the others wrote before it. All members must come to it.
   std::string_view wait() const;
-  /// Statements that replace each member's `value` by what `combined` makes of all of them, in pairs named `a` and `b`
-  /// whose struct or number is `type`. Open it between declare_shared() and the loop's end.
-  std::string fold(std::string_view type, std::string_view value, std::string_view combined) const;
-  /// Declares what fold() needs for a type, before the loop.
-  void declare_shared(KernelText& kernel, std::string_view type) const;
+  /// Declares, before the loop, what the functions of teams share: numbers of type `real` as `shared`, and `places`.
+  void declare_shared(KernelText& kernel, std::string_view real) const;
 
  private:
   bool is_alone() const { return members_ == 1; }

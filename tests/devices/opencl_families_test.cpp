@@ -121,6 +121,27 @@ void check(const std::vector<Step>& all_steps) {
 
 HostTensor numbers(DType dtype, const Shape& shape) { return spread(dtype, shape, -3, 3.5); }
 
+/// Numbers between -1 and 1 without a pattern, of which matrices are regular.
+HostTensor scattered(DType dtype, const Shape& shape, std::uint64_t seed = 1) {
+  HostTensor tensor = numbers(dtype, shape);
+  for (double& value : tensor.values) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    value = rounded(dtype, static_cast<double>(seed >> 40) / (1 << 23) - 1);
+  }
+  return tensor;
+}
+
+/// Stacks of matrices with so much added to the diagonal.
+HostTensor with_diagonal(HostTensor matrices, double added) {
+  const Shape& shape = matrices.view.shape;
+  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  for (std::size_t i = 0; i < matrices.values.size(); ++i) {
+    const std::int64_t at = static_cast<std::int64_t>(i) % (rows * columns);
+    if (at / columns == at % columns) matrices.values[i] = rounded(matrices.dtype, matrices.values[i] + added);
+  }
+  return matrices;
+}
+
 double rounding(DType dtype) {
   switch (dtype) {
     case DType::f16: return 2e-3;
@@ -402,6 +423,54 @@ TEST_CASE("boxes that overlap better ones are left out on OpenCL") {
       steps.push_back({OpId::nms, core::NmsAttributes{0, 0.5, 0}, {boxes, score}});
       steps.push_back({OpId::nms, core::NmsAttributes{9, 0.5, 2}, {boxes, score}});
     }
+  }
+  check(steps);
+}
+
+TEST_CASE("systems of equations are factorised and solved on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    // Differences grow with the condition of the matrices, which is some hundreds.
+    const double tolerance = 1000 * rounding(dtype);
+    for (const std::int64_t size : {0, 1, 2, 5, 33, 70}) {
+      const Shape square = {3, size, size}, side = {3, size, 4};
+      const HostTensor a = scattered(dtype, square), b = scattered(dtype, side, 7);
+      steps.push_back({OpId::lu_factor, {}, {a}, tolerance});
+      steps.push_back({OpId::solve, {}, {a, b}, tolerance});
+      steps.push_back({OpId::inv, {}, {a}, tolerance});
+      steps.push_back({OpId::det, {}, {a}, tolerance});
+      const HostTensor dominant = with_diagonal(a, static_cast<double>(size));
+      std::vector<std::int64_t> order, wrong;
+      for (std::int64_t i = 0; i < 3 * size; ++i) {
+        order.push_back(size - 1 - i % size);
+        wrong.push_back(i % size == 0 && i / size == 1 && size > 1 ? 1 : i % size);
+      }
+      for (const bool flag : {false, true}) {
+        for (const std::vector<std::int64_t>& each : {order, wrong}) {
+          steps.push_back({OpId::lu_solve,
+                           core::AxisAttributes{0, flag},
+                           {dominant, HostTensor::of_integers(DType::i64, {3, size}, each), b},
+                           tolerance});
+        }
+        for (const bool unit : {false, true}) {
+          if (unit && size > 5) continue;  // grows beyond all bounds
+          steps.push_back({OpId::triangular_solve, core::AxisAttributes{0, flag, unit}, {dominant, b}, tolerance});
+        }
+      }
+      steps.push_back({OpId::cholesky, {}, {dominant}, tolerance});
+      steps.push_back({OpId::cholesky, {}, {a}, tolerance});
+    }
+    steps.push_back({OpId::lu_factor, {}, {scattered(dtype, {2, 9, 40})}, tolerance});
+    steps.push_back({OpId::lu_factor, {}, {scattered(dtype, {40, 9})}, tolerance});
+    // Singular, not a number, and empty stacks.
+    HostTensor hard = scattered(dtype, {3, 4, 4});
+    for (std::size_t i = 2; i < 16; i += 4) hard.values[i] = 0;
+    hard.values[20] = NAN;
+    for (const OpId op : {OpId::lu_factor, OpId::inv, OpId::det, OpId::cholesky}) {
+      steps.push_back({op, {}, {hard}, tolerance});
+      steps.push_back({op, {}, {scattered(dtype, {0, 4, 4})}, tolerance});
+    }
+    steps.push_back({OpId::solve, {}, {hard, scattered(dtype, {3, 4, 2})}, tolerance});
   }
   check(steps);
 }
