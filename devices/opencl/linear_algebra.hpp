@@ -11,4 +11,8 @@ namespace tyto::opencl {
 bool is_linear_system(core::OpId op);
 LaunchPlan linear_system_launch_plan(const Context& context, const core::Step& step);
 
+/// Orthogonal factors, eigenvalues of symmetric matrices, singular values, pseudo-inverses and exponentials.
+bool is_spectrum(core::OpId op);
+LaunchPlan spectrum_launch_plan(const Context& context, const core::Step& step);
+
 }  // namespace tyto::opencl

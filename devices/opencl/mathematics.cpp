@@ -170,8 +170,12 @@ std::vector<Definition> library(Style style, bool has_f64) {
   if (has_f64) split(out, wide_random_section);
   split(out, style == Style::cpu ? lone_team_section : team_section);
   split(out, systems_section);
-  add(real_systems_section, Compute::f32);
-  if (has_f64) add(real_systems_section, Compute::f64);
+  split(out, spectra_section);
+  for (const Compute type : {Compute::f32, Compute::f64}) {
+    if (type == Compute::f64 && !has_f64) continue;
+    add(real_systems_section, type);
+    add(real_spectra_section, type);
+  }
   return out;
 }
 

@@ -26,5 +26,7 @@ extern const char* const lone_team_section;      // how teams of one wait
 extern const char* const team_section;           // and others
 extern const char* const systems_section;        // matrices of teams
 extern const char* const real_systems_section;   // for f32 and f64
+extern const char* const spectra_section;        // their eigenvalues and singular values
+extern const char* const real_spectra_section;   // for f32 and f64
 
 }  // namespace tyto::opencl

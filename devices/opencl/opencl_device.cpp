@@ -165,6 +165,7 @@ constexpr Family families[] = {
     {is_fourier, fourier_launch_plan},
     {is_suppression, suppression_launch_plan},
     {is_linear_system, linear_system_launch_plan},
+    {is_spectrum, spectrum_launch_plan},
 };
 
 const Family* family_of(OpId op) {
@@ -189,7 +190,7 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
 
 // A residual is read where the result is written.
 std::uint64_t OpenClDevice::requires_dense(const core::Step& step) const {
-  if (is_linear_system(step.op)) return ~std::uint64_t{0};
+  if (is_linear_system(step.op) || is_spectrum(step.op)) return ~std::uint64_t{0};
   const bool has_epilogue = step.op == OpId::matmul_epilogue || step.op == OpId::convolution_epilogue;
   return has_epilogue ? ~std::uint64_t{3} : 0;
 }

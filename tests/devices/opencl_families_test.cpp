@@ -475,6 +475,175 @@ TEST_CASE("systems of equations are factorised and solved on OpenCL") {
   check(steps);
 }
 
+namespace {
+
+using Matrix = std::vector<double>;
+
+/// Matrix number `index` of a stack.
+Matrix part_of(const HostTensor& stack, std::int64_t rows, std::int64_t columns, std::int64_t index) {
+  const auto begin = stack.values.begin() + index * rows * columns;
+  return {begin, begin + rows * columns};
+}
+
+Matrix transposed(const Matrix& a, std::int64_t columns) {
+  const std::int64_t rows = columns == 0 ? 0 : static_cast<std::int64_t>(a.size()) / columns;
+  Matrix out(a.size());
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    out[static_cast<std::size_t>(i % columns * rows + i / columns)] = a[static_cast<std::size_t>(i)];
+  }
+  return out;
+}
+
+Matrix product(const Matrix& a, const Matrix& b, std::int64_t inner, std::int64_t columns) {
+  const std::int64_t rows = inner == 0 ? 0 : static_cast<std::int64_t>(a.size()) / inner;
+  Matrix out(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t k = 0; k < inner; ++k) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        out[static_cast<std::size_t>(i * columns + j)] +=
+            a[static_cast<std::size_t>(i * inner + k)] * b[static_cast<std::size_t>(k * columns + j)];
+      }
+    }
+  }
+  return out;
+}
+
+double distance(const Matrix& a, const Matrix& b) {
+  double worst = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const double apart = std::fabs(a[i] - b[i]);
+    worst = std::isnan(apart) ? INFINITY : std::max(worst, apart);
+  }
+  return worst;
+}
+
+Matrix diagonal(const Matrix& values) {
+  Matrix out(values.size() * values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) out[i * values.size() + i] = values[i];
+  return out;
+}
+
+bool has_orthonormal_columns(const Matrix& q, std::int64_t columns, double tolerance) {
+  const Matrix turned = transposed(q, columns);
+  const std::int64_t rows = columns == 0 ? 0 : static_cast<std::int64_t>(q.size()) / columns;
+  return distance(product(turned, q, rows, columns), diagonal(Matrix(static_cast<std::size_t>(columns), 1.0))) <=
+         tolerance;
+}
+
+std::vector<HostTensor> on(OpenClDevice& device, OpId op, const Attributes& attributes,
+                           const std::vector<HostTensor>& inputs) {
+  const Step step{op, attributes, inputs};
+  std::vector<core::TensorType> types;
+  for (const core::Operand& each : results_of(step)) types.push_back({each.dtype, each.view.shape});
+  return run_step(device, op, attributes, inputs, types);
+}
+
+}  // namespace
+
+TEST_CASE("orthogonal factors, eigenvectors and singular vectors make their matrices again on OpenCL") {
+  for (OpenClDevice* device : both_styles()) {
+    for (const DType dtype : computed_types(*device, {DType::f32, DType::f64})) {
+      const double unit = dtype == DType::f64 ? 2.2e-16 : 1.2e-7;
+      for (const auto& [rows, columns] :
+           {std::pair<std::int64_t, std::int64_t>{1, 1}, {2, 2}, {9, 4}, {4, 9}, {37, 37}, {70, 33}, {33, 70}}) {
+        INFO(name_of(dtype), ' ', rows, " x ", columns);
+        // The last matrix has rank one, the one before it rank three at most.
+        HostTensor a = scattered(dtype, {3, rows, columns});
+        for (std::int64_t i = 0; i < 2 * rows * columns; ++i) {
+          const double x = static_cast<double>(i / columns % rows), y = static_cast<double>(i % columns);
+          double value = 1 + x;
+          if (i < rows * columns) value = std::sin(x + 1) * (y + 1) + std::cos(x) + x * y * y / 100;
+          a.values[static_cast<std::size_t>(rows * columns + i)] = rounded(dtype, value);
+        }
+        const std::int64_t least = std::min(rows, columns);
+        for (const bool complete : {false, true}) {
+          const core::AxisAttributes attributes{0, complete, false};
+          const auto svd = on(*device, OpId::svd, attributes, {a});
+          const std::int64_t left = complete ? rows : least, right = complete ? columns : least;
+          for (std::int64_t i = 0; i < 3; ++i) {
+            const Matrix whole = part_of(a, rows, columns, i), u = part_of(svd[0], rows, left, i),
+                         s = part_of(svd[1], 1, least, i), v = part_of(svd[2], right, columns, i);
+            const double tolerance = 8 * unit * static_cast<double>(std::max(rows, columns));
+            CHECK(has_orthonormal_columns(u, left, tolerance));
+            CHECK(has_orthonormal_columns(transposed(v, columns), right, tolerance));
+            CHECK(std::is_sorted(s.rbegin(), s.rend()));
+            CHECK(s.back() >= 0);
+            Matrix middle(static_cast<std::size_t>(left * right));
+            for (std::int64_t k = 0; k < least; ++k) {
+              middle[static_cast<std::size_t>(k * right + k)] = s[static_cast<std::size_t>(k)];
+            }
+            const Matrix again = product(product(u, middle, left, right), v, right, columns);
+            CHECK(distance(again, whole) <= tolerance * s[0]);
+          }
+          if (rows < columns) continue;
+          const auto qr = on(*device, OpId::qr, attributes, {a});
+          for (std::int64_t i = 0; i < 3; ++i) {
+            const double tolerance = 8 * unit * static_cast<double>(rows);
+            const Matrix q = part_of(qr[0], rows, left, i), r = part_of(qr[1], left, columns, i);
+            CHECK(has_orthonormal_columns(q, left, tolerance));
+            const Matrix whole = part_of(a, rows, columns, i);
+            CHECK(distance(product(q, r, left, columns), whole) <= tolerance * part_of(svd[1], 1, least, i)[0]);
+            for (std::int64_t k = 0; k < left * columns; ++k) {
+              if (k % columns < k / columns) CHECK(r[static_cast<std::size_t>(k)] == 0);
+            }
+          }
+        }
+        if (rows != columns) continue;
+        const auto eigen = on(*device, OpId::eigh, {}, {a});
+        for (std::int64_t i = 0; i < 3; ++i) {
+          Matrix symmetric = part_of(a, rows, rows, i);
+          for (std::int64_t k = 0; k < rows * rows; ++k) {
+            const std::int64_t x = std::max(k / rows, k % rows), y = std::min(k / rows, k % rows);
+            symmetric[static_cast<std::size_t>(k)] = part_of(a, rows, rows, i)[static_cast<std::size_t>(x * rows + y)];
+          }
+          const Matrix values = part_of(eigen[0], 1, rows, i), vectors = part_of(eigen[1], rows, rows, i);
+          const double size = std::max(std::fabs(values.front()), std::fabs(values.back()));
+          const double tolerance = 8 * unit * static_cast<double>(rows);
+          CHECK(std::is_sorted(values.begin(), values.end()));
+          CHECK(has_orthonormal_columns(vectors, rows, tolerance));
+          CHECK(distance(product(symmetric, vectors, rows, rows), product(vectors, diagonal(values), rows, rows)) <=
+                tolerance * size);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("eigenvalues, singular values, pseudo-inverses and exponentials are those of the CPU on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = 10 * rounding(dtype);
+    for (const auto& [rows, columns] :
+         {std::pair<std::int64_t, std::int64_t>{0, 0}, {1, 1}, {3, 0}, {6, 6}, {20, 7}, {7, 20}, {40, 40}}) {
+      const HostTensor a = scattered(dtype, {2, rows, columns});
+      steps.push_back({OpId::svdvals, {}, {a}, tolerance});
+      steps.push_back({OpId::pinv, {}, {a, HostTensor::of(dtype, {}, {1e-4})}, 30 * tolerance});
+      steps.push_back({OpId::pinv, {}, {a, HostTensor::of(dtype, {}, {0.3})}, 30 * tolerance});
+      if (rows != columns) continue;
+      steps.push_back({OpId::eigvalsh, {}, {a}, tolerance});
+      // Each degree of the approximation, and squarings.
+      for (const double factor : {0.001, 0.02, 0.08, 0.3, 1.0}) {
+        HostTensor scaled = a;
+        for (double& value : scaled.values) value = rounded(dtype, value * factor);
+        steps.push_back({OpId::expm, {}, {scaled}, tolerance});
+      }
+    }
+    // What is not finite, next to what is very large or small.
+    HostTensor hard = scattered(dtype, {4, 5, 5});
+    for (std::size_t i = 25; i < 50; ++i) hard.values[i] *= dtype == DType::f64 ? 1e200 : 1e25;
+    for (std::size_t i = 75; i < 100; ++i) hard.values[i] *= dtype == DType::f64 ? 1e-200 : 1e-25;
+    for (double& value : hard.values) value = rounded(dtype, value);
+    hard.values[60] = NAN;
+    for (const OpId op : {OpId::eigvalsh, OpId::svdvals, OpId::svd, OpId::eigh}) {
+      if (op == OpId::eigvalsh || op == OpId::svdvals) steps.push_back({op, {}, {hard}, tolerance});
+      const Attributes attributes = op == OpId::svd ? Attributes(core::AxisAttributes{}) : Attributes();
+      steps.push_back({op, attributes, {scattered(dtype, {0, 4, 4})}, tolerance});
+      steps.push_back({op, attributes, {scattered(dtype, {2, 0, 0})}, tolerance});
+    }
+  }
+  check(steps);
+}
+
 TEST_CASE("draws are those of the CPU on OpenCL") {
   std::vector<Step> steps;
   const HostTensor key = HostTensor::of_integers(DType::i64, {2}, {12345678901, 7});
