@@ -58,12 +58,12 @@ LaunchPlan plan_eigh(const Context& context, const core::Step& step) {
     }
     team_wait();
     const REAL scale = bring_into_range@(work, count, shared, places, TEAM);
-    if (has_vectors) set_identity@(rows, size, size, TEAM);
-    int sound = scale == scale;
-    if (sound) sound = diagonalise@(work, size, rows, has_vectors, turns, shared, places, TEAM);
+    set_identity@(rows, has_vectors ? size : 0, size, TEAM);
+    const int most_sweeps = scale == scale ? 60 : 0;
+    const int sound = diagonalise@(work, size, rows, has_vectors, turns, most_sweeps, shared, places, TEAM);
     for (int i = member; i < size; i += members) found[i] = sound ? work[(long)i * size + i] * scale : NAN;
     team_wait();
-    if (sound) order_values@(found, order, size, 0, TEAM);
+    order_values@(found, order, size, 0, TEAM);
     for (int i = member; i < size; i += members) values[i] = sound ? found[order[i]] : NAN;
 )CLC");
   if (has_vectors) {
@@ -106,14 +106,12 @@ struct SingularKernel {
     kernel.room("order", "int", 4, size);
     kernel.run(R"CLC(
     const long count = (long)tall * size;
-    if (turned) transpose_matrix@(a, work, size, tall, TEAM);
-    else copy_matrix@(a, work, count, TEAM);
+    for (long i = member; i < count; i += members) work[i] = turned ? a[i % size * tall + i / size] : a[i];
+    team_wait();
     const REAL scale = bring_into_range@(work, count, shared, places, TEAM);
-    int sound = scale == scale;
-    if (sound) {
-      sound = take_apart@(work, tall, size, factors, sums, r, lefts, has_vectors, turns, lengths, order, shared, places,
-                          TEAM);
-    }
+    const int most_sweeps = scale == scale ? 60 : 0;
+    const int sound = take_apart@(work, tall, size, factors, sums, r, lefts, has_vectors, turns, lengths, order,
+                                  most_sweeps, shared, places, TEAM);
     for (int i = member; i < size; i += members) values[i] = sound ? lengths[order[i]] * scale : NAN;
 )CLC");
     if (!has_vectors) return;
@@ -121,12 +119,9 @@ struct SingularKernel {
     kernel.room("q", tall * left);
     kernel.room("u", tall * left);
     kernel.run(R"CLC(
-    int known = 0;
-    if (sound) {
-      form_q@(work, tall, size, factors, q, left, sums, TEAM);
-      left_vectors@(q, left, lefts, order, u, tall, size, TEAM);
-      known = right_vectors@(r, lengths, order, rights, size, TEAM);
-    }
+    form_q@(work, tall, size, factors, q, left, sums, TEAM);
+    left_vectors@(q, left, lefts, order, u, tall, size, TEAM);
+    const int known = right_vectors@(r, lengths, order, rights, size, TEAM);
 )CLC");
   }
 };
@@ -148,18 +143,15 @@ LaunchPlan plan_svd(const Context& context, const core::Step& step) {
   kernel.output(2, "rights_out", v_rows * a.columns);
   // Of the transpose, left and right vectors are exchanged, rows and columns too.
   kernel.run(R"CLC(
-    if (sound) complete_rows@(rights, known, size, sums, shared, TEAM);
-    const long lefts_count = turned ? (long)size * size : (long)tall * left;
-    const long rights_count = turned ? (long)tall * left : (long)size * size;
-    if (!sound) {
-      fill_matrix@(lefts_out, lefts_count, NAN, TEAM);
-      fill_matrix@(rights_out, rights_count, NAN, TEAM);
-    } else if (turned) {
-      transpose_matrix@(rights, lefts_out, size, size, TEAM);
-      transpose_matrix@(u, rights_out, tall, left, TEAM);
-    } else {
-      copy_matrix@(u, lefts_out, lefts_count, TEAM);
-      copy_matrix@(rights, rights_out, rights_count, TEAM);
+    complete_rows@(rights, sound ? known : size, size, sums, shared, TEAM);
+    const int lefts_width = turned ? size : left, rights_width = turned ? tall : size;
+    for (long i = member; i < (long)(turned ? size : tall) * lefts_width; i += members) {
+      const long row = i / lefts_width, column = i % lefts_width;
+      lefts_out[i] = !sound ? NAN : turned ? rights[column * size + row] : u[i];
+    }
+    for (long i = member; i < (long)(turned ? left : size) * rights_width; i += members) {
+      const long row = i / rights_width, column = i % rights_width;
+      rights_out[i] = !sound ? NAN : turned ? u[column * left + row] : rights[i];
     }
 )CLC");
   return kernel.finish();

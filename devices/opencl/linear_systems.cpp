@@ -45,14 +45,12 @@ LaunchPlan plan_lu_solve(const Context& context, const core::Step& step) {
   kernel.length("width", b.columns);
   kernel.room("seen", "uchar", 1, a.rows);
   kernel.run(R"CLC(
-    const int sound = is_permutation(order, rows, seen, TEAM);
+    const int sound = is_permutation(order, rows, seen, TEAM), moved = sound ? rows : 0;
 )CLC");
   if (!std::get<core::AxisAttributes>(*step.attributes).flag) {
     kernel.run(R"CLC(
-    if (sound) {
-      permute_rows@(b, order, x, rows, width, 0, TEAM);
-      solve_factors@(a, rows, x, width, TEAM);
-    }
+    permute_rows@(b, order, x, moved, width, 0, TEAM);
+    solve_factors@(a, moved, x, width, TEAM);
 )CLC");
   } else {
     kernel.room("turned", b.rows * b.columns);
@@ -60,11 +58,11 @@ LaunchPlan plan_lu_solve(const Context& context, const core::Step& step) {
     copy_matrix@(b, turned, (long)rows * width, TEAM);
     solve_triangle@(a, 1, rows, rows, 0, 0, turned, width, TEAM);
     solve_triangle@(a, 1, rows, rows, 1, 1, turned, width, TEAM);
-    if (sound) permute_rows@(turned, order, x, rows, width, 1, TEAM);
+    permute_rows@(turned, order, x, moved, width, 1, TEAM);
 )CLC");
   }
   kernel.run(R"CLC(
-    if (!sound) fill_matrix@(x, (long)rows * width, NAN, TEAM);
+    fill_matrix@(x, sound ? 0 : (long)rows * width, NAN, TEAM);
 )CLC");
   return kernel.finish();
 }
@@ -85,8 +83,8 @@ LaunchPlan plan_solve(const Context& context, const core::Step& step) {
     order_of_pivots(pivots, rows, order, rows, member);
     if (member == 0) info[0] = zero;
     permute_rows@(b, order, x, rows, width, 0, TEAM);
-    if (zero == 0) solve_factors@(lu, rows, x, width, TEAM);
-    else fill_matrix@(x, (long)rows * width, NAN, TEAM);
+    solve_factors@(lu, rows, x, width, TEAM);
+    fill_matrix@(x, zero == 0 ? 0 : (long)rows * width, NAN, TEAM);
 )CLC");
   return kernel.finish();
 }
@@ -107,8 +105,8 @@ LaunchPlan plan_inv(const Context& context, const core::Step& step) {
     if (member == 0) info[0] = zero;
     set_identity@(unit, rows, columns, TEAM);
     permute_rows@(unit, order, x, rows, columns, 0, TEAM);
-    if (zero == 0) solve_factors@(lu, rows, x, columns, TEAM);
-    else fill_matrix@(x, (long)rows * columns, NAN, TEAM);
+    solve_factors@(lu, rows, x, columns, TEAM);
+    fill_matrix@(x, zero == 0 ? 0 : (long)rows * columns, NAN, TEAM);
 )CLC");
   return kernel.finish();
 }

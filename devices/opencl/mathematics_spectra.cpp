@@ -1,5 +1,7 @@
 // OpenCL C: what a team does with a matrix of its own: Householder reflections, eigenvalues and singular values by
-// Jacobi's rotations, the exponential. The conventions are those of mathematics_systems.cpp.
+// Jacobi's rotations, the exponential. Barriers stand under no condition: of each that one stands under PoCL copies all
+// that follows, again and again. What is not to be done is done for no rows. The other conventions are those of
+// mathematics_systems.cpp.
 #include "devices/opencl/mathematics_source.hpp"
 
 namespace tyto::opencl {
@@ -34,22 +36,21 @@ static real reflect_column@(global real* a, int rows, int columns, int k, local 
   real largest = 0, part = 0;
   for (int row = k + member; row < rows; row += members) largest = fmax(largest, fabs(a[(long)row * columns + k]));
   largest = team_max@(largest, shared, member, members);
-  if (largest == 0) return 0;
-  const int exponent = ilogb(largest);
+  const int exponent = largest == 0 ? 0 : ilogb(largest);
   for (int row = k + 1 + member; row < rows; row += members) {
     const real x = ldexp(a[(long)row * columns + k], -exponent);
     part += x * x;
   }
   const real rest = team_sum@(part, shared, member, members), alpha = ldexp(a[(long)k * columns + k], -exponent);
-  if (rest == 0) return 0;
+  const int past = rest == 0 ? 0 : rows;
   const real length = sqrt(alpha * alpha + rest), beta = alpha > 0 ? -length : length;
   team_wait();
-  for (int row = k + 1 + member; row < rows; row += members) {
+  for (int row = k + 1 + member; row < past; row += members) {
     a[(long)row * columns + k] = ldexp(a[(long)row * columns + k], -exponent) / (alpha - beta);
   }
-  if (member == 0) a[(long)k * columns + k] = ldexp(beta, exponent);
+  if (member == 0 && past != 0) a[(long)k * columns + k] = ldexp(beta, exponent);
   team_wait();
-  return (beta - alpha) / beta;
+  return past == 0 ? 0 : (beta - alpha) / beta;
 }
 
 static void apply_reflection@(global const real* v, int v_columns, int k, real factor, global real* to, int rows,
@@ -98,13 +99,12 @@ static real bring_into_range@(global real* a, long count, local real* shared, lo
     wrong |= !(size < INFINITY);
     largest = fmax(largest, size);
   }
-  if (team_any(wrong, places, member, members)) return NAN;
+  wrong = team_any(wrong, places, member, members);
   largest = team_max@(largest, shared, member, members);
-  if (largest == 0) return 1;
-  const int exponent = ilogb(largest);
+  const int exponent = wrong || largest == 0 ? 0 : ilogb(largest);
   for (long i = member; i < count; i += members) a[i] = ldexp(a[i], -exponent);
   team_wait();
-  return ldexp((real)1, exponent);
+  return wrong ? NAN : ldexp((real)1, exponent);
 }
 
 static void turn_for@(real below, real above, real between, global real* turn) {
@@ -132,13 +132,14 @@ static void turn_rows@(global real* a, int size, global const real* turns, int r
 }
 
 static int diagonalise@(global real* a, int size, global real* vectors, int has_vectors, global real* turns,
-                        local real* shared, local int* places, int member, int members) {
+                        int most_sweeps, local real* shared, local int* places, int member, int members) {
   const int players = size + size % 2, across = team_across(members), down = members / across;
   real part = 0;
   for (long i = member; i < (long)size * size; i += members) part += a[i] * a[i];
   const real nothing = sqrt(team_sum@(part, shared, member, members)) * rounding@() / (2 * max(size, 1));
-  for (int sweep = 0; sweep < 60; ++sweep) {
-    int turned = 0;
+  int turned = 1;
+  for (int sweep = 0; sweep < most_sweeps && turned; ++sweep) {
+    turned = 0;
     for (int round = 0; round < players - 1; ++round) {
       for (int pair = member; pair < players / 2; pair += members) {
         const int p = first_of_pair(pair, round, players), q = second_of_pair(pair, round, players);
@@ -166,17 +167,18 @@ static int diagonalise@(global real* a, int size, global real* vectors, int has_
       }
       team_wait();
     }
-    if (!team_any(turned, places, member, members)) return 1;
+    turned = team_any(turned, places, member, members);
   }
-  return 0;
+  return !turned;
 }
 
 static int orthogonalise@(global real* a, int size, global real* turned_too, int has_vectors, global real* turns,
-                          local int* places, int member, int members) {
+                          int most_sweeps, local int* places, int member, int members) {
   const int players = size + size % 2;
   const real nothing = rounding@() * sqrt((real)size), vanishing = vanishing_length@() * vanishing_length@();
-  for (int sweep = 0; sweep < 60; ++sweep) {
-    int turned = 0;
+  int turned = 1;
+  for (int sweep = 0; sweep < most_sweeps && turned; ++sweep) {
+    turned = 0;
     for (int round = 0; round < players - 1; ++round) {
       for (int pair = member; pair < players / 2; pair += members) {
         const int p = first_of_pair(pair, round, players), q = second_of_pair(pair, round, players);
@@ -197,13 +199,15 @@ static int orthogonalise@(global real* a, int size, global real* turned_too, int
       if (has_vectors) turn_rows@(turned_too, size, turns, round, players, member, members);
       team_wait();
     }
-    if (!team_any(turned, places, member, members)) return 1;
+    turned = team_any(turned, places, member, members);
   }
-  return 0;
+  return !turned;
 }
 
 static void order_values@(global const real* values, global int* order, int size, int descending, int member,
                           int members) {
+  for (int i = member; i < size; i += members) order[i] = i;
+  team_wait();
   for (int i = member; i < size; i += members) {
     int rank = 0;
     for (int j = 0; j < size; ++j) {
@@ -249,11 +253,12 @@ static void complete_rows@(global real* rows, int known, int size, global real* 
 
 static int take_apart@(global real* a, int rows, int size, global real* factors, global real* sums, global real* r,
                        global real* lefts, int has_vectors, global real* turns, global real* lengths,
-                       global int* order, local real* shared, local int* places, int member, int members) {
+                       global int* order, int most_sweeps, local real* shared, local int* places, int member,
+                       int members) {
   factorise_qr@(a, rows, size, factors, sums, shared, member, members);
   upper_triangle@(a, r, size, size, member, members);
-  if (has_vectors) set_identity@(lefts, size, size, member, members);
-  const int found = orthogonalise@(r, size, lefts, has_vectors, turns, places, member, members);
+  set_identity@(lefts, has_vectors ? size : 0, size, member, members);
+  const int found = orthogonalise@(r, size, lefts, has_vectors, turns, most_sweeps, places, member, members);
   for (int i = member; i < size; i += members) {
     lengths[i] = sqrt(dot_of@(r + (long)i * size, r + (long)i * size, size));
   }
@@ -289,12 +294,6 @@ static void left_vectors@(global const real* q, int q_columns, global const real
   team_wait();
 }
 
-static void transpose_matrix@(global const real* from, global real* to, int rows, int columns, int member,
-                              int members) {
-  for (long i = member; i < (long)rows * columns; i += members) to[i % columns * rows + i / columns] = from[i];
-  team_wait();
-}
-
 static void sum_powers@(global const real* powers, int size, const real* shares, int start, int first, int degree,
                         global real* to, int member, int members) {
   const long count = (long)size * size;
@@ -318,11 +317,8 @@ static void exponential@(global const real* a, global real* result, int size, gl
     wrong |= !(sum < INFINITY);
     largest = fmax(largest, sum);
   }
-  if (team_any(wrong, places, member, members)) {
-    fill_matrix@(result, count, NAN, member, members);
-    return;
-  }
-  largest = team_max@(largest, shared, member, members);
+  wrong = team_any(wrong, places, member, members);
+  largest = team_max@(wrong ? 0 : largest, shared, member, members);
   const real third = wide ? 1.495585217958292e-2r : 4.258730016922831e-1r;
   const real fifth = wide ? 2.539398330063230e-1r : 1.880152677804762r;
   const real seventh = wide ? 9.504178996162932e-1r : 3.925724783138660r;
@@ -349,12 +345,11 @@ static void exponential@(global const real* a, global real* result, int size, gl
     global real* const to = part == 0 ? inner : even;
     const int start = 1 - part;
     sum_powers@(powers, size, shares, start, 0, degree, to, member, members);
-    if (degree > 7) {
-      sum_powers@(powers, size, shares, start + 6, 1, degree, odd, member, members);
-      multiply_matrices@(powers + 2 * count, odd, result, size, size, size, member, members);
-      for (long i = member; i < count; i += members) to[i] += result[i];
-      team_wait();
-    }
+    const int more = degree > 7 ? size : 0;
+    sum_powers@(powers, more, shares, start + 6, 1, degree, odd, member, members);
+    multiply_matrices@(powers + 2 * count, odd, result, more, more, more, member, members);
+    for (long i = member; i < (long)more * more; i += members) to[i] += result[i];
+    team_wait();
   }
   multiply_matrices@(x, inner, odd, size, size, size, member, members);
   for (long i = member; i < count; i += members) {
@@ -371,6 +366,7 @@ static void exponential@(global const real* a, global real* result, int size, gl
     copy_matrix@(result, x, count, member, members);
     multiply_matrices@(x, x, result, size, size, size, member, members);
   }
+  fill_matrix@(result, wrong ? count : 0, NAN, member, members);
 }
 )CLC";
 

@@ -66,8 +66,9 @@ KernelLaunch keep_kernel(const Context& context, const core::Step& step, const O
   kernel.line(text("    ", team.each("i", "0", "places"), " kept[i] = -1;"));
   kernel.line(text("    ", team.wait()));
   kernel.line("    int found = 0;");
-  kernel.line("    for (int i = 0; i < count && found < most; ++i) {");
-  kernel.line("      if (struck[i]) continue;");
+  kernel.line("    int i = 0;");
+  kernel.line("    while (i < count && struck[i]) ++i;");
+  kernel.line("    while (i < count && found < most) {");
   const auto edges = [&](std::string_view box, std::initializer_list<const char*> names) {
     int edge = 0;
     for (const char* name : names) {
@@ -84,6 +85,8 @@ KernelLaunch keep_kernel(const Context& context, const core::Step& step, const O
   kernel.line("      if (part > most_overlap) struck[j] = 1;");
   kernel.line("      }");
   kernel.line(text("      ", team.wait()));
+  kernel.line("      ++i;");
+  kernel.line("      while (i < count && struck[i]) ++i;");
   kernel.line("    }");
   kernel.line("    if (member == 0) kept_count[0] = found;");
   return team.close(kernel);
