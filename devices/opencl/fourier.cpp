@@ -116,13 +116,16 @@ class FourierKernel {
     kernel_.constant("int", "points", static_cast<std::int32_t>(points_));
     kernel_.constant("int", "size", static_cast<std::int32_t>(tables_.points));
     if (pairs_) kernel_.constant("int", "halves", static_cast<std::int32_t>(tables_.halves));
-    kernel_.constant("int", "backward", static_cast<std::int32_t>(op_ == OpId::irfft || transform_.inverse));
+    kernel_.constant("int", "backward", static_cast<std::int32_t>(is_backward()));
     kernel_.constant("int", "chirped", static_cast<std::int32_t>(tables_.chirped));
     kernel_.constant("int", "chirp", static_cast<std::int32_t>(tables_.chirp));
     kernel_.constant("int", "spectrum", static_cast<std::int32_t>(tables_.kernel));
     if (wide_) kernel_.constant("double", "scale", transform_.scale);
     else kernel_.constant("float", "scale", static_cast<float>(transform_.scale));
   }
+
+  /// Only of fft do the attributes say so: the gradients of the others share their attributes with them.
+  bool is_backward() const { return op_ == OpId::irfft || (op_ == OpId::fft && transform_.inverse); }
 
   /// Numbers that an element of an operand consists of.
   static std::int64_t numbers_of(const core::Operand& operand) { return is_complex(operand.dtype) ? 2 : 1; }

@@ -181,7 +181,8 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   const auto complex = [](DType type) { return is_complex(type); };
   if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
-    return op == OpId::custom || takes_complex(op) || is_fourier(op);
+    return op == OpId::custom || takes_complex(op) || is_fourier(op) || is_move(op) || is_indexed(op) ||
+           op == OpId::scatter;
   }
   // Its method rejects some candidates, which f32 could not tell apart.
   if (op == OpId::random_gamma && !context_.has_f64) return false;

@@ -8,6 +8,7 @@
 
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
+#include "devices/opencl/complex_pairs.hpp"
 #include "devices/opencl/coordinate_loop.hpp"
 #include "devices/opencl/expressions.hpp"
 #include "devices/opencl/faults.hpp"
@@ -129,7 +130,12 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
 
 bool is_scatter(OpId op) { return scatter_of(op) != nullptr; }
 
-LaunchPlan scatter_launch_plan(const Context& context, const core::Step& step) {
+// Complex elements are written as their parts, which is all that happens to them.
+LaunchPlan scatter_launch_plan(const Context& context, const core::Step& given) {
+  std::vector<core::Operand> inputs(given.inputs.begin(), given.inputs.end());
+  for (std::size_t i = 0; i < first_index; ++i) inputs[i] = as_pairs(inputs[i]);
+  const core::Operand output = as_pairs(given.outputs[0]);
+  const core::Step step{given.op, given.attributes, inputs, {&output, 1}};
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
   const View& out = step.outputs[0].view;

@@ -2,7 +2,6 @@
 #include "devices/opencl/team_loop.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/text.hpp"
 
@@ -12,17 +11,16 @@ namespace {
 
 using core::text;
 
-constexpr std::int64_t smallest_team = 32;       // items that GPUs run in step anyway
+// Of two sizes only, since drivers compile a kernel for each.
+constexpr std::int64_t small_team = 64;
 constexpr std::int64_t teams_of_a_gpu_unit = 8;  // enough to hide one another's waits
 
 }  // namespace
 
 TeamLoop::TeamLoop(const Context& context, std::int64_t tasks, std::int64_t width) : tasks_(tasks) {
   const auto units = static_cast<std::int64_t>(context.units), most = static_cast<std::int64_t>(context.group);
-  const auto wanted =
-      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(width, 1))));
   const bool is_cpu = context.style == Style::cpu;
-  members_ = is_cpu ? 1 : std::clamp(wanted, std::min(smallest_team, most), most);
+  members_ = is_cpu ? 1 : width > small_team ? most : std::min(small_team, most);
   teams_ = std::clamp<std::int64_t>(tasks, 1, units * (is_cpu ? 4 : teams_of_a_gpu_unit));
 }
 

@@ -80,7 +80,8 @@ std::optional<Graph> lowering_for(core::Device& device, core::OpId op, const cor
   const core::OpDef& def = core::definition(op);
   if (def.lower == nullptr || runs(device, def, inputs, results)) return std::nullopt;
   Recording recording(inputs);
-  Graph graph = recording.of(def.lower(attributes, recording.operands()));
+  // Its parts may have to be lowered in turn.
+  Graph graph = lowered(recording.of(def.lower(attributes, recording.operands())), device);
   if (!runs_all(device, graph)) return std::nullopt;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorType& made = graph.type(graph.outputs()[i]);
