@@ -192,7 +192,7 @@ LaunchPlan plan_expm(const Context& context, const core::Step& step) {
   kernel.room("pivots", "long", 8, a.rows);
   kernel.room("order", "long", 8, a.rows);
   kernel.run(R"CLC(
-    exponential@(a, result, size, room, pivots, order, shared, places, TEAM);
+    matrix_exponential@(a, result, size, room, pivots, order, shared, places, TEAM);
 )CLC");
   return kernel.finish();
 }

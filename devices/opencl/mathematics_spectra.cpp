@@ -294,18 +294,37 @@ static void left_vectors@(global const real* q, int q_columns, global const real
   team_wait();
 }
 
-static void sum_powers@(global const real* powers, int size, const real* shares, int start, int first, int degree,
-                        global real* to, int member, int members) {
+static real share_of_power@(int power, int degree) {
+  real share = 1;
+  for (int j = 1; j <= power; ++j) share *= (real)(degree - j + 1) / (real)(j * (2 * degree - j + 1));
+  return power > degree ? 0 : share;
+}
+
+static void sum_powers@(global const real* powers, int size, int degree, int start, int with_unit, global real* to,
+                        int member, int members) {
   const long count = (long)size * size;
+  const real unit = with_unit ? share_of_power@(start, degree) : 0;
+  const real second = share_of_power@(start + 2, degree), fourth = share_of_power@(start + 4, degree);
+  const real sixth = share_of_power@(start + 6, degree);
   for (long i = member; i < count; i += members) {
-    real sum = first == 0 && i / size == i % size ? shares[start] : 0;
-    for (int k = 1; k <= 3 && start + 2 * k <= degree; ++k) sum += shares[start + 2 * k] * powers[(k - 1) * count + i];
-    to[i] = sum;
+    const real here = i / size == i % size ? unit : 0;
+    to[i] = here + second * powers[i] + fourth * powers[count + i] + sixth * powers[2 * count + i];
   }
   team_wait();
 }
 
-static void exponential@(global const real* a, global real* result, int size, global real* room, global long* pivots,
+// The powers of one parity without a common factor; beyond the sixth they are a multiple of the sixth.
+static void sum_of_parity@(global const real* powers, int size, int degree, int start, global real* to,
+                           global real* beyond, global real* times, int member, int members) {
+  const long count = (long)size * size;
+  sum_powers@(powers, size, degree, start, 1, to, member, members);
+  sum_powers@(powers, size, degree, start + 6, 0, beyond, member, members);
+  multiply_matrices@(powers + 2 * count, beyond, times, size, size, size, member, members);
+  for (long i = member; i < count; i += members) to[i] += times[i];
+  team_wait();
+}
+
+static void matrix_exponential@(global const real* a, global real* result, int size, global real* room, global long* pivots,
                          global long* order, local real* shared, local int* places, int member, int members) {
   const long count = (long)size * size;
   const int wide = sizeof(real) == 8;
@@ -326,11 +345,6 @@ static void exponential@(global const real* a, global real* result, int size, gl
   const int degree = largest <= third ? 3 : largest <= fifth ? 5 : largest <= seventh || !wide ? 7 : 13;
   int squarings = 0;
   for (real left = largest; left > most; left /= 2) ++squarings;
-  real shares[14];
-  shares[0] = 1;
-  for (int j = 1; j <= 13; ++j) {
-    shares[j] = j > degree ? 0 : shares[j - 1] * (real)(degree - j + 1) / (real)(j * (2 * degree - j + 1));
-  }
   global real* const x = room;
   global real* const powers = room + count;
   global real* const even = room + 4 * count;
@@ -341,16 +355,8 @@ static void exponential@(global const real* a, global real* result, int size, gl
   multiply_matrices@(x, x, powers, size, size, size, member, members);
   multiply_matrices@(powers, powers, powers + count, size, size, size, member, members);
   multiply_matrices@(powers, powers + count, powers + 2 * count, size, size, size, member, members);
-  for (int part = 0; part < 2; ++part) {
-    global real* const to = part == 0 ? inner : even;
-    const int start = 1 - part;
-    sum_powers@(powers, size, shares, start, 0, degree, to, member, members);
-    const int more = degree > 7 ? size : 0;
-    sum_powers@(powers, more, shares, start + 6, 1, degree, odd, member, members);
-    multiply_matrices@(powers + 2 * count, odd, result, more, more, more, member, members);
-    for (long i = member; i < (long)more * more; i += members) to[i] += result[i];
-    team_wait();
-  }
+  sum_of_parity@(powers, size, degree, 1, inner, odd, result, member, members);
+  sum_of_parity@(powers, size, degree, 0, even, odd, result, member, members);
   multiply_matrices@(x, inner, odd, size, size, size, member, members);
   for (long i = member; i < count; i += members) {
     const real p = even[i], q = odd[i];

@@ -111,8 +111,8 @@ void check(const std::vector<Step>& all_steps) {
       const std::vector<HostTensor> found = run(*device, *kernels[i], steps[i].inputs, out[i]);
       const std::vector<HostTensor> expected = on_cpu(steps[i]);
       for (std::size_t r = 0; r < expected.size(); ++r) {
-        INFO(core::definition(steps[i].op).name, " number ", i, " yielding ", name_of(out[i][0].dtype), ", ",
-             core::to_string(steps[i].attributes));
+        INFO(core::definition(steps[i].op).name, " number ", i, " yielding ", std::string(name_of(out[i][0].dtype)),
+             ", ", core::to_string(steps[i].attributes));
         CHECK(difference(found[r], expected[r]) <= steps[i].tolerance);
       }
     }
