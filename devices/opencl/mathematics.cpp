@@ -207,8 +207,9 @@ std::string mathematics_for(const std::string& kernels, const Context& context) 
   }
   std::string out;
   for (auto it = used.rbegin(); it != used.rend(); ++it) out += (*it)->text;
-  const bool wide = (out + kernels).find("double") != std::string::npos;
-  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + out;
+  const std::string all = out + kernels;
+  const bool wide = all.find("double") != std::string::npos, waits = all.find("barrier(") != std::string::npos;
+  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + (waits ? barrier_section : std::string()) + out;
 }
 
 }  // namespace tyto::opencl

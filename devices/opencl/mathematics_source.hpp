@@ -22,6 +22,7 @@ extern const char* const resizing_section;       // for f32 and f64
 extern const char* const widening_section;       // from f64 to f32
 extern const char* const random_section;         // Philox
 extern const char* const wide_random_section;    // its f64 values
+extern const char* const barrier_section;        // a fault of PoCL's, kept away
 extern const char* const lone_team_section;      // how teams of one wait
 extern const char* const team_section;           // and others
 extern const char* const systems_section;        // matrices of teams

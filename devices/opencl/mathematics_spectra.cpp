@@ -204,15 +204,17 @@ static int orthogonalise@(global real* a, int size, global real* turned_too, int
   return !turned;
 }
 
+// Whatever is no number comes last, so that ranks are all different.
 static void order_values@(global const real* values, global int* order, int size, int descending, int member,
                           int members) {
-  for (int i = member; i < size; i += members) order[i] = i;
-  team_wait();
   for (int i = member; i < size; i += members) {
+    const real mine = values[i];
     int rank = 0;
     for (int j = 0; j < size; ++j) {
-      const int before = descending ? values[j] > values[i] : values[j] < values[i];
-      rank += before || (values[j] == values[i] && j < i);
+      const real other = values[j];
+      const int before = descending ? other > mine : other < mine;
+      const int alike = other == mine || (other != other && mine != mine);
+      rank += before || (mine != mine && other == other) || (alike && j < i);
     }
     order[rank] = i;
   }
@@ -324,8 +326,9 @@ static void sum_of_parity@(global const real* powers, int size, int degree, int 
   team_wait();
 }
 
-static void matrix_exponential@(global const real* a, global real* result, int size, global real* room, global long* pivots,
-                         global long* order, local real* shared, local int* places, int member, int members) {
+static void matrix_exponential@(global const real* a, global real* result, int size, global real* room,
+                                global long* pivots, global long* order, local real* shared, local int* places,
+                                int member, int members) {
   const long count = (long)size * size;
   const int wide = sizeof(real) == 8;
   real largest = 0;

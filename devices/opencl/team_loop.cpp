@@ -11,9 +11,7 @@ namespace {
 
 using core::text;
 
-// Of two sizes only, since drivers compile a kernel for each. Not 64: PoCL 3.1 translates the exponential of f64
-// matrices wrongly for teams of so many, of which no other size and no other driver makes anything else than the CPU
-// does.
+// Of two sizes only, since drivers compile a kernel for each.
 constexpr std::int64_t small_team = 32;
 constexpr std::int64_t teams_of_a_gpu_unit = 8;  // enough to hide one another's waits
 
