@@ -74,6 +74,11 @@ std::vector<OpenClDevice*> both_styles() {
   return {device(Style::cpu), device(Style::gpu)};
 }
 
+bool is_interpreted() {
+  const OpenClDevice* const any = device(Style::cpu);
+  return any != nullptr && any->properties().description.find("Oclgrind") != std::string::npos;
+}
+
 std::vector<DType> computed_types(const OpenClDevice& device, std::vector<DType> types) {
   if (device.context().has_f64 || std::erase(types, DType::f64) == 0) return types;
   static const bool said = [&] {

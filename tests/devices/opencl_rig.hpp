@@ -24,6 +24,8 @@ std::vector<OpenClDevice*> both_styles();
 
 /// Those of the types that the device computes in: f64 is an extension that it may lack, which is said once.
 std::vector<DType> computed_types(const OpenClDevice& device, std::vector<DType> types);
+/// Whether kernels are interpreted, as Oclgrind does: what takes a second elsewhere takes an hour there.
+bool is_interpreted();
 inline bool computes_f64(const OpenClDevice& device) { return !computed_types(device, {DType::f64}).empty(); }
 
 /// A folder of its own that is removed at the end of the process.
