@@ -209,7 +209,8 @@ std::string mathematics_for(const std::string& kernels, const Context& context) 
   for (auto it = used.rbegin(); it != used.rend(); ++it) out += (*it)->text;
   const std::string all = out + kernels;
   const bool wide = all.find("double") != std::string::npos, waits = all.find("barrier(") != std::string::npos;
-  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + (waits ? barrier_section : std::string()) + out;
+  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + (waits ? barrier_section : std::string()) +
+         out;
 }
 
 }  // namespace tyto::opencl

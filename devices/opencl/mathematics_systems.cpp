@@ -5,8 +5,8 @@
 
 namespace tyto::opencl {
 
-// PoCL 3.1 takes a branch that stands right behind a barrier for one that the whole work-group takes alike, and lets its
-// last item decide. Compilers put one there where the head of a loop over what is an item's own compares what was
+// PoCL 3.1 takes a branch that stands right behind a barrier for one that the whole work-group takes alike, and lets
+// its last item decide. Compilers put one there where the head of a loop over what is an item's own compares what was
 // compared before the barrier: `for (i = member; i < count; i += members)` was then skipped by all if the last had
 // nothing to do. A store between the two, which no compiler may drop, makes the branch each item's own again.
 const char* const barrier_section = R"CLC(

@@ -61,12 +61,15 @@ const std::set<std::string> without_kernel = {"eig", "eigvals"};
 
 /// Of complex matrices: a team's functions are written for real numbers, of which a complex one would have to be a pair
 /// in every one of them. Embedding in real matrices twice as large has no LU and eigenvalues in pairs (ADR 61).
-const std::set<std::string> without_complex_kernel = {
-    "cholesky", "det",     "eigh",  "eigvalsh", "inv",     "lstsq",           "lu_factor",
-    "lu_solve", "pinv",    "qr",    "solve",    "svd",     "svdvals",         "triangular_solve"};
+const std::set<std::string> without_complex_kernel = {"cholesky",        "det",  "eigh", "eigvalsh", "inv", "lu_factor",
+                                                      "lu_solve",        "pinv", "qr",   "solve",    "svd", "svdvals",
+                                                      "triangular_solve"};
 
 bool may_fall_back(const std::string& name, std::span<const Case> cases) {
-  const auto is_complex_case = [](const Case& one) { return one.family == "complex_linalg"; };
+  // Gradients of eigenvectors solve complex systems.
+  const auto is_complex_case = [](const Case& one) {
+    return one.family == "complex_linalg" || without_kernel.contains(one.op);
+  };
   return without_kernel.contains(name) ||
          (without_complex_kernel.contains(name) && std::ranges::any_of(cases, is_complex_case));
 }
