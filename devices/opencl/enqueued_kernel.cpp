@@ -13,6 +13,15 @@ void set(cl_kernel kernel, cl_uint position, const T& value, const std::string& 
   check(clSetKernelArg(kernel, position, sizeof value, &value), what);
 }
 
+MemoryHandle table_memory(const Context& context, const std::vector<std::byte>& contents, const std::string& what) {
+  auto* const source = const_cast<std::byte*>(contents.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  cl_int status = CL_SUCCESS;
+  MemoryHandle memory(
+      clCreateBuffer(context.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, contents.size(), source, &status));
+  check(status, core::text(what, ": a table of ", contents.size(), " bytes"));
+  return memory;
+}
+
 bool lies_in_place(const InPlace& copy, std::span<const core::Address> inputs, const core::Address& output) {
   const core::Address& input = inputs[copy.input];
   const auto apart = static_cast<std::int64_t>(input.offset) - static_cast<std::int64_t>(output.offset);
@@ -27,6 +36,7 @@ EnqueuedKernel::EnqueuedKernel(const Context& context, const LaunchPlan& plan, c
     const KernelLaunch& launch = plan.launches[i];
     cl_int status = CL_SUCCESS;
     Stage stage{KernelHandle(clCreateKernel(programs[i].program, programs[i].name.c_str(), &status)),
+                {},
                 {},
                 launch.global,
                 launch.local,
@@ -46,6 +56,9 @@ EnqueuedKernel::EnqueuedKernel(const Context& context, const LaunchPlan& plan, c
         set(stage.kernel.get(), position++, *real, what_);
       } else if (const auto* single = std::get_if<float>(&argument)) {
         set(stage.kernel.get(), position++, *single, what_);
+      } else if (const auto* table = std::get_if<TableArgument>(&argument)) {
+        stage.tables.push_back(table_memory(context, *launch.tables[table->index], what_));
+        set(stage.kernel.get(), position++, stage.tables.back().get(), what_);
       } else {
         set(stage.kernel.get(), position++, context.faults.memory(), what_);
         stage.may_fault = true;

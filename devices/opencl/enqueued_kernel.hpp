@@ -33,6 +33,7 @@ class EnqueuedKernel final : public core::Kernel {
   };
   struct Stage {
     KernelHandle kernel;
+    std::vector<MemoryHandle> tables;
     std::vector<Memory> memory;
     std::array<std::size_t, 3> global;
     std::array<std::size_t, 3> local;

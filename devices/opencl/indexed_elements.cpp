@@ -22,13 +22,14 @@ using core::text;
 using core::View;
 using Coordinates = std::vector<std::string>;
 
-/// Elements are moved as unsigned integers of their width.
+/// Elements are moved as unsigned integers of their width, or as two.
 const char* bits_name(DType type) {
   switch (size_of(type)) {
     case 1: return "uchar";
     case 2: return "ushort";
     case 4: return "uint";
-    default: return "ulong";
+    case 8: return "ulong";
+    default: return "ulong2";
   }
 }
 
@@ -40,6 +41,7 @@ std::int64_t bits_of(const Scalar& number, DType type) {
     case DType::bf16: return std::bit_cast<std::uint16_t>(BFloat16(static_cast<float>(value.as_double())));
     case DType::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value.as_double()));
     case DType::f64: return std::bit_cast<std::int64_t>(value.as_double());
+    case DType::c64: return bits_of(value.as_double(), DType::f32) | bits_of(value.imaginary(), DType::f32) << 32;
     default: return static_cast<std::int64_t>(value.as_unsigned());
   }
 }
@@ -84,7 +86,12 @@ class ElementWriter {
   void number(std::string_view name, std::int64_t value) { kernel_.number(name, value); }
   /// Bits of an element of the result's type as an argument.
   void bits(std::string_view name, const Scalar& value) {
-    kernel_.constant("long", name, Argument(bits_of(value, step_.outputs[0].dtype)));
+    const DType type = step_.outputs[0].dtype;
+    if (type != DType::c128) return kernel_.constant("long", name, Argument(bits_of(value, type)));
+    const Scalar number = core::as_stored(value, type);
+    kernel_.constant("long", text(name, "_re"), Argument(bits_of(number.as_double(), DType::f64)));
+    kernel_.constant("long", text(name, "_im"), Argument(bits_of(number.imaginary(), DType::f64)));
+    kernel_.line(text("  const ulong2 ", name, " = (ulong2)((ulong)", name, "_re, (ulong)", name, "_im);"));
   }
   /// Everything is declared: what follows is done for each element.
   void begin() {

@@ -51,6 +51,12 @@ class KernelText {
     parameter(core::text("const ", type, " ", name), value);
   }
 
+  /// Numbers known when the step is prepared, elements of `type`.
+  void table(std::string_view type, std::string_view name, Table contents) {
+    parameter(core::text("const global ", type, "* restrict ", name), TableArgument{launch_.tables.size()});
+    launch_.tables.push_back(std::move(contents));
+  }
+
   /// Where note_fault and position_in note what is wrong, called `faults` in the body.
   void faults() { parameter("volatile global int* faults", FaultsArgument{}); }
 

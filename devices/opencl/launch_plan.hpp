@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -23,7 +24,15 @@ struct MemoryArgument {
 /// A kernel argument that stands for the note of faults, see faults.hpp: `global int* faults` in the source.
 struct FaultsArgument {};
 
-using Argument = std::variant<MemoryArgument, std::int64_t, std::int32_t, double, float, FaultsArgument>;
+/// Numbers known when the step is prepared. They are brought to the device then, and stay there with the kernel.
+using Table = std::shared_ptr<const std::vector<std::byte>>;
+
+/// A kernel argument that stands for a table of the launch: one argument in the source.
+struct TableArgument {
+  std::size_t index = 0;
+};
+
+using Argument = std::variant<MemoryArgument, std::int64_t, std::int32_t, double, float, FaultsArgument, TableArgument>;
 
 /// A copy from input `input` to the result that moves nothing where the input's address lies `distance` bytes behind
 /// the result's.
@@ -37,6 +46,7 @@ struct InPlace {
 struct KernelLaunch {
   std::string source;
   std::vector<Argument> arguments;
+  std::vector<Table> tables = {};
   std::array<std::size_t, 3> global = {1, 1, 1};  // items
   /// Items of a work-group, fixed for each source; zeros leave them to the driver.
   std::array<std::size_t, 3> local = {1, 1, 1};

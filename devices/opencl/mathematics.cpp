@@ -168,6 +168,14 @@ std::vector<Definition> library(Style style, bool has_f64) {
   if (has_f64) split(out, widening_section);
   split(out, random_section);
   if (has_f64) split(out, wide_random_section);
+  split(out, style == Style::cpu ? lone_team_section : team_section);
+  split(out, systems_section);
+  split(out, spectra_section);
+  for (const Compute type : {Compute::f32, Compute::f64}) {
+    if (type == Compute::f64 && !has_f64) continue;
+    add(real_systems_section, type);
+    add(real_spectra_section, type);
+  }
   return out;
 }
 
@@ -199,8 +207,10 @@ std::string mathematics_for(const std::string& kernels, const Context& context) 
   }
   std::string out;
   for (auto it = used.rbegin(); it != used.rend(); ++it) out += (*it)->text;
-  const bool wide = (out + kernels).find("double") != std::string::npos;
-  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + out;
+  const std::string all = out + kernels;
+  const bool wide = all.find("double") != std::string::npos, waits = all.find("barrier(") != std::string::npos;
+  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + (waits ? barrier_section : std::string()) +
+         out;
 }
 
 }  // namespace tyto::opencl

@@ -22,5 +22,12 @@ extern const char* const resizing_section;       // for f32 and f64
 extern const char* const widening_section;       // from f64 to f32
 extern const char* const random_section;         // Philox
 extern const char* const wide_random_section;    // its f64 values
+extern const char* const barrier_section;        // a fault of PoCL's, kept away
+extern const char* const lone_team_section;      // how teams of one wait
+extern const char* const team_section;           // and others
+extern const char* const systems_section;        // matrices of teams
+extern const char* const real_systems_section;   // for f32 and f64
+extern const char* const spectra_section;        // their eigenvalues and singular values
+extern const char* const real_spectra_section;   // for f32 and f64
 
 }  // namespace tyto::opencl

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/op_ids.hpp"
+#include "devices/opencl/complex_pairs.hpp"
 #include "devices/opencl/named_loop.hpp"
 
 namespace tyto::opencl {
@@ -136,6 +137,10 @@ LaunchPlan move_launch_plan(const Context& context, const core::Step& step) {
 
 void append_copy(LaunchPlan& plan, const Context& context, std::size_t input, const core::View& from,
                  const core::Operand& to) {
+  // No integer is as wide as two numbers in f64.
+  if (to.dtype == DType::c128) {
+    return append_copy(plan, context, input, as_pairs({to.dtype, from}).view, as_pairs(to));
+  }
   const DType type = of_width(to.dtype);
   NamedLoop loop;
   loop.bound.inputs = {{type, from}};

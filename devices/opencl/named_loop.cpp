@@ -2,9 +2,11 @@
 #include "devices/opencl/named_loop.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
+#include "devices/opencl/complex_pairs.hpp"
 #include "devices/opencl/reduction.hpp"
 
 namespace tyto::opencl {
@@ -70,7 +72,9 @@ bool is_loop(OpId op) {
   }
 }
 
-bool takes_complex(OpId op) { return op == OpId::fused || (is_element_loop(op) && !makes_numbers(op)); }
+bool takes_complex(OpId op) {
+  return op == OpId::fused || op == OpId::fill || (is_element_loop(op) && !makes_numbers(op));
+}
 
 NamedLoop named_loop(const Context& context, const core::Step& step) {
   const std::string name(core::definition(step.op).name);
@@ -79,7 +83,29 @@ NamedLoop named_loop(const Context& context, const core::Step& step) {
   return {name, step.op == OpId::fused ? core::with_simple_reductions(bound, context.has_f64) : bound};
 }
 
+namespace {
+
+/// A complex number everywhere: each of its parts in the places of such parts.
+LaunchPlan complex_fill(const Context& context, const core::Step& step) {
+  LaunchPlan plan;
+  const auto& number = std::get<core::RangeAttributes>(*step.attributes);
+  for (const std::int64_t part : {0, 1}) {
+    core::RangeAttributes attributes = number;
+    attributes.dtype = real_type(number.dtype);
+    attributes.start = part == 0 ? number.start.as_double() : number.start.imaginary();
+    const core::Attributes held = attributes;
+    const core::Operand output = part_of_pairs(step.outputs[0], part);
+    LaunchPlan one = loop_launch_plan(context, {step.op, &held, {}, {&output, 1}});
+    plan.name = one.name;
+    std::ranges::move(one.launches, std::back_inserter(plan.launches));
+  }
+  return plan;
+}
+
+}  // namespace
+
 LaunchPlan loop_launch_plan(const Context& context, const core::Step& step) {
+  if (step.op == OpId::fill && is_complex(step.outputs[0].dtype)) return complex_fill(context, step);
   if (step.op == OpId::var) {
     if (std::optional<LaunchPlan> plan = variance_by_reductions(context, step)) return *std::move(plan);
   }

@@ -24,7 +24,7 @@ bool is_loop(core::OpId op);
 /// Whether it is a loop over elements alone.
 bool is_element_loop(core::OpId op);
 
-/// Whether complex elements may be among its operands: those of loops over their parts.
+/// Whether complex elements may be among its operands: those of loops over their parts, and of fills.
 bool takes_complex(core::OpId op);
 
 /// The loop of such an operator. Its reductions are simple ones: sum, mean, prod, min and max.

@@ -9,7 +9,9 @@
 #include "core/text.hpp"
 #include "devices/opencl/convolution.hpp"
 #include "devices/opencl/custom_kernel.hpp"
+#include "devices/opencl/fourier.hpp"
 #include "devices/opencl/indexed_elements.hpp"
+#include "devices/opencl/linear_algebra.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
 #include "devices/opencl/moves.hpp"
@@ -18,6 +20,7 @@
 #include "devices/opencl/scan.hpp"
 #include "devices/opencl/scatter.hpp"
 #include "devices/opencl/sort.hpp"
+#include "devices/opencl/suppression.hpp"
 #include "devices/opencl/text_hash.hpp"
 #include "devices/opencl/window_elements.hpp"
 #include "tyto/error.hpp"
@@ -159,6 +162,10 @@ constexpr Family families[] = {
     {is_scatter, scatter_launch_plan},
     {is_sort, sort_launch_plan},
     {is_search, search_launch_plan},
+    {is_fourier, fourier_launch_plan},
+    {is_suppression, suppression_launch_plan},
+    {is_linear_system, linear_system_launch_plan},
+    {is_spectrum, spectrum_launch_plan},
 };
 
 const Family* family_of(OpId op) {
@@ -174,7 +181,8 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   const auto complex = [](DType type) { return is_complex(type); };
   if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
-    return op == OpId::custom || takes_complex(op);
+    return op == OpId::custom || takes_complex(op) || is_fourier(op) || is_move(op) || is_indexed(op) ||
+           op == OpId::scatter;
   }
   // Its method rejects some candidates, which f32 could not tell apart.
   if (op == OpId::random_gamma && !context_.has_f64) return false;
@@ -183,12 +191,14 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
 
 // A residual is read where the result is written.
 std::uint64_t OpenClDevice::requires_dense(const core::Step& step) const {
+  if (is_linear_system(step.op) || is_spectrum(step.op)) return ~std::uint64_t{0};
   const bool has_epilogue = step.op == OpId::matmul_epilogue || step.op == OpId::convolution_epilogue;
   return has_epilogue ? ~std::uint64_t{3} : 0;
 }
 
 bool OpenClDevice::writes_strided(const core::Step& step) const {
-  if (is_element_loop(step.op) || is_move(step.op) || is_indexed(step.op) || is_window_element(step.op)) {
+  if (is_element_loop(step.op) || is_move(step.op) || is_indexed(step.op) || is_window_element(step.op) ||
+      is_fourier(step.op)) {
     return true;
   }
   for (const core::Operand& output : step.outputs) {

@@ -1,12 +1,16 @@
 // Positions are put in order by where they write, and whoever meets the first of several that write to one place does
-// them all, one after the other: the last one wins and sums have one order, without an atomic operation.
+// them all, one after the other: the last one wins, sums and products have one order, without an atomic operation.
 #include "devices/opencl/scatter.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
+#include "devices/opencl/complex_pairs.hpp"
 #include "devices/opencl/coordinate_loop.hpp"
+#include "devices/opencl/expressions.hpp"
 #include "devices/opencl/faults.hpp"
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_axes.hpp"
@@ -23,6 +27,22 @@ using core::View;
 using Role = MemoryArgument::Role;
 
 constexpr std::size_t first_index = 2;  // inputs: what is written to, what is written, and the index tensors
+
+/// A scatter, and how it combines what is there with what is written. `copy` stands for the latter alone.
+struct Scatter {
+  OpId op, combination;
+};
+
+constexpr Scatter scatters[] = {{OpId::scatter, OpId::copy},
+                                {OpId::scatter_add, OpId::add},
+                                {OpId::scatter_multiply, OpId::multiply},
+                                {OpId::scatter_min, OpId::minimum},
+                                {OpId::scatter_max, OpId::maximum}};
+
+const Scatter* scatter_of(OpId op) {
+  const Scatter* const found = std::ranges::find(scatters, op, &Scatter::op);
+  return found == std::end(scatters) ? nullptr : found;
+}
 
 /// Keys are the places in the dense result where what a position writes begins.
 Keys places(const core::Step& step, const std::vector<StridedMemory>& indices) {
@@ -96,10 +116,11 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
   }
   kernel.line(text("      const ", type,
                    " next = ", load(values.dtype, "values", text(line.place(at), " + ", from.place(within))), ";"));
-  std::string sum = out.dtype == DType::boolean ? "value | next" : "value + next";
-  if (out.dtype == DType::i64) sum = "(long)((ulong)value + (ulong)next)";
-  if (out.dtype == DType::i32) sum = "(int)((uint)value + (uint)next)";
-  kernel.line(text("      value = ", step.op == OpId::scatter ? "next" : narrow(out.dtype, text("(", sum, ")")), ";"));
+  const OpId combination = scatter_of(step.op)->combination;
+  const std::string combined = combination == OpId::copy
+                                   ? "next"
+                                   : apply(combination, out.dtype, {out.dtype, out.dtype}, {"value", "next"}, true);
+  kernel.line(text("      value = ", combined, ";"));
   kernel.line("    }");
   kernel.line(text("    ", store(out.dtype, "out", "place", "value")));
   return loop.close(kernel);
@@ -107,9 +128,14 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
 
 }  // namespace
 
-bool is_scatter(OpId op) { return op == OpId::scatter || op == OpId::scatter_add; }
+bool is_scatter(OpId op) { return scatter_of(op) != nullptr; }
 
-LaunchPlan scatter_launch_plan(const Context& context, const core::Step& step) {
+// Complex elements are written as their parts, which is all that happens to them.
+LaunchPlan scatter_launch_plan(const Context& context, const core::Step& given) {
+  std::vector<core::Operand> inputs(given.inputs.begin(), given.inputs.end());
+  for (std::size_t i = 0; i < first_index; ++i) inputs[i] = as_pairs(inputs[i]);
+  const core::Operand output = as_pairs(given.outputs[0]);
+  const core::Step step{given.op, given.attributes, inputs, {&output, 1}};
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
   const View& out = step.outputs[0].view;

@@ -1,4 +1,4 @@
-// Writing at positions that index tensors name: scatter, scatter_add.
+// Writing, adding, multiplying and comparing at positions that index tensors name.
 #pragma once
 
 #include "core/device.hpp"

@@ -8,6 +8,7 @@
 #include "docs/generate/page.hpp"
 #include "docs/generate/samples.hpp"
 #include "engine/execution/devices.hpp"
+#include "engine/execution/lowering.hpp"
 
 namespace tyto::docs {
 
@@ -31,8 +32,10 @@ An operator is what a graph is made of. Most have a public function of the same 
   of matrices; `prod`, `var` and norms are made of others.
 - **Result** is the element type that comes out.
 - **Devices**: every operator that computes has a CPU kernel. *OpenCL* means a kernel of its own there (f64 where the device
-  has it); otherwise the node is computed on the CPU, with planned copies and a note in the graph's report. A *view* looks
-  at its input's memory and needs a kernel on no device.
+  has it), *composed* that it is made of operators that have one; otherwise the node is computed on the CPU, with planned
+  copies and a note in the graph's report. That is so for `eig` and `eigvals`, whose QR iteration is one long chain of
+  small steps, and for weights packed in the CPU's own layout. Loops and branches run on OpenCL where all of their regions
+  do. A *view* looks at its input's memory and needs a kernel on no device.
 - **Gradient**: *none* marks operators that are nondifferentiable or constant almost everywhere.
 - **In place**: whether the result may be written over an input of the same layout that nobody else reads; *first input*
   means that only the part that changes is written there.
@@ -108,25 +111,36 @@ std::string in_place_of(const OpDef& def) {
   return def.in_place == core::InPlace::first_input ? "first input" : "yes";
 }
 
-std::string row_of(const OpDef& def, const core::Device& opencl) {
+/// How a device other than the CPU computes an operator.
+enum class Way { none, composed, kernel };
+
+Way way_of(core::Device& device, const OpDef& def, const Application& application) {
+  if (device.supports(def.id, application.inputs, application.outputs)) return Way::kernel;
+  const auto lowering =
+      run::lowering_for(device, def.id, application.attributes, application.operands, application.results);
+  return lowering ? Way::composed : Way::none;
+}
+
+std::string devices_of(const std::vector<Way>& ways) {
+  if (std::ranges::all_of(ways, [](Way way) { return way == Way::none; })) return "CPU";
+  if (std::ranges::find(ways, Way::none) != ways.end()) return "CPU, OpenCL (some types)";
+  return std::ranges::find(ways, Way::composed) == ways.end() ? "CPU, OpenCL" : "CPU, OpenCL (composed)";
+}
+
+std::string row_of(const OpDef& def, core::Device& opencl) {
   std::vector<DType> accepted;
   std::vector<std::pair<DType, DType>> pairs;
-  bool kernel = has_sample(def);
+  std::vector<Way> ways;
   for (int i = 0; i < dtype_count && has_sample(def); ++i) {
     const auto type = static_cast<DType>(i);
     const std::optional<Application> application = sample(def, type);
     if (!application) continue;
     accepted.push_back(type);
     pairs.emplace_back(type, application->outputs[0]);
-    kernel = kernel && opencl.supports(def.id, application->inputs, application->outputs);
-  }
-  bool some_kernel = false;
-  for (const DType type : accepted) {
-    const std::optional<Application> application = sample(def, type);
-    some_kernel = some_kernel || opencl.supports(def.id, application->inputs, application->outputs);
+    ways.push_back(way_of(opencl, def, *application));
   }
   const bool on_host = def.is(Traits::leaf) || def.is(Traits::view);
-  std::string devices = kernel ? "CPU, OpenCL" : some_kernel ? "CPU, OpenCL (some types)" : "CPU";
+  std::string devices = devices_of(ways);
   if (on_host) devices = def.is(Traits::view) ? "view" : "";
   std::string by_attribute = def.id == OpId::cast ? "as asked" : def.max_inputs == 0 ? "as asked" : "";
   if (def.id == OpId::one_hot || def.is(Traits::random)) by_attribute = "as asked";
@@ -141,7 +155,7 @@ std::string row_of(const OpDef& def, const core::Device& opencl) {
   if (def.id == OpId::branch || def.id == OpId::loop) {
     types = "all";
     result = "by its regions";
-    devices = "CPU";
+    devices = "CPU, OpenCL";
   }
   return table_row({code(def.name), std::string(def.doc), inputs_of(def), types, result, devices,
                     def.gradient != nullptr ? "yes" : "none", in_place_of(def)});
@@ -150,8 +164,8 @@ std::string row_of(const OpDef& def, const core::Device& opencl) {
 }  // namespace
 
 Page operators_page() {
-  const core::Device* opencl = nullptr;
-  for (const core::Device* device : run::all_devices()) {
+  core::Device* opencl = nullptr;
+  for (core::Device* device : run::all_devices()) {
     if (device->properties().name == "opencl:0") opencl = device;
   }
   if (opencl == nullptr) {

@@ -208,8 +208,15 @@ std::optional<Application> find(const Value& root, OpId op) {
     for (const Value& input : node->inputs()) stack.push_back(input.node());
     if (node->op() != op) continue;
     Application found;
-    for (const Value& input : node->inputs()) found.inputs.push_back(input.dtype());
-    for (const core::Result& result : node->results()) found.outputs.push_back(result.type.dtype);
+    found.attributes = node->attributes();
+    for (const Value& input : node->inputs()) {
+      found.inputs.push_back(input.dtype());
+      found.operands.push_back({input.dtype(), input.shape(), false});
+    }
+    for (const core::Result& result : node->results()) {
+      found.outputs.push_back(result.type.dtype);
+      found.results.push_back(result.type);
+    }
     return found;
   }
   return std::nullopt;

@@ -11,6 +11,8 @@ namespace tyto::docs {
 struct Application {
   std::vector<DType> inputs;
   std::vector<DType> outputs;
+  core::Attributes attributes;
+  std::vector<core::TensorType> operands, results;  // the same with their shapes
 };
 
 /// Whether samples.cpp knows how to apply the operator; internal ones (states, markers) it does not.

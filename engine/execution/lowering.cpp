@@ -75,12 +75,15 @@ bool runs_all(core::Device& device, const Graph& graph) {
 
 }  // namespace
 
-std::optional<Graph> lowering_for(core::Device& device, core::OpId op, const core::Attributes& attributes,
-                                  std::span<const TensorType> inputs, std::span<const TensorType> results) {
+// Lowerings are a few operators deep.
+std::optional<Graph> lowering_for(core::Device& device, core::OpId op,  // NOLINT(misc-no-recursion)
+                                  const core::Attributes& attributes, std::span<const TensorType> inputs,
+                                  std::span<const TensorType> results) {
   const core::OpDef& def = core::definition(op);
   if (def.lower == nullptr || runs(device, def, inputs, results)) return std::nullopt;
   Recording recording(inputs);
-  Graph graph = recording.of(def.lower(attributes, recording.operands()));
+  // Its parts may have to be lowered in turn.
+  Graph graph = lowered(recording.of(def.lower(attributes, recording.operands())), device);
   if (!runs_all(device, graph)) return std::nullopt;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorType& made = graph.type(graph.outputs()[i]);
@@ -91,7 +94,7 @@ std::optional<Graph> lowering_for(core::Device& device, core::OpId op, const cor
   return graph;
 }
 
-Graph lowered(Graph graph, core::Device& device) {
+Graph lowered(Graph graph, core::Device& device) {  // NOLINT(misc-no-recursion)
   std::vector<std::optional<Graph>> lowerings(graph.nodes().size());
   bool any = false;
   for (std::size_t i = 0; i < lowerings.size(); ++i) {

@@ -74,7 +74,7 @@ std::vector<HostTensor> on_cpu(const Step& step) {
 
 /// The greatest difference, as a part of the greatest value; infinite where only one is NaN.
 double difference(const HostTensor& a, const HostTensor& b) {
-  if (!is_floating(a.dtype)) return a.integers == b.integers ? 0 : INFINITY;
+  if (a.values.empty()) return a.integers == b.integers ? 0 : INFINITY;
   double worst = 0, greatest = 1e-30;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const double x = a.values[i], y = b.values[i];
@@ -89,7 +89,7 @@ double difference(const HostTensor& a, const HostTensor& b) {
 // Random numbers of a gamma distribution are drawn in f64.
 bool needs_f64(const Step& step) {
   if (step.op == OpId::random_gamma) return true;
-  const auto wide = [](const auto& operand) { return operand.dtype == DType::f64; };
+  const auto wide = [](const auto& operand) { return real_type(operand.dtype) == DType::f64; };
   return std::ranges::any_of(step.inputs, wide) || std::ranges::any_of(results_of(step), wide);
 }
 
@@ -111,8 +111,8 @@ void check(const std::vector<Step>& all_steps) {
       const std::vector<HostTensor> found = run(*device, *kernels[i], steps[i].inputs, out[i]);
       const std::vector<HostTensor> expected = on_cpu(steps[i]);
       for (std::size_t r = 0; r < expected.size(); ++r) {
-        INFO(core::definition(steps[i].op).name, " number ", i, " of ", name_of(steps[i].inputs[0].dtype), ", ",
-             core::to_string(steps[i].attributes));
+        INFO(core::definition(steps[i].op).name, " number ", i, " yielding ", std::string(name_of(out[i][0].dtype)),
+             ", ", core::to_string(steps[i].attributes));
         CHECK(difference(found[r], expected[r]) <= steps[i].tolerance);
       }
     }
@@ -121,12 +121,38 @@ void check(const std::vector<Step>& all_steps) {
 
 HostTensor numbers(DType dtype, const Shape& shape) { return spread(dtype, shape, -3, 3.5); }
 
+/// Of matrices that are factorised, each step of which a whole team takes.
+bool too_large(std::int64_t rows, std::int64_t columns) { return is_interpreted() && std::max(rows, columns) > 9; }
+
+/// Numbers between -1 and 1 without a pattern, of which matrices are regular.
+HostTensor scattered(DType dtype, const Shape& shape, std::uint64_t seed = 1) {
+  HostTensor tensor = numbers(dtype, shape);
+  for (double& value : tensor.values) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    value = rounded(dtype, static_cast<double>(seed >> 40) / (1 << 23) - 1);
+  }
+  return tensor;
+}
+
+/// Stacks of matrices with so much added to the diagonal.
+HostTensor with_diagonal(HostTensor matrices, double added) {
+  const Shape& shape = matrices.view.shape;
+  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  for (std::size_t i = 0; i < matrices.values.size(); ++i) {
+    const std::int64_t at = static_cast<std::int64_t>(i) % (rows * columns);
+    if (at / columns == at % columns) matrices.values[i] = rounded(matrices.dtype, matrices.values[i] + added);
+  }
+  return matrices;
+}
+
 double rounding(DType dtype) {
   switch (dtype) {
     case DType::f16: return 2e-3;
     case DType::bf16: return 2e-2;
-    case DType::f32: return 1e-5;
-    case DType::f64: return 1e-13;
+    case DType::f32:
+    case DType::c64: return 1e-5;
+    case DType::f64:
+    case DType::c128: return 1e-13;
     default: return 0;
   }
 }
@@ -292,6 +318,33 @@ TEST_CASE("what moves elements, and what reads them by index, on OpenCL") {
   check(steps);
 }
 
+TEST_CASE("complex elements are moved as they are on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::c64, DType::c128}) {
+    const HostTensor x = numbers(dtype, {4, 5, 6});
+    steps.push_back(
+        {OpId::set_slice, core::SliceAttributes{{1, 4, 0}, {2, 3, 6}, {2, -2, 1}}, {x, numbers(dtype, {2, 3, 6})}});
+    steps.push_back({OpId::concat, core::AxisAttributes{2}, {x, numbers(dtype, {4, 5, 1})}});
+    steps.push_back({OpId::tile, core::ListAttributes{{2, 1, 3}}, {x}});
+    steps.push_back({OpId::repeat, core::ListAttributes{{3, 2}}, {x}});
+    steps.push_back({OpId::roll, core::ListAttributes{{1, 0, -2}}, {x}});
+    steps.push_back(
+        {OpId::pad, core::PadAttributes{{2, 0, 1}, {1, 3, 2}, core::PadMode::constant, Scalar::complex(2.5, -1)}, {x}});
+    steps.push_back({OpId::tril, core::ListAttributes{{-1}}, {x}});
+    steps.push_back({OpId::diag_embed, core::ListAttributes{{-2}}, {x}});
+    const HostTensor chosen = HostTensor::of_integers(DType::i32, {3}, {-1, 0, -1});
+    steps.push_back({OpId::take, core::AxisAttributes{1}, {x, chosen}});
+    steps.push_back({OpId::take_along_axis,
+                     core::AxisAttributes{1},
+                     {numbers(dtype, {1, 4, 1}), HostTensor::of_integers(DType::i64, {1, 2, 1}, {3, -3})}});
+    steps.push_back({OpId::gather, {}, {x, chosen, chosen}});
+    steps.push_back({OpId::scatter, {}, {x, numbers(dtype, {3, 5, 6}), chosen}});
+    steps.push_back({OpId::scatter, {}, {x, numbers(dtype, {3, 6}), chosen, chosen}});
+    steps.push_back({OpId::fill, core::RangeAttributes{{3, 5}, dtype, Scalar::complex(1.5, -2), Scalar(0)}, {}});
+  }
+  check(steps);
+}
+
 TEST_CASE("scans in both directions on OpenCL") {
   std::vector<Step> steps;
   for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::boolean, DType::f64}) {
@@ -306,7 +359,7 @@ TEST_CASE("scans in both directions on OpenCL") {
   check(steps);
 }
 
-TEST_CASE("scattering writes and adds in the order of the positions on OpenCL") {
+TEST_CASE("scattering writes and combines in the order of the positions on OpenCL") {
   std::vector<Step> steps;
   std::vector<std::int64_t> rows, columns;
   for (std::int64_t i = 0; i < 60; ++i) {
@@ -316,9 +369,14 @@ TEST_CASE("scattering writes and adds in the order of the positions on OpenCL") 
   const HostTensor row = HostTensor::of_integers(DType::i64, {60}, rows),
                    column = HostTensor::of_integers(DType::i32, {60}, columns);
   for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i64, DType::boolean}) {
-    for (const OpId op : {OpId::scatter, OpId::scatter_add}) {
-      steps.push_back({op, {}, {numbers(dtype, {6, 4, 3}), numbers(dtype, {60, 3}), row, column}});
+    for (const OpId op :
+         {OpId::scatter, OpId::scatter_add, OpId::scatter_multiply, OpId::scatter_min, OpId::scatter_max}) {
+      HostTensor held = numbers(dtype, {6, 4, 3}), given = numbers(dtype, {60, 3});
+      steps.push_back({op, {}, {held, given, row, column}});
       steps.push_back({op, {}, {numbers(dtype, {6}), numbers(dtype, {60}), row}});
+      if (!is_floating(dtype)) continue;
+      held.values[4] = given.values[31] = given.values[90] = NAN;
+      steps.push_back({op, {}, {held, given, row, column}});
     }
   }
   check(steps);
@@ -343,6 +401,279 @@ TEST_CASE("sorting is stable with NaN last, and searches agree with it, on OpenC
     steps.push_back({OpId::searchsorted, core::AxisAttributes{0, false}, {line, x}});
     steps.push_back({OpId::searchsorted, core::AxisAttributes{0, true}, {line, x}});
     steps.push_back({OpId::histogram, {}, {x, line}});
+  }
+  check(steps);
+}
+
+TEST_CASE("Fourier transforms of any length, alone and many together, along any axis, on OpenCL") {
+  std::vector<Step> steps;
+  // One to thirty-two and a prime above them; a power of two and one that outgrows local memory; primes that need a
+  // chirp, whole and as half of a real line.
+  std::vector<std::int64_t> lengths = {37, 64, 120, 1000, 4096, 74, 1009};
+  for (std::int64_t n = 1; n <= 32; ++n) lengths.push_back(n);
+  if (is_interpreted()) std::erase_if(lengths, [](std::int64_t n) { return n > 64; });
+  for (const std::int64_t n : lengths) {
+    for (const bool wide : {false, true}) {
+      if (wide && n > 12 && n != 37 && n != 120) continue;
+      const DType real = wide ? DType::f64 : DType::f32, complex = complex_type(real);
+      const std::int64_t lines = n % 3 == 0 ? 1 : n < 100 ? 19 : 3;
+      for (const bool last : {true, false}) {
+        if (!last && n > 12 && n != 37 && n != 120) continue;
+        const auto shape = [&](std::int64_t points) { return last ? Shape{lines, points} : Shape{points, lines}; };
+        const auto transform = [&](bool inverse) {
+          return core::TransformAttributes{last ? 1 : 0, n, inverse, inverse ? 0.25 : 1};
+        };
+        const double tolerance = rounding(real);
+        steps.push_back({OpId::fft, transform(false), {numbers(complex, shape(n))}, tolerance});
+        steps.push_back({OpId::fft, transform(true), {numbers(complex, shape(n))}, tolerance});
+        steps.push_back({OpId::rfft, transform(n % 2 == 0), {numbers(real, shape(n))}, tolerance});
+        steps.push_back({OpId::irfft, transform(false), {numbers(complex, shape(n / 2 + 1))}, tolerance});
+      }
+    }
+  }
+  check(steps);
+}
+
+TEST_CASE("boxes that overlap better ones are left out on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const std::int64_t count : {0, 1, 300}) {
+      // Boxes of sizes 1 to 3 on a grid, some twice, one without an area, and scores of which some are equal or NaN.
+      std::vector<double> edges, scores;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double x = static_cast<double>(i * 7 % 23) / 2, y = static_cast<double>(i * 5 % 17) / 2;
+        const double size = i == 7 ? 0 : 1 + static_cast<double>(i % 5) / 2;
+        edges.insert(edges.end(), {x, y, x + size, y + size});
+        scores.push_back(i == 11 ? NAN : static_cast<double>(i * 31 % 101) / 101);
+      }
+      const HostTensor boxes = HostTensor::of(dtype, {count, 4}, edges), score = HostTensor::of(dtype, {count}, scores);
+      for (const double most : {0.0, 0.3, 0.9}) {
+        steps.push_back({OpId::nms, core::NmsAttributes{400, most, 0.1}, {boxes, score}});
+        steps.push_back({OpId::nms, core::NmsAttributes{5, most, -1}, {boxes, score}});
+      }
+      steps.push_back({OpId::nms, core::NmsAttributes{0, 0.5, 0}, {boxes, score}});
+      steps.push_back({OpId::nms, core::NmsAttributes{9, 0.5, 2}, {boxes, score}});
+    }
+  }
+  check(steps);
+}
+
+TEST_CASE("systems of equations are factorised and solved on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    // Differences grow with the condition of the matrices, which is some hundreds.
+    const double tolerance = 1000 * rounding(dtype);
+    for (const std::int64_t size : {0, 1, 2, 5, 33, 70}) {
+      if (too_large(size, size)) continue;
+      const Shape square = {3, size, size}, side = {3, size, 4};
+      const HostTensor a = scattered(dtype, square), b = scattered(dtype, side, 7);
+      steps.push_back({OpId::lu_factor, {}, {a}, tolerance});
+      steps.push_back({OpId::solve, {}, {a, b}, tolerance});
+      steps.push_back({OpId::inv, {}, {a}, tolerance});
+      steps.push_back({OpId::det, {}, {a}, tolerance});
+      const HostTensor dominant = with_diagonal(a, static_cast<double>(size));
+      std::vector<std::int64_t> order, wrong;
+      for (std::int64_t i = 0; i < 3 * size; ++i) {
+        order.push_back(size - 1 - i % size);
+        wrong.push_back(i % size == 0 && i / size == 1 && size > 1 ? 1 : i % size);
+      }
+      for (const bool flag : {false, true}) {
+        for (const std::vector<std::int64_t>& each : {order, wrong}) {
+          steps.push_back({OpId::lu_solve,
+                           core::AxisAttributes{0, flag},
+                           {dominant, HostTensor::of_integers(DType::i64, {3, size}, each), b},
+                           tolerance});
+        }
+        for (const bool unit : {false, true}) {
+          if (unit && size > 5) continue;  // grows beyond all bounds
+          steps.push_back({OpId::triangular_solve, core::AxisAttributes{0, flag, unit}, {dominant, b}, tolerance});
+        }
+      }
+      steps.push_back({OpId::cholesky, {}, {dominant}, tolerance});
+      steps.push_back({OpId::cholesky, {}, {a}, tolerance});
+    }
+    steps.push_back({OpId::lu_factor, {}, {scattered(dtype, {2, 9, 40})}, tolerance});
+    steps.push_back({OpId::lu_factor, {}, {scattered(dtype, {40, 9})}, tolerance});
+    // Singular, not a number, and empty stacks.
+    HostTensor hard = scattered(dtype, {3, 4, 4});
+    for (std::size_t i = 2; i < 16; i += 4) hard.values[i] = 0;
+    hard.values[20] = NAN;
+    for (const OpId op : {OpId::lu_factor, OpId::inv, OpId::det, OpId::cholesky}) {
+      steps.push_back({op, {}, {hard}, tolerance});
+      steps.push_back({op, {}, {scattered(dtype, {0, 4, 4})}, tolerance});
+    }
+    steps.push_back({OpId::solve, {}, {hard, scattered(dtype, {3, 4, 2})}, tolerance});
+  }
+  check(steps);
+}
+
+namespace {
+
+using Matrix = std::vector<double>;
+
+/// Matrix number `index` of a stack.
+Matrix part_of(const HostTensor& stack, std::int64_t rows, std::int64_t columns, std::int64_t index) {
+  const auto begin = stack.values.begin() + index * rows * columns;
+  return {begin, begin + rows * columns};
+}
+
+Matrix transposed(const Matrix& a, std::int64_t columns) {
+  const std::int64_t rows = columns == 0 ? 0 : static_cast<std::int64_t>(a.size()) / columns;
+  Matrix out(a.size());
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    out[static_cast<std::size_t>(i % columns * rows + i / columns)] = a[static_cast<std::size_t>(i)];
+  }
+  return out;
+}
+
+Matrix product(const Matrix& a, const Matrix& b, std::int64_t inner, std::int64_t columns) {
+  const std::int64_t rows = inner == 0 ? 0 : static_cast<std::int64_t>(a.size()) / inner;
+  Matrix out(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t k = 0; k < inner; ++k) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        out[static_cast<std::size_t>(i * columns + j)] +=
+            a[static_cast<std::size_t>(i * inner + k)] * b[static_cast<std::size_t>(k * columns + j)];
+      }
+    }
+  }
+  return out;
+}
+
+double distance(const Matrix& a, const Matrix& b) {
+  double worst = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const double apart = std::fabs(a[i] - b[i]);
+    worst = std::isnan(apart) ? INFINITY : std::max(worst, apart);
+  }
+  return worst;
+}
+
+Matrix diagonal(const Matrix& values) {
+  Matrix out(values.size() * values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) out[i * values.size() + i] = values[i];
+  return out;
+}
+
+bool has_orthonormal_columns(const Matrix& q, std::int64_t columns, double tolerance) {
+  const Matrix turned = transposed(q, columns);
+  const std::int64_t rows = columns == 0 ? 0 : static_cast<std::int64_t>(q.size()) / columns;
+  return distance(product(turned, q, rows, columns), diagonal(Matrix(static_cast<std::size_t>(columns), 1.0))) <=
+         tolerance;
+}
+
+std::vector<HostTensor> on(OpenClDevice& device, OpId op, const Attributes& attributes,
+                           const std::vector<HostTensor>& inputs) {
+  const Step step{op, attributes, inputs};
+  std::vector<core::TensorType> types;
+  for (const core::Operand& each : results_of(step)) types.push_back({each.dtype, each.view.shape});
+  return run_step(device, op, attributes, inputs, types);
+}
+
+}  // namespace
+
+TEST_CASE("orthogonal factors, eigenvectors and singular vectors make their matrices again on OpenCL") {
+  for (OpenClDevice* device : both_styles()) {
+    for (const DType dtype : computed_types(*device, {DType::f32, DType::f64})) {
+      const double unit = dtype == DType::f64 ? 2.2e-16 : 1.2e-7;
+      for (const auto& [rows, columns] :
+           {std::pair<std::int64_t, std::int64_t>{1, 1}, {2, 2}, {9, 4}, {4, 9}, {37, 37}, {70, 33}, {33, 70}}) {
+        if (too_large(rows, columns)) continue;
+        INFO(name_of(dtype), ' ', rows, " x ", columns);
+        // The last matrix has rank one, the one before it rank three at most.
+        HostTensor a = scattered(dtype, {3, rows, columns});
+        for (std::int64_t i = 0; i < 2 * rows * columns; ++i) {
+          const double x = static_cast<double>(i / columns % rows), y = static_cast<double>(i % columns);
+          double value = 1 + x;
+          if (i < rows * columns) value = std::sin(x + 1) * (y + 1) + std::cos(x) + x * y * y / 100;
+          a.values[static_cast<std::size_t>(rows * columns + i)] = rounded(dtype, value);
+        }
+        const std::int64_t least = std::min(rows, columns);
+        for (const bool complete : {false, true}) {
+          const core::AxisAttributes attributes{0, complete, false};
+          const auto svd = on(*device, OpId::svd, attributes, {a});
+          const std::int64_t left = complete ? rows : least, right = complete ? columns : least;
+          for (std::int64_t i = 0; i < 3; ++i) {
+            const Matrix whole = part_of(a, rows, columns, i), u = part_of(svd[0], rows, left, i),
+                         s = part_of(svd[1], 1, least, i), v = part_of(svd[2], right, columns, i);
+            const double tolerance = 8 * unit * static_cast<double>(std::max(rows, columns));
+            CHECK(has_orthonormal_columns(u, left, tolerance));
+            CHECK(has_orthonormal_columns(transposed(v, columns), right, tolerance));
+            CHECK(std::is_sorted(s.rbegin(), s.rend()));
+            CHECK(s.back() >= 0);
+            Matrix middle(static_cast<std::size_t>(left * right));
+            for (std::int64_t k = 0; k < least; ++k) {
+              middle[static_cast<std::size_t>(k * right + k)] = s[static_cast<std::size_t>(k)];
+            }
+            const Matrix again = product(product(u, middle, left, right), v, right, columns);
+            CHECK(distance(again, whole) <= tolerance * s[0]);
+          }
+          if (rows < columns) continue;
+          const auto qr = on(*device, OpId::qr, attributes, {a});
+          for (std::int64_t i = 0; i < 3; ++i) {
+            const double tolerance = 8 * unit * static_cast<double>(rows);
+            const Matrix q = part_of(qr[0], rows, left, i), r = part_of(qr[1], left, columns, i);
+            CHECK(has_orthonormal_columns(q, left, tolerance));
+            const Matrix whole = part_of(a, rows, columns, i);
+            CHECK(distance(product(q, r, left, columns), whole) <= tolerance * part_of(svd[1], 1, least, i)[0]);
+            for (std::int64_t k = 0; k < left * columns; ++k) {
+              if (k % columns < k / columns) CHECK(r[static_cast<std::size_t>(k)] == 0);
+            }
+          }
+        }
+        if (rows != columns) continue;
+        const auto eigen = on(*device, OpId::eigh, {}, {a});
+        for (std::int64_t i = 0; i < 3; ++i) {
+          Matrix symmetric = part_of(a, rows, rows, i);
+          for (std::int64_t k = 0; k < rows * rows; ++k) {
+            const std::int64_t x = std::max(k / rows, k % rows), y = std::min(k / rows, k % rows);
+            symmetric[static_cast<std::size_t>(k)] = part_of(a, rows, rows, i)[static_cast<std::size_t>(x * rows + y)];
+          }
+          const Matrix values = part_of(eigen[0], 1, rows, i), vectors = part_of(eigen[1], rows, rows, i);
+          const double size = std::max(std::fabs(values.front()), std::fabs(values.back()));
+          const double tolerance = 8 * unit * static_cast<double>(rows);
+          CHECK(std::is_sorted(values.begin(), values.end()));
+          CHECK(has_orthonormal_columns(vectors, rows, tolerance));
+          CHECK(distance(product(symmetric, vectors, rows, rows), product(vectors, diagonal(values), rows, rows)) <=
+                tolerance * size);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("eigenvalues, singular values, pseudo-inverses and exponentials are those of the CPU on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = 10 * rounding(dtype);
+    for (const auto& [rows, columns] :
+         {std::pair<std::int64_t, std::int64_t>{0, 0}, {1, 1}, {3, 0}, {5, 5}, {6, 6}, {20, 7}, {7, 20}, {40, 40}}) {
+      if (too_large(rows, columns)) continue;
+      const HostTensor a = scattered(dtype, {2, rows, columns});
+      steps.push_back({OpId::svdvals, {}, {a}, tolerance});
+      steps.push_back({OpId::pinv, {}, {a, HostTensor::of(dtype, {}, {1e-4})}, 30 * tolerance});
+      steps.push_back({OpId::pinv, {}, {a, HostTensor::of(dtype, {}, {0.3})}, 30 * tolerance});
+      if (rows != columns) continue;
+      steps.push_back({OpId::eigvalsh, {}, {a}, tolerance});
+      // Each degree of the approximation, and squarings.
+      for (const double factor : {0.001, 0.02, 0.08, 0.3, 1.0}) {
+        HostTensor scaled = a;
+        for (double& value : scaled.values) value = rounded(dtype, value * factor);
+        steps.push_back({OpId::expm, {}, {scaled}, tolerance});
+      }
+    }
+    // What is not finite, next to what is very large or small.
+    HostTensor hard = scattered(dtype, {4, 5, 5});
+    for (std::size_t i = 25; i < 50; ++i) hard.values[i] *= dtype == DType::f64 ? 1e200 : 1e25;
+    for (std::size_t i = 75; i < 100; ++i) hard.values[i] *= dtype == DType::f64 ? 1e-200 : 1e-25;
+    for (double& value : hard.values) value = rounded(dtype, value);
+    hard.values[60] = NAN;
+    for (const OpId op : {OpId::eigvalsh, OpId::svdvals, OpId::svd, OpId::eigh}) {
+      if (op == OpId::eigvalsh || op == OpId::svdvals) steps.push_back({op, {}, {hard}, tolerance});
+      const Attributes attributes = op == OpId::svd ? Attributes(core::AxisAttributes{}) : Attributes();
+      steps.push_back({op, attributes, {scattered(dtype, {0, 4, 4})}, tolerance});
+      steps.push_back({op, attributes, {scattered(dtype, {2, 0, 0})}, tolerance});
+    }
   }
   check(steps);
 }

@@ -74,6 +74,11 @@ std::vector<OpenClDevice*> both_styles() {
   return {device(Style::cpu), device(Style::gpu)};
 }
 
+bool is_interpreted() {
+  const OpenClDevice* const any = device(Style::cpu);
+  return any != nullptr && any->properties().description.find("Oclgrind") != std::string::npos;
+}
+
 std::vector<DType> computed_types(const OpenClDevice& device, std::vector<DType> types) {
   if (device.context().has_f64 || std::erase(types, DType::f64) == 0) return types;
   static const bool said = [&] {
@@ -88,7 +93,8 @@ double rounded(DType dtype, double value) {
   switch (dtype) {
     case DType::f16: return static_cast<float>(Half(static_cast<float>(value)));
     case DType::bf16: return static_cast<float>(BFloat16(static_cast<float>(value)));
-    case DType::f32: return static_cast<float>(value);
+    case DType::f32:
+    case DType::c64: return static_cast<float>(value);
     default: return value;
   }
 }
@@ -103,13 +109,13 @@ HostTensor HostTensor::of_integers(DType dtype, const Shape& shape, std::vector<
 }
 
 HostTensor spread(DType dtype, const Shape& shape, double low, double high) {
-  const std::int64_t count = element_count(shape);
+  const std::int64_t count = element_count(shape) * (is_complex(dtype) ? 2 : 1);
   HostTensor tensor{dtype, core::View::dense(shape), {}, {}};
   for (std::int64_t i = 0; i < count; ++i) {
     // A stride coprime to the count visits the interval out of order.
     const auto step = static_cast<double>((i * 7919) % count) / static_cast<double>(count > 1 ? count - 1 : 1);
     const double value = low + (high - low) * step;
-    if (is_floating(dtype)) {
+    if (is_floating(dtype) || is_complex(dtype)) {
       tensor.values.push_back(rounded(dtype, value));
     } else {
       tensor.integers.push_back(dtype == DType::boolean ? (i * 7) % 3 == 0 : static_cast<std::int64_t>(value));
@@ -134,6 +140,14 @@ std::vector<std::byte> bytes_of(const HostTensor& tensor) {
       case DType::f16: append(out, Half(static_cast<float>(tensor.values[i])).bits); break;
       case DType::bf16: append(out, BFloat16(static_cast<float>(tensor.values[i])).bits); break;
       case DType::f32: append(out, static_cast<float>(tensor.values[i])); break;
+      case DType::c64:
+        append(out, static_cast<float>(tensor.values[2 * i]));
+        append(out, static_cast<float>(tensor.values[2 * i + 1]));
+        break;
+      case DType::c128:
+        append(out, tensor.values[2 * i]);
+        append(out, tensor.values[2 * i + 1]);
+        break;
       default: append(out, tensor.values[i]); break;
     }
   }
@@ -165,6 +179,12 @@ HostTensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte
         break;
       }
       case DType::f32: tensor.values.push_back(take<float>(bytes, i)); break;
+      case DType::c64:
+        for (const std::size_t part : {0, 1}) tensor.values.push_back(take<float>(bytes, 2 * i + part));
+        break;
+      case DType::c128:
+        for (const std::size_t part : {0, 1}) tensor.values.push_back(take<double>(bytes, 2 * i + part));
+        break;
       default: tensor.values.push_back(take<double>(bytes, i)); break;
     }
   }

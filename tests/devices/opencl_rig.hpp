@@ -24,12 +24,14 @@ std::vector<OpenClDevice*> both_styles();
 
 /// Those of the types that the device computes in: f64 is an extension that it may lack, which is said once.
 std::vector<DType> computed_types(const OpenClDevice& device, std::vector<DType> types);
+/// Whether kernels are interpreted, as Oclgrind does: what takes a second elsewhere takes an hour there.
+bool is_interpreted();
 inline bool computes_f64(const OpenClDevice& device) { return !computed_types(device, {DType::f64}).empty(); }
 
 /// A folder of its own that is removed at the end of the process.
 std::filesystem::path scratch_folder();
 
-/// A tensor on the host whose elements are held as f64 (i64 for integers) beside their type.
+/// A tensor on the host whose elements are held as f64 (i64 for integers) beside their type; complex ones as pairs.
 struct HostTensor {
   DType dtype = DType::f32;
   core::View view;             // into `values`, which stands for the storage
@@ -39,7 +41,9 @@ struct HostTensor {
   static HostTensor of(DType dtype, const Shape& shape, std::vector<double> values);
   static HostTensor of_integers(DType dtype, const Shape& shape, std::vector<std::int64_t> values);
 
-  std::size_t storage() const { return is_floating(dtype) ? values.size() : integers.size(); }
+  std::size_t storage() const {
+    return is_complex(dtype) ? values.size() / 2 : is_floating(dtype) ? values.size() : integers.size();
+  }
   core::Operand operand() const { return {dtype, view}; }
 };
 

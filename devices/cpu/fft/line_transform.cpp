@@ -2,7 +2,8 @@
 #include "devices/cpu/fft/line_transform.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "core/roots_of_unity.hpp"
 
 namespace tyto::cpu::fourier {
 
@@ -42,22 +43,11 @@ std::int64_t fast_length(std::int64_t n) {
 
 }  // namespace
 
-// The angle is brought into the first eighth of a turn by integers, so that large numerators lose no digits.
 template <class T>
 void Roots<T>::add(std::int64_t numerator, std::int64_t denominator) {
-  std::int64_t eighths = 8 * (numerator % denominator);
-  bool turned = false, mirrored = false, halved = false;
-  if (eighths > 4 * denominator) eighths = 8 * denominator - eighths, halved = true;
-  if (eighths > 2 * denominator) eighths = 4 * denominator - eighths, mirrored = true;
-  if (eighths > denominator) eighths = 2 * denominator - eighths, turned = true;
-  const long double angle = 0.785398163397448309615660845819875721L * static_cast<long double>(eighths) /
-                            static_cast<long double>(denominator);
-  long double c = std::cos(angle), s = std::sin(angle);
-  if (turned) std::swap(c, s);
-  if (mirrored) c = -c;
-  if (halved) s = -s;
-  re.push_back(static_cast<T>(c));
-  im.push_back(static_cast<T>(-s));
+  const std::complex<long double> root = core::root_of_unity(numerator, denominator);
+  re.push_back(static_cast<T>(root.real()));
+  im.push_back(static_cast<T>(root.imag()));
 }
 
 template <class T>
