@@ -44,6 +44,7 @@ struct ExecutableStep {
   std::uint32_t workspace = UINT32_MAX;  // its storage
   std::uint32_t node = 0;                // of the graph
   std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
+  bool copies = false;                   // its operand as it is, to another place: no node of the graph does that
   const char* name = "";
 };
 

@@ -130,6 +130,7 @@ const ExecutableBuilder::Location& ExecutableBuilder::location_of(Port port, boo
   const std::uint32_t storage = new_storage(on_host ? StorageKind::host : StorageKind::arena, 0, bytes_of(port), node);
   add_raw_step(std::make_shared<TransferKernel>(device_, bytes_of(port), on_host), {&packed.storage, 1}, {&storage, 1},
                node, on_host ? "to host" : "to device");
+  target_.steps_.back().copies = true;
   bind(port, storage, View::dense(graph_.type(port).shape), on_host);
   return wanted[port];
 }
@@ -139,9 +140,15 @@ ExecutableBuilder::Location ExecutableBuilder::dense(Port port, const Location& 
   if (core::is_dense(location.view) && location.view.offset == 0) return location;
   Location copy{new_storage(on_host && split_ ? StorageKind::host : StorageKind::arena, 0, bytes_of(port), node),
                 View::dense(graph_.type(port).shape)};
-  const DType type = graph_.type(port).dtype;
-  add_step(OpId::copy, core::no_attributes, on_host, {&location, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
+  add_copy(port, location, copy, on_host, node);
   return copy;
+}
+
+void ExecutableBuilder::add_copy(Port port, const Location& from, const Location& to, bool on_host,
+                                 std::uint32_t node) {
+  const DType type = graph_.type(port).dtype;
+  add_step(OpId::copy, core::no_attributes, on_host, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1}, node);
+  target_.steps_.back().copies = true;
 }
 
 void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
@@ -339,9 +346,7 @@ void ExecutableBuilder::finish_outputs() {
     if (on_host) from = location_of(port, false);
     const Location to{new_storage(StorageKind::output, i, bytes_of(port), graph_.producer(port)),
                       View::dense(graph_.type(port).shape)};
-    const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, core::no_attributes, false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1},
-             graph_.producer(port));
+    add_copy(port, from, to, false, graph_.producer(port));
   }
 }
 
@@ -357,18 +362,14 @@ void ExecutableBuilder::finish_updates() {
     if (own) continue;
     const Location copy{new_storage(StorageKind::arena, 0, bytes_of(port), graph_.producer(port)),
                         View::dense(graph_.type(port).shape)};
-    const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, core::no_attributes, false, {&location, 1}, {&type, 1}, {&copy, 1}, {&type, 1},
-             graph_.producer(port));
+    add_copy(port, location, copy, false, graph_.producer(port));
     values[i] = copy;
   }
   for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
     if (updated_in_place_[i]) continue;
     const core::GraphUpdate& update = graph_.updates()[i];
     const Location& to = device_location_[graph_.inputs()[update.input].port];
-    const DType type = graph_.type(update.port).dtype;
-    add_step(OpId::copy, core::no_attributes, false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
-             graph_.producer(update.port));
+    add_copy(update.port, values[i], to, false, graph_.producer(update.port));
   }
 }
 

@@ -71,6 +71,7 @@ class ExecutableBuilder {
   /// The port's place on the device (or the host), copied there first when it is only on the other side.
   const Location& location_of(core::Port port, bool on_host);
   Location dense(core::Port port, const Location& location, bool on_host, std::uint32_t node);
+  void add_copy(core::Port port, const Location& from, const Location& to, bool on_host, std::uint32_t node);
   void add_step(core::OpId op, const core::Attributes& attributes, bool on_host, std::span<const Location> inputs,
                 std::span<const DType> input_types, std::span<const Location> outputs,
                 std::span<const DType> output_types, std::uint32_t node);
