@@ -29,6 +29,7 @@ ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& o
       device_(*target.device_),
       host_(cpu_device()),
       split_(&device_ != &host_),
+      checks_(checks_plans(options)),
       options_(options),
       related_(related) {}
 
@@ -132,6 +133,8 @@ const ExecutableBuilder::Location& ExecutableBuilder::location_of(Port port, boo
                node, on_host ? "to host" : "to device");
   target_.steps_.back().copies = true;
   bind(port, storage, View::dense(graph_.type(port).shape), on_host);
+  const DType type = graph_.type(port).dtype;
+  note_views({&packed, 1}, {&type, 1}, {&wanted[port], 1}, {&type, 1});
   return wanted[port];
 }
 
@@ -204,6 +207,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     std::ranges::transform(inputs, from.begin(), &Location::storage);
     std::ranges::transform(outputs, to.begin(), &Location::storage);
     add_raw_step(custom_kernel({node.op, &graph_.attributes(node), operands, results}), from, to, index, "custom");
+    note_views(inputs, input_types, outputs, output_types);
     return;
   }
   if (parts_lie_in_place(node, inputs, outputs[0])) return;
@@ -256,6 +260,7 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
     }
   }
   add_raw_step(nullptr, from_storage, to_storage, node, core::definition(op).name.data());
+  note_views(inputs, input_types, outputs, output_types);
   std::copy(shifts.begin(), shifts.end(), target_.shifts_.end() - static_cast<std::ptrdiff_t>(shifts.size()));
   const bool there = on_host && split_;
   unprepared_[there].push_back(
@@ -329,6 +334,19 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
   }
   step.kernel = std::move(kernel);
   target_.steps_.push_back(std::move(step));
+}
+
+// Of the step that was added last.
+void ExecutableBuilder::note_views(std::span<const Location> inputs, std::span<const DType> input_types,
+                                   std::span<const Location> outputs, std::span<const DType> output_types) {
+  if (!checks_) return;
+  const auto note = [&](std::span<const Location> list, std::span<const DType> types) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      target_.operand_views_.push_back({list[i].view, static_cast<std::int64_t>(size_of(types[i]))});
+    }
+  };
+  note(inputs, input_types);
+  note(outputs, output_types);
 }
 
 bool ExecutableBuilder::is_in_output(const Location& location, std::uint32_t output) const {

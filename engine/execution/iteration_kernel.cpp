@@ -71,6 +71,19 @@ class IterationKernel final : public RegionKernel {
         program_->executable(), path, [](std::size_t, std::size_t) { return false; }, moved);
   }
 
+  PlannedRegion planned() const override {
+    PlannedRegion region;
+    region.programs.push_back(program_->planned(program_at_));
+    region.keyed = loop_.keyed;
+    region.key = key_at;
+    region.loop = &loop_;
+    region.places = places_;
+    region.output_of_row = output_of_row_;
+    region.number = number_at;
+    region.again = again_at;
+    return region;
+  }
+
  private:
   static constexpr std::size_t number_at = 0, key_at = region_alignment, again_at = 2 * region_alignment,
                                rings_at = 3 * region_alignment;

@@ -55,6 +55,13 @@ class BranchKernel final : public RegionKernel {
     }
   }
 
+  PlannedRegion planned() const override {
+    PlannedRegion region;
+    for (const auto& arm : arms_) region.programs.push_back(arm->planned(key_bytes));
+    region.keyed = keyed_;
+    return region;
+  }
+
  private:
   RegionMemory memory_;
   bool keyed_;
