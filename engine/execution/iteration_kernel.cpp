@@ -240,14 +240,12 @@ class IterationKernel final : public RegionKernel {
 
    private:
     core::Address at(const RegionPlace& place) const {
-      switch (place.kind) {
-        case RegionPlace::Kind::operand: return inputs_[place.number];
-        case RegionPlace::Kind::result: return outputs_[place.number] + place.offset;
-        case RegionPlace::Kind::workspace: break;
-      }
-      return workspace_ + place.offset;
+      if (place.kind == RegionPlace::Kind::workspace) return workspace_ + place.offset;
+      const bool operand = place.kind == RegionPlace::Kind::operand;
+      return (operand ? inputs_.data() : outputs_.data())[place.number] + place.offset;
     }
     bool is_over(const PlacedChain& placed) const {
+      if (placed.places == 0) return false;  // asked of rings only
       const std::uint32_t first = placed.chain.members[0];
       return memory_.is_same(outputs_[first], inputs_[places_.first_carry + first]);
     }
