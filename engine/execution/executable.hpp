@@ -46,7 +46,14 @@ struct ExecutableStep {
   std::uint32_t node = 0;                // of the graph
   std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
   std::uint32_t releases = UINT32_MAX;   // the input whose contents the session may let go of after it
+  bool copies = false;                   // its operand as it is, to another place: no node of the graph does that
   const char* name = "";
+};
+
+/// An operand of a step as its elements lie in its storage.
+struct OperandView {
+  core::View view;
+  std::int64_t element = 1;  // bytes
 };
 
 /// Weights that sessions keep packed: a constant, or the contents of a state.
@@ -76,6 +83,8 @@ class Executable {
   std::span<const std::uint32_t> operands() const { return operands_; }
   /// Of each operand the bytes from its storage's start to the address that its kernel is given.
   std::span<const std::size_t> shifts() const { return shifts_; }
+  /// Of each operand, where plans are checked; else none.
+  std::span<const OperandView> operand_views() const { return operand_views_; }
   std::span<const core::Array> constants() const { return constants_; }
   /// Most bytes alive at once, as they were counted when the order was chosen. The workspace of kernels is counted
   /// where that led to another order.
@@ -122,6 +131,7 @@ class Executable {
   std::vector<Storage> storages_;
   std::vector<std::uint32_t> operands_;
   std::vector<std::size_t> shifts_;
+  std::vector<OperandView> operand_views_;
   std::vector<core::Array> constants_;
   std::vector<bool> written_;
   std::vector<bool> updated_in_place_;

@@ -29,6 +29,7 @@ ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& o
       device_(*target.device_),
       host_(cpu_device()),
       split_(&device_ != &host_),
+      checks_(checks_plans(options)),
       options_(options),
       related_(related) {}
 
@@ -130,7 +131,10 @@ const ExecutableBuilder::Location& ExecutableBuilder::location_of(Port port, boo
   const std::uint32_t storage = new_storage(on_host ? StorageKind::host : StorageKind::arena, 0, bytes_of(port), node);
   add_raw_step(std::make_shared<TransferKernel>(device_, bytes_of(port), on_host), {&packed.storage, 1}, {&storage, 1},
                node, on_host ? "to host" : "to device");
+  target_.steps_.back().copies = true;
   bind(port, storage, View::dense(graph_.type(port).shape), on_host);
+  const DType type = graph_.type(port).dtype;
+  note_views({&packed, 1}, {&type, 1}, {&wanted[port], 1}, {&type, 1});
   return wanted[port];
 }
 
@@ -139,9 +143,15 @@ ExecutableBuilder::Location ExecutableBuilder::dense(Port port, const Location& 
   if (core::is_dense(location.view) && location.view.offset == 0) return location;
   Location copy{new_storage(on_host && split_ ? StorageKind::host : StorageKind::arena, 0, bytes_of(port), node),
                 View::dense(graph_.type(port).shape)};
-  const DType type = graph_.type(port).dtype;
-  add_step(OpId::copy, core::no_attributes, on_host, {&location, 1}, {&type, 1}, {&copy, 1}, {&type, 1}, node);
+  add_copy(port, location, copy, on_host, node);
   return copy;
+}
+
+void ExecutableBuilder::add_copy(Port port, const Location& from, const Location& to, bool on_host,
+                                 std::uint32_t node) {
+  const DType type = graph_.type(port).dtype;
+  add_step(OpId::copy, core::no_attributes, on_host, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1}, node);
+  target_.steps_.back().copies = true;
 }
 
 void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
@@ -197,6 +207,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     std::ranges::transform(inputs, from.begin(), &Location::storage);
     std::ranges::transform(outputs, to.begin(), &Location::storage);
     add_raw_step(custom_kernel({node.op, &graph_.attributes(node), operands, results}), from, to, index, "custom");
+    note_views(inputs, input_types, outputs, output_types);
     return;
   }
   if (parts_lie_in_place(node, inputs, outputs[0])) return;
@@ -240,6 +251,7 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
     }
   }
   add_raw_step(nullptr, from_storage, to_storage, node, core::definition(op).name.data());
+  note_views(inputs, input_types, outputs, output_types);
   std::copy(shifts.begin(), shifts.end(), target_.shifts_.end() - static_cast<std::ptrdiff_t>(shifts.size()));
   const bool there = on_host && split_;
   unprepared_[there].push_back(
@@ -315,6 +327,19 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
   target_.steps_.push_back(std::move(step));
 }
 
+// Of the step that was added last.
+void ExecutableBuilder::note_views(std::span<const Location> inputs, std::span<const DType> input_types,
+                                   std::span<const Location> outputs, std::span<const DType> output_types) {
+  if (!checks_) return;
+  const auto note = [&](std::span<const Location> list, std::span<const DType> types) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      target_.operand_views_.push_back({list[i].view, static_cast<std::int64_t>(size_of(types[i]))});
+    }
+  };
+  note(inputs, input_types);
+  note(outputs, output_types);
+}
+
 bool ExecutableBuilder::is_in_output(const Location& location, std::uint32_t output) const {
   if (location.storage == none || !core::is_dense(location.view) || location.view.offset != 0) return false;
   const Storage& storage = target_.storages_[location.storage];
@@ -330,9 +355,7 @@ void ExecutableBuilder::finish_outputs() {
     if (on_host) from = location_of(port, false);
     const Location to{new_storage(StorageKind::output, i, bytes_of(port), graph_.producer(port)),
                       View::dense(graph_.type(port).shape)};
-    const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, core::no_attributes, false, {&from, 1}, {&type, 1}, {&to, 1}, {&type, 1},
-             graph_.producer(port));
+    add_copy(port, from, to, false, graph_.producer(port));
   }
 }
 
@@ -348,18 +371,14 @@ void ExecutableBuilder::finish_updates() {
     if (own) continue;
     const Location copy{new_storage(StorageKind::arena, 0, bytes_of(port), graph_.producer(port)),
                         View::dense(graph_.type(port).shape)};
-    const DType type = graph_.type(port).dtype;
-    add_step(OpId::copy, core::no_attributes, false, {&location, 1}, {&type, 1}, {&copy, 1}, {&type, 1},
-             graph_.producer(port));
+    add_copy(port, location, copy, false, graph_.producer(port));
     values[i] = copy;
   }
   for (std::uint32_t i = 0; i < graph_.updates().size(); ++i) {
     if (updated_in_place_[i]) continue;
     const core::GraphUpdate& update = graph_.updates()[i];
     const Location& to = device_location_[graph_.inputs()[update.input].port];
-    const DType type = graph_.type(update.port).dtype;
-    add_step(OpId::copy, core::no_attributes, false, {&values[i], 1}, {&type, 1}, {&to, 1}, {&type, 1},
-             graph_.producer(update.port));
+    add_copy(update.port, values[i], to, false, graph_.producer(update.port));
   }
 }
 

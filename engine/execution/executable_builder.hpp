@@ -13,6 +13,9 @@
 
 namespace tyto::run {
 
+/// Debug builds do it always, and what TYTO_CHECK_PLANS is set for.
+bool checks_plans(const CompileOptions& options);
+
 class ExecutableBuilder {
  public:
   /// `related` is an executable of the same program at other sizes, or null.
@@ -65,17 +68,21 @@ class ExecutableBuilder {
   void prepare_kernels();
   std::shared_ptr<const core::Kernel> known_kernel(const UnpreparedStep& step) const;
   void plan_memory();
+  void check_contents() const;
   void plan_arena(bool on_host);
   void separate_in_place(std::span<const memory::InPlaceReuse> reuses, memory::InPlacePlan& planned);
 
   /// The port's place on the device (or the host), copied there first when it is only on the other side.
   const Location& location_of(core::Port port, bool on_host);
   Location dense(core::Port port, const Location& location, bool on_host, std::uint32_t node);
+  void add_copy(core::Port port, const Location& from, const Location& to, bool on_host, std::uint32_t node);
   void add_step(core::OpId op, const core::Attributes& attributes, bool on_host, std::span<const Location> inputs,
                 std::span<const DType> input_types, std::span<const Location> outputs,
                 std::span<const DType> output_types, std::uint32_t node);
   void add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,
                     std::span<const std::uint32_t> outputs, std::uint32_t node, const char* name);
+  void note_views(std::span<const Location> inputs, std::span<const DType> input_types,
+                  std::span<const Location> outputs, std::span<const DType> output_types);
   std::uint32_t new_storage(StorageKind kind, std::uint32_t index, std::size_t bytes, std::uint32_t node);
   Location target_location(const core::GraphNode& node, core::Port result, std::span<const Location> inputs,
                            bool on_host, std::uint32_t index);
@@ -104,7 +111,8 @@ class ExecutableBuilder {
   const core::Graph& graph_;
   core::Device& device_;
   core::Device& host_;
-  bool split_;  // the device is not the host
+  bool split_;   // the device is not the host
+  bool checks_;  // the plan
   const CompileOptions& options_;
   const Executable* related_;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "engine/execution/contents_check.hpp"
 #include "engine/execution/executable_builder.hpp"
 #include "engine/execution/executable_sizes.hpp"
 #include "optimiser/memory/plan.hpp"
@@ -24,6 +25,8 @@ std::string memory_strategy(const CompileOptions& options) {
   return chosen != nullptr && options.memory_strategy == "best" ? chosen : options.memory_strategy;
 }
 
+}  // namespace
+
 bool checks_plans(const CompileOptions& options) {
 #ifdef NDEBUG
   return options.check_plan || is_set("TYTO_CHECK_PLANS");
@@ -32,8 +35,6 @@ bool checks_plans(const CompileOptions& options) {
   return true;
 #endif
 }
-
-}  // namespace
 
 void ExecutableBuilder::plan_memory() {
   target_.poisoned_ = options_.poison || is_set("TYTO_POISON");
@@ -44,6 +45,13 @@ void ExecutableBuilder::plan_memory() {
   }
   plan_arena(false);
   if (split_) plan_arena(true);
+  if (checks_) check_contents();
+}
+
+// Storages lie where they are planned: now it shows whether each step finds what it is to read.
+void ExecutableBuilder::check_contents() const {
+  const std::vector<std::string> faults = run::check_contents(planned_program(target_));
+  if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
 }
 
 void ExecutableBuilder::plan_arena(bool on_host) {
@@ -81,7 +89,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
     plan = std::move(planned.plan);
   }
   if (!plan) plan = tyto::plan_memory(blocks, options);
-  if (checks_plans(options_)) {
+  if (checks_) {
     const std::vector<std::string> faults = check_memory_plan(blocks, *plan, options);
     if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
   }

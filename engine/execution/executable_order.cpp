@@ -74,6 +74,7 @@ void ExecutableBuilder::forget_steps() {
   target_.storages_.clear();
   target_.operands_.clear();
   target_.shifts_.clear();
+  target_.operand_views_.clear();
   target_.constants_.clear();
   target_.packings_.clear();
   target_.fallbacks_.clear();

@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "core/op_ids.hpp"
+#include "core/text.hpp"
+#include "engine/execution/carry_places.hpp"
+#include "engine/execution/region_kernel.hpp"
 #include "engine/execution/region_program.hpp"
 #include "optimiser/storage/carries.hpp"
 
@@ -15,27 +18,20 @@ namespace {
 using core::Port;
 using optimiser::CarryChain;
 
-constexpr std::uint32_t none = UINT32_MAX;
+constexpr std::uint32_t none = PlacedChain::none;
 
 std::size_t bytes_of(const core::TensorType& type) {
   return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
 }
 
-/// A chain and where its values lie: in the result's own memory, in a ring of places, or in the rows of a stack.
-struct PlacedChain {
-  CarryChain chain;
-  std::size_t bytes = 0;
-  bool in_place = false;        // one place: the next value is computed over the one before
-  std::uint32_t output = none;  // of the program: what computes the next value into its place
-  std::size_t places = 0;       // of a ring
-  std::size_t own_places = 0;   // those of them that lie in the workspace
-  std::size_t workspace = 0;    // offset of the first of these
-};
-
-class IterationKernel final : public core::Kernel {
+class IterationKernel final : public RegionKernel {
  public:
   IterationKernel(const core::IterationAttributes& loop, core::Device& device, const CompileOptions& options)
       : memory_(device), loop_(loop) {
+    places_.first_carry = std::uint32_t{loop.counted} + std::uint32_t{loop.tested} + std::uint32_t{loop.keyed};
+    places_.carries = static_cast<std::uint32_t>(loop.carries);
+    places_.tested = loop.tested;
+    places_.reverse = loop.reverse;
     const core::Graph& body = loop.body.graph();
     for (const core::GraphInput& input : body.inputs()) input_bytes_.push_back(bytes_of(body.type(input.port)));
     for (CarryChain& chain : optimiser::carry_chains(loop)) {
@@ -43,14 +39,14 @@ class IterationKernel final : public core::Kernel {
       placed.bytes = input_bytes_[chain.members[0]];
       placed.chain = std::move(chain);
       placed.in_place = may_be_in_place(placed.chain);
-      chains_.push_back(std::move(placed));
+      places_.chains.push_back(std::move(placed));
     }
     make_program(options);
     // Whether a next value is really computed over the one before shows when the body's steps are made.
     bool other = false;
-    for (std::size_t update = 0, i = 0; i < chains_.size(); ++i) {
-      if (!chains_[i].in_place || program_->executable().is_updated_in_place(update++)) continue;
-      chains_[i].in_place = false;
+    for (std::size_t update = 0, i = 0; i < places_.chains.size(); ++i) {
+      if (!places_.chains[i].in_place || program_->executable().is_updated_in_place(update++)) continue;
+      places_.chains[i].in_place = false;
       other = true;
     }
     if (other) make_program(options);
@@ -62,6 +58,30 @@ class IterationKernel final : public core::Kernel {
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
     Launch(*this, inputs, outputs, workspace).run();
+  }
+
+  void list_moves(const std::string& path, const LiesOver& over, std::vector<MovedBytes>& moved) const override {
+    for (const PlacedChain& placed : places_.chains) list_carry_moves(placed, path, over, moved);
+    for (const CopiedOutput& copied : copied_outputs(program_->executable())) {
+      moved.push_back({path, name_of_output(copied.output), copied.why, copied.bytes, 0});
+    }
+    list_changed_copies(path, moved);
+    // The places that an iteration writes are none that it reads, but for carries in place, which are one storage.
+    tyto::run::list_moves(
+        program_->executable(), path, [](std::size_t, std::size_t) { return false; }, moved);
+  }
+
+  PlannedRegion planned() const override {
+    PlannedRegion region;
+    region.programs.push_back(program_->planned(program_at_));
+    region.keyed = loop_.keyed;
+    region.key = key_at;
+    region.loop = &loop_;
+    region.places = places_;
+    region.output_of_row = output_of_row_;
+    region.number = number_at;
+    region.again = again_at;
+    return region;
   }
 
  private:
@@ -82,17 +102,18 @@ class IterationKernel final : public core::Kernel {
     const std::vector<Port> outputs = std::exchange(data.outputs, {});
     const std::vector<core::GraphUpdate> updates = std::exchange(data.updates, {});
     if (loop_.tested) data.outputs.push_back(outputs[0]);
-    row_bytes_.assign(static_cast<std::size_t>(loop_.stacked), 0);
-    output_of_row_.assign(row_bytes_.size(), none);
-    for (std::uint32_t k = 0; k < row_bytes_.size(); ++k) {
+    places_.row_bytes.assign(static_cast<std::size_t>(loop_.stacked), 0);
+    output_of_row_.assign(places_.row_bytes.size(), none);
+    for (std::uint32_t k = 0; k < places_.row_bytes.size(); ++k) {
       const Port port = outputs[k + (loop_.tested ? 1 : 0)];
-      row_bytes_[k] = bytes_of(loop_.body.graph().type(port));
-      const bool kept = std::ranges::any_of(chains_, [&](const PlacedChain& each) { return each.chain.history == k; });
+      places_.row_bytes[k] = bytes_of(loop_.body.graph().type(port));
+      const bool kept =
+          std::ranges::any_of(places_.chains, [&](const PlacedChain& each) { return each.chain.history == k; });
       if (kept) continue;
       output_of_row_[k] = static_cast<std::uint32_t>(data.outputs.size());
       data.outputs.push_back(port);
     }
-    for (PlacedChain& placed : chains_) {
+    for (PlacedChain& placed : places_.chains) {
       if (placed.chain.cyclic || placed.chain.stack) continue;
       const core::GraphUpdate& update = updates[placed.chain.members[0]];
       if (placed.in_place) {
@@ -109,14 +130,78 @@ class IterationKernel final : public core::Kernel {
   // where it is not known before when that is, places of their own are copied from once the loop is done.
   void place_rings() {
     std::size_t at = rings_at;
-    for (PlacedChain& placed : chains_) {
+    for (PlacedChain& placed : places_.chains) {
       if (placed.chain.cyclic || placed.chain.stack || placed.chain.history || placed.in_place) continue;
       placed.places = placed.chain.members.size() + 1;
       placed.own_places = loop_.tested && placed.places > 2 ? placed.places : 1;
+      placed.place_bytes = region_padded(placed.bytes);
       placed.workspace = at;
-      at += placed.own_places * region_padded(placed.bytes);
+      at += placed.own_places * placed.place_bytes;
     }
     program_at_ = at;
+  }
+
+  // Before the first and after the last iteration. Where the count is not known, the most of all phases in which the
+  // loop can end.
+  void list_carry_moves(const PlacedChain& placed, const std::string& path, const LiesOver& over,
+                        std::vector<MovedBytes>& moved) const {
+    const std::uint32_t first = placed.chain.members[0];
+    const bool is_over = over(first, places_.first_carry + first);
+    const auto lies_there = [&](const CarryMove& move) {
+      if (move.from.kind == RegionPlace::Kind::operand) return over(move.to.number, move.from.number);
+      return move.to == move.from;
+    };
+    places_.enter(placed, loop_.trips, loop_.trips != 0, [&](const CarryMove& move) {
+      if (lies_there(move)) return;
+      const char* why = placed.in_place ? "its initial value is not the loop's to write over"
+                                        : "its initial value is the first row of a stack";
+      moved.push_back({path, core::text("carry ", first), why, 0, move.bytes});
+    });
+    const bool known = loop_.trips >= 0 && !loop_.counted && !loop_.tested;
+    const auto delay = static_cast<std::int64_t>(placed.chain.members.size());
+    const std::int64_t least = known ? loop_.trips : delay, most = known ? loop_.trips : 2 * delay + 2;
+    std::vector<std::size_t> bytes(placed.chain.members.size(), 0);
+    for (std::int64_t done = least; done <= most; ++done) {
+      const std::int64_t trips = loop_.tested ? most + 1 : done;
+      std::size_t member = 0;
+      places_.leave(placed, done, trips, is_over, [&](const CarryMove& move) {
+        if (!lies_there(move)) bytes[member] = move.bytes;
+        ++member;
+      });
+    }
+    const char* why = placed.chain.cyclic                          ? "values go round where the initial ones lie"
+                      : placed.chain.stack || placed.chain.history ? "its last value lies in a stack"
+                      : known                                      ? "its last value lies elsewhere"
+                                                                   : "where its last value lies depends on the count";
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] == 0) continue;
+      moved.push_back({path, core::text("carry ", placed.chain.members[i]), why, 0, bytes[i]});
+    }
+  }
+
+  std::string name_of_output(std::size_t output) const {
+    for (std::size_t k = 0; k < output_of_row_.size(); ++k) {
+      if (output_of_row_[k] == output) return core::text("row ", k);
+    }
+    for (const PlacedChain& placed : places_.chains) {
+      if (placed.output == output) return core::text("carry ", placed.chain.members[0]);
+    }
+    return "whether it goes on";
+  }
+
+  // Operators that change a part of a carry copy the rest where it cannot be changed in place.
+  void list_changed_copies(const std::string& path, std::vector<MovedBytes>& moved) const {
+    const Executable& program = program_->executable();
+    for (const ExecutableStep& step : program.steps()) {
+      const core::OpDef& def = core::definition(program.graph().nodes()[step.node].op);
+      if (step.copies || def.in_place != core::InPlace::first_input) continue;
+      const std::uint32_t from = program.operands()[step.first_operand];
+      const Storage& changed = program.storages()[from];
+      if (changed.kind != StorageKind::input || changed.index >= static_cast<std::size_t>(loop_.carries)) continue;
+      if (program.operands()[step.first_operand + step.input_count] == from) continue;
+      moved.push_back({path, core::text("carry ", changed.index),
+                       core::text(def.name, " changes a part of it, and all of it is still needed"), changed.bytes, 0});
+    }
   }
 
   class Launch {
@@ -126,6 +211,7 @@ class IterationKernel final : public core::Kernel {
         : kernel_(kernel),
           memory_(kernel.memory_),
           loop_(kernel.loop_),
+          places_(kernel.places_),
           inputs_(inputs),
           outputs_(outputs),
           workspace_(workspace),
@@ -137,8 +223,7 @@ class IterationKernel final : public core::Kernel {
       }
       if (loop_.tested) runs_ = memory_.read<bool>(inputs_[next++]);
       if (loop_.keyed) key_ = memory_.read<KeyWords>(inputs_[next++]);
-      first_carry_ = next;
-      first_row_ = first_carry_ + static_cast<std::size_t>(loop_.carries);
+      first_row_ = next + static_cast<std::size_t>(loop_.carries);
       first_capture_ = first_row_ + static_cast<std::size_t>(loop_.rows);
     }
 
@@ -154,56 +239,17 @@ class IterationKernel final : public core::Kernel {
     }
 
    private:
-    core::Address init(const CarryChain& chain, std::size_t member) const {
-      return inputs_[first_carry_ + chain.members[member]];
+    core::Address at(const RegionPlace& place) const {
+      if (place.kind == RegionPlace::Kind::workspace) return workspace_ + place.offset;
+      const bool operand = place.kind == RegionPlace::Kind::operand;
+      return (operand ? inputs_.data() : outputs_.data())[place.number] + place.offset;
     }
-    core::Address result(std::size_t index) const { return outputs_[index]; }
-    core::Address row_of_result(std::uint32_t stack, std::int64_t iteration) const {
-      return result(static_cast<std::size_t>(loop_.carries) + stack) +
-             static_cast<std::size_t>(row_at(iteration)) * kernel_.row_bytes_[stack];
+    bool is_over(const PlacedChain& placed) const {
+      if (placed.places == 0) return false;  // asked of rings only
+      const std::uint32_t first = placed.chain.members[0];
+      return memory_.is_same(outputs_[first], inputs_[places_.first_carry + first]);
     }
-    std::int64_t row_at(std::int64_t iteration) const { return loop_.reverse ? trips_ - 1 - iteration : iteration; }
-
-    // Place number `place` of a ring. In a loop whose end is known the members' places at the end are the results'.
-    core::Address ring(const PlacedChain& placed, std::size_t place) const {
-      const std::size_t members = placed.chain.members.size();
-      const core::Address own = workspace_ + placed.workspace;
-      // The first iteration reads the initial value, so that it must not write there.
-      if (memory_.is_same(result(placed.chain.members[0]), init(placed.chain, 0)))
-        return place == 0 ? own : result(placed.chain.members[0]);
-      if (loop_.tested) {
-        if (placed.own_places > 1) return own + place * region_padded(placed.bytes);
-        return place == 0 ? result(placed.chain.members[0]) : own;
-      }
-      const auto end = static_cast<std::size_t>(trips_ % static_cast<std::int64_t>(placed.places));
-      // The member i, from one, whose value is at the end in this place: (end - i) mod places = place.
-      const std::size_t member = (end + placed.places - place) % placed.places;
-      if (member == 0 || member > members || static_cast<std::int64_t>(member) > trips_) return own;
-      return result(placed.chain.members[member - 1]);
-    }
-
-    // Where what the chain's first carry becomes in an iteration is computed.
-    core::Address place_of_next(const PlacedChain& placed, std::int64_t iteration) const {
-      if (placed.in_place) return result(placed.chain.members[0]);
-      if (placed.chain.stack) return row_of_result(*placed.chain.stack, iteration);
-      if (placed.chain.history) {
-        return iteration + 1 < trips_ ? row_of_result(*placed.chain.history, iteration + 1)
-                                      : result(placed.chain.members[0]);
-      }
-      return ring(placed, static_cast<std::size_t>(iteration % static_cast<std::int64_t>(placed.places)));
-    }
-
-    // Where the value lies that member number `member`, from zero, has at the beginning of an iteration.
-    core::Address place_of(const PlacedChain& placed, std::size_t member, std::int64_t iteration) const {
-      const auto i = static_cast<std::int64_t>(member);
-      if (placed.in_place) return result(placed.chain.members[0]);
-      if (placed.chain.cyclic) {
-        const auto length = static_cast<std::int64_t>(placed.chain.members.size());
-        return init(placed.chain, static_cast<std::size_t>(((i - iteration) % length + length) % length));
-      }
-      if (iteration <= i) return init(placed.chain, static_cast<std::size_t>(i - iteration));
-      return place_of_next(placed, iteration - i - 1);
-    }
+    void move(const CarryMove& move) const { memory_.move(at(move.to), at(move.from), move.bytes); }
 
     void bind_once() {
       const auto carries = static_cast<std::size_t>(loop_.carries);
@@ -214,20 +260,14 @@ class IterationKernel final : public core::Kernel {
       next += static_cast<std::size_t>(loop_.rows);
       for (std::size_t i = first_capture_; i < inputs_.size(); ++i) frame_.bind_input(next++, inputs_[i]);
       if (loop_.tested) frame_.bind_output(0, workspace_ + again_at);
-      for (const PlacedChain& placed : kernel_.chains_) {
-        const std::uint32_t first = placed.chain.members[0];
-        if (placed.in_place) {
-          memory_.move(result(first), init(placed.chain, 0), placed.bytes);
-          frame_.bind_input(first, result(first));
-        }
-        if (placed.chain.history && trips_ > 0 && runs_) {
-          memory_.move(row_of_result(*placed.chain.history, 0), init(placed.chain, 0), placed.bytes);
-        }
+      for (const PlacedChain& placed : places_.chains) {
+        places_.enter(placed, trips_, trips_ > 0 && runs_, [this](const CarryMove& each) { move(each); });
+        if (placed.in_place) frame_.bind_input(placed.chain.members[0], at(places_.result(placed, 0)));
       }
     }
 
     void bind_iteration() {
-      const std::int64_t row = row_at(done_);
+      const std::int64_t row = places_.row_at(done_, trips_);
       if (loop_.numbered) memory_.write(workspace_ + number_at, row);
       if (loop_.keyed) memory_.write(workspace_ + key_at, region_key(key_, loop_.draw, row));
       for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.rows); ++i) {
@@ -237,29 +277,28 @@ class IterationKernel final : public core::Kernel {
       }
       for (std::uint32_t k = 0; k < kernel_.output_of_row_.size(); ++k) {
         if (kernel_.output_of_row_[k] != none) {
-          frame_.bind_output(kernel_.output_of_row_[k], row_of_result(k, done_));
+          frame_.bind_output(kernel_.output_of_row_[k], at(places_.row(k, done_, trips_)));
         }
       }
-      for (const PlacedChain& placed : kernel_.chains_) {
+      for (const PlacedChain& placed : places_.chains) {
         if (placed.in_place) continue;
+        const bool over = is_over(placed);
         for (std::size_t i = 0; i < placed.chain.members.size(); ++i) {
-          frame_.bind_input(placed.chain.members[i], place_of(placed, i, done_));
+          frame_.bind_input(placed.chain.members[i], at(places_.value(placed, i, done_, trips_, over)));
         }
-        if (placed.output != none) frame_.bind_output(placed.output, place_of_next(placed, done_));
+        if (placed.output != none) frame_.bind_output(placed.output, at(places_.next(placed, done_, trips_, over)));
       }
     }
 
     // Results that lie elsewhere are copied, rows that were not reached are zeros.
     void finish() {
-      for (const PlacedChain& placed : kernel_.chains_) {
-        for (std::size_t i = 0; i < placed.chain.members.size(); ++i) {
-          memory_.move(result(placed.chain.members[i]), place_of(placed, i, done_), placed.bytes);
-        }
+      for (const PlacedChain& placed : places_.chains) {
+        places_.leave(placed, done_, trips_, is_over(placed), [this](const CarryMove& each) { move(each); });
       }
-      for (std::uint32_t k = 0; k < kernel_.row_bytes_.size() && done_ < loop_.trips; ++k) {
-        memory_.fill(result(static_cast<std::size_t>(loop_.carries) + k) +
-                         static_cast<std::size_t>(done_) * kernel_.row_bytes_[k],
-                     std::byte{0}, static_cast<std::size_t>(loop_.trips - done_) * kernel_.row_bytes_[k]);
+      for (std::uint32_t k = 0; k < places_.row_bytes.size() && done_ < loop_.trips; ++k) {
+        const std::size_t row = places_.row_bytes[k];
+        memory_.fill(outputs_[places_.carries + k] + static_cast<std::size_t>(done_) * row, std::byte{0},
+                     static_cast<std::size_t>(loop_.trips - done_) * row);
       }
       if (loop_.tested) memory_.write(outputs_.back(), done_);
     }
@@ -267,6 +306,7 @@ class IterationKernel final : public core::Kernel {
     const IterationKernel& kernel_;
     const RegionMemory& memory_;
     const core::IterationAttributes& loop_;
+    const CarryPlaces& places_;
     std::span<const core::Address> inputs_, outputs_;
     core::Address workspace_;
     RegionProgram::Frame frame_;
@@ -274,16 +314,15 @@ class IterationKernel final : public core::Kernel {
     std::int64_t trips_ = 0;
     std::int64_t done_ = 0;
     bool runs_ = true;
-    std::size_t first_carry_ = 0, first_row_ = 0, first_capture_ = 0;  // among the operands
-    std::size_t first_program_row_ = 0;                                // among the body's inputs
+    std::size_t first_row_ = 0, first_capture_ = 0;  // among the operands
+    std::size_t first_program_row_ = 0;              // among the body's inputs
   };
 
   RegionMemory memory_;
   core::IterationAttributes loop_;
   std::vector<std::size_t> input_bytes_;  // of the body's inputs
-  std::vector<std::size_t> row_bytes_;    // of the stacked results
   std::vector<std::uint32_t> output_of_row_;
-  std::vector<PlacedChain> chains_;
+  CarryPlaces places_;
   std::unique_ptr<const RegionProgram> program_;
   std::size_t program_at_ = 0;
 };

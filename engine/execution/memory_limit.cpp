@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "engine/execution/executable.hpp"
 #include "engine/execution/graph_passes.hpp"
+#include "optimiser/recompute/key_rows.hpp"
 #include "optimiser/recompute/loop_segments.hpp"
 #include "optimiser/recompute/recompute.hpp"
 
@@ -60,34 +61,42 @@ bool Executable::fits_with_repeated(const core::Graph& graph, const char* passes
 // iterations in segments need least, save where they are few.
 bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
   constexpr int attempts = 4;
+  constexpr std::size_t candidates = 3;
   constexpr double shares[] = {1, 0.75, 0.5, 0.25};
   const std::size_t limit = options_.memory_limit;
   CompileOptions as_it_is = options_;
   as_it_is.passes = as_recorded;
   as_it_is.memory_limit = 0;
-  least = core::Graph(graph_);
+  least = recompute::with_key_rows(graph_);
+  if (recompute::loop_pairs(least).empty()) least = core::Graph(graph_);
   std::size_t bytes = arena_bytes_;
   for (;;) {
     const std::vector<recompute::LoopPair> pairs = recompute::loop_pairs(least);
     std::optional<Executable> best;
     core::Graph graph;
     double enough = 0;
-    for (const double share : shares) {
-      const recompute::LoopSegments segments =
-          pairs.empty() ? recompute::LoopSegments() : recompute::segments_of(pairs[0], share);
-      if (segments.count == 0) break;
-      core::Graph rewritten = recompute::with_segments(least, pairs[0], segments);
-      Executable tried(core::Graph(rewritten), *device_, as_it_is);
-      if (best && tried.arena_bytes_ >= best->arena_bytes_) continue;
-      best.emplace(std::move(tried));
-      graph = std::move(rewritten);
-      enough = share;
-      if (best->arena_bytes_ <= limit) break;
+    std::size_t chosen = 0;
+    // What a pair keeps says how much there may be to save; one that lies in a region need not be there at the peak.
+    for (; chosen < std::min(candidates, pairs.size()); ++chosen) {
+      best.reset();
+      for (const double share : shares) {
+        const recompute::LoopSegments segments = recompute::segments_of(pairs[chosen], share);
+        if (segments.count == 0) break;
+        core::Graph rewritten = recompute::with_segments(least, pairs[chosen], segments);
+        Executable tried(core::Graph(rewritten), *device_, as_it_is);
+        if (best && tried.arena_bytes_ >= best->arena_bytes_) continue;
+        best.emplace(std::move(tried));
+        graph = std::move(rewritten);
+        enough = share;
+        if (best->arena_bytes_ <= limit) break;
+      }
+      if (!best) continue;
+      smallest = std::min(smallest, best->arena_bytes_);
+      if (best->arena_bytes_ < bytes) break;
+      best.reset();
     }
     if (!best) return false;
-    smallest = std::min(smallest, best->arena_bytes_);
     if (best->arena_bytes_ > limit) {
-      if (best->arena_bytes_ >= bytes) return false;
       bytes = best->arena_bytes_;
       least = std::move(graph);
       continue;
@@ -97,9 +106,9 @@ bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
       // What is kept falls with the share of the iterations, about.
       const double saved = static_cast<double>(bytes) - static_cast<double>(best->arena_bytes_);
       const double guess = i == 0 ? static_cast<double>(bytes - limit) / saved * 1.02 : (enough + too_little) / 2;
-      const recompute::LoopSegments fewer = recompute::segments_of(pairs[0], guess);
+      const recompute::LoopSegments fewer = recompute::segments_of(pairs[chosen], guess);
       if (fewer.count == 0 || guess >= enough || guess <= too_little || enough - too_little < 0.05) break;
-      Executable tried(recompute::with_segments(least, pairs[0], fewer), *device_, as_it_is);
+      Executable tried(recompute::with_segments(least, pairs[chosen], fewer), *device_, as_it_is);
       if (tried.arena_bytes_ > limit) {
         too_little = guess;
         continue;

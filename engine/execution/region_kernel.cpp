@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/op_ids.hpp"
+#include "core/text.hpp"
 #include "engine/execution/iteration_kernel.hpp"
 #include "engine/execution/region_program.hpp"
 #include "tyto/tensor.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t key_bytes = region_alignment;  // of an arm's key
 
-class BranchKernel final : public core::Kernel {
+class BranchKernel final : public RegionKernel {
  public:
   BranchKernel(const core::BranchAttributes& branch, core::Device& device, const CompileOptions& options)
       : memory_(device), keyed_(branch.keyed), draw_(branch.draw) {
@@ -39,6 +40,26 @@ class BranchKernel final : public core::Kernel {
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) frame.bind_output(i, outputs[i]);
     frame.run();
+  }
+
+  void list_moves(const std::string& path, const LiesOver& over, std::vector<MovedBytes>& moved) const override {
+    for (std::size_t i = 0; i < arms_.size(); ++i) {
+      const Executable& arm = arms_[i]->executable();
+      for (const CopiedOutput& copied : copied_outputs(arm)) {
+        const Storage& from = arm.storages()[arm.operands()[copied.step->first_operand]];
+        if (copied.passes_on && over(copied.output, from.index + 1)) continue;
+        moved.push_back({path, core::text("result ", copied.output, " of arm ", i), copied.why, 0, copied.bytes});
+      }
+      const LiesOver inside = [&](std::size_t output, std::size_t input) { return over(output, input + 1); };
+      tyto::run::list_moves(arm, core::text(path, "/arm ", i), inside, moved);
+    }
+  }
+
+  PlannedRegion planned() const override {
+    PlannedRegion region;
+    for (const auto& arm : arms_) region.programs.push_back(arm->planned(key_bytes));
+    region.keyed = keyed_;
+    return region;
   }
 
  private:

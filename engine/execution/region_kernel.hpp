@@ -5,8 +5,18 @@
 
 #include "core/device.hpp"
 #include "engine/execution/executable.hpp"
+#include "engine/execution/planned_program.hpp"
+#include "engine/execution/region_moves.hpp"
 
 namespace tyto::run {
+
+class RegionKernel : public core::Kernel {
+ public:
+  /// Appends what a launch copies, this kernel's regions included. `path` names the region.
+  virtual void list_moves(const std::string& path, const LiesOver& over, std::vector<MovedBytes>& moved) const = 0;
+  /// What a launch runs by, for the checker of contents.
+  virtual PlannedRegion planned() const = 0;
+};
 
 /// The kernel of a branch or loop whose regions the device can run. Its operands are dense and lie in the device's
 /// memory.

@@ -6,6 +6,7 @@
 
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/graph_passes.hpp"
+#include "engine/execution/region_moves.hpp"
 
 namespace tyto::run {
 
@@ -16,14 +17,6 @@ CompileOptions options_of_region(CompileOptions options) {
   options.memory_limit = 0;
   options.dump = nullptr;
   return options;
-}
-
-bool passes_on(const Executable& plan, const ExecutableStep& step) {
-  if (step.input_count != 1 || step.output_count != 1) return false;
-  const Storage& from = plan.storages()[plan.operands()[step.first_operand]];
-  const Storage& to = plan.storages()[plan.operands()[step.first_operand + 1]];
-  return from.kind == StorageKind::input && to.kind == StorageKind::output &&
-         plan.graph().outputs()[to.index] == plan.graph().inputs()[from.index].port;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/execution/executable.hpp"
+#include "engine/execution/planned_program.hpp"
 #include "engine/execution/region_memory.hpp"
 
 namespace tyto::run {
@@ -25,6 +26,10 @@ class RegionProgram {
   RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options);
 
   const Executable& executable() const { return *executable_; }
+  /// What it runs by when its memory begins at this offset of a kernel's workspace.
+  PlannedRegion::Program planned(std::size_t offset) const {
+    return {planned_program(*executable_), offset, offset + arena_at_};
+  }
   /// Bytes that a launch works in: on the host addresses of operands, then the arena.
   std::size_t workspace() const { return arena_at_ + executable_->arena_bytes() + executable_->kept_bytes(); }
 

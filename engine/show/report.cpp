@@ -7,6 +7,7 @@
 
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
+#include "engine/execution/region_moves.hpp"
 
 namespace tyto::run {
 
@@ -40,6 +41,8 @@ GraphReport report_of(const Session& session, double milliseconds) {
   }
   report.milliseconds = milliseconds;
   report.passes = executable.passes();
+  list_moves(
+      executable, "", [](std::size_t, std::size_t) { return false; }, report.moved);
   report.fallbacks.assign(executable.fallbacks().begin(), executable.fallbacks().end());
   return report;
 }
@@ -138,6 +141,12 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
     out << "  " << report.unplanned_allocations << " unplanned allocations";
     for (const std::string& node : report.unplanned_by_node) out << "; " << node;
     out << '\n';
+  }
+  for (const MovedBytes& moved : report.moved) {
+    out << "  " << moved.region << " copies ";
+    if (moved.per_iteration != 0) out << moved.per_iteration << " bytes an iteration";
+    else out << moved.per_run << " bytes a run";
+    out << " of " << moved.value << ": " << moved.why << '\n';
   }
   for (const std::string& name : report.fallbacks) out << "  on the CPU instead of the device: " << name << '\n';
   return out;

@@ -52,6 +52,17 @@ struct GraphSpec {
   std::vector<Update> updates = {};        ///< state := value after each run
 };
 
+/// Bytes that a loop or branch copies beside what its operators compute.
+struct MovedBytes {
+  std::string region;             ///< from outside in: "encoder/loop/branch"
+  std::string value;              ///< "carry 1", "row 0", "result 0 of arm 2", "operand 3"
+  std::string why;                ///< "its next value is a view"
+  std::size_t per_iteration = 0;  ///< of the region, which is a loop
+  /// Each time the region runs; of a loop whose count is not known the most, if that is at least the length of its
+  /// delays.
+  std::size_t per_run = 0;
+};
+
 /// What making a graph ready did: sizes, times, and which operators the device left to the CPU.
 struct GraphReport {
   std::size_t nodes = 0;  ///< after the passes
@@ -67,6 +78,8 @@ struct GraphReport {
   std::vector<std::string> unplanned_by_node = {};  ///< who made them and how many: "conv1/custom: 2"
   double milliseconds = 0;                          ///< spent on order, plan and kernels
   std::vector<std::string> fallbacks = {};
+  std::vector<MovedBytes> moved =
+      {};  ///< what loops and branches copy; empty when each value stays where it was computed
 
   /// All memory that the graph holds while it runs.
   std::size_t total_bytes() const {

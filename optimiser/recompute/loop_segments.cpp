@@ -412,12 +412,19 @@ class Segmenter {
   std::unordered_map<Port, Port> tail_of_residual_;
 };
 
-}  // namespace
-
-std::vector<LoopPair> loop_pairs(const Graph& graph) {
-  std::vector<LoopPair> pairs;
+// Regions are no deeper than the program's own nesting.
+void add_pairs(const Graph& graph, std::vector<RegionStep>& path, std::vector<LoopPair>& pairs) {
   for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
-    if (!is_plain(graph.nodes()[i])) continue;
+    const GraphNode& node = graph.nodes()[i];
+    if (node.attributes) {
+      const std::span<const core::Region> regions = core::regions_of(*node.attributes);
+      for (std::size_t k = 0; k < regions.size(); ++k) {
+        path.push_back({i, k});
+        add_pairs(regions[k].graph(), path, pairs);
+        path.pop_back();
+      }
+    }
+    if (!is_plain(node)) continue;
     const Loop loop(graph, i);
     const auto ways = ways_back(graph, loop);
     const std::size_t known = pairs.size();
@@ -425,7 +432,7 @@ std::vector<LoopPair> loop_pairs(const Graph& graph) {
       if (!ways[k]) continue;
       auto pair = std::find_if(pairs.begin() + static_cast<std::ptrdiff_t>(known), pairs.end(),
                                [&](const LoopPair& each) { return each.backward == *ways[k]; });
-      if (pair == pairs.end()) pair = pairs.insert(pair, {i, *ways[k], loop.attributes.trips, 0, 0});
+      if (pair == pairs.end()) pair = pairs.insert(pair, {i, *ways[k], loop.attributes.trips, 0, 0, path});
       pair->kept += static_cast<std::int64_t>(optimiser::bytes_of(graph, loop.stack(k))) / loop.attributes.trips;
     }
     for (std::size_t p = known; p < pairs.size(); ++p) {
@@ -434,6 +441,14 @@ std::vector<LoopPair> loop_pairs(const Graph& graph) {
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<LoopPair> loop_pairs(const Graph& graph) {
+  std::vector<LoopPair> pairs;
+  std::vector<RegionStep> path;
+  add_pairs(graph, path, pairs);
   std::ranges::stable_sort(pairs, std::ranges::greater(), [](const LoopPair& each) { return each.kept * each.trips; });
   return pairs;
 }
@@ -454,7 +469,18 @@ LoopSegments segments_of(const LoopPair& pair, double share) {
 }
 
 Graph with_segments(const Graph& graph, const LoopPair& pair, LoopSegments segments) {
-  return Segmenter(graph, pair, segments).run();
+  if (pair.path.empty()) return Segmenter(graph, pair, segments).run();
+  const RegionStep step = pair.path.front();
+  LoopPair inside = pair;
+  inside.path.erase(inside.path.begin());
+  core::GraphData data = Graph(graph).take();
+  GraphNode& node = data.nodes[step.node];
+  core::Attributes attributes = *node.attributes;
+  auto* branch = std::get_if<core::BranchAttributes>(&attributes);
+  core::Region& region = branch != nullptr ? branch->arms[step.region] : std::get<IterationAttributes>(attributes).body;
+  region = core::Region(with_segments(region.graph(), inside, segments));
+  node.attributes = std::make_shared<const core::Attributes>(std::move(attributes));
+  return Graph(std::move(data));
 }
 
 }  // namespace tyto::recompute

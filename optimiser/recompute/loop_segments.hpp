@@ -9,15 +9,23 @@
 
 namespace tyto::recompute {
 
+/// A region of a graph, or of a region in it.
+struct RegionStep {
+  std::uint32_t node = 0;
+  std::size_t region = 0;  // of the node
+};
+
 /// A loop, and the one that goes back over rows that it stacked.
 struct LoopPair {
   std::uint32_t forward = 0, backward = 0;  // nodes
   std::int64_t trips = 0;
-  std::int64_t kept = 0;     // bytes of an iteration that nothing but the way back reads
-  std::int64_t carried = 0;  // bytes of the carries
+  std::int64_t kept = 0;              // bytes of an iteration that nothing but the way back reads
+  std::int64_t carried = 0;           // bytes of the carries
+  std::vector<RegionStep> path = {};  // to the region that holds both, from outside in; empty: the graph itself
 };
 
-/// Those whose iterations are counted beforehand and may run twice, the one that keeps most first.
+/// Those whose iterations are counted beforehand and may run twice, in the graph and in the regions of its nodes; the
+/// one that keeps most first.
 std::vector<LoopPair> loop_pairs(const core::Graph& graph);
 
 /// The first count x length iterations of a loop.

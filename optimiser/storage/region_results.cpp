@@ -2,6 +2,7 @@
 #include "optimiser/storage/region_results.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/op_ids.hpp"
 #include "optimiser/storage/carries.hpp"
@@ -16,32 +17,70 @@ using core::Traits;
 
 namespace {
 
-bool is_leaf(const GraphNode& node) {
-  return node.op == OpId::constant || (node.op == OpId::read && node.input_count == 0);
+/// The ports of a graph that show elements of one port's memory: it and the views of it.
+std::vector<bool> views_of(const core::Graph& graph, Port port) {
+  std::vector<bool> seen(graph.port_count(), false);
+  seen[port] = true;
+  for (const GraphNode& node : graph.nodes()) {
+    const bool view = core::definition(node.op).is(Traits::view) && node.input_count != 0;
+    if (view && seen[graph.inputs_of(node)[0]]) seen[node.first_result] = true;
+  }
+  return seen;
 }
 
-/// Whether the arm's output number `result` may lie where its input `port` does.
+/// The nodes that have run when node `last` does, whatever the order.
+std::vector<bool> nodes_before(const core::Graph& graph, std::uint32_t last) {
+  std::vector<bool> before(graph.nodes().size(), false);
+  std::vector<std::uint32_t> open{last};
+  while (!open.empty()) {
+    const GraphNode& node = graph.nodes()[open.back()];
+    open.pop_back();
+    for (const Port input : graph.inputs_of(node)) {
+      const std::uint32_t producer = graph.producer(input);
+      if (before[producer]) continue;
+      before[producer] = true;
+      open.push_back(producer);
+    }
+  }
+  return before;
+}
+
+/// Whether the node may write its result over the arm's input `port`, of which nobody else reads anything any more.
+bool may_write_over(const core::Graph& arm, const GraphNode& node, Port port, const std::vector<bool>& views) {
+  const std::span<const Port> inputs = arm.inputs_of(node);
+  if (!std::ranges::any_of(inputs, [&](Port input) { return views[input]; })) return true;
+  if (node.result_count != 1) return false;
+  for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+    if (!views[inputs[slot]]) continue;
+    const core::View whole = core::View::dense(arm.type(port).shape);
+    if (inputs[slot] != port || !may_run_in_place(arm, node, node.first_result, slot, whole, bytes_of(arm, port))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether the arm's output number `result` may lie where its input `port` does. Either the arm passes that on, or it
+/// is no longer read when the first element of the output is written.
 bool arm_allows(const core::Graph& arm, std::size_t result, Port port) {
   const Port output = arm.outputs()[result];
   if (output == port) return true;
-  const auto uses = [&](std::span<const Port> ports) { return std::ranges::count(ports, port); };
-  if (uses(arm.outputs()) != 0) return false;
-  const GraphNode& made = arm.nodes()[arm.producer(output)];
-  for (const GraphNode& node : arm.nodes()) {
-    if (&node != &made && uses(arm.inputs_of(node)) != 0) return false;
+  const std::vector<bool> views = views_of(arm, port);
+  if (std::ranges::any_of(arm.outputs(), [&](Port each) { return views[each]; })) return false;
+  // An output that no kernel computes into its place is copied there at the end.
+  const Port computed = whole_behind(arm, output);
+  const std::uint32_t index = arm.producer(computed);
+  const GraphNode& made = arm.nodes()[index];
+  if (core::definition(made.op).is(Traits::view) || core::definition(made.op).is(Traits::leaf)) return true;
+  // Parts may be computed in the place that they have in the whole, before any other node runs.
+  const bool whole = made.op == OpId::concat || made.op == OpId::pad || made.op == OpId::set_slice;
+  const std::vector<bool> before = whole ? std::vector<bool>(arm.nodes().size(), false) : nodes_before(arm, index);
+  for (std::uint32_t i = 0; i < arm.nodes().size(); ++i) {
+    const GraphNode& node = arm.nodes()[i];
+    if (i == index || before[i] || core::definition(node.op).is(Traits::view)) continue;
+    if (std::ranges::any_of(arm.inputs_of(node), [&](Port input) { return views[input]; })) return false;
   }
-  const std::span<const Port> inputs = arm.inputs_of(made);
-  if (uses(inputs) == 0) return true;
-  // What is computed before it may lie in the result's memory, and would be written over the input.
-  const bool alone = made.result_count == 1 && core::definition(made.op).in_place == core::InPlace::same_index &&
-                     std::ranges::all_of(inputs, [&](Port each) { return is_leaf(arm.nodes()[arm.producer(each)]); });
-  if (!alone) return false;
-  for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-    if (inputs[slot] != port) continue;
-    const core::View whole = core::View::dense(arm.type(port).shape);
-    if (!may_run_in_place(arm, made, output, slot, whole, bytes_of(arm, port))) return false;
-  }
-  return true;
+  return may_write_over(arm, made, port, views);
 }
 
 }  // namespace

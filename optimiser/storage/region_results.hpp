@@ -11,8 +11,8 @@ namespace tyto::optimiser {
 /// the same carry, unless a row of a result keeps that or another carry takes it over.
 bool may_lie_over(const core::IterationAttributes& loop, std::size_t result, std::size_t slot);
 
-/// The same of a branch: each arm passes the operand on as that result, or leaves it alone, or reads it only to compute
-/// the result from it element by element, in one step that reads nothing else that is computed.
+/// The same of a branch: each arm passes the operand on as that result, or leaves it alone, or reads it for the last
+/// time before it writes the result, or in the step that does so and may do it in place.
 bool may_lie_over(const core::BranchAttributes& branch, std::size_t result, std::size_t slot);
 
 }  // namespace tyto::optimiser

@@ -19,9 +19,6 @@ std::size_t bytes_of(const core::Graph& graph, Port port) {
   return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
 }
 
-namespace {
-
-/// The tensor whose elements these are, in the same order: behind views that keep all of a dense tensor as it lies.
 Port whole_behind(const core::Graph& graph, Port port) {
   for (;;) {
     const GraphNode& node = graph.nodes()[graph.producer(port)];
@@ -34,8 +31,6 @@ Port whole_behind(const core::Graph& graph, Port port) {
     port = input;
   }
 }
-
-}  // namespace
 
 Targets choose_targets(const core::Graph& graph, bool outputs_in_place) {
   Targets targets;
@@ -74,18 +69,15 @@ bool may_run_in_place(const core::Graph& graph, const GraphNode& node, Port resu
   if (node.op == OpId::matmul_epilogue || node.op == OpId::convolution_epilogue) {
     if (!std::get<core::ProductAttributes>(*node.attributes).residual || slot + 1 != node.input_count) return false;
   }
-  if (node.op == OpId::loop) {
-    if (!may_lie_over(std::get<core::IterationAttributes>(*node.attributes), result - node.first_result, slot))
-      return false;
-  } else if (node.op == OpId::branch) {
-    if (!may_lie_over(std::get<core::BranchAttributes>(*node.attributes), result - node.first_result, slot))
-      return false;
-  }
   const Port input = graph.inputs_of(node)[slot];
   // Elements of one width: half of a wide memory has the bytes of a narrow whole, but not its elements' places.
-  return size_of(graph.type(input).dtype) == size_of(graph.type(result).dtype) &&
-         storage_bytes == bytes_of(graph, result) && graph.type(input).shape == graph.type(result).shape &&
-         core::is_dense(input_view) && input_view.offset == 0;
+  const bool same = size_of(graph.type(input).dtype) == size_of(graph.type(result).dtype) &&
+                    storage_bytes == bytes_of(graph, result) && graph.type(input).shape == graph.type(result).shape &&
+                    core::is_dense(input_view) && input_view.offset == 0;
+  if (!same || rule != core::InPlace::by_region) return same;
+  const std::size_t number = result - node.first_result;
+  if (node.op == OpId::loop) return may_lie_over(std::get<core::IterationAttributes>(*node.attributes), number, slot);
+  return may_lie_over(std::get<core::BranchAttributes>(*node.attributes), number, slot);
 }
 
 Storages::Storages(const core::Graph& graph, bool outputs_in_place)

@@ -20,6 +20,9 @@ struct Targets {
   std::vector<bool> direct;  // by output: nothing is copied there at the end
 };
 
+/// The tensor whose elements these are, in the same order: behind views that keep all of a dense tensor as it lies.
+core::Port whole_behind(const core::Graph& graph, core::Port port);
+
 /// An output that a kernel computes is computed straight into the output's buffer when `outputs_in_place`, also where
 /// it is another shape of what is computed; other views, inputs, new values of states and outputs listed twice are
 /// copied there at the end of the run.

@@ -29,6 +29,7 @@ Outcome run(const Loss& loss, const List& variables, std::size_t limit) {
       },
       {.check_plan = true, .poison = true, .memory_limit = limit});
   Outcome outcome;
+  tyto::seed(11);
   for (int round = 0; round < 2; ++round) {
     const auto [value, gradients] = f(T(1.0));
     outcome.values = {value.template to_vector<double>()};
@@ -128,7 +129,7 @@ TEST_CASE("a limit that a part of the iterations in segments meets is met") {
   }
 }
 
-TEST_CASE("loops that others read, draw or follow keep within a limit as they can") {
+TEST_CASE("loops that others read or follow keep within a limit as they can") {
   const auto both = [](const List& in) {
     const auto step = [&](const T& c, const T& x) {
       const T next = tanh(matmul(c, in[1]) + x);
@@ -139,17 +140,109 @@ TEST_CASE("loops that others read, draw or follow keep within a limit as they ca
     return (more * rows).sum() + second.sum();
   };
   check_within(both, some({{90, 4, 8}, {8, 8}, {4, 8}}), {0.9});
-  const auto drawing = [](const List& in) {
+}
+
+namespace {
+
+T dropped(const T& x) { return x * cast(T::bernoulli(x.shape(), {.probability = 0.5}), tyto::DType::f32); }
+
+}  // namespace
+
+TEST_CASE("loops that draw random numbers run in segments and draw the same ones") {
+  for (const std::int64_t trips : {90, 97}) {
+    for (const bool reverse : {false, true}) {
+      CAPTURE(trips);
+      CAPTURE(reverse);
+      const auto drawing = [&](const List& in) {
+        return tyto::scan(
+                   [&](const T& c, const T& x) {
+                     const T next = tanh(matmul(dropped(c), in[1]) + dropped(x));
+                     return std::pair(next, next);
+                   },
+                   in[2], in[0], {.reverse = reverse})
+            .first.sum();
+      };
+      check_within(drawing, some({{trips, 4, 32}, {32, 32}, {4, 32}}), {0.7, 0.4});
+    }
+  }
+}
+
+TEST_CASE("a limit does not change what a loop draws from run to run") {
+  const List in = some({{80, 4, 32}, {32, 32}, {4, 32}});
+  const auto runs = [&](std::size_t limit, std::size_t& bytes) {
+    auto f = tyto::compile(
+        [&](const T& factor) {
+          const auto loss = [&](const T& by) {
+            return tyto::scan(
+                       [&](const T& c, const T& x) {
+                         const T next = tanh(matmul(dropped(c), in[1]) + x);
+                         return std::pair(next, next);
+                       },
+                       in[2], in[0])
+                       .first.sum() *
+                   by;
+          };
+          const auto [value, gradients] = tyto::value_and_grad(loss, in)(factor);
+          return value + gradients[0].sum() + gradients[1].sum();
+        },
+        {.check_plan = true, .memory_limit = limit});
+    tyto::seed(5);
+    const Numbers list{f(T(1.0)).item<float>(), f(T(1.0)).item<float>(), f(T(1.0)).item<float>()};
+    bytes = static_cast<std::size_t>(f.plan().height);
+    return list;
+  };
+  std::size_t free = 0, limited = 0;
+  const Numbers drawn = runs(0, free);
+  CHECK(drawn[0] != drawn[1]);
+  CHECK(drawn[1] != drawn[2]);
+  CHECK(runs(free / 2, limited) == drawn);
+  CHECK(limited <= free / 2);
+}
+
+TEST_CASE("loops inside of regions run in segments") {
+  const auto inner = [](const T& weights, const T& rows) {
     return tyto::scan(
                [&](const T& c, const T& x) {
-                 const T kept = cast(T::bernoulli({4, 8}, {.probability = 0.5}), tyto::DType::f32);
-                 const T next = tanh(matmul(c * kept, in[1]) + x);
-                 return std::pair(next, next);
+                 const T next = tanh(matmul(c, weights) + x);
+                 return std::pair(next, List{});
                },
-               in[2], in[0])
+               T::zeros({4, 32}), rows)
         .first.sum();
   };
-  const List inputs = some({{90, 4, 8}, {8, 8}, {4, 8}});
-  const Outcome free = run(drawing, inputs, 0);
-  CHECK_THROWS_WITH_AS(run(drawing, inputs, free.bytes / 4), doctest::Contains("cannot be met"), tyto::DeviceError);
+  const auto within = [&](const auto& program, std::initializer_list<double> shares) {
+    const List in = some({{120, 4, 32}, {32, 32}});
+    const auto outcome = [&](std::size_t limit, std::size_t& bytes) {
+      auto f = tyto::compile([&](const T& w, const T& rows) { return program(w, rows); },
+                             {.check_plan = true, .poison = true, .memory_limit = limit});
+      const Numbers list = f(in[1], in[0]).template to_vector<double>();
+      bytes = static_cast<std::size_t>(f.plan().height);
+      return list;
+    };
+    std::size_t free = 0, limited = 0;
+    const Numbers expected = outcome(0, free);
+    for (const double share : shares) {
+      CAPTURE(share);
+      const auto limit = static_cast<std::size_t>(share * static_cast<double>(free));
+      CHECK(outcome(limit, limited) == expected);
+      CHECK(limited <= limit);
+    }
+  };
+  SUBCASE("steps of descent in a loop") {
+    within(
+        [&](const T& w, const T& rows) {
+          return tyto::fori_loop(0, 3, w, [&](const T&, const T& c) {
+            return c - tyto::grad([&](const T& each) { return inner(each, rows); })(c) * 0.01;
+          });
+        },
+        {0.7, 0.4});
+  }
+  SUBCASE("a gradient in an arm of a branch") {
+    within(
+        [&](const T& w, const T& rows) {
+          return tyto::cond(
+              rows.sum() > -1e6, [&] { return tyto::grad([&](const T& each) { return inner(each, rows); })(w); },
+              [&] { return w; });
+        },
+        {0.7, 0.4});
+  }
 }

@@ -1,0 +1,13 @@
+// Keys of random numbers as rows of a stack: loops that draw numbers then do not depend on where their rows begin.
+#pragma once
+
+#include "core/graph.hpp"
+
+namespace tyto::recompute {
+
+/// The same numbers: loops that draw, whose iterations are counted beforehand and that read or make stacks, are given
+/// each iteration's key as a row. The keys, 16 bytes each, are stacked by a loop of their own, one for all loops that
+/// use the same. Loops within regions are treated, too.
+core::Graph with_key_rows(const core::Graph& graph);
+
+}  // namespace tyto::recompute
