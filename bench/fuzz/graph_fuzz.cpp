@@ -1,6 +1,7 @@
 // Open-ended fuzzing of graphs: random programs over all operators, in every way that must not matter.
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "core/operator.hpp"
 #include "optimiser/passes/families.hpp"
@@ -8,12 +9,15 @@
 
 namespace {
 
-constexpr char usage[] = "usage: graph_fuzz [PROGRAMS [FIRST_SEED]]\n";
+constexpr char usage[] =
+    "usage: graph_fuzz [PROGRAMS [FIRST_SEED [regions]]]\n"
+    "regions: small programs of loops and branches, each in a few of the ways in turn\n";
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count > 3) {
+  const bool regions = count == 4 && std::string_view(arguments[3]) == "regions";
+  if (count > 4 || (count == 4 && !regions)) {
     std::fputs(usage, stderr);
     return 2;
   }
@@ -22,7 +26,7 @@ int main(int count, char** arguments) {
   tyto::fuzz::TrialCount tried;
   std::uint64_t faults = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
-    const tyto::fuzz::Trial trial = tyto::fuzz::trial_of(seed);
+    const tyto::fuzz::Trial trial = regions ? tyto::fuzz::region_trial_of(seed) : tyto::fuzz::trial_of(seed);
     const std::optional<std::string> fault = tyto::fuzz::fault_of(trial, tried);
     if (fault) {
       ++faults;

@@ -69,16 +69,18 @@ Drawing<M>::Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noi
     : dice_(seed), noise_(noise), depth_(depth), tensors_(std::move(leaves)) {}
 
 template <class M>
-void Drawing<M>::step() {
-  static const std::int64_t total = [] {
+void Drawing<M>::step(bool region) {
+  const auto weight_of = [](std::span<const Move<M>> list) {
     std::int64_t sum = 0;
-    for (const Move<M>& move : moves<M>()) sum += move.weight;
+    for (const Move<M>& move : list) sum += move.weight;
     return sum;
-  }();
-  std::int64_t ticket = dice_.below(total);
+  };
+  static const std::int64_t weight_of_all = weight_of(moves<M>());
+  const std::span<const Move<M>> list = region ? region_moves<M>() : std::span<const Move<M>>(moves<M>());
+  std::int64_t ticket = dice_.below(region ? weight_of(list) : weight_of_all);
   std::size_t chosen = 0;
-  while (ticket >= moves<M>()[chosen].weight) ticket -= moves<M>()[chosen++].weight;
-  const Move<M>& move = moves<M>()[chosen];
+  while (ticket >= list[chosen].weight) ticket -= list[chosen++].weight;
+  const Move<M>& move = list[chosen];
   try {
     Tensor<M> made = move.make(*this);
     // What grows without bounds ends as infinity, which hides everything behind it.

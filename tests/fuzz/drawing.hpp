@@ -47,8 +47,9 @@ class Drawing {
  public:
   Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noise = {}, int depth = 0);
 
-  /// Makes one move. What it refuses, by an error of the library, is noted in the transcript.
-  void step();
+  /// Makes one move, or one that is a loop or branch. What it refuses, by an error of the library, is noted in the
+  /// transcript.
+  void step(bool region = false);
 
   Dice& dice() { return dice_; }
   int depth() const { return depth_; }

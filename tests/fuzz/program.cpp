@@ -70,6 +70,10 @@ Material material_of(const Trial& trial) {
   Dice dice(trial.seed * 2 + 1);
   std::vector<std::int64_t> lengths;
   for (int i = 0; i < 3; ++i) {
+    if (trial.regions) {
+      lengths.push_back(dice.between(1, 5));
+      continue;
+    }
     lengths.push_back(dice.one_in(25) ? dice.of<std::int64_t>({0, 260, 300})
                                       : dice.of<std::int64_t>({1, 2, 3, 4, 5, 7, 8, 16, 17}));
   }
@@ -80,7 +84,7 @@ Material material_of(const Trial& trial) {
     material.inputs.push_back(data_of(dice, type_of(dice), shape_of(dice, lengths)));
   for (std::int64_t i = 0; i < states; ++i)
     material.states.push_back(data_of(dice, type_of(dice), shape_of(dice, lengths)));
-  for (int run = 0; run < 10; ++run) {
+  for (int run = 0; run < (trial.regions ? 3 : 10); ++run) {
     std::vector<Material::Change> changes;
     for (std::size_t i = 0; i < material.inputs.size(); ++i) {
       const Data& input = material.inputs[i];
@@ -98,7 +102,7 @@ Program<M> program_of(const Trial& trial, const std::vector<Tensor<M>>& inputs, 
   leaves.insert(leaves.end(), states.begin(), states.end());
   const std::size_t first = leaves.size();
   Drawing<M> drawing(trial.seed, leaves, noise);
-  for (std::int64_t i = 0; i < trial.moves; ++i) drawing.step();
+  for (std::int64_t i = 0; i < trial.moves; ++i) drawing.step(trial.regions && drawing.dice().one_in(2));
   Program<M> program;
   const auto made = static_cast<std::int64_t>(drawing.tensors().size() - first);
   const std::int64_t outputs = made == 0 ? 0 : drawing.dice().between(1, 4);

@@ -66,6 +66,12 @@ std::vector<Way> ways(const Trial& trial, std::size_t runs) {
                     Faith::all,
                     1});
   }
+  if (trial.regions) {
+    // The two that differ most, and three of the others, so that neighbouring seeds go through all.
+    std::vector<Way> few{list[1], list[4]};
+    for (std::size_t i = 0; i < 3; ++i) few.push_back(list[(trial.seed * 3 + i) % list.size()]);
+    return few;
+  }
   return list;
 }
 
@@ -311,10 +317,16 @@ Trial trial_of(std::uint64_t seed) {
   return {seed, moves};
 }
 
+Trial region_trial_of(std::uint64_t seed) {
+  Dice dice(seed * 7927);
+  return {seed, dice.between(1, 6), true};
+}
+
 std::optional<std::string> fault_of(const Trial& trial, TrialCount& count) {
   std::string way_name = "drawing";
   const auto fault = [&](const std::string& text) {
-    return core::text("seed ", trial.seed, ", ", trial.moves, " moves, ", way_name, ": ", text);
+    return core::text("seed ", trial.seed, trial.regions ? " of regions, " : ", ", trial.moves, " moves, ", way_name,
+                      ": ", text);
   };
   try {
     const Material material = material_of(trial);
@@ -358,7 +370,7 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count) {
 std::string smallest_fault(const Trial& trial) {
   for (std::int64_t moves = 1; moves <= trial.moves; ++moves) {
     TrialCount count;
-    const Trial smaller{trial.seed, moves};
+    const Trial smaller{trial.seed, moves, trial.regions};
     const std::optional<std::string> fault = fault_of(smaller, count);
     if (!fault) continue;
     std::string text = *fault;

@@ -13,6 +13,7 @@ namespace tyto::fuzz {
 struct Trial {
   std::uint64_t seed = 1;
   std::int64_t moves = 20;
+  bool regions = false;  ///< every other move a loop or branch, small tensors, a few of the ways in turn
 };
 
 /// What was tried, for the record.
@@ -29,6 +30,9 @@ struct TrialCount {
 
 /// A trial as the seed alone gives it: mostly small programs, some of 200 moves.
 Trial trial_of(std::uint64_t seed);
+
+/// A small program of loops and branches.
+Trial region_trial_of(std::uint64_t seed);
 
 /// What went wrong, or nothing.
 std::optional<std::string> fault_of(const Trial& trial, TrialCount& count);
