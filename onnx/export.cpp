@@ -1,7 +1,7 @@
 // The model message around the nodes, and the parts that every operator needs.
 #include "onnx/export.hpp"
 
-#include <algorithm>
+#include <limits>
 #include <set>
 
 #include "onnx/element_types.hpp"
@@ -122,6 +122,10 @@ std::string GraphExport::transposed(const std::string& x, const IntList& order) 
 const std::string& GraphExport::name_of(std::size_t number) {
   std::string& name = names_[number];
   if (name.empty() && tensor(number).value) name = constant(*tensor(number).value);
+  if (const auto found = unwritten_.find(number); found != unwritten_.end()) {
+    throw GraphError(core::text("write_onnx: ", found->second, ": ONNX has no operator that gives its result of shape ",
+                                tensor(number).shape, ", which the graph uses"));
+  }
   return name;
 }
 
@@ -129,6 +133,27 @@ std::string GraphExport::add_input(const ListedTensor& type) {
   const std::string name = fresh();
   ends_.message(11, value_message(name, type));
   return name;
+}
+
+std::string ExportedNode::part(const std::string& x, const IntList& start, const IntList& count,
+                               const IntList& step) const {
+  constexpr std::int64_t first_position = std::numeric_limits<std::int64_t>::min() / 2;
+  IntList ends, axes;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const std::int64_t end = start[i] + count[i] * step[i];
+    ends.push_back(end < 0 ? first_position : end);
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  return add("Slice", {x, out_.integers(start), out_.integers(ends), out_.integers(axes), out_.integers(step)});
+}
+
+std::string ExportedNode::part(const std::string& x, std::int64_t axis, std::int64_t start, std::int64_t count) const {
+  return add("Slice", {x, out_.integers({start}), out_.integers({start + count}), out_.integers({axis})});
+}
+
+// Zeros would copy lengths of the input: an empty result keeps its own.
+std::string ExportedNode::reshaped(const std::string& x, const Shape& shape) const {
+  return add("Reshape", {x, out_.integers(shape)}, {{"allowzero", std::int64_t{1}}});
 }
 
 // An output has a name of its own, also where it is an input or comes twice.
@@ -151,7 +176,8 @@ void GraphExport::write_nodes() {
     std::vector<std::string> inputs;
     for (const std::size_t number : each.inputs) inputs.push_back(name_of(number));
     const std::vector<std::string> results = find_export(each.op)(ExportedNode(*this, each, std::move(inputs)));
-    for (std::size_t i = 0; i < each.results.size(); ++i) names_[each.results[i]] = results.at(i);
+    for (std::size_t i = 0; i < results.size(); ++i) names_[each.results[i]] = results[i];
+    for (std::size_t i = results.size(); i < each.results.size(); ++i) unwritten_[each.results[i]] = each.op;
   }
 }
 
@@ -160,6 +186,11 @@ namespace {
 void list_problems(const GraphListing& listing, std::set<std::string>& problems) {
   for (const ListedNode& each : listing.nodes) {
     if (find_export(each.op) == nullptr) problems.insert(each.op);
+    for (const std::vector<std::size_t>* tensors : {&each.inputs, &each.results}) {
+      for (const std::size_t number : *tensors) {
+        if (is_complex(listing.tensors[number].dtype)) problems.insert(core::text(each.op, " (of complex numbers)"));
+      }
+    }
     for (const GraphListing& region : each.regions) list_problems(region, problems);
   }
 }
@@ -206,7 +237,8 @@ std::string GraphExport::model() {
 }
 
 ExportRule find_export(std::string_view op) {
-  for (const std::span<const ExportRow> rows : {elementwise_exports(), structured_exports(), region_exports()}) {
+  for (const std::span<const ExportRow> rows : {elementwise_exports(), arithmetic_exports(), structured_exports(),
+                                                indexing_exports(), window_exports(), region_exports()}) {
     for (const ExportRow& row : rows) {
       if (row.op == op) return row.write;
     }

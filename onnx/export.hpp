@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "onnx/message.hpp"
 #include "onnx/protobuf_writer.hpp"
 #include "tyto/graph_listing.hpp"
 
@@ -76,6 +78,7 @@ class GraphExport {
 
   const GraphListing& listing_;
   std::vector<std::string> names_;                                     // of tensors, once they are written
+  std::map<std::size_t, std::string> unwritten_;                       // results without a name, and their operators
   std::map<std::string, std::pair<std::string, IntList>> transposes_;  // what a transpose was made of
   ProtobufWriter nodes_;
   ProtobufWriter initialisers_;
@@ -105,24 +108,43 @@ class ExportedNode {
   const Scalar& scalar(std::string_view name) const { return std::get<Scalar>(node_.attributes[name].value()); }
   const std::string& word(std::string_view name) const { return std::get<std::string>(node_.attributes[name].value()); }
 
+  /// For what ONNX has no words, though it has them for the operator otherwise.
+  template <class... Part>
+  [[noreturn]] void refuse(const Part&... why) const {
+    throw GraphError(core::text("write_onnx: ", node_.op, ": ", why...));
+  }
+
   /// Input `i` in another element type.
   std::string as(std::size_t i, DType dtype) const { return out_.cast(inputs_[i], input(i).dtype, dtype); }
-  /// Input `i` in the result's element type.
-  std::string as_result(std::size_t i) const { return as(i, result().dtype); }
-  /// A number of the result's element type.
-  std::string number(double value) const { return out_.number(value, result().dtype); }
+  /// The type in which the result is computed: its own, unless a rule is better off with another.
+  DType computed_in() const { return computed_in_.value_or(result().dtype); }
+  ExportedNode computing_in(DType dtype) const {
+    ExportedNode other = *this;
+    other.computed_in_ = dtype;
+    return other;
+  }
+  /// Input `i` in that type.
+  std::string as_result(std::size_t i) const { return as(i, computed_in()); }
+  /// A number of that type.
+  std::string number(double value) const { return out_.number(value, computed_in()); }
   std::string add(std::string_view op, const std::vector<std::string>& inputs,
                   const std::vector<Written>& attributes = {}) const {
     return out_.node(op, inputs, attributes);
   }
+  /// Elements number start, start + step, ... of each axis, `count` of them.
+  std::string part(const std::string& x, const IntList& start, const IntList& count, const IntList& step) const;
+  /// `count` elements of one axis from `start` on.
+  std::string part(const std::string& x, std::int64_t axis, std::int64_t start, std::int64_t count) const;
+  std::string reshaped(const std::string& x, const Shape& shape) const;
 
  private:
   GraphExport& out_;
   const ListedNode& node_;
   std::vector<std::string> inputs_;
+  std::optional<DType> computed_in_ = {};
 };
 
-/// Names of the results.
+/// Names of the results; none for one that ONNX has no words for, which is refused where it is used.
 using ExportRule = std::vector<std::string> (*)(const ExportedNode&);
 
 struct ExportRow {
@@ -134,6 +156,9 @@ struct ExportRow {
 ExportRule find_export(std::string_view op);
 
 std::span<const ExportRow> elementwise_exports();
+std::span<const ExportRow> arithmetic_exports();
+std::span<const ExportRow> indexing_exports();
+std::span<const ExportRow> window_exports();
 std::span<const ExportRow> structured_exports();
 std::span<const ExportRow> region_exports();
 

@@ -1,9 +1,4 @@
-// Structured operators in ONNX's words. Images are written channels first, as ONNX has them, between transposes that
-// meet those of their neighbours.
-#include <algorithm>
-#include <limits>
-#include <numeric>
-
+// Structured operators in ONNX's words: creation, views, reductions, scans, joining, products.
 #include "onnx/export.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -15,8 +10,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr std::int64_t first_position = std::numeric_limits<std::int64_t>::min() / 2;
-
 Names same(const ExportedNode& n) { return {n[0]}; }
 Names cast_elements(const ExportedNode& n) { return {n.as_result(0)}; }
 
@@ -27,7 +20,8 @@ Names filled(const ExportedNode& n) {
 }
 Names counted(const ExportedNode& n) {
   const ListedTensor& y = n.result();
-  const Tensor<Eager> steps = cast(Tensor<Eager>::arange(y.shape[0]), y.dtype);
+  const DType type = is_floating(y.dtype) ? DType::f64 : y.dtype;
+  const Tensor<Eager> steps = cast(Tensor<Eager>::arange(y.shape[0]), type);
   return {n.out().constant(cast(steps * Tensor<Eager>(n.scalar("step")) + Tensor<Eager>(n.scalar("start")), y.dtype))};
 }
 Names identity_matrix(const ExportedNode& n) {
@@ -35,25 +29,11 @@ Names identity_matrix(const ExportedNode& n) {
   return {n.out().constant(Tensor<Eager>::eye(y.shape[0], y.shape[1], n.scalar("start").as_int(), y.dtype))};
 }
 
-// Zeros would copy lengths of the input: an empty result keeps its own.
-Names reshaped(const ExportedNode& n) {
-  return {n.add("Reshape", {n[0], n.out().integers(n.result().shape)}, {{"allowzero", std::int64_t{1}}})};
-}
+Names reshaped(const ExportedNode& n) { return {n.reshaped(n[0], n.result().shape)}; }
 Names transposed_axes(const ExportedNode& n) { return {n.out().transposed(n[0], n.list("list"))}; }
 Names stretched_to(const ExportedNode& n) { return {n.add("Expand", {n[0], n.out().integers(n.result().shape)})}; }
 
-Names cut(const ExportedNode& n, const std::string& x, const IntList& start, const IntList& count,
-          const IntList& step) {
-  IntList ends, axes;
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    const std::int64_t end = start[i] + count[i] * step[i];
-    ends.push_back(end < 0 ? first_position : end);
-    axes.push_back(static_cast<std::int64_t>(i));
-  }
-  GraphExport& out = n.out();
-  return {n.add("Slice", {x, out.integers(start), out.integers(ends), out.integers(axes), out.integers(step)})};
-}
-Names sliced_part(const ExportedNode& n) { return cut(n, n[0], n.list("start"), n.list("count"), n.list("step")); }
+Names sliced_part(const ExportedNode& n) { return {n.part(n[0], n.list("start"), n.list("count"), n.list("step"))}; }
 Names flipped(const ExportedNode& n) {
   const Shape& x = n.input(0).shape;
   IntList start(x.size(), 0), step(x.size(), 1);
@@ -61,7 +41,7 @@ Names flipped(const ExportedNode& n) {
     start[static_cast<std::size_t>(axis)] = x[static_cast<std::size_t>(axis)] - 1;
     step[static_cast<std::size_t>(axis)] = -1;
   }
-  return cut(n, n[0], start, x, step);
+  return {n.part(n[0], start, x, step)};
 }
 
 // Reductions work in the result's element type.
@@ -77,7 +57,8 @@ template <const char* op>
 Names asked(const ExportedNode& n) {
   const std::string truth = n.out().cast(n.as(0, DType::boolean), DType::boolean, DType::i32);
   const std::string y = n.add(op, {truth, n.out().integers(n.list("axes"))}, {{"keepdims", n.integer("keepdims")}});
-  return {n.out().cast(y, DType::i32, DType::boolean)};
+  // Of nothing, ReduceMax gives the least number and ReduceMin the largest.
+  return {n.add("Greater", {y, n.out().number(0, DType::i32)})};
 }
 
 Names variance(const ExportedNode& n) {
@@ -108,10 +89,54 @@ Names running_total(const ExportedNode& n) {
       n.add("CumSum", {n.as_result(0), axis}, {{"exclusive", n.integer("flag")}, {"reverse", n.integer("reverse")}})};
 }
 
+// By doubling: after the step of distance d each element has met the 2 d - 1 before it.
+template <const char* op>
+Names running(const ExportedNode& n) {
+  const std::int64_t axis = n.integer("axis"), length = n.result().shape[static_cast<std::size_t>(axis)];
+  const bool reverse = n.truth("reverse");
+  const auto reached = [&](const std::string& y, std::int64_t distance) {
+    return reverse ? n.part(y, axis, distance, length - distance) : n.part(y, axis, 0, length - distance);
+  };
+  const auto joined = [&](const std::string& fixed, const std::string& moved) {
+    const std::vector<std::string> parts = reverse ? Names{moved, fixed} : Names{fixed, moved};
+    return n.add("Concat", parts, {{"axis", axis}});
+  };
+  std::string y = n.as_result(0);
+  for (std::int64_t distance = 1; distance < length; distance *= 2) {
+    const std::int64_t fixed = reverse ? length - distance : 0, moved = reverse ? 0 : distance;
+    const std::string met = n.add(op, {n.part(y, axis, moved, length - distance), reached(y, distance)});
+    y = joined(n.part(y, axis, fixed, distance), met);
+  }
+  if (!n.truth("flag") || length == 0) return {y};
+  Shape first = n.result().shape;
+  first[static_cast<std::size_t>(axis)] = 1;
+  return {joined(n.add("Expand", {n.number(1), n.out().integers(first)}), reached(y, 1))};
+}
+constexpr char running_max[] = "Max", running_min[] = "Min", running_product[] = "Mul";
+
 Names joined_parts(const ExportedNode& n) { return {n.add("Concat", n.inputs(), {{"axis", n.integer("axis")}})}; }
 Names tiled_axes(const ExportedNode& n) { return {n.add("Tile", {n[0], n.out().integers(n.list("list"))})}; }
 
+// Pad reflects about the middle of the last element only, so elements are gathered by their numbers.
+Names padded_symmetrically(const ExportedNode& n) {
+  std::string y = n[0];
+  const IntList before = n.list("before"), after = n.list("after");
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == 0 && after[i] == 0) continue;
+    const std::int64_t length = n.input(0).shape[i];
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t k = -before[i]; k < length + after[i]; ++k) {
+      const std::int64_t round = ((k % (2 * length)) + 2 * length) % (2 * length);
+      numbers.push_back(round < length ? round : 2 * length - 1 - round);
+    }
+    const Tensor<Eager> places = Tensor<Eager>::from(numbers, {static_cast<std::int64_t>(numbers.size())});
+    y = n.add("Gather", {y, n.out().constant(places)}, {{"axis", static_cast<std::int64_t>(i)}});
+  }
+  return {y};
+}
+
 Names padded_axes(const ExportedNode& n) {
+  if (n.word("mode") == "symmetric") return padded_symmetrically(n);
   IntList pads = n.list("before");
   for (const std::int64_t each : n.list("after")) pads.push_back(each);
   Names inputs{n[0], n.out().integers(pads)};
@@ -127,16 +152,6 @@ Names triangle_part(const ExportedNode& n) {
   return {n.add("Trilu", {n[0], k}, {{"upper", std::int64_t{upper}}})};
 }
 
-Names taken(const ExportedNode& n) { return {n.add("Gather", {n[0], n[1]}, {{"axis", n.integer("axis")}})}; }
-Names taken_along(const ExportedNode& n) {
-  return {n.add("GatherElements", {n[0], n[1]}, {{"axis", n.integer("axis")}})};
-}
-
-Names first_k(const ExportedNode& n) {
-  const std::string k = n.out().integers({n.integer("k")});
-  return n.out().nodes("TopK", {n[0], k}, 2, {{"axis", n.integer("axis")}, {"largest", n.integer("largest")}});
-}
-
 template <const char* op>
 Names along_one_axis(const ExportedNode& n) {
   return {n.add(op, {n.as_result(0)}, {{"axis", n.integer("axis")}})};
@@ -146,64 +161,6 @@ constexpr char softmax_name[] = "Softmax", log_softmax_name[] = "LogSoftmax";
 Names matrix_product(const ExportedNode& n) { return {n.add("MatMul", {n.as_result(0), n.as_result(1)})}; }
 Names determinant_of(const ExportedNode& n) { return {n.add("Det", {n.as_result(0)})}; }
 
-IntList channels_first(int rank) {
-  IntList order{0, rank - 1};
-  for (std::int64_t i = 1; i < rank - 1; ++i) order.push_back(i);
-  return order;
-}
-IntList channels_last(int rank) {
-  IntList order{0};
-  for (std::int64_t i = 2; i < rank; ++i) order.push_back(i);
-  order.push_back(1);
-  return order;
-}
-IntList pads_of(const ExportedNode& n) {
-  IntList pads = n.list("before");
-  for (const std::int64_t each : n.list("after")) pads.push_back(each);
-  return pads;
-}
-
-// Kernels (window..., in, out) are written (out, in, window...).
-Names convolved_image(const ExportedNode& n) {
-  const int rank = n.rank();
-  IntList kernels{rank - 1, rank - 2};
-  for (std::int64_t i = 0; i < rank - 2; ++i) kernels.push_back(i);
-  GraphExport& out = n.out();
-  const std::string y = n.add("Conv", {out.transposed(n[0], channels_first(rank)), out.transposed(n[1], kernels)},
-                              {{"strides", n.list("stride")},
-                               {"dilations", n.list("dilation")},
-                               {"pads", pads_of(n)},
-                               {"group", n.integer("groups")}});
-  return {out.transposed(y, channels_last(rank))};
-}
-
-Names pooled(const ExportedNode& n, std::string_view op, std::vector<Written> attributes) {
-  const int rank = n.rank();
-  attributes.insert(attributes.end(), {{"kernel_shape", n.list("window")},
-                                       {"strides", n.list("stride")},
-                                       {"dilations", n.list("dilation")},
-                                       {"pads", pads_of(n)}});
-  const std::string y = n.add(op, {n.out().transposed(n.as_result(0), channels_first(rank))}, attributes);
-  return {n.out().transposed(y, channels_last(rank))};
-}
-Names largest_of_windows(const ExportedNode& n) { return pooled(n, "MaxPool", {}); }
-Names mean_of_windows(const ExportedNode& n) {
-  return pooled(n, "AveragePool", {{"count_include_pad", n.integer("count_padding")}});
-}
-
-Names enlarged(const ExportedNode& n) {
-  const int rank = n.rank();
-  Shape sizes = n.result().shape;
-  const std::int64_t channels = sizes.back();
-  for (std::size_t i = sizes.size() - 1; i > 1; --i) sizes[i] = sizes[i - 1];
-  sizes[1] = channels;
-  const std::string x = n.out().transposed(n[0], channels_first(rank));
-  const std::string y =
-      n.add("Resize", {x, "", "", n.out().integers(sizes)},
-            {{"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}});
-  return {n.out().transposed(y, channels_last(rank))};
-}
-
 const ExportRow structured_export_table[] = {
     {"alias", same},
     {"all", asked<reduce_min>},
@@ -211,12 +168,13 @@ const ExportRow structured_export_table[] = {
     {"arange", counted},
     {"argmax", place<arg_max>},
     {"argmin", place<arg_min>},
-    {"average_pool", mean_of_windows},
     {"broadcast_to", stretched_to},
     {"cast", cast_elements},
     {"concat", joined_parts},
-    {"convolution", convolved_image},
     {"copy", same},
+    {"cummax", running<running_max>},
+    {"cummin", running<running_min>},
+    {"cumprod", running<running_product>},
     {"cumsum", running_total},
     {"det", determinant_of},
     {"eye", identity_matrix},
@@ -226,7 +184,6 @@ const ExportRow structured_export_table[] = {
     {"logsumexp", reduced_axes<reduce_log_sum_exp>},
     {"matmul", matrix_product},
     {"max", reduced_axes<reduce_max>},
-    {"max_pool", largest_of_windows},
     {"mean", reduced_axes<reduce_mean>},
     {"min", reduced_axes<reduce_min>},
     {"pad", padded_axes},
@@ -236,15 +193,12 @@ const ExportRow structured_export_table[] = {
     {"softmax", along_one_axis<softmax_name>},
     {"stop_gradient", same},
     {"sum", reduced_axes<reduce_sum>},
-    {"take", taken},
-    {"take_along_axis", taken_along},
     {"tile", tiled_axes},
-    {"topk", first_k},
     {"transpose", transposed_axes},
     {"tril", triangle_part<0>},
     {"triu", triangle_part<1>},
-    {"upsample_nearest", enlarged},
     {"var", variance},
+    {"with_gradient", same},
 };
 
 }  // namespace

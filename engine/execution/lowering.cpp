@@ -1,7 +1,6 @@
 // Lowerings are recorded on placeholders, node by node, and copied into the graph in the operator's place.
 #include "engine/execution/lowering.hpp"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "core/builder.hpp"
@@ -69,22 +68,25 @@ class Recording {
   std::unordered_map<const Node*, Port> places_;
 };
 
-bool runs_all(core::Device& device, const Graph& graph) {
-  return std::ranges::all_of(graph.nodes(), [&](const GraphNode& node) { return runs_on(device, graph, node); });
+LoweringTarget target_of(core::Device& device) {
+  return {[&device](const core::OpDef& def, std::span<const TensorType> inputs, std::span<const TensorType> results) {
+            return runs(device, def, inputs, results);
+          },
+          [&device](const Graph& graph, const GraphNode& node) { return runs_on(device, graph, node); }};
 }
 
-}  // namespace
-
 // Lowerings are a few operators deep.
-std::optional<Graph> lowering_for(core::Device& device, core::OpId op,  // NOLINT(misc-no-recursion)
+std::optional<Graph> lowering_for(const LoweringTarget& target, core::OpId op,  // NOLINT(misc-no-recursion)
                                   const core::Attributes& attributes, std::span<const TensorType> inputs,
                                   std::span<const TensorType> results) {
   const core::OpDef& def = core::definition(op);
-  if (def.lower == nullptr || runs(device, def, inputs, results)) return std::nullopt;
+  if (def.lower == nullptr || target.runs(def, inputs, results)) return std::nullopt;
   Recording recording(inputs);
   // Its parts may have to be lowered in turn.
-  Graph graph = lowered(recording.of(def.lower(attributes, recording.operands())), device);
-  if (!runs_all(device, graph)) return std::nullopt;
+  Graph graph = lowered(recording.of(def.lower(attributes, recording.operands())), target);
+  for (const GraphNode& node : graph.nodes()) {
+    if (!target.runs_node(graph, node)) return std::nullopt;
+  }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorType& made = graph.type(graph.outputs()[i]);
     if (made.dtype == results[i].dtype && made.shape == results[i].shape) continue;
@@ -94,7 +96,16 @@ std::optional<Graph> lowering_for(core::Device& device, core::OpId op,  // NOLIN
   return graph;
 }
 
-Graph lowered(Graph graph, core::Device& device) {  // NOLINT(misc-no-recursion)
+}  // namespace
+
+std::optional<Graph> lowering_for(core::Device& device, core::OpId op, const core::Attributes& attributes,
+                                  std::span<const TensorType> inputs, std::span<const TensorType> results) {
+  return lowering_for(target_of(device), op, attributes, inputs, results);
+}
+
+Graph lowered(Graph graph, core::Device& device) { return lowered(std::move(graph), target_of(device)); }
+
+Graph lowered(Graph graph, const LoweringTarget& target) {  // NOLINT(misc-no-recursion)
   std::vector<std::optional<Graph>> lowerings(graph.nodes().size());
   bool any = false;
   for (std::size_t i = 0; i < lowerings.size(); ++i) {
@@ -103,7 +114,7 @@ Graph lowered(Graph graph, core::Device& device) {  // NOLINT(misc-no-recursion)
     std::vector<TensorType> inputs, results;
     for (const Port input : graph.inputs_of(node)) inputs.push_back(graph.type(input));
     for (std::uint32_t r = 0; r < node.result_count; ++r) results.push_back(graph.type(node.first_result + r));
-    lowerings[i] = lowering_for(device, node.op, graph.attributes(node), inputs, results);
+    lowerings[i] = lowering_for(target, node.op, graph.attributes(node), inputs, results);
     any = any || lowerings[i].has_value();
   }
   if (!any) return graph;

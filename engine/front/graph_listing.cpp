@@ -2,6 +2,7 @@
 #include "tyto/graph_listing.hpp"
 
 #include "core/builder.hpp"
+#include "engine/execution/lowering.hpp"
 #include "engine/front/attribute_listing.hpp"
 #include "engine/graph/graph_bytes.hpp"
 #include "tyto/shaping.hpp"
@@ -12,9 +13,23 @@ namespace {
 
 Tensor<Eager> eager(const core::Array& array) { return Tensor<Eager>(core::constant(core::Mode::eager, array)); }
 
-GraphListing listing_of(const core::Graph& graph);
+using Knows = std::function<bool(const std::string& op)>;
 
-ListedNode listed(const core::Graph& graph, const core::GraphNode& node) {
+bool is_left_out(const core::OpDef& def) { return def.is(core::Traits::leaf) || def.name == "read"; }
+
+/// The graph in operators that are known, as far as they are made of such.
+core::Graph in_known_operators(core::Graph graph, const Knows& knows) {
+  if (!knows) return graph;
+  const auto is_known = [&](const core::OpDef& def) { return is_left_out(def) || knows(std::string(def.name)); };
+  return run::lowered(std::move(graph), {[&](const core::OpDef& def, auto, auto) { return is_known(def); },
+                                         [&](const core::Graph&, const core::GraphNode& node) {
+                                           return is_known(core::definition(node.op));
+                                         }});
+}
+
+GraphListing listing_of(const core::Graph& graph, const Knows& knows);
+
+ListedNode listed(const core::Graph& graph, const core::GraphNode& node, const Knows& knows) {
   ListedNode listed;
   listed.op = core::definition(node.op).name;
   if (node.label) listed.label = *node.label;
@@ -32,12 +47,14 @@ ListedNode listed(const core::Graph& graph, const core::GraphNode& node) {
         }
       },
       graph.attributes(node));
-  for (const core::Region& region : regions) listed.regions.push_back(listing_of(region.graph()));
+  for (const core::Region& region : regions) {
+    listed.regions.push_back(listing_of(in_known_operators(core::Graph(region.graph()), knows), knows));
+  }
   return listed;
 }
 
 /// Tensors and nodes; outputs and updates as a region has them.
-GraphListing listing_of(const core::Graph& graph) {
+GraphListing listing_of(const core::Graph& graph, const Knows& knows) {
   GraphListing listing;
   for (core::Port port = 0; port < graph.port_count(); ++port) {
     ListedTensor tensor{graph.type(port).dtype, graph.type(port).shape};
@@ -54,9 +71,7 @@ GraphListing listing_of(const core::Graph& graph) {
     }
   }
   for (const core::GraphNode& node : graph.nodes()) {
-    const core::OpDef& def = core::definition(node.op);
-    if (def.is(core::Traits::leaf) || def.name == "read") continue;
-    listing.nodes.push_back(listed(graph, node));
+    if (!is_left_out(core::definition(node.op))) listing.nodes.push_back(listed(graph, node, knows));
   }
   for (const core::GraphUpdate& update : graph.updates()) listing.outputs.push_back(update.port);
   listing.outputs.insert(listing.outputs.end(), graph.outputs().begin(), graph.outputs().end());
@@ -65,9 +80,9 @@ GraphListing listing_of(const core::Graph& graph) {
 
 }  // namespace
 
-GraphListing list_graph(const Graph& graph) {
-  const core::Graph flat = run::graph_from_bytes("graph", graph.to_bytes());
-  GraphListing listing = listing_of(flat);
+GraphListing list_graph(const Graph& graph, const std::function<bool(const std::string& op)>& knows) {
+  const core::Graph flat = in_known_operators(run::graph_from_bytes("graph", graph.to_bytes()), knows);
+  GraphListing listing = listing_of(flat, knows);
   listing.outputs.assign(flat.outputs().begin(), flat.outputs().end());
   for (const core::GraphUpdate& update : flat.updates()) {
     listing.updates.push_back(flat.inputs()[update.input].name);

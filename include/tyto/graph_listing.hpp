@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +44,9 @@ struct GraphListing {
   std::vector<std::string> updates;  ///< names of the states that a run gives new values
 };
 
-/// The graph as it was recorded. Throws GraphError naming a function of this program (delay) that it holds.
-GraphListing list_graph(const Graph& graph);
+/// The graph as it was recorded, but for operators that `knows` (if given) denies: those stand as what they are made
+/// of, where they are made of operators that it knows. Throws GraphError naming a function of this program (delay) that
+/// the graph holds.
+GraphListing list_graph(const Graph& graph, const std::function<bool(const std::string& op)>& knows = {});
 
 }  // namespace TYTO_API
