@@ -171,11 +171,20 @@ ProtobufWriter GraphExport::graph() const {
   return whole;
 }
 
+// Most functions of ONNX are not defined for bf16: those of elements compute in f32, as ours do.
+std::vector<std::string> GraphExport::written(const ListedNode& each, std::vector<std::string> inputs) {
+  const ExportRule rule = find_export(each.op);
+  const ExportedNode node(*this, each, std::move(inputs));
+  const bool widened = node.result_count() == 1 && node.result().dtype == DType::bf16 && is_of_elements(each.op);
+  if (!widened) return rule(node);
+  return {cast(rule(node.computing_in(DType::f32))[0], DType::f32, DType::bf16)};
+}
+
 void GraphExport::write_nodes() {
   for (const ListedNode& each : listing_.nodes) {
     std::vector<std::string> inputs;
     for (const std::size_t number : each.inputs) inputs.push_back(name_of(number));
-    const std::vector<std::string> results = find_export(each.op)(ExportedNode(*this, each, std::move(inputs)));
+    const std::vector<std::string> results = written(each, std::move(inputs));
     for (std::size_t i = 0; i < results.size(); ++i) names_[each.results[i]] = results[i];
     for (std::size_t i = results.size(); i < each.results.size(); ++i) unwritten_[each.results[i]] = each.op;
   }
@@ -236,14 +245,27 @@ std::string GraphExport::model() {
   return model.bytes();
 }
 
-ExportRule find_export(std::string_view op) {
-  for (const std::span<const ExportRow> rows : {elementwise_exports(), arithmetic_exports(), structured_exports(),
-                                                indexing_exports(), window_exports(), region_exports()}) {
+namespace {
+
+ExportRule find_among(std::initializer_list<std::span<const ExportRow>> tables, std::string_view op) {
+  for (const std::span<const ExportRow> rows : tables) {
     for (const ExportRow& row : rows) {
       if (row.op == op) return row.write;
     }
   }
   return nullptr;
+}
+
+}  // namespace
+
+bool is_of_elements(std::string_view op) {
+  return find_among({elementwise_exports(), arithmetic_exports()}, op) != nullptr;
+}
+
+ExportRule find_export(std::string_view op) {
+  return find_among({elementwise_exports(), arithmetic_exports(), structured_exports(), indexing_exports(),
+                     window_exports(), region_exports()},
+                    op);
 }
 
 }  // namespace tyto::onnx

@@ -75,6 +75,7 @@ class GraphExport {
  private:
   const std::string& name_of(std::size_t number);
   std::string fresh();
+  std::vector<std::string> written(const ListedNode& each, std::vector<std::string> inputs);
 
   const GraphListing& listing_;
   std::vector<std::string> names_;                                     // of tensors, once they are written
@@ -154,6 +155,8 @@ struct ExportRow {
 
 /// Null for an operator that ONNX has no words for.
 ExportRule find_export(std::string_view op);
+/// Whether it is a function of elements.
+bool is_of_elements(std::string_view op);
 
 std::span<const ExportRow> elementwise_exports();
 std::span<const ExportRow> arithmetic_exports();

@@ -16,25 +16,27 @@ bool is_whole(const ExportedNode& n) { return !is_floating(n.result().dtype); }
 /// A type of integers in which quotients and comparisons are defined, and which holds the result's elements.
 DType whole_type(DType dtype) { return dtype == DType::i32 || dtype == DType::u64 ? dtype : DType::i64; }
 
-/// Operands of a division of integers; a zero is 1, since dividing by it ends the process in some runtimes.
+/// Operands of a division of integers. A divisor of 0 or -1 is 1, which leaves no rest either: dividing by zero, or the
+/// least number by -1, ends the process in some runtimes.
 struct Division {
   DType type;
-  std::string a, b, by_zero, zero;
+  std::string a, b, divisor, zero;
 };
 Division division(const ExportedNode& n) {
   const DType type = whole_type(n.result().dtype);
   const auto operand = [&](std::size_t i) { return n.out().cast(n.as_result(i), n.result().dtype, type); };
-  Division d{.type = type, .a = operand(0), .b = operand(1), .by_zero = "", .zero = n.out().number(0, type)};
-  d.by_zero = n.add("Equal", {d.b, d.zero});
-  d.b = n.add("Where", {d.by_zero, n.out().number(1, type), d.b});
+  Division d{.type = type, .a = operand(0), .b = operand(1), .divisor = "", .zero = n.out().number(0, type)};
+  std::string unsafe = n.add("Equal", {d.b, d.zero});
+  if (!is_unsigned(type)) unsafe = n.add("Or", {unsafe, n.add("Equal", {d.b, n.out().number(-1, type)})});
+  d.divisor = n.add("Where", {unsafe, n.out().number(1, type), d.b});
   return d;
 }
 
-// What divides by 1 leaves no rest, as our definition has it for zero.
 Names rest_of_division(const ExportedNode& n, bool sign_of_divisor) {
   const Division d = division(n);
-  const std::string y =
-      sign_of_divisor ? n.add("Mod", {d.a, d.b}) : n.add("Sub", {d.a, n.add("Mul", {n.add("Div", {d.a, d.b}), d.b})});
+  const std::string y = sign_of_divisor
+                            ? n.add("Mod", {d.a, d.divisor})
+                            : n.add("Sub", {d.a, n.add("Mul", {n.add("Div", {d.a, d.divisor}), d.divisor})});
   return {n.out().cast(y, d.type, n.result().dtype)};
 }
 
@@ -57,9 +59,15 @@ Names fmod(const ExportedNode& n) {
 Names floor_divide(const ExportedNode& n) {
   if (is_whole(n)) {
     const Division d = division(n);
-    const std::string quotient = n.add("Div", {d.a, d.b}), rest = n.add("Sub", {d.a, n.add("Mul", {quotient, d.b})});
-    const std::string up = n.out().cast(across_zero(n, rest, d.b, d.zero), DType::boolean, d.type);
-    const std::string y = n.add("Where", {d.by_zero, d.zero, n.add("Sub", {quotient, up})});
+    const std::string quotient = n.add("Div", {d.a, d.divisor});
+    const std::string rest = n.add("Sub", {d.a, n.add("Mul", {quotient, d.divisor})});
+    const std::string up = n.out().cast(across_zero(n, rest, d.divisor, d.zero), DType::boolean, d.type);
+    std::string y = n.add("Sub", {quotient, up});
+    if (!is_unsigned(d.type)) {
+      const std::string by_minus_one = n.add("Equal", {d.b, n.out().number(-1, d.type)});
+      y = n.add("Where", {by_minus_one, n.add("Sub", {d.zero, d.a}), y});
+    }
+    y = n.add("Where", {n.add("Equal", {d.b, d.zero}), d.zero, y});
     return {n.out().cast(y, d.type, n.result().dtype)};
   }
   const std::string a = n.as_result(0), b = n.as_result(1), zero = n.number(0);
@@ -181,29 +189,28 @@ Names multiplied_and_added(const ExportedNode& n) {
   return {n.add("Add", {n.add("Mul", {n.as_result(0), n.as_result(1)}), n.as_result(2)})};
 }
 
-/// Halves computed in f32, as ours are: their own precision would be lost on the way.
+/// f16 computed in f32, as ours is (bf16 is in any case): its own precision would be lost on the way.
 template <ExportRule rule>
-Names halves_in_single(const ExportedNode& n) {
-  const DType dtype = n.result().dtype;
-  if (dtype != DType::f16 && dtype != DType::bf16) return rule(n);
-  return {n.out().cast(rule(n.computing_in(DType::f32))[0], DType::f32, dtype)};
+Names in_single(const ExportedNode& n) {
+  if (n.computed_in() != DType::f16) return rule(n);
+  return {n.out().cast(rule(n.computing_in(DType::f32))[0], DType::f32, DType::f16)};
 }
 
 const ExportRow arithmetic_export_table[] = {
-    {"atan2", halves_in_single<atan2>},
-    {"cbrt", halves_in_single<cbrt>},
+    {"atan2", in_single<atan2>},
+    {"cbrt", in_single<cbrt>},
     {"copysign", copysign},
-    {"erfc", halves_in_single<erfc>},
-    {"expm1", halves_in_single<expm1>},
+    {"erfc", in_single<erfc>},
+    {"expm1", in_single<expm1>},
     {"floor_divide", floor_divide},
     {"fmax", extreme_but_nan<larger>},
     {"fmin", extreme_but_nan<smaller>},
-    {"fma", halves_in_single<multiplied_and_added>},
+    {"fma", in_single<multiplied_and_added>},
     {"fmod", fmod},
-    {"hypot", halves_in_single<hypot>},
+    {"hypot", in_single<hypot>},
     {"left_shift", left_shift},
-    {"log1p", halves_in_single<log1p>},
-    {"logaddexp", halves_in_single<logaddexp>},
+    {"log1p", in_single<log1p>},
+    {"logaddexp", in_single<logaddexp>},
     {"remainder", remainder},
     {"right_shift", right_shift},
 };

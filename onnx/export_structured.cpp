@@ -35,6 +35,7 @@ Names stretched_to(const ExportedNode& n) { return {n.add("Expand", {n[0], n.out
 
 Names sliced_part(const ExportedNode& n) { return {n.part(n[0], n.list("start"), n.list("count"), n.list("step"))}; }
 Names flipped(const ExportedNode& n) {
+  if (n.list("axes").empty()) return {n[0]};
   const Shape& x = n.input(0).shape;
   IntList start(x.size(), 0), step(x.size(), 1);
   for (const std::int64_t axis : n.list("axes")) {
@@ -78,7 +79,8 @@ Names variance(const ExportedNode& n) {
 template <const char* op>
 Names place(const ExportedNode& n) {
   // keepdims is what the operator's switch says.
-  const std::string y = n.add(op, {n[0]}, {{"axis", n.integer("axis")}, {"keepdims", n.integer("flag")}});
+  const std::string x = n.input(0).dtype == DType::boolean ? n.as(0, DType::i32) : n[0];
+  const std::string y = n.add(op, {x}, {{"axis", n.integer("axis")}, {"keepdims", n.integer("flag")}});
   return {n.out().cast(y, DType::i64, n.result().dtype)};
 }
 constexpr char arg_min[] = "ArgMin", arg_max[] = "ArgMax";
@@ -94,6 +96,7 @@ template <const char* op>
 Names running(const ExportedNode& n) {
   const std::int64_t axis = n.integer("axis"), length = n.result().shape[static_cast<std::size_t>(axis)];
   const bool reverse = n.truth("reverse");
+  if (element_count(n.result().shape) == 0) return {n.as_result(0)};
   const auto reached = [&](const std::string& y, std::int64_t distance) {
     return reverse ? n.part(y, axis, distance, length - distance) : n.part(y, axis, 0, length - distance);
   };
@@ -101,13 +104,16 @@ Names running(const ExportedNode& n) {
     const std::vector<std::string> parts = reverse ? Names{moved, fixed} : Names{fixed, moved};
     return n.add("Concat", parts, {{"axis", axis}});
   };
-  std::string y = n.as_result(0);
+  // Truths are ordered as numbers.
+  const DType type = n.result().dtype, met_in = type == DType::boolean ? DType::i32 : type;
+  std::string y = n.out().cast(n.as_result(0), type, met_in);
   for (std::int64_t distance = 1; distance < length; distance *= 2) {
     const std::int64_t fixed = reverse ? length - distance : 0, moved = reverse ? 0 : distance;
     const std::string met = n.add(op, {n.part(y, axis, moved, length - distance), reached(y, distance)});
     y = joined(n.part(y, axis, fixed, distance), met);
   }
-  if (!n.truth("flag") || length == 0) return {y};
+  y = n.out().cast(y, met_in, type);
+  if (!n.truth("flag")) return {y};
   Shape first = n.result().shape;
   first[static_cast<std::size_t>(axis)] = 1;
   return {joined(n.add("Expand", {n.number(1), n.out().integers(first)}), reached(y, 1))};

@@ -112,14 +112,14 @@ bool can_be_written(const Tensors<Lazy>& results) {
 std::vector<Array> through_a_file(const Case& one, const Tensors<Lazy>& inputs, const Tensors<Lazy>& results,
                                   const std::string& path) {
   write_onnx(path, Graph{{.inputs = inputs, .outputs = results}});
-  OnnxModel<Tensor<Lazy>> model = read_onnx<Tensor<Lazy>>(path);
-  NamedList<Tensor<Lazy>> given, kept;
+  OnnxModel<Tensor<Eager>> model = read_onnx<Tensor<Eager>>(path);
+  NamedList<Tensor<Eager>> given, kept;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    given.push_back({"x" + std::to_string(i), tensor_of<Lazy>(*one.inputs[i])});
+    given.push_back({"x" + std::to_string(i), tensor_of<Eager>(*one.inputs[i])});
   }
   kept = given;
   std::vector<Array> found;
-  for (const Named<Tensor<Lazy>>& result : model(given)) {
+  for (const Named<Tensor<Eager>>& result : model(given)) {
     found.push_back(array_of(result.value));
     kept.push_back({"out" + std::to_string(found.size() - 1), result.value});
   }
