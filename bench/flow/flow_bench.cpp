@@ -6,6 +6,9 @@
 #include <string>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
+#include <unordered_set>
+
+#include "core/graph.hpp"
 
 namespace {
 
@@ -67,20 +70,46 @@ struct Lstm {
   }
 };
 
-void report(const char* name, const tyto::GraphReport& r, double first, double run) {
+std::size_t nodes_of(const tyto::core::Graph& graph) {
+  std::size_t count = graph.nodes().size();
+  for (const auto& node : graph.nodes()) {
+    for (const auto& region : tyto::core::regions_of(graph.attributes(node))) count += nodes_of(region.graph());
+  }
+  return count;
+}
+
+// What is recorded of a result, bodies of loops and arms of branches included.
+std::size_t nodes_of(const std::vector<T>& results) {
+  std::size_t count = 0;
+  std::unordered_set<tyto::core::Node*> seen;
+  std::vector<tyto::core::Node*> stack;
+  for (const T& result : results) stack.push_back(result.value().node());
+  while (!stack.empty()) {
+    tyto::core::Node* node = stack.back();
+    stack.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    ++count;
+    for (const auto& region : tyto::core::regions_of(node->attributes())) count += nodes_of(region.graph());
+    for (const tyto::Value& input : node->inputs()) stack.push_back(input.node());
+  }
+  return count;
+}
+std::size_t nodes_of(const T& result) { return nodes_of(std::vector<T>{result}); }
+
+void report(const char* name, std::size_t nodes, const tyto::GraphReport& r, double first, double run) {
   std::printf("  %-22s first call %8.1f ms beside the run, run %9.3f ms, %6zu nodes, %6zu steps, arena %8.3f MB\n",
-              name, (first - run) * 1e3, run * 1e3, r.passes.nodes_before, r.steps,
-              static_cast<double>(r.arena_bytes) / 1e6);
+              name, (first - run) * 1e3, run * 1e3, nodes, r.steps, static_cast<double>(r.arena_bytes) / 1e6);
 }
 
 template <class F, class G>
-void compare(F scanned, G unrolled, const T& x, int rounds) {
+void compare(F scan_of, G unrolled_of, const T& x, int rounds) {
+  auto scanned = tyto::compile(scan_of), unrolled = tyto::compile(unrolled_of);
   const double first_scanned = seconds([&] { scanned(x); });
   const double first_unrolled = seconds([&] { unrolled(x); });
   const auto best = best_of(
       rounds, [&] { scanned(x); }, [&] { unrolled(x); });
-  report("scan", scanned.report(), first_scanned, best[0]);
-  report("unrolled", unrolled.report(), first_unrolled, best[1]);
+  report("scan", nodes_of(scan_of(x)), scanned.report(), first_scanned, best[0]);
+  report("unrolled", nodes_of(unrolled_of(x)), unrolled.report(), first_unrolled, best[1]);
   std::printf("  scan / unrolled: %.3f\n", best[0] / best[1]);
 }
 
@@ -99,11 +128,8 @@ void lstm(std::int64_t steps, bool gradients, int rounds) {
   const auto forward_unrolled = [&](T x) { return net.unrolled(x); };
   std::printf("LSTM, batch 100, 40 -> 128, %lld steps, %s\n", static_cast<long long>(steps),
               gradients ? "gradient" : "forward");
-  if (gradients) {
-    compare(tyto::compile(loss_of(forward_scanned)), tyto::compile(loss_of(forward_unrolled)), xs, rounds);
-  } else {
-    compare(tyto::compile(forward_scanned), tyto::compile(forward_unrolled), xs, rounds);
-  }
+  if (gradients) compare(loss_of(forward_scanned), loss_of(forward_unrolled), xs, rounds);
+  else compare(forward_scanned, forward_unrolled, xs, rounds);
 }
 
 // The same gradient within parts of the memory that it needs without a limit.
@@ -126,7 +152,7 @@ void limited(std::int64_t steps, int rounds) {
     const auto best = best_of(
         rounds, [&] { free(xs); }, [&] { within(xs); });
     const std::string name = "within " + std::to_string(share) + " %";
-    report(name.c_str(), within.report(), first, best[1]);
+    report(name.c_str(), nodes_of(loss(xs)), within.report(), first, best[1]);
     std::printf("  time beside none: %.3f\n", best[1] / best[0]);
   }
 }
@@ -184,17 +210,30 @@ void layer(std::int64_t batch, std::int64_t features, std::int64_t cells, std::i
   std::printf("nn::LSTM, batch %lld, %lld -> %lld, %lld steps, %s\n", static_cast<long long>(batch),
               static_cast<long long>(features), static_cast<long long>(cells), static_cast<long long>(steps),
               gradients ? "gradient" : "forward");
-  if (gradients) compare(tyto::compile(loss_of(scanned)), tyto::compile(loss_of(unrolled)), x, rounds);
-  else compare(tyto::compile(scanned), tyto::compile(unrolled), x, rounds);
+  if (gradients) compare(loss_of(scanned), loss_of(unrolled), x, rounds);
+  else compare(scanned, unrolled, x, rounds);
+}
+
+void print_line(const char* name, double time, std::size_t moved) {
+  std::printf("  %-58s %9.1f ns an iteration, %zu bytes moved in it\n", name, time, moved);
 }
 
 template <class F>
-void iterations(const char* name, std::int64_t count, const T& x, F loop) {
-  auto f = tyto::compile([&](T n, T in) { return loop(n, in); });
+std::size_t moved_by(const F& f) {
+  std::size_t bytes = 0;
+  for (const tyto::MovedBytes& each : f.report().moved) bytes += each.per_iteration;
+  return bytes;
+}
+
+// The seconds that an iteration takes.
+template <class F>
+double iterations(const char* name, std::int64_t count, const T& x, F loop, const tyto::CompileOptions& options = {}) {
+  auto f = tyto::compile([&](T n, T in) { return loop(n, in); }, options);
   const T n = T::full({}, static_cast<double>(count), tyto::DType::i64);
   f(n, x);
-  const double best = best_of(7, [&] { f(n, x); })[0];
-  std::printf("  %-58s %9.1f ns an iteration\n", name, best * 1e9 / static_cast<double>(count));
+  const double best = best_of(7, [&] { f(n, x); })[0] / static_cast<double>(count);
+  print_line(name, best * 1e9, moved_by(f));
+  return best;
 }
 
 void per_iteration() {
@@ -209,6 +248,18 @@ void per_iteration() {
   const T page = T::normal({4096});
   const T matrix = T::normal({4, 4}, {.stddev = 0.1});
   iterations("scalar x * a + b, counted", 200000, scalar, counted([](const T& c) { return c * 0.999 + 0.5; }));
+  // Each operator a kernel of its own, so that a longer body shows what a kernel takes, and the rest is the control.
+  const tyto::CompileOptions apart{.passes = "none"};
+  const double two =
+      iterations("scalar, 2 kernels", 200000, scalar, counted([](const T& c) { return sin(sin(c)); }), apart);
+  const double eight = iterations("scalar, 8 kernels", 200000, scalar, counted([](const T& c) {
+                                    T x = c;
+                                    for (int i = 0; i < 8; ++i) x = sin(x);
+                                    return x;
+                                  }),
+                                  apart);
+  std::printf("  a kernel %.1f ns, the control step %.1f ns\n", (eight - two) / 6 * 1e9,
+              (two - (eight - two) / 3) * 1e9);
   iterations("scalar, while on a value", 200000, scalar, [](const T& n, const T&) {
     const T limit = n.astype(tyto::DType::f32);
     return while_loop(
@@ -216,44 +267,69 @@ void per_iteration() {
   });
   iterations("f32[128] tanh", 100000, line, counted([](const T& c) { return tanh(c); }));
   iterations("f32[4,4] product", 100000, matrix, counted([&](const T& c) { return matmul(c, matrix); }));
-  iterations("f32[4096] tanh", 20000, page, counted([](const T& c) { return tanh(c); }));
-  iterations("f32[4096] tanh, delayed by 3", 20000, page, [](const T& n, const T& x) {
+  // Four places of 1,024 numbers fit a cache of 32 KiB, four of 4,096 do not.
+  const auto delayed = [](const T& n, const T& x) {
     using List = std::vector<T>;
     return fori_loop(Count(0), Count(n), List{x, x, x}, [](const T&, const List& c) {
       return List{c[1], c[2], tanh(c[0])};
     })[2];
-  });
+  };
+  const T part = T::normal({1024});
+  iterations("f32[1024] tanh", 80000, part, counted([](const T& c) { return tanh(c); }));
+  iterations("f32[1024] tanh, delayed by 3", 80000, part, delayed);
+  iterations("f32[4096] tanh", 20000, page, counted([](const T& c) { return tanh(c); }));
+  iterations("f32[4096] tanh, delayed by 3", 20000, page, delayed);
   iterations("f32[4096] tanh on even, passed through on odd iterations", 20000, page, [](const T& n, const T& x) {
     return fori_loop(Count(0), Count(n), x, [](const T& i, const T& c) {
       return cond(
           i % 2 == 0, [&] { return tanh(c); }, [&] { return c; });
     });
   });
-  const T rows = T::normal({10000, 128});
-  auto scanned = tyto::compile([&](T xs) {
-    return scan([](const T& c, const T& x) { return Pair(tanh(c + x), c); }, T::zeros({128}), xs).second;
-  });
-  scanned(rows);
-  std::printf("  %-58s %9.1f ns an iteration\n", "scan f32[128] with rows in and out",
-              best_of(7, [&] { scanned(rows); })[0] * 1e9 / 10000);
+  for (const std::int64_t length : {256, 10000}) {  // within the caches, and beyond
+    const T rows = T::normal({length, 128});
+    auto scanned = tyto::compile([&](T xs) {
+      return scan([](const T& c, const T& x) { return Pair(tanh(c + x), c); }, T::zeros({128}), xs).second;
+    });
+    scanned(rows);
+    const int times = length == 256 ? 40 : 1;
+    const double best = best_of(7, [&] {
+      for (int i = 0; i < times; ++i) scanned(rows);
+    })[0];
+    const std::string name = "scan f32[128], " + std::to_string(length) + " rows in and out";
+    print_line(name.c_str(), best * 1e9 / static_cast<double>(length * times), moved_by(scanned));
+  }
 }
+
+constexpr char usage[] = "usage: flow_bench [ROUNDS [lstm] [long] [limited] [layers] [iterations]]\n";
 
 }  // namespace
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 10;
+  const std::vector<std::string> chosen(arguments + std::min(count, 2), arguments + count);
+  if (rounds < 1) {
+    std::fputs(usage, stderr);
+    return 2;
+  }
+  // Without a choice all but those of 1,000 steps unrolled, which take a minute.
+  const auto wants = [&](const char* section) {
+    return chosen.empty() ? std::string(section) != "long" : std::ranges::find(chosen, section) != chosen.end();
+  };
   tyto::threads(1);
-  lstm(50, false, rounds);
-  lstm(50, true, rounds);
-  limited(1000, 3);
-  if (count > 2 && std::string(arguments[2]) == "long") {
+  if (wants("lstm")) {
+    lstm(50, false, rounds);
+    lstm(50, true, rounds);
+  }
+  if (wants("long")) {
     lstm(1000, false, 3);
     lstm(1000, true, 2);
   }
+  if (wants("limited")) limited(1000, 3);
   for (const bool gradients : {false, true}) {
+    if (!wants("layers")) break;
     layer(100, 40, 128, 50, gradients, rounds);
     layer(1, 128, 192, 100, gradients, rounds);
     layer(16, 192, 512, 30, gradients, rounds);
   }
-  per_iteration();
+  if (wants("iterations")) per_iteration();
 }
