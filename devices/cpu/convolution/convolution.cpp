@@ -61,8 +61,21 @@ ConvolutionProblem without_unit_axes(ConvolutionProblem problem) {
   return problem;
 }
 
+// oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
+// what it wins by the pass over its results that an epilogue takes (docs/adr/0075).
+bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) {
+  constexpr std::int64_t short_run = 32;  // fewer channels are copied to patches too slowly
+  if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32 || problem.groups != 1 ||
+      choice.set() != InstructionSet::avx2) {
+    return false;
+  }
+  if (problem.pass == ConvolutionPass::forward) return true;
+  return Geometry(problem).taps() > 1 &&
+         (problem.pass == ConvolutionPass::backward_input || problem.in_channels >= short_run);
+}
+
 std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, const KernelChoice& choice) {
-  if (choice.implementation != Implementation::own) {
+  if (choice.implementation != Implementation::own && !prefers_own(problem, choice)) {
     auto routine = prepare_onednn_convolution(problem, choice);
     if (routine != nullptr) return routine;
     if (choice.implementation == Implementation::onednn) {

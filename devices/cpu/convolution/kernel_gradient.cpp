@@ -27,11 +27,11 @@ class KernelGradient final : public ConvolutionRoutine {
         std::clamp<std::int64_t>((std::min(fair, rows_) + tile_rows - 1) / tile_rows * tile_rows, tile_rows, most_rows);
     block_pixels_ = std::clamp<std::int64_t>(pixels_, 1, most_pixels);
     layout_ = {g_.group_out(), tiles<T>(set_).lanes, tiles<T>(set_).width()};
-    const std::int64_t tail = layout_.columns % layout_.width == 0 ? 0 : layout_.pitch_of(layout_.count() - 1);
     const auto members = static_cast<std::size_t>(threads_);
     patches_ = space_.reserve_each(members, static_cast<std::size_t>(block_rows_ * block_pixels_) * sizeof(T),
                                    patches_stride_);
-    tails_ = space_.reserve_each(members, static_cast<std::size_t>(tail * block_pixels_) * sizeof(T), tails_stride_);
+    panels_ = space_.reserve_each(members, static_cast<std::size_t>(layout_.width * block_pixels_) * sizeof(T),
+                                  panels_stride_);
   }
 
   std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
@@ -45,7 +45,7 @@ class KernelGradient final : public ConvolutionRoutine {
       for (std::int64_t job = mine.begin; job < mine.end; ++job) {
         const Range rows = share(rows_, job % blocks, blocks, tile_rows);
         multiply(arguments, job / blocks, rows, at<T>(arguments.workspace, patches_ + member * patches_stride_),
-                 at<T>(arguments.workspace, tails_ + member * tails_stride_));
+                 at<T>(arguments.workspace, panels_ + member * panels_stride_));
       }
     });
   }
@@ -56,7 +56,7 @@ class KernelGradient final : public ConvolutionRoutine {
 
  private:
   void multiply(const ConvolutionArguments& arguments, std::int64_t group, Range rows, T* patches,
-                T* tail) const noexcept {
+                T* packed) const noexcept {
     if (rows.size() == 0) return;
     const T* input = static_cast<const T*>(arguments.input) + group * g_.group_in();
     const T* gradient = static_cast<const T*>(arguments.output_gradient) + group * g_.group_out();
@@ -72,14 +72,12 @@ class KernelGradient final : public ConvolutionRoutine {
         t.segments = 1;
         t.steps = pixels.size();
         t.row_step = rows.size();
-        t.b = gradient + pixels.begin * g_.out_channels + panel * layout_.width;
-        t.b_step = g_.out_channels;
-        if (columns < layout_.width) {
-          const PanelSource<T> source{gradient + pixels.begin * g_.out_channels, nullptr, g_.out_channels, 1};
-          pack_panel(layout_, {0, 1, 0, pixels.size(), 0}, panel, source, tail);
-          t.b = tail;
-          t.b_step = pitch;
-        }
+        // Where gradients lie, the rows of a panel are as far apart as pixels, at a power of two for most networks, and
+        // would push one another out of the first-level cache.
+        const PanelSource<T> source{gradient + pixels.begin * g_.out_channels, nullptr, g_.out_channels, 1};
+        pack_panel(layout_, {0, 1, 0, pixels.size(), 0}, panel, source, packed);
+        t.b = packed;
+        t.b_step = pitch;
         t.c = result + panel * layout_.width;
         t.columns = static_cast<int>(columns);
         t.accumulate = step > 0;
@@ -139,7 +137,7 @@ class KernelGradient final : public ConvolutionRoutine {
   std::int64_t rows_ = 0, pixels_ = 0, block_rows_ = 0, block_pixels_ = 0;
   PanelLayout layout_;
   WorkspaceLayout space_;
-  std::size_t patches_ = 0, patches_stride_ = 0, tails_ = 0, tails_stride_ = 0;
+  std::size_t patches_ = 0, patches_stride_ = 0, panels_ = 0, panels_stride_ = 0;
 };
 
 }  // namespace

@@ -171,6 +171,7 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
     for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
       const std::int64_t columns = layout.columns_of(panel), pitch = layout.pitch_of(panel);
       const std::int64_t first_column = panel * layout.width;
+      const T* next_panel = nullptr;
       TileArguments<T> t;
       t.segments = block.taps;
       t.first = block.first * product.row_step;
@@ -184,6 +185,12 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
       } else if (right.in_place == nullptr) {
         t.b = right.packed + block.depth_before * all_pitch + first_column * block.depth();
         t.b_step = pitch;
+        // The panel that follows comes in while this one is multiplied, a part in each tile: with few rows, reading
+        // weights takes as long as multiplying.
+        next_panel = t.b + block.depth() * pitch;
+        // The next chunk begins anew; memory behind the last panel may not even be mapped.
+        if (is_last && panel + 1 == panels.end)
+          next_panel = right.packed + panels.begin * layout.width * product.blocks.front().depth();
       } else if (right.packed_tail != nullptr && panel == layout.count() - 1) {
         t.b = right.packed_tail + block.depth_before * pitch;
         t.b_step = pitch;
@@ -199,12 +206,15 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
       t.bias = is_last && epilogue.bias != nullptr ? epilogue.bias + first_column : nullptr;
       t.residual = is_last && epilogue.residual != nullptr ? epilogue.residual + first_column : nullptr;
       t.limits = is_last ? epilogue.limits : Limits<T>{};
-      const std::int64_t vectors = pitch / layout.lanes;
+      const std::int64_t vectors = pitch / layout.lanes, row_tiles = (chunk_rows + tile_rows - 1) / tile_rows;
+      t.ahead = next_panel;
+      t.ahead_step = next_panel == nullptr ? 0 : (pitch + row_tiles - 1) / row_tiles;
       for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
         const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
         t.rows = tables.rows + row * product.taps + block.first_tap * tile_rows;
         t.c_offsets = tables.c_offsets + row;
         product.tiles->tile[rows - 1][vectors - 1](t);
+        t.ahead += t.ahead_step * block.depth();
       }
     }
   }

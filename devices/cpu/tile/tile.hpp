@@ -21,11 +21,13 @@ template <class T>
 struct TileArguments {
   const T* const* rows = nullptr;  ///< segments x tile_rows addresses
   std::int64_t segments = 0;
-  std::int64_t first = 0;     ///< elements to skip in each row
-  std::int64_t steps = 0;     ///< elements of each row that take part
-  std::int64_t row_step = 1;  ///< elements from one of them to the next
-  const T* b = nullptr;       ///< segments x steps rows of `columns` elements, whole vectors readable
-  std::int64_t b_step = 0;    ///< elements between rows of b
+  std::int64_t first = 0;       ///< elements to skip in each row
+  std::int64_t steps = 0;       ///< elements of each row that take part
+  std::int64_t row_step = 1;    ///< elements from one of them to the next
+  const T* b = nullptr;         ///< segments x steps rows of `columns` elements, whole vectors readable
+  std::int64_t b_step = 0;      ///< elements between rows of b
+  const T* ahead = nullptr;     ///< what is prefetched into L2 while steps are taken
+  std::int64_t ahead_step = 0;  ///< by how many elements a step; 0: nothing
   T* c = nullptr;
   const std::int64_t* c_offsets = nullptr;  ///< where each row of the tile starts in c
   int columns = 0;                          ///< columns stored; at most vectors * lanes
