@@ -1,13 +1,15 @@
 // Speed of matrix products and convolutions against the machine's multiply-add peak, oneDNN and Eigen.
 //
-// Usage: products_bench [THREADS [products|convolutions|endings|joins]]
+// Usage: products_bench [THREADS [products|convolutions|endings|joins|training]]
 //
 // `endings`: what a bias and ReLU cost at the end of a convolution, and what packed weights save. `joins`: DenseNet's
-// convolutions written densely and between the channels of others.
+// convolutions written densely and between the channels of others. `training`: the three passes over ResNet-18's
+// convolutions on 64 pictures of 32 x 32.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "bench/measurement.hpp"
@@ -134,11 +136,21 @@ constexpr Layer resnet50[] = {
     {"l4 1x1s2 1024-2048", 1, {14, 1024, 2048, 1, 2, 0}},
 };
 
-double time_convolution(const bench::ImageConvolution& shape, cpu::ConvolutionPass pass,
+constexpr Layer resnet18[] = {
+    {"3x3 3-64", 1, {32, 3, 64, 3, 1, 1}},         {"3x3 64", 4, {32, 64, 64, 3, 1, 1}},
+    {"3x3s2 64-128", 1, {32, 64, 128, 3, 2, 1}},   {"1x1s2 64-128", 1, {32, 64, 128, 1, 2, 0}},
+    {"3x3 128", 3, {16, 128, 128, 3, 1, 1}},       {"3x3s2 128-256", 1, {16, 128, 256, 3, 2, 1}},
+    {"1x1s2 128-256", 1, {16, 128, 256, 1, 2, 0}}, {"3x3 256", 3, {8, 256, 256, 3, 1, 1}},
+    {"3x3s2 256-512", 1, {8, 256, 512, 3, 2, 1}},  {"1x1s2 256-512", 1, {8, 256, 512, 1, 2, 0}},
+    {"3x3 512", 3, {4, 512, 512, 3, 1, 1}},
+};
+
+double time_convolution(const bench::ImageConvolution& shape, std::int64_t batch, cpu::ConvolutionPass pass,
                         const cpu::KernelChoice& choice) {
   const int threads = choice.threads;
   cpu::ConvolutionProblem problem;
   problem.pass = pass;
+  problem.batch = batch;
   problem.in_channels = shape.channels;
   problem.out_channels = shape.filters;
   problem.axes.assign(2, {shape.size, shape.kernel, shape.stride, 1, shape.padding, shape.padding});
@@ -147,8 +159,8 @@ double time_convolution(const bench::ImageConvolution& shape, cpu::ConvolutionPa
   const cpu::Convolution convolution = cpu::prepare_convolution(problem, choice);
   const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
   const std::int64_t kernel = shape.kernel * shape.kernel * shape.channels * shape.filters;
-  const std::int64_t in = shape.size * shape.size * shape.channels,
-                     out = shape.output() * shape.output() * shape.filters;
+  const std::int64_t in = batch * shape.size * shape.size * shape.channels,
+                     out = batch * shape.output() * shape.output() * shape.filters;
   const Aligned input(bytes(in)), weights(bytes(kernel)), gradient(bytes(out)), bias(bytes(shape.filters));
   const Aligned result(bytes(std::max({in, out, kernel}))), workspace(convolution.workspace_bytes());
   const Aligned packed(convolution.packed_bytes());
@@ -173,8 +185,10 @@ double time_eigen(const bench::ImageConvolution& shape, int threads) {
   });
 }
 
-void report_convolutions(int threads, double peak) {
-  std::printf("\n%-20s %26s %26s %26s\n", "ResNet-50, GF (% peak)", "forward own oneDNN Eigen", "by input own oneDNN",
+// The convolutions of a network, all passes; Eigen's time is that of a batch of one.
+void report_convolutions(const char* network, std::span<const Layer> layers, std::int64_t batch, int threads,
+                         double peak) {
+  std::printf("\n%-20s %26s %26s %26s\n", network, "forward own oneDNN Eigen", "by input own oneDNN",
               "by kernel own oneDNN");
   const cpu::KernelChoice own{cpu::Implementation::own, {}, threads}, onednn{cpu::Implementation::onednn, {}, threads};
   enum Column {
@@ -188,9 +202,9 @@ void report_convolutions(int threads, double peak) {
     columns
   };
   double total[columns] = {}, operations = 0;
-  for (const Layer& layer : resnet50) {
+  for (const Layer& layer : layers) {
     const bench::ImageConvolution& shape = layer.shape;
-    const double work = 2.0 * static_cast<double>(shape.output() * shape.output() * shape.filters) *
+    const double work = 2.0 * static_cast<double>(batch * shape.output() * shape.output() * shape.filters) *
                         static_cast<double>(shape.kernel * shape.kernel * shape.channels);
     operations += work * layer.count;
     std::printf("%-20s", layer.name);
@@ -199,16 +213,18 @@ void report_convolutions(int threads, double peak) {
       std::printf(" %4.0f (%2.0f)", work / seconds * 1e-9, 100 * work / seconds / peak);
     };
     using cpu::ConvolutionPass;
-    column(forward_own, time_convolution(shape, ConvolutionPass::forward, own));
-    if (cpu::has_onednn()) column(forward_onednn, time_convolution(shape, ConvolutionPass::forward, onednn));
-    column(forward_eigen, time_eigen(shape, threads));
-    column(input_own, time_convolution(shape, ConvolutionPass::backward_input, own));
-    if (cpu::has_onednn()) column(input_onednn, time_convolution(shape, ConvolutionPass::backward_input, onednn));
-    column(kernel_own, time_convolution(shape, ConvolutionPass::backward_kernel, own));
-    if (cpu::has_onednn()) column(kernel_onednn, time_convolution(shape, ConvolutionPass::backward_kernel, onednn));
+    column(forward_own, time_convolution(shape, batch, ConvolutionPass::forward, own));
+    if (cpu::has_onednn()) column(forward_onednn, time_convolution(shape, batch, ConvolutionPass::forward, onednn));
+    column(forward_eigen, time_eigen(shape, threads) * static_cast<double>(batch));
+    column(input_own, time_convolution(shape, batch, ConvolutionPass::backward_input, own));
+    if (cpu::has_onednn())
+      column(input_onednn, time_convolution(shape, batch, ConvolutionPass::backward_input, onednn));
+    column(kernel_own, time_convolution(shape, batch, ConvolutionPass::backward_kernel, own));
+    if (cpu::has_onednn())
+      column(kernel_onednn, time_convolution(shape, batch, ConvolutionPass::backward_kernel, onednn));
     std::printf("\n");
   }
-  std::printf("%-20s", "all 53, ms (% peak)");
+  std::printf("%-20s", "all, ms (% peak)");
   for (const double seconds : total) {
     if (seconds > 0) std::printf(" %4.1f (%2.0f)", seconds * 1e3, 100 * operations / seconds / peak);
   }
@@ -306,7 +322,8 @@ int main(int count, char** values) {
   const char* what = count > 2 ? values[2] : "all";
   const auto wanted = [&](const char* part) { return std::strcmp(what, "all") == 0 || std::strcmp(what, part) == 0; };
   if (wanted("products")) report_products(threads, peak);
-  if (wanted("convolutions")) report_convolutions(threads, peak);
+  if (wanted("convolutions")) report_convolutions("ResNet-50, GF (% peak)", resnet50, 1, threads, peak);
+  if (wanted("training")) report_convolutions("ResNet-18, GF (% peak)", resnet18, 64, threads, peak);
   if (wanted("endings") && cpu::has_onednn()) report_endings(threads);
   if (wanted("joins") && cpu::has_onednn()) report_joins(threads);
   std::printf("\npeak again: %.0f GF\n", bench::fma_peak(threads) * 1e-9);
