@@ -1,11 +1,13 @@
-"""Whole networks in Tyto, PyTorch (eager, channels last, compiled) and ONNX Runtime, by turns, with equal weights.
+"""Whole networks in Tyto, PyTorch (eager, channels last, compiled), ONNX Runtime, OpenVINO and JAX, by turns.
 
-models_peers.py PATH/models_bench [--threads 1,2] [--seconds 6] [--rounds 3] [--only TEXT] [--peers torch,channels_last,compiled,onnx]
+models_peers.py PATH/models_bench [--threads 1,2] [--seconds 6] [--rounds 3] [--only TEXT,TEXT] [--folder DIR]
+                [--peers torch,channels_last,compiled,onnx,openvino,jax]
 
+All have equal weights. DIR keeps them and the inputs, so that the next call need not make them again.
 Each system runs in a process of its own. A line a network and number of threads: milliseconds of the best run of all
 rounds, the growth of the process's peak memory, seconds until the first result, and Tyto's figures over those of the
 best peer. What the systems compute (inference: results; training: the losses of the first steps) is compared first.
-Needs numpy and torch; onnxscript and onnxruntime for the inferences' second peer."""
+Needs numpy and torch; onnxscript, onnxruntime and openvino for inferences, jax for decoding."""
 import argparse
 import os
 import resource
@@ -279,6 +281,71 @@ def run_onnx(row, folder, seconds, threads):
     print(made + first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before)
 
 
+def run_openvino(row, folder, seconds, threads):
+    import openvino
+
+    x = numpy.load(f"{folder}/{row}.inputs.npz")["x"]
+    if x.ndim == 4:
+        x = numpy.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    before = peak()
+    start = time.perf_counter()
+    core = openvino.Core()
+    hints = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+    request = core.compile_model(f"{folder}/{row}.onnx", "CPU", hints).create_infer_request()
+    made = time.perf_counter() - start
+    results, first, times = measured(lambda: request.infer([x], share_inputs=True)[0], seconds, 1)
+    numpy.save(f"{folder}/{row}.openvino.npy", results[0])
+    print(made + first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before)
+
+
+def run_jax(row, folder, seconds, threads):
+    """Decoding: one compiled function a place, caches as donated arguments."""
+    import jax
+    from jax import numpy as jnp
+
+    symbols = numpy.load(f"{folder}/{row}.inputs.npz")["x"]
+    before = peak()
+    weights = {name: jnp.asarray(value) for name, value in numpy.load(f"{folder}/{row}.weights.npz").items()}
+
+    def linear(w, name, x):
+        return x @ w[name + "weight"].T + w[name + "bias"]
+
+    def norm(w, name, x):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * w[name + "weight"] + w[
+            name + "bias"]
+
+    def step(w, symbol, place, caches):
+        x = w["symbols.weight"][symbol] + w["places.weight"][place]
+        seen, after = jnp.arange(LENGTH) <= place, []
+        for i, (keys, values) in enumerate(caches):
+            block = f"blocks.{i}."
+            query, key, value = linear(w, block + "self_attn.in_proj_", norm(w, block + "norm1.", x)).reshape(
+                3, HEADS, FEATURES // HEADS)
+            keys, values = keys.at[:, place].set(key), values.at[:, place].set(value)
+            after.append((keys, values))
+            scores = jnp.einsum("hf,hlf->hl", query, keys) / (FEATURES // HEADS)**0.5
+            shares = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf))
+            x = x + linear(w, block + "self_attn.out_proj.", jnp.einsum("hl,hlf->hf", shares, values).reshape(-1))
+            inside = jax.nn.gelu(linear(w, block + "linear1.", norm(w, block + "norm2.", x)), approximate=False)
+            x = x + linear(w, block + "linear2.", inside)
+        return linear(w, "head.", norm(w, "norm.", x)), after
+
+    compiled = jax.jit(step, donate_argnums=3)
+
+    def decode():
+        caches = [tuple(jnp.zeros((HEADS, LENGTH, FEATURES // HEADS)) for _ in range(2)) for _ in range(BLOCKS)]
+        scores = []
+        for place in range(LENGTH):
+            score, caches = compiled(weights, symbols[place], place, caches)
+            scores.append(score)
+        return numpy.stack(scores)
+
+    results, first, times = measured(decode, seconds, 1)
+    numpy.save(f"{folder}/{row}.jax.npy", results[0])
+    print(first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before)
+
+
 def prepare(row, folder):
     """Weights, inputs and, of an inference, an ONNX file; in a process of its own, whose memory counts for nobody."""
     import torch
@@ -295,8 +362,25 @@ def prepare(row, folder):
                       dynamo=True)
 
 
+def is_exported(row, folder):
+    return os.path.exists(f"{folder}/{row}.onnx")
+
+
+# Which rows a peer runs.
+PEERS = {
+    "torch": lambda row, folder: True,
+    "channels_last": lambda row, folder: ROWS[row][0] in ("resnet50", "mobilenet_v2", "resnet18_step"),
+    "compiled": lambda row, folder: True,
+    "onnx": is_exported,
+    "openvino": is_exported,
+    "jax": lambda row, folder: row == "gpt_decoding",
+}
+
+
 def call(command, threads):
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), TYTO_THREADS=str(threads))
+    if threads == "1":
+        environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip().splitlines()[-1:] or ["failed"]
@@ -317,19 +401,23 @@ def main():
     arguments.add_argument("--seconds", type=float, default=6)
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--only", default="")
-    arguments.add_argument("--peers", default="torch,channels_last,onnx")
+    arguments.add_argument("--folder")
+    arguments.add_argument("--peers", default="torch,channels_last,onnx,openvino,jax")
     given = arguments.parse_args()
     this = [sys.executable, os.path.abspath(__file__)]
     print("| network | threads | tyto ms | best peer ms | time ratio | memory ratio | first result ratio | difference |"
           "\n|---|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        for row in (row for row in ROWS if given.only in row):
-            subprocess.run([*this, "--prepare", row, folder], check=True, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or temporary
+        os.makedirs(folder, exist_ok=True)
+        for row in (row for row in ROWS if any(text in row for text in given.only.split(","))):
+            if not os.path.exists(f"{folder}/{row}.weights.npz"):
+                subprocess.run([*this, "--prepare", row, folder], check=True, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
             for threads in given.threads.split(","):
                 commands = {"tyto": [given.program, row, folder, str(given.seconds)]}
                 for peer in given.peers.split(","):
-                    if peer != "onnx" or os.path.exists(f"{folder}/{row}.onnx"):
+                    if PEERS[peer](row, folder):
                         commands[peer] = [*this, "--child", peer, row, folder, str(given.seconds), threads]
                 figures = {}
                 for _ in range(given.rounds):
@@ -363,8 +451,9 @@ if __name__ == "__main__":
         prepare(*sys.argv[2:])
     elif sys.argv[1:2] == ["--child"]:
         system, row, folder, seconds, threads = sys.argv[2:]
-        if system == "onnx":
-            run_onnx(row, folder, float(seconds), int(threads))
+        others = {"onnx": run_onnx, "openvino": run_openvino, "jax": run_jax}
+        if system in others:
+            others[system](row, folder, float(seconds), int(threads))
         else:
             run_torch(system, row, folder, float(seconds), int(threads))
     else:
