@@ -29,9 +29,11 @@ struct Options {
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();
   std::int64_t batch = 128;
   std::int64_t save_every = 50;
+  std::int64_t held_out = 0;
   std::uint64_t seed = 42;
   double rate = 0.4;
   double decay = 5e-4;
+  double smoothing = 0;
 };
 
 CommandLine command_line(Options& options) {
@@ -48,6 +50,9 @@ CommandLine command_line(Options& options) {
       .number("--batch", options.batch, 1, "pictures in a step")
       .number("--rate", options.rate, 0, "largest learning rate")
       .number("--decay", options.decay, 0, "weight decay")
+      .number("--smoothing", options.smoothing, 0, "the share of a target that is spread over all classes alike")
+      .number("--held-out", options.held_out, 0,
+              "test with the last so many training pictures, not trained on then: settings are chosen by these")
       .number("--seed", options.seed, 0, "of weights, order, crops, flips and drawing")
       .text("--checkpoint", options.checkpoint, "FILE",
             "go on from FILE if it is there; save there as training goes on")
@@ -68,8 +73,9 @@ void run(const Options& options) {
   tyto::seed(options.seed);
   const nn::Sequential model =
       make_resnet(options.depth, options.width > 0 ? options.width : usual_width(options.depth), 10);
-  const PictureSets pictures =
+  PictureSets pictures =
       options.data.empty() ? draw_picture_sets(options.samples, options.seed) : read_cifar_folder(options.data);
+  if (options.held_out > 0) hold_out(pictures, options.held_out);
   nn::Batches<Tensor> batches(nn::Pictures(pictures.training.images, pictures.training.labels,
                                            {nn::random_crop(32, 4), nn::random_flip(), normalised()}),
                               {.size = options.batch, .drop_last = true, .seed = options.seed, .ahead = 2});
@@ -80,7 +86,9 @@ void run(const Options& options) {
                                  .momentum = 0.9,
                                  .nesterov = true,
                                  .weight_decay = options.decay});
-  auto objective = [&](Tensor images, Tensor labels) { return cross_entropy(model(images, nn::training), labels); };
+  auto objective = [&](Tensor images, Tensor labels) {
+    return nn::cross_entropy(model(images, nn::training), labels, {.smoothing = options.smoothing});
+  };
   auto step = tyto::compile([&](Tensor images, Tensor labels) {
     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(images, labels);
     descent.update(model.parameters(), gradients);
@@ -91,7 +99,8 @@ void run(const Options& options) {
   const auto validate = [&] {
     std::int64_t count = 0;
     for (const auto& [images, labels] : test) count += right(images, labels).template item<std::int64_t>();
-    return nn::Figures{{"test accuracy", static_cast<double>(count) / static_cast<double>(test.samples())}};
+    return nn::Figures{{options.held_out > 0 ? "held-out accuracy" : "test accuracy",
+                        static_cast<double>(count) / static_cast<double>(test.samples())}};
   };
 
   nn::TrainingHistory history(

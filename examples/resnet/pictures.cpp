@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stdexcept>
+#include <string>
 #include <tyto/device.hpp>
 #include <tyto/shaping.hpp>
 #include <vector>
@@ -47,4 +49,17 @@ PictureSets draw_picture_sets(std::int64_t count, std::uint64_t seed) {
   const tyto::DeviceScope host("cpu");
   constexpr std::uint64_t test_seed = 0x7465737400000000;  // far from the seeds that people choose
   return {drawn(count, seed), drawn(std::max<std::int64_t>(count / 10, 1), seed ^ test_seed), "drawn pictures"};
+}
+
+void hold_out(PictureSets& pictures, std::int64_t count) {
+  const std::int64_t left = pictures.training.images.shape()[0] - count;
+  if (left <= 0) {
+    throw std::invalid_argument("--held-out: " + std::to_string(count) + " of " + std::to_string(left + count) +
+                                " training pictures leave none to train with");
+  }
+  const auto part = [&](const tyto::Index& rows) -> HostPictures {
+    return {pictures.training.images(rows), pictures.training.labels(rows)};
+  };
+  pictures.test = part(tyto::slice(left, left + count));
+  pictures.training = part(tyto::slice(0, left));
 }

@@ -16,3 +16,5 @@ struct PictureSets {
 /// The files data_batch_1.bin to data_batch_5.bin, as many as the folder has, and test_batch*.bin, plain or .gz.
 PictureSets read_cifar_folder(const std::string& folder);
 PictureSets draw_picture_sets(std::int64_t count, std::uint64_t seed);
+/// The last `count` training pictures become those to test with. Throws std::invalid_argument where none would be left.
+void hold_out(PictureSets& pictures, std::int64_t count);
