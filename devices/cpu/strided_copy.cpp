@@ -51,6 +51,40 @@ void copy_rectangle(const std::byte* from, std::byte* to, const CopyBlock& block
   }
 }
 
+// A transpose of 4-byte elements in squares of four vectors. A column's cache lines are used up before the next columns
+// are read: in matrices whose rows are a power of two apart they all fall into one set of the cache.
+void transpose_words(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  typedef std::uint32_t Vector __attribute__((vector_size(16)));
+  typedef std::uint32_t Unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+  constexpr std::int64_t side = 4;
+  const auto* x = reinterpret_cast<const std::uint32_t*>(from);
+  auto* y = reinterpret_cast<std::uint32_t*>(to);
+  const std::int64_t rows = block.rows / side * side, columns = block.columns / side * side;
+  for (std::int64_t j = 0; j < columns; j += side) {
+    for (std::int64_t i = 0; i < rows; i += side) {
+      const auto column = [&](std::int64_t k) -> Vector {
+        return *reinterpret_cast<const Unaligned*>(x + (j + k) * block.from_column + i);
+      };
+      const auto row = [&](std::int64_t k, const Vector& value) {
+        *reinterpret_cast<Unaligned*>(y + (i + k) * block.to_row + j) = value;
+      };
+      const Vector a = column(0), b = column(1), c = column(2), d = column(3);
+      const Vector ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+      const Vector ba = __builtin_shufflevector(a, b, 2, 6, 3, 7), dc = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      row(0, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
+      row(1, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+      row(2, __builtin_shufflevector(ba, dc, 0, 1, 4, 5));
+      row(3, __builtin_shufflevector(ba, dc, 2, 3, 6, 7));
+    }
+    for (std::int64_t i = rows; i < block.rows; ++i) {
+      for (std::int64_t k = j; k < j + side; ++k) y[i * block.to_row + k] = x[k * block.from_column + i];
+    }
+  }
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    for (std::int64_t j = columns; j < block.columns; ++j) y[i * block.to_row + j] = x[j * block.from_column + i];
+  }
+}
+
 // Short rows: down each column, so that the inner loop is long.
 template <class U>
 void copy_narrow(const std::byte* from, std::byte* to, const CopyBlock& block) {
@@ -63,7 +97,11 @@ void copy_narrow(const std::byte* from, std::byte* to, const CopyBlock& block) {
 
 template <class U>
 auto copy_function(const CopyBlock& block) {
-  if (block.rows > 1) return block.columns < short_row ? copy_narrow<U> : copy_rectangle<U>;
+  if (block.rows > 1 && block.columns >= short_row) {
+    const bool transposes = block.from_row == 1 && block.to_column == 1;
+    return sizeof(U) == 4 && transposes ? transpose_words : copy_rectangle<U>;
+  }
+  if (block.rows > 1) return copy_narrow<U>;
   return block.from_column == 1 && block.to_column == 1 ? copy_run<U> : copy_line<U>;
 }
 

@@ -240,4 +240,20 @@ TEST_CASE("large copies shared among threads lose nothing") {
         [&](const IntList& index) { return line.at({(index[0] + 500000 - 12345) % 500000}); });
 }
 
+TEST_CASE("transposes are copied right whatever is left over of their squares") {
+  Dice dice(58);
+  for (const DType dtype : {DType::f32, DType::i32, DType::f64}) {
+    for (std::int64_t rows = 7; rows < 22; rows += 1 + rows % 3) {
+      for (std::int64_t columns = 7; columns < 38; columns += 1 + columns % 4) {
+        const Tensor x = random(dice, dtype, {rows, columns}, Layout::permuted, -1e6, 1e6);
+        const Tensor y = random(dice, dtype, {1, columns}, Layout::dense, -1e6, 1e6);
+        check(move(OpId::concat, AxisAttributes{0}, {x, y}, {rows + 1, columns}), {rows + 1, columns},
+              [&](const IntList& index) {
+                return index[0] < rows ? x.at(index) : y.at({0, index[1]});
+              });
+      }
+    }
+  }
+}
+
 }  // namespace move_test
