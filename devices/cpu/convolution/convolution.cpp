@@ -61,14 +61,19 @@ ConvolutionProblem without_unit_axes(ConvolutionProblem problem) {
   return problem;
 }
 
+bool is_depthwise(const ConvolutionProblem& problem) {
+  return problem.groups > 1 && problem.groups == problem.in_channels && problem.groups == problem.out_channels;
+}
+
 // oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
 // what it wins by the pass over its results that an epilogue takes (docs/adr/0075).
 bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) {
   constexpr std::int64_t short_run = 32;  // fewer channels are copied to patches too slowly
-  if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32 || problem.groups != 1 ||
+  if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32 ||
       choice.set() != InstructionSet::avx2) {
     return false;
   }
+  if (problem.groups != 1) return is_depthwise(problem) && problem.pass == ConvolutionPass::forward;
   if (problem.pass == ConvolutionPass::forward) return true;
   return Geometry(problem).taps() > 1 &&
          (problem.pass == ConvolutionPass::backward_input || problem.in_channels >= short_run);
@@ -119,8 +124,7 @@ std::unique_ptr<ConvolutionRoutine> prepare_own_convolution(const ConvolutionPro
                                                             const KernelChoice& choice) {
   if (is_half(problem.dtype)) return prepare_half_convolution(problem, choice);
   if (!is_floating(problem.dtype)) return prepare_loop_convolution(problem, choice);
-  const bool depthwise = problem.groups == problem.in_channels && problem.groups == problem.out_channels;
-  if (depthwise && problem.groups > 1) return prepare_depthwise_convolution(problem, choice);
+  if (is_depthwise(problem)) return prepare_depthwise_convolution(problem, choice);
   if (problem.pass == ConvolutionPass::backward_kernel) return prepare_kernel_gradient(problem, choice);
   return prepare_panel_convolution(problem, choice);
 }

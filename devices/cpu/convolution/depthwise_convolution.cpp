@@ -1,5 +1,6 @@
 // Convolutions with one channel a group in f32 and f64, all passes: sums of products along the channels.
 #include <algorithm>
+#include <vector>
 
 #include "devices/cpu/convolution/direct_convolution.hpp"
 #include "devices/cpu/threads.hpp"
@@ -18,6 +19,7 @@ class DepthwiseConvolution final : public DirectConvolution {
  public:
   DepthwiseConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
       : DirectConvolution(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, 5.0)) {
+    if (problem.pass != ConvolutionPass::backward_kernel) find_runs();
     tables_ = space_.reserve_each(static_cast<std::size_t>(threads_), 2 * most_addresses * sizeof(T*), tables_stride_);
   }
 
@@ -45,6 +47,20 @@ class DepthwiseConvolution final : public DirectConvolution {
     const T** y;
   };
 
+  // How many pixels from each along the last axis on meet the same taps, each `x_step_` source pixels further.
+  void find_runs() {
+    const std::int64_t length = problem_.pass == ConvolutionPass::forward ? g_.output[2] : g_.input[2];
+    x_step_ = problem_.pass == ConvolutionPass::forward ? g_.stride[2] : 1;
+    runs_.assign(static_cast<std::size_t>(length), 1);
+    for (std::int64_t x = length - 1; x-- > 0;) {
+      const WindowPairs::Pairs here = window_pairs_[2].at(x), next = window_pairs_[2].at(x + 1);
+      const bool goes_on = std::equal(here.begin(), here.end(), next.begin(), next.end(), [&](auto one, auto other) {
+        return one.first == other.first && one.second + x_step_ == other.second;
+      });
+      if (goes_on) runs_[static_cast<std::size_t>(x)] = runs_[static_cast<std::size_t>(x) + 1] + 1;
+    }
+  }
+
   void run_by_pixel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses) const noexcept {
     const bool forward = problem_.pass == ConvolutionPass::forward;
     const Extents& target = forward ? g_.output : g_.input;
@@ -58,12 +74,16 @@ class DepthwiseConvolution final : public DirectConvolution {
     t.x = addresses.x;
     t.y = addresses.y;
     t.channels = channels;
+    t.x_step = x_step_ * channels;
+    t.out_step = forward ? g_.result_pitch : channels;
+    t.residual_step = channels;
     if (problem_.scale) t.scale = static_cast<const T*>(arguments.scale);
-    for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
+    for (std::int64_t pixel = mine.begin; pixel < mine.end; pixel += t.pixels) {
       const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
       const std::int64_t z = pixel / (target[2] * target[1]) % target[0];
-      t.out = static_cast<T*>(arguments.result) + pixel * (forward ? g_.result_pitch : channels);
+      t.out = static_cast<T*>(arguments.result) + pixel * t.out_step;
       t.count = 0;
+      t.pixels = std::min(runs_[static_cast<std::size_t>(x)], mine.end - pixel);
       t.accumulate = in_place;
       t.bias = nullptr;
       for (const auto [tap_z, at_z] : window_pairs_[0].at(z)) {
@@ -127,6 +147,8 @@ class DepthwiseConvolution final : public DirectConvolution {
 
   InstructionSet set_;
   int threads_;
+  std::vector<std::int64_t> runs_;
+  std::int64_t x_step_ = 1;
   WorkspaceLayout space_;
   std::size_t tables_ = 0, tables_stride_ = 0;
 };

@@ -69,6 +69,7 @@ template <class T>
 using PairFunction = void (*)(const T* rows, const T* columns, std::int64_t steps, T (&products)[4]) noexcept;
 
 /// Sums of products channel by channel: out[j] = sum over i of x[i][j] * y[i][j], the whole of a depthwise convolution.
+/// Pixels side by side that meet the same taps are computed together and read y once.
 template <class T>
 struct ChannelArguments {
   const T* const* x = nullptr;
@@ -81,6 +82,10 @@ struct ChannelArguments {
   const T* residual = nullptr;
   bool accumulate = false;
   Limits<T> limits = {};
+  std::int64_t pixels = 1;  ///< results, all of the same y: each reads x, and writes, so many elements further on
+  std::int64_t x_step = 0;
+  std::int64_t out_step = 0;
+  std::int64_t residual_step = 0;
 };
 
 template <class T>
