@@ -138,6 +138,12 @@ bool is_flat(const MatmulProblem& problem) {
          problem.b.column_stride == 1;
 }
 
+// oneDNN's products for AVX2 fall to half their speed where the inner dimension is long.
+bool is_deep(const MatmulProblem& problem, const KernelChoice& choice) {
+  constexpr std::int64_t deep = 512;
+  return problem.dtype == DType::f32 && problem.m > 1 && problem.k >= deep && choice.set() == InstructionSet::avx2;
+}
+
 double operations_of(const MatmulProblem& problem) noexcept {
   return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k) *
          static_cast<double>(batch_count(problem));
@@ -150,7 +156,7 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
     if (routine == nullptr) routine = prepare_pair_matmul(problem, choice);
     if (routine != nullptr) return routine;
   }
-  const bool own = choice.implementation == Implementation::automatic && is_flat(problem);
+  const bool own = choice.implementation == Implementation::automatic && (is_flat(problem) || is_deep(problem, choice));
   if (choice.implementation != Implementation::own && !own) {
     auto routine = prepare_onednn_matmul(problem, choice);
     if (routine != nullptr) return routine;
