@@ -70,4 +70,15 @@ TEST_CASE("resnet refuses depths that no residual network has") {
   CHECK(resnet.refusal("--data /nowhere").find("resnet: ") == 0);
 }
 
+TEST_CASE("resnet holds training pictures out, and tests with these") {
+  const Example resnet("resnet");
+  if (!resnet.is_built()) return;
+  const std::string settings = "--depth 8 --width 4 --samples 100 --epochs 1 --batch 20 --smoothing 0.1 --held-out ";
+  const std::string said = resnet.run(settings + "40 --csv " + resnet.path("held.csv"));
+  CHECK(said.find("60 to train, 40 to test") != std::string::npos);
+  CHECK(resnet.table("held.csv").names.back() == "held-out accuracy");
+  CHECK(resnet.refusal(settings + "100") ==
+        "resnet: --held-out: 100 of 100 training pictures leave none to train with\n");
+}
+
 }  // namespace tyto::programs_test
