@@ -141,8 +141,9 @@ def tensors(program, moved=0.0):
     inputs = []
     for kind, data in zip(program["kinds"], program["inputs"]):
         x = np.array(data).reshape(shapes[kind])
-        inputs.append(x.astype(np.int64) if kind == 3 else x * (1 + moved * chance.standard_normal(x.shape)))
-    return inputs, [np.array(s) * (1 + moved * chance.standard_normal(n)) for s in program["states"]]
+        x = x.astype(np.int64) if kind == 3 else x * (1 + moved * chance.standard_normal(x.shape))
+        inputs.append(jnp.asarray(x))
+    return inputs, [jnp.asarray(np.array(s) * (1 + moved * chance.standard_normal(n))) for s in program["states"]]
 
 
 def compiled(program):

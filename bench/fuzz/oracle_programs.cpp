@@ -1,5 +1,7 @@
 // Writes random programs of loops and branches as JSON, one a line, with what both modes make of them; oracle.py runs
-// them by JAX and compares. Without passes both modes have to give the same bits, gradients included.
+// them by JAX and compares. Without passes both modes have to give the same bits.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -63,6 +65,30 @@ Calls calls_of(const Program& program, const tyto::CompileOptions& options = {})
   return calls;
 }
 
+bool multiplies(const tyto::oracle::Region& region) {
+  return std::ranges::any_of(region.lines, [](const tyto::oracle::Line& line) {
+    return line.op == "matmul" || std::ranges::any_of(line.regions, multiplies);
+  });
+}
+
+// Bits of results and states, but for products, which add up in an order that depends on how their operands lie. Slopes
+// of a value that several lines use are added in another order where some of these lines lie in a region.
+bool agree(const Program& program, const Calls& found, const Calls& expected) {
+  const bool exact = !multiplies(program.body);
+  for (std::size_t call = 0; call < expected.size(); ++call) {
+    for (std::size_t i = 0; i < expected[call].size(); ++i) {
+      const bool slope = program.differentiated && i >= program.body.results.size();
+      if (exact && !slope && found[call][i] != expected[call][i]) return false;
+      double largest = 1;
+      for (const double x : expected[call][i]) largest = std::max(largest, std::abs(x));
+      for (std::size_t k = 0; k < expected[call][i].size(); ++k) {
+        if (!(std::abs(found[call][i][k] - expected[call][i][k]) <= 1e-11 * largest)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 void print(const Calls& calls) {
   const char* before_call = "";
   for (const auto& call : calls) {
@@ -94,7 +120,7 @@ int main(int count, char** arguments) {
     const Program program = tyto::oracle::program_of(seed);
     try {
       const Calls eager = calls_of<Eager>(program), lazy = calls_of<Lazy>(program);
-      if (calls_of<Lazy>(program, {.check_plan = true, .poison = true, .passes = "none"}) != eager) {
+      if (!agree(program, calls_of<Lazy>(program, {.check_plan = true, .poison = true, .passes = "none"}), eager)) {
         std::fprintf(stderr, "seed %llu: without passes the modes differ\n", static_cast<unsigned long long>(seed));
         status = 1;
       }
