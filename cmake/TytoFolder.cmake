@@ -47,12 +47,12 @@ function(tyto_internal target view)
   target_link_libraries(${target} PRIVATE tyto_flags tyto_build_facts)
 endfunction()
 
-# A FLAT folder is its own files only, not those of the folders below it. Files that are compiled ALONE may share names,
-# and the folder may have options of its own.
+# A FLAT folder is its own files only, not those of the folders below it. FAMILIES are sub-folders that may use the same
+# names, of a folder with options of its own.
 # SMALL code is optimised for size: it prepares work, and does none that takes time.
-# tyto_folder(<folder> [FLAT] [ALONE] [SMALL] [SEES <folders or header patterns>] [LINKS <targets>])
+# tyto_folder(<folder> [FLAT] [FAMILIES] [SMALL] [SEES <folders or header patterns>] [LINKS <targets>])
 function(tyto_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "FLAT;ALONE;SMALL" "" "SEES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FLAT;FAMILIES;SMALL" "" "SEES;LINKS")
   set(flat "")
   set(own "${folder}")
   if(arg_FLAT)
@@ -77,7 +77,8 @@ function(tyto_folder folder)
     if(NOT first)
       set_property(GLOBAL PROPERTY TYTO_FIRST_SMALL_TARGET ${target})
     endif()
-  elseif(arg_ALONE)
+  elseif(arg_FAMILIES)
+    tyto_unity(${target} FAMILIES)
     tyto_precompile(${target})
   else()
     tyto_unity(${target})

@@ -23,7 +23,27 @@ function(tyto_precompile target)
   endif()
 endfunction()
 
-# Compiles the sources of a target several at a time.
+# tyto_unity(<target> [FAMILIES]): compiles the sources of a target several at a time. With FAMILIES, none together with
+# those of another sub-folder, so that sub-folders may use the same names.
 function(tyto_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TYTO_UNITY} UNITY_BUILD_BATCH_SIZE ${TYTO_UNITY_BATCH})
+  if(NOT "FAMILIES" IN_LIST ARGN)
+    return()
+  endif()
+  # In a batch every source is an included file, whose anonymous namespace g++ takes for a header's.
+  if(TYTO_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "\\.(baseline|avx2|avx512)\\.cpp$")  # these have options of their own
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME family)
+    math(EXPR batch "${files_of_${family}} + 0" OUTPUT_FORMAT DECIMAL)
+    math(EXPR files_of_${family} "${batch} + 1")
+    math(EXPR batch "${batch} / ${TYTO_UNITY_BATCH}")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${family}_${batch})
+  endforeach()
 endfunction()

@@ -172,7 +172,7 @@ std::shared_ptr<const core::Kernel> prepare_one_hot(const core::Step& step) {
   });
 }
 
-constexpr KernelEntry entries[] = {
+constexpr KernelEntry create_entries[] = {
     {OpId::fill, prepare_fill},
     {OpId::arange, prepare_arange},
     {OpId::eye, prepare_eye},
@@ -181,6 +181,6 @@ constexpr KernelEntry entries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> create_kernels() { return entries; }
+std::span<const KernelEntry> create_kernels() { return create_entries; }
 
 }  // namespace tyto::cpu

@@ -402,7 +402,7 @@ KernelRef prepare_scatter(const core::Step& step) {
   }
 }
 
-constexpr KernelEntry entries[] = {
+constexpr KernelEntry index_entries[] = {
     {OpId::take, prepare_take},           {OpId::take_along_axis, prepare_take_along_axis},
     {OpId::gather, prepare_gather},       {OpId::scatter, prepare_scatter},
     {OpId::scatter_add, prepare_scatter}, {OpId::scatter_multiply, prepare_scatter},
@@ -410,6 +410,6 @@ constexpr KernelEntry entries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> index_kernels() { return entries; }
+std::span<const KernelEntry> index_kernels() { return index_entries; }
 
 }  // namespace tyto::cpu

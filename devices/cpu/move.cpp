@@ -289,7 +289,7 @@ KernelRef prepare_triangle(const core::Step& step) {
   return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) { return triangle_kernel<U>(step); });
 }
 
-constexpr KernelEntry entries[] = {
+constexpr KernelEntry move_entries[] = {
     {OpId::set_slice, prepare_set_slice, nullptr, any_result},
     {OpId::concat, prepare_concat, nullptr, any_result},
     {OpId::tile, prepare_tile, nullptr, any_result},
@@ -303,6 +303,6 @@ constexpr KernelEntry entries[] = {
 
 }  // namespace
 
-std::span<const KernelEntry> move_kernels() { return entries; }
+std::span<const KernelEntry> move_kernels() { return move_entries; }
 
 }  // namespace tyto::cpu

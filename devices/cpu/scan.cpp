@@ -233,11 +233,11 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   });
 }
 
-constexpr KernelEntry entries[] = {
+constexpr KernelEntry scan_entries[] = {
     {OpId::cumsum, prepare}, {OpId::cumprod, prepare}, {OpId::cummin, prepare}, {OpId::cummax, prepare}};
 
 }  // namespace
 
-std::span<const KernelEntry> scan_kernels() { return entries; }
+std::span<const KernelEntry> scan_kernels() { return scan_entries; }
 
 }  // namespace tyto::cpu

@@ -60,10 +60,10 @@ std::shared_ptr<const core::Kernel> prepare_nms(const core::Step& step) {
   return step.inputs[0].dtype == DType::f64 ? nms_kernel<double>(step) : nms_kernel<float>(step);
 }
 
-constexpr KernelEntry entries[] = {{OpId::nms, prepare_nms, all_dense}};
+constexpr KernelEntry suppression_entries[] = {{OpId::nms, prepare_nms, all_dense}};
 
 }  // namespace
 
-std::span<const KernelEntry> suppression_kernels() { return entries; }
+std::span<const KernelEntry> suppression_kernels() { return suppression_entries; }
 
 }  // namespace tyto::cpu

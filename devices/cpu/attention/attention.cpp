@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::int64_t most_query_rows = 96;
 constexpr std::int64_t key_block = 256;  // their scores, and the panels that make them, stay in the second-level cache
-constexpr double operations_per_nanosecond = 30;
 
 template <class T>
 class AttentionKernel final : public core::Kernel {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::int64_t most_key_rows = 96;
 constexpr std::int64_t query_block = 256;
-constexpr double operations_per_nanosecond = 30;
 
 template <class T>
 class AttentionGradientKernel final : public core::Kernel {

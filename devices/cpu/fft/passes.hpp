@@ -63,6 +63,10 @@ struct Passes {
 /// The loops for a set; those of the baseline where the build lacks it.
 template <class T>
 const Passes<T>& passes(InstructionSet set) noexcept;
+template <>
+const Passes<float>& passes<float>(InstructionSet set) noexcept;
+template <>
+const Passes<double>& passes<double>(InstructionSet set) noexcept;
 
 #define TYTO_FOURIER_PASSES(isa)               \
   namespace isa {                              \

@@ -57,6 +57,10 @@ struct VectorLoops {
 /// The loops for a set; those of the baseline where the build lacks it.
 template <class T>
 const VectorLoops<T>& vector_loops(InstructionSet set) noexcept;
+template <>
+const VectorLoops<float>& vector_loops<float>(InstructionSet set) noexcept;
+template <>
+const VectorLoops<double>& vector_loops<double>(InstructionSet set) noexcept;
 
 namespace baseline {
 const VectorLoops<float>& vector_loops_f32() noexcept;
