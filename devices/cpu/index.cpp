@@ -337,69 +337,84 @@ struct AccumulateTruth {
   static void apply(std::uint8_t& target, std::uint8_t value) { target = static_cast<std::uint8_t>(target | value); }
 };
 
+/// A scatter whatever it does to elements: of each type and way of writing, only the loop over the elements is
+/// compiled.
+struct Scatter {
+  Positions positions;
+  StridedIterator<1> values;  // the first element given for each position
+  StridedIterator<2> inner;   // what is given for one position, and where it goes
+  bool run = false;           // what is given lies without gaps, as all results do
+  std::int64_t begin = 0;     // of the result
+};
+
+/// Writes the inner elements `mine` of all positions, one position after the other.
+using ScatterLoop = void (*)(const Scatter&, Addresses inputs, std::byte* result, Range mine);
+
+template <class T, class Write>
+void scatter_loop(const Scatter& scatter, Addresses inputs, std::byte* result, Range mine) {
+  const T* source = reinterpret_cast<const T*>(inputs[1].pointer());
+  T* target = reinterpret_cast<T*>(result) + scatter.begin;
+  scatter.values.each({0, scatter.positions.count()},
+                      [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
+                        const T* x = source + at[0];
+                        T* y = target + scatter.positions.offset(inputs, position);
+                        if (scatter.run) {
+                          for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
+                        } else {
+                          scatter.inner.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+                            Write::apply(y[offsets[1]], x[offsets[0]]);
+                          });
+                        }
+                      });
+}
+
+template <class Write>
+ScatterLoop scatter_loop_for(DType dtype) {
+  if (dtype == DType::boolean) return scatter_loop<std::uint8_t, Write>;
+  return with_element(dtype, []<class T>(std::type_identity<T>) -> ScatterLoop { return scatter_loop<T, Write>; });
+}
+
+ScatterLoop scatter_loop_for(OpId op, DType dtype) {
+  switch (op) {
+    case OpId::scatter:
+      return with_width(dtype, []<class U>(std::type_identity<U>) -> ScatterLoop { return scatter_loop<U, Assign>; });
+    case OpId::scatter_add:  // the sum of truths is whether either holds
+      return dtype == DType::boolean ? scatter_loop<std::uint8_t, AccumulateTruth>
+                                     : scatter_loop_for<Accumulate>(dtype);
+    case OpId::scatter_multiply: return scatter_loop_for<Multiply>(dtype);
+    case OpId::scatter_min: return scatter_loop_for<TakeSmaller>(dtype);
+    default: return scatter_loop_for<TakeLarger>(dtype);
+  }
+}
+
 // Positions are written one after the other, so that the last wins and sums have one order; threads share the inner
 // elements instead.
-template <class T, class Write>
-KernelRef scatter_kernel(const core::Step& step) {
+KernelRef prepare_scatter(const core::Step& step) {
   const View& out = step.outputs[0].view;
   const View& v = step.inputs[1].view;
-  const Positions positions(step, 2, out);
+  const DType dtype = step.outputs[0].dtype;
+  const auto element = static_cast<std::int64_t>(size_of(dtype));
   const std::size_t index_rank = step.inputs[2].view.shape.size();
+  const Positions positions(step, 2, out);
   CopyList copy;
-  copy.add(0, step.inputs[0].view, out, sizeof(T));
+  copy.add(0, step.inputs[0].view, out, size_of(dtype));
   View outer = axes_of(v, 0, index_rank);
   outer.offset = v.offset;
-  const StridedIterator<1> values({outer});
-  const StridedIterator<2> inner(
-      {axes_of(v, index_rank, v.shape.size()), axes_of(out, positions.axes(), out.shape.size())});
-  const bool run = core::is_dense(axes_of(v, index_rank, v.shape.size()));
-  const std::int64_t width = inner.count(), count = positions.count();
-  const std::int64_t begin = out.offset;
-  constexpr std::int64_t cache_line = 64 / static_cast<std::int64_t>(sizeof(T));
-  const double nanoseconds = static_cast<double>(count) * static_cast<double>(width) * 0.4;
+  const View given = axes_of(v, index_rank, v.shape.size()), written = axes_of(out, positions.axes(), out.shape.size());
+  const Scatter scatter{positions, StridedIterator<1>({outer}), StridedIterator<2>({given, written}),
+                        core::is_dense(given), out.offset};
+  const std::int64_t width = scatter.inner.count(), cache_line = 64 / element;
+  const double nanoseconds = static_cast<double>(positions.count()) * static_cast<double>(width) * 0.4;
   const int workers = std::max(threads_to_move(copy.bytes()), width < 4 * cache_line ? 1 : threads_for(nanoseconds));
-  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
-    positions.check(inputs);
-    const T* source = reinterpret_cast<const T*>(inputs[1].pointer());
-    T* target = reinterpret_cast<T*>(outputs[0].pointer()) + begin;
+  return make_kernel([=, loop = scatter_loop_for(step.op, dtype)](Addresses inputs, Addresses outputs, core::Address) {
+    scatter.positions.check(inputs);
     run_team(workers, [&](Team team) {
       copy.run(inputs, outputs[0].pointer(), team);
       team.barrier();
       const Range mine = share(width, team.member, team.size, cache_line);
-      if (mine.size() == 0) return;
-      values.each({0, count}, [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
-        const T* x = source + at[0];
-        T* y = target + positions.offset(inputs, position);
-        if (run) {
-          for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
-        } else {
-          inner.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
-            Write::apply(y[offsets[1]], x[offsets[0]]);
-          });
-        }
-      });
+      if (mine.size() != 0) loop(scatter, inputs, outputs[0].pointer(), mine);
     });
   });
-}
-
-KernelRef prepare_scatter(const core::Step& step) {
-  const DType dtype = step.outputs[0].dtype;
-  if (step.op == OpId::scatter) {
-    return with_width(dtype, [&]<class U>(std::type_identity<U>) { return scatter_kernel<U, Assign>(step); });
-  }
-  // The sum of truths is whether either holds.
-  const bool truth = dtype == DType::boolean;
-  const auto by = [&]<class Write>(std::type_identity<Write>) {
-    if (truth) return scatter_kernel<std::uint8_t, Write>(step);
-    return with_element(dtype, [&]<class T>(std::type_identity<T>) { return scatter_kernel<T, Write>(step); });
-  };
-  switch (step.op) {
-    case OpId::scatter_add:
-      return truth ? scatter_kernel<std::uint8_t, AccumulateTruth>(step) : by(std::type_identity<Accumulate>());
-    case OpId::scatter_multiply: return by(std::type_identity<Multiply>());
-    case OpId::scatter_min: return by(std::type_identity<TakeSmaller>());
-    default: return by(std::type_identity<TakeLarger>());
-  }
 }
 
 constexpr KernelEntry index_entries[] = {
