@@ -5,8 +5,8 @@ set(TYTO_STANDARD_HEADERS
   <initializer_list> <iterator> <limits> <map> <memory> <mutex> <numeric> <optional> <ostream> <set> <span> <sstream>
   <stdexcept> <string> <string_view> <tuple> <type_traits> <unordered_map> <unordered_set> <utility> <variant> <vector>)
 
-# So many files at a time that the headers which they share weigh little, and a touched file is rebuilt in seconds.
-set(TYTO_UNITY_BATCH 6 CACHE STRING "How many files are compiled at a time, where TYTO_UNITY is on")
+# So many files at a time that the headers which they share weigh little; who works on few files takes fewer.
+set(TYTO_UNITY_BATCH 16 CACHE STRING "How many files are compiled at a time, where TYTO_UNITY is on")
 mark_as_advanced(TYTO_UNITY_BATCH)
 
 # tyto_precompile(<target> [<owner>] [HEADERS <more headers>]): the headers come precompiled, from the owner's copy where
@@ -23,11 +23,16 @@ function(tyto_precompile target)
   endif()
 endfunction()
 
-# tyto_unity(<target> [FAMILIES]): compiles the sources of a target several at a time. With FAMILIES, none together with
-# those of another sub-folder, so that sub-folders may use the same names.
+# tyto_unity(<target> [FAMILIES] [MOST <files>]): compiles the sources of a target several at a time, at most so many. With
+# FAMILIES, none together with those of another sub-folder, so that sub-folders may use the same names.
 function(tyto_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TYTO_UNITY} UNITY_BUILD_BATCH_SIZE ${TYTO_UNITY_BATCH})
-  if(NOT "FAMILIES" IN_LIST ARGN)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FAMILIES" "MOST" "")
+  set(most ${TYTO_UNITY_BATCH})
+  if(arg_MOST AND arg_MOST LESS most)
+    set(most ${arg_MOST})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TYTO_UNITY} UNITY_BUILD_BATCH_SIZE ${most})
+  if(NOT arg_FAMILIES)
     return()
   endif()
   # In a batch every source is an included file, whose anonymous namespace g++ takes for a header's.
@@ -43,7 +48,7 @@ function(tyto_unity target)
     cmake_path(GET folder FILENAME family)
     math(EXPR batch "${files_of_${family}} + 0" OUTPUT_FORMAT DECIMAL)
     math(EXPR files_of_${family} "${batch} + 1")
-    math(EXPR batch "${batch} / ${TYTO_UNITY_BATCH}")
+    math(EXPR batch "${batch} / ${most}")
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${family}_${batch})
   endforeach()
 endfunction()

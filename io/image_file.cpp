@@ -22,13 +22,13 @@ std::byte grey_of(const std::byte* colours) {
   return static_cast<std::byte>((part(0) * 19595 + part(1) * 38470 + part(2) * 7471 + 0x8000) >> 16);
 }
 
-/// Each pixel turned from as many channels as the picture has into `channels`.
-HostArray with_channels(const std::string& file, HostArray picture, int channels) {
+/// Each pixel turned from as many channels as the picture has into `wanted`.
+HostArray with_channels(const std::string& file, HostArray picture, int wanted) {
   const auto from = static_cast<std::size_t>(picture.shape[2]);
-  const auto to = static_cast<std::size_t>(channels);
-  if (channels == 0 || from == to) return picture;
+  const auto to = static_cast<std::size_t>(wanted);
+  if (wanted == 0 || from == to) return picture;
   const bool from_colour = from >= 3, to_colour = to >= 3;
-  HostArray out{DType::u8, {picture.shape[0], picture.shape[1], channels}, {}};
+  HostArray out{DType::u8, {picture.shape[0], picture.shape[1], wanted}, {}};
   const std::size_t size = picture.bytes.size() / from * to;
   within_memory(file, "the picture", size, [&] { out.bytes.resize(size); });
   const std::byte* in = picture.bytes.data();
