@@ -349,8 +349,8 @@ class Walk {
   Frame frame_of(const PlannedRegion::Program& program, Address workspace) {
     Frame frame;
     frame.program = &program.program;
-    frame.arena = workspace + static_cast<std::int64_t>(program.arena);
-    frame.kept = frame.arena + static_cast<std::int64_t>(program.program.arena_bytes);
+    frame.arena = workspace;
+    frame.kept = workspace + static_cast<std::int64_t>(program.kept);
     frame.inputs.resize(program.program.graph->inputs().size());
     frame.given.resize(frame.inputs.size());
     frame.outputs.resize(program.program.graph->outputs().size());
@@ -436,7 +436,7 @@ class Walk {
     };
     const std::int64_t trips = trips_of(region);
     const std::int64_t bound = loop.tested ? (loop.trips < 0 ? INT64_MAX : loop.trips) : trips;
-    const auto table_bytes = static_cast<std::int64_t>(program.arena - program.table);
+    const auto table_bytes = static_cast<std::int64_t>(program.table_bytes);
     const Address table = workspace + static_cast<std::int64_t>(program.table);
     const Contents addresses = fresh("the table of addresses", table_bytes);
     put(table, table_bytes, addresses);

@@ -15,6 +15,8 @@
 
 namespace tyto::run {
 
+class RegionKernel;
+
 /// Where a storage's memory comes from.
 enum class StorageKind : std::uint8_t {
   arena,     // planned, at an offset of the session's arena
@@ -42,7 +44,8 @@ struct ExecutableStep {
   std::uint32_t first_operand = 0;
   std::uint32_t input_count = 0;
   std::uint32_t output_count = 0;
-  std::uint32_t workspace = UINT32_MAX;  // its storage
+  std::shared_ptr<RegionKernel> region;  // the kernel of a loop or branch, whose blocks are planned with all others
+  std::uint32_t workspace = UINT32_MAX;  // its storage; of a region the whole arena, in no bytes of its own
   std::uint32_t node = 0;                // of the graph
   std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
   std::uint32_t releases = UINT32_MAX;   // the input whose contents the session may let go of after it
@@ -103,9 +106,17 @@ class Executable {
   /// Whether the state behind update number `update` gets its new value without a copy.
   bool is_updated_in_place(std::size_t update) const { return updated_in_place_[update]; }
 
-  /// The plan of the device's arena, with the blocks it was made from.
+  /// The plan of the device's arena, with the blocks it was made from, those within loops and branches included. Their
+  /// times are instants: a step takes one, that of a region as many as its layout says.
   const MemoryPlan& plan() const { return plan_; }
   std::span<const Block> blocks() const { return blocks_; }
+  /// Blocks are numbered as the storages; those of regions from here on, in the order of the steps.
+  static constexpr std::int64_t first_region_block = std::int64_t{1} << 32;
+  /// When each step begins, and last when the program ends.
+  std::span<const std::int64_t> instants() const { return instants_; }
+  std::int64_t duration() const { return instants_.back(); }
+  /// The arena becomes a part of another one, in which each of the blocks has an offset.
+  void place(std::span<const std::size_t> offsets);
   std::span<const std::string> block_labels() const { return block_labels_; }
   /// Operators that the device has no kernel for and that run on the CPU, with copies.
   std::span<const std::string> fallbacks() const { return fallbacks_; }
@@ -121,6 +132,12 @@ class Executable {
   /// The same by loops run in segments. Where that is not enough, `least` is the graph that needs least.
   bool fits_with_segments(core::Graph& least, std::size_t& smallest);
   void become(Executable&& other);
+
+  /// Whether the step's region works in the arena of this kind.
+  bool is_region_in(const ExecutableStep& step, StorageKind kind) const {
+    return step.region != nullptr && step.workspace != UINT32_MAX && storages_[step.workspace].kind == kind;
+  }
+  void place_blocks(StorageKind kind, std::span<const Block> blocks, std::span<const std::size_t> offsets);
 
   CompileOptions options_;
   PassReport passes_;
@@ -144,6 +161,7 @@ class Executable {
   bool poisoned_ = false;
   MemoryPlan plan_;
   std::vector<Block> blocks_;
+  std::vector<std::int64_t> instants_;
   std::vector<std::string> block_labels_;
   std::vector<std::string> fallbacks_;
 };

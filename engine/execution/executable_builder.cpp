@@ -258,7 +258,8 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
       {static_cast<std::uint32_t>(target_.steps_.size() - 1), there, op, &attributes, std::move(from), std::move(to)});
 }
 
-// All at once, so that a device that compiles can make one program of them. A kernel's workspace lives for its step.
+// All at once, so that a device that compiles can make one program of them. A kernel's workspace lives for its step; a
+// region's consists of blocks with lives of their own.
 void ExecutableBuilder::prepare_kernels() {
   std::vector<std::int64_t> most(graph_.nodes().size(), 0);
   for (const bool on_host : {false, true}) {
@@ -267,10 +268,16 @@ void ExecutableBuilder::prepare_kernels() {
     std::vector<std::uint32_t> fresh;
     for (std::uint32_t i = 0; i < list.size(); ++i) {
       const UnpreparedStep& one = list[i];
-      if ((target_.steps_[one.step].kernel = known_kernel(one)) != nullptr) continue;
+      ExecutableStep& step = target_.steps_[one.step];
+      if (const KnownKernel* known = known_kernel(one)) {
+        step.kernel = known->kernel;
+        step.region = known->region;
+        continue;
+      }
       if (one.op == OpId::loop || one.op == OpId::branch) {
-        target_.steps_[one.step].kernel =
+        step.region =
             region_kernel({one.op, one.attributes, one.inputs, one.outputs}, on_host ? host_ : device_, options_);
+        step.kernel = step.region;
         continue;
       }
       steps.push_back({one.op, one.attributes, one.inputs, one.outputs});
@@ -282,7 +289,8 @@ void ExecutableBuilder::prepare_kernels() {
       ExecutableStep& step = target_.steps_[one.step];
       const std::size_t bytes = step.kernel->workspace();
       if (bytes == 0) continue;
-      step.workspace = new_storage(on_host ? StorageKind::host : StorageKind::arena, 0, bytes, none);
+      const std::size_t own = step.region == nullptr ? bytes : 0;
+      step.workspace = new_storage(on_host ? StorageKind::host : StorageKind::arena, 0, own, none);
       Storage& workspace = target_.storages_[step.workspace];
       workspace.first_instruction = workspace.last_step = one.step;
       workspace.label = std::string(step.name) + " workspace";
@@ -292,7 +300,7 @@ void ExecutableBuilder::prepare_kernels() {
   for (std::size_t node = 0; node < most.size(); ++node) extra_bytes_[node] += most[node];
 }
 
-std::shared_ptr<const core::Kernel> ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {
+const ExecutableBuilder::KnownKernel* ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {
   if (known_kernels_.empty()) return nullptr;
   const auto same = [](const core::Operand& a, const core::Operand& b) {
     return a.dtype == b.dtype && a.view == b.view;
@@ -301,7 +309,7 @@ std::shared_ptr<const core::Kernel> ExecutableBuilder::known_kernel(const Unprep
     const UnpreparedStep& other = known.step;
     if (other.on_host == step.on_host && other.op == step.op && other.attributes == step.attributes &&
         std::ranges::equal(other.inputs, step.inputs, same) && std::ranges::equal(other.outputs, step.outputs, same)) {
-      return known.kernel;
+      return &known;
     }
   }
   return nullptr;

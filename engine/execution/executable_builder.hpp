@@ -49,6 +49,7 @@ class ExecutableBuilder {
   struct KnownKernel {
     UnpreparedStep step;
     std::shared_ptr<const core::Kernel> kernel;
+    std::shared_ptr<RegionKernel> region;
   };
   schedule::NodeOrder find_order(const optimiser::Storages& storages) const;
   /// An order that needs less when the workspace of kernels is counted; nothing when there is none worth the change.
@@ -66,9 +67,12 @@ class ExecutableBuilder {
   void finish_outputs();
   void finish_updates();
   void prepare_kernels();
-  std::shared_ptr<const core::Kernel> known_kernel(const UnpreparedStep& step) const;
+  /// The kernel of an equal step in the order before, or null.
+  const KnownKernel* known_kernel(const UnpreparedStep& step) const;
   void plan_memory();
   void check_contents() const;
+  void note_instants();
+  std::vector<Block> blocks_of_arena(bool on_host, std::vector<std::size_t>& block_of) const;
   void plan_arena(bool on_host);
   void separate_in_place(std::span<const memory::InPlaceReuse> reuses, memory::InPlacePlan& planned);
 

@@ -9,6 +9,7 @@
 #include "engine/execution/contents_check.hpp"
 #include "engine/execution/executable_builder.hpp"
 #include "engine/execution/executable_sizes.hpp"
+#include "engine/execution/region_kernel.hpp"
 #include "optimiser/memory/plan.hpp"
 
 namespace tyto::run {
@@ -43,9 +44,19 @@ void ExecutableBuilder::plan_memory() {
     storage.offset =
         std::exchange(target_.kept_bytes_, target_.kept_bytes_ + static_cast<std::size_t>(in_arena(storage.bytes)));
   }
+  note_instants();
   plan_arena(false);
   if (split_) plan_arena(true);
   if (checks_) check_contents();
+}
+
+// Steps begin one instant after the other, but for those of regions, within which there are more.
+void ExecutableBuilder::note_instants() {
+  target_.instants_.assign(1, 0);
+  for (const ExecutableStep& step : target_.steps_) {
+    const std::int64_t duration = step.region == nullptr ? 1 : step.region->layout().duration;
+    target_.instants_.push_back(target_.instants_.back() + duration);
+  }
 }
 
 // Storages lie where they are planned: now it shows whether each step finds what it is to read.
@@ -54,22 +65,53 @@ void ExecutableBuilder::check_contents() const {
   if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
 }
 
-void ExecutableBuilder::plan_arena(bool on_host) {
+// Of the storages, then of the regions. `block_of`: the block of each storage.
+std::vector<Block> ExecutableBuilder::blocks_of_arena(bool on_host, std::vector<std::size_t>& block_of) const {
+  const StorageKind kind = on_host ? StorageKind::host : StorageKind::arena;
   const auto alignment = static_cast<std::int64_t>((on_host ? host_ : device_).properties().alignment);
+  // Storages may live on when the last step is done.
+  const auto steps = static_cast<std::uint32_t>(target_.steps_.size());
+  const auto instant = [&](std::uint32_t step) {
+    return target_.instants_[std::min(step, steps)] + (step > steps ? step - steps : 0);
+  };
   std::vector<Block> blocks;
-  std::vector<std::size_t> block_of(target_.storages_.size(), SIZE_MAX);
+  std::vector<bool> whole_arena(target_.storages_.size(), false);
+  for (const ExecutableStep& step : target_.steps_) {
+    if (step.region != nullptr && step.workspace != none) whole_arena[step.workspace] = true;
+  }
+  block_of.assign(target_.storages_.size(), SIZE_MAX);
   for (std::uint32_t i = 0; i < target_.storages_.size(); ++i) {
     const Storage& storage = target_.storages_[i];
-    if (storage.kind != (on_host ? StorageKind::host : StorageKind::arena)) continue;
+    if (storage.kind != kind || whole_arena[i]) continue;
     block_of[i] = blocks.size();
     // Labels lie in storages until the plan is made; there may be more storages then.
     blocks.push_back({.id = i,
-                      .lower = storage.first_instruction,
-                      .upper = std::int64_t{storage.last_step} + 1,
+                      .lower = instant(storage.first_instruction),
+                      .upper = instant(storage.last_step + 1),
                       .size = static_cast<std::int64_t>(storage.bytes),
                       .alignment = alignment,
                       .label = storage.label});
   }
+  std::int64_t id = Executable::first_region_block;
+  for (std::size_t i = 0; i < target_.steps_.size(); ++i) {
+    const ExecutableStep& step = target_.steps_[i];
+    if (!target_.is_region_in(step, kind)) continue;
+    for (const RegionBlock& block : step.region->layout().blocks) {
+      blocks.push_back({.id = id++,
+                        .lower = target_.instants_[i] + block.lower,
+                        .upper = target_.instants_[i] + block.upper,
+                        .size = static_cast<std::int64_t>(block.bytes),
+                        .alignment = alignment,
+                        .label = block.label});
+    }
+  }
+  return blocks;
+}
+
+void ExecutableBuilder::plan_arena(bool on_host) {
+  const auto alignment = static_cast<std::int64_t>((on_host ? host_ : device_).properties().alignment);
+  std::vector<std::size_t> block_of;
+  std::vector<Block> blocks = blocks_of_arena(on_host, block_of);
   PlanOptions options;
   options.strategy = memory_strategy(options_);
   options.alignment = alignment;
@@ -78,7 +120,9 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   if (related_ != nullptr && !on_host && options.strategy == "best") plan = plan_by_order(*related_, blocks, options);
   if (!plan && !on_host) {
     std::vector<memory::InPlaceReuse> reuses;
-    for (const InPlaceResult& each : in_place_results_) reuses.push_back({block_of[each.storage], each.step});
+    for (const InPlaceResult& each : in_place_results_) {
+      reuses.push_back({block_of[each.storage], target_.instants_[each.step], target_.instants_[each.step + 1]});
+    }
     // Who names a strategy wants to see what it does.
     constexpr int trials = 12;
     constexpr int trials_of_others = 2;
@@ -93,17 +137,36 @@ void ExecutableBuilder::plan_arena(bool on_host) {
     const std::vector<std::string> faults = check_memory_plan(blocks, *plan, options);
     if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
   }
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    target_.storages_[static_cast<std::size_t>(blocks[i].id)].offset = static_cast<std::size_t>(plan->offsets[i]);
-  }
+  target_.place_blocks(on_host ? StorageKind::host : StorageKind::arena, blocks,
+                       std::vector<std::size_t>(plan->offsets.begin(), plan->offsets.end()));
   (on_host ? target_.host_bytes_ : target_.arena_bytes_) = static_cast<std::size_t>(plan->height);
   if (on_host) return;
   target_.plan_ = std::move(*plan);
   target_.blocks_ = std::move(blocks);
   for (const Block& block : target_.blocks_) {
-    target_.block_labels_.push_back(target_.storages_[static_cast<std::size_t>(block.id)].label);
+    const bool in_region = block.id >= Executable::first_region_block;
+    target_.block_labels_.emplace_back(in_region ? block.label
+                                                 : target_.storages_[static_cast<std::size_t>(block.id)].label);
   }
   for (std::size_t i = 0; i < target_.blocks_.size(); ++i) target_.blocks_[i].label = target_.block_labels_[i];
+  // Reports count steps.
+  const auto after = std::ranges::upper_bound(target_.instants_, target_.plan_.peak_step);
+  target_.plan_.peak_step = after - target_.instants_.begin() - 1;
+}
+
+void Executable::place(std::span<const std::size_t> offsets) { place_blocks(StorageKind::arena, blocks_, offsets); }
+
+void Executable::place_blocks(StorageKind kind, std::span<const Block> blocks, std::span<const std::size_t> offsets) {
+  std::vector<std::size_t> in_regions(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::int64_t id = blocks[i].id;
+    if (id < first_region_block) storages_[static_cast<std::size_t>(id)].offset = offsets[i];
+    else in_regions[static_cast<std::size_t>(id - first_region_block)] = offsets[i];
+  }
+  RegionOffsets rest(in_regions);
+  for (const ExecutableStep& step : steps_) {
+    if (is_region_in(step, kind)) step.region->place(rest.next(step.region->layout().blocks.size()));
+  }
 }
 
 // After a separated in-place reuse the result has a storage of its own: what the step writes, and all later uses of it.
@@ -122,7 +185,7 @@ void ExecutableBuilder::separate_in_place(std::span<const memory::InPlaceReuse> 
       if (reuses[planned.separated[other]].block == reuse.block) before = whole + other;
     }
     const auto old = static_cast<std::uint32_t>(planned.blocks[before].id);
-    const auto at = static_cast<std::uint32_t>(reuse.at);
+    const std::uint32_t at = in_place_results_[planned.separated[i]].step;
     const std::uint32_t own = new_storage(StorageKind::arena, 0, target_.storages_[old].bytes, target_.steps_[at].node);
     target_.storages_[own].first_instruction = at;
     target_.storages_[own].last_step = std::exchange(target_.storages_[old].last_step, at);

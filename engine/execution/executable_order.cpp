@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/execution/executable_builder.hpp"
+#include "engine/execution/region_kernel.hpp"
 #include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
@@ -55,6 +56,12 @@ std::int64_t ExecutableBuilder::load() const {
     change[storage.first_instruction] += in_arena(storage.bytes);
     change[storage.last_step + 1] -= in_arena(storage.bytes);
   }
+  for (std::size_t i = 0; i < target_.steps_.size(); ++i) {
+    const ExecutableStep& step = target_.steps_[i];
+    if (!target_.is_region_in(step, StorageKind::arena)) continue;
+    change[i] += in_arena(step.region->workspace());
+    change[i + 1] -= in_arena(step.region->workspace());
+  }
   std::int64_t alive = 0;
   std::int64_t most = 0;
   for (const std::int64_t each : change) most = std::max(most, alive += each);
@@ -66,7 +73,7 @@ void ExecutableBuilder::forget_steps() {
   for (std::vector<UnpreparedStep>& list : unprepared_) {
     for (UnpreparedStep& step : list) {
       const ExecutableStep& made = target_.steps_[step.step];
-      known_kernels_[made.node].push_back({std::move(step), made.kernel});
+      known_kernels_[made.node].push_back({std::move(step), made.kernel, made.region});
     }
     list.clear();
   }

@@ -50,10 +50,18 @@ class IterationKernel final : public RegionKernel {
       other = true;
     }
     if (other) make_program(options);
-    place_rings();
+    list_blocks();
+    place_alone(device);
   }
 
-  std::size_t workspace() const override { return program_at_ + program_->workspace(); }
+  void place(std::span<const std::size_t> offsets) override {
+    RegionOffsets rest(offsets);
+    control_at_ = rest.next();
+    for (PlacedChain& placed : places_.chains) {
+      if (placed.places != 0) placed.workspace = rest.next();
+    }
+    program_->place(rest);
+  }
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
@@ -73,20 +81,20 @@ class IterationKernel final : public RegionKernel {
 
   PlannedRegion planned() const override {
     PlannedRegion region;
-    region.programs.push_back(program_->planned(program_at_));
+    region.programs.push_back(program_->planned());
     region.keyed = loop_.keyed;
-    region.key = key_at;
+    region.key = control_at_ + key_at;
     region.loop = &loop_;
     region.places = places_;
     region.output_of_row = output_of_row_;
-    region.number = number_at;
-    region.again = again_at;
+    region.number = control_at_ + number_at;
+    region.again = control_at_ + again_at;
     return region;
   }
 
  private:
-  static constexpr std::size_t number_at = 0, key_at = region_alignment, again_at = 2 * region_alignment,
-                               rings_at = 3 * region_alignment;
+  // In the block of what decides how it goes on, as aligned as operands of a kernel are.
+  static constexpr std::size_t number_at = 0, key_at = 64, again_at = 128, control_bytes = 192;
 
   bool may_be_in_place(const CarryChain& chain) const {
     if (chain.cyclic || chain.stack || chain.history || chain.members.size() != 1) return false;
@@ -123,22 +131,28 @@ class IterationKernel final : public RegionKernel {
         data.outputs.push_back(update.port);
       }
     }
-    program_ = std::make_unique<const RegionProgram>(core::Graph(std::move(data)), memory_.device(), options);
+    program_ = std::make_unique<RegionProgram>(core::Graph(std::move(data)), memory_.device(), options);
   }
 
   // A ring has a place for each member and one for the value being computed. Results lie in members' places at the end;
   // where it is not known before when that is, places of their own are copied from once the loop is done.
-  void place_rings() {
-    std::size_t at = rings_at;
+  // What goes from one iteration to the next lives from the first instant to the last.
+  void list_blocks() {
+    const std::size_t alignment = memory_.device().properties().alignment;
+    layout_.duration = 1;
+    layout_.blocks.push_back({0, 0, control_bytes, "loop/number, key and condition"});
     for (PlacedChain& placed : places_.chains) {
       if (placed.chain.cyclic || placed.chain.stack || placed.chain.history || placed.in_place) continue;
       placed.places = placed.chain.members.size() + 1;
       placed.own_places = loop_.tested && placed.places > 2 ? placed.places : 1;
-      placed.place_bytes = region_padded(placed.bytes);
-      placed.workspace = at;
-      at += placed.own_places * placed.place_bytes;
+      placed.place_bytes = (placed.bytes + alignment - 1) / alignment * alignment;
+      layout_.blocks.push_back(
+          {0, 0, placed.own_places * placed.place_bytes, core::text("loop/carry ", placed.chain.members[0])});
     }
-    program_at_ = at;
+    const std::size_t lasting = layout_.blocks.size();
+    program_->list_blocks(layout_, "loop", true);
+    ++layout_.duration;
+    for (std::size_t i = 0; i < lasting; ++i) layout_.blocks[i].upper = layout_.duration;
   }
 
   // Before the first and after the last iteration. Where the count is not known, the most of all phases in which the
@@ -215,7 +229,8 @@ class IterationKernel final : public RegionKernel {
           inputs_(inputs),
           outputs_(outputs),
           workspace_(workspace),
-          frame_(*kernel.program_, workspace + kernel.program_at_) {
+          control_(workspace + kernel.control_at_),
+          frame_(*kernel.program_, workspace) {
       std::size_t next = 0;
       trips_ = loop_.trips >= 0 ? loop_.trips : INT64_MAX;
       if (loop_.counted) {
@@ -233,7 +248,7 @@ class IterationKernel final : public RegionKernel {
         bind_iteration();
         frame_.run();
         ++done_;
-        if (loop_.tested) runs_ = memory_.read<bool>(workspace_ + again_at);
+        if (loop_.tested) runs_ = memory_.read<bool>(control_ + again_at);
       }
       finish();
     }
@@ -254,12 +269,12 @@ class IterationKernel final : public RegionKernel {
     void bind_once() {
       const auto carries = static_cast<std::size_t>(loop_.carries);
       std::size_t next = carries;
-      if (loop_.numbered) frame_.bind_input(next++, workspace_ + number_at);
-      if (loop_.keyed) frame_.bind_input(next++, workspace_ + key_at);
+      if (loop_.numbered) frame_.bind_input(next++, control_ + number_at);
+      if (loop_.keyed) frame_.bind_input(next++, control_ + key_at);
       first_program_row_ = next;
       next += static_cast<std::size_t>(loop_.rows);
       for (std::size_t i = first_capture_; i < inputs_.size(); ++i) frame_.bind_input(next++, inputs_[i]);
-      if (loop_.tested) frame_.bind_output(0, workspace_ + again_at);
+      if (loop_.tested) frame_.bind_output(0, control_ + again_at);
       for (const PlacedChain& placed : places_.chains) {
         places_.enter(placed, trips_, trips_ > 0 && runs_, [this](const CarryMove& each) { move(each); });
         if (placed.in_place) frame_.bind_input(placed.chain.members[0], at(places_.result(placed, 0)));
@@ -268,8 +283,8 @@ class IterationKernel final : public RegionKernel {
 
     void bind_iteration() {
       const std::int64_t row = places_.row_at(done_, trips_);
-      if (loop_.numbered) memory_.write(workspace_ + number_at, row);
-      if (loop_.keyed) memory_.write(workspace_ + key_at, region_key(key_, loop_.draw, row));
+      if (loop_.numbered) memory_.write(control_ + number_at, row);
+      if (loop_.keyed) memory_.write(control_ + key_at, region_key(key_, loop_.draw, row));
       for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.rows); ++i) {
         frame_.bind_input(
             first_program_row_ + i,
@@ -308,7 +323,7 @@ class IterationKernel final : public RegionKernel {
     const core::IterationAttributes& loop_;
     const CarryPlaces& places_;
     std::span<const core::Address> inputs_, outputs_;
-    core::Address workspace_;
+    core::Address workspace_, control_;
     RegionProgram::Frame frame_;
     KeyWords key_ = {};
     std::int64_t trips_ = 0;
@@ -323,14 +338,14 @@ class IterationKernel final : public RegionKernel {
   std::vector<std::size_t> input_bytes_;  // of the body's inputs
   std::vector<std::uint32_t> output_of_row_;
   CarryPlaces places_;
-  std::unique_ptr<const RegionProgram> program_;
-  std::size_t program_at_ = 0;
+  std::unique_ptr<RegionProgram> program_;
+  std::size_t control_at_ = 0;
 };
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> iteration_kernel(const core::Step& step, core::Device& device,
-                                                     const CompileOptions& options) {
+std::shared_ptr<RegionKernel> iteration_kernel(const core::Step& step, core::Device& device,
+                                               const CompileOptions& options) {
   return std::make_shared<IterationKernel>(std::get<core::IterationAttributes>(*step.attributes), device, options);
 }
 

@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "core/device.hpp"
-#include "engine/execution/executable.hpp"
+#include "engine/execution/region_kernel.hpp"
 
 namespace tyto::run {
 
-std::shared_ptr<const core::Kernel> iteration_kernel(const core::Step& step, core::Device& device,
-                                                     const CompileOptions& options);
+std::shared_ptr<RegionKernel> iteration_kernel(const core::Step& step, core::Device& device,
+                                               const CompileOptions& options);
 
 /// What random numbers are made of, as it lies in memory.
 using KeyWords = std::array<std::uint64_t, 2>;

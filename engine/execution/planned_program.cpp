@@ -10,7 +10,6 @@ PlannedProgram planned_program(const Executable& executable) {
   PlannedProgram program;
   program.graph = &executable.graph();
   program.storages.assign(executable.storages().begin(), executable.storages().end());
-  program.arena_bytes = executable.arena_bytes();
   for (const ExecutableStep& step : executable.steps()) {
     PlannedStep planned;
     planned.name = step.name;
@@ -22,9 +21,7 @@ PlannedProgram planned_program(const Executable& executable) {
       (i < step.input_count ? planned.inputs : planned.outputs)
           .push_back({executable.operands()[step.first_operand + i], seen.view, seen.element});
     }
-    if (const auto* kernel = dynamic_cast<const RegionKernel*>(step.kernel.get())) {
-      planned.regions = std::make_shared<PlannedRegion>(kernel->planned());
-    }
+    if (step.region != nullptr) planned.regions = std::make_shared<PlannedRegion>(step.region->planned());
     program.steps.push_back(std::move(planned));
   }
   // Constants are numbered in the order of their nodes.

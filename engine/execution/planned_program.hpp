@@ -42,15 +42,15 @@ struct PlannedProgram {
   std::vector<Storage> storages;
   std::vector<PlannedStep> steps;
   std::vector<Constant> constants;
-  std::size_t arena_bytes = 0;
 };
 
-/// Offsets are those in the kernel's workspace.
+/// Offsets are those from the kernel's workspace, which is the arena that all lies in.
 struct PlannedRegion {
   struct Program {
     PlannedProgram program;
-    std::size_t table = 0;  // of addresses, up to the arena
-    std::size_t arena = 0;
+    std::size_t table = 0;  // of addresses
+    std::size_t table_bytes = 0;
+    std::size_t kept = 0;
   };
   std::vector<Program> programs;  // of the arms, or of the body
   bool keyed = false;

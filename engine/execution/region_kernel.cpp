@@ -1,4 +1,4 @@
-// The kernel of a branch runs one of its arms. Arms share the workspace, since only one of them runs.
+// The kernel of a branch runs one of its arms. Arms share memory, since only one of them runs.
 #include "engine/execution/region_kernel.hpp"
 
 #include <algorithm>
@@ -13,30 +13,35 @@ namespace tyto::run {
 
 namespace {
 
-constexpr std::size_t key_bytes = region_alignment;  // of an arm's key
-
 class BranchKernel final : public RegionKernel {
  public:
   BranchKernel(const core::BranchAttributes& branch, core::Device& device, const CompileOptions& options)
       : memory_(device), keyed_(branch.keyed), draw_(branch.draw) {
+    layout_.blocks.push_back({0, 0, keyed_ ? sizeof(KeyWords) : 0, "branch/key"});
     for (const core::Region& arm : branch.arms) {
-      arms_.push_back(std::make_unique<const RegionProgram>(arm.graph(), device, options));
-      workspace_ = std::max(workspace_, arms_.back()->workspace());
+      arms_.push_back(std::make_unique<RegionProgram>(arm.graph(), device, options));
+      arms_.back()->list_blocks(layout_, core::text("arm ", arms_.size() - 1), false);
     }
+    layout_.blocks[0].upper = layout_.duration;
+    place_alone(device);
   }
 
-  std::size_t workspace() const override { return key_bytes + workspace_; }
+  void place(std::span<const std::size_t> offsets) override {
+    RegionOffsets rest(offsets);
+    key_at_ = rest.next();
+    for (const auto& arm : arms_) arm->place(rest);
+  }
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
     const auto index = memory_.read<std::int64_t>(inputs[0]);
     const auto last = static_cast<std::int64_t>(arms_.size()) - 1;
     const RegionProgram& arm = *arms_[static_cast<std::size_t>(std::clamp<std::int64_t>(index, 0, last))];
-    const RegionProgram::Frame frame(arm, workspace + key_bytes);
+    const RegionProgram::Frame frame(arm, workspace);
     for (std::size_t i = 1; i < inputs.size(); ++i) frame.bind_input(i - 1, inputs[i]);
     if (keyed_) {
-      memory_.write(workspace, region_key(memory_.read<KeyWords>(inputs[1]), draw_, 0));
-      frame.bind_input(0, workspace);
+      memory_.write(workspace + key_at_, region_key(memory_.read<KeyWords>(inputs[1]), draw_, 0));
+      frame.bind_input(0, workspace + key_at_);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) frame.bind_output(i, outputs[i]);
     frame.run();
@@ -57,8 +62,9 @@ class BranchKernel final : public RegionKernel {
 
   PlannedRegion planned() const override {
     PlannedRegion region;
-    for (const auto& arm : arms_) region.programs.push_back(arm->planned(key_bytes));
+    for (const auto& arm : arms_) region.programs.push_back(arm->planned());
     region.keyed = keyed_;
+    region.key = key_at_;
     return region;
   }
 
@@ -66,19 +72,34 @@ class BranchKernel final : public RegionKernel {
   RegionMemory memory_;
   bool keyed_;
   std::int64_t draw_;
-  std::vector<std::unique_ptr<const RegionProgram>> arms_;
-  std::size_t workspace_ = 0;
+  std::vector<std::unique_ptr<RegionProgram>> arms_;
+  std::size_t key_at_ = 0;
 };
 
 }  // namespace
+
+// Where the program around is planned, this only tells how much it needs: no search is worth its time.
+void RegionKernel::place_alone(const core::Device& device) {
+  PlanOptions options;
+  options.strategy = "greedy_by_size";
+  options.alignment = static_cast<std::int64_t>(device.properties().alignment);
+  std::vector<Block> blocks;
+  for (const RegionBlock& block : layout_.blocks) {
+    blocks.push_back(
+        {.lower = block.lower, .upper = block.upper, .size = static_cast<std::int64_t>(block.bytes), .label = {}});
+  }
+  const MemoryPlan plan = plan_memory(blocks, options);
+  workspace_ = static_cast<std::size_t>(plan.height);
+  place(std::vector<std::size_t>(plan.offsets.begin(), plan.offsets.end()));
+}
 
 KeyWords region_key(const KeyWords& key, std::int64_t draw, std::int64_t number) {
   const Key own = Key{key[0], key[1] + static_cast<std::uint64_t>(draw)}.split(static_cast<std::uint64_t>(number));
   return {own.seed, own.stream};
 }
 
-std::shared_ptr<const core::Kernel> region_kernel(const core::Step& step, core::Device& device,
-                                                  const CompileOptions& options) {
+std::shared_ptr<RegionKernel> region_kernel(const core::Step& step, core::Device& device,
+                                            const CompileOptions& options) {
   if (step.op == core::OpId::branch) {
     return std::make_shared<BranchKernel>(std::get<core::BranchAttributes>(*step.attributes), device, options);
   }

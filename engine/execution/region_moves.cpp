@@ -40,7 +40,7 @@ void list_moves(const Executable& executable, const std::string& path, const Lie
       copies.push_back(&step);
       continue;
     }
-    const auto* kernel = dynamic_cast<const RegionKernel*>(step.kernel.get());
+    const RegionKernel* kernel = step.region.get();
     const std::vector<const ExecutableStep*> before = std::exchange(copies, {});
     if (kernel == nullptr) continue;
     const std::string name = name_of_region(executable, step, path);

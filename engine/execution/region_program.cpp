@@ -1,6 +1,7 @@
 // The executable is built once; a launch fills a table of addresses and runs its steps.
 #include "engine/execution/region_program.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -23,7 +24,7 @@ CompileOptions options_of_region(CompileOptions options) {
 
 RegionProgram::RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options)
     : memory_(device),
-      executable_(std::make_shared<const Executable>(std::move(region), device, options_of_region(options))) {
+      executable_(std::make_unique<Executable>(std::move(region), device, options_of_region(options))) {
   const Executable& plan = *executable_;
   operands_of_input_.resize(plan.graph().inputs().size());
   operands_of_output_.resize(plan.graph().outputs().size());
@@ -33,17 +34,34 @@ RegionProgram::RegionProgram(core::Graph region, core::Device& device, const Com
     if (storage.kind == StorageKind::output) operands_of_output_[storage.index].push_back(i);
   }
   for (const ExecutableStep& step : plan.steps()) {
-    const std::size_t workspace = step.workspace == UINT32_MAX ? 0 : plan.storages()[step.workspace].offset;
-    steps_.push_back(
-        {step.kernel.get(), step.first_operand, step.input_count, step.output_count, workspace, passes_on(plan, step)});
+    steps_.push_back({step.kernel.get(), step.first_operand, step.input_count, step.output_count, step.workspace,
+                      passes_on(plan, step)});
   }
-  if (memory_.on_host()) arena_at_ = region_padded(plan.operands().size() * sizeof(core::Address));
   if (!plan.is_poisoned()) return;
   dying_.resize(steps_.size());
   for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
     const Storage& storage = plan.storages()[i];
     if (storage.kind == StorageKind::arena && storage.last_step < steps_.size()) dying_[storage.last_step].push_back(i);
   }
+}
+
+void RegionProgram::list_blocks(RegionLayout& layout, const std::string& name, bool loop) const {
+  const std::int64_t begin = layout.duration;
+  layout.duration += std::max<std::int64_t>(1, executable_->duration());
+  const std::int64_t lower = loop ? 0 : begin, upper = loop ? layout.duration + 1 : layout.duration;
+  layout.blocks.push_back({lower, upper, table_bytes(), name + "/addresses"});
+  layout.blocks.push_back({lower, upper, executable_->kept_bytes(), name + "/packed weights"});
+  for (std::size_t i = 0; i < executable_->blocks().size(); ++i) {
+    const Block& block = executable_->blocks()[i];
+    layout.blocks.push_back({begin + block.lower, begin + block.upper, static_cast<std::size_t>(block.size),
+                             name + "/" + executable_->block_labels()[i]});
+  }
+}
+
+void RegionProgram::place(RegionOffsets& offsets) {
+  table_at_ = offsets.next();
+  kept_at_ = offsets.next();
+  executable_->place(offsets.next(executable_->blocks().size()));
 }
 
 std::unique_ptr<core::Address[]> RegionProgram::take_table() const {
@@ -57,11 +75,11 @@ std::unique_ptr<core::Address[]> RegionProgram::take_table() const {
 
 RegionProgram::Frame::Frame(const RegionProgram& program, core::Address workspace)
     : program_(program),
-      arena_(workspace + program.arena_at_),
+      arena_(workspace),
       table_(program.take_table()),
-      addresses_(table_ ? table_.get() : reinterpret_cast<core::Address*>(workspace.pointer())) {
+      addresses_(table_ ? table_.get() : reinterpret_cast<core::Address*>((workspace + program.table_at_).pointer())) {
   const Executable& plan = *program.executable_;
-  const core::Address kept = arena_ + plan.arena_bytes();
+  const core::Address kept = arena_ + program.kept_at_;
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
     core::Address address;
@@ -97,23 +115,24 @@ void RegionProgram::Frame::bind_output(std::size_t output, core::Address address
 }
 
 // All bits set is NaN in every floating-point type.
-void RegionProgram::Frame::poison(std::size_t offset, std::size_t bytes) const {
-  program_.memory_.fill(arena_ + offset, std::byte{0xFF}, bytes);
+void RegionProgram::Frame::poison(const Storage& storage) const {
+  program_.memory_.fill(arena_ + storage.offset, std::byte{0xFF}, storage.bytes);
 }
 
 void RegionProgram::Frame::run() const {
+  const std::span<const Storage> storages = program_.executable_->storages();
   const bool poisoned = program_.executable_->is_poisoned();
-  if (poisoned) poison(0, program_.executable_->arena_bytes());
+  for (const Storage& storage : storages.first(poisoned ? storages.size() : 0)) {
+    if (storage.kind == StorageKind::arena) poison(storage);
+  }
   for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
     const Step& step = program_.steps_[i];
     const core::Address* const operands = addresses_ + step.first_operand;
     if (step.passes_on && program_.memory_.is_same(operands[0], operands[1])) continue;
-    step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, arena_ + step.workspace);
+    const std::size_t workspace = step.workspace == UINT32_MAX ? 0 : storages[step.workspace].offset;
+    step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, arena_ + workspace);
     if (!poisoned) continue;
-    for (const std::uint32_t storage : program_.dying_[i]) {
-      const Storage& dead = program_.executable_->storages()[storage];
-      poison(dead.offset, dead.bytes);
-    }
+    for (const std::uint32_t storage : program_.dying_[i]) poison(storages[storage]);
   }
 }
 

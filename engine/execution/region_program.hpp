@@ -1,4 +1,5 @@
-// A region made ready to run inside a kernel: an executable of its own, whose memory is part of the kernel's workspace.
+// A region made ready to run inside a kernel: an executable of its own, whose memory is part of what the kernel works
+// in.
 #pragma once
 
 #include <cstddef>
@@ -6,19 +7,15 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/execution/executable.hpp"
 #include "engine/execution/planned_program.hpp"
+#include "engine/execution/region_layout.hpp"
 #include "engine/execution/region_memory.hpp"
 
 namespace tyto::run {
-
-/// Of what a region's kernel keeps in its workspace, in bytes: what the CPU's kernels ask for.
-inline constexpr std::size_t region_alignment = 64;
-inline std::size_t region_padded(std::size_t bytes) {
-  return (bytes + region_alignment - 1) / region_alignment * region_alignment;
-}
 
 class RegionProgram {
  public:
@@ -26,12 +23,12 @@ class RegionProgram {
   RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options);
 
   const Executable& executable() const { return *executable_; }
-  /// What it runs by when its memory begins at this offset of a kernel's workspace.
-  PlannedRegion::Program planned(std::size_t offset) const {
-    return {planned_program(*executable_), offset, offset + arena_at_};
-  }
-  /// Bytes that a launch works in: on the host addresses of operands, then the arena.
-  std::size_t workspace() const { return arena_at_ + executable_->arena_bytes() + executable_->kept_bytes(); }
+  /// What it runs by.
+  PlannedRegion::Program planned() const { return {planned_program(*executable_), table_at_, table_bytes(), kept_at_}; }
+  /// Appends its steps to the timeline, and its blocks: the addresses of operands (on the host) and what is kept, which
+  /// live while the region does, a loop's from its first instant to its last; then the arena's. `name` is the region's.
+  void list_blocks(RegionLayout& layout, const std::string& name, bool loop) const;
+  void place(RegionOffsets& offsets);
 
   /// One launch's view of the program, in memory that belongs to it.
   class Frame {
@@ -48,7 +45,7 @@ class RegionProgram {
 
    private:
     void bind(std::span<const std::uint32_t> operands, core::Address address) const;
-    void poison(std::size_t offset, std::size_t bytes) const;
+    void poison(const Storage& storage) const;
 
     const RegionProgram& program_;
     core::Address arena_;
@@ -60,8 +57,8 @@ class RegionProgram {
   struct Step {
     const core::Kernel* kernel;
     std::uint32_t first_operand, inputs, outputs;
-    std::size_t workspace;  // offset in the arena
-    bool passes_on;         // copies an input that is a result as it is
+    std::uint32_t workspace;  // its storage, or none
+    bool passes_on;           // copies an input that is a result as it is
   };
   /// Tables of addresses between launches, so that one is made for each launch that runs beside others.
   struct SpareTables {
@@ -72,12 +69,16 @@ class RegionProgram {
   std::unique_ptr<core::Address[]> take_table() const;
 
   RegionMemory memory_;
-  std::shared_ptr<const Executable> executable_;
+  std::size_t table_bytes() const {
+    return memory_.on_host() ? executable_->operands().size() * sizeof(core::Address) : 0;
+  }
+
+  std::unique_ptr<Executable> executable_;
   std::vector<Step> steps_;
   std::vector<std::vector<std::uint32_t>> operands_of_input_;
   std::vector<std::vector<std::uint32_t>> operands_of_output_;
   std::vector<std::vector<std::uint32_t>> dying_;  // storages by their last step; where memory is poisoned
-  std::size_t arena_at_ = 0;
+  std::size_t table_at_ = 0, kept_at_ = 0;
   mutable SpareTables spare_;
 };
 

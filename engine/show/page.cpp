@@ -1,6 +1,7 @@
 // The data of the page, as one JSON object put into its source.
 #include "engine/show/page.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <vector>
@@ -63,28 +64,39 @@ Json nodes_of(const core::Graph& graph, const std::unordered_map<std::uint32_t, 
 }
 
 Json blocks_of(const Executable& executable) {
+  const std::span<const std::int64_t> instants = executable.instants();
+  const auto step_at = [&](std::int64_t instant) {
+    return std::ranges::upper_bound(instants, instant) - instants.begin() - 1;
+  };
   Json blocks = Json::array();
   for (std::size_t i = 0; i < executable.blocks().size(); ++i) {
     const Block& block = executable.blocks()[i];
     blocks.push_back({{"label", executable.block_labels()[i]},
                       {"lower", block.lower},
                       {"upper", block.upper},
+                      {"first", step_at(block.lower)},
+                      {"past", step_at(block.upper - 1) + 1},
                       {"size", block.size},
                       {"offset", executable.plan().offsets[i]}});
   }
   return blocks;
 }
 
-// Bytes of blocks that live at each step.
+// Most bytes of blocks that live at once in each step.
 std::vector<std::int64_t> live_bytes(const Executable& executable) {
-  std::vector<std::int64_t> live(executable.steps().size() + 1, 0);
+  const std::span<const std::int64_t> instants = executable.instants();
+  const std::int64_t end = executable.duration();
+  std::vector<std::int64_t> live(static_cast<std::size_t>(end) + 1, 0);
   for (const Block& block : executable.blocks()) {
-    const auto end = static_cast<std::int64_t>(executable.steps().size());
     live[static_cast<std::size_t>(std::min(block.lower, end))] += block.size;
     live[static_cast<std::size_t>(std::min(block.upper, end))] -= block.size;
   }
   for (std::size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
-  return live;
+  std::vector<std::int64_t> most;
+  for (std::size_t i = 0; i < executable.steps().size(); ++i) {
+    most.push_back(*std::max_element(live.begin() + instants[i], live.begin() + instants[i + 1]));
+  }
+  return most;
 }
 
 Json steps_of(const Executable& executable) {

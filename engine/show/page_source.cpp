@@ -229,7 +229,7 @@ function drawMemory(view) {
       width: (block.upper - block.lower) / last * width, height: block.size / top * height,
       fill: colour(block.offset), stroke: "#444", "stroke-width": .3
     }, svg);
-    element("title", {}, rect, `${block.label}\n${bytes(block.size)} at ${block.offset}, steps ${block.lower} to ${block.upper}`);
+    element("title", {}, rect, `${block.label}\n${bytes(block.size)} at ${block.offset}, steps ${block.first} to ${block.past}`);
   }
   const bound = 10 + (1 - data.summary.bound / top) * height;
   element("line", { x1: 10, x2: 10 + width, y1: bound, y2: bound, stroke: "#c00", "stroke-dasharray": "6 4" }, svg);

@@ -77,7 +77,7 @@ std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const
     }
     Block second = pieces[piece];
     second.lower = reuses[reuse].at;
-    pieces[piece].upper = reuses[reuse].at + 1;
+    pieces[piece].upper = reuses[reuse].end;
     pieces.push_back(second);
   }
   return pieces;

@@ -9,12 +9,13 @@
 
 namespace tyto::memory {
 
-/// An in-place reuse: at step `at` a second tensor of the same size takes over the block, while the step still reads
-/// the first. Separated, the first lives to the end of that step and the second from its beginning, in bytes of its
-/// own.
+/// An in-place reuse: in a step from `at` to `end` a second tensor of the same size takes over the block, while the
+/// step still reads the first. Separated, the first lives to the end of that step and the second from its beginning, in
+/// bytes of its own.
 struct InPlaceReuse {
   std::size_t block;
   std::int64_t at;
+  std::int64_t end;
 };
 
 /// A plan, its blocks, and which in-place reuses were separated for it.

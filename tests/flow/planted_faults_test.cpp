@@ -165,9 +165,12 @@ TEST_CASE("two storages that share bytes while both are needed are seen") {
 TEST_CASE(
     "a back edge that lifetimes ignore is seen: a body's temporary lies where a value waits for the next iteration") {
   const Seen seen = seen_in(random_loop, in_ring([](PlannedRegion& loop, PlacedChain& ring) {
-                              if (loop.programs[0].program.arena_bytes == 0) return false;
-                              ring.workspace = loop.programs[0].arena;
-                              return true;
+                              for (const Storage& storage : loop.programs[0].program.storages) {
+                                if (storage.kind != StorageKind::arena || storage.bytes == 0) continue;
+                                ring.workspace = storage.offset;
+                                return true;
+                              }
+                              return false;
                             }));
   CHECK(seen.planted > 0);
   CHECK(seen.reported > 0);
@@ -205,7 +208,7 @@ TEST_CASE("a captured value that is dead after its last reader in the body's tex
     CHECK(seen.planted > 0);
     CHECK(seen.reported > 0);
   }
-  SUBCASE("the loop's workspace lies over it") {
+  SUBCASE("the loop's addresses lie over it") {
     const Seen seen = seen_in(random_loop, [](PlannedProgram& program) {
       for (PlannedStep& step : program.steps) {
         if (!step.regions || step.regions->loop == nullptr) continue;
@@ -213,7 +216,7 @@ TEST_CASE("a captured value that is dead after its last reader in the body's tex
         for (std::size_t i = first; i < step.inputs.size(); ++i) {
           const Storage& capture = program.storages[step.inputs[i].storage];
           if (capture.kind != StorageKind::arena) continue;
-          program.storages[step.workspace].offset = capture.offset;
+          step.regions->programs[0].table = capture.offset;
           return true;
         }
       }
@@ -224,8 +227,8 @@ TEST_CASE("a captured value that is dead after its last reader in the body's tex
   }
 }
 
-// Arms have no lifetimes with holes: each is planned alone and they share the workspace. What remains of that fault is
-// a result that lies over an operand which an arm still reads.
+// What an arm does not read lives on in it all the same. What remains of lifetimes with the wrong holes is a result
+// that lies over an operand which an arm still reads.
 TEST_CASE("a branch's result over an operand that one of its arms still reads is seen") {
   const Seen seen = seen_in(random_branch, [](PlannedProgram& program) {
     for (PlannedStep& step : program.steps) {

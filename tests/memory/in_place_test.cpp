@@ -41,7 +41,7 @@ Glued random_glued(std::mt19937_64& random) {
     block.lower = below(8);
     block.upper = block.lower + 1 + below(4);
     while (glued.reuses.size() < 2 && below(3) == 0) {
-      glued.reuses.push_back({glued.blocks.size(), block.upper});
+      glued.reuses.push_back({glued.blocks.size(), block.upper, block.upper + 1});
       block.upper += 1 + below(4);
     }
     glued.blocks.push_back(block);
@@ -75,7 +75,7 @@ std::int64_t lowest_of_all_ways(const Glued& glued) {
 
 TEST_CASE("a separated in-place reuse leaves both tensors alive at its step and nothing else") {
   const std::vector<Block> blocks = blocks_of({{0, 9, 4}, {2, 3, 7}});
-  const std::vector<InPlaceReuse> reuses{{0, 3}, {0, 6}};
+  const std::vector<InPlaceReuse> reuses{{0, 3, 4}, {0, 6, 7}};
   const std::vector<std::size_t> both{1, 0};
   const std::vector<Block> pieces = memory::with_separated(blocks, reuses, both);
   REQUIRE(pieces.size() == 4);

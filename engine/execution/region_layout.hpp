@@ -1,0 +1,43 @@
+// What a region's kernel works in, as blocks with lives: they are planned with those of the program around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tyto::run {
+
+/// A block of memory, alive in the instants [lower, upper) of its region's timeline.
+struct RegionBlock {
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  std::size_t bytes = 0;
+  std::string label;
+};
+
+/// All blocks of a region, those of regions within it included. Its timeline takes the place of one step in the program
+/// around it: arms stand there one after the other, a loop's body once.
+struct RegionLayout {
+  std::int64_t duration = 0;  // instants
+  std::vector<RegionBlock> blocks;
+};
+
+/// The places of a layout's blocks, handed out in the order in which they were listed.
+class RegionOffsets {
+ public:
+  explicit RegionOffsets(std::span<const std::size_t> offsets) : rest_(offsets) {}
+  std::size_t next() { return next(1)[0]; }
+  std::span<const std::size_t> next(std::size_t count) {
+    const std::span<const std::size_t> first = rest_.first(count);
+    rest_ = rest_.subspan(count);
+    return first;
+  }
+
+ private:
+  std::span<const std::size_t> rest_;
+};
+
+}  // namespace tyto::run
