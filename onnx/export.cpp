@@ -1,6 +1,7 @@
 // The model message around the nodes, and the parts that every operator needs.
 #include "onnx/export.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -171,13 +172,28 @@ ProtobufWriter GraphExport::graph() const {
   return whole;
 }
 
-// Most functions of ONNX are not defined for bf16: those of elements compute in f32, as ours do.
+namespace {
+
+/// The type in which a function computes that ONNX does not define for its own: of elements of bf16 f32, as ours are;
+/// of short integers i64, of which the lower bits are those of the result.
+std::optional<DType> wider_type(std::string_view op, DType dtype) {
+  if (dtype == DType::bf16 && is_of_elements(op)) return DType::f32;
+  if (!is_integer(dtype) || dtype == DType::i32 || size_of(dtype) == 8) return std::nullopt;
+  constexpr std::string_view narrow[] = {"matmul", "max", "min", "power"};
+  return std::ranges::find(narrow, op) != std::end(narrow) ? std::optional(DType::i64) : std::nullopt;
+}
+
+}  // namespace
+
+// Tensors without elements are constants: runtimes disagree about what stretches or joins to nothing.
 std::vector<std::string> GraphExport::written(const ListedNode& each, std::vector<std::string> inputs) {
   const ExportRule rule = find_export(each.op);
   const ExportedNode node(*this, each, std::move(inputs));
-  const bool widened = node.result_count() == 1 && node.result().dtype == DType::bf16 && is_of_elements(each.op);
-  if (!widened) return rule(node);
-  return {cast(rule(node.computing_in(DType::f32))[0], DType::f32, DType::bf16)};
+  if (node.result_count() != 1 || !node.regions().empty()) return rule(node);
+  const ListedTensor& result = node.result();
+  if (element_count(result.shape) == 0) return {constant(Tensor<Eager>::zeros(result.shape, result.dtype))};
+  const std::optional<DType> wider = wider_type(each.op, result.dtype);
+  return wider ? std::vector{cast(rule(node.computing_in(*wider))[0], *wider, result.dtype)} : rule(node);
 }
 
 void GraphExport::write_nodes() {
