@@ -48,6 +48,11 @@ TEST_CASE("transforms of every length up to 130 and of random ones up to 2,000 a
   std::mt19937 random(5);
   std::vector<std::int64_t> lengths;
   for (std::int64_t n = 1; n <= 130; ++n) lengths.push_back(n);
+  // Products of primes for which sums and Bluestein's convolution compete, with and without company that fills vectors.
+  for (const std::int64_t n :
+       {7 * 7 * 7, 7 * 11 * 13, 31 * 31, 37 * 8, 37 * 7, 41 * 43, 47 * 9, 61 * 31, 59 * 16, 61 * 8}) {
+    lengths.push_back(n);
+  }
   for (int i = 0; i < 40; ++i) lengths.push_back(131 + static_cast<std::int64_t>(random() % 1870));
   for (const std::int64_t n : lengths) {
     CAPTURE(n);

@@ -9,12 +9,14 @@ namespace tyto::cpu::fourier {
 
 namespace {
 
-/// Above it, sums over all points of a radix cost more than Bluestein's convolution.
-constexpr std::int64_t largest_radix = 31;
+/// Bluestein's convolution costs about as much as passes whose radices above 5 add up to this, and less than one pass
+/// over few points of a large radix, which leaves most of a vector empty.
+constexpr std::int64_t largest_radices = 80, large_radix = 31, fewest_beside_large = 8;
 
 /// Eights and fours first, since first passes of a single line have nothing else to fill vectors with; the rest
-/// ascending. Empty where a prime factor is too large.
-std::vector<std::int64_t> factors_of(std::int64_t n) {
+/// ascending. Empty where sums over prime factors are too long.
+std::vector<std::int64_t> factors_of(const std::int64_t points) {
+  std::int64_t n = points, large = 0;
   std::vector<std::int64_t> twos, others;
   int power = 0;
   for (; n % 2 == 0; n /= 2) ++power;
@@ -23,9 +25,13 @@ std::vector<std::int64_t> factors_of(std::int64_t n) {
   for (; power >= 2; power -= 2) twos.push_back(4);
   if (power == 1) twos.push_back(2);
   for (std::int64_t radix = 3; radix <= largest_radix; radix += 2) {
-    for (; n % radix == 0; n /= radix) others.push_back(radix);
+    if (n % radix == 0 && radix > large_radix && points / radix < fewest_beside_large) return {};
+    for (; n % radix == 0; n /= radix) {
+      others.push_back(radix);
+      if (radix > 5) large += radix;
+    }
   }
-  if (n != 1) return {};
+  if (n != 1 || large > largest_radices) return {};
   twos.insert(twos.end(), others.begin(), others.end());
   return twos;
 }
@@ -129,7 +135,7 @@ template <class T>
 double LineTransform<T>::nanoseconds() const {
   if (longer_) return 2 * longer_->nanoseconds() + 2 * static_cast<double>(points_);
   double radices = 1;
-  for (const Pass& pass : steps_) radices += pass.radix > 8 ? static_cast<double>(pass.radix) : 2;
+  for (const Pass& pass : steps_) radices += 2 + (pass.radix > 8 ? static_cast<double>(pass.radix) / 4 : 0);
   return 0.25 * static_cast<double>(points_) * radices * static_cast<double>(sizeof(T)) / 4;
 }
 

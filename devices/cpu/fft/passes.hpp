@@ -10,6 +10,9 @@
 
 namespace tyto::cpu::fourier {
 
+/// The largest radix of a pass.
+constexpr std::int64_t largest_radix = 61;
+
 /// Complex points as two arrays, which vectors take without shuffles.
 template <class T>
 struct Points;
@@ -41,7 +44,7 @@ struct Passes {
   std::int64_t lanes = 1;
   /// One pass of the Stockham algorithm: for p < m and q < s, point r p + j of the result at q is the j-th of the
   /// transform of the points p + m k (k < radix) of x at q, times twiddle (j, p). Twiddles of j = 1, 2, ... stand one
-  /// after the other, m of each. Radix 2, 3, 4, 5 or 8, or any with its roots of unity.
+  /// after the other, m of each. Radix 2, 3, 4, 5 or 8, or an odd one up to largest_radix with its roots of unity.
   void (*pass)(std::int64_t radix, std::int64_t m, std::int64_t s, Points<const T> x, Points<T> y,
                Points<const T> twiddles, Points<const T> roots) = nullptr;
   /// Points of `lines` lines from a tensor, point j of line l going to j * to_step + l.
