@@ -60,6 +60,12 @@ bool LineKeys::read(const void* line, std::int64_t count, std::int64_t stride, v
   return elements_.encode(line, count, descending_, keys);
 }
 
+const void* LineKeys::view(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const {
+  if (same_ && stride == 1) return line;
+  read(line, count, stride, keys, others);
+  return keys;
+}
+
 void LineKeys::write(const void* keys, std::int64_t count, void* line, std::int64_t stride, void* others) const {
   if (stride == 1) return elements_.decode(keys, count, descending_, line);
   elements_.decode(keys, count, descending_, others);

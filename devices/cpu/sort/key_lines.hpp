@@ -34,7 +34,8 @@ class LineKeys {
         elements_(loops_.elements(dtype)),
         size_(size_of(dtype)),
         floating_(is_floating(dtype)),
-        descending_(descending) {}
+        descending_(descending),
+        same_((dtype == DType::i32 || dtype == DType::i64) && !descending) {}
 
   bool are_wide() const noexcept { return size_ == 8; }
   std::size_t element_size() const noexcept { return size_; }
@@ -53,6 +54,8 @@ class LineKeys {
 
   /// Fills `keys` from a line; `others` is room for as many. Returns whether the line has a negative zero.
   bool read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const;
+  /// The keys of a line that is not written to: where its elements are keys and lie side by side, the line itself.
+  const void* view(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const;
   /// Writes elements with these keys to a line; `others` is room for as many keys.
   void write(const void* keys, std::int64_t count, void* line, std::int64_t stride, void* others) const;
 
@@ -62,6 +65,7 @@ class LineKeys {
   std::size_t size_;
   bool floating_;
   bool descending_;
+  bool same_;  ///< elements are their keys
 };
 
 /// Calls f with the bits of each element of a line of floating-point numbers that is zero, of either sign.

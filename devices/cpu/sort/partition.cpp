@@ -71,10 +71,10 @@ KernelRef prepare_partition(const core::Step& step) {
     keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
       K middle;
       loops.select(own, other, count, &rank, 1, &middle);
-      keys_of.read(line, count, pairs.in_stride, keys, others);
+      const K* const all = static_cast<const K*>(keys_of.view(line, count, pairs.in_stride, keys, others));
       K* next = other;
       each_part(middle,
-                [&](const KeyRange<K>& range) { next += loops.keep(own, count, range.least, range.greatest, next); });
+                [&](const KeyRange<K>& range) { next += loops.keep(all, count, range.least, range.greatest, next); });
     });
     keys_of.write(others, count, parts, pairs.out_stride, keys);
     if (!signed_zeros) return;
