@@ -111,7 +111,9 @@ class LoopGradient {
     make_parameters();
     run_body();
     (void)scope_.leave();  // a graph that is closed uses no states
-    return emit();
+    // What is wanted may be out of reach of the gradients that there are.
+    const bool none = cotangents_.empty() && sums_.empty() && row_gradients_.empty();
+    return none ? std::vector<Value>(c_.inputs.size()) : emit();
   }
 
   /// Ports of the body that are worth being kept for the gradient.

@@ -97,7 +97,7 @@ Array join_heads(const Array& x) { return reshape(transpose(x, {0, 2, 1, 3}), {x
 Array with_mask(const OperatorCall& call, const Array& scores, const Array& mask) {
   if (!mask.defined()) return scores;
   const std::int64_t batch = scores.shape()[0], keys = scores.shape()[3];
-  const double never = call.number("mask_filter_value", -10000);
+  const double forbidden = call.number("mask_filter_value", -10000);
   Array allowed = mask;
   if (mask.ndim() == 1 && mask.size() == batch) {
     allowed = less(Array::arange(keys), reshape(cast(mask, DType::i64), {batch, 1, 1, 1}));
@@ -108,7 +108,7 @@ Array with_mask(const OperatorCall& call, const Array& scores, const Array& mask
   } else {
     call.refuse("a mask of shape ", mask.shape());
   }
-  return scores + where(allowed, Array::full({}, 0.0, scores.dtype()), never);
+  return scores + where(allowed, Array::full({}, 0.0, scores.dtype()), forbidden);
 }
 
 Array attended(const OperatorCall& call, const Array& q, const Array& k, const Array& v, const Array& mask,
