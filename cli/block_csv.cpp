@@ -18,7 +18,7 @@ namespace {
 // Longer lines are no table of blocks.
 constexpr std::size_t most_characters = 65536;
 
-enum class Column { id, lower, upper, end, size, alignment, offset, ignored };
+enum class Column { id, lower, upper, end, size, alignment, offset, spans, ignored };
 
 struct Spelling {
   std::string_view name;
@@ -30,8 +30,8 @@ constexpr std::array spellings{
     Spelling{"start", Column::lower},   Spelling{"begin", Column::lower},
     Spelling{"upper", Column::upper},   Spelling{"end", Column::end},
     Spelling{"size", Column::size},     Spelling{"alignment", Column::alignment},
-    Spelling{"offset", Column::offset}, Spelling{"hint", Column::ignored},
-    Spelling{"gaps", Column::ignored},
+    Spelling{"offset", Column::offset}, Spelling{"spans", Column::spans},
+    Spelling{"hint", Column::ignored},  Spelling{"gaps", Column::ignored},
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -63,7 +63,10 @@ class CsvParser {
       read_block(line_of);
     }
     if (file_.blocks.empty()) fail("there is no row below the header");
-    for (std::size_t i = 0; i < file_.blocks.size(); ++i) file_.blocks[i].label = file_.names[i];
+    for (std::size_t i = 0; i < file_.blocks.size(); ++i) {
+      file_.blocks[i].label = file_.names[i];
+      file_.blocks[i].spans = file_.spans[i];
+    }
     return std::move(file_);
   }
 
@@ -109,7 +112,7 @@ class CsvParser {
           std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.name == name; });
       if (known == spellings.end()) {
         fail("the header names an unknown column " + quoted(fields_[f]) +
-                 "; known are id, lower, upper or end, size, alignment, offset",
+                 "; known are id, lower, upper or end, size, alignment, offset, spans",
              f + 1);
       }
       const bool twice = known->column != Column::ignored &&
@@ -130,8 +133,9 @@ class CsvParser {
     }
   }
 
-  std::int64_t integer(std::size_t f) const {
-    const std::string_view text = fields_[f];
+  std::int64_t integer(std::size_t f) const { return integer(f, fields_[f]); }
+
+  std::int64_t integer(std::size_t f, std::string_view text) const {
     std::int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::result_out_of_range) fail(quoted(text) + " does not fit into 64 bits", f + 1);
@@ -143,6 +147,8 @@ class CsvParser {
     Block block;
     block.id = static_cast<std::int64_t>(file_.blocks.size());
     std::size_t upper_field = 0;
+    std::vector<Span> spans;
+    std::size_t spans_field = 0;
     for (std::size_t f = 0; f < columns_.size(); ++f) {
       switch (columns_[f]) {
         case Column::id: read_id(f, block, line_of); break;
@@ -168,13 +174,47 @@ class CsvParser {
         case Column::offset:
           if (!fields_[f].empty()) block.fixed_offset = not_negative(f, "the offset");
           break;
+        case Column::spans:
+          spans = read_spans(f);
+          spans_field = f;
+          break;
         case Column::ignored:
-          if (gaps_ == f && !fields_[f].empty()) fail("blocks with gaps in their life are not supported", f + 1);
+          if (gaps_ == f && !fields_[f].empty()) {
+            fail("gaps are not read; a column spans says when a block is alive, such as 0-4;9-12", f + 1);
+          }
           break;
       }
     }
     if (block.upper < block.lower) fail("the block dies before it is born", upper_field + 1);
+    if (!spans.empty() && (spans.front().lower != block.lower || spans.back().upper != block.upper)) {
+      fail("the spans " + quoted(fields_[spans_field]) + " do not reach from " + std::to_string(block.lower) + " to " +
+               std::to_string(block.upper) + ", where the block is born and dies",
+           spans_field + 1);
+    }
     file_.blocks.push_back(block);
+    file_.spans.push_back(std::move(spans));
+  }
+
+  // "0-4;9-12": first step and, exclusive, last step of each span.
+  std::vector<Span> read_spans(std::size_t f) const {
+    std::vector<Span> spans;
+    std::string_view rest = fields_[f];
+    while (!rest.empty()) {
+      const std::size_t stop = rest.find(';');
+      const std::string_view text = trimmed(rest.substr(0, stop));
+      const std::size_t dash = text.find('-');
+      if (dash == std::string_view::npos) fail("the span " + quoted(text) + " is not of the form lower-upper", f + 1);
+      const Span span{integer(f, text.substr(0, dash)), integer(f, text.substr(dash + 1))};
+      if (span.lower < 0 || span.upper <= span.lower) fail("the span " + quoted(text) + " holds no step", f + 1);
+      if (!spans.empty() && span.lower < spans.back().upper) {
+        fail("the span " + quoted(text) + " begins before the one in front of it ends", f + 1);
+      }
+      spans.push_back(span);
+      if (stop == std::string_view::npos) break;
+      rest.remove_prefix(stop + 1);
+      if (trimmed(rest).empty()) fail("the spans " + quoted(fields_[f]) + " end with a semicolon", f + 1);
+    }
+    return spans;
   }
 
   void read_id(std::size_t f, Block& block, std::unordered_map<std::string, std::size_t>& line_of) {
@@ -210,11 +250,20 @@ class CsvParser {
 BlockFile read_blocks(std::istream& in, const std::string& path) { return CsvParser(in, path).read(); }
 
 void write_solution(std::ostream& out, const BlockFile& file, const MemoryPlan& plan) {
-  out << "id,lower,upper,size,offset" << (plan.arenas.empty() ? "\n" : ",arena\n");
+  const bool spans = std::any_of(file.spans.begin(), file.spans.end(), [](const auto& s) { return !s.empty(); });
+  out << "id,lower,upper,size,offset" << (plan.arenas.empty() ? "" : ",arena") << (spans ? ",spans\n" : "\n");
   for (std::size_t i = 0; i < file.blocks.size(); ++i) {
     const Block& block = file.blocks[i];
     out << file.names[i] << ',' << block.lower << ',' << block.upper << ',' << block.size << ',' << plan.offsets[i];
     if (!plan.arenas.empty()) out << ',' << plan.arenas[i];
+    if (spans) {
+      const char* before = ",";
+      if (file.spans[i].empty()) out << before;
+      for (const Span& span : file.spans[i]) {
+        out << before << span.lower << '-' << span.upper;
+        before = ";";
+      }
+    }
     out << '\n';
   }
 }

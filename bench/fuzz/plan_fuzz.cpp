@@ -15,11 +15,17 @@ constexpr char usage[] = "usage: plan_fuzz [SETS [SMALL_SETS [SEED]]]\n";
 
 // Prints blocks as the CSV that `tyto plan` reads, so that a failure can be taken up from there.
 void print_blocks(const std::vector<Block>& blocks) {
-  std::printf("id,lower,upper,size,alignment,offset\n");
+  std::printf("id,lower,upper,size,alignment,offset,spans\n");
   for (const Block& b : blocks) {
     std::printf("%lld,%lld,%lld,%lld,%lld,", static_cast<long long>(b.id), static_cast<long long>(b.lower),
                 static_cast<long long>(b.upper), static_cast<long long>(b.size), static_cast<long long>(b.alignment));
     if (b.fixed_offset) std::printf("%lld", static_cast<long long>(*b.fixed_offset));
+    const char* before = ",";
+    if (b.spans.empty()) std::printf("%s", before);
+    for (const Span& span : b.spans) {
+      std::printf("%s%lld-%lld", before, static_cast<long long>(span.lower), static_cast<long long>(span.upper));
+      before = ";";
+    }
     std::printf("\n");
   }
 }
@@ -43,7 +49,8 @@ memory_tests::RandomBlocks shape_of(std::mt19937_64& random, int most_blocks) {
           .empty = one_in(4)};
 }
 
-// Every strategy on random blocks; in every fourth set under a random precedence, in every sixth over several arenas.
+// Every strategy on random blocks; in every fourth set under a random precedence, in every sixth over several arenas,
+// in every second with holes in their lives.
 bool fuzz_strategies(std::int64_t sets, std::mt19937_64& random) {
   std::int64_t plans = 0;
   for (std::int64_t set = 0; set < sets; ++set) {
@@ -51,7 +58,9 @@ bool fuzz_strategies(std::int64_t sets, std::mt19937_64& random) {
     memory_tests::RandomBlocks shape = shape_of(random, most_blocks);
     // Blocks are fixed where lives leave room; under a precedence more of them would collide.
     shape.fixed = shape.fixed && set % 4 != 3;
-    const std::vector<Block> blocks = memory_tests::random_blocks(random, shape);
+    std::vector<Block> blocks = memory_tests::random_blocks(random, shape);
+    std::vector<std::vector<Span>> lives;
+    if (set % 2 == 0) lives = memory_tests::make_holes(random, blocks);
     PlanOptions options{.work = 20'000, .seed = static_cast<std::uint64_t>(set), .threads = 1};
     if (set % 4 == 3)
       options.precedence = std::make_shared<Precedence>(memory_tests::random_precedence(random, blocks));
@@ -79,7 +88,9 @@ bool fuzz_exact(std::int64_t sets, std::mt19937_64& random) {
     shape.largest = static_cast<std::int64_t>(1 + random() % 40);
     shape.steps = static_cast<int>(2 + random() % 8);
     shape.fixed = shape.fixed && set % 5 != 4;
-    const std::vector<Block> blocks = memory_tests::random_blocks(random, shape);
+    std::vector<Block> blocks = memory_tests::random_blocks(random, shape);
+    std::vector<std::vector<Span>> lives;
+    if (set % 2 == 0) lives = memory_tests::make_holes(random, blocks);
     PlanOptions options{.strategy = "exact", .threads = 1};
     if (set % 5 == 4)
       options.precedence = std::make_shared<Precedence>(memory_tests::random_precedence(random, blocks));

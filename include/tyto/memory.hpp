@@ -16,6 +16,13 @@
 
 namespace tyto {
 
+/// Steps [lower, upper) of one order of execution.
+struct Span {
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
 /// A memory block with its lifetime. Times are steps of one order of execution.
 struct Block {
   std::int64_t id = 0;         ///< the caller's own number for it; the planner only repeats it in messages
@@ -25,6 +32,9 @@ struct Block {
   std::int64_t alignment = 1;  ///< its offset is a multiple of this
   std::optional<std::int64_t> fixed_offset = {};  ///< it lies there and nowhere else
   std::string_view label = {};                    ///< what people read in reports; "block ID" when empty
+  /// When it is alive, if its life has holes: ascending and disjoint, from `lower` to `upper`. Empty: all the time. Not
+  /// owned, like the label. Under a precedence the relation alone says who conflicts, and holes are not used.
+  std::span<const Span> spans = {};
 };
 
 /// Which blocks are over before which others begin when steps without a path between them may run at the same time.
@@ -141,7 +151,8 @@ class TYTO_API MemoryOrder {
 
  private:
   PlanOptions options_;
-  std::vector<Block> planned_;  // lives, alignments and fixed offsets; labels are not kept
+  std::vector<Block> planned_;            // hulls, alignments and fixed offsets; labels and spans are not kept here
+  std::vector<std::vector<Span>> spans_;  // by block; empty where no life has holes
   std::vector<std::int32_t> arenas_;
   std::int32_t arena_count_;
   std::vector<std::int32_t> sequence_;     // bottom up

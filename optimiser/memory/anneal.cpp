@@ -22,8 +22,11 @@ class Decoder {
         skyline_(static_cast<std::size_t>(problem.sections)),
         offsets_(problem.size.size()) {
     for (std::size_t i = 0; i < problem.size.size(); ++i) {
-      work_ += by_sections_ ? problem.last[i] - problem.first[i] + 8
-                            : static_cast<std::int64_t>(problem.neighbours(static_cast<Index>(i)).size()) + 8;
+      if (by_sections_) {
+        problem.for_each_run(i, [&](Index first, Index last) { work_ += last - first + 8; });
+      } else {
+        work_ += static_cast<std::int64_t>(problem.neighbours(static_cast<Index>(i)).size()) + 8;
+      }
     }
   }
 
@@ -42,7 +45,7 @@ class Decoder {
       offsets_[at] = offset;
       if (by_sections_) {
         Bytes* sky = skyline_.data();
-        for (Index k = p_.first[at]; k < p_.last[at]; ++k) sky[k] = top;
+        p_.for_each_run(at, [&](Index first, Index last) { std::fill(sky + first, sky + last, top); });
       }
       height = std::max(height, top);
       if (height > limit) return height;
@@ -54,7 +57,9 @@ class Decoder {
   Bytes ground(std::size_t at) const {
     const Bytes* sky = skyline_.data();
     Bytes ground = 0;
-    for (Index k = p_.first[at]; k < p_.last[at]; ++k) ground = std::max(ground, sky[k]);
+    p_.for_each_run(at, [&](Index first, Index last) {
+      for (Index k = first; k < last; ++k) ground = std::max(ground, sky[k]);
+    });
     return ground;
   }
   Bytes support(Index i) const {

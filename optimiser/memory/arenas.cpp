@@ -47,8 +47,10 @@ Bytes bound_over_arenas(Problem p) {
   p.slack = 0;
   p.load.assign(p.load.size() + 1, 0);
   for (std::size_t i = 0; i < p.size.size(); ++i) {
-    p.load[static_cast<std::size_t>(p.first[i])] += p.size[i];
-    p.load[static_cast<std::size_t>(p.last[i])] -= p.size[i];
+    p.for_each_run(i, [&](Index first, Index last) {
+      p.load[static_cast<std::size_t>(first)] += p.size[i];
+      p.load[static_cast<std::size_t>(last)] -= p.size[i];
+    });
     p.fixed[i] = not_fixed;
   }
   for (std::size_t k = 1; k < p.load.size(); ++k) p.load[k] += p.load[k - 1];
@@ -86,7 +88,7 @@ void split_into_arenas(std::span<const Block> blocks, const Problem& problem, co
     // The same blocks, planned with the strategy that was asked for, may well be lower.
     Effort own = effort;
     own.enough = part.bound;
-    Placement planned = strategy.place(part, own);
+    Placement planned = place_with(strategy, part, own);
     if (planned.height < placement.height) placement = std::move(planned);
     const auto arena = static_cast<std::int32_t>(plan.arena_heights.size());
     for (std::size_t k = 0; k < placement.offsets.size(); ++k) {

@@ -87,6 +87,12 @@ Placement best_part(const Problem& p, const Effort& effort) {
                                   : effort.deadline ? most_listed_pairs
                                                     : left / (2 * (work_to_list + work_to_place_far));
   const Problem listed = with_neighbours(p, std::clamp<std::int64_t>(most_pairs, 0, most_listed_pairs));
+  if (!listed.listed && p.has_holes()) {
+    // Too many pairs to list: what sweeps over time takes a block for alive in its holes.
+    placement = best_part(hull_of(p), effort);
+    placement.proven_bound = 0;
+    return placement;
+  }
   if (!listed.listed) {
     if (placement.offsets.empty()) placement = linear_scan(p, Fit::best);
     const bool affordable = named || left > 2 * work_to_scan * static_cast<std::int64_t>(p.size.size());
@@ -128,6 +134,12 @@ Placement best_sweep(const Problem& p, const Effort& effort) {
 
 Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
   if (best.offsets.empty()) keep_lower(best, linear_scan(p, Fit::best), "linear_scan");
+  // Sweeps over the hulls cost little, and pushing together makes use of the holes afterwards.
+  if (p.has_holes() && best.height > effort.enough) {
+    Placement swept = best_sweep(hull_of(p), effort);
+    const std::string how = swept.remark + " of hulls";
+    if (!swept.offsets.empty()) keep_lower(best, std::move(swept), how);
+  }
   const std::int64_t most_work = effort.work > 0 ? std::min(effort.work, most_greedy_work) : most_greedy_work;
   std::int64_t spent = 0;
   const std::size_t entries = p.neighbour.size() + p.size.size();

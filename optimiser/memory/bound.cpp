@@ -32,10 +32,12 @@ Bytes heaviest_section(const Problem& p) {
     };
     for (const Index i : order) {
       const auto at = static_cast<std::size_t>(i);
-      for (Index k = find(p.first[at]); k < p.last[at]; k = find(k)) {
-        bound = std::max(bound, p.load[static_cast<std::size_t>(k)] - (p.padded[at] - p.size[at]));
-        next[static_cast<std::size_t>(k)] = k + 1;
-      }
+      p.for_each_run(at, [&](Index first, Index last) {
+        for (Index k = find(first); k < last; k = find(k)) {
+          bound = std::max(bound, p.load[static_cast<std::size_t>(k)] - (p.padded[at] - p.size[at]));
+          next[static_cast<std::size_t>(k)] = k + 1;
+        }
+      });
     }
   }
   for (std::size_t i = 0; i < p.size.size(); ++i) {

@@ -72,6 +72,7 @@ class Judge {
     if (b.fixed_offset && offset != *b.fixed_offset) {
       fault(block(i) + " is fixed at " + std::to_string(*b.fixed_offset) + " but lies at " + std::to_string(offset));
     }
+    check_spans(i);
     if (!takes_room(i) || offset < 0) return;
     for (const std::int64_t alignment : {b.alignment, options_.alignment}) {
       if (offset % alignment != 0) {
@@ -81,6 +82,16 @@ class Judge {
       }
     }
     if (offset > std::numeric_limits<std::int64_t>::max() - b.size) fault(block(i) + " ends beyond 2^63");
+  }
+
+  void check_spans(std::size_t i) {
+    const Block& b = blocks_[i];
+    if (b.spans.empty()) return;
+    bool fit = b.spans.front().lower == b.lower && b.spans.back().upper == b.upper;
+    for (std::size_t k = 0; k < b.spans.size(); ++k) {
+      fit = fit && b.spans[k].lower < b.spans[k].upper && (k == 0 || b.spans[k - 1].upper <= b.spans[k].lower);
+    }
+    if (!fit) fault(block(i) + " has spans that are not ascending and disjoint from its lower to its upper step");
   }
 
   void overlap(const Placed& a, const Placed& b) {
@@ -124,8 +135,14 @@ class Judge {
     };
     std::vector<Event> events;
     for (const Placed& p : placed) {
-      events.push_back({blocks_[p.block].lower, true, &p});
-      events.push_back({blocks_[p.block].upper, false, &p});
+      if (blocks_[p.block].spans.empty()) {
+        events.push_back({blocks_[p.block].lower, true, &p});
+        events.push_back({blocks_[p.block].upper, false, &p});
+      }
+      for (const Span& span : blocks_[p.block].spans) {
+        events.push_back({span.lower, true, &p});
+        events.push_back({span.upper, false, &p});
+      }
     }
     std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
       return a.step != b.step ? a.step < b.step : !a.starts && b.starts;

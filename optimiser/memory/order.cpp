@@ -22,8 +22,10 @@ std::vector<std::pair<Index, Index>> stacked_pairs(std::span<const Block> blocks
   std::vector<std::pair<std::int64_t, Index>> starts;
   std::vector<std::pair<std::int64_t, Index>> ends;
   for (const Index i : sequence) {
-    starts.emplace_back(blocks[static_cast<std::size_t>(i)].lower, i);
-    ends.emplace_back(blocks[static_cast<std::size_t>(i)].upper, i);
+    memory::for_each_span(blocks[static_cast<std::size_t>(i)], [&](std::int64_t lower, std::int64_t upper) {
+      starts.emplace_back(lower, i);
+      ends.emplace_back(upper, i);
+    });
   }
   std::sort(starts.begin(), starts.end());
   std::sort(ends.begin(), ends.end());
@@ -69,7 +71,13 @@ MemoryOrder::MemoryOrder(std::span<const Block> blocks, const MemoryPlan& plan, 
       arena_count_(static_cast<std::int32_t>(std::max<std::size_t>(plan.arena_heights.size(), 1))) {
   const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
   if (!faults.empty()) throw ValueError("MemoryOrder: the plan is not valid: " + faults.front());
-  for (Block& block : planned_) block.label = {};
+  const bool any_spans = std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return !b.spans.empty(); });
+  if (any_spans) spans_.resize(blocks.size());
+  for (std::size_t i = 0; i < planned_.size(); ++i) {
+    if (any_spans) spans_[i].assign(blocks[i].spans.begin(), blocks[i].spans.end());
+    planned_[i].label = {};
+    planned_[i].spans = {};
+  }
   std::vector<std::pair<Index, Index>> pairs;
   for (std::int32_t arena = 0; arena < arena_count_; ++arena) {
     std::vector<Index> sequence;
@@ -110,7 +118,9 @@ MemoryPlan MemoryOrder::apply(std::span<const Block> blocks) const {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& a = blocks[i];
     const Block& b = planned_[i];
-    if (a.lower != b.lower || a.upper != b.upper || a.alignment != b.alignment || a.fixed_offset != b.fixed_offset) {
+    const std::span<const Span> spans = spans_.empty() ? std::span<const Span>{} : std::span<const Span>(spans_[i]);
+    if (a.lower != b.lower || a.upper != b.upper || !std::ranges::equal(a.spans, spans) || a.alignment != b.alignment ||
+        a.fixed_offset != b.fixed_offset) {
       throw ValueError("MemoryOrder::apply: block " + std::to_string(a.id) +
                        " has another life, alignment or fixed offset than when it was planned; only sizes may change");
     }

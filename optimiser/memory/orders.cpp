@@ -2,6 +2,7 @@
 #include "optimiser/memory/orders.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace tyto::memory {
@@ -25,11 +26,15 @@ std::vector<Bytes> heaviest_crossed(const Problem& p) {
   }
   std::vector<Bytes> heaviest(p.size.size());
   for (std::size_t i = 0; i < heaviest.size(); ++i) {
-    const auto first = static_cast<std::size_t>(p.first[i]);
-    const auto length = static_cast<std::size_t>(p.last[i]) - first;
-    std::size_t level = 0;
-    while ((std::size_t{2} << level) <= length) ++level;
-    heaviest[i] = std::max(table[level][first], table[level][first + length - (std::size_t{1} << level)]);
+    heaviest[i] = std::numeric_limits<Bytes>::min();
+    p.for_each_run(i, [&](Index begin, Index end) {
+      const auto first = static_cast<std::size_t>(begin);
+      const auto length = static_cast<std::size_t>(end) - first;
+      std::size_t level = 0;
+      while ((std::size_t{2} << level) <= length) ++level;
+      heaviest[i] =
+          std::max({heaviest[i], table[level][first], table[level][first + length - (std::size_t{1} << level)]});
+    });
   }
   return heaviest;
 }
@@ -37,7 +42,7 @@ std::vector<Bytes> heaviest_crossed(const Problem& p) {
 // How many blocks each one meets, by counting births and deaths: no neighbour lists needed.
 std::vector<double> degrees(const Problem& p) {
   std::vector<double> degree(p.size.size());
-  if (p.precedence != nullptr) {
+  if (p.precedence != nullptr || (p.has_holes() && p.listed)) {
     for (Index i = 0; i < p.count(); ++i)
       degree[static_cast<std::size_t>(i)] = static_cast<double>(p.neighbours(i).size());
     return degree;
@@ -69,6 +74,8 @@ std::vector<double> breadth_ranks(const Problem& p) {
   Problem ranked;
   ranked.first = p.first;
   ranked.last = p.last;
+  ranked.life_begin = p.life_begin;
+  ranked.runs = p.runs;
   ranked.size = p.size;
   ranked.load.resize(p.load.size());
   for (std::size_t rank = 0; rank < by_load.size(); ++rank) {
@@ -113,7 +120,7 @@ std::vector<Index> arrange(const Problem& p, Order order) {
     const double size = static_cast<double>(p.size[i]);
     const double birth = static_cast<double>(p.birth[i]);
     const double death = static_cast<double>(p.death[i]);
-    const double life = death - birth;
+    const double life = p.life(i);
     const double area = size * life;
     switch (order) {
       case Order::size: keys[i] = {size, life, 0, 0}; break;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -35,6 +36,7 @@ struct PartialPlan {
       : capacity(static_cast<T>(whole)),
         padded_capacity(static_cast<T>(whole + p.slack)),
         splits(p.precedence == nullptr),
+        holes(p.has_holes()),
         aligned(p.aligned),
         input(preference.begin(), preference.end()) {
     const auto n = input.size();
@@ -48,7 +50,11 @@ struct PartialPlan {
       fixed.push_back(static_cast<T>(p.fixed[b]));
       first.push_back(p.first[b]);
       last.push_back(p.last[b]);
+      if (!holes) continue;
+      run_begin.push_back(runs.size());
+      p.for_each_run(b, [&](Index begin, Index end) { runs.push_back({begin, end}); });
     }
+    if (holes) run_begin.push_back(runs.size());
     neighbour_begin.push_back(0);
     for (const Index i : input) {
       for (const Index j : p.neighbours(i)) neighbour.push_back(rank[at(j)]);
@@ -99,10 +105,8 @@ struct PartialPlan {
     const std::size_t b = at(i);
     const T top = lowest[b] + size[b];
     placed[b] = 1;
-    for (Index k = first[b]; k < last[b]; ++k) {
-      rest[at(k)] -= padded[b];
-      --crossing[at(k)];
-    }
+    for_each_section(b, [&](Index k) { rest[at(k)] -= padded[b]; });
+    for (Index k = first[b]; k < last[b]; ++k) --crossing[at(k)];
     ++crossing[at(last[b] - 1)];  // the block does not cross its last border
     bool alive = true;
     Index touched_begin = first[b];
@@ -128,10 +132,8 @@ struct PartialPlan {
   void take_back(Index i, const Mark& before) {
     const std::size_t b = at(i);
     restore(before);
-    for (Index k = first[b]; k < last[b]; ++k) {
-      rest[at(k)] += padded[b];
-      ++crossing[at(k)];
-    }
+    for_each_section(b, [&](Index k) { rest[at(k)] += padded[b]; });
+    for (Index k = first[b]; k < last[b]; ++k) ++crossing[at(k)];
     --crossing[at(last[b] - 1)];
     for (std::size_t k = neighbour_begin[b]; k < neighbour_begin[b + 1]; ++k) ++open_neighbours[at(neighbour[k])];
     placed[b] = 0;
@@ -157,6 +159,7 @@ struct PartialPlan {
   T capacity;
   T padded_capacity;
   bool splits;
+  bool holes;
   bool aligned;
   std::vector<Index> input;  // rank -> block of the problem
   std::vector<T> size;       // by rank, as all that follows up to the identical blocks
@@ -165,6 +168,8 @@ struct PartialPlan {
   std::vector<T> fixed;
   std::vector<Index> first;
   std::vector<Index> last;
+  std::vector<std::size_t> run_begin;  // with holes only
+  std::vector<Run> runs;
   std::vector<std::size_t> neighbour_begin;
   std::vector<Index> neighbour;
   std::vector<std::size_t> member_begin;
@@ -203,17 +208,17 @@ struct PartialPlan {
     crossing.assign(sections, 0);
     std::vector<std::size_t> alive(sections + 1, 0);
     for (std::size_t b = 0; b < size.size(); ++b) {
-      for (Index k = first[b]; k < last[b]; ++k) {
+      for_each_section(b, [&](Index k) {
         rest[at(k)] += padded[b];
         ++alive[at(k) + 1];
-        if (k + 1 < last[b]) ++crossing[at(k)];
-      }
+      });
+      for (Index k = first[b]; k + 1 < last[b]; ++k) ++crossing[at(k)];
     }
     for (std::size_t k = 0; k < sections; ++k) alive[k + 1] += alive[k];
     member_begin = alive;
     member.resize(alive[sections]);
     for (std::size_t b = 0; b < size.size(); ++b) {
-      for (Index k = first[b]; k < last[b]; ++k) member[alive[at(k)]++] = static_cast<Index>(b);
+      for_each_section(b, [&](Index k) { member[alive[at(k)]++] = static_cast<Index>(b); });
     }
     releases_.resize(64);
   }
@@ -225,13 +230,38 @@ struct PartialPlan {
     if (!splits) return;  // under a precedence equal times do not mean equal conflicts
     std::vector<Index> order(n);
     for (std::size_t b = 0; b < n; ++b) order[b] = static_cast<Index>(b);
+    const std::vector<Index> same_runs = classes_of_runs();
     const auto key = [&](Index i) {
-      return std::tuple(first[at(i)], last[at(i)], size[at(i)], alignment[at(i)], fixed[at(i)]);
+      return std::tuple(first[at(i)], last[at(i)], size[at(i)], alignment[at(i)], fixed[at(i)], same_runs[at(i)]);
     };
     std::sort(order.begin(), order.end(),
               [&](Index a, Index b) { return std::pair(key(a), a) < std::pair(key(b), b); });
     for (std::size_t k = 1; k < n; ++k) {
       if (key(order[k]) == key(order[k - 1]) && fixed[at(order[k])] < 0) identical_before[at(order[k])] = order[k - 1];
+    }
+  }
+
+  // The same number for blocks with the same runs.
+  std::vector<Index> classes_of_runs() const {
+    std::vector<Index> classes(size.size(), 0);
+    if (!holes) return classes;
+    std::map<std::vector<std::pair<Index, Index>>, Index> known;
+    for (std::size_t b = 0; b < size.size(); ++b) {
+      std::vector<std::pair<Index, Index>> own;
+      for (std::size_t k = run_begin[b]; k < run_begin[b + 1]; ++k) own.emplace_back(runs[k].first, runs[k].last);
+      classes[b] = known.emplace(std::move(own), static_cast<Index>(known.size())).first->second;
+    }
+    return classes;
+  }
+
+  template <typename Visit>
+  void for_each_section(std::size_t b, Visit&& visit) const {
+    if (!holes) {
+      for (Index k = first[b]; k < last[b]; ++k) visit(k);
+      return;
+    }
+    for (std::size_t r = run_begin[b]; r < run_begin[b + 1]; ++r) {
+      for (Index k = runs[r].first; k < runs[r].last; ++k) visit(k);
     }
   }
 

@@ -71,8 +71,10 @@ void describe_peak(std::span<const Block> blocks, MemoryPlan& plan) {
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> events;  // (step, change), ends first as they are negative
   for (const std::size_t i : alive) {
-    events.emplace_back(blocks[i].lower, blocks[i].size);
-    events.emplace_back(blocks[i].upper, -blocks[i].size);
+    for_each_span(blocks[i], [&](std::int64_t lower, std::int64_t upper) {
+      events.emplace_back(lower, blocks[i].size);
+      events.emplace_back(upper, -blocks[i].size);
+    });
   }
   std::sort(events.begin(), events.end());
   std::int64_t load = 0;
@@ -83,8 +85,13 @@ void describe_peak(std::span<const Block> blocks, MemoryPlan& plan) {
     highest = load;
     plan.peak_step = step;
   }
-  std::erase_if(alive,
-                [&](std::size_t i) { return blocks[i].lower > plan.peak_step || blocks[i].upper <= plan.peak_step; });
+  std::erase_if(alive, [&](std::size_t i) {
+    bool lives = false;
+    for_each_span(blocks[i], [&](std::int64_t lower, std::int64_t upper) {
+      lives = lives || (lower <= plan.peak_step && plan.peak_step < upper);
+    });
+    return !lives;
+  });
   std::stable_sort(alive.begin(), alive.end(),
                    [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
   if (alive.size() > most_consumers) alive.resize(most_consumers);
@@ -133,7 +140,7 @@ MemoryPlan plan_memory(std::span<const Block> blocks, const PlanOptions& options
   if (problem.count() == 0) {
     placement.height = 0;
   } else {
-    placement = strategy.place(problem, effort);
+    placement = memory::place_with(strategy, problem, effort);
   }
   MemoryPlan plan = memory::describe(blocks, problem, placement);
   if (options.arena_limit) memory::split_into_arenas(blocks, problem, effort, strategy, *options.arena_limit, plan);

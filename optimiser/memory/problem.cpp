@@ -38,6 +38,24 @@ void validate(const Block& block) {
   if (block.alignment < 1) {
     refuse(block, "has alignment " + std::to_string(block.alignment) + "; alignments are at least 1");
   }
+  if (!block.spans.empty()) {
+    const auto text = [](const Span& span) {
+      return "[" + std::to_string(span.lower) + ", " + std::to_string(span.upper) + ")";
+    };
+    for (std::size_t k = 0; k < block.spans.size(); ++k) {
+      const Span& span = block.spans[k];
+      if (span.upper <= span.lower) refuse(block, "has the empty span " + text(span) + "; spans hold a step at least");
+      if (k > 0 && span.lower < block.spans[k - 1].upper) {
+        refuse(block, "has the span " + text(span) + " after " + text(block.spans[k - 1]) +
+                          "; spans are ascending and disjoint");
+      }
+    }
+    if (block.spans.front().lower != block.lower || block.spans.back().upper != block.upper) {
+      refuse(block, "lives from " + std::to_string(block.lower) + " to " + std::to_string(block.upper) +
+                        ", but its spans from " + std::to_string(block.spans.front().lower) + " to " +
+                        std::to_string(block.spans.back().upper) + "; both are the same");
+    }
+  }
   if (block.fixed_offset && *block.fixed_offset < 0) {
     refuse(block, "is fixed at offset " + std::to_string(*block.fixed_offset) + "; offsets are not negative");
   }
@@ -45,43 +63,67 @@ void validate(const Block& block) {
 
 // Ends come before starts at equal times. A new section opens at the first start after an end: then the set alive is
 // maximal once more, and no set between two such points is.
-void make_sections(Problem& p) {
-  const auto n = p.size.size();
-  p.first.assign(n, 0);
-  p.last.assign(n, 0);
+template <typename Lower, typename Upper, typename Cover>
+Index cut_into_sections(std::size_t n, Lower&& lower, Upper&& upper, Cover&& cover) {
+  std::vector<Index> first(n, 0);
   std::vector<Index> by_birth(n);
   std::iota(by_birth.begin(), by_birth.end(), 0);
   std::vector<Index> by_death = by_birth;
   const auto at = [](Index i) { return static_cast<std::size_t>(i); };
-  std::sort(by_birth.begin(), by_birth.end(), [&](Index a, Index b) {
-    return p.birth[at(a)] != p.birth[at(b)] ? p.birth[at(a)] < p.birth[at(b)] : a < b;
-  });
-  std::sort(by_death.begin(), by_death.end(), [&](Index a, Index b) {
-    return p.death[at(a)] != p.death[at(b)] ? p.death[at(a)] < p.death[at(b)] : a < b;
-  });
+  std::sort(by_birth.begin(), by_birth.end(),
+            [&](Index a, Index b) { return lower(at(a)) != lower(at(b)) ? lower(at(a)) < lower(at(b)) : a < b; });
+  std::sort(by_death.begin(), by_death.end(),
+            [&](Index a, Index b) { return upper(at(a)) != upper(at(b)) ? upper(at(a)) < upper(at(b)) : a < b; });
   Index section = 0;
   bool ended = false;
   std::size_t dead = 0;
   for (const Index i : by_birth) {
-    for (; dead < n && p.death[at(by_death[dead])] <= p.birth[at(i)]; ++dead) {
-      p.last[at(by_death[dead])] = section + 1;
+    for (; dead < n && upper(at(by_death[dead])) <= lower(at(i)); ++dead) {
+      cover(at(by_death[dead]), first[at(by_death[dead])], section + 1);
       ended = true;
     }
     if (ended) {
       ++section;
       ended = false;
     }
-    p.first[at(i)] = section;
+    first[at(i)] = section;
   }
-  for (; dead < n; ++dead) p.last[at(by_death[dead])] = section + 1;
-  p.sections = n == 0 ? 0 : section + 1;
+  for (; dead < n; ++dead) cover(at(by_death[dead]), first[at(by_death[dead])], section + 1);
+  return n == 0 ? 0 : section + 1;
+}
+
+void make_sections(Problem& p) {
+  const auto n = p.size.size();
+  p.first.assign(n, 0);
+  p.last.assign(n, 0);
+  if (!p.has_holes()) {
+    p.sections = cut_into_sections(
+        n, [&](std::size_t i) { return p.birth[i]; }, [&](std::size_t i) { return p.death[i]; },
+        [&](std::size_t i, Index first, Index last) {
+          p.first[i] = first;
+          p.last[i] = last;
+        });
+    return;
+  }
+  p.runs.resize(p.lives.size());
+  p.sections = cut_into_sections(
+      p.lives.size(), [&](std::size_t k) { return p.lives[k].lower; }, [&](std::size_t k) { return p.lives[k].upper; },
+      [&](std::size_t k, Index first, Index last) {
+        p.runs[k] = {first, last};
+      });
+  for (std::size_t i = 0; i < n; ++i) {
+    p.first[i] = p.runs[p.life_begin[i]].first;
+    p.last[i] = p.runs[p.life_begin[i + 1] - 1].last;
+  }
 }
 
 void measure_load(Problem& p) {
   p.load.assign(static_cast<std::size_t>(p.sections) + 1, 0);
   for (std::size_t i = 0; i < p.size.size(); ++i) {
-    p.load[static_cast<std::size_t>(p.first[i])] += p.padded[i];
-    p.load[static_cast<std::size_t>(p.last[i])] -= p.padded[i];
+    p.for_each_run(i, [&](Index first, Index last) {
+      p.load[static_cast<std::size_t>(first)] += p.padded[i];
+      p.load[static_cast<std::size_t>(last)] -= p.padded[i];
+    });
   }
   for (std::size_t k = 1; k < p.load.size(); ++k) p.load[k] += p.load[k - 1];
   p.load.pop_back();
@@ -91,8 +133,10 @@ void count_pairs(Problem& p) {
   std::vector<Index> births(static_cast<std::size_t>(p.sections), 0);
   std::vector<Index> deaths(static_cast<std::size_t>(p.sections) + 1, 0);
   for (std::size_t i = 0; i < p.size.size(); ++i) {
-    ++births[static_cast<std::size_t>(p.first[i])];
-    ++deaths[static_cast<std::size_t>(p.last[i])];
+    p.for_each_run(i, [&](Index first, Index last) {
+      ++births[static_cast<std::size_t>(first)];
+      ++deaths[static_cast<std::size_t>(last)];
+    });
   }
   std::int64_t live = 0;
   for (std::size_t k = 0; k < births.size(); ++k) {
@@ -138,6 +182,37 @@ void list_neighbours_by_time(Problem& p) {
   });
   for (std::size_t i = 0; i < n; ++i) {
     std::sort(p.neighbour.begin() + p.neighbour_begin[i], p.neighbour.begin() + p.neighbour_begin[i + 1]);
+  }
+}
+
+// Blocks with holes may meet several times.
+void list_neighbours_of_runs(Problem& p) {
+  const auto n = p.size.size();
+  p.listed = true;
+  std::vector<std::size_t> owner(p.runs.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = p.life_begin[i]; k < p.life_begin[i + 1]; ++k) owner[k] = i;
+  }
+  std::vector<std::size_t> order(p.runs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return p.runs[a].first < p.runs[b].first; });
+  std::vector<std::vector<Index>> met(n);
+  std::vector<std::size_t> alive;
+  for (const std::size_t run : order) {
+    std::erase_if(alive, [&](std::size_t other) { return p.runs[other].last <= p.runs[run].first; });
+    for (const std::size_t other : alive) {
+      met[owner[run]].push_back(static_cast<Index>(owner[other]));
+      met[owner[other]].push_back(static_cast<Index>(owner[run]));
+    }
+    alive.push_back(run);
+  }
+  p.neighbour_begin.assign(1, 0);
+  for (std::vector<Index>& list : met) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    p.neighbour.insert(p.neighbour.end(), list.begin(), list.end());
+    p.neighbour_begin.push_back(static_cast<std::int64_t>(p.neighbour.size()));
   }
 }
 
@@ -233,6 +308,28 @@ void choose_units(Problem& p) {
   p.even = std::all_of(p.alignment.begin(), p.alignment.end(), [&](Bytes each) { return each == p.grain; });
 }
 
+// Lives of the blocks of `p`, given one after another as lists of spans; spans that touch are one. Nothing is kept when
+// no life has a hole, so that those problems are what they would be without spans.
+template <typename SpansOf>
+void keep_lives(Problem& p, SpansOf&& spans_of) {
+  std::vector<std::size_t> begin{0};
+  std::vector<Span> lives;
+  for (std::size_t i = 0; i < p.size.size(); ++i) {
+    for (const Span& span : spans_of(i)) {
+      if (lives.size() > begin.back() && lives.back().upper == span.lower) {
+        lives.back().upper = span.upper;
+      } else {
+        lives.push_back(span);
+      }
+    }
+    if (lives.size() == begin.back()) lives.push_back({p.birth[i], p.death[i]});
+    begin.push_back(lives.size());
+  }
+  if (lives.size() == p.size.size()) return;
+  p.life_begin = std::move(begin);
+  p.lives = std::move(lives);
+}
+
 void finish(Problem& p) {
   p.padded.resize(p.size.size());
   for (std::size_t i = 0; i < p.size.size(); ++i) {
@@ -248,6 +345,21 @@ void finish(Problem& p) {
 }
 
 }  // namespace
+
+bool Problem::runs_meet(std::size_t a, std::size_t b) const {
+  std::size_t i = life_begin[a];
+  std::size_t j = life_begin[b];
+  while (i < life_begin[a + 1] && j < life_begin[b + 1]) {
+    if (runs[i].last <= runs[j].first) {
+      ++i;
+    } else if (runs[j].last <= runs[i].first) {
+      ++j;
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
 
 Bytes Problem::fixed_top() const {
   Bytes top = 0;
@@ -290,6 +402,15 @@ Problem make_problem(std::span<const Block> blocks, const PlanOptions& options) 
     p.birth.push_back(block.lower);
     p.death.push_back(block.upper);
   }
+  const bool any_spans = std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.spans.size() > 1; });
+  if (any_spans) {
+    std::size_t spans = 0;
+    for (const Block& block : blocks) spans += std::max<std::size_t>(block.spans.size(), 1);
+    if (spans > static_cast<std::size_t>(std::numeric_limits<Index>::max()) / 4) {
+      throw ValueError("plan_memory: " + std::to_string(spans) + " spans are more than can be planned");
+    }
+    keep_lives(p, [&](std::size_t i) { return blocks[static_cast<std::size_t>(p.input[i])].spans; });
+  }
   check_alignments(p, blocks);
   choose_units(p);
   if (p.precedence != nullptr) check_precedence(p, blocks);
@@ -299,7 +420,12 @@ Problem make_problem(std::span<const Block> blocks, const PlanOptions& options) 
 }
 
 Problem with_neighbours(Problem problem, std::int64_t most_pairs) {
-  if (!problem.listed && problem.pairs <= most_pairs) list_neighbours_by_time(problem);
+  if (problem.listed || problem.pairs > most_pairs) return problem;
+  if (problem.has_holes()) {
+    list_neighbours_of_runs(problem);
+  } else {
+    list_neighbours_by_time(problem);
+  }
   return problem;
 }
 
@@ -319,8 +445,30 @@ Problem sub_problem(const Problem& whole, std::span<const Index> members) {
     p.birth.push_back(whole.birth[at]);
     p.death.push_back(whole.death[at]);
   }
+  if (whole.has_holes()) {
+    keep_lives(p, [&](std::size_t i) {
+      const auto at = static_cast<std::size_t>(members[i]);
+      return std::span<const Span>(whole.lives.data() + whole.life_begin[at],
+                                   whole.life_begin[at + 1] - whole.life_begin[at]);
+    });
+  }
   finish(p);
   return whole.listed ? with_neighbours(std::move(p)) : p;
+}
+
+Problem hull_of(Problem p) {
+  if (!p.has_holes()) return p;
+  const Bytes bound = p.bound;
+  p.life_begin.clear();
+  p.lives.clear();
+  p.runs.clear();
+  p.listed = false;
+  p.neighbour_begin.clear();
+  p.neighbour.clear();
+  p.pairs = 0;
+  finish(p);
+  p.bound = bound;
+  return p;
 }
 
 std::vector<std::vector<Index>> independent_parts(const Problem& p) {

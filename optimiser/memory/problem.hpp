@@ -17,6 +17,22 @@ inline constexpr Bytes max_total_bytes = Bytes{1} << 61;
 
 inline constexpr Bytes not_fixed = -1;
 
+/// Calls visit(lower, upper) for every span of a block's life.
+template <typename Visit>
+void for_each_span(const Block& block, Visit&& visit) {
+  if (block.spans.empty()) {
+    visit(block.lower, block.upper);
+    return;
+  }
+  for (const Span& span : block.spans) visit(span.lower, span.upper);
+}
+
+/// Sections [first, last) without a hole.
+struct Run {
+  Index first;
+  Index last;
+};
+
 constexpr Bytes round_up(Bytes value, Bytes multiple) {
   const Bytes rest = value % multiple;
   return rest == 0 ? value : value + (multiple - rest);
@@ -27,6 +43,8 @@ constexpr Bytes round_up(Bytes value, Bytes multiple) {
 /// A *section* is a maximal set of blocks alive together: two blocks meet in time exactly when they share a section,
 /// and each block covers the sections [first, last). Under a precedence two blocks that share a section still conflict,
 /// but others may as well; `conflicts` and the neighbour lists know.
+///
+/// Where lives have holes, [first, last) is the hull, and a block covers only the sections of its runs.
 struct Problem {
   std::vector<Index> input;      // index in the caller's span
   std::vector<Bytes> size;       // in units, > 0
@@ -37,8 +55,11 @@ struct Problem {
   std::vector<Index> last;       // exclusive
   std::vector<Bytes> birth;      // the caller's times
   std::vector<Bytes> death;
+  std::vector<std::size_t> life_begin;        // count() + 1 entries when some life has holes, else none
+  std::vector<Span> lives;                    // without holes, in the caller's times
+  std::vector<Run> runs;                      // the same in sections
   std::vector<Bytes> load;                    // of each section: the sum of padded sizes
-  std::int64_t pairs = 0;                     // blocks that meet in time, two by two
+  std::int64_t pairs = 0;                     // blocks that meet in time, two by two, once for each run they share
   std::vector<std::int64_t> neighbour_begin;  // count() + 1 entries when `listed`
   std::vector<Index> neighbour;               // ascending inside a block's list
   std::shared_ptr<const Precedence> precedence;
@@ -53,7 +74,27 @@ struct Problem {
   bool even = true;      // every alignment is the grain, so that padded sizes laid side by side are aligned
 
   Index count() const { return static_cast<Index>(size.size()); }
+  bool has_holes() const { return !life_begin.empty(); }
+  /// Calls visit(first, last) for every run of sections that block i covers.
+  template <typename Visit>
+  void for_each_run(std::size_t i, Visit&& visit) const {
+    if (!has_holes()) {
+      visit(first[i], last[i]);
+      return;
+    }
+    for (std::size_t k = life_begin[i]; k < life_begin[i + 1]; ++k) visit(runs[k].first, runs[k].last);
+  }
+  /// Steps at which block i is alive.
+  double life(std::size_t i) const {
+    if (!has_holes()) return static_cast<double>(death[i]) - static_cast<double>(birth[i]);
+    double steps = 0;
+    for (std::size_t k = life_begin[i]; k < life_begin[i + 1]; ++k) {
+      steps += static_cast<double>(lives[k].upper) - static_cast<double>(lives[k].lower);
+    }
+    return steps;
+  }
   bool meets(Index a, Index b) const {
+    if (has_holes()) return runs_meet(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
     return first[static_cast<std::size_t>(a)] < last[static_cast<std::size_t>(b)] &&
            first[static_cast<std::size_t>(b)] < last[static_cast<std::size_t>(a)];
   }
@@ -79,8 +120,10 @@ struct Problem {
     }
   }
 
+  bool runs_meet(std::size_t a, std::size_t b) const;
+
   /// Lifetimes are intervals, nothing is fixed and padded sizes align by themselves: sweeps over time suffice.
-  bool sweepable() const { return precedence == nullptr && !any_fixed && even; }
+  bool sweepable() const { return precedence == nullptr && !any_fixed && even && !has_holes(); }
 
   /// The lowest offset at or above `offset` that suits block i.
   Bytes align(Bytes offset, Index i) const {
@@ -103,6 +146,10 @@ Problem with_neighbours(Problem problem, std::int64_t most_pairs = most_listed_p
 
 /// The sub-problem of `members` (ascending), with the same units, and neighbour lists where the whole has them.
 Problem sub_problem(const Problem& whole, std::span<const Index> members);
+
+/// The same blocks alive over their whole hulls, without neighbour lists; the bound stays that of the lives with holes.
+/// A plan of it is a plan of `problem`.
+Problem hull_of(Problem problem);
 
 /// Groups of blocks that have nothing to do with each other, heaviest section first. One group under a precedence.
 std::vector<std::vector<Index>> independent_parts(const Problem& problem);

@@ -6,6 +6,8 @@
 
 #include <tyto/memory.hpp>
 
+#include "optimiser/memory/problem.hpp"
+
 namespace tyto TYTO_API {
 namespace {
 
@@ -97,17 +99,23 @@ std::string memory_map_svg(std::span<const Block> blocks, const MemoryPlan& plan
     if (block.size == 0 || block.lower == block.upper) continue;
     const std::size_t arena = plan.arenas.empty() ? 0 : static_cast<std::size_t>(plan.arenas[i]);
     const double bottom = base[arena] + static_cast<double>(plan.offsets[i]);
-    const double left = x(static_cast<double>(block.lower));
     const double upper = y(bottom + static_cast<double>(block.size));
     // The golden angle keeps neighbours in number apart in colour.
     const double hue = static_cast<double>((i * 137508) % 360000) / 1000;
-    svg += "<rect x=\"" + number(left) + "\" y=\"" + number(upper) + "\" width=\"" +
-           number(x(static_cast<double>(block.upper)) - left) + "\" height=\"" + number(y(bottom) - upper) +
-           "\" fill=\"hsl(" + number(hue) + ",60%,70%)\" stroke=\"#333\" stroke-width=\"0.3\"><title>" +
-           (block.label.empty() ? "block " + std::to_string(block.id) : escaped(block.label)) + ": " +
-           std::to_string(block.size) + " bytes at " + std::to_string(plan.offsets[i]) +
-           (plan.arenas.empty() ? "" : " of arena " + std::to_string(arena)) + ", steps " +
-           std::to_string(block.lower) + " to " + std::to_string(block.upper) + "</title></rect>\n";
+    std::string steps;
+    memory::for_each_span(block, [&](std::int64_t first, std::int64_t last) {
+      steps += (steps.empty() ? ", steps " : ", ") + std::to_string(first) + " to " + std::to_string(last);
+    });
+    // One rectangle a span: what lies in a hole of another block shows there.
+    memory::for_each_span(block, [&](std::int64_t first, std::int64_t last) {
+      const double left = x(static_cast<double>(first));
+      svg += "<rect x=\"" + number(left) + "\" y=\"" + number(upper) + "\" width=\"" +
+             number(x(static_cast<double>(last)) - left) + "\" height=\"" + number(y(bottom) - upper) +
+             "\" fill=\"hsl(" + number(hue) + ",60%,70%)\" stroke=\"#333\" stroke-width=\"0.3\"><title>" +
+             (block.label.empty() ? "block " + std::to_string(block.id) : escaped(block.label)) + ": " +
+             std::to_string(block.size) + " bytes at " + std::to_string(plan.offsets[i]) +
+             (plan.arenas.empty() ? "" : " of arena " + std::to_string(arena)) + steps + "</title></rect>\n";
+    });
   }
   for (std::size_t arena = 1; arena + 1 < base.size(); ++arena) {
     svg += "<line x1=\"" + number(margin) + "\" x2=\"" + number(margin + width) + "\" y1=\"" + number(y(base[arena])) +

@@ -21,39 +21,50 @@ Placement scan(const Problem& problem, const Effort&) {
 
 std::span<const Strategy> strategies() {
   static const std::array table{
-      Strategy{"bump", "no reuse: every block its own bytes", true, false, bump},
+      Strategy{"bump", "no reuse: every block its own bytes", true, false, true, bump},
       Strategy{"owl", "whole blocks in time order, the largest free one grown (Owl's Algorithm 1, mended)", true, true,
-               owl},
-      Strategy{"linear_scan", "time order, smallest gap that fits", true, false, scan<Fit::best>},
-      Strategy{"linear_scan_first", "time order, lowest gap that fits", true, false, scan<Fit::first>},
+               false, owl},
+      Strategy{"linear_scan", "time order, smallest gap that fits", true, false, true, scan<Fit::best>},
+      Strategy{"linear_scan_first", "time order, lowest gap that fits", true, false, true, scan<Fit::first>},
       Strategy{"middle_out", "the heaviest section stacked, then time runs away from it on both sides", true, false,
-               middle_out},
+               true, middle_out},
       Strategy{"lowest_first", "always the block that can start lowest, of the heaviest section first", true, true,
-               lowest_first},
-      Strategy{"greedy_by_size", "largest first into gaps", true, true, greedy_by<Order::size>},
-      Strategy{"greedy_by_area", "size x life first into gaps", true, true, greedy_by<Order::area>},
-      Strategy{"greedy_by_life", "longest life first into gaps", true, true, greedy_by<Order::life>},
-      Strategy{"greedy_by_degree", "most neighbours first into gaps", true, true, greedy_by<Order::degree>},
-      Strategy{"greedy_by_birth", "earliest first into gaps", true, true, greedy_by<Order::birth>},
-      Strategy{"greedy_by_load", "blocks of the heaviest section first, then area, into gaps", true, true,
+               true, lowest_first},
+      Strategy{"greedy_by_size", "largest first into gaps", true, true, true, greedy_by<Order::size>},
+      Strategy{"greedy_by_area", "size x life first into gaps", true, true, true, greedy_by<Order::area>},
+      Strategy{"greedy_by_life", "longest life first into gaps", true, true, true, greedy_by<Order::life>},
+      Strategy{"greedy_by_degree", "most neighbours first into gaps", true, true, true, greedy_by<Order::degree>},
+      Strategy{"greedy_by_birth", "earliest first into gaps", true, true, true, greedy_by<Order::birth>},
+      Strategy{"greedy_by_load", "blocks of the heaviest section first, then area, into gaps", true, true, true,
                greedy_by<Order::load_area>},
-      Strategy{"greedy_by_breadth", "sections by descending load, then size, into gaps", true, true,
+      Strategy{"greedy_by_breadth", "sections by descending load, then size, into gaps", true, true, true,
                greedy_by<Order::breadth>},
-      Strategy{"shared_objects", "whole objects, largest block first", true, true, shared_objects},
-      Strategy{"shared_objects_by_breadth", "whole objects, blocks of the heaviest step first", true, true,
+      Strategy{"shared_objects", "whole objects, largest block first", true, true, true, shared_objects},
+      Strategy{"shared_objects_by_breadth", "whole objects, blocks of the heaviest step first", true, true, true,
                shared_objects_by_breadth},
-      Strategy{"shared_objects_by_distance", "whole objects, closest in time inside classes of size", true, true,
+      Strategy{"shared_objects_by_distance", "whole objects, closest in time inside classes of size", true, true, false,
                shared_objects_by_distance},
-      Strategy{"mincost_flow", "whole objects, chains of least growth by assignment", true, true, mincost_flow},
-      Strategy{"gergov", "two blocks to a byte at first, then separated", true, true, gergov},
-      Strategy{"nnc", "allocation graph, size before interference (libnnc since 2019)", true, true, nnc},
-      Strategy{"nnc2018", "allocation graph, interference before size (the published article)", true, true, nnc2018},
-      Strategy{"mip", "mixed-integer programme through Cbc", mip_available(), true, mip},
-      Strategy{"exact", "branch and bound to a proven optimum", true, false, exact},
-      Strategy{"anneal", "simulated annealing of placement orders on a skyline", true, true, anneal},
-      Strategy{"best", "ladder: greedy orders, short searches, squeeze, annealing, full search", true, false, best},
+      Strategy{"mincost_flow", "whole objects, chains of least growth by assignment", true, true, false, mincost_flow},
+      Strategy{"gergov", "two blocks to a byte at first, then separated", true, true, true, gergov},
+      Strategy{"nnc", "allocation graph, size before interference (libnnc since 2019)", true, true, false, nnc},
+      Strategy{"nnc2018", "allocation graph, interference before size (the published article)", true, true, false,
+               nnc2018},
+      Strategy{"mip", "mixed-integer programme through Cbc", mip_available(), true, true, mip},
+      Strategy{"exact", "branch and bound to a proven optimum", true, false, true, exact},
+      Strategy{"anneal", "simulated annealing of placement orders on a skyline", true, true, true, anneal},
+      Strategy{"best", "ladder: greedy orders, short searches, squeeze, annealing, full search", true, false, true,
+               best},
   };
   return table;
+}
+
+Placement place_with(const Strategy& strategy, const Problem& p, const Effort& effort) {
+  if (!p.has_holes() || strategy.uses_holes) return strategy.place(p, effort);
+  Problem hull = hull_of(p);
+  if (strategy.uses_neighbours) hull = with_neighbours(std::move(hull));
+  Placement placement = strategy.place(hull, effort);
+  placement.proven_bound = 0;  // proven of hulls only
+  return placement;
 }
 
 Placement by_parts(const Problem& p, const Effort& effort, Placement (*place)(const Problem&, const Effort&)) {

@@ -15,7 +15,15 @@ bool takes_room(const Block& block) { return block.size > 0 && block.upper > blo
 bool collide(const std::vector<Block>& blocks, std::size_t a, std::size_t b, const PlanOptions& options) {
   if (!takes_room(blocks[a]) || !takes_room(blocks[b])) return false;
   if (options.precedence != nullptr) return options.precedence->conflict(a, b);
-  return blocks[a].lower < blocks[b].upper && blocks[b].lower < blocks[a].upper;
+  for (std::int64_t step = std::max(blocks[a].lower, blocks[b].lower);
+       step < std::min(blocks[a].upper, blocks[b].upper); ++step) {
+    if (alive_at(blocks[a], step) && alive_at(blocks[b], step)) return true;
+  }
+  return false;
+}
+
+int between(std::mt19937_64& random, int low, int high) {
+  return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
 }
 
 struct Search {
@@ -57,11 +65,34 @@ struct Search {
   }
 };
 
-int between(std::mt19937_64& random, int low, int high) {
-  return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
+}  // namespace
+
+bool alive_at(const Block& block, std::int64_t step) {
+  if (block.spans.empty()) return block.lower <= step && step < block.upper;
+  return std::any_of(block.spans.begin(), block.spans.end(),
+                     [&](const Span& span) { return span.lower <= step && step < span.upper; });
 }
 
-}  // namespace
+std::vector<std::vector<Span>> make_holes(std::mt19937_64& random, std::vector<Block>& blocks) {
+  std::vector<std::vector<Span>> lives(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    Block& block = blocks[i];
+    if (block.upper <= block.lower || between(random, 0, 3) == 0) continue;
+    // The first and the last step are alive; of the others about half are.
+    std::vector<Span>& life = lives[i];
+    for (std::int64_t step = block.lower; step < block.upper; ++step) {
+      const bool end = step == block.lower || step + 1 == block.upper;
+      if (!end && between(random, 0, 1) == 0) continue;
+      if (!life.empty() && life.back().upper == step && between(random, 0, 3) != 0) {
+        life.back().upper = step + 1;
+      } else {
+        life.push_back({step, step + 1});
+      }
+    }
+    block.spans = life;
+  }
+  return lives;
+}
 
 std::int64_t lowest_height(const std::vector<Block>& blocks, const PlanOptions& options) {
   Search search{blocks, options, std::vector<std::int64_t>(blocks.size(), -1)};
