@@ -84,6 +84,34 @@ TEST_CASE("alignments and fixed offsets of the file are kept") {
   CHECK(place.read("out.csv") == "id,lower,upper,size,offset\na,0,2,10,0\nb,0,2,5,100\n");
 }
 
+TEST_CASE("spans say when a block is alive and are written beside the offsets") {
+  const Workplace place;
+  const std::string blocks =
+      place.write("blocks.csv", "id,lower,upper,size,spans\na,0,10,8,0-3; 6-10\nb,3,6,8,\nc,0,1,4,0-1\n");
+  const Ran ran = run("plan " + blocks + " --json --out " + place.path("out.csv"));
+  CHECK(ran.status == 0);
+  CHECK(nlohmann::json::parse(ran.output)["height"] == 12);
+  const std::string written = place.read("out.csv");
+  CHECK(written.starts_with("id,lower,upper,size,offset,spans\na,0,10,8,"));
+  CHECK(written.find(",0-3;6-10\nb,3,6,8,") != std::string::npos);
+  CHECK(written.ends_with(",0-1\n"));
+}
+
+TEST_CASE("spans that make no sense are refused with line and column") {
+  const std::string head = "id,spans,lower,upper,size\n";
+  CHECK(complaint(head + "a,0-3;6,0,10,8\n") == ":2, column 2: the span '6' is not of the form lower-upper\n");
+  CHECK(complaint(head + "a,0-x,0,10,8\n") == ":2, column 2: 'x' is no whole number\n");
+  CHECK(complaint(head + "a,-3-5,0,10,8\n") == ":2, column 2: '' is no whole number\n");
+  CHECK(complaint(head + "a,0-3;5-5,0,10,8\n") == ":2, column 2: the span '5-5' holds no step\n");
+  CHECK(complaint(head + "a,0-3;2-10,0,10,8\n") ==
+        ":2, column 2: the span '2-10' begins before the one in front of it ends\n");
+  CHECK(complaint(head + "a,0-3;,0,10,8\n") == ":2, column 2: the spans '0-3;' end with a semicolon\n");
+  CHECK(complaint(head + "a,0-3;4-9,0,10,8\n") ==
+        ":2, column 2: the spans '0-3;4-9' do not reach from 0 to 10, where the block is born and dies\n");
+  CHECK(complaint("id,lower,upper,size,gaps\na,0,10,8,3-6\n") ==
+        ":2, column 5: gaps are not read; a column spans says when a block is alive, such as 0-4;9-12\n");
+}
+
 TEST_CASE("--strategy all plans with each of them, as a table or one object a line") {
   const Workplace place;
   const std::string blocks = place.write("blocks.csv", small);

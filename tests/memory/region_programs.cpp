@@ -193,7 +193,7 @@ class RegionEmitter {
   using Places = std::map<int, Place>;
 
   RegionEmitter(const Drawing& drawing, Bodies bodies, RegionProgram& program)
-      : drawing_(drawing), bodies_(bodies), p_(program) {
+      : size_of_(drawing.size_of), bodies_(bodies), p_(program) {
     p_.values_ = static_cast<int>(drawing.size_of.size());
     Places places{{drawing.input, Place{storage(bytes(drawing.input))}}};
     Step first;
@@ -206,7 +206,7 @@ class RegionEmitter {
   }
 
  private:
-  int bytes(int value) const { return drawing_.size_of[static_cast<std::size_t>(value)]; }
+  int bytes(int value) const { return size_of_[static_cast<std::size_t>(value)]; }
 
   int storage(int size, bool stack = false) {
     p_.sizes_.push_back(size);
@@ -375,7 +375,7 @@ class RegionEmitter {
     for (std::size_t r = 0; r < into.size(); ++r) places[item.results[r]] = into[r];
   }
 
-  const Drawing& drawing_;
+  const std::vector<int>& size_of_;
   Bodies bodies_;
   RegionProgram& p_;
   int before_ = -1;
