@@ -27,7 +27,7 @@ set_tests_properties(consumer.find_package consumer.pkg_config PROPERTIES FIXTUR
 add_test(NAME consumer.add_subdirectory COMMAND ${build_and_test}
   --build-and-test "${consumer}" "${work}/add_subdirectory"
   --build-options ${same_tools} "-DCONSUMER_TYTO_SOURCE=${PROJECT_SOURCE_DIR}" -DCMAKE_BUILD_TYPE=Debug
-  -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTYTO_UNITY_BATCH=20 -DTYTO_ONEDNN=OFF -DTYTO_OPENCL=OFF -DTYTO_CBC=OFF -DTYTO_PNG=OFF -DTYTO_JPEG=OFF -DTYTO_JIT=OFF
+  -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTYTO_ONEDNN=OFF -DTYTO_OPENCL=OFF -DTYTO_CBC=OFF -DTYTO_PNG=OFF -DTYTO_JPEG=OFF -DTYTO_JIT=OFF
   --test-command consumer)
 set_tests_properties(consumer.add_subdirectory PROPERTIES LABELS slow RUN_SERIAL ON)
 

@@ -19,7 +19,7 @@ constexpr std::size_t preamble = 8;  // magic and version
 // A header says little; more is a trick to make parsing expensive.
 constexpr std::uint32_t longest_npy_header = 1 << 16;
 
-std::uint32_t little_endian(std::span<const std::byte> bytes) {
+std::uint32_t header_number(std::span<const std::byte> bytes) {
   std::uint32_t value = 0;
   for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint32_t>(bytes[i]);
   return value;
@@ -37,7 +37,7 @@ NpyHeader read_npy_header(Stream& stream) {
   std::byte length[4];
   const std::span<std::byte> field(length, version == 1 ? 2 : 4);
   stream.read(field, "the npy header's length");
-  const std::uint32_t header_size = little_endian(field);
+  const std::uint32_t header_size = header_number(field);
   if (header_size > longest_npy_header) {
     refuse(stream.name(), "has an npy header of ", header_size, " bytes; ", longest_npy_header, " are allowed");
   }

@@ -228,7 +228,7 @@ Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t
 Value magnitudes(const Value& x) { return is_complex(x.dtype()) ? abs(T(x)).value() : x; }
 
 // Squares of halves leave their range where the root of their sum does not, and those of integers wrap round.
-T widened(const Value& x) {
+T widened_for_norm(const Value& x) {
   const DType type = resolve(x).dtype();
   return cast_to(as_floating(x), type == DType::f64 ? DType::f64 : DType::f32);
 }
@@ -285,7 +285,7 @@ template <class M>
 Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   core::require("stddev", x);
   if (is_complex(x.dtype())) return core::root(core::AnyTensor(var(x, axes, keepdims, ddof))).value();
-  return core::narrowed(core::root(var(core::widened(x), axes, keepdims, ddof)), x);
+  return core::narrowed(core::root(var(core::widened_for_norm(x), axes, keepdims, ddof)), x);
 }
 template <class M>
 Tensor<M> min(const Tensor<M>& x, const Axes& axes, bool keepdims) {
@@ -330,12 +330,12 @@ Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("l2_norm_sqr", x);
-  return core::narrowed(sum(square(core::widened(core::magnitudes(x))), axes, keepdims), x);
+  return core::narrowed(sum(square(core::widened_for_norm(core::magnitudes(x))), axes, keepdims), x);
 }
 template <class M>
 Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("l2_norm", x);
-  return core::narrowed(core::root(sum(square(core::widened(core::magnitudes(x))), axes, keepdims)), x);
+  return core::narrowed(core::root(sum(square(core::widened_for_norm(core::magnitudes(x))), axes, keepdims)), x);
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {

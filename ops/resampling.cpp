@@ -100,7 +100,7 @@ T in_full_precision(const Value& x) {
   return size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
 }
 
-T resized(const Value& input, const PerAxis& wanted, const ResizeOptions& options) {
+T resampled(const Value& input, const PerAxis& wanted, const ResizeOptions& options) {
   constexpr std::string_view op = "resize";
   check_image(op, input.shape());
   const std::size_t axes = input.shape().size() - 2, first = options.layout == Layout::nhwc ? 1 : 2;
@@ -326,7 +326,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> resize(const Tensor<M>& x, const PerAxis& size, const ResizeOptions& options) {
-  return core::resized(core::given("resize", x), size, options).value();
+  return core::resampled(core::given("resize", x), size, options).value();
 }
 template <class M>
 Tensor<M> grid_sample(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& grid,

@@ -25,7 +25,7 @@ using core::text;
 using core::View;
 using Role = MemoryArgument::Role;
 
-constexpr std::int64_t most_local_memory = 16384;  // bytes of both arrays; two teams fit a unit then
+constexpr std::int64_t most_local_bytes = 16384;  // bytes of both arrays; two teams fit a unit then
 constexpr std::int64_t most_vector_memory = 1 << 20;
 constexpr std::int64_t vector_bytes = 64;
 
@@ -55,7 +55,7 @@ class FourierKernel {
         lines_out_(without_axis(out_.view, axis_)),
         lines_(lines_in_.count()),
         lanes_(lanes(context)),
-        local_(context.style == Style::gpu && bytes() <= most_local_memory),
+        local_(context.style == Style::gpu && bytes() <= most_local_bytes),
         team_(context, (lines_ + lanes_ - 1) / lanes_, std::max<std::int64_t>(tables_.points / 4, 1)) {}
 
   KernelLaunch generate(LaunchPlan& plan) {
@@ -100,7 +100,7 @@ class FourierKernel {
     kernel_.memory(Role::output, 0, real_, wide_ ? 8 : 4, out_.view.offset * numbers_of(out_), "out");
     kernel_.table(text(real_, "2"), "table", tables_.contents);
     if (local_) {
-      line("local ", real_, " room[", most_local_memory / (wide_ ? 8 : 4), "];");
+      line("local ", real_, " room[", most_local_bytes / (wide_ ? 8 : 4), "];");
     } else {
       const std::size_t at = plan.reserve(static_cast<std::size_t>(team_.teams() * bytes() * lanes_));
       kernel_.memory(Role::workspace, 0, real_, wide_ ? 8 : 4, static_cast<std::int64_t>(at) / (wide_ ? 8 : 4), "room");

@@ -14,7 +14,7 @@ namespace tyto::onnx {
 
 namespace {
 
-constexpr double never = -std::numeric_limits<double>::infinity();
+constexpr double masked_score = -std::numeric_limits<double>::infinity();
 
 // (batch, length, heads * features) as (batch, heads, length, features).
 Array by_head(const Array& x, std::int64_t heads) {
@@ -36,7 +36,7 @@ class ScoreBias {
   ScoreBias(DType dtype, std::int64_t queries, std::int64_t keys) : dtype_(dtype), queries_(queries), keys_(keys) {}
 
   void add(const Array& numbers) { bias_ = bias_.defined() ? bias_ + numbers : numbers; }
-  void allow(const Array& where_true) { add(where(where_true, Array::full({}, 0.0, dtype_), never)); }
+  void allow(const Array& where_true) { add(where(where_true, Array::full({}, 0.0, dtype_), masked_score)); }
 
   /// Numbers to add, or bool; keys behind its end are forbidden.
   void add_mask(const Array& mask) {
@@ -47,7 +47,7 @@ class ScoreBias {
     const IntList before(last + 1, 0);
     if (mask.dtype() == DType::boolean)
       allow(missing > 0 ? pad(mask, before, after, PaddingMode::constant, false) : mask);
-    else add(missing > 0 ? pad(mask, before, after, PaddingMode::constant, never) : mask);
+    else add(missing > 0 ? pad(mask, before, after, PaddingMode::constant, masked_score) : mask);
   }
 
   /// How far behind each query a key is: query i stands at `offset` + i.
@@ -59,7 +59,7 @@ class ScoreBias {
   Array weights(const Array& scores) const {
     const Array y = softmax(scores, -1);
     if (!bias_.defined()) return y;
-    return where(max(bias_, -1, true) == never, 0.0, y);
+    return where(max(bias_, -1, true) == masked_score, 0.0, y);
   }
   Array applied(const Array& scores) const { return bias_.defined() ? scores + bias_ : scores; }
 

@@ -95,7 +95,7 @@ Outputs running_sum(const OperatorCall& call) {
   const ScanOptions options{call.integer("exclusive", 0) != 0, call.integer("reverse", 0) != 0};
   return {cast(cumsum(call[0], call.integer_in(1), options), call[0].dtype())};
 }
-Outputs running_product(const OperatorCall& call) {
+Outputs cumulative_product(const OperatorCall& call) {
   const ScanOptions options{call.integer("exclusive", 0) != 0, call.integer("reverse", 0) != 0};
   return {cast(cumprod(call[0], call.integer_in(1), options), call[0].dtype())};
 }
@@ -113,7 +113,7 @@ Outputs best_by_input(const OperatorCall& call) { return best(call, call.integer
 constexpr OperatorRow reduction_table[] = {
     {"ArgMax", 1, place_of<argmax>},
     {"ArgMin", 1, place_of<argmin>},
-    {"CumProd", 26, running_product},
+    {"CumProd", 26, cumulative_product},
     {"CumSum", 11, running_sum},
     {"ReduceL1", 1, by_attribute<absolute_sum_of>},
     {"ReduceL1", 18, by_input<absolute_sum_of>},

@@ -45,12 +45,12 @@ Outputs linear_attention(const OperatorCall& call) {
                           ? cast(call[3], DType::f32)
                           : broadcast_to(Array::full({}, 0.0, DType::f32), {batch, kv_heads, features, v.shape()[3]});
   const double scale = stated != 0 ? stated : 1 / std::sqrt(static_cast<double>(features));
-  using Rows = std::vector<Array>;
+  using Parts = std::vector<Array>;
   const auto by_moment = [](const Array& each) { return transpose(each, {2, 0, 1, 3}); };
-  Rows rows{by_moment(q), by_moment(k), by_moment(v)};
+  Parts rows{by_moment(q), by_moment(k), by_moment(v)};
   if (fades) rows.push_back(by_moment(fade));
   if (corrected) rows.push_back(by_moment(rate));
-  const auto moment = [&](const Array& before, const Rows& row) {
+  const auto moment = [&](const Array& before, const Parts& row) {
     const Array& key = row[1];
     Array value = row[2], after = before;
     if (fades) after = after * expand_dims(row[3], -1);

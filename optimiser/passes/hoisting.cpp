@@ -118,7 +118,7 @@ class BodyHoister {
   std::vector<Port> before_;  // where they are then, and what they are computed from
 };
 
-std::size_t bytes_of(const core::TensorType& type) {
+std::size_t bytes_in(const core::TensorType& type) {
   return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
 }
 
@@ -134,8 +134,8 @@ bool is_worth_hoisting(const Graph& body, const GraphNode& node) {
   }
   if (!def.is(Traits::elementwise)) return true;
   std::size_t most = 0;
-  for (const Port input : body.inputs_of(node)) most = std::max(most, bytes_of(body.type(input)));
-  return bytes_of(body.type(node.first_result)) <= most;
+  for (const Port input : body.inputs_of(node)) most = std::max(most, bytes_in(body.type(input)));
+  return bytes_in(body.type(node.first_result)) <= most;
 }
 
 }  // namespace
