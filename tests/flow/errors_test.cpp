@@ -176,6 +176,24 @@ TEST_CASE("a loop without a bound has a gradient in eager mode alone") {
       tyto::GraphError);
 }
 
+BOTH_MODES("the gradient of a loop that calls a user's function without one names that function") {
+  using Tensor = tyto::Tensor<Mode>;
+  const auto half = tyto::custom_op({.name = "half",
+                                     .results = [](tyto::ArrayTypes in) { return std::vector{in[0]}; },
+                                     .host =
+                                         [](tyto::HostInputs in, tyto::HostResults out) {
+                                           const auto from = in[0].template data<float>();
+                                           const auto to = out[0].template data<float>();
+                                           for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i] / 2;
+                                         }});
+  const auto loop = [&](const Tensor& x) {
+    return sum(fori_loop(0, 3, x, [&](const Tensor&, const Tensor& c) { return half(c) + x; }));
+  };
+  CHECK(loop(Tensor::ones({2})).template item<float>() == 3.75F);
+  CHECK_THROWS_WITH_AS(tyto::grad(loop)(Tensor::ones({2})), "grad: 'half' is a user's function without a gradient",
+                       tyto::GraphError);
+}
+
 TEST_CASE("a graph with a loop names an input that was given no value") {
   using Tensor = tyto::Tensor<Lazy>;
   const Tensor p = Tensor::placeholder({2}, DType::f32, "start");

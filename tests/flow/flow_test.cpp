@@ -410,6 +410,25 @@ BOTH_MODES("a carry that nobody reads has no gradient, not even zero times an in
   CHECK(numbers(tyto::value_and_grad(f)(T{0.0, 2.0}.astype(DType::f64)).second[0]) == Numbers{4, 2});
 }
 
+BOTH_MODES("a loop whose results hang on nothing that has a gradient passes none on") {
+  using T = tyto::Tensor<Mode>;
+  // The rows are whole numbers, and what is stacked is made of them alone.
+  const auto f = [](const T& x) {
+    const T rows = T::arange(4).astype(DType::i64);
+    const auto [last, stacked] =
+        scan([](const T& c, const T& row) { return std::pair(c * 2, row.astype(DType::f32) * 3); }, x, rows);
+    return sum(stacked) + sum(x * 5);
+  };
+  CHECK(f(T::ones({3})).template item<float>() == 18 + 15);
+  CHECK(numbers(tyto::grad(f)(T::ones({3}))) == Numbers{5, 5, 5});
+  const auto apart = [](const T& x) {
+    const auto [last, stacked] = scan([](const T& c, const T& row) { return std::pair(c * 2, row.astype(DType::f32)); },
+                                      x, T::arange(4).astype(DType::i64));
+    return sum(stacked);
+  };
+  CHECK(numbers(tyto::grad(apart)(T::ones({3}))) == Numbers{0, 0, 0});
+}
+
 BOTH_MODES("the slopes of two results that are one tensor both count in the second derivative") {
   using T = tyto::Tensor<Mode>;
   const auto loss = [](const T& x) {

@@ -204,6 +204,36 @@ BOTH_MODES("a loop and a branch that do not hang on each other") {
   CHECK(value_of(c) == doctest::Approx((1.4 * .6 + .2 * 3 + .4) * (.2 * 182.857158 + .3 * 166.23378 + 1) + .5));
 }
 
+BOTH_MODES("a branch of one product, and beside a loop") {
+  using T = tyto::Tensor<Mode>;
+  const auto column = [](double a, double b) { return list<T>({a, b}); };
+  const auto square = [](const std::vector<double>& numbers) { return list<T>(numbers).reshape({2, 2}); };
+  const T start = column(1.4, .2);
+  auto alone = tyto::compile([&](T a) {
+    return cond(
+        sum(a) > 1.0,
+        [&] {
+          return matmul(square({2, 11, 1, 2}), a);
+        },
+        [&] { return a; });
+  });
+  const Numbers product = numbers(alone(start));
+  CHECK(product[0] == doctest::Approx(5).epsilon(1e-12));
+  CHECK(product[1] == doctest::Approx(1.8).epsilon(1e-12));
+  CHECK(numbers(alone(column(.25, .5))) == Numbers{.25, .5});
+  auto beside = tyto::compile([&](T a) {
+    const T last = fori_loop(0, 5, a, [&](const T&, const T& c) { return matmul(square({1.1, 2.2, 1, 2}), c); });
+    const T b = cond(
+        sum(a) > 1.0,
+        [&] {
+          return matmul(square({.1, .2, 1.2, 1.1}), a) + column(1, 0);
+        },
+        [&] { return a; });
+    return (sum(b * column(.6, 3)) + .4) * (sum(last * column(.2, .3)) + 1.0) + .5;
+  });
+  CHECK(value_of(beside(start)) == doctest::Approx(595.8021786).epsilon(1e-9));
+}
+
 BOTH_MODES("a state assigned from outside between runs is what the next run begins with") {
   using T = tyto::Tensor<Mode>;
   const T w = T::variable(T{1.0, 2.0}, "w");
