@@ -44,8 +44,10 @@ bool is_concat_like(OpId op) { return op == OpId::concat || op == OpId::pad || o
 
 class Walk {
  public:
-  /// Which arms are taken and how often loops run is made of the scenario's number.
-  explicit Walk(std::size_t scenario) : scenario_(scenario), choices_(scenario * 0x9E3779B97F4A7C15u) {}
+  /// Which arms are taken and how often loops run is made of the scenario's number. The first scenarios, `fixed` of
+  /// them, take the arm of that number throughout.
+  Walk(std::size_t scenario, std::size_t fixed)
+      : scenario_(scenario), fixed_(fixed), choices_(scenario * 0x9E3779B97F4A7C15u) {}
 
   std::vector<std::string> faults(const PlannedProgram& program) {
     Frame frame;
@@ -365,9 +367,8 @@ class Walk {
   std::vector<Contents> branch(const PlannedRegion& region, const std::vector<Address>& inputs,
                                const std::vector<Address>& outputs, const std::vector<Contents>& given,
                                Address workspace) {
-    // The first scenarios take the first and the last arm throughout.
     const std::size_t count = region.programs.size();
-    const std::size_t arm = scenario_ == 0 ? 0 : scenario_ == 1 ? count - 1 : choose(count);
+    const std::size_t arm = scenario_ < fixed_ ? std::min(scenario_, count - 1) : choose(count);
     const Within within(*this, core::text("arm ", arm));
     const PlannedRegion::Program& program = region.programs[arm];
     Frame frame = frame_of(program, workspace);
@@ -381,7 +382,12 @@ class Walk {
       put(frame.inputs[0], 16, frame.given[0]);
     }
     frame.outputs = outputs;
+    const auto table_bytes = static_cast<std::int64_t>(program.table_bytes);
+    const Address table = workspace + static_cast<std::int64_t>(program.table);
+    const Contents addresses = fresh("the table of addresses", table_bytes);
+    put(table, table_bytes, addresses);
     run(frame);
+    if (steps_ <= most_steps) demand(table, table_bytes, addresses, "the arm's end");
     std::vector<Contents> made;
     for (const Port port : program.program.graph->outputs()) made.push_back(frame.contents[port]);
     return made;
@@ -545,7 +551,7 @@ class Walk {
     Contents contents;
   };
 
-  std::size_t scenario_;
+  std::size_t scenario_, fixed_;
   std::uint64_t choices_;
   ByteContents bytes_;
   std::vector<std::pair<std::string_view, std::size_t>> names_{{"nothing", 0}};  // of values, with their scopes
@@ -556,16 +562,24 @@ class Walk {
   std::vector<std::string> faults_;
 };
 
-bool has_regions(const PlannedProgram& program) {
-  return std::ranges::any_of(program.steps, [](const PlannedStep& step) { return step.regions != nullptr; });
+// Arms of the branch that has most, or two where there are only loops; none where there are no regions.
+std::size_t most_arms(const PlannedProgram& program) {
+  std::size_t most = 0;
+  for (const PlannedStep& step : program.steps) {
+    if (step.regions == nullptr) continue;
+    most = std::max({most, std::size_t{2}, step.regions->programs.size()});
+    for (const PlannedRegion::Program& inner : step.regions->programs) most = std::max(most, most_arms(inner.program));
+  }
+  return most;
 }
 
 }  // namespace
 
 std::vector<std::string> check_contents(const PlannedProgram& program) {
-  const std::size_t scenarios = has_regions(program) ? 4 : 1;
+  const std::size_t fixed = std::min<std::size_t>(most_arms(program), 8);
+  const std::size_t scenarios = fixed == 0 ? 1 : fixed + 2;
   for (std::size_t i = 0; i < scenarios; ++i) {
-    std::vector<std::string> faults = Walk(i).faults(program);
+    std::vector<std::string> faults = Walk(i, fixed).faults(program);
     if (!faults.empty()) return faults;
   }
   return {};

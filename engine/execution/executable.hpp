@@ -35,6 +35,8 @@ struct Storage {
   std::size_t offset = 0;  // in its arena, or in what is kept
   std::uint32_t first_instruction = 0;
   std::uint32_t last_step = 0;
+  bool begins_within = false;  // its first step is a region that needs it for a part of its time only
+  bool ends_within = false;    // the same of its last step
   std::string label;
 };
 
@@ -115,6 +117,11 @@ class Executable {
   /// When each step begins, and last when the program ends.
   std::span<const std::int64_t> instants() const { return instants_; }
   std::int64_t duration() const { return instants_.back(); }
+  /// When the step begins. Storages may live on when the last step is done.
+  std::int64_t begin_of(std::uint32_t step) const {
+    const auto steps = static_cast<std::uint32_t>(steps_.size());
+    return step <= steps ? instants_[step] : instants_[steps] + (step - steps);
+  }
   /// The arena becomes a part of another one, in which each of the blocks has an offset.
   void place(std::span<const std::size_t> offsets);
   std::span<const std::string> block_labels() const { return block_labels_; }
@@ -161,6 +168,7 @@ class Executable {
   bool poisoned_ = false;
   MemoryPlan plan_;
   std::vector<Block> blocks_;
+  std::vector<std::vector<Span>> block_spans_;  // that blocks view
   std::vector<std::int64_t> instants_;
   std::vector<std::string> block_labels_;
   std::vector<std::string> fallbacks_;

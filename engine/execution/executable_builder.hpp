@@ -51,6 +51,12 @@ class ExecutableBuilder {
     std::shared_ptr<const core::Kernel> kernel;
     std::shared_ptr<RegionKernel> region;
   };
+  /// What an arena is planned from: blocks of the storages, then of the regions.
+  struct ArenaBlocks {
+    std::vector<Block> blocks;
+    std::vector<std::vector<Span>> spans;  // that blocks view
+    std::vector<std::size_t> block_of;     // of each storage
+  };
   schedule::NodeOrder find_order(const optimiser::Storages& storages) const;
   /// An order that needs less when the workspace of kernels is counted; nothing when there is none worth the change.
   std::optional<schedule::NodeOrder> better_order(const optimiser::Storages& storages) const;
@@ -72,7 +78,7 @@ class ExecutableBuilder {
   void plan_memory();
   void check_contents() const;
   void note_instants();
-  std::vector<Block> blocks_of_arena(bool on_host, std::vector<std::size_t>& block_of) const;
+  ArenaBlocks blocks_of_arena(bool on_host);
   void plan_arena(bool on_host);
   void separate_in_place(std::span<const memory::InPlaceReuse> reuses, memory::InPlacePlan& planned);
 

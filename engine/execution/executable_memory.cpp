@@ -1,6 +1,7 @@
 // The last step of building: every storage gets its place in an arena.
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "engine/execution/executable_builder.hpp"
 #include "engine/execution/executable_sizes.hpp"
 #include "engine/execution/region_kernel.hpp"
+#include "engine/execution/storage_lives.hpp"
 #include "optimiser/memory/plan.hpp"
 
 namespace tyto::run {
@@ -65,53 +67,74 @@ void ExecutableBuilder::check_contents() const {
   if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
 }
 
-// Of the storages, then of the regions. `block_of`: the block of each storage.
-std::vector<Block> ExecutableBuilder::blocks_of_arena(bool on_host, std::vector<std::size_t>& block_of) const {
+ExecutableBuilder::ArenaBlocks ExecutableBuilder::blocks_of_arena(bool on_host) {
   const StorageKind kind = on_host ? StorageKind::host : StorageKind::arena;
   const auto alignment = static_cast<std::int64_t>((on_host ? host_ : device_).properties().alignment);
-  // Storages may live on when the last step is done.
-  const auto steps = static_cast<std::uint32_t>(target_.steps_.size());
-  const auto instant = [&](std::uint32_t step) {
-    return target_.instants_[std::min(step, steps)] + (step > steps ? step - steps : 0);
-  };
-  std::vector<Block> blocks;
   std::vector<bool> whole_arena(target_.storages_.size(), false);
+  bool has_regions = false;
   for (const ExecutableStep& step : target_.steps_) {
-    if (step.region != nullptr && step.workspace != none) whole_arena[step.workspace] = true;
+    if (step.region == nullptr) continue;
+    has_regions = true;
+    if (step.workspace != none) whole_arena[step.workspace] = true;
   }
-  block_of.assign(target_.storages_.size(), SIZE_MAX);
+  std::vector<StorageLife> lives;
+  if (has_regions) lives = storage_lives(target_);
+  ArenaBlocks made;
+  const auto add = [&](Block block, std::vector<Span> spans) {
+    if (!spans.empty()) {
+      block.lower = spans.front().lower;
+      block.upper = spans.back().upper;
+    }
+    if (spans.size() > 1) {
+      made.spans.push_back(std::move(spans));
+      block.spans = made.spans.back();
+    }
+    made.blocks.push_back(block);
+  };
+  made.block_of.assign(target_.storages_.size(), SIZE_MAX);
   for (std::uint32_t i = 0; i < target_.storages_.size(); ++i) {
-    const Storage& storage = target_.storages_[i];
+    Storage& storage = target_.storages_[i];
     if (storage.kind != kind || whole_arena[i]) continue;
-    block_of[i] = blocks.size();
+    made.block_of[i] = made.blocks.size();
+    std::vector<Span> spans;
+    if (has_regions) {
+      storage.begins_within = lives[i].begins_within;
+      storage.ends_within = lives[i].ends_within;
+      spans = std::move(lives[i].spans);
+    }
     // Labels lie in storages until the plan is made; there may be more storages then.
-    blocks.push_back({.id = i,
-                      .lower = instant(storage.first_instruction),
-                      .upper = instant(storage.last_step + 1),
-                      .size = static_cast<std::int64_t>(storage.bytes),
-                      .alignment = alignment,
-                      .label = storage.label});
+    add({.id = i,
+         .lower = target_.begin_of(storage.first_instruction),
+         .upper = target_.begin_of(storage.last_step + 1),
+         .size = static_cast<std::int64_t>(storage.bytes),
+         .alignment = alignment,
+         .label = storage.label},
+        std::move(spans));
   }
   std::int64_t id = Executable::first_region_block;
-  for (std::size_t i = 0; i < target_.steps_.size(); ++i) {
+  for (std::uint32_t i = 0; i < target_.steps_.size(); ++i) {
     const ExecutableStep& step = target_.steps_[i];
     if (!target_.is_region_in(step, kind)) continue;
+    const std::int64_t begin = target_.begin_of(i);
     for (const RegionBlock& block : step.region->layout().blocks) {
-      blocks.push_back({.id = id++,
-                        .lower = target_.instants_[i] + block.lower,
-                        .upper = target_.instants_[i] + block.upper,
-                        .size = static_cast<std::int64_t>(block.bytes),
-                        .alignment = alignment,
-                        .label = block.label});
+      std::vector<Span> spans;
+      append_later(spans, block.spans, begin);
+      add({.id = id++,
+           .lower = begin + block.lower,
+           .upper = begin + block.upper,
+           .size = static_cast<std::int64_t>(block.bytes),
+           .alignment = alignment,
+           .label = block.label},
+          std::move(spans));
     }
   }
-  return blocks;
+  return made;
 }
 
 void ExecutableBuilder::plan_arena(bool on_host) {
   const auto alignment = static_cast<std::int64_t>((on_host ? host_ : device_).properties().alignment);
-  std::vector<std::size_t> block_of;
-  std::vector<Block> blocks = blocks_of_arena(on_host, block_of);
+  ArenaBlocks arena = blocks_of_arena(on_host);
+  std::vector<Block> blocks = std::move(arena.blocks);
   PlanOptions options;
   options.strategy = memory_strategy(options_);
   options.alignment = alignment;
@@ -121,7 +144,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   if (!plan && !on_host) {
     std::vector<memory::InPlaceReuse> reuses;
     for (const InPlaceResult& each : in_place_results_) {
-      reuses.push_back({block_of[each.storage], target_.instants_[each.step], target_.instants_[each.step + 1]});
+      reuses.push_back({arena.block_of[each.storage], target_.instants_[each.step], target_.instants_[each.step + 1]});
     }
     // Who names a strategy wants to see what it does.
     constexpr int trials = 12;
@@ -130,6 +153,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
         memory::plan_in_place(blocks, reuses, options, options.strategy == "best" ? trials : trials_of_others);
     separate_in_place(reuses, planned);
     blocks = std::move(planned.blocks);
+    std::ranges::move(planned.spans, std::back_inserter(arena.spans));
     plan = std::move(planned.plan);
   }
   if (!plan) plan = tyto::plan_memory(blocks, options);
@@ -143,6 +167,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   if (on_host) return;
   target_.plan_ = std::move(*plan);
   target_.blocks_ = std::move(blocks);
+  target_.block_spans_ = std::move(arena.spans);
   for (const Block& block : target_.blocks_) {
     const bool in_region = block.id >= Executable::first_region_block;
     target_.block_labels_.emplace_back(in_region ? block.label
@@ -186,9 +211,12 @@ void ExecutableBuilder::separate_in_place(std::span<const memory::InPlaceReuse> 
     }
     const auto old = static_cast<std::uint32_t>(planned.blocks[before].id);
     const std::uint32_t at = in_place_results_[planned.separated[i]].step;
+    const bool is_region = target_.steps_[at].region != nullptr;
     const std::uint32_t own = new_storage(StorageKind::arena, 0, target_.storages_[old].bytes, target_.steps_[at].node);
     target_.storages_[own].first_instruction = at;
     target_.storages_[own].last_step = std::exchange(target_.storages_[old].last_step, at);
+    target_.storages_[own].ends_within = std::exchange(target_.storages_[old].ends_within, is_region);
+    target_.storages_[own].begins_within = is_region;
     planned.blocks[whole + i].id = own;
     const ExecutableStep& step = target_.steps_[at];
     const auto begin = target_.operands_.begin() + step.first_operand + step.input_count;

@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "engine/execution/iteration_kernel.hpp"
 #include "engine/execution/region_program.hpp"
+#include "engine/execution/storage_lives.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::run {
@@ -18,11 +19,23 @@ class BranchKernel final : public RegionKernel {
   BranchKernel(const core::BranchAttributes& branch, core::Device& device, const CompileOptions& options)
       : memory_(device), keyed_(branch.keyed), draw_(branch.draw) {
     layout_.blocks.push_back({0, 0, keyed_ ? sizeof(KeyWords) : 0, "branch/key"});
+    const core::Graph& first = branch.arms[0].graph();
+    layout_.operands.resize(1 + first.inputs().size());
+    layout_.results.resize(first.outputs().size());
     for (const core::Region& arm : branch.arms) {
+      const std::int64_t begin = layout_.duration;
       arms_.push_back(std::make_unique<RegionProgram>(arm.graph(), device, options));
       arms_.back()->list_blocks(layout_, core::text("arm ", arms_.size() - 1), false);
+      const RegionProgram::BoundLives lives = arms_.back()->bound_lives();
+      for (std::size_t i = 0; i < lives.inputs.size(); ++i)
+        append_later(layout_.operands[i + 1], lives.inputs[i], begin);
+      for (std::size_t i = 0; i < lives.outputs.size(); ++i) append_later(layout_.results[i], lives.outputs[i], begin);
     }
     layout_.blocks[0].upper = layout_.duration;
+    for (auto* list : {&layout_.operands, &layout_.results}) std::ranges::for_each(*list, unite);
+    // The index and the key are read after all has been made ready for the arm.
+    for (std::size_t i = 0; i < std::size_t{1} + std::size_t{keyed_}; ++i)
+      layout_.operands[i] = {{0, layout_.duration}};
     place_alone(device);
   }
 
@@ -85,8 +98,11 @@ void RegionKernel::place_alone(const core::Device& device) {
   options.alignment = static_cast<std::int64_t>(device.properties().alignment);
   std::vector<Block> blocks;
   for (const RegionBlock& block : layout_.blocks) {
-    blocks.push_back(
-        {.lower = block.lower, .upper = block.upper, .size = static_cast<std::int64_t>(block.bytes), .label = {}});
+    blocks.push_back({.lower = block.lower,
+                      .upper = block.upper,
+                      .size = static_cast<std::int64_t>(block.bytes),
+                      .label = {},
+                      .spans = block.spans});
   }
   const MemoryPlan plan = plan_memory(blocks, options);
   workspace_ = static_cast<std::size_t>(plan.height);

@@ -8,14 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "tyto/memory.hpp"
+
 namespace tyto::run {
 
-/// A block of memory, alive in the instants [lower, upper) of its region's timeline.
+/// A block of memory, alive in the instants [lower, upper) of its region's timeline, or in spans of these.
 struct RegionBlock {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
   std::size_t bytes = 0;
   std::string label;
+  std::vector<Span> spans = {};  // where there are holes
 };
 
 /// All blocks of a region, those of regions within it included. Its timeline takes the place of one step in the program
@@ -23,6 +26,9 @@ struct RegionBlock {
 struct RegionLayout {
   std::int64_t duration = 0;  // instants
   std::vector<RegionBlock> blocks;
+  /// When what the kernel is given as its operands and results is needed, if no one else needs that: operands that die
+  /// in it up to their last reader in each arm, results from where an arm computes them on.
+  std::vector<std::vector<Span>> operands, results;
 };
 
 /// The places of a layout's blocks, handed out in the order in which they were listed.

@@ -8,6 +8,7 @@
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/graph_passes.hpp"
 #include "engine/execution/region_moves.hpp"
+#include "engine/execution/storage_lives.hpp"
 
 namespace tyto::run {
 
@@ -38,11 +39,29 @@ RegionProgram::RegionProgram(core::Graph region, core::Device& device, const Com
                       passes_on(plan, step)});
   }
   if (!plan.is_poisoned()) return;
+  born_.resize(steps_.size());
   dying_.resize(steps_.size());
   for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
     const Storage& storage = plan.storages()[i];
-    if (storage.kind == StorageKind::arena && storage.last_step < steps_.size()) dying_[storage.last_step].push_back(i);
+    if (storage.kind != StorageKind::arena) continue;
+    const bool begins = !storage.begins_within && storage.first_instruction < steps_.size();
+    const bool ends = !storage.ends_within && storage.last_step < steps_.size();
+    if (begins) born_[storage.first_instruction].push_back(i);
+    if (ends) dying_[storage.last_step].push_back(i);
   }
+}
+
+RegionProgram::BoundLives RegionProgram::bound_lives() const {
+  const Executable& plan = *executable_;
+  BoundLives bound{std::vector<std::vector<Span>>(plan.graph().inputs().size()),
+                   std::vector<std::vector<Span>>(plan.graph().outputs().size())};
+  std::vector<StorageLife> lives = storage_lives(plan);
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Storage& storage = plan.storages()[i];
+    if (storage.kind == StorageKind::input) bound.inputs[storage.index] = std::move(lives[i].spans);
+    if (storage.kind == StorageKind::output) bound.outputs[storage.index] = std::move(lives[i].spans);
+  }
+  return bound;
 }
 
 void RegionProgram::list_blocks(RegionLayout& layout, const std::string& name, bool loop) const {
@@ -55,6 +74,7 @@ void RegionProgram::list_blocks(RegionLayout& layout, const std::string& name, b
     const Block& block = executable_->blocks()[i];
     layout.blocks.push_back({begin + block.lower, begin + block.upper, static_cast<std::size_t>(block.size),
                              name + "/" + executable_->block_labels()[i]});
+    append_later(layout.blocks.back().spans, {block.spans.begin(), block.spans.end()}, begin);
   }
 }
 
@@ -122,11 +142,9 @@ void RegionProgram::Frame::poison(const Storage& storage) const {
 void RegionProgram::Frame::run() const {
   const std::span<const Storage> storages = program_.executable_->storages();
   const bool poisoned = program_.executable_->is_poisoned();
-  for (const Storage& storage : storages.first(poisoned ? storages.size() : 0)) {
-    if (storage.kind == StorageKind::arena) poison(storage);
-  }
   for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
     const Step& step = program_.steps_[i];
+    for (std::size_t k = 0; poisoned && k < program_.born_[i].size(); ++k) poison(storages[program_.born_[i][k]]);
     const core::Address* const operands = addresses_ + step.first_operand;
     if (step.passes_on && program_.memory_.is_same(operands[0], operands[1])) continue;
     const std::size_t workspace = step.workspace == UINT32_MAX ? 0 : storages[step.workspace].offset;

@@ -28,6 +28,11 @@ class RegionProgram {
   /// Appends its steps to the timeline, and its blocks: the addresses of operands (on the host) and what is kept, which
   /// live while the region does, a loop's from its first instant to its last; then the arena's. `name` is the region's.
   void list_blocks(RegionLayout& layout, const std::string& name, bool loop) const;
+  /// When what is bound to its inputs and outputs is needed, from its first step on.
+  struct BoundLives {
+    std::vector<std::vector<Span>> inputs, outputs;
+  };
+  BoundLives bound_lives() const;
   void place(RegionOffsets& offsets);
 
   /// One launch's view of the program, in memory that belongs to it.
@@ -77,7 +82,7 @@ class RegionProgram {
   std::vector<Step> steps_;
   std::vector<std::vector<std::uint32_t>> operands_of_input_;
   std::vector<std::vector<std::uint32_t>> operands_of_output_;
-  std::vector<std::vector<std::uint32_t>> dying_;  // storages by their last step; where memory is poisoned
+  std::vector<std::vector<std::uint32_t>> born_, dying_;  // storages by first and last step; where memory is poisoned
   std::size_t table_at_ = 0, kept_at_ = 0;
   mutable SpareTables spare_;
 };

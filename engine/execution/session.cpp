@@ -245,6 +245,7 @@ void Session::run_watched() {
       for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
         const Storage& storage = plan.storages()[i];
         if (storage.kind != StorageKind::arena && storage.kind != StorageKind::host) continue;
+        if (storage.ends_within) continue;  // others may lie there when the step is done
         dying_[std::min<std::size_t>(storage.last_step, plan.steps().size())].push_back(i);
       }
     }

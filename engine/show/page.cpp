@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/text.hpp"
+#include "optimiser/memory/problem.hpp"
 
 namespace tyto::run {
 
@@ -71,13 +72,15 @@ Json blocks_of(const Executable& executable) {
   Json blocks = Json::array();
   for (std::size_t i = 0; i < executable.blocks().size(); ++i) {
     const Block& block = executable.blocks()[i];
-    blocks.push_back({{"label", executable.block_labels()[i]},
-                      {"lower", block.lower},
-                      {"upper", block.upper},
-                      {"first", step_at(block.lower)},
-                      {"past", step_at(block.upper - 1) + 1},
-                      {"size", block.size},
-                      {"offset", executable.plan().offsets[i]}});
+    memory::for_each_span(block, [&](std::int64_t lower, std::int64_t upper) {
+      blocks.push_back({{"label", executable.block_labels()[i]},
+                        {"lower", lower},
+                        {"upper", upper},
+                        {"first", step_at(lower)},
+                        {"past", step_at(upper - 1) + 1},
+                        {"size", block.size},
+                        {"offset", executable.plan().offsets[i]}});
+    });
   }
   return blocks;
 }
@@ -88,8 +91,10 @@ std::vector<std::int64_t> live_bytes(const Executable& executable) {
   const std::int64_t end = executable.duration();
   std::vector<std::int64_t> live(static_cast<std::size_t>(end) + 1, 0);
   for (const Block& block : executable.blocks()) {
-    live[static_cast<std::size_t>(std::min(block.lower, end))] += block.size;
-    live[static_cast<std::size_t>(std::min(block.upper, end))] -= block.size;
+    memory::for_each_span(block, [&](std::int64_t lower, std::int64_t upper) {
+      live[static_cast<std::size_t>(std::min(lower, end))] += block.size;
+      live[static_cast<std::size_t>(std::min(upper, end))] -= block.size;
+    });
   }
   for (std::size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
   std::vector<std::int64_t> most;

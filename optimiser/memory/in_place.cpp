@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "optimiser/memory/plan.hpp"
+#include "optimiser/memory/problem.hpp"
 
 namespace tyto::memory {
 
@@ -22,8 +23,10 @@ std::int64_t load_of(std::span<const Block> blocks) {
   std::vector<std::pair<std::int64_t, std::int64_t>> births, deaths;
   for (const Block& block : blocks) {
     const std::int64_t bytes = (block.size + block.alignment - 1) / block.alignment * block.alignment;
-    births.emplace_back(block.lower, bytes);
-    deaths.emplace_back(block.upper, bytes);
+    for_each_span(block, [&](std::int64_t lower, std::int64_t upper) {
+      births.emplace_back(lower, bytes);
+      deaths.emplace_back(upper, bytes);
+    });
   }
   std::ranges::sort(births);
   std::ranges::sort(deaths);
@@ -55,17 +58,39 @@ std::vector<std::size_t> worth_separating(std::span<const Block> blocks, std::sp
   std::erase_if(candidates, [&](std::size_t i) {
     std::int64_t alive = blocks[reuses[i].block].size;
     for (const Block& other : blocks) {
-      if (other.lower <= reuses[i].at && reuses[i].at < other.upper) alive += other.size;
+      for_each_span(other, [&](std::int64_t lower, std::int64_t upper) {
+        if (lower <= reuses[i].at && reuses[i].at < upper) alive += other.size;
+      });
     }
     return alive >= plan.height;
   });
   return candidates;
 }
 
+// Leaves the life within [lower, upper).
+void cut(Block& block, std::int64_t lower, std::int64_t upper, std::vector<std::vector<Span>>& spans) {
+  if (block.spans.empty()) {
+    block.lower = lower;
+    block.upper = upper;
+    return;
+  }
+  std::vector<Span> left;
+  for (const Span& span : block.spans) {
+    const Span part{std::max(span.lower, lower), std::min(span.upper, upper)};
+    if (part.lower < part.upper) left.push_back(part);
+  }
+  block.lower = left.empty() ? lower : left.front().lower;
+  block.upper = left.empty() ? lower : left.back().upper;
+  block.spans = {};
+  if (left.size() < 2) return;
+  spans.push_back(std::move(left));
+  block.spans = spans.back();
+}
+
 }  // namespace
 
 std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
-                                  std::span<const std::size_t> separated) {
+                                  std::span<const std::size_t> separated, std::vector<std::vector<Span>>& spans) {
   std::vector<Block> pieces(blocks.begin(), blocks.end());
   for (const std::size_t reuse : separated) {
     // A block may have several in-place reuses: the piece in which this one lies is cut.
@@ -76,8 +101,8 @@ std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const
       if (behind && pieces[blocks.size() + i].lower >= pieces[piece].lower) piece = blocks.size() + i;
     }
     Block second = pieces[piece];
-    second.lower = reuses[reuse].at;
-    pieces[piece].upper = reuses[reuse].end;
+    cut(second, reuses[reuse].at, second.upper, spans);
+    cut(pieces[piece], pieces[piece].lower, reuses[reuse].end, spans);
     pieces.push_back(second);
   }
   return pieces;
@@ -85,7 +110,7 @@ std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const
 
 InPlacePlan plan_in_place(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
                           const PlanOptions& options, int trials) {
-  InPlacePlan best{plan_memory(blocks, options), std::vector<Block>(blocks.begin(), blocks.end()), {}};
+  InPlacePlan best{plan_memory(blocks, options), std::vector<Block>(blocks.begin(), blocks.end()), {}, {}};
   if (reuses.empty() || trials <= 0) return best;
   const std::int64_t load = load_of(blocks);
   const auto is_tight = [&] { return best.plan.height - load <= load / tight; };
@@ -97,10 +122,12 @@ InPlacePlan plan_in_place(std::span<const Block> blocks, std::span<const InPlace
   each.work = (options.work != 0 ? options.work : worth_of_graph(blocks.size())) / 4;
   double spent = best.plan.milliseconds;
   const auto try_separated = [&](std::vector<std::size_t> separated) {
-    std::vector<Block> pieces = with_separated(blocks, reuses, separated);
+    std::vector<std::vector<Span>> spans;
+    std::vector<Block> pieces = with_separated(blocks, reuses, separated, spans);
     MemoryPlan plan = plan_memory(pieces, each);
     spent += plan.milliseconds;
-    if (plan.height < best.plan.height) best = {std::move(plan), std::move(pieces), std::move(separated)};
+    if (plan.height < best.plan.height)
+      best = {std::move(plan), std::move(pieces), std::move(separated), std::move(spans)};
   };
   for (std::size_t i = 0; i < candidates.size() && !is_tight(); ++i) {
     std::vector<std::size_t> separated = best.separated;

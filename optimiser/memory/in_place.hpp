@@ -21,8 +21,9 @@ struct InPlaceReuse {
 /// A plan, its blocks, and which in-place reuses were separated for it.
 struct InPlacePlan {
   MemoryPlan plan;
-  std::vector<Block> blocks;           // as given, then one for the result of each separated reuse
-  std::vector<std::size_t> separated;  // indices of reuses, in the order of those blocks
+  std::vector<Block> blocks;             // as given, then one for the result of each separated reuse
+  std::vector<std::size_t> separated;    // indices of reuses, in the order of those blocks
+  std::vector<std::vector<Span>> spans;  // that blocks view where a life with holes was cut
 };
 
 /// Reuse never adds to the bytes alive at a step, but makes long blocks, which may not fit between others. Where a plan
@@ -31,8 +32,8 @@ struct InPlacePlan {
 InPlacePlan plan_in_place(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
                           const PlanOptions& options, int trials = 12);
 
-/// The blocks with these in-place reuses separated.
+/// The blocks with these in-place reuses separated. Spans of lives that are cut are appended to `spans`.
 std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
-                                  std::span<const std::size_t> separated);
+                                  std::span<const std::size_t> separated, std::vector<std::vector<Span>>& spans);
 
 }  // namespace tyto::memory

@@ -130,6 +130,24 @@ TEST_CASE("what a branch passes on, or leaves alone, stays where it lies") {
   }
 }
 
+TEST_CASE("what lives between a carry's last reader and its next value lies in the carry's place, too") {
+  // A temporary four times as large as the carry, of whole numbers: made of the carry's largest and itself read before
+  // the next value is computed.
+  const auto loop = [](const auto& p) {
+    const auto q = floor(p * 4), left = q.reshape({4 * side, side / 4}), right = q.get({tyto::slice(0, side / 4)});
+    return tyto::sum(fori_loop(0, 3, q + 1, [&](const auto&, const auto& c) {
+      const auto wide = matmul(left, right * max(c));
+      return q * (max(wide) % 5.0);
+    }));
+  };
+  constexpr std::size_t wide_bytes = 4 * square_bytes, part_bytes = square_bytes / 4;
+  const std::size_t found = arena_of(loop);
+  // Beside it q, and the factor.
+  MESSAGE(found, " bytes; the temporary takes ", wide_bytes, ", the carry ", square_bytes);
+  CHECK(found >= wide_bytes + part_bytes + square_bytes);
+  CHECK(found < wide_bytes + part_bytes + square_bytes * 3 / 2);
+}
+
 TEST_CASE("a loop works where its initial values lie") {
   const auto around = [](const auto& loop) {
     return [loop](const auto& p) { return tyto::sum(loop(matmul(p, p), p)); };

@@ -77,7 +77,8 @@ TEST_CASE("a separated in-place reuse leaves both tensors alive at its step and 
   const std::vector<Block> blocks = blocks_of({{0, 9, 4}, {2, 3, 7}});
   const std::vector<InPlaceReuse> reuses{{0, 3, 4}, {0, 6, 7}};
   const std::vector<std::size_t> both{1, 0};
-  const std::vector<Block> pieces = memory::with_separated(blocks, reuses, both);
+  std::vector<std::vector<Span>> spans;
+  const std::vector<Block> pieces = memory::with_separated(blocks, reuses, both, spans);
   REQUIRE(pieces.size() == 4);
   const auto is = [](const Block& block, std::int64_t lower, std::int64_t upper, std::int64_t size) {
     return block.lower == lower && block.upper == upper && block.size == size;
@@ -86,6 +87,29 @@ TEST_CASE("a separated in-place reuse leaves both tensors alive at its step and 
   CHECK(is(pieces[1], 2, 3, 7));
   CHECK(is(pieces[2], 6, 9, 4));
   CHECK(is(pieces[3], 3, 7, 4));
+}
+
+TEST_CASE("a life with holes is cut where an in-place reuse is separated") {
+  const std::vector<Span> life{{0, 2}, {4, 7}, {8, 9}};
+  std::vector<Block> blocks = blocks_of({{0, 9, 4}});
+  blocks[0].spans = life;
+  std::vector<std::vector<Span>> spans;
+  const auto spans_of = [](const Block& block) { return std::vector<Span>(block.spans.begin(), block.spans.end()); };
+  const std::vector<std::size_t> only{0};
+  const std::vector<InPlaceReuse> within{{0, 5, 6}};
+  std::vector<Block> pieces = memory::with_separated(blocks, within, only, spans);
+  REQUIRE(pieces.size() == 2);
+  CHECK(spans_of(pieces[0]) == std::vector<Span>{{0, 2}, {4, 6}});
+  CHECK(pieces[0].upper == 6);
+  CHECK(spans_of(pieces[1]) == std::vector<Span>{{5, 7}, {8, 9}});
+  CHECK(pieces[1].lower == 5);
+  const std::vector<InPlaceReuse> last{{0, 8, 9}};
+  pieces = memory::with_separated(blocks, last, only, spans);
+  REQUIRE(pieces.size() == 2);
+  CHECK(spans_of(pieces[0]) == life);
+  CHECK(pieces[1].spans.empty());
+  CHECK(pieces[1].lower == 8);
+  CHECK(pieces[1].upper == 9);
 }
 
 TEST_CASE("with in-place reuses separated a plan is never higher, and found in all ways to separate them") {
