@@ -10,37 +10,20 @@ namespace {
 struct Row {
   const char* name;
   std::optional<DType> dtype;
+  int packed_bits = 0;
 };
 
 // In the order of TensorProto.DataType, from 0 on.
 const Row table[] = {
-    {"undefined", {}},
-    {"float", DType::f32},
-    {"uint8", DType::u8},
-    {"int8", DType::i8},
-    {"uint16", DType::u16},
-    {"int16", DType::i16},
-    {"int32", DType::i32},
-    {"int64", DType::i64},
-    {"string", {}},
-    {"bool", DType::boolean},
-    {"float16", DType::f16},
-    {"double", DType::f64},
-    {"uint32", DType::u32},
-    {"uint64", DType::u64},
-    {"complex64", {}},
-    {"complex128", {}},
-    {"bfloat16", DType::bf16},
-    {"float8e4m3fn", {}},
-    {"float8e4m3fnuz", {}},
-    {"float8e5m2", {}},
-    {"float8e5m2fnuz", {}},
-    {"uint4", {}},
-    {"int4", {}},
-    {"float4e2m1", {}},
-    {"float8e8m0", {}},
-    {"uint2", {}},
-    {"int2", {}},
+    {"undefined", {}},        {"float", DType::f32},     {"uint8", DType::u8},
+    {"int8", DType::i8},      {"uint16", DType::u16},    {"int16", DType::i16},
+    {"int32", DType::i32},    {"int64", DType::i64},     {"string", {}},
+    {"bool", DType::boolean}, {"float16", DType::f16},   {"double", DType::f64},
+    {"uint32", DType::u32},   {"uint64", DType::u64},    {"complex64", {}},
+    {"complex128", {}},       {"bfloat16", DType::bf16}, {"float8e4m3fn", {}},
+    {"float8e4m3fnuz", {}},   {"float8e5m2", {}},        {"float8e5m2fnuz", {}},
+    {"uint4", DType::u8, 4},  {"int4", DType::i8, 4},    {"float4e2m1", {}},
+    {"float8e8m0", {}},       {"uint2", DType::u8, 2},   {"int2", DType::i8, 2},
 };
 
 bool listed(std::int64_t element_type) {
@@ -52,6 +35,8 @@ bool listed(std::int64_t element_type) {
 std::optional<DType> dtype_from(std::int64_t element_type) {
   return listed(element_type) ? table[element_type].dtype : std::nullopt;
 }
+
+int packed_bits(std::int64_t element_type) { return listed(element_type) ? table[element_type].packed_bits : 0; }
 
 std::string element_type_name(std::int64_t element_type) {
   return listed(element_type) ? table[element_type].name : core::text("element type ", element_type);

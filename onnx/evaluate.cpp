@@ -31,6 +31,14 @@ auto naming(const std::string& place, const F& f) {
   }
 }
 
+// What only moves integers of fewer bits than their type has leaves them so; who makes others says it.
+void keep_bits(const OperatorCall& call, Operand& output) {
+  if (output.bits != 0 || !output.tensor.defined()) return;
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    if (call.bits(i) != 0 && call[i].dtype() == output.tensor.dtype()) output.bits = call.bits(i);
+  }
+}
+
 }  // namespace
 
 Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Operand> inputs, bool lazy) const {
@@ -46,9 +54,14 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
     // What holds a graph says for itself what is known: the graph reads more than the node's inputs.
     if (known && (!lazy || step.bodies.empty())) {
       for (Operand& output : outputs) {
-        output = with_tensors(output, [](const Operand& element) { return Operand(element.tensor, true); });
+        output = with_tensors(output, [](const Operand& element) {
+          Operand with_elements = element;
+          with_elements.known = true;
+          return with_elements;
+        });
       }
     }
+    for (Operand& output : outputs) keep_bits(call, output);
     return outputs;
   });
 }

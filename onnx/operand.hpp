@@ -32,6 +32,9 @@ struct Operand {
   /// Its elements can be read now, so shapes may depend on them. In lazy mode that is what follows from constants and
   /// shapes alone; in eager mode everything.
   bool known = false;
+  /// How many bits the file says that integers have, which are held in 8; 0 where it is as many as the type has, or not
+  /// known. Rounding to such a type stops at its own ends.
+  int bits = 0;
 };
 
 /// The same with `change(operand)` in place of each tensor.

@@ -123,10 +123,10 @@ std::vector<std::string> OperatorCall::texts(std::string_view attribute) const {
                           : std::vector<std::string>(found->texts.begin(), found->texts.end());
 }
 
-Array OperatorCall::tensor(std::string_view attribute) const {
+Operand OperatorCall::tensor(std::string_view attribute) const {
   const AttributeMessage* found = find(attribute, AttributeKind::tensor);
   if (found == nullptr || !found->tensor) refuse("attribute '", attribute, "' holds no tensor");
-  return weights_.tensor(*found->tensor);
+  return weights_.operand(*found->tensor);
 }
 
 Body OperatorCall::body(std::string_view attribute) const {

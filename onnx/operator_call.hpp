@@ -72,6 +72,8 @@ class OperatorCall {
   Array optional(std::size_t i) const { return has(i) ? (*this)[i] : Array(); }
   std::vector<Array> tensors() const;
   bool known(std::size_t i) const { return has(i) && inputs_[i].known; }
+  /// See Operand.
+  int bits(std::size_t i) const { return has(i) ? inputs_[i].bits : 0; }
   /// Elements that must be known: throws DataDependence otherwise.
   std::vector<std::int64_t> integers_in(std::size_t i) const;
   std::vector<double> numbers_in(std::size_t i) const;
@@ -92,7 +94,7 @@ class OperatorCall {
   std::vector<std::int64_t> integers(std::string_view attribute, std::vector<std::int64_t> otherwise = {}) const;
   std::vector<double> numbers(std::string_view attribute, std::vector<double> otherwise = {}) const;
   std::vector<std::string> texts(std::string_view attribute) const;
-  Array tensor(std::string_view attribute) const;
+  Operand tensor(std::string_view attribute) const;
   /// A graph that is an attribute.
   Body body(std::string_view attribute) const;
   /// Says that an attribute may be there but changes nothing here.

@@ -63,5 +63,9 @@ std::span<const OperatorRow> loop_rows();
 std::span<const OperatorRow> sequence_rows();
 std::span<const OperatorRow> state_space_rows();
 std::span<const OperatorRow> microsoft_rows();
+std::span<const OperatorRow> microsoft_attention_rows();
+std::span<const OperatorRow> microsoft_quantised_rows();
+std::span<const OperatorRow> microsoft_quantisation_rows();
+std::span<const OperatorRow> microsoft_recurrent_rows();
 
 }  // namespace tyto::onnx

@@ -53,7 +53,7 @@ Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weight
     if (const std::string why = Weights::unsupported(tensor); !why.empty()) {
       problems_.push_back(core::text("initialiser ", quoted(tensor.name), ": ", why));
     } else {
-      bind(slot, {weights_.tensor(tensor), true});
+      bind(slot, weights_.operand(tensor));
     }
   }
   for (const std::string_view name : graph.sparse_initialisers) {

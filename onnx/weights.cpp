@@ -39,6 +39,20 @@ std::uint64_t byte_count(const std::string& where, const Shape& shape, DType dty
   return empty ? 0 : static_cast<std::uint64_t>(bytes);
 }
 
+// Elements of `bits` bits each, those of a byte from its lowest bits on, as bytes.
+Tensor<Any> unpacked(std::span<const std::byte> packed, int bits, const Shape& shape, DType dtype) {
+  const std::int64_t count = element_count(shape);
+  const int in_byte = 8 / bits, unused = 8 - bits;
+  std::vector<std::uint8_t> elements(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const int byte = std::to_integer<int>(packed[static_cast<std::size_t>(i / in_byte)]);
+    const int raised = (byte << (unused - static_cast<int>(i % in_byte) * bits)) & 0xff;
+    const int element = dtype == DType::i8 ? static_cast<std::int8_t>(raised) >> unused : raised >> unused;
+    elements[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(element);
+  }
+  return Tensor<Any>::from_bytes(elements.data(), count, shape, dtype);
+}
+
 // Numbers in a list of their own wire type, each brought to the element's width.
 template <class E, class N>
 std::vector<E> narrowed(const std::vector<N>& numbers) {
@@ -142,12 +156,25 @@ Tensor<Any> Weights::tensor(const TensorMessage& message) {
   const std::optional<DType> dtype = dtype_from(message.element_type);
   if (!dtype) refuse(where, "has ", unsupported(message), ", which Tyto has not");
   const Shape shape = shape_of(where, message);
-  const std::uint64_t needed = byte_count(where, shape, *dtype);
-  if (!message.has_raw && !message.external) return from_list(where, message, shape, *dtype);
+  const int bits = packed_bits(message.element_type);
+  const std::uint64_t whole = byte_count(where, shape, *dtype);
+  const auto in_byte = static_cast<std::uint64_t>(bits == 0 ? 1 : 8 / bits);
+  const std::uint64_t needed = whole / in_byte + (whole % in_byte != 0 ? 1 : 0);
+  if (!message.has_raw && !message.external) {
+    if (bits == 0) return from_list(where, message, shape, *dtype);
+    if (message.integers.size() != needed) {
+      refuse(where, "has ", message.integers.size(), " bytes for shape ", shape, " of ", bits, " bits, which needs ",
+             needed);
+    }
+    const std::vector<std::uint8_t> bytes = narrowed<std::uint8_t>(message.integers);
+    return unpacked(std::as_bytes(std::span(bytes)), bits, shape, *dtype);
+  }
   const Bytes stored = message.external ? external(message, needed) : Bytes{message.raw, mapping_};
   if (stored.bytes.size() != needed) {
-    refuse(where, "has ", stored.bytes.size(), " bytes, its shape ", shape, " of ", name_of(*dtype), " needs ", needed);
+    refuse(where, "has ", stored.bytes.size(), " bytes, its shape ", shape, " of ",
+           bits == 0 ? name_of(*dtype) : element_type_name(message.element_type), " needs ", needed);
   }
+  if (bits != 0) return unpacked(stored.bytes, bits, shape, *dtype);
   const auto address = reinterpret_cast<std::uintptr_t>(stored.bytes.data());
   const std::int64_t count = element_count(shape);
   if (*dtype == DType::boolean) {
@@ -159,6 +186,12 @@ Tensor<Any> Weights::tensor(const TensorMessage& message) {
     return Tensor<Any>::from_bytes(stored.bytes.data(), count, shape, *dtype);
   }
   return Tensor<Any>::borrow_bytes(stored.bytes.data(), shape, *dtype, [owner = stored.owner] {});
+}
+
+Operand Weights::operand(const TensorMessage& message) {
+  Operand operand(tensor(message), true);
+  operand.bits = packed_bits(message.element_type);
+  return operand;
 }
 
 }  // namespace tyto::onnx

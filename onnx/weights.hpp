@@ -7,6 +7,7 @@
 
 #include "onnx/mapped_file.hpp"
 #include "onnx/model_file.hpp"
+#include "onnx/operand.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::onnx {
@@ -24,6 +25,8 @@ class Weights {
   static std::string unsupported(const TensorMessage& message);
   /// Throws IoError where type, shape and bytes do not agree.
   Tensor<Any> tensor(const TensorMessage& message);
+  /// The same, with what its type does not say.
+  Operand operand(const TensorMessage& message);
 
  private:
   struct Bytes {

@@ -29,6 +29,9 @@ struct Windows {
 /// first input is (batch, channels, spatial...).
 Windows windows_of(const OperatorCall& call, const Shape& input, const IntList& kernel = {});
 
+/// Means of windows of x (batch, channels, spatial...), as AveragePool states them.
+Array window_means(const OperatorCall& call, const Array& x);
+
 /// A list of one number for each spatial axis, all `otherwise` when the attribute is missing.
 IntList per_spatial_axis(const OperatorCall& call, std::string_view attribute, std::size_t axes,
                          std::int64_t otherwise);

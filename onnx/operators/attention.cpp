@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "onnx/attention_parts.hpp"
 #include "onnx/element_types.hpp"
 #include "onnx/operators.hpp"
 #include "tyto/elementwise.hpp"
@@ -12,23 +13,34 @@
 
 namespace tyto::onnx {
 
-namespace {
-
-constexpr double masked_score = -std::numeric_limits<double>::infinity();
-
-// (batch, length, heads * features) as (batch, heads, length, features).
 Array by_head(const Array& x, std::int64_t heads) {
   if (x.ndim() == 4) return x;
   return transpose(reshape(x, {x.shape()[0], x.shape()[1], heads, -1}), {0, 2, 1, 3});
 }
 
-// Keys and values that several heads of queries share, once for each of them.
 Array for_heads(const Array& x, std::int64_t heads) {
   const std::int64_t own = x.shape()[1];
   if (own == heads) return x;
   const Shape& s = x.shape();
   return reshape(broadcast_to(expand_dims(x, 2), {s[0], own, heads / own, s[2], s[3]}), {s[0], heads, s[2], s[3]});
 }
+
+Array joined_heads(const Array& x) { return reshape(transpose(x, {0, 2, 1, 3}), {x.shape()[0], x.shape()[2], -1}); }
+
+Array rotated(const Array& x, const Array& cosine, const Array& sine, std::int64_t turned, bool interleaved) {
+  const Array part = x.get({ellipsis, slice(0, turned)});
+  const Array a = interleaved ? part.get({ellipsis, slice(0, {}, 2)}) : part.get({ellipsis, slice(0, turned / 2)});
+  const Array b = interleaved ? part.get({ellipsis, slice(1, {}, 2)}) : part.get({ellipsis, slice(turned / 2, {})});
+  const Array real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
+  const Array y =
+      interleaved ? reshape(stack<Any>({real, imaginary}, -1), part.shape()) : concat<Any>({real, imaginary}, -1);
+  const std::int64_t features = x.shape()[static_cast<std::size_t>(x.ndim() - 1)];
+  return turned < features ? concat<Any>({y, x.get({ellipsis, slice(turned, {})})}, -1) : y;
+}
+
+namespace {
+
+constexpr double masked_score = -std::numeric_limits<double>::infinity();
 
 /// What is added to scores (batch, heads, queries, keys), and stays an empty handle where every query sees every key.
 class ScoreBias {
@@ -106,7 +118,7 @@ Outputs attention(const OperatorCall& call) {
   const Array masked = bias.applied(scores);
   const Array weights = cast(bias.weights(cast(masked, *precision)), q.dtype());
   Array y = matmul(weights, for_heads(v, q_heads));
-  if (q0.ndim() == 3) y = reshape(transpose(y, {0, 2, 1, 3}), {q0.shape()[0], n, -1});
+  if (q0.ndim() == 3) y = joined_heads(y);
   return {y, k, v, shown == 3 ? weights : shown == 2 ? broadcast_to(masked, {q.shape()[0], q_heads, n, m}) : scores};
 }
 
@@ -123,13 +135,7 @@ Outputs rotary_embedding(const OperatorCall& call) {
     const Array rows = call.has(3) ? take(call[i], call[3], 0) : call[i];
     return expand_dims(rows, 2);
   };
-  const Array cosine = cache(1), sine = cache(2);
-  const Array part = x.get({ellipsis, slice(0, turned)});
-  const Array a = interleaved ? part.get({ellipsis, slice(0, {}, 2)}) : part.get({ellipsis, slice(0, turned / 2)});
-  const Array b = interleaved ? part.get({ellipsis, slice(1, {}, 2)}) : part.get({ellipsis, slice(turned / 2, {})});
-  const Array real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
-  Array y = interleaved ? reshape(stack<Any>({real, imaginary}, -1), part.shape()) : concat<Any>({real, imaginary}, -1);
-  if (turned < features) y = concat<Any>({y, x.get({ellipsis, slice(turned, {})})}, -1);
+  const Array y = rotated(x, cache(1), cache(2), turned, interleaved);
   return {flat ? reshape(y, call[0].shape()) : swapaxes(y, 1, 2)};
 }
 

@@ -30,7 +30,7 @@ Outputs constant(const OperatorCall& call) {
 
 Outputs constant_of_shape(const OperatorCall& call) {
   const std::vector<std::int64_t> lengths = call.integers_in(0);
-  const Array value = call.has("value") ? call.tensor("value") : Array::full({}, 0.0, DType::f32);
+  const Array value = call.has("value") ? call.tensor("value").tensor : Array::full({}, 0.0, DType::f32);
   return {broadcast_to(reshape(value, {}), Shape(std::span(lengths)))};
 }
 

@@ -97,6 +97,22 @@ Outputs clip_by_inputs(const OperatorCall& call) {
   return limited(call[0], call.optional(1), call.optional(2));
 }
 
+// Integers of `bits` bits, held in 8: what is cut off leaves the lowest bits, as casts between C++'s integers do.
+Operand in_bits(const Array& x, DType dtype, int bits) {
+  const std::int64_t sign = dtype == DType::i8 ? std::int64_t{1} << (bits - 1) : 0;
+  const Array low = bitwise_and(cast(x, DType::i32), Array::full({}, (std::int64_t{1} << bits) - 1, DType::i32));
+  const Array number = sign == 0 ? low : bitwise_xor(low, Array::full({}, sign, DType::i32)) - sign;
+  Operand result(cast(number, dtype));
+  result.bits = bits;
+  return result;
+}
+Operand as_stated(const Array& x, DType dtype, int bits) {
+  if (bits != 0 && bits != 8) return in_bits(x, dtype, bits);
+  Operand result(in_type(x, dtype));
+  result.bits = 8 * static_cast<int>(size_of(dtype));
+  return result;
+}
+
 // As C++ does it: floating-point numbers are cut off, and bool asks for what is not zero.
 Outputs cast_to(const OperatorCall& call) {
   call.ignore("saturate");  // for 8-bit floating-point types only
@@ -104,12 +120,12 @@ Outputs cast_to(const OperatorCall& call) {
   const std::int64_t type = call.integer("to");
   const std::optional<DType> dtype = dtype_from(type);
   if (!dtype) call.refuse("casts to ", element_type_name(type), ", which Tyto has not");
-  return {in_type(call[0], *dtype)};
+  return {as_stated(call[0], *dtype, packed_bits(type))};
 }
 Outputs cast_like(const OperatorCall& call) {
   call.ignore("saturate");
   call.ignore("round_mode");
-  return {in_type(call[0], call[1].dtype())};
+  return {as_stated(call[0], call[1].dtype(), call.bits(1))};
 }
 
 // The same bits under another type of the same width; there is no operator for it, so the elements must be known.

@@ -60,17 +60,6 @@ Array numbers_of_elements(const Shape& shape, bool by_columns) {
   return transpose(reshape(Array::arange(size), turned), order);
 }
 
-Outputs largest_in_windows(const OperatorCall& call) {
-  const Array& x = call[0];
-  const Windows w = windows_of(call, x.shape());
-  const bool by_columns = call.integer("storage_order", 0) != 0;
-  if (!call.wants(1)) return {max_pool(x, w.kernel, options_of(w))};
-  const Array elements = side_by_side(x, w, smallest_number(x.dtype()));
-  const Array place = argmax(elements, 0, true);
-  const Array numbers = side_by_side(numbers_of_elements(x.shape(), by_columns), w, 0);
-  return {max(elements, 0), squeeze(take_along_axis(numbers, place, 0), 0)};
-}
-
 // How many elements of the input (with its stated padding, if that counts) each window covers.
 Array covered(const Shape& input, const Windows& w, bool count_padding) {
   Array counts = Array::full({}, 1.0);
@@ -93,20 +82,36 @@ Array covered(const Shape& input, const Windows& w, bool count_padding) {
   return counts;
 }
 
-Outputs means_of_windows(const OperatorCall& call) {
-  const Array& x = call[0];
+}  // namespace
+
+Array window_means(const OperatorCall& call, const Array& x) {
   const Windows w = windows_of(call, x.shape());
   const bool count_padding = call.integer("count_include_pad", 0) != 0;
   PoolOptions options = options_of(w);
   const bool exotic = std::any_of(w.dilation.begin(), w.dilation.end(), [](std::int64_t d) { return d != 1; });
   if (!exotic && !(count_padding && w.overhang())) {
     options.count_padding = count_padding;
-    return {average_pool(x, w.kernel, options)};
+    return average_pool(x, w.kernel, options);
   }
   options.count_padding = true;
   const Array total = average_pool(x, w.kernel, options) * static_cast<double>(w.size());
-  return {total / cast(covered(x.shape(), w, count_padding), x.dtype())};
+  return total / cast(covered(x.shape(), w, count_padding), x.dtype());
 }
+
+namespace {
+
+Outputs largest_in_windows(const OperatorCall& call) {
+  const Array& x = call[0];
+  const Windows w = windows_of(call, x.shape());
+  const bool by_columns = call.integer("storage_order", 0) != 0;
+  if (!call.wants(1)) return {max_pool(x, w.kernel, options_of(w))};
+  const Array elements = side_by_side(x, w, smallest_number(x.dtype()));
+  const Array place = argmax(elements, 0, true);
+  const Array numbers = side_by_side(numbers_of_elements(x.shape(), by_columns), w, 0);
+  return {max(elements, 0), squeeze(take_along_axis(numbers, place, 0), 0)};
+}
+
+Outputs means_of_windows(const OperatorCall& call) { return {window_means(call, call[0])}; }
 
 Outputs norms_of_windows(const OperatorCall& call) {
   const Array& x = call[0];

@@ -1,4 +1,6 @@
 // Quantised operators: computed on the integers' exact values, then rounded as the standard says.
+#include <cmath>
+
 #include "onnx/convolutions.hpp"
 #include "onnx/element_types.hpp"
 #include "onnx/operators.hpp"
@@ -19,7 +21,11 @@ struct Range {
   double high;
 };
 
-Range range_of_type(DType dtype) {
+Range range_of_type(DType dtype, int bits) {
+  if (bits != 0 && bits < 8) {
+    const double numbers = std::ldexp(1.0, bits), low = dtype == DType::i8 ? -numbers / 2 : 0;
+    return {low, low + numbers - 1};
+  }
   switch (dtype) {
     case DType::u8: return {0, 255};
     case DType::i8: return {-128, 127};
@@ -34,8 +40,8 @@ Range range_of_type(DType dtype) {
 
 }  // namespace
 
-Array quantised(const Array& x, const Array& scale, const Array& zero_point, DType dtype) {
-  const Range range = range_of_type(dtype);
+Array quantised(const Array& x, const Array& scale, const Array& zero_point, DType dtype, int bits) {
+  const Range range = range_of_type(dtype, bits);
   const bool half = scale.dtype() == DType::f16 || scale.dtype() == DType::bf16;
   Array steps = round(cast(x, half ? DType::f32 : scale.dtype()) / cast(scale, half ? DType::f32 : scale.dtype()));
   if (zero_point.defined()) steps = steps + cast(zero_point, steps.dtype());
@@ -69,6 +75,19 @@ Array exact(const Array& x, const Array& zero_point, std::int64_t terms) {
   return zero_point.defined() ? number - cast(zero_point, type) : number;
 }
 
+QuantisedByRange quantised_by_range(const Array& x) {
+  const Array low = minimum(min(x), 0.0), high = maximum(max(x), 0.0);
+  const Array scale = (high - low) / 255.0;
+  const Array safe = where(scale == 0, 1.0, scale);
+  const Array zero = cast(clip(round(-low / safe), 0.0, 255.0), DType::u8);
+  return {quantised(x, safe, zero, DType::u8), scale, zero};
+}
+
+Array rounded_by_range(const Array& x) {
+  const QuantisedByRange y = quantised_by_range(x);
+  return dequantised(y.bytes, y.scale, y.zero_point);
+}
+
 namespace {
 
 Outputs quantise(const OperatorCall& call) {
@@ -77,13 +96,21 @@ Outputs quantise(const OperatorCall& call) {
   call.ignore("saturate");
   call.ignore("precision");
   DType dtype = DType::u8;
+  int bits = 0;
   if (const std::int64_t stated = call.integer("output_dtype", 0); stated != 0) {
     const std::optional<DType> known = dtype_from(stated);
     if (!known || !is_integer(*known)) call.refuse("quantises to ", element_type_name(stated), ", which Tyto has not");
     dtype = *known;
+    bits = packed_bits(stated);
   }
-  if (call.has(2)) dtype = call[2].dtype();
-  return {quantised(x, along_axis(call[1], x, axis, block), along_axis(call.optional(2), x, axis, block), dtype)};
+  if (call.has(2)) {
+    dtype = call[2].dtype();
+    bits = call.bits(2);
+  }
+  Operand y =
+      quantised(x, along_axis(call[1], x, axis, block), along_axis(call.optional(2), x, axis, block), dtype, bits);
+  y.bits = bits;
+  return {y};
 }
 
 Outputs dequantise(const OperatorCall& call) {
@@ -97,14 +124,9 @@ Outputs dequantise(const OperatorCall& call) {
   return {cast(y, *dtype)};
 }
 
-// Scale and zero point from the smallest and largest element, zero included.
 Outputs quantise_by_range(const OperatorCall& call) {
-  const Array& x = call[0];
-  const Array low = minimum(min(x), 0.0), high = maximum(max(x), 0.0);
-  const Array scale = (high - low) / 255.0;
-  const Array safe = where(scale == 0, 1.0, scale);
-  const Array zero = cast(clip(round(-low / safe), 0.0, 255.0), DType::u8);
-  return {quantised(x, safe, zero, DType::u8), scale, zero};
+  const QuantisedByRange y = quantised_by_range(call[0]);
+  return {y.bytes, y.scale, y.zero_point};
 }
 
 // A zero point of the rows of a, or of the columns of b.
@@ -159,8 +181,15 @@ constexpr OperatorRow quantised_table[] = {
     {"QuantizeLinear", 10, quantise},
 };
 
+// Of ONNX Runtime's own domain: the same, for types that old versions of the standard lacked.
+constexpr OperatorRow microsoft_table_of_quantisation[] = {
+    {"DequantizeLinear", 1, dequantise},
+    {"QuantizeLinear", 1, quantise},
+};
+
 }  // namespace
 
 std::span<const OperatorRow> quantised_rows() { return quantised_table; }
+std::span<const OperatorRow> microsoft_quantisation_rows() { return microsoft_table_of_quantisation; }
 
 }  // namespace tyto::onnx

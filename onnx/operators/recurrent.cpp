@@ -5,6 +5,7 @@
 
 #include "onnx/activation.hpp"
 #include "onnx/operators.hpp"
+#include "onnx/quantisation.hpp"
 #include "tyto/activations.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"
@@ -84,6 +85,10 @@ struct Cell {
   std::int64_t hidden = 0;
   std::vector<Activation> f;
   double limit = 0;  // 0: none
+  bool rounds = false;
+
+  // What enters a product: itself, or rounded to bytes by its own range.
+  Array entering(const Array& x) const { return rounds ? rounded_by_range(x) : x; }
 
   Array limited(const Array& x) const { return limit > 0 ? clip(x, -limit, limit) : x; }
   Array part(const Array& x, std::int64_t gate) const {
@@ -105,7 +110,7 @@ CellState simple_step(const Cell& cell, const Array& given, const CellState& sta
 
 // Gates in the order input, output, forget, cell.
 CellState lstm_step(const Cell& cell, const Array& given, const CellState& state) {
-  const Array gates = given + matmul(state.h, transpose(cell.recurrent));
+  const Array gates = given + matmul(cell.entering(state.h), transpose(cell.recurrent));
   const auto peep = [&](const Array& gate, std::int64_t which, const Array& c) {
     return cell.peepholes.defined() ? gate + c * cell.part(cell.peepholes, which) : gate;
   };
@@ -143,6 +148,7 @@ struct Architecture {
   Step step;
   bool has_cell = false;
   bool bias_apart = false;  // whether the recurrent bias is the step's own affair
+  bool quantised = false;   // weights are bytes, transposed, with scale and zero point in inputs 8 to 11
 };
 
 struct Run {
@@ -153,7 +159,7 @@ struct Run {
 // Sequences that are over keep their state and yield zeros.
 Run run_direction(const Cell& cell, const Architecture& how, const Array& x, const CellState& start,
                   const Array& lengths) {
-  Array given = matmul(x, transpose(cell.weights));
+  Array given = matmul(cell.entering(x), transpose(cell.weights));
   if (cell.bias.defined()) {
     const std::int64_t half = how.gates * cell.hidden;
     given = given + cell.bias.get({slice(0, half)});
@@ -198,7 +204,12 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
   const bool batch_first = call.integer("layout", 0) != 0;
   if (call.integer("input_forget", 0) != 0) call.refuse("input_forget 1 is not supported");
   call.ignore("output_sequence");
-  const Array &w = call[1], &r = call[2];
+  const auto weights = [&](std::size_t input, std::size_t scale) {
+    if (!how.quantised) return call[input];
+    const auto by_direction = [](const Array& x) { return expand_dims(x.ndim() == 1 ? expand_dims(x, 1) : x, 1); };
+    return swapaxes(dequantised(call[input], by_direction(call[scale]), by_direction(call[scale + 1])), 1, 2);
+  };
+  const Array w = weights(1, 8), r = weights(2, 10);
   const std::int64_t hidden = call.integer("hidden_size", r.shape()[static_cast<std::size_t>(r.ndim() - 1)]);
   const Array x = batch_first ? swapaxes(call[0], 0, 1) : call[0];
   if (x.ndim() != 3 || w.ndim() != 3 || r.ndim() != 3 || w.shape()[0] != static_cast<std::int64_t>(directions)) {
@@ -232,6 +243,7 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
     cell.hidden = hidden;
     cell.f = activations.next(how.activations.size());
     cell.limit = limit;
+    cell.rounds = how.quantised;
     const bool backward = backward_only || d == 1;
     const CellState start{initial(5, d), initial(6, d)};
     const Run run = run_direction(cell, how, backward ? reversed(x, lengths) : x, start, lengths);
@@ -253,6 +265,9 @@ Outputs simple_recurrent(const OperatorCall& call) { return recurrent(call, {1, 
 Outputs long_short_term(const OperatorCall& call) {
   return recurrent(call, {4, {"sigmoid", "tanh", "tanh"}, lstm_step, true});
 }
+Outputs long_short_term_in_bytes(const OperatorCall& call) {
+  return recurrent(call, {4, {"sigmoid", "tanh", "tanh"}, lstm_step, true, false, true});
+}
 Outputs gated(const OperatorCall& call) {
   const bool after = call.integer("linear_before_reset", 0) != 0;
   return recurrent(call, {3, {"sigmoid", "tanh"}, after ? gru_step_reset_after : gru_step, false, after});
@@ -264,8 +279,13 @@ constexpr OperatorRow recurrent_table[] = {
     {"RNN", 7, simple_recurrent},
 };
 
+constexpr OperatorRow microsoft_recurrent_table[] = {
+    {"DynamicQuantizeLSTM", 1, long_short_term_in_bytes},
+};
+
 }  // namespace
 
 std::span<const OperatorRow> recurrent_rows() { return recurrent_table; }
+std::span<const OperatorRow> microsoft_recurrent_rows() { return microsoft_recurrent_table; }
 
 }  // namespace tyto::onnx

@@ -25,6 +25,11 @@ def small(dtype, *shape):
     return draw.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, shape).astype(dtype)
 
 
+def weights8(dtype, *shape):
+    """Weights of products, of 7 bits: without VNNI the runtime's sums of two products of 8 bits saturate at 16."""
+    return draw.integers(-63, 64, shape).astype(dtype) if dtype == np.int8 else draw.integers(0, 128, shape).astype(dtype)
+
+
 def add(name, nodes, inputs, outputs, weights=None, version=17, microsoft=False):
     """inputs: name -> array; outputs: names; weights: name -> array."""
     types = {n: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in inputs.items()}
@@ -36,7 +41,8 @@ def add(name, nodes, inputs, outputs, weights=None, version=17, microsoft=False)
     options.log_severity_level = 4
     stored = [numpy_helper.from_array(np.asarray(a), n) for n, a in (weights or {}).items()]
     # The runtime wants types of outputs, which it knows better: they are tried until it agrees.
-    candidates = (TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64)
+    candidates = (TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64,
+                  TensorProto.UINT16)
     reason = None
     for guess in itertools.product(candidates, repeat=len(outputs)):
         infos = [helper.make_tensor_value_info(n, t, None) for n, t in zip(outputs, guess)]
@@ -74,20 +80,20 @@ def f32(value):
 
 
 # Quantised operators.
-x8, w8 = small(np.uint8, 1, 4, 6, 6), small(np.int8, 6, 4, 3, 3)
+x8, w8 = small(np.uint8, 1, 4, 6, 6), weights8(np.int8, 6, 4, 3, 3)
 channel_scale = np.linspace(0.01, 0.03, 6).astype(np.float32)
 qconv = {"xs": f32(0.05), "xz": np.uint8(120), "w": w8, "ws": channel_scale, "wz": np.zeros(6, np.int8), "ys": f32(0.4),
          "yz": np.uint8(100), "b": draw.integers(-500, 500, 6).astype(np.int32)}
 one("qlinear_conv", "QLinearConv", {"x": x8}, weights=qconv, pads=[1, 1, 1, 1], strides=[2, 1])
-qdepth = dict(qconv, w=small(np.int8, 4, 1, 3, 3), ws=channel_scale[:4], wz=np.zeros(4, np.int8), b=qconv["b"][:4])
+qdepth = dict(qconv, w=weights8(np.int8, 4, 1, 3, 3), ws=channel_scale[:4], wz=np.zeros(4, np.int8), b=qconv["b"][:4])
 one("qlinear_conv_depthwise", "QLinearConv", {"x": x8}, weights=qdepth, group=4)
 one("qlinear_matmul", "QLinearMatMul", {"a": small(np.uint8, 2, 5, 7)},
-    weights={"as": f32(0.02), "az": np.uint8(128), "b": small(np.int8, 7, 3), "bs": f32(0.03), "bz": np.int8(0),
+    weights={"as": f32(0.02), "az": np.uint8(128), "b": weights8(np.int8, 7, 3), "bs": f32(0.03), "bz": np.int8(0),
              "ys": f32(0.1), "yz": np.uint8(128)})
 one("conv_integer", "ConvInteger", {"x": x8}, weights={"w": small(np.uint8, 2, 4, 3, 3), "xz": np.uint8(3), "wz": np.uint8(7)},
     pads=[0, 1, 1, 0])
 one("matmul_integer", "MatMulInteger", {"a": small(np.uint8, 4, 300)},
-    weights={"b": small(np.int8, 300, 5), "az": np.uint8(12), "bz": np.int8(-3)})
+    weights={"b": weights8(np.int8, 300, 5), "az": np.uint8(12), "bz": np.int8(-3)})
 one("quantize_axis", "QuantizeLinear", {"x": 3 * numbers(2, 3, 4)},
     weights={"s": np.array([0.1, 0.02, 0.5], np.float32), "z": np.array([1, -5, 20], np.int8)}, axis=1)
 one("dequantize_axis", "DequantizeLinear", {"x": small(np.int8, 2, 3, 4)},
@@ -143,9 +149,120 @@ microsoft("qlinear_global_mean", "QLinearGlobalAveragePool", {"x": x8}, weights=
 microsoft("qlinear_concat", "QLinearConcat", {"a": small(np.uint8, 2, 3), "b": small(np.uint8, 2, 2)}, weights=pair,
           order=["ys", "yz", "a", "as", "az", "b", "bs", "bz"], axis=1)
 microsoft("dynamic_quantize_matmul", "DynamicQuantizeMatMul", {"a": numbers(3, 6)},
-          weights={"b": small(np.int8, 6, 4), "bs": f32(0.02), "bz": np.int8(3), "c": numbers(4)})
+          weights={"b": weights8(np.int8, 6, 4), "bs": f32(0.02), "bz": np.int8(3), "c": numbers(4)})
 microsoft("matmul_integer_to_float", "MatMulIntegerToFloat", {"a": small(np.uint8, 3, 6)},
-          weights={"b": small(np.int8, 6, 4), "as": f32(0.05), "bs": f32(0.02), "az": np.uint8(100), "bz": np.int8(3), "c": numbers(4)})
+          weights={"b": weights8(np.int8, 6, 4), "as": f32(0.05), "bs": f32(0.02), "az": np.uint8(100), "bz": np.int8(3), "c": numbers(4)})
+
+# Attention with a cache, with rotated positions, with shared heads.
+past = numbers(2, 2, 2, 3, 4)
+microsoft("attention_past", "Attention", {"x": hidden, "past": past}, ("y", "present"),
+          weights={"w": numbers(8, 24), "b": numbers(24)}, num_heads=2, unidirectional=1, order=["x", "w", "b", "", "past"])
+microsoft("attention_widths", "Attention", {"x": hidden, "m": np.array([4, 5, 1, 0], np.int32)},
+          weights={"w": numbers(8, 28), "b": numbers(28)}, num_heads=2, qkv_hidden_sizes=[8, 8, 12], order=["x", "w", "b", "m"])
+microsoft("multi_head_attention_past", "MultiHeadAttention",
+          {"q": hidden, "k": numbers(2, 5, 8), "v": numbers(2, 5, 8), "pk": past[0], "pv": past[1]}, ("y", "k1", "v1"),
+          num_heads=2, unidirectional=1, order=["q", "k", "v", "", "", "", "pk", "pv"])
+microsoft("multi_head_attention_by_head", "MultiHeadAttention", {"q": hidden, "k": past[0], "v": past[1]}, num_heads=2, scale=0.3)
+angles = draw.random((12, 2))
+turns = {"cos": np.cos(angles).astype(np.float32), "sin": np.sin(angles).astype(np.float32)}
+wide = draw.random((12, 8))
+wide_turns = {"cos": np.cos(wide).astype(np.float32), "sin": np.sin(wide).astype(np.float32)}
+for name, ids, shape, rest in (
+        ("ids", np.array([[3, 1, 0, 7, 8], [0, 1, 2, 3, 4]], np.int64), (2, 5, 8), {}),
+        ("offset", np.array([4], np.int64), (2, 5, 8), {"interleaved": 1}),
+        ("by_head", np.array([2], np.int64), (2, 3, 5, 4), {}),
+        ("part", np.array([1], np.int64), (2, 5, 12), {"num_heads": 2, "rotary_embedding_dim": 4})):
+    microsoft("rotary_" + name, "RotaryEmbedding", {"x": numbers(*shape), "ids": ids}, weights=turns, **rest)
+
+
+def grouped(name, steps, before, total, ends, outputs=("y", "keys", "values"), packed=False, sequences=2, extra=None, **attributes):
+    """4 heads of 16 features over 2 of keys; `ends` are the last places of the sequences."""
+    data = {"q": numbers(sequences, steps, 128)} if packed else {
+        "q": numbers(sequences, steps, 64), "k": numbers(sequences, steps, 32), "v": numbers(sequences, steps, 32)}
+    order = ["q", "", ""] if packed else ["q", "k", "v"]
+    if before:
+        data.update(pk=numbers(sequences, 2, before, 16), pv=numbers(sequences, 2, before, 16))
+    order += ["pk", "pv"] if before else ["", ""]
+    data["ends"] = np.array(ends, np.int32)
+    rotary = wide_turns if attributes.get("do_rotary") else {}
+    order += ["ends", "total"] + (["cos", "sin"] if rotary else ["", ""])
+    order += [""] * (9 - len(order)) + ["", *(extra or {})] if extra else []
+    microsoft("grouped_" + name, "GroupQueryAttention", data, outputs,
+              weights={"total": np.array([total], np.int32), **rotary, **{k: v for k, v in (extra or {}).items() if k}},
+              order=order, num_heads=4, kv_num_heads=2, **attributes)
+
+
+grouped("prompt", 5, 0, 5, [4, 4])
+grouped("next", 1, 6, 7, [6, 6], do_rotary=1)
+grouped("uneven", 1, 6, 7, [6, 3], do_rotary=1, rotary_interleaved=1)
+grouped("shared_buffer", 1, 9, 6, [5, 2], packed=True, do_rotary=1)
+grouped("chunk", 3, 4, 7, [6], sequences=1, softcap=2.0, scale=0.4)
+grouped("window", 5, 0, 5, [4, 4], local_window_size=2, smooth_softmax=1)
+grouped("bias", 2, 3, 5, [4], sequences=1, extra={"bias": numbers(1, 4, 2, 5), "sink": numbers(4)})
+one("simplified_layer_norm", "SimplifiedLayerNormalization", {"x": hidden}, weights={"g": numbers(8)}, epsilon=1e-5)
+
+# Weights of few bits.
+for name, bits, columns, block, rest in (
+        ("4", 4, 40, 16, {}), ("4_zeros", 4, 64, 32, {"zeros": 1}), ("8", 8, 32, 16, {"zeros": 1}),
+        ("2", 2, 32, 16, {}), ("4_float_zeros", 4, 48, 16, {"zeros": 2, "bias": 1})):
+    blocks = -(-columns // block)
+    data = {"b": small(np.uint8, 6, blocks, block * bits // 8), "s": np.abs(numbers(6 * blocks)) + f32(0.1)}
+    order = ["a", "b", "s"]
+    if rest.get("zeros") == 1:
+        data["z"] = small(np.uint8, 6 * (-(-blocks * bits // 8)))
+    if rest.get("zeros") == 2:
+        data["z"] = 3 + numbers(6 * blocks)
+    order.append("z" if "z" in data else "")
+    if rest.get("bias"):
+        data["c"] = numbers(6)
+        order += ["", "c"]
+    microsoft("matmul_bits_" + name, "MatMulNBits", {"a": numbers(2, 3, columns)}, weights=data, order=order, K=columns, N=6,
+              bits=bits, block_size=block)
+microsoft("gather_blocks", "GatherBlockQuantized", {"data": small(np.uint8, 7, 32), "i": np.array([[3, 0], [6, 3]], np.int64)},
+          weights={"s": numbers(7, 4), "z": small(np.uint8, 7, 2)}, block_size=16, bits=4, gather_axis=0, quantize_axis=1)
+
+
+def narrow(values, kind):
+    """A tensor of 4 bits."""
+    return values.astype(helper.tensor_dtype_to_np_dtype(kind))
+
+
+for kind, name, low, high in ((TensorProto.INT4, "int4", -8, 8), (TensorProto.UINT4, "uint4", 0, 16)):
+    codes, zeros = draw.integers(low, high, (3, 7)), draw.integers(low, high, 7)
+    scales = np.abs(numbers(7)) + f32(0.1)
+    one("dequantize_" + name, "DequantizeLinear", {}, weights={"x": narrow(codes, kind), "s": scales, "z": narrow(zeros, kind)},
+        version=21, axis=1)
+    one("dequantize_blocks_" + name, "DequantizeLinear", {"s": np.abs(numbers(3, 2)) + f32(0.1)},
+        weights={"x": narrow(draw.integers(low, high, (3, 8)), kind)}, version=21, axis=1, block_size=4, order=["x", "s"])
+    add("quantize_" + name, [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], axis=1), helper.make_node("Transpose", ["q"], ["t"]),
+        helper.make_node("DequantizeLinear", ["t", "s", "z"], ["y"], axis=0), helper.make_node("Cast", ["q"], ["n"], to=TensorProto.INT32)],
+        {"x": 5 * numbers(3, 7)}, ["y", "n"], {"s": scales, "z": narrow(zeros, kind)}, version=21)
+    add("cast_" + name, [
+        helper.make_node("Cast", ["x"], ["q"], to=kind), helper.make_node("Cast", ["q"], ["y"], to=TensorProto.INT32)],
+        {"x": np.arange(-20, 21, dtype=np.int32)}, ["y"], version=21)
+microsoft("qgemm", "QGemm", {"a": small(np.uint8, 3, 6)},
+          weights={"as": f32(0.05), "az": np.uint8(110), "b": weights8(np.int8, 4, 6), "bs": np.array([0.02, 0.03, 0.01, 0.04], np.float32),
+                   "bz": np.array([1, -2, 0, 3], np.int8), "c": draw.integers(-900, 900, 4).astype(np.int32), "ys": f32(0.3), "yz": np.uint8(128)},
+          transB=1, alpha=1.5)
+microsoft("qgemm_float", "QGemm", {"a": small(np.uint8, 3, 6)},
+          weights={"as": f32(0.05), "az": np.uint8(110), "b": small(np.uint8, 6, 4), "bs": f32(0.02), "bz": np.uint8(130)})
+for name, last in (("", 0), ("_channels_last", 1)):
+    microsoft("qlinear_average_pool" + name, "QLinearAveragePool", {"x": small(np.uint8, 1, 6, 7, 4)}, weights=single,
+              kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 0, 1], channels_last=last)
+microsoft("qlinear_softmax", "QLinearSoftmax", {"x": small(np.uint8, 2, 3, 5)},
+          weights={"xs": f32(0.02), "xz": np.uint8(120), "ys": f32(1 / 256), "yz": np.uint8(0)}, axis=-1, opset=13)
+microsoft("qlinear_softmax_matrix", "QLinearSoftmax", {"x": small(np.int8, 2, 3, 5)},
+          weights={"xs": f32(0.02), "xz": np.int8(-3), "ys": f32(1 / 256), "yz": np.int8(-128)}, axis=1, opset=12)
+microsoft("qlinear_where", "QLinearWhere", {"c": draw.random((3, 4)) > 0.5, "a": small(np.uint8, 3, 4), "b": small(np.uint8, 3, 4)},
+          weights=pair, order=["c", "a", "as", "az", "b", "bs", "bz", "ys", "yz"])
+one("microsoft_quantize_16", "QuantizeLinear", {"x": 30 * numbers(3, 4)}, weights={"s": f32(0.001), "z": np.uint16(30000)},
+    domain="com.microsoft")
+for name, kind in (("", np.int8), ("_unsigned", np.uint8)):
+    weights = {"w": weights8(kind, 2, 4, 24), "r": weights8(kind, 2, 6, 24), "b": 0.3 * numbers(2, 48), "ws": np.array([0.004, 0.003], np.float32),
+               "wz": small(kind, 2) // 8, "rs": np.array([0.003, 0.002], np.float32), "rz": small(kind, 2) // 8}
+    microsoft("dynamic_quantize_lstm" + name, "DynamicQuantizeLSTM", {"x": numbers(5, 1, 4)}, ("y", "yh", "yc"), weights=weights,
+              order=["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"], hidden_size=6, direction="bidirectional")
 
 # Recurrent networks.
 steps, batch, inputs_, units = 5, 3, 4, 6

@@ -209,4 +209,29 @@ TEST_CASE("a file that is not there, or no file, is refused") {
   CHECK(refused_file(folder / "empty.onnx") == folder / "empty.onnx" + ": is no ONNX model: it holds no graph");
 }
 
+TEST_CASE("integers of four and two bits are unpacked, and their bytes are counted") {
+  const auto packed = [](std::int64_t element_type, std::int64_t count, std::string_view bytes) {
+    Message m;
+    m.integer(1, count);
+    m.integer(2, element_type);
+    m.text(8, "w");
+    m.text(9, bytes);
+    return model(GraphParts{.nodes = {node("Cast", {"w"}, {"y"}, {attribute("to", std::int64_t{6})})},
+                            .outputs = {value("y", {std::to_string(count)}, DType::i32)},
+                            .initialisers = {m}},
+                 25);
+  };
+  using Numbers = std::vector<std::int32_t>;
+  const auto numbers = [&](const std::string& bytes) {
+    return read<Tensor<Eager>>(bytes)(NamedList<Tensor<Eager>>{})["y"].to_vector<std::int32_t>();
+  };
+  constexpr std::int64_t uint4 = 21, int4 = 22, uint2 = 25, int2 = 26;
+  CHECK(numbers(packed(int4, 3, "\x87\x0f")) == Numbers{7, -8, -1});
+  CHECK(numbers(packed(uint4, 3, "\x87\x0f")) == Numbers{7, 8, 15});
+  CHECK(numbers(packed(int2, 5, "\xe4\x02")) == Numbers{0, 1, -2, -1, -2});
+  CHECK(numbers(packed(uint2, 5, "\xe4\x02")) == Numbers{0, 1, 2, 3, 2});
+  CHECK_THROWS_WITH_AS(read<Tensor<Eager>>(packed(int4, 5, "\x87\x0f")),
+                       "m.onnx: 'w': has 2 bytes, its shape (5,) of int4 needs 3", IoError);
+}
+
 }  // namespace tyto::onnx_tests

@@ -1,0 +1,205 @@
+// Operators of ONNX Runtime's own domain on numbers of 8 bits and fewer: computed on what the integers stand for, then
+// rounded again.
+#include "onnx/operators.hpp"
+#include "onnx/quantisation.hpp"
+#include "onnx/windows.hpp"
+#include "tyto/activations.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::onnx {
+
+namespace {
+
+// Inputs of two quantised numbers in a row: x, scale, zero point, twice; then those of the result.
+template <Array (*f)(const Array&, const Array&)>
+Outputs quantised_pair(const OperatorCall& call) {
+  const Array y = f(dequantised(call[0], call[1], call.optional(2)), dequantised(call[3], call[4], call.optional(5)));
+  const DType dtype = call[0].dtype();
+  return {quantised(y, call[6], call.optional(7), dtype)};
+}
+
+Outputs quantised_one(const OperatorCall& call, Array (*f)(const OperatorCall&, const Array&)) {
+  const Array y = f(call, dequantised(call[0], call[1], call.optional(2)));
+  return {quantised(y, call[3], call.optional(4), call[0].dtype())};
+}
+Outputs quantised_sigmoid(const OperatorCall& call) {
+  return quantised_one(call, [](const OperatorCall&, const Array& x) { return sigmoid(x); });
+}
+Outputs quantised_leaky_relu(const OperatorCall& call) {
+  return quantised_one(call,
+                       [](const OperatorCall& c, const Array& x) { return leaky_relu(x, c.number("alpha", 0.01)); });
+}
+Outputs quantised_global_mean(const OperatorCall& call) {
+  const bool last = call.integer("channels_last", 0) != 0;
+  const Array x = dequantised(call[0], call[1], call.optional(2));
+  IntList axes;
+  for (std::int64_t i = last ? 1 : 2; i < x.ndim() - (last ? 1 : 0); ++i) axes.push_back(i);
+  return {quantised(mean(x, axes, true), call[3], call.optional(4), call[0].dtype())};
+}
+Outputs quantised_concat(const OperatorCall& call) {
+  std::vector<Array> parts;
+  for (std::size_t i = 2; i + 2 < call.input_count(); i += 3) {
+    parts.push_back(dequantised(call[i], call[i + 1], call.optional(i + 2)));
+  }
+  return {quantised(concat(parts, call.integer("axis")), call[0], call[1], call[1].dtype())};
+}
+
+// With channels at the end the windows are those of the axes between.
+Outputs quantised_window_means(const OperatorCall& call) {
+  const bool last = call.integer("channels_last", 0) != 0;
+  const Array x = dequantised(call[0], call[1], call.optional(2));
+  const Array y = window_means(call, last ? moveaxis(x, -1, 1) : x);
+  return {quantised(last ? moveaxis(y, 1, -1) : y, call[3], call.optional(4), call[0].dtype())};
+}
+
+// Before version 13 of the standard all axes from `axis` on counted as one.
+Outputs quantised_softmax(const OperatorCall& call) {
+  const Array x = dequantised(call[0], call[1], call.optional(2));
+  const bool as_matrix = call.integer("opset") < 13;
+  std::int64_t axis = call.integer("axis", as_matrix ? 1 : -1);
+  if (axis < 0) axis += x.ndim();
+  if (axis < 0 || axis >= x.ndim()) call.refuse("axis ", axis, " of shape ", x.shape());
+  Array y = x;
+  if (as_matrix) {
+    std::int64_t rows = 1;
+    for (std::int64_t i = 0; i < axis; ++i) rows *= x.shape()[static_cast<std::size_t>(i)];
+    y = reshape(softmax(reshape(x, {rows, -1}), 1), x.shape());
+  } else {
+    y = softmax(x, axis);
+  }
+  return {quantised(y, call[3], call.optional(4), call[0].dtype())};
+}
+
+Outputs quantised_choice(const OperatorCall& call) {
+  const Array x = dequantised(call[1], call[2], call.optional(3)), y = dequantised(call[4], call[5], call.optional(6));
+  return {quantised(where(call[0], x, y), call[7], call.optional(8), call[1].dtype())};
+}
+
+// The input is quantised on the way, by its own range, and the product is a floating-point number again.
+Outputs product_quantised_on_the_way(const OperatorCall& call) {
+  const Array y = matmul(rounded_by_range(call[0]), dequantised(call[1], call[2], call.optional(3)));
+  return {call.has(4) ? y + call[4] : y};
+}
+Outputs product_to_float(const OperatorCall& call) {
+  const Array y =
+      matmul(dequantised(call[0], call[2], call.optional(4)), dequantised(call[1], call[3], call.optional(5)));
+  return {call.has(6) ? y + call[6] : y};
+}
+
+// The bias is an integer in steps of the product; without a scale of its own the result is a floating-point number.
+Outputs quantised_general_product(const OperatorCall& call) {
+  const bool turn_a = call.integer("transA", 0) != 0, turn_b = call.integer("transB", 0) != 0;
+  const Array a = turn_a ? matrix_transpose(call[0]) : call[0], b = turn_b ? matrix_transpose(call[3]) : call[3];
+  const std::int64_t terms = a.shape()[static_cast<std::size_t>(a.ndim() - 1)];
+  Array total = matmul(exact(a, call.optional(2), terms), exact(b, call.optional(5), terms));
+  if (call.has(6)) total = cast(total, DType::f64) + cast(call[6], DType::f64);
+  const Array scale = call[1] * call[4] * call.number("alpha", 1);
+  const Array y = cast(total, DType::f32) * scale;
+  if (!call.has(7)) return {y};
+  return {quantised(y, call[7], call.optional(8), call[0].dtype())};
+}
+
+// Numbers of `bits` bits in the bytes of the last axis, from the lowest bits on.
+Array unpacked_numbers(const Array& bytes, std::int64_t bits) {
+  if (bits == 8) return bytes;
+  const Array mask = Array::full({}, (std::int64_t{1} << bits) - 1, DType::u8);
+  std::vector<Array> parts;
+  for (std::int64_t at = 0; at < 8; at += bits) {
+    parts.push_back(bitwise_and(right_shift(bytes, Array::full({}, at, DType::u8)), mask));
+  }
+  Shape shape = bytes.shape();
+  shape[shape.size() - 1] = -1;
+  return reshape(stack(parts, -1), shape);
+}
+
+std::int64_t bits_of(const OperatorCall& call, std::int64_t otherwise) {
+  const std::int64_t bits = call.integer("bits", otherwise);
+  if (bits != 2 && bits != 4 && bits != 8) call.refuse(bits, " bits; known are 2, 4 and 8");
+  return bits;
+}
+
+// Weights (N, K) in blocks along K, each with a scale and a zero point; which block a column is of may be listed.
+Outputs product_with_blocks(const OperatorCall& call) {
+  const std::int64_t columns = call.integer("K"), rows = call.integer("N"), block = call.integer("block_size");
+  const std::int64_t bits = bits_of(call, 4);
+  call.ignore("accuracy_level");
+  if (columns < 1 || rows < 1 || block < 1) call.refuse("K ", columns, ", N ", rows, ", block_size ", block);
+  const std::int64_t blocks = (columns + block - 1) / block;
+  const Array& a = call[0];
+  const DType type = call[2].dtype();
+  const Array scale = reshape(call[2], {rows, blocks});
+  Array zero = Array::full({rows, blocks}, static_cast<double>(std::int64_t{1} << (bits - 1)), type);
+  if (call.has(3)) {
+    const bool packed = call[3].dtype() == DType::u8;
+    zero = packed ? unpacked_numbers(reshape(call[3], {rows, -1}), bits).get({all, slice(0, blocks)})
+                  : reshape(call[3], {rows, blocks});
+    zero = cast(zero, type);
+  }
+  const Array codes = cast(unpacked_numbers(reshape(call[1], {rows, -1}), bits).get({all, slice(0, columns)}), type);
+  const auto by_column = [&](const Array& by_block) {
+    if (call.has(4)) return take(by_block, call[4].get({slice(0, columns)}), 1);
+    return repeat(by_block, block, 1).get({all, slice(0, columns)});
+  };
+  const Array weights = (codes - by_column(zero)) * by_column(scale);
+  const Array y = matmul(a, transpose(weights));
+  return {call.has(5) ? y + call[5] : y};
+}
+
+// Rows of a table whose numbers are in blocks along another axis.
+Outputs rows_of_blocks(const OperatorCall& call) {
+  const std::int64_t bits = bits_of(call, 4), block = call.integer("block_size", 128);
+  const std::int64_t rank = call[0].ndim();
+  std::int64_t from = call.integer("gather_axis", 0), along = call.integer("quantize_axis", 1);
+  if (from < 0) from += rank;
+  if (along < 0) along += rank;
+  const bool packed = call[0].dtype() == DType::u8 && call.bits(0) == 0 && bits != 8;
+  if (from == along || from >= rank || along >= rank) call.refuse("gather_axis ", from, ", quantize_axis ", along);
+  if (packed && along != rank - 1) call.refuse("packed numbers in blocks along axis ", along, " of ", rank);
+  const auto rows = [&](const Array& x) { return take(x, call[1], from); };
+  const std::int64_t axis = along > from ? along + call[1].ndim() - 1 : along;
+  Array codes = rows(call[0]);
+  if (packed) codes = unpacked_numbers(codes, bits);
+  const Array scale = rows(call[2]);
+  Array zero;
+  if (call.has(3)) {
+    zero = rows(call[3]);
+    if (packed) {
+      std::vector<Index> stored(static_cast<std::size_t>(zero.ndim()), Index(all));
+      stored.back() = slice(0, scale.shape()[static_cast<std::size_t>(scale.ndim() - 1)]);
+      zero = unpacked_numbers(zero, bits).get(stored);
+    }
+  } else if (call[0].dtype() == DType::u8 && call.bits(0) == 0) {
+    zero = Array::full({}, std::int64_t{1} << (bits - 1), DType::u8);
+  }
+  const auto spread = [&](const Array& x) {
+    return !x.defined() || x.ndim() == 0 ? x : along_axis(x, codes, axis, block);
+  };
+  return {dequantised(codes, spread(scale), spread(zero))};
+}
+
+constexpr OperatorRow microsoft_quantised_table[] = {
+    {"DynamicQuantizeMatMul", 1, product_quantised_on_the_way},
+    {"GatherBlockQuantized", 1, rows_of_blocks},
+    {"MatMulIntegerToFloat", 1, product_to_float},
+    {"MatMulNBits", 1, product_with_blocks},
+    {"QGemm", 1, quantised_general_product},
+    {"QLinearAdd", 1, quantised_pair<add>},
+    {"QLinearAveragePool", 1, quantised_window_means},
+    {"QLinearConcat", 1, quantised_concat},
+    {"QLinearGlobalAveragePool", 1, quantised_global_mean},
+    {"QLinearLeakyRelu", 1, quantised_leaky_relu},
+    {"QLinearMul", 1, quantised_pair<multiply>},
+    {"QLinearSigmoid", 1, quantised_sigmoid},
+    {"QLinearSoftmax", 1, quantised_softmax},
+    {"QLinearWhere", 1, quantised_choice},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> microsoft_quantised_rows() { return microsoft_quantised_table; }
+
+}  // namespace tyto::onnx
