@@ -11,7 +11,7 @@ namespace tyto::opencl {
 bool is_linear_system(core::OpId op);
 LaunchPlan linear_system_launch_plan(const Context& context, const core::Step& step);
 
-/// Orthogonal factors, eigenvalues of symmetric matrices, singular values, pseudo-inverses and exponentials.
+/// Orthogonal factors, eigenvalues, singular values, pseudo-inverses and, of real matrices, exponentials.
 bool is_spectrum(core::OpId op);
 LaunchPlan spectrum_launch_plan(const Context& context, const core::Step& step);
 

@@ -1,5 +1,5 @@
 // What a team does for orthogonal factorisations, eigenvalues, singular values and the exponential, in the functions of
-// mathematics_spectra.cpp.
+// mathematics_spectra.cpp and mathematics_general.cpp.
 #include <algorithm>
 #include <iterator>
 
@@ -29,7 +29,7 @@ LaunchPlan plan_qr(const Context& context, const core::Step& step) {
   kernel.run(R"CLC(
     copy_matrix@(a, factored, (long)rows * columns, TEAM);
     factorise_qr@(factored, rows, columns, factors, sums, shared, TEAM);
-    form_q@(factored, rows, columns, factors, q, width, sums, TEAM);
+    form_q@(factored, rows, columns, 0, factors, q, width, sums, TEAM);
     upper_triangle@(factored, r, width, columns, TEAM);
 )CLC");
   return kernel.finish();
@@ -47,21 +47,22 @@ LaunchPlan plan_eigh(const Context& context, const core::Step& step) {
   kernel.room("work", a.rows * a.rows);
   kernel.room("rows", has_vectors ? a.rows * a.rows : 1);
   kernel.room("turns", a.rows + 1);
-  kernel.room("found", a.rows);
+  kernel.real_room("found", a.rows);
   kernel.room("order", "int", 4, a.rows);
-  // Above the diagonal may stand anything.
+  // Above the diagonal may stand anything, and next to real numbers on it.
   kernel.run(R"CLC(
     const long count = (long)size * size;
     for (long i = member; i < count; i += members) {
       const long row = i / size, column = i % size;
-      work[i] = a[max(row, column) * size + min(row, column)];
+      const ELEMENT below = a[max(row, column) * size + min(row, column)];
+      work[i] = row == column ? of_real@(real_part@(below)) : row > column ? below : conjugate@(below);
     }
     team_wait();
     const REAL scale = bring_into_range@(work, count, shared, places, TEAM);
     set_identity@(rows, has_vectors ? size : 0, size, TEAM);
     const int most_sweeps = scale == scale ? 60 : 0;
     const int sound = diagonalise@(work, size, rows, has_vectors, turns, most_sweeps, shared, places, TEAM);
-    for (int i = member; i < size; i += members) found[i] = sound ? work[(long)i * size + i] * scale : NAN;
+    for (int i = member; i < size; i += members) found[i] = sound ? real_part@(work[(long)i * size + i]) * scale : NAN;
     team_wait();
     order_values@(found, order, size, 0, TEAM);
     for (int i = member; i < size; i += members) values[i] = sound ? found[order[i]] : NAN;
@@ -69,14 +70,14 @@ LaunchPlan plan_eigh(const Context& context, const core::Step& step) {
   if (has_vectors) {
     kernel.run(R"CLC(
     for (long i = member; i < count; i += members) {
-      vectors[i] = sound ? rows[(long)order[i % size] * size + i / size] : NAN;
+      vectors[i] = sound ? conjugate@(rows[(long)order[i % size] * size + i / size]) : (ELEMENT)(NAN);
     }
 )CLC");
   }
   return kernel.finish();
 }
 
-/// The singular values of each matrix, or of its transpose where that has more rows: `tall` x `size`.
+/// The singular values of each matrix, or of its adjoint where that has more rows: `tall` x `size`.
 struct SingularKernel {
   MatrixStack a;
   bool turned;
@@ -102,11 +103,13 @@ struct SingularKernel {
     kernel.room("r", size * size);
     kernel.room("lefts", has_vectors ? size * size : 1);
     kernel.room("turns", size + 1);
-    kernel.room("lengths", size);
+    kernel.real_room("lengths", size);
     kernel.room("order", "int", 4, size);
     kernel.run(R"CLC(
     const long count = (long)tall * size;
-    for (long i = member; i < count; i += members) work[i] = turned ? a[i % size * tall + i / size] : a[i];
+    for (long i = member; i < count; i += members) {
+      work[i] = turned ? conjugate@(a[i % size * tall + i / size]) : a[i];
+    }
     team_wait();
     const REAL scale = bring_into_range@(work, count, shared, places, TEAM);
     const int most_sweeps = scale == scale ? 60 : 0;
@@ -119,7 +122,7 @@ struct SingularKernel {
     kernel.room("q", tall * left);
     kernel.room("u", tall * left);
     kernel.run(R"CLC(
-    form_q@(work, tall, size, factors, q, left, sums, TEAM);
+    form_q@(work, tall, size, 0, factors, q, left, sums, TEAM);
     left_vectors@(q, left, lefts, order, u, tall, size, TEAM);
     const int known = right_vectors@(r, lengths, order, rights, size, TEAM);
 )CLC");
@@ -141,17 +144,17 @@ LaunchPlan plan_svd(const Context& context, const core::Step& step) {
   kernel.output(0, "lefts_out", a.rows * u_columns);
   kernel.output(1, "values", singular.size);
   kernel.output(2, "rights_out", v_rows * a.columns);
-  // Of the transpose, left and right vectors are exchanged, rows and columns too.
+  // Of the adjoint, left and right vectors are exchanged, rows and columns too.
   kernel.run(R"CLC(
-    complete_rows@(rights, sound ? known : size, size, sums, shared, TEAM);
+    complete_rows@(rights, sound ? known : size, size, sums, TEAM);
     const int lefts_width = turned ? size : left, rights_width = turned ? tall : size;
     for (long i = member; i < (long)(turned ? size : tall) * lefts_width; i += members) {
       const long row = i / lefts_width, column = i % lefts_width;
-      lefts_out[i] = !sound ? NAN : turned ? rights[column * size + row] : u[i];
+      lefts_out[i] = !sound ? (ELEMENT)(NAN) : turned ? conjugate@(rights[column * size + row]) : u[i];
     }
     for (long i = member; i < (long)(turned ? left : size) * rights_width; i += members) {
       const long row = i / rights_width, column = i % rights_width;
-      rights_out[i] = !sound ? NAN : turned ? u[column * left + row] : rights[i];
+      rights_out[i] = !sound ? (ELEMENT)(NAN) : turned ? conjugate@(u[column * left + row]) : rights[i];
     }
 )CLC");
   return kernel.finish();
@@ -164,21 +167,62 @@ LaunchPlan plan_pinv(const Context& context, const core::Step& step) {
   kernel.input(1, "tolerance", 0);
   kernel.output(0, "inverse", a.rows * a.columns);
   kernel.output(1, "values", singular.size);
-  // The sum over k of v_k u_k^T / s_k, in which values too small do not count: their vectors may be anything.
+  // The sum over k of v_k u_k^H / s_k, in which values too small do not count: their vectors may be anything.
   kernel.run(R"CLC(
     team_wait();
     for (long i = member; i < (long)size * size && sound; i += members) {
       const REAL value = values[i / size];
-      rights[i] = value > tolerance[0] * values[0] ? rights[i] / value : 0;
+      rights[i] = value > tolerance[0] * values[0] ? rights[i] / value : of_real@(0);
     }
     team_wait();
     for (long i = member; i < count; i += members) {
       const long row = turned ? i % size : i / tall, column = turned ? i / size : i % tall;
-      REAL sum = 0;
-      for (int k = 0; k < size && sound; ++k) sum += rights[(long)k * size + row] * u[column * size + k];
-      inverse[i] = sound ? sum : NAN;
+      ELEMENT sum = 0;
+      for (int k = 0; k < size && sound; ++k) sum += times@(rights[(long)k * size + row], u[column * size + k]);
+      inverse[i] = !sound ? (ELEMENT)(NAN) : turned ? sum : conjugate@(sum);
     }
 )CLC");
+  return kernel.finish();
+}
+
+LaunchPlan plan_eig(const Context& context, const core::Step& step) {
+  const MatrixStack a = matrix_stack(step.inputs[0]);
+  const bool has_vectors = step.outputs.size() > 1;
+  const std::int64_t count = a.rows * a.rows;
+  MatrixKernel kernel(context, step, a.count, a.rows);
+  kernel.length("size", a.rows);
+  kernel.length("has_vectors", has_vectors ? 1 : 0);
+  kernel.input(0, "a", count);
+  kernel.output(0, "values", a.rows);
+  kernel.room("h", count);
+  kernel.room("q", has_vectors ? count : 1);
+  kernel.real_room("factors", a.rows);
+  kernel.room("reflections", a.rows);
+  kernel.room("sums", a.rows);
+  kernel.room("turns", 2 * a.rows);
+  kernel.run(R"CLC(
+    copy_matrix@(a, h, (long)size * size, TEAM);
+    const REAL scale = bring_into_range@(h, (long)size * size, shared, places, TEAM);
+    const int rows = scale == scale ? size : 0;
+    balance@(h, rows, factors, member);
+    reduce_to_hessenberg@(h, rows, reflections, sums, shared, TEAM);
+    form_q@(h, rows, rows, 1, reflections, q, has_vectors ? rows : 0, sums, TEAM);
+    clear_below@(h, rows, TEAM);
+    const int sound = reduce_to_triangle@(h, rows, q, has_vectors, turns, places, TEAM) && rows == size;
+    for (int i = member; i < size; i += members) {
+      values[i] = sound ? h[(long)i * size + i] * scale : (ELEMENT)(NAN);
+    }
+)CLC");
+  if (has_vectors) {
+    kernel.output(1, "vectors", count);
+    kernel.room("x", count);
+    kernel.room("turned", count);
+    kernel.run(R"CLC(
+    solve_for_vectors@(h, sound ? size : 0, x, shared, TEAM);
+    vectors_of@(q, x, factors, turned, vectors, sound ? size : 0, TEAM);
+    fill_matrix@(vectors, sound ? 0 : (long)size * size, NAN, TEAM);
+)CLC");
+  }
   return kernel.finish();
 }
 
@@ -202,9 +246,9 @@ struct Spectrum {
   LaunchPlan (*plan)(const Context& context, const core::Step& step);
 };
 
-constexpr Spectrum spectra[] = {{OpId::qr, plan_qr},    {OpId::eigh, plan_eigh},   {OpId::eigvalsh, plan_eigh},
-                                {OpId::svd, plan_svd},  {OpId::svdvals, plan_svd}, {OpId::pinv, plan_pinv},
-                                {OpId::expm, plan_expm}};
+constexpr Spectrum spectra[] = {{OpId::qr, plan_qr},       {OpId::eig, plan_eig},       {OpId::eigvals, plan_eig},
+                                {OpId::eigh, plan_eigh},   {OpId::eigvalsh, plan_eigh}, {OpId::svd, plan_svd},
+                                {OpId::svdvals, plan_svd}, {OpId::pinv, plan_pinv},     {OpId::expm, plan_expm}};
 
 const Spectrum* spectrum_of(OpId op) {
   const Spectrum* const found = std::ranges::find(spectra, op, &Spectrum::op);

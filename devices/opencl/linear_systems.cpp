@@ -123,10 +123,10 @@ LaunchPlan plan_det(const Context& context, const core::Step& step) {
     factorise_lu@(lu, rows, columns, pivots, shared, places, TEAM);
     order_of_pivots(pivots, rows, order, rows, member);
     if (member == 0) {
-      REAL product = 1;
+      ELEMENT product = of_real@(1);
       for (int i = 0; i < rows; ++i) {
-        const REAL pivot = lu[(long)i * columns + i];
-        product *= pivots[i] == i ? pivot : -pivot;
+        const ELEMENT pivot = lu[(long)i * columns + i];
+        product = times@(product, pivots[i] == i ? pivot : -pivot);
       }
       determinant[0] = product;
     }
@@ -144,7 +144,7 @@ LaunchPlan plan_cholesky(const Context& context, const core::Step& step) {
     const long bad = factorise_cholesky@(factor, rows, TEAM);
     if (member == 0) info[0] = bad;
     for (long i = member; i < (long)rows * columns; i += members) {
-      if (bad != 0) factor[i] = NAN;
+      if (bad != 0) factor[i] = (REAL)NAN;
       else if (i % columns > i / columns) factor[i] = 0;
     }
 )CLC");

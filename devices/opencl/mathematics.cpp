@@ -37,14 +37,15 @@ std::string constant_of(std::string number, Compute type) {
 }
 
 // The sections are written for every type at once: `real`, `whole` and `natural` stand for its name, those of the
-// signed and unsigned integers of its width; @ for its suffix; 1.5r for a constant of it.
-std::string instantiate(std::string_view section, Compute type) {
+// signed and unsigned integers of its width; @ for its suffix; 1.5r for a constant of it. In what is written for
+// complex numbers too, `element` is a number, or a pair of them.
+std::string instantiate(std::string_view section, Compute type, bool complex = false) {
   const bool wide = is_wide(type);
   std::string out;
   for (std::size_t at = 0; at < section.size();) {
     const char c = section[at];
     if (c == '@') {
-      out.append("_").append(suffix(type));
+      out.append("_").append(complex ? complex_suffix(type) : suffix(type));
       ++at;
     } else if (starts_name(c)) {
       std::size_t past = at;
@@ -52,6 +53,8 @@ std::string instantiate(std::string_view section, Compute type) {
       const std::string_view word = section.substr(at, past - at);
       if (word == "real") {
         out += type_name(type);
+      } else if (word == "element") {
+        out.append(type_name(type)).append(complex ? "2" : "");
       } else if (word == "whole") {
         out += type == Compute::u64 ? "ulong" : wide ? "long" : "int";
       } else if (word == "natural") {
@@ -173,8 +176,14 @@ std::vector<Definition> library(Style style, bool has_f64) {
   split(out, spectra_section);
   for (const Compute type : {Compute::f32, Compute::f64}) {
     if (type == Compute::f64 && !has_f64) continue;
-    add(real_systems_section, type);
-    add(real_spectra_section, type);
+    add(real_elements_section, type);
+    split(out, instantiate(complex_elements_section, type, true));
+    for (const bool complex : {false, true}) {
+      split(out, instantiate(element_systems_section, type, complex));
+      split(out, instantiate(element_spectra_section, type, complex));
+    }
+    add(exponential_section, type);
+    split(out, instantiate(general_spectra_section, type, true));
   }
   return out;
 }

@@ -16,88 +16,97 @@ static int second_of_pair(int pair, int round, int players) {
 }
 )CLC";
 
-const char* const real_spectra_section = R"CLC(
+const char* const element_spectra_section = R"CLC(
 static real rounding@(void) { return sizeof(real) == 8 ? 2.220446049250313e-16r : 1.1920929e-07r; }
 
 static real vanishing_length@(void) { return ldexp((real)1, sizeof(real) == 8 ? -500 : -60); }
 
-static real dot_of@(global const real* x, global const real* y, int count) {
-  real sums[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+static element dot_of@(global const element* x, global const element* y, int count) {
+  element sums[8];
+  for (int l = 0; l < 8; ++l) sums[l] = 0;
   int i = 0;
   for (; i + 8 <= count; i += 8) {
-    for (int l = 0; l < 8; ++l) sums[l] += x[i + l] * y[i + l];
+    for (int l = 0; l < 8; ++l) sums[l] += times@(x[i + l], conjugate@(y[i + l]));
   }
-  for (; i < count; ++i) sums[0] += x[i] * y[i];
+  for (; i < count; ++i) sums[0] += times@(x[i], conjugate@(y[i]));
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
-static real reflect_column@(global real* a, int rows, int columns, int k, local real* shared, int member,
-                            int members) {
+static real squares_of@(global const element* x, int count) { return real_part@(dot_of@(x, x, count)); }
+
+static element reflect_column@(global element* a, int rows, int columns, int head, int k, local real* shared,
+                               int member, int members) {
   real largest = 0, part = 0;
-  for (int row = k + member; row < rows; row += members) largest = fmax(largest, fabs(a[(long)row * columns + k]));
+  for (int row = head + member; row < rows; row += members) {
+    largest = fmax(largest, largest_part@(a[(long)row * columns + k]));
+  }
   largest = team_max@(largest, shared, member, members);
   const int exponent = largest == 0 ? 0 : ilogb(largest);
-  for (int row = k + 1 + member; row < rows; row += members) {
-    const real x = ldexp(a[(long)row * columns + k], -exponent);
-    part += x * x;
+  for (int row = head + 1 + member; row < rows; row += members) {
+    part += square_of@(ldexp(a[(long)row * columns + k], -exponent));
   }
-  const real rest = team_sum@(part, shared, member, members), alpha = ldexp(a[(long)k * columns + k], -exponent);
-  const int past = rest == 0 ? 0 : rows;
-  const real length = sqrt(alpha * alpha + rest), beta = alpha > 0 ? -length : length;
+  const real rest = team_sum@(part, shared, member, members);
+  const element alpha = ldexp(a[(long)head * columns + k], -exponent);
+  const int past = rest == 0 && imaginary_part@(alpha) == 0 ? 0 : rows;
+  const real length = sqrt(square_of@(alpha) + rest), beta = real_part@(alpha) > 0 ? -length : length;
+  const element divisor = alpha - of_real@(beta);
   team_wait();
-  for (int row = k + 1 + member; row < past; row += members) {
-    a[(long)row * columns + k] = ldexp(a[(long)row * columns + k], -exponent) / (alpha - beta);
+  for (int row = head + 1 + member; row < past; row += members) {
+    a[(long)row * columns + k] = over@(ldexp(a[(long)row * columns + k], -exponent), divisor);
   }
-  if (member == 0 && past != 0) a[(long)k * columns + k] = ldexp(beta, exponent);
+  if (member == 0 && past != 0) a[(long)head * columns + k] = of_real@(ldexp(beta, exponent));
   team_wait();
-  return past == 0 ? 0 : (beta - alpha) / beta;
+  return past == 0 ? of_real@(0) : -divisor / beta;
 }
 
-static void apply_reflection@(global const real* v, int v_columns, int k, real factor, global real* to, int rows,
-                              int columns, int first, global real* sums, int member, int members) {
-  for (int j = first + member; j < columns; j += members) sums[j] = to[(long)k * columns + j];
-  for (int row = k + 1; row < rows; ++row) {
-    const real share = v[(long)row * v_columns + k];
-    for (int j = first + member; j < columns; j += members) sums[j] += share * to[(long)row * columns + j];
+static void apply_reflection@(global const element* v, int v_columns, int head, int k, element factor,
+                              global element* to, int rows, int columns, int first, global element* sums, int member,
+                              int members) {
+  for (int j = first + member; j < columns; j += members) sums[j] = to[(long)head * columns + j];
+  for (int row = head + 1; row < rows; ++row) {
+    const element share = conjugate@(v[(long)row * v_columns + k]);
+    for (int j = first + member; j < columns; j += members) sums[j] += times@(share, to[(long)row * columns + j]);
   }
-  for (int j = first + member; j < columns; j += members) to[(long)k * columns + j] -= factor * sums[j];
-  for (int row = k + 1; row < rows; ++row) {
-    const real share = factor * v[(long)row * v_columns + k];
-    for (int j = first + member; j < columns; j += members) to[(long)row * columns + j] -= share * sums[j];
+  for (int j = first + member; j < columns; j += members) to[(long)head * columns + j] -= times@(factor, sums[j]);
+  for (int row = head + 1; row < rows; ++row) {
+    const element share = times@(factor, v[(long)row * v_columns + k]);
+    for (int j = first + member; j < columns; j += members) to[(long)row * columns + j] -= times@(share, sums[j]);
   }
   team_wait();
 }
 
-static void factorise_qr@(global real* a, int rows, int columns, global real* factors, global real* sums,
+static void factorise_qr@(global element* a, int rows, int columns, global element* factors, global element* sums,
                           local real* shared, int member, int members) {
   for (int k = 0; k < min(rows, columns); ++k) {
-    const real factor = reflect_column@(a, rows, columns, k, shared, member, members);
+    const element factor = reflect_column@(a, rows, columns, k, k, shared, member, members);
     if (member == 0) factors[k] = factor;
-    apply_reflection@(a, columns, k, factor, a, rows, columns, k + 1, sums, member, members);
+    apply_reflection@(a, columns, k, k, conjugate@(factor), a, rows, columns, k + 1, sums, member, members);
   }
 }
 
-static void form_q@(global const real* a, int rows, int columns, global const real* factors, global real* q,
-                    int q_columns, global real* sums, int member, int members) {
+static void form_q@(global const element* a, int rows, int columns, int below, global const element* factors,
+                    global element* q, int q_columns, global element* sums, int member, int members) {
   set_identity@(q, rows, q_columns, member, members);
-  for (int k = min(rows, columns) - 1; k >= 0; --k) {
-    apply_reflection@(a, columns, k, factors[k], q, rows, q_columns, k, sums, member, members);
+  for (int k = min(rows - below, columns) - 1; k >= 0; --k) {
+    apply_reflection@(a, columns, k + below, k, factors[k], q, rows, q_columns, k + below, sums, member, members);
   }
 }
 
-static void upper_triangle@(global const real* a, global real* r, int rows, int columns, int member, int members) {
-  for (long i = member; i < (long)rows * columns; i += members) r[i] = i % columns < i / columns ? 0 : a[i];
+static void upper_triangle@(global const element* a, global element* r, int rows, int columns, int member,
+                            int members) {
+  for (long i = member; i < (long)rows * columns; i += members) {
+    r[i] = i % columns < i / columns ? of_real@(0) : a[i];
+  }
   team_wait();
 }
 
-static real bring_into_range@(global real* a, long count, local real* shared, local int* places, int member,
+static real bring_into_range@(global element* a, long count, local real* shared, local int* places, int member,
                               int members) {
   real largest = 0;
   int wrong = 0;
   for (long i = member; i < count; i += members) {
-    const real size = fabs(a[i]);
-    wrong |= !(size < INFINITY);
-    largest = fmax(largest, size);
+    wrong |= !is_finite@(a[i]);
+    largest = fmax(largest, largest_part@(a[i]));
   }
   wrong = team_any(wrong, places, member, members);
   largest = team_max@(largest, shared, member, members);
@@ -107,35 +116,36 @@ static real bring_into_range@(global real* a, long count, local real* shared, lo
   return wrong ? NAN : ldexp((real)1, exponent);
 }
 
-static void turn_for@(real below, real above, real between, global real* turn) {
-  const real ratio = (above - below) / (2 * between), size = fabs(ratio);
+static void turn_for@(real below, real above, element between, global element* turn) {
+  const real length = length_of@(between), ratio = (above - below) / (2 * length), size = fabs(ratio);
   const real tangent = copysign(1 / (size + hypot((real)1, size)), ratio);
   const real cosine = 1 / sqrt(1 + tangent * tangent);
-  turn[0] = cosine;
-  turn[1] = tangent * cosine;
+  turn[0] = of_real@(cosine);
+  turn[1] = between / length * (tangent * cosine);
 }
 
-static void turn_rows@(global real* a, int size, global const real* turns, int round, int players, int member,
+static void turn_rows@(global element* a, int size, global const element* turns, int round, int players, int member,
                        int members) {
   const int across = team_across(members), down = members / across;
   for (int pair = member / across; pair < players / 2; pair += down) {
-    const real c = turns[2 * pair], s = turns[2 * pair + 1];
-    if (s == 0) continue;
-    global real* const p = a + (long)first_of_pair(pair, round, players) * size;
-    global real* const q = a + (long)second_of_pair(pair, round, players) * size;
+    const real c = real_part@(turns[2 * pair]);
+    const element s = turns[2 * pair + 1];
+    if (rough_length@(s) == 0) continue;
+    global element* const p = a + (long)first_of_pair(pair, round, players) * size;
+    global element* const q = a + (long)second_of_pair(pair, round, players) * size;
     for (int j = member % across; j < size; j += across) {
-      const real x = p[j], y = q[j];
-      p[j] = c * x - s * y;
-      q[j] = s * x + c * y;
+      const element x = p[j], y = q[j];
+      p[j] = c * x - times@(s, y);
+      q[j] = times@(conjugate@(s), x) + c * y;
     }
   }
 }
 
-static int diagonalise@(global real* a, int size, global real* vectors, int has_vectors, global real* turns,
-                        int most_sweeps, local real* shared, local int* places, int member, int members) {
+static int diagonalise@(global element* a, int size, global element* vectors, int has_vectors,
+                        global element* turns, int most_sweeps, local real* shared, local int* places, int member, int members) {
   const int players = size + size % 2, across = team_across(members), down = members / across;
   real part = 0;
-  for (long i = member; i < (long)size * size; i += members) part += a[i] * a[i];
+  for (long i = member; i < (long)size * size; i += members) part += square_of@(a[i]);
   const real nothing = sqrt(team_sum@(part, shared, member, members)) * rounding@() / (2 * max(size, 1));
   int turned = 1;
   for (int sweep = 0; sweep < most_sweeps && turned; ++sweep) {
@@ -145,9 +155,9 @@ static int diagonalise@(global real* a, int size, global real* vectors, int has_
         const int p = first_of_pair(pair, round, players), q = second_of_pair(pair, round, players);
         turns[2 * pair + 1] = 0;
         if (p >= size || q >= size) continue;
-        const real between = a[(long)p * size + q];
-        if (fabs(between) <= nothing) continue;
-        turn_for@(a[(long)p * size + p], a[(long)q * size + q], between, turns + 2 * pair);
+        const element between = a[(long)p * size + q];
+        if (length_of@(between) <= nothing) continue;
+        turn_for@(real_part@(a[(long)p * size + p]), real_part@(a[(long)q * size + q]), between, turns + 2 * pair);
         turned = 1;
       }
       team_wait();
@@ -155,14 +165,15 @@ static int diagonalise@(global real* a, int size, global real* vectors, int has_
       if (has_vectors) turn_rows@(vectors, size, turns, round, players, member, members);
       team_wait();
       for (int row = member / across; row < size; row += down) {
-        global real* const here = a + (long)row * size;
+        global element* const here = a + (long)row * size;
         for (int pair = member % across; pair < players / 2; pair += across) {
-          const real c = turns[2 * pair], s = turns[2 * pair + 1];
-          if (s == 0) continue;
+          const real c = real_part@(turns[2 * pair]);
+          const element s = turns[2 * pair + 1];
+          if (rough_length@(s) == 0) continue;
           const int p = first_of_pair(pair, round, players), q = second_of_pair(pair, round, players);
-          const real x = here[p], y = here[q];
-          here[p] = c * x - s * y;
-          here[q] = s * x + c * y;
+          const element x = here[p], y = here[q];
+          here[p] = c * x - times@(conjugate@(s), y);
+          here[q] = times@(s, x) + c * y;
         }
       }
       team_wait();
@@ -172,8 +183,8 @@ static int diagonalise@(global real* a, int size, global real* vectors, int has_
   return !turned;
 }
 
-static int orthogonalise@(global real* a, int size, global real* turned_too, int has_vectors, global real* turns,
-                          int most_sweeps, local int* places, int member, int members) {
+static int orthogonalise@(global element* a, int size, global element* turned_too, int has_vectors,
+                          global element* turns, int most_sweeps, local int* places, int member, int members) {
   const int players = size + size % 2;
   const real nothing = rounding@() * sqrt((real)size), vanishing = vanishing_length@() * vanishing_length@();
   int turned = 1;
@@ -184,13 +195,13 @@ static int orthogonalise@(global real* a, int size, global real* turned_too, int
         const int p = first_of_pair(pair, round, players), q = second_of_pair(pair, round, players);
         turns[2 * pair + 1] = 0;
         if (p >= size || q >= size) continue;
-        global const real* const x = a + (long)p * size;
-        global const real* const y = a + (long)q * size;
-        const real between = dot_of@(x, y, size);
-        if (between == 0) continue;
-        const real one = dot_of@(x, x, size), other = dot_of@(y, y, size);
+        global const element* const x = a + (long)p * size;
+        global const element* const y = a + (long)q * size;
+        const element between = dot_of@(x, y, size);
+        if (rough_length@(between) == 0) continue;
+        const real one = squares_of@(x, size), other = squares_of@(y, size);
         if (!(one > vanishing && other > vanishing)) continue;
-        if (fabs(between) <= nothing * sqrt(one) * sqrt(other)) continue;
+        if (length_of@(between) <= nothing * sqrt(one) * sqrt(other)) continue;
         turn_for@(one, other, between, turns + 2 * pair);
         turned = 1;
       }
@@ -221,56 +232,54 @@ static void order_values@(global const real* values, global int* order, int size
   team_wait();
 }
 
-static void complete_rows@(global real* rows, int known, int size, global real* sums, local real* shared, int member,
+static void complete_rows@(global element* rows, int known, int size, global element* sums, int member,
                            int members) {
   for (int row = known; row < size; ++row) {
-    global real* const here = rows + (long)row * size;
+    global element* const here = rows + (long)row * size;
     for (int j = member; j < size; j += members) {
       real taken = 0;
-      for (int k = 0; k < row; ++k) taken += rows[(long)k * size + j] * rows[(long)k * size + j];
-      sums[j] = taken;
+      for (int k = 0; k < row; ++k) taken += square_of@(rows[(long)k * size + j]);
+      sums[j] = of_real@(taken);
     }
     team_wait();
     int least = 0;
-    for (int j = 1; j < size; ++j) least = sums[j] < sums[least] ? j : least;
+    for (int j = 1; j < size; ++j) least = real_part@(sums[j]) < real_part@(sums[least]) ? j : least;
     team_wait();
-    for (int j = member; j < size; j += members) here[j] = j == least;
+    for (int j = member; j < size; j += members) here[j] = of_real@(j == least);
     team_wait();
     for (int again = 0; again < 2; ++again) {
-      for (int k = member; k < row; k += members) sums[k] = dot_of@(rows + (long)k * size, here, size);
+      for (int k = member; k < row; k += members) sums[k] = dot_of@(here, rows + (long)k * size, size);
       team_wait();
       for (int j = member; j < size; j += members) {
-        real taken = 0;
-        for (int k = 0; k < row; ++k) taken += sums[k] * rows[(long)k * size + j];
+        element taken = 0;
+        for (int k = 0; k < row; ++k) taken += times@(sums[k], rows[(long)k * size + j]);
         here[j] -= taken;
       }
       team_wait();
     }
-    const real length = sqrt(dot_of@(here, here, size));
+    const real length = sqrt(squares_of@(here, size));
     team_wait();
     for (int j = member; j < size; j += members) here[j] /= length;
     team_wait();
   }
 }
 
-static int take_apart@(global real* a, int rows, int size, global real* factors, global real* sums, global real* r,
-                       global real* lefts, int has_vectors, global real* turns, global real* lengths,
-                       global int* order, int most_sweeps, local real* shared, local int* places, int member,
-                       int members) {
+static int take_apart@(global element* a, int rows, int size, global element* factors, global element* sums,
+                       global element* r, global element* lefts, int has_vectors, global element* turns,
+                       global real* lengths, global int* order, int most_sweeps, local real* shared,
+                       local int* places, int member, int members) {
   factorise_qr@(a, rows, size, factors, sums, shared, member, members);
   upper_triangle@(a, r, size, size, member, members);
   set_identity@(lefts, has_vectors ? size : 0, size, member, members);
   const int found = orthogonalise@(r, size, lefts, has_vectors, turns, most_sweeps, places, member, members);
-  for (int i = member; i < size; i += members) {
-    lengths[i] = sqrt(dot_of@(r + (long)i * size, r + (long)i * size, size));
-  }
+  for (int i = member; i < size; i += members) lengths[i] = sqrt(squares_of@(r + (long)i * size, size));
   team_wait();
   order_values@(lengths, order, size, 1, member, members);
   return found;
 }
 
-static int right_vectors@(global const real* r, global const real* lengths, global const int* order,
-                          global real* rights, int size, int member, int members) {
+static int right_vectors@(global const element* r, global const real* lengths, global const int* order,
+                          global element* rights, int size, int member, int members) {
   int known = 0;
   for (; known < size; ++known) {
     const real length = lengths[order[known]];
@@ -284,8 +293,8 @@ static int right_vectors@(global const real* r, global const real* lengths, glob
   return known;
 }
 
-static void left_vectors@(global const real* q, int q_columns, global const real* lefts, global const int* order,
-                          global real* u, int rows, int size, int member, int members) {
+static void left_vectors@(global const element* q, int q_columns, global const element* lefts,
+                          global const int* order, global element* u, int rows, int size, int member, int members) {
   const int across = team_across(members), down = members / across;
   for (int row = member / across; row < rows; row += down) {
     for (int j = member % across; j < q_columns; j += across) {
@@ -295,7 +304,9 @@ static void left_vectors@(global const real* q, int q_columns, global const real
   }
   team_wait();
 }
+)CLC";
 
+const char* const exponential_section = R"CLC(
 static real share_of_power@(int power, int degree) {
   real share = 1;
   for (int j = 1; j <= power; ++j) share *= (real)(degree - j + 1) / (real)(j * (2 * degree - j + 1));

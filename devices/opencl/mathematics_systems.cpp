@@ -70,7 +70,46 @@ static int is_permutation(global const long* order, int count, global uchar* see
 }
 )CLC";
 
-const char* const real_systems_section = R"CLC(
+// What matrices hold: real numbers, whose parts, conjugates and lengths are plain,
+const char* const real_elements_section = R"CLC(
+static element of_real@(real a) { return a; }
+static real real_part@(element a) { return a; }
+static real imaginary_part@(element a) { return 0; }
+static element conjugate@(element a) { return a; }
+static element times@(element a, element b) { return a * b; }
+static element over@(element a, element b) { return a / b; }
+static real square_of@(element a) { return a * a; }
+static real length_of@(element a) { return fabs(a); }
+static real rough_length@(element a) { return fabs(a); }
+static real largest_part@(element a) { return fabs(a); }
+static int is_finite@(element a) { return fabs(a) < INFINITY; }
+)CLC";
+
+// or complex ones. These are divided by the larger part of the divisor, so that no square overflows.
+const char* const complex_elements_section = R"CLC(
+static element of_real@(real a) { return (element)(a, 0); }
+static real real_part@(element a) { return a.x; }
+static real imaginary_part@(element a) { return a.y; }
+static element conjugate@(element a) { return (element)(a.x, -a.y); }
+static element times@(element a, element b) {
+  return (element)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+static element over@(element a, element b) {
+  if (fabs(b.x) >= fabs(b.y)) {
+    const real ratio = b.y / b.x;
+    return (element)(a.x + a.y * ratio, a.y - a.x * ratio) / (b.x + b.y * ratio);
+  }
+  const real ratio = b.x / b.y;
+  return (element)(a.x * ratio + a.y, a.y * ratio - a.x) / (b.y + b.x * ratio);
+}
+static real square_of@(element a) { return a.x * a.x + a.y * a.y; }
+static real length_of@(element a) { return hypot(a.x, a.y); }
+static real rough_length@(element a) { return fabs(a.x) + fabs(a.y); }
+static real largest_part@(element a) { return fmax(fabs(a.x), fabs(a.y)); }
+static int is_finite@(element a) { return fabs(a.x) < INFINITY && fabs(a.y) < INFINITY; }
+)CLC";
+
+const char* const element_systems_section = R"CLC(
 static real team_sum@(real value, local real* shared, int member, int members) {
   shared[member] = value;
   team_wait();
@@ -95,37 +134,37 @@ static real team_max@(real value, local real* shared, int member, int members) {
   return result;
 }
 
-static void fill_matrix@(global real* a, long count, real value, int member, int members) {
+static void fill_matrix@(global element* a, long count, real value, int member, int members) {
   for (long i = member; i < count; i += members) a[i] = value;
   team_wait();
 }
 
-static void copy_matrix@(global const real* from, global real* to, long count, int member, int members) {
+static void copy_matrix@(global const element* from, global element* to, long count, int member, int members) {
   for (long i = member; i < count; i += members) to[i] = from[i];
   team_wait();
 }
 
-static void set_identity@(global real* a, int rows, int columns, int member, int members) {
-  for (long i = member; i < (long)rows * columns; i += members) a[i] = i / columns == i % columns ? 1 : 0;
+static void set_identity@(global element* a, int rows, int columns, int member, int members) {
+  for (long i = member; i < (long)rows * columns; i += members) a[i] = of_real@(i / columns == i % columns);
   team_wait();
 }
 
-static void multiply_matrices@(global const real* a, global const real* b, global real* c, int rows, int inner,
-                               int columns, int member, int members) {
+static void multiply_matrices@(global const element* a, global const element* b, global element* c, int rows,
+                               int inner, int columns, int member, int members) {
   const int across = team_across(members), down = members / across;
   for (int row = member / across; row < rows; row += down) {
-    global real* const to = c + (long)row * columns;
+    global element* const to = c + (long)row * columns;
     for (int j = member % across; j < columns; j += across) to[j] = 0;
     for (int k = 0; k < inner; ++k) {
-      const real share = a[(long)row * inner + k];
-      global const real* const from = b + (long)k * columns;
-      for (int j = member % across; j < columns; j += across) to[j] += share * from[j];
+      const element share = a[(long)row * inner + k];
+      global const element* const from = b + (long)k * columns;
+      for (int j = member % across; j < columns; j += across) to[j] += times@(share, from[j]);
     }
   }
   team_wait();
 }
 
-static long factorise_lu@(global real* a, int rows, int columns, global long* pivots, local real* shared,
+static long factorise_lu@(global element* a, int rows, int columns, global long* pivots, local real* shared,
                           local int* places, int member, int members) {
   const int square = min(rows, columns), across = team_across(members), down = members / across;
   long zero = 0;
@@ -133,7 +172,7 @@ static long factorise_lu@(global real* a, int rows, int columns, global long* pi
     real largest = -1;
     int pivot = k;
     for (int row = k + member; row < rows; row += members) {
-      const real size = fabs(a[(long)row * columns + k]);
+      const real size = rough_length@(a[(long)row * columns + k]);
       const real weight = row == k && size != size ? INFINITY : size;
       if (weight > largest) {
         largest = weight;
@@ -156,46 +195,49 @@ static long factorise_lu@(global real* a, int rows, int columns, global long* pi
     }
     largest = shared[0];
     pivot = places[0];
-    global real* const head = a + (long)k * columns;
+    global element* const head = a + (long)k * columns;
     if (pivot != k) {
-      global real* const other = a + (long)pivot * columns;
+      global element* const other = a + (long)pivot * columns;
       for (int j = member; j < columns; j += members) {
-        const real kept = head[j];
+        const element kept = head[j];
         head[j] = other[j];
         other[j] = kept;
       }
     }
     if (member == 0) pivots[k] = pivot;
     team_wait();
-    const real divisor = head[k];
-    if (divisor == 0 && zero == 0) zero = k + 1;
-    for (int row = k + 1 + member; row < rows && divisor != 0; row += members) a[(long)row * columns + k] /= divisor;
+    const element divisor = head[k];
+    const int regular = rough_length@(divisor) != 0;
+    if (!regular && zero == 0) zero = k + 1;
+    for (int row = k + 1 + member; row < rows && regular; row += members) {
+      a[(long)row * columns + k] = over@(a[(long)row * columns + k], divisor);
+    }
     team_wait();
-    for (int row = k + 1 + member / across; row < rows && divisor != 0; row += down) {
-      global real* const here = a + (long)row * columns;
-      const real factor = here[k];
-      for (int j = k + 1 + member % across; j < columns; j += across) here[j] -= factor * head[j];
+    for (int row = k + 1 + member / across; row < rows && regular; row += down) {
+      global element* const here = a + (long)row * columns;
+      const element factor = here[k];
+      for (int j = k + 1 + member % across; j < columns; j += across) here[j] -= times@(factor, head[j]);
     }
     team_wait();
   }
   return zero;
 }
 
-static long factorise_cholesky@(global real* a, int size, int member, int members) {
+static long factorise_cholesky@(global element* a, int size, int member, int members) {
   const int across = team_across(members), down = members / across;
   long bad = 0;
   for (int k = 0; k < size && bad == 0; ++k) {
-    const real rest = a[(long)k * size + k];
+    const real rest = real_part@(a[(long)k * size + k]);
     team_wait();
     if (!(rest > 0)) bad = k + 1;
     const real root = sqrt(rest);
-    if (member == 0) a[(long)k * size + k] = root;
+    if (member == 0) a[(long)k * size + k] = of_real@(root);
     for (int row = k + 1 + member; row < size; row += members) a[(long)row * size + k] /= root;
     team_wait();
     for (int row = k + 1 + member / across; row < size; row += down) {
-      const real factor = a[(long)row * size + k];
+      const element factor = a[(long)row * size + k];
       for (int j = k + 1 + member % across; j <= row; j += across) {
-        a[(long)row * size + j] -= factor * a[(long)j * size + k];
+        a[(long)row * size + j] -= times@(factor, conjugate@(a[(long)j * size + k]));
       }
     }
     team_wait();
@@ -203,27 +245,27 @@ static long factorise_cholesky@(global real* a, int size, int member, int member
   return bad;
 }
 
-static void solve_triangle@(global const real* t, int row_step, int column_step, int size, int upper, int unit,
-                            global real* x, int columns, int member, int members) {
+static void solve_triangle@(global const element* t, int row_step, int column_step, int size, int upper, int unit,
+                            global element* x, int columns, int member, int members) {
   const int across = team_across(members), down = members / across;
   for (int step = 0; step < size; ++step) {
     const int k = upper ? size - 1 - step : step;
-    global real* const done = x + (long)k * columns;
-    const real divisor = t[(long)k * row_step + (long)k * column_step];
-    for (int j = member; j < columns && !unit; j += members) done[j] /= divisor;
+    global element* const done = x + (long)k * columns;
+    const element divisor = t[(long)k * row_step + (long)k * column_step];
+    for (int j = member; j < columns && !unit; j += members) done[j] = over@(done[j], divisor);
     team_wait();
     const int first = upper ? 0 : k + 1, past = upper ? k : size;
     for (int row = first + member / across; row < past; row += down) {
-      const real factor = t[(long)row * row_step + (long)k * column_step];
-      global real* const here = x + (long)row * columns;
-      for (int j = member % across; j < columns; j += across) here[j] -= factor * done[j];
+      const element factor = t[(long)row * row_step + (long)k * column_step];
+      global element* const here = x + (long)row * columns;
+      for (int j = member % across; j < columns; j += across) here[j] -= times@(factor, done[j]);
     }
     team_wait();
   }
 }
 
-static void permute_rows@(global const real* from, global const long* order, global real* to, int rows, int columns,
-                          int back, int member, int members) {
+static void permute_rows@(global const element* from, global const long* order, global element* to, int rows,
+                          int columns, int back, int member, int members) {
   for (long i = member; i < (long)rows * columns; i += members) {
     const long row = i / columns, column = i % columns;
     const long there = order[row] * columns + column;
@@ -233,7 +275,8 @@ static void permute_rows@(global const real* from, global const long* order, glo
   team_wait();
 }
 
-static void solve_factors@(global const real* lu, int size, global real* x, int columns, int member, int members) {
+static void solve_factors@(global const element* lu, int size, global element* x, int columns, int member,
+                           int members) {
   solve_triangle@(lu, size, 1, size, 0, 1, x, columns, member, members);
   solve_triangle@(lu, size, 1, size, 1, 0, x, columns, member, members);
 }

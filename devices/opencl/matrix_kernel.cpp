@@ -31,10 +31,13 @@ MatrixStack matrix_stack(const core::Operand& operand) {
 MatrixKernel::MatrixKernel(const Context& context, const core::Step& step, std::int64_t count, std::int64_t longest)
     : step_(step), team_(context, count, 4 * longest) {
   plan_.name = core::definition(step.op).name;
-  const Compute type = compute_of(step.inputs[0].dtype);
-  real_ = type_name(type);
-  suffix_ = suffix(type);
-  size_ = size_of(step.inputs[0].dtype);
+  const DType dtype = step.inputs[0].dtype;
+  const Compute part = compute_of(real_type(dtype));
+  element_ = storage_name(dtype);
+  real_ = type_name(part);
+  suffix_ = is_complex(dtype) ? complex_suffix(part) : suffix(part);
+  element_size_ = size_of(dtype);
+  real_size_ = size_of(real_type(dtype));
 }
 
 void MatrixKernel::operand(Role role, std::size_t which, const core::Operand& from, std::string_view name,
@@ -73,6 +76,7 @@ LaunchPlan MatrixKernel::finish() {
   replace_all(body_, "@", "_" + suffix_);
   replace_all(body_, "TEAM", "member, members");
   replace_all(body_, "REAL", real_);
+  replace_all(body_, "ELEMENT", element_);
   team_.declare_shared(kernel_, real_);
   team_.open(kernel_);
   kernel_.line(parts_);

@@ -27,13 +27,14 @@ class MatrixKernel {
   /// given.
   void input(std::size_t which, std::string_view name, std::int64_t elements);
   void output(std::size_t which, std::string_view name, std::int64_t elements);
-  /// Memory of the team's own, of elements of the matrices' type or another one.
-  void room(std::string_view name, std::int64_t elements) { room(name, real_, size_, elements); }
+  /// Memory of the team's own, of elements of the matrices' type, of such parts as these have, or of another one.
+  void room(std::string_view name, std::int64_t elements) { room(name, element_, element_size_, elements); }
+  void real_room(std::string_view name, std::int64_t elements) { room(name, real_, real_size_, elements); }
   void room(std::string_view name, std::string_view type, std::size_t bytes, std::int64_t elements);
   /// A length.
   void length(std::string_view name, std::int64_t value);
-  /// Parts of what the team does, in OpenCL C with @ for the suffix of the matrices' type and TEAM for the arguments
-  /// that tell a function who calls it.
+  /// Parts of what the team does, in OpenCL C with @ for the suffix of the matrices' type, ELEMENT and REAL for the
+  /// names of it and of its parts, and TEAM for the arguments that tell a function who calls it.
   void run(std::string_view statements) { body_ += statements; }
 
   LaunchPlan finish();
@@ -46,8 +47,8 @@ class MatrixKernel {
   LaunchPlan plan_;
   TeamLoop team_;
   KernelText kernel_{false};
-  std::string real_, suffix_, parts_, body_;
-  std::size_t size_;
+  std::string element_, real_, suffix_, parts_, body_;
+  std::size_t element_size_, real_size_;
 };
 
 }  // namespace tyto::opencl

@@ -182,7 +182,7 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   const auto complex = [](DType type) { return is_complex(type); };
   if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
     return op == OpId::custom || takes_complex(op) || is_fourier(op) || is_move(op) || is_indexed(op) ||
-           op == OpId::scatter;
+           op == OpId::scatter || is_linear_system(op) || (is_spectrum(op) && op != OpId::expm);
   }
   // Its method rejects some candidates, which f32 could not tell apart.
   if (op == OpId::random_gamma && !context_.has_f64) return false;
