@@ -105,8 +105,9 @@ void Fuser::classify() {
   for (const core::GraphUpdate& update : graph_.updates()) ++consumers_[update.port];
 }
 
-// A cheap function of one tensor that several element-wise nodes read: instead of its result they all read that
-// tensor, which must be no larger, so that no more bytes are moved nor kept.
+// A cheap function of one tensor, or of one and of others that are small beside it (the statistics of a normalisation),
+// that several element-wise nodes read: instead of its result they all read what it is computed from. The tensor must
+// be no larger than the result, so that no more bytes are moved nor kept.
 void Fuser::choose_repeated() {
   std::vector<std::uint32_t> fusing(graph_.port_count(), 0);
   for (Index i = 0; i < size(); ++i) {
@@ -115,18 +116,26 @@ void Fuser::choose_repeated() {
       if (shape(input) == shape(node(i).first_result)) ++fusing[input];
     }
   }
+  // By node: how many repeated nodes its repetition consists of.
+  std::vector<std::uint8_t> together(size(), 0);
   for (Index i = 0; i < size(); ++i) {
     const Port result = node(i).first_result;
     if (!fusible_[i] || !core::is_cheap(node(i).op) || consumers_[result] < 2 || fusing[result] != consumers_[result])
       continue;
-    Port only = core::no_port;
-    bool one = true;
-    for (const Port input : graph_.inputs_of(node(i))) {
-      if (scalar_of(graph_, source_[input])) continue;
-      one = one && (only == core::no_port || only == source_[input]);
-      only = source_[input];
+    std::size_t count = 1;
+    for (const Port input : graph_.inputs_of(node(i))) count += together[graph_.producer(source_[input])];
+    if (count > most_repeated) continue;
+    SmallSet<Port, most_behind> behind;
+    bool room = true;
+    each_operand(i, [&](Port port) { room = room && behind.add(port); });
+    const auto is_small = [&](Port port) { return bytes(port) <= bytes(result) / small_part; };
+    const Port* const whole = std::find_if_not(behind.begin(), behind.end(), is_small);
+    if (!room) continue;
+    if (whole != behind.end()) {
+      const bool second = std::find_if_not(whole + 1, behind.end(), is_small) != behind.end();
+      if (second || bytes(*whole) > bytes(result)) continue;
     }
-    if (!one || repeated_[graph_.producer(only)] || bytes(only) > bytes(result)) continue;
+    together[i] = static_cast<std::uint8_t>(count);
     repeated_[i] = true;
     ++repeated_count_;
   }

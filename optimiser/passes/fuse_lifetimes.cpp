@@ -18,12 +18,16 @@ void Fuser::list_reads() {
   for (Index i = 0; i < size(); ++i) {
     const GraphNode& each = node(i);
     const OpDef& def = core::definition(each.op);
-    const bool seen_through = def.is(Traits::view) || repeated_[i];
     for (Port port = each.first_result; port < each.first_result + each.result_count; ++port) memory_of_[port] = port;
-    for (const Port input : graph_.inputs_of(each)) {
-      const Port port = memory_of_[fusible_[i] ? source_[input] : input];
-      if (seen_through && !scalar_of(graph_, port)) memory_of_[each.first_result] = port;
-      if (live_[i] && !seen_through) reads.emplace_back(port, i);
+    const auto visit = [&](Port port) { reads.emplace_back(memory_of_[port], i); };
+    if (def.is(Traits::view)) {
+      for (const Port input : graph_.inputs_of(each)) {
+        if (!scalar_of(graph_, memory_of_[input])) memory_of_[each.first_result] = memory_of_[input];
+      }
+    } else if (live_[i] && fusible_[i] && !repeated_[i]) {
+      each_operand(i, visit);
+    } else if (live_[i] && !repeated_[i]) {
+      std::ranges::for_each(graph_.inputs_of(each), visit);
     }
     const bool free = !live_[i] || fusible_[i] || def.is(Traits::view) || is_kept(each.first_result);
     heavy_before_[i + 1] = heavy_before_[i] + (free ? 0 : 1);

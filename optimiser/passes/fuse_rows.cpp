@@ -115,15 +115,17 @@ void Fuser::grow(Rows& rows) {
     grown = false;
     const std::vector<Index> nodes = rows.nodes;
     for (const Index i : nodes) {
-      for (const Port input : graph_.inputs_of(node(i))) {
-        const Port port = row_behind(source_[input]);
+      const auto add_operand = [&](Port operand) {
+        const Port port = row_behind(operand);
         grown = try_add(rows, graph_.producer(port)) || grown;
-        if (fusible_[i]) continue;
+        if (fusible_[i]) return;
         const std::span<const Index> siblings = consumers_of(memory_of_[port]);
         for (const Index other : siblings.first(std::min<std::size_t>(siblings.size(), most_steps))) {
           grown = try_add(rows, other) || grown;
         }
-      }
+      };
+      if (fusible_[i]) each_operand(i, add_operand);
+      else add_operand(source_[graph_.inputs_of(node(i))[0]]);
       const std::span<const Index> consumers = consumers_of(node(i).first_result);
       for (const Index consumer : consumers.first(std::min<std::size_t>(consumers.size(), most_steps))) {
         grown = try_add(rows, consumer) || grown;

@@ -58,6 +58,10 @@ class Fuser {
   static constexpr std::size_t most_inputs = 14, most_steps = 48;
   // No element-wise operator has more operands.
   static constexpr std::size_t most_operands = 3;
+  // Of a repetition: the nodes that it consists of, the tensors that it reads (three operands of a node, each a
+  // repetition, are among the inputs of its group), and how small a part of the result all of them but one are.
+  static constexpr std::size_t most_repeated = 3, most_behind = 4, small_part = 16;
+  static_assert(most_operands * most_behind <= most_inputs);
   using Inputs = SmallSet<Port, most_inputs>;
   using Groups = SmallSet<Index, most_operands>;
 

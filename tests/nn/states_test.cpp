@@ -125,6 +125,29 @@ TEST_CASE("a compiled step writes running statistics where they lie, without an 
   CHECK(norm.running_mean.to_vector<float>()[0] == doctest::Approx(1 - 0.9 * 0.9 * 0.9));
 }
 
+TEST_CASE("a training step keeps of each batch norm what it was given and what it gave, nothing between") {
+  using T = Tensor<Lazy>;
+  constexpr std::int64_t depth = 8, samples = 512, channels = 64;
+  std::vector<Step> steps;
+  for (std::int64_t i = 0; i < depth; ++i) {
+    steps.emplace_back(Linear({.in = channels, .out = channels, .bias = false}));
+    steps.emplace_back(BatchNorm1d({.channels = channels}));
+    steps.push_back(tyto::relu);
+  }
+  const Sequential model(std::move(steps));
+  Descent descent = sgd({.rate = 0.1});
+  auto step = compile([&](T x) {
+    auto [loss, gradients] =
+        value_and_grad([&](const T& in) { return sum(square(model(in, training))); }, model.parameters())(x);
+    descent.update(model.parameters(), gradients);
+    return loss;
+  });
+  (void)step(T::normal({samples, channels})).item<float>();
+  constexpr auto activation = samples * channels * static_cast<std::int64_t>(sizeof(float));
+  // Two a layer, and a few for the gradients on their way.
+  CHECK(step.plan().height < (2 * depth + 4) * activation);
+}
+
 TEST_CASE_TEMPLATE("inference reads the running statistics and leaves them alone", M, Eager, Lazy) {
   using T = Tensor<M>;
   const BatchNorm1d norm({.channels = 2, .epsilon = 0});

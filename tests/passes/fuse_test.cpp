@@ -103,6 +103,48 @@ TEST_CASE("a cheap function of one tensor is computed by each group that reads i
   check_same(plain, fused);
 }
 
+TEST_CASE("what is made cheaply of a tensor and of small ones is computed by each group that reads it") {
+  // Batch normalisation: centred by means, divided by deviations; the gradient reads the outcome far behind.
+  Sketch s;
+  const Port x = s.input({64, 4}), mean = s.input({4}), rate = s.input({4}), gradient = s.input({64, 4});
+  const Port centred = s.add(OpId::subtract, {x, mean});
+  const Port normal = s.add(OpId::multiply, {centred, rate});
+  const Port product = s.add(OpId::matmul, {s.add(OpId::relu, {normal}), s.input({4, 4})});
+  const Port late = s.add(OpId::multiply, {s.add(OpId::multiply, {product, gradient}), normal});
+  const core::Graph plain = s.graph({s.add(OpId::multiply, {late, centred})});
+  optimiser::FuseCounts counts;
+  const core::Graph fused = optimiser::fuse(plain, {}, &counts);
+  CHECK(counts.repeated == 2);
+  CHECK(core::to_string(program_of(fused, 0)) == "v0=subtract(x0,x1); v1=multiply(v0,x2); v2=relu(v1) -> v2");
+  CHECK(program_of(fused, 1).outputs.size() == 1);
+  check_same(plain, fused);
+}
+
+TEST_CASE("what is made of two whole tensors is stored, as is a function of too many") {
+  for (const bool many : {false, true}) {
+    CAPTURE(many);
+    Sketch s;
+    const Port x = s.input({64, 4});
+    Port shared = many ? x : s.add(OpId::add, {x, s.input({64, 4})});
+    std::vector<Port> early, late;
+    for (int i = 0; many && i < 6; ++i) {
+      shared = s.add(OpId::add, {shared, s.input({4})});
+      early.push_back(s.add(OpId::tanh, {shared}));
+      late.push_back(shared);
+    }
+    if (!many) early = late = {shared};
+    const auto sum_of = [&](const std::vector<Port>& ports, Port sum) {
+      for (const Port port : ports) sum = s.add(OpId::add, {sum, port});
+      return sum;
+    };
+    const Port product = s.add(OpId::matmul, {sum_of(early, s.input({64, 4})), s.input({4, 4})});
+    const core::Graph plain = s.graph({sum_of(late, product)});
+    optimiser::FuseCounts counts;
+    check_same(plain, optimiser::fuse(plain, {}, &counts));
+    CHECK(counts.repeated == (many ? 5 : 0));
+  }
+}
+
 TEST_CASE("a cheap function is stored when it is an output, when it is smaller than its operand, or not cheap") {
   for (const int variant : {0, 1, 2}) {
     CAPTURE(variant);
