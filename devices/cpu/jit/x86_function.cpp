@@ -230,7 +230,16 @@ void X86Function::emit_body(bool partial) {
   for (const Code::Store& store : spec_.code.stores) {
     unlock_all();
     const Value value = body_.root[static_cast<std::size_t>(store.value)];
-    emit_store(value, inputs() + store.operand, store.half);
+    const int to = inputs() + store.operand, beside = imaginary_of(to);
+    if (beside >= 0) {
+      const auto other = std::ranges::find_if(spec_.code.stores, [&](const Code::Store& each) {
+        return inputs() + each.operand == beside && each.half == store.half;
+      });
+      const int real = in_register(value);
+      store_parts(to, store.half, real, in_register(body_.root[static_cast<std::size_t>(other->value)]));
+    } else if (!is_stored_with_real(to)) {
+      emit_store(value, to, store.half);
+    }
     let_go_of(value);
     ++position_;
   }

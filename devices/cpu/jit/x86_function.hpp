@@ -334,7 +334,14 @@ class X86Function : public X86Encoder {
   /// The same for whole vectors of elements of which every second one lies here: one part of complex numbers, mostly.
   bool is_every_second(int operand) const { return spec_of(operand).every_second && !partial_; }
   void load_every_second(int from, int half, int d);
-  void store_every_second(int to, int half, int source);
+  /// Both parts of complex numbers, which lie side by side from the real one's place on.
+  void store_parts(int to, int half, int real, int imaginary);
+  /// The operand of whole vectors' imaginary parts, where these real ones lie before them; else none.
+  int imaginary_of(int to) const {
+    const bool pairs = spec_of(to).part == TileProgram::Part::real && is_every_second(to);
+    return pairs && to + 1 < operand_count() && is_every_second(to + 1) ? to + 1 : -1;
+  }
+  bool is_stored_with_real(int to) const { return to > inputs() && imaginary_of(to - 1) == to; }
 
   /// Elements as stored, of a value: its own register, or another one.
   int packed_of(DType stored, int from);

@@ -154,40 +154,30 @@ void X86Function::load_every_second(int from, int half, int d) {
   }
 }
 
-// Elements are doubled, so that each stands where it goes; the other part stays as it is in memory.
-void X86Function::store_every_second(int to, int half_of_elements, int source) {
-  const int width = width_of(to), bytes = lanes_in(to) * width, first = take_vector(), other = take_vector();
-  const bool second = spec_of(to).part == TileProgram::Part::imaginary;
-  const Xmm low = sized(first, bytes), high = sized(other, bytes);
-  if (bytes == 64) {
-    vshufi64x2(Xbyak::Zmm(other), Xbyak::Zmm(source), Xbyak::Zmm(source), 0xd8);
-    vpermq(Xbyak::Zmm(other), Xbyak::Zmm(other), 0xd8);
-  } else if (bytes == 32) {
-    vpermq(Ymm(other), Ymm(source), 0xd8);
-  } else {
-    vmovaps(high, sized(source, bytes));
+// Parts alternate within 128 bits first; then those of the first half of the elements come before those of the second.
+void X86Function::store_parts(int to, int half, int real, int imaginary) {
+  const int width = width_of(to), bytes = lanes_in(to) * width;
+  const int first = take_vector(), second = take_vector();
+  const Xmm low = sized(first, bytes), high = sized(second, bytes);
+  const Xmm a = sized(real, bytes), b = sized(imaginary, bytes);
+  width == 4 ? vunpcklps(low, a, b) : vunpcklpd(low, a, b);
+  width == 4 ? vunpckhps(high, a, b) : vunpckhpd(high, a, b);
+  int start = first;
+  if (bytes == 32) {
+    start = take_vector();
+    vperm2f128(Ymm(start), Ymm(first), Ymm(second), 0x20);
+    vperm2f128(Ymm(second), Ymm(first), Ymm(second), 0x31);
+  } else if (bytes == 64) {
+    using Xbyak::Zmm;
+    start = take_vector();
+    vshufi64x2(Zmm(start), Zmm(first), Zmm(second), 0x44);
+    vshufi64x2(Zmm(start), Zmm(start), Zmm(start), 0xd8);
+    vshufi64x2(Zmm(second), Zmm(first), Zmm(second), 0xee);
+    vshufi64x2(Zmm(second), Zmm(second), Zmm(second), 0xd8);
   }
-  width == 4 ? vunpcklps(low, high, high) : vunpcklpd(low, high, high);
-  width == 4 ? vunpckhps(high, high, high) : vunpckhpd(high, high, high);
   mov(rax, cursor_of(to));
-  const int before = (second ? width : 0) - half_of_elements * 2 * bytes;
-  const Address places[] = {ptr[rax - before], ptr[rax + bytes - before]};
-  if (has_masks) {
-    // The mask of partial vectors is set anew before these.
-    mov(ecx, second ? 0xaaaa : 0x5555);
-    kmovd(Opmask(tail_mask), ecx);
-  }
-  for (const int half : {0, 1}) {
-    const Xmm value = half == 0 ? low : high;
-    const Address& place = places[half];
-    if (has_masks) {
-      width == 4 ? vmovups(place | Opmask(tail_mask), value) : vmovupd(place | Opmask(tail_mask), value);
-      continue;
-    }
-    if (width == 4) vblendps(value, value, place, second ? 0x55 : 0xaa);
-    else vblendpd(value, value, place, second ? 0x5 : 0xa);
-    vmovups(place, value);
-  }
+  vmovups(ptr[rax + half * 2 * bytes], sized(start, bytes));
+  vmovups(ptr[rax + half * 2 * bytes + bytes], high);
 }
 
 int X86Function::packed_of(DType stored, int from) {
@@ -207,8 +197,7 @@ void X86Function::emit_store(Value value, int to, int half) {
   const int from = in_register(value);
   const bool packed = is_packed(spec.stored);
   const int source = packed_of(spec.stored, from);
-  if (spec.access == Access::strided)
-    return is_every_second(to) ? store_every_second(to, half, source) : scatter(to, half, source);
+  if (spec.access == Access::strided) return scatter(to, half, source);
   if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
   const int bytes = lanes_in(to) * width_of(to);
   const Address place = at(to, half);
