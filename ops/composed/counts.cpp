@@ -16,22 +16,23 @@ T filled(const Value& beside, const Shape& shape, DType dtype) {
   return emit(mode_beside(beside), OpId::fill, RangeAttributes{shape, dtype, Scalar(0), Scalar(0)});
 }
 
-/// What each of `length` numbers comes to: how often it occurs, or the sum of its weights. What lies outside is put
-/// behind the last place, which is then cut off.
+/// What each of `length` numbers comes to, none of which lies outside: how often it occurs, or the sum of its weights.
 T counted(const T& numbers, std::int64_t length, const T& weights) {
+  return scatter_add(filled(numbers, {length}, weights.dtype()), std::vector<T>{numbers}, weights);
+}
+
+/// The same of any numbers: what lies outside is put behind the last place, which is then cut off.
+T counted_within(const T& numbers, std::int64_t length, const T& weights) {
   const T outside = numbers < 0 || numbers >= length;
-  const T places = where(outside, length, numbers);
-  const T counts = filled(numbers, {length + 1}, weights.dtype());
-  return narrow(scatter_add(counts, std::vector<T>{places}, weights), 0, 0, length);
+  return narrow(counted(where(outside, length, numbers), length + 1, weights), 0, 0, length);
 }
 
 /// The length that the largest number asks for. Reads it, so it takes an eager tensor.
 std::int64_t length_for(const T& numbers) {
   if (numbers.size() == 0) return 0;
-  const T ends = stack({min(numbers), max(numbers)});
-  const std::vector<std::int64_t> read = ends.to_vector<std::int64_t>();
-  if (read[0] < 0) throw ValueError(text("bincount: the number ", read[0], " is negative"));
-  return read[1] + 1;
+  const auto least = min(numbers).template item<std::int64_t>();
+  if (least < 0) throw ValueError(text("bincount: the number ", least, " is negative"));
+  return max(numbers).template item<std::int64_t>() + 1;
 }
 
 }  // namespace
@@ -63,7 +64,8 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
   }
   const core::AnyTensor each =
       weights.defined() ? core::AnyTensor(core::as_floating(core::given("bincount", weights))) : ones_like(numbers);
-  return core::counted(numbers, length ? *length : core::length_for(numbers), each).value();
+  if (length) return core::counted_within(numbers, *length, each).value();
+  return core::counted(numbers, core::length_for(numbers), each).value();
 }
 
 template <class M>

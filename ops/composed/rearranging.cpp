@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -92,9 +93,15 @@ template <class M>
 std::vector<Tensor<M>> unstack(const Tensor<M>& x, std::int64_t axis) {
   core::require("unstack", x);
   const int along = core::normalise_axis("unstack", axis, x.ndim());
+  const Value whole = core::resolve(x);
+  const auto axis_of_parts = static_cast<std::size_t>(along);
+  core::ListAttributes rest;
+  for (std::size_t i = 0; i < x.shape().size(); ++i) {
+    if (i != axis_of_parts) rest.list.push_back(x.shape()[i]);
+  }
   std::vector<Tensor<M>> parts;
-  for (std::int64_t i = 0; i < x.shape()[static_cast<std::size_t>(along)]; ++i) {
-    parts.push_back(squeeze(narrow(x, along, i, i + 1), along));
+  for (std::int64_t i = 0; i < x.shape()[axis_of_parts]; ++i) {
+    parts.push_back(core::emit(core::OpId::reshape, rest, {core::part_along(whole, axis_of_parts, i, 1)}));
   }
   return parts;
 }
