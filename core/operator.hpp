@@ -25,7 +25,7 @@ inline constexpr std::size_t kind_of_attributes = [] {
 }();
 
 /// How an operator's operand types become its compute and result types; see ops/elementwise.def.
-enum class Domain : std::uint8_t { floating, numeric, arithmetic, comparison, logical, bitwise, shift, selection };
+enum class Domain : std::uint8_t { floating, numeric, arithmetic, comparison, logical, bitwise, integer, selection };
 
 /// Facts about an operator that the optimiser and the devices read instead of its name.
 struct Traits {

@@ -152,7 +152,7 @@ DType operand_type(const OpDef& def, std::span<const Value> operands) {
     case Domain::bitwise:
       if (is_floating(type)) refuse("it works on bool and integers");
       return type;
-    case Domain::shift:
+    case Domain::integer:
       if (!is_integer(type)) refuse("it works on integers");
       return type;
     case Domain::comparison: return comparable_type(operands);
@@ -251,6 +251,11 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
+  // bf16 does not hold every whole number that can be an exponent.
+  if (op == OpId::ldexp && type == DType::bf16) {
+    for (Value& operand : operands) operand = cast_to(operand, DType::f32);
+    return cast_to(emit_resolved(op, operands), type);
+  }
   if (op == OpId::power) {
     if (const std::optional<OpId> simple = simple_power(operands, type)) {
       operands[0] = fitted_to(def.name, operands[0], type);
@@ -278,7 +283,7 @@ void check_operand_types(const OpDef& def, std::span<const TensorType> inputs) {
     case Domain::arithmetic: accepted = type != DType::boolean; break;
     case Domain::logical: accepted = type == DType::boolean; break;
     case Domain::bitwise: accepted = !is_inexact(type); break;
-    case Domain::shift: accepted = is_integer(type); break;
+    case Domain::integer: accepted = is_integer(type); break;
     case Domain::selection: accepted = inputs[0].dtype == DType::boolean; break;
     case Domain::numeric:
     case Domain::comparison: break;

@@ -89,6 +89,64 @@ TYTO_VECTOR_INLINE u64 left_shift(u64 a, u64 count) { return left_shifted<u64, u
 TYTO_VECTOR_INLINE u64 right_shift(u64 a, u64 count) { return count < 64 ? a >> count : 0; }
 #endif
 
+// Bits of neighbours, pairs, fours and bytes are added up side by side.
+TYTO_VECTOR_INLINE u32 set_bits(u32 x) {
+  x = x - ((x >> 1) & u32(0x55555555u));
+  x = (x & u32(0x33333333u)) + ((x >> 2) & u32(0x33333333u));
+  x = (x + (x >> 4)) & u32(0x0f0f0f0fu);
+  x = x + (x >> 8);
+  return (x + (x >> 16)) & u32(0x3fu);
+}
+TYTO_VECTOR_INLINE u64 set_bits(u64 x) {
+  x = x - ((x >> 1) & u64(0x5555555555555555u));
+  x = (x & u64(0x3333333333333333u)) + ((x >> 2) & u64(0x3333333333333333u));
+  x = (x + (x >> 4)) & u64(0x0f0f0f0f0f0f0f0fu);
+  x = x + (x >> 8);
+  x = x + (x >> 16);
+  return (x + (x >> 32)) & u64(0x7fu);
+}
+TYTO_VECTOR_INLINE i32 popcount(i32 x) { return static_cast<i32>(set_bits(static_cast<u32>(abs(x)))); }
+TYTO_VECTOR_INLINE i64 popcount(i64 x) { return static_cast<i64>(set_bits(static_cast<u64>(abs(x)))); }
+
+#if defined(TYTO_RECORDED_LANES)
+template <class T>
+TYTO_VECTOR_INLINE T gcd(T a, T) {
+  return unrecordable(a);
+}
+template <class T>
+TYTO_VECTOR_INLINE T lcm(T a, T) {
+  return unrecordable(a);
+}
+#else
+TYTO_VECTOR_INLINE u64 popcount(u64 x) { return set_bits(x); }
+
+/// The size of a number as one without a sign, so that the lowest number has one too.
+TYTO_VECTOR_INLINE u32 size_of_number(i32 x) { return x < 0 ? u32(0) - static_cast<u32>(x) : static_cast<u32>(x); }
+TYTO_VECTOR_INLINE u64 size_of_number(i64 x) { return x < 0 ? u64(0) - static_cast<u64>(x) : static_cast<u64>(x); }
+TYTO_VECTOR_INLINE u64 size_of_number(u64 x) { return x; }
+
+/// Euclid's algorithm.
+template <class Unsigned>
+static inline Unsigned common_divisor(Unsigned a, Unsigned b) {
+  while (b != 0) {
+    const Unsigned rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+template <class T>
+TYTO_VECTOR_INLINE T gcd(T a, T b) {
+  return static_cast<T>(common_divisor(size_of_number(a), size_of_number(b)));
+}
+/// Wraps, as products do.
+template <class T>
+TYTO_VECTOR_INLINE T lcm(T a, T b) {
+  const auto x = size_of_number(a), y = size_of_number(b), divisor = common_divisor(x, y);
+  return divisor == 0 ? T(0) : static_cast<T>(x / divisor * y);
+}
+#endif
+
 /// log10(2) in two parts, the first short enough for n times it to be exact, and the reciprocal.
 template <class T>
 struct Log2Of10;

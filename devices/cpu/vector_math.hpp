@@ -10,6 +10,7 @@
 #include "devices/cpu/vector_math/arithmetic.hpp"
 #include "devices/cpu/vector_math/error_function.hpp"
 #include "devices/cpu/vector_math/exponential.hpp"
+#include "devices/cpu/vector_math/exponents.hpp"
 #include "devices/cpu/vector_math/logarithm.hpp"
 #include "devices/cpu/vector_math/power.hpp"
 #include "devices/cpu/vector_math/trigonometric.hpp"

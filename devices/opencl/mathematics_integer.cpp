@@ -101,6 +101,21 @@ static whole pow@(whole a, whole b) {
   const whole inverse = a == 1 ? 1 : a == -1 ? (whole)result : 0;
   return b < 0 ? inverse : (whole)result;
 }
+static natural size@(whole x) { return x < 0 ? 0 - (natural)x : (natural)x; }
+static natural common_divisor@(natural a, natural b) {
+  while (b != 0) {
+    const natural rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+static whole gcd@(whole a, whole b) { return (whole)common_divisor@(size@(a), size@(b)); }
+static whole lcm@(whole a, whole b) {
+  const natural divisor = common_divisor@(size@(a), size@(b));
+  return divisor == 0 ? 0 : (whole)(size@(a) / divisor * size@(b));
+}
+static whole popcount@(whole x) { return (whole)popcount(size@(x)); }
 static whole left_shift@(whole a, whole b) {
   const whole width = 8 * sizeof(whole);
   return ((b < 0) | (b >= width)) ? 0 : (whole)((natural)a << (natural)b);
@@ -126,6 +141,19 @@ static ulong pow_u64(ulong a, ulong b) {
   }
   return result;
 }
+static ulong gcd_u64(ulong a, ulong b) {
+  while (b != 0) {
+    const ulong rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+static ulong lcm_u64(ulong a, ulong b) {
+  const ulong divisor = gcd_u64(a, b);
+  return divisor == 0 ? 0 : a / divisor * b;
+}
+static ulong popcount_u64(ulong x) { return popcount(x); }
 static ulong left_shift_u64(ulong a, ulong b) { return b < 64 ? a << b : 0; }
 static ulong right_shift_u64(ulong a, ulong b) { return b < 64 ? a >> b : 0; }
 )CLC";

@@ -52,6 +52,20 @@ static real ceil@(real x) { return ceil(x); }
 static real trunc@(real x) { return trunc(x); }
 static real round_even@(real x) { return rint(x); }
 static real copysign@(real a, real b) { return copysign(a, b); }
+static real frexp_mantissa@(real x) {
+  int exponent;
+  const real mantissa = frexp(x, &exponent);
+  return fabs(x) < INFINITY ? mantissa : x;
+}
+static real frexp_exponent@(real x) {
+  int exponent;
+  frexp(x, &exponent);
+  return ((x == 0) | !(fabs(x) < INFINITY)) ? 0.0r : (real)exponent;
+}
+static real ldexp@(real a, real b) {
+  const real n = b != b ? 0.0r : b < -4000.0r ? -4000.0r : b > 4000.0r ? 4000.0r : b;
+  return b != b ? b : ldexp(a, (int)n);
+}
 static real sqrt@(real x) { return sqrt(x); }
 static real rsqrt@(real x) { return 1.0r / sqrt(x); }
 static real exp10@(real x) { return exp10(x); }

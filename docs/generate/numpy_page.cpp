@@ -33,7 +33,7 @@ constexpr const char* closing = R"(
 | NumPy | why |
 |---|---|
 | `np.roots(p)` | `linalg::eigvals` of the polynomial's companion matrix gives them |
-| `np.nextafter(a, b)`, `np.spacing(a)` | they need the bits of an element, which no operator sees |
+| `np.spacing(a)` | `nextafter(a, INFINITY) - a` of a positive `a` |
 | structured, text, date and object arrays | elements are numbers here |
 | `np.from_dlpack(x)` | `Tensor::borrow` takes memory of others; the capsule is Python's |
 | `out=`, `where=` of functions | a graph's memory plan computes in place where it can; `where(condition, y, x)` chooses |

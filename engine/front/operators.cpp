@@ -45,7 +45,7 @@ std::vector<DType> accepted(const OpDef& def) {
     if (domain == core::Domain::arithmetic && type == DType::boolean) continue;
     if (domain == core::Domain::bitwise && is_inexact(type)) continue;
     if (is_complex(type) && !def.is(Traits::takes_complex)) continue;
-    if (domain == core::Domain::shift && !is_integer(type)) continue;
+    if (domain == core::Domain::integer && !is_integer(type)) continue;
     types.push_back(type);
   }
   return types;

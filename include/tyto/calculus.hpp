@@ -1,6 +1,8 @@
 // Differences, slopes, areas and straight lines between samples of a function.
 #pragma once
 
+#include <numbers>
+
 #include "tyto/tensor.hpp"
 
 namespace tyto TYTO_API {
@@ -8,6 +10,9 @@ namespace tyto TYTO_API {
 /// Neighbours subtracted from each other along `axis`, `order` times; of bool, where they differ.
 template <class M>
 Tensor<M> diff(const Tensor<M>& x, std::int64_t order = 1, std::int64_t axis = -1);
+/// Angles along `axis` moved by whole periods, so that neighbours lie no more than half of one apart.
+template <class M>
+Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis = -1, double period = 2 * std::numbers::pi);
 /// The slope along `axis` by second-order differences, at the ends by differences of `edge_order` 1 or 2. `spacing` is
 /// the distance of samples, or a vector of where they stand.
 template <class M>

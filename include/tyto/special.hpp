@@ -26,9 +26,9 @@ std::pair<Tensor<M>, Tensor<M>> modf(const Tensor<M>& x);
 /// The mantissa in [0.5, 1) with the sign of x, and the exponent (i32): x is mantissa * 2^exponent.
 template <class M>
 std::pair<Tensor<M>, Tensor<M>> frexp(const Tensor<M>& x);
-/// x times two to a whole power.
+/// The number next to x in the direction of another one.
 template <class M>
-Tensor<M> ldexp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& exponent);
+Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& toward);
 
 /// NaN and infinities replaced by numbers; infinities by the largest that the type holds if nothing is said.
 template <class M>
@@ -59,11 +59,6 @@ Tensor<M> heaviside(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a
 template <class M>
 Tensor<M> i0(const Tensor<M>& x);
 
-/// The greatest common divisor of integers, and their least common multiple.
-template <class M>
-Tensor<M> gcd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
-template <class M>
-Tensor<M> lcm(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 /// How many bits of the absolute value are set (u8).
 template <class M>
 Tensor<M> bitwise_count(const Tensor<M>& x);

@@ -54,6 +54,23 @@ Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
 }
 
 template <class M>
+Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis, double period) {
+  const Tensor<M> angles = floating_of("unwrap", x);
+  const std::int64_t along = core::normalise_axis("unwrap", axis, angles.ndim());
+  if (!(period > 0)) throw ValueError(core::text("unwrap: the period ", period, " is not positive"));
+  if (angles.shape()[static_cast<std::size_t>(along)] < 2) return angles;
+  const double half = period / 2;
+  const Tensor<M> steps = diff(angles, 1, along);
+  const Tensor<M> short_steps = remainder(steps + half, period) - half;
+  // A step of just half a period keeps its direction.
+  const Tensor<M> taken = where(equal(short_steps, -half) && steps > 0, half, short_steps);
+  const Tensor<M> moves = where(abs(steps) < half, 0, taken - steps);
+  return concat(
+      std::vector<Tensor<M>>{narrow(angles, along, 0, 1), narrow(angles, along, 1, INT64_MAX) + cumsum(moves, along)},
+      along);
+}
+
+template <class M>
 Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing,
                    int edge_order) {
   const Tensor<M> f = floating_of("gradient", x);
@@ -130,6 +147,7 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
 }
 
 TYTO_INSTANTIATE(diff)
+TYTO_INSTANTIATE(unwrap)
 TYTO_INSTANTIATE(gradient)
 TYTO_INSTANTIATE(trapezoid)
 TYTO_INSTANTIATE(cumulative_trapezoid)

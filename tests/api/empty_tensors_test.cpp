@@ -303,6 +303,8 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: indexing and ordering", 
   REFUSES("modf", modf(none));
   REFUSES("frexp", frexp(none));
   REFUSES("ldexp", ldexp(v, none));
+  REFUSES("nextafter", nextafter(v, none));
+  REFUSES("unwrap", unwrap(none));
   REFUSES("nan_to_num", nan_to_num(none));
   REFUSES("isclose", isclose(v, none));
   REFUSES("signbit", signbit(none));

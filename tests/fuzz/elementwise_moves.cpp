@@ -23,7 +23,7 @@ const std::vector<const core::OpDef*>& listed() {
 // Most operands are brought into the interval that the operator is meant for; some are left to give NaN and infinity.
 template <class M>
 Tensor<M> fitted(Drawing<M>& drawing, const core::OpDef& def, const Tensor<M>& x) {
-  const bool whole = def.domain == core::Domain::bitwise || def.domain == core::Domain::shift;
+  const bool whole = def.domain == core::Domain::bitwise || def.domain == core::Domain::integer;
   if (whole && is_floating(x.dtype()))
     return cast(x, drawing.dice().of({DType::i32, DType::i64, DType::u8, DType::u32, DType::u64}));
   const bool anything = def.low <= -3 && def.high >= 3;

@@ -91,7 +91,7 @@ class Speller {
 
  private:
   static bool takes_integers(const core::OpDef& def) {
-    return def.domain == core::Domain::bitwise || def.domain == core::Domain::shift;
+    return def.domain == core::Domain::bitwise || def.domain == core::Domain::integer;
   }
 
   bool skip(char wanted) {

@@ -116,9 +116,8 @@ void add_numerics_calls(Calls<M>& calls) {
     const auto [mantissa, exponent] = frexp(in.at(0));
     return Tensors<M>{mantissa, exponent};
   };
-  calls["ldexp"] = [](A, Inputs in) { return Tensors<M>{ldexp(in.at(0), in.at(1))}; };
-  calls["gcd"] = [](A, Inputs in) { return Tensors<M>{gcd(in.at(0), in.at(1))}; };
-  calls["lcm"] = [](A, Inputs in) { return Tensors<M>{lcm(in.at(0), in.at(1))}; };
+  calls["nextafter"] = [](A, Inputs in) { return Tensors<M>{nextafter(in.at(0), in.at(1))}; };
+  calls["unwrap"] = [](A a, Inputs in) { return Tensors<M>{unwrap(in.at(0), a.at("axis"), a.at("period"))}; };
   calls["bitwise_count"] = [](A, Inputs in) { return Tensors<M>{bitwise_count(in.at(0))}; };
   calls["gammainc"] = [](A, Inputs in) { return Tensors<M>{gammainc(in.at(0), in.at(1))}; };
   calls["betainc"] = [](A, Inputs in) { return Tensors<M>{betainc(in.at(0), in.at(1), in.at(2))}; };

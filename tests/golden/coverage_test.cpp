@@ -24,6 +24,7 @@ const std::map<std::string, std::string>& tested_elsewhere() {
       {"convolution_epilogue", "made by the optimiser alone: tests/passes/epilogues_test.cpp"},
       {"pack_weights", "made by the optimiser alone: tests/run/packing_test.cpp"},
       {"branch", "computes what its regions compute, held against JAX: tests/flow/goldens_test.cpp"},
+      {"loop", "computes what its region computes, held against JAX: tests/flow/goldens_test.cpp"},
       {"custom", "computes what a user's function computes: tests of delay"},
       {"with_gradient", "passes its input on; its gradient is a user's: tests/golden/gradients_test.cpp"},
       {"stop_gradient", "passes its input on: tests/golden/gradients_test.cpp"},

@@ -120,7 +120,9 @@ TEST_CASE_TEMPLATE("functions of arrays say what was wrong with them", M, Eager,
   CHECK_THROWS_WITH_AS(fill_diagonal(x, 0), "fill_diagonal: needs rank 2 or more, not shape (3,)", ShapeError);
   CHECK_THROWS_WITH_AS(resize_to(none, {2}), "resize_to: there are no elements to repeat", ShapeError);
   CHECK_THROWS_WITH_AS(array_split(x, 0), "array_split: 0 parts are asked for; at least one is needed", ValueError);
-  CHECK_THROWS_WITH_AS(gcd(T{1.5}, 2), "gcd: integers are needed, not f32", TypeError);
+  CHECK(bitwise_count(T(std::uint64_t{UINT64_MAX})).template item<int>() == 64);
+  CHECK(bitwise_count(T{true, false}).template to_vector<int>() == std::vector<int>{1, 0});
+  CHECK_THROWS_WITH_AS(gcd(T{1.5}, 2), "gcd: operands of type f32 are not accepted; it works on integers", TypeError);
   CHECK_THROWS_WITH_AS(hanning<T>(-1), "hanning: the count -1 is negative", ValueError);
   CHECK_THROWS_WITH_AS(hanning<T>(3, DType::i32), "hanning: a floating type is needed, not i32", TypeError);
   CHECK(kaiser<T>(1, 3.0).template to_vector<double>() == Numbers{1});

@@ -76,7 +76,7 @@ class RandomGraph {
       case core::Domain::arithmetic: type = type == DType::boolean ? DType::i16 : type; break;
       case core::Domain::logical: type = DType::boolean; break;
       case core::Domain::bitwise: type = is_floating(type) ? DType::i64 : type; break;
-      case core::Domain::shift: type = is_integer(type) ? type : DType::i32; break;
+      case core::Domain::integer: type = is_integer(type) ? type : DType::i32; break;
       default: break;
     }
     std::vector<Port> operands{as(leader, type)};

@@ -16,7 +16,7 @@ struct Number {
   constexpr T operator()(double value) const { return static_cast<T>(value); }
 };
 
-enum class Domain { floating, numeric, arithmetic, comparison, logical, bitwise, shift, selection };
+enum class Domain { floating, numeric, arithmetic, comparison, logical, bitwise, integer, selection };
 
 template <class T>
 constexpr bool floating_type = false;
@@ -36,7 +36,7 @@ constexpr bool defined_on(Domain domain) {
     case Domain::floating: return floating_type<T>;
     case Domain::logical: return boolean_type<T>;
     case Domain::bitwise: return !floating_type<T>;
-    case Domain::shift: return !floating_type<T> && !boolean_type<T>;
+    case Domain::integer: return !floating_type<T> && !boolean_type<T>;
     case Domain::selection: return true;
     default: return !boolean_type<T>;
   }

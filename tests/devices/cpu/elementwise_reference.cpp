@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/op_ids.hpp"
 
@@ -94,6 +95,13 @@ Real floored_quotient(Real a, Real b) {
   return quotient == 0 ? std::copysign(0.0L, a / b) : nearest_even(quotient);
 }
 
+std::pair<Real, Real> mantissa_and_exponent(Real x) {
+  int exponent = 0;
+  if (!std::isfinite(x)) return {x, 0};
+  const Real mantissa = std::frexp(x, &exponent);
+  return {mantissa, exponent};
+}
+
 Real log_add(Real a, Real b) {
   if (a == b) return a + std::log(2.0L);
   return larger(a, b) + std::log1p(std::exp(-std::abs(a - b)));
@@ -169,6 +177,9 @@ long double reference(OpId op, Real a, Real b, Real c) {
     case OpId::hypot: return std::hypot(a, b);
     case OpId::logaddexp: return log_add(a, b);
     case OpId::copysign: return std::copysign(a, b);
+    case OpId::frexp_mantissa: return mantissa_and_exponent(a).first;
+    case OpId::frexp_exponent: return mantissa_and_exponent(a).second;
+    case OpId::ldexp: return std::isnan(b) ? b : std::ldexp(a, static_cast<int>(smaller(larger(b, -9999), 9999)));
     case OpId::equal: return a == b;
     case OpId::not_equal: return a != b;
     case OpId::less: return a < b;
@@ -197,6 +208,19 @@ Wide wrapped_power(Wide base, Wide exponent) {
     factor *= factor;
   }
   return static_cast<Wide>(result);
+}
+
+/// By subtraction of shifted divisors, which needs no remainder.
+Wide largest_divisor(Wide a, Wide b) {
+  a = a < 0 ? -a : a;
+  b = b < 0 ? -b : b;
+  while (b != 0) {
+    Wide divisor = b;
+    while (divisor * 2 <= a) divisor *= 2;
+    for (; divisor >= b; divisor /= 2) a -= a >= divisor ? divisor : 0;
+    std::swap(a, b);
+  }
+  return a;
 }
 
 Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
@@ -243,6 +267,16 @@ Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
     case OpId::left_shift:
       return outside ? 0 : static_cast<Wide>(static_cast<unsigned long long>(a) << static_cast<int>(b));
     case OpId::right_shift: return outside ? (a < 0 ? -1 : 0) : a >> static_cast<int>(b);
+    case OpId::popcount: {
+      int bits_set = 0;
+      for (Wide rest = a < 0 ? -a : a; rest != 0; rest /= 2) bits_set += rest % 2 != 0 ? 1 : 0;
+      return bits_set;
+    }
+    case OpId::gcd: return largest_divisor(a, b);
+    case OpId::lcm:
+      if (a == 0 || b == 0) return 0;
+      return static_cast<Wide>(static_cast<std::uint64_t>(a / largest_divisor(a, b)) * static_cast<std::uint64_t>(b) *
+                               static_cast<std::uint64_t>((a < 0) != (b < 0) ? -1 : 1));
     case OpId::where: return a != 0 ? b : c;
     case OpId::fma: return a * b + c;
     case OpId::clip: return on_integers(OpId::minimum, on_integers(OpId::maximum, a, b, 0, bits), c, 0, bits);
@@ -294,6 +328,9 @@ double allowed_ulps(OpId op) {
     case OpId::fmax:
     case OpId::fmin:
     case OpId::copysign:
+    case OpId::frexp_mantissa:
+    case OpId::frexp_exponent:
+    case OpId::ldexp:
     case OpId::where:
     case OpId::clip: return 0.501;
     case OpId::remainder:

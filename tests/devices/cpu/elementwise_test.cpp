@@ -44,7 +44,7 @@ bool admits(Domain domain, DType type) {
     case Domain::arithmetic: return type != DType::boolean;
     case Domain::logical: return type == DType::boolean;
     case Domain::bitwise: return !is_floating(type);
-    case Domain::shift: return is_integer(type);
+    case Domain::integer: return is_integer(type);
     default: return true;
   }
 }

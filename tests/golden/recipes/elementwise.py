@@ -101,6 +101,9 @@ UNARY = {
     "digamma": (special.digamma, lambda x: Polygamma.apply(x, 0), 0.2, 9, "special", "float"),
     "trigamma": (lambda x: special.polygamma(1, x), lambda x: Polygamma.apply(x, 1), 0.2, 9, "special",
                  "float"),
+    "frexp_mantissa": (lambda x: np.frexp(x)[0], lambda x: torch.frexp(x)[0], 1.1, 1.9, "exact", "float"),
+    "frexp_exponent": (lambda x: np.where(np.isfinite(x), np.frexp(x)[1], 0).astype(np.frexp(x)[0].dtype), None,
+                       -9, 9, "exact", "float"),
     "isnan": (np.isnan, torch.isnan, -4, 4, "exact", "bool"),
     "isinf": (np.isinf, torch.isinf, -4, 4, "exact", "bool"),
     "isfinite": (np.isfinite, torch.isfinite, -4, 4, "exact", "bool"),
@@ -206,6 +209,8 @@ def fill_unary(book):
     for tag in INTS + ("bool",):
         x = tensor([0, 1, 1], tag) if tag == "bool" else integer_edges(tag)
         book.case("bitwise_not", "integers", [x], numpy=np.invert)
+        if tag != "bool":
+            book.case("popcount", "integers", [x], numpy=lambda a: np.bitwise_count(a).astype(a.dtype))
 
 
 def integer_edges(tag):

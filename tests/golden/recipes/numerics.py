@@ -6,7 +6,7 @@ import scipy.special
 import scipy.stats
 import torch
 
-from recipes.book import WIDE_FLOATS, tensor
+from recipes.book import DTYPES, WIDE_FLOATS, tensor
 
 
 def drawn(book, name, shape, tag, scale=1.0, low=None):
@@ -162,6 +162,29 @@ def fill_special(book):
               out=["f64", "i32"])
     book.case("ldexp", "far", [tensor([1, 1, 2.0 ** -1000, 2.0 ** 1000], "f64"), tensor([-1074, 1023, 2000, -2000], "i32")],
               numpy=lambda v, n: np.ldexp(v, n))
+    book.case("ldexp", "rounded_once", [tensor([1.0000000000000002, 1.9999999999999998, -1.5, 3, 0.7], "f64"),
+                                         tensor([-1060, -1074, -1074, -1076, -1030], "i32")],
+              numpy=lambda v, n: np.ldexp(v, n))
+    for tag in ("f16", "bf16", "f32", "f64"):
+        info = torch.finfo(DTYPES[tag])
+        ends = [0.0, -0.0, 1, -1, 2, 0.75, -3, info.tiny, info.smallest_normal / 4, -info.smallest_normal / 2, info.max,
+                -info.max, np.inf, -np.inf, np.nan]
+        a, b = (torch.tensor(ends, dtype=DTYPES[tag])[i.reshape(-1)] for i in np.meshgrid(*[range(len(ends))] * 2))
+
+        def neighbour(x, y, dtype=DTYPES[tag]):
+            if dtype == torch.float16:  # which PyTorch lacks
+                return torch.from_numpy(np.nextafter(x.to(dtype).numpy(), y.to(dtype).numpy()))
+            return torch.nextafter(x.to(dtype), y.to(dtype))
+
+        book.case("nextafter", "ends", [a, b], torch_fn=neighbour, out=tag)
+    for tag in WIDE_FLOATS:
+        angles = tensor(book.random("unwrap").uniform(-3, 3, size=(4, 9)) + np.arange(9), tag)
+        book.case("unwrap", "rows", [angles], args={"axis": -1, "period": 2 * np.pi}, numpy=np.unwrap,
+                  tolerance="sum", scale=60)
+        book.case("unwrap", "columns", [angles], args={"axis": 0, "period": 4.0}, tolerance="sum", scale=60,
+                  numpy=lambda x: np.unwrap(x, axis=0, period=4.0))
+    book.case("unwrap", "half_periods", [tensor([0, 2, 0, 4, 1, -1], "f64")], args={"axis": 0, "period": 4.0},
+              numpy=lambda x: np.unwrap(x, period=4.0))
     a, b = (tensor(book.random(f"gcd{i}").integers(-60, 61, size=(12,)), "i64") for i in range(2))
     for op, function in (("gcd", np.gcd), ("lcm", np.lcm)):
         for tag in ("i64", "i32", "i16", "i8"):
