@@ -453,7 +453,12 @@ std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, st
   }
   const core::Attributes attributes = loop;
   const core::GradientContext context{attributes, operands, results, gradients, {needed.get(), operands.size()}};
-  return LoopGradient(context).residuals();
+  try {
+    return LoopGradient(context).residuals();
+  } catch (const Error&) {
+    // What has no gradient is said to those who ask for one: the loss may not hang on it.
+    return {};
+  }
 }
 
 }  // namespace tyto::run
