@@ -165,8 +165,14 @@ void X86Function::store_parts(int to, int half, int real, int imaginary) {
   int start = first;
   if (bytes == 32) {
     start = take_vector();
-    vperm2f128(Ymm(start), Ymm(first), Ymm(second), 0x20);
-    vperm2f128(Ymm(second), Ymm(first), Ymm(second), 0x31);
+    // Registers beyond the sixteenth are reached by the newer of two encodings alone.
+    if (has_masks) {
+      vshufi64x2(Ymm(start), Ymm(first), Ymm(second), 0);
+      vshufi64x2(Ymm(second), Ymm(first), Ymm(second), 3);
+    } else {
+      vperm2f128(Ymm(start), Ymm(first), Ymm(second), 0x20);
+      vperm2f128(Ymm(second), Ymm(first), Ymm(second), 0x31);
+    }
   } else if (bytes == 64) {
     using Xbyak::Zmm;
     start = take_vector();
