@@ -1,9 +1,14 @@
 // What operators of attention share, those of the standard and those of ONNX Runtime.
 #pragma once
 
+#include <limits>
+
 #include "onnx/operator_call.hpp"
 
 namespace tyto::onnx {
+
+/// The score of a key that a query may not see.
+inline constexpr double masked_score = -std::numeric_limits<double>::infinity();
 
 /// (batch, length, heads * features) as (batch, heads, length, features); what has four axes is so already.
 Array by_head(const Array& x, std::int64_t heads);

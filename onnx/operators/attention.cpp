@@ -1,6 +1,5 @@
 // Attention, and how positions and caches come into it.
 #include <cmath>
-#include <limits>
 
 #include "onnx/attention_parts.hpp"
 #include "onnx/element_types.hpp"
@@ -39,8 +38,6 @@ Array rotated(const Array& x, const Array& cosine, const Array& sine, std::int64
 }
 
 namespace {
-
-constexpr double masked_score = -std::numeric_limits<double>::infinity();
 
 /// What is added to scores (batch, heads, queries, keys), and stays an empty handle where every query sees every key.
 class ScoreBias {

@@ -1,7 +1,6 @@
 // Attention as ONNX Runtime's own domain has it: with projections, with a cache of keys and values, with rotated
 // positions.
 #include <cmath>
-#include <limits>
 
 #include "onnx/attention_parts.hpp"
 #include "onnx/operators.hpp"
@@ -15,7 +14,11 @@ namespace tyto::onnx {
 
 namespace {
 
-constexpr double forbidden_score = -std::numeric_limits<double>::infinity();
+void require_rank(const OperatorCall& call, std::size_t input, int rank) {
+  if (call.has(input) && call[input].ndim() != rank) {
+    call.refuse("input ", input, " of shape ", call[input].shape(), ", expected ", rank, " axes");
+  }
+}
 
 // What is forbidden gets a large negative score: by number of keys (or their end and their start), by key, by query and
 // key.
@@ -53,7 +56,7 @@ Array attended(const OperatorCall& call, const Array& q, const Array& k, const A
   if (causal) {
     const std::int64_t n = q.shape()[2], m = k.shape()[2];
     const Array allowed = tril(Array::ones({n, m}), m - n) != 0;
-    scores = where(allowed, scores, forbidden_score);
+    scores = where(allowed, scores, masked_score);
   }
   return matmul(softmax(scores, -1), v);
 }
@@ -78,6 +81,9 @@ Outputs attention_of_one(const OperatorCall& call) {
   if (call.integer("do_rotary", 0) != 0 || call.integer("past_present_share_buffer", 0) != 0 || call.has(6)) {
     call.refuse("rotary positions and a buffer that past and present share are not supported");
   }
+  require_rank(call, 0, 3);
+  require_rank(call, 1, 2);
+  require_rank(call, 4, 5);
   Array all_three = matmul(call[0], call[1]);
   if (call.has(2)) all_three = all_three + call[2];
   const std::int64_t third = all_three.shape()[2] / 3;
@@ -102,7 +108,7 @@ Outputs attention_of_three(const OperatorCall& call) {
     call.refuse("a buffer that past and present share, and scores as a result, are not supported");
   }
   Array q = call[0], k = call[1], v = call[2];
-  if (q.ndim() != 3 || k.ndim() > 4 || v.ndim() != k.ndim()) {
+  if (q.ndim() != 3 || (k.ndim() != 3 && k.ndim() != 4) || v.ndim() != k.ndim()) {
     call.refuse("packed queries, keys and values are not supported");
   }
   if (call.has(3)) {
@@ -200,6 +206,9 @@ Outputs grouped_attention(const OperatorCall& call) {
   const double cap = call.number("softcap", 0);
   const bool rotary = call.integer("do_rotary", 0) != 0, interleaved = call.integer("rotary_interleaved", 0) != 0;
   refuse_unsupported(call);
+  for (const std::size_t input : {0, 1, 2}) require_rank(call, input, 3);
+  for (const std::size_t cache : {3, 4}) require_rank(call, cache, 4);
+  for (const std::size_t table : {7, 8}) require_rank(call, table, 2);
   if (heads < 1 || own < 1 || heads % own != 0) call.refuse(heads, " heads for ", own, " of keys");
   std::vector<Array> parts{call[0], call.optional(1), call.optional(2)};
   if (!call.has(1)) {
@@ -227,7 +236,7 @@ Outputs grouped_attention(const OperatorCall& call) {
   const Array distance = expand_dims(expand_dims(place.places(), 1), 3) - Array::arange(place.length);
   Array allowed = greater_equal(distance, 0);
   if (window > 0) allowed = logical_and(allowed, less(distance, window));
-  scores = where(allowed, scores, forbidden_score);
+  scores = where(allowed, scores, masked_score);
   Array sink;
   if (call.integer("smooth_softmax", 0) == 1) sink = Array::full({}, 0.0, scores.dtype());
   if (call.has(11)) sink = reshape(call[11], {1, heads, 1, 1});
@@ -241,6 +250,8 @@ Outputs rotary_with_positions(const OperatorCall& call) {
   if (call.integer("is_packed_batching", 0) != 0 || call.number("scale", 1) != 1) {
     call.refuse("packed batches and scales are not supported");
   }
+  for (const std::size_t table : {2, 3}) require_rank(call, table, 2);
+  if (!flat) require_rank(call, 0, 4);
   const std::int64_t turned = 2 * call[2].shape()[1];
   if (stated != 0 && (stated != turned || heads < 1)) {
     call.refuse("rotary_embedding_dim ", stated, " with ", heads, " heads and a table of ", turned / 2, " columns");

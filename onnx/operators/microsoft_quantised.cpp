@@ -94,6 +94,7 @@ Outputs product_to_float(const OperatorCall& call) {
 Outputs quantised_general_product(const OperatorCall& call) {
   const bool turn_a = call.integer("transA", 0) != 0, turn_b = call.integer("transB", 0) != 0;
   const Array a = turn_a ? matrix_transpose(call[0]) : call[0], b = turn_b ? matrix_transpose(call[3]) : call[3];
+  if (a.ndim() != 2 || b.ndim() != 2) call.refuse("factors of shapes ", a.shape(), " and ", b.shape());
   const std::int64_t terms = a.shape()[static_cast<std::size_t>(a.ndim() - 1)];
   Array total = matmul(exact(a, call.optional(2), terms), exact(b, call.optional(5), terms));
   if (call.has(6)) total = cast(total, DType::f64) + cast(call[6], DType::f64);
@@ -128,7 +129,7 @@ Outputs product_with_blocks(const OperatorCall& call) {
   const std::int64_t bits = bits_of(call, 4);
   call.ignore("accuracy_level");
   if (columns < 1 || rows < 1 || block < 1) call.refuse("K ", columns, ", N ", rows, ", block_size ", block);
-  const std::int64_t blocks = (columns + block - 1) / block;
+  const std::int64_t blocks = columns / block + (columns % block != 0 ? 1 : 0);
   const Array& a = call[0];
   const DType type = call[2].dtype();
   const Array scale = reshape(call[2], {rows, blocks});
@@ -153,11 +154,15 @@ Outputs product_with_blocks(const OperatorCall& call) {
 Outputs rows_of_blocks(const OperatorCall& call) {
   const std::int64_t bits = bits_of(call, 4), block = call.integer("block_size", 128);
   const std::int64_t rank = call[0].ndim();
+  for (const std::size_t i : {2, 3}) {
+    if (call.has(i) && call[i].ndim() != rank) call.refuse("input ", i, " of shape ", call[i].shape());
+  }
   std::int64_t from = call.integer("gather_axis", 0), along = call.integer("quantize_axis", 1);
   if (from < 0) from += rank;
   if (along < 0) along += rank;
   const bool packed = call[0].dtype() == DType::u8 && call.bits(0) == 0 && bits != 8;
-  if (from == along || from >= rank || along >= rank) call.refuse("gather_axis ", from, ", quantize_axis ", along);
+  if (from == along || from < 0 || along < 0 || from >= rank || along >= rank)
+    call.refuse("gather_axis ", from, ", quantize_axis ", along);
   if (packed && along != rank - 1) call.refuse("packed numbers in blocks along axis ", along, " of ", rank);
   const auto rows = [&](const Array& x) { return take(x, call[1], from); };
   const std::int64_t axis = along > from ? along + call[1].ndim() - 1 : along;

@@ -7,6 +7,8 @@
 #include <string>
 #include <tyto/tyto.hpp>
 
+#include "tests/support/scaled_on_host.hpp"
+
 namespace profile_test {
 
 namespace {
@@ -96,14 +98,7 @@ TEST_CASE("a profile on an OpenCL device has the device's own times, of kernels,
   const tyto::DeviceScope scope("opencl");
   const Tensor x = Tensor::placeholder({64, 512}, tyto::DType::f32, "x");
   const Tensor w = Tensor::placeholder({512, 64}, tyto::DType::f32, "w");
-  const auto halved = tyto::custom_op({.name = "halved",
-                                       .results = [](tyto::ArrayTypes in) { return std::vector{in[0]}; },
-                                       .host =
-                                           [](tyto::HostInputs in, tyto::HostResults out) {
-                                             const auto from = in[0].data<float>();
-                                             const auto to = out[0].data<float>();
-                                             for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i] / 2;
-                                           }});
+  const auto halved = scaled_on_host("halved", 0.5F);
   tyto::Graph graph{{.inputs = {x, w}, .outputs = {max(halved(matmul(exp(x), w)))}}, {.passes = "none"}};
   graph.set(x, Tensor::zeros({64, 512}));
   graph.set(w, Tensor::ones({512, 64}));

@@ -6,6 +6,7 @@
 #include <tyto/tyto.hpp>
 
 #include "tests/support/both_modes.hpp"
+#include "tests/support/scaled_on_host.hpp"
 
 using tyto::DType;
 using tyto::Lazy;
@@ -176,22 +177,10 @@ TEST_CASE("a loop without a bound has a gradient in eager mode alone") {
       tyto::GraphError);
 }
 
-// Halves f32 numbers; nothing says what its gradient is.
-tyto::CustomOp half() {
-  return tyto::custom_op({.name = "half",
-                          .results = [](tyto::ArrayTypes in) { return std::vector{in[0]}; },
-                          .host =
-                              [](tyto::HostInputs in, tyto::HostResults out) {
-                                const auto from = in[0].data<float>();
-                                const auto to = out[0].data<float>();
-                                for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i] / 2;
-                              }});
-}
-
 BOTH_MODES("the gradient of a loop that calls a user's function without one names that function") {
   using Tensor = tyto::Tensor<Mode>;
   const auto loop = [&](const Tensor& x) {
-    return sum(fori_loop(0, 3, x, [&](const Tensor&, const Tensor& c) { return half()(c) + x; }));
+    return sum(fori_loop(0, 3, x, [&](const Tensor&, const Tensor& c) { return scaled_on_host("half", 0.5F)(c) + x; }));
   };
   CHECK(loop(Tensor::ones({2})).template item<float>() == 3.75F);
   CHECK_THROWS_WITH_AS(tyto::grad(loop)(Tensor::ones({2})), "grad: 'half' is a user's function without a gradient",
@@ -202,13 +191,15 @@ BOTH_MODES("a loss that does not hang on the function without a gradient has one
   using Tensor = tyto::Tensor<Mode>;
   using Pair = std::pair<Tensor, Tensor>;
   const auto beside = [&](const Tensor& x) {
-    const auto [halved, cubed] =
-        fori_loop(0, 2, Pair(x, x), [&](const Tensor&, const Pair& c) { return Pair(half()(c.first), c.second * x); });
+    const auto [halved, cubed] = fori_loop(0, 2, Pair(x, x), [&](const Tensor&, const Pair& c) {
+      return Pair(scaled_on_host("half", 0.5F)(c.first), c.second * x);
+    });
     return sum(cubed);
   };
   CHECK(sum(tyto::grad(beside)(Tensor::full({2}, 2.0F))).template item<float>() == 24);
   const auto apart = [&](const Tensor& x) {
-    const Tensor halved = fori_loop(0, 2, x, [&](const Tensor&, const Tensor& c) { return half()(c) * x; });
+    const Tensor halved =
+        fori_loop(0, 2, x, [&](const Tensor&, const Tensor& c) { return scaled_on_host("half", 0.5F)(c) * x; });
     return sum(x * tyto::stop_gradient(halved));
   };
   CHECK(sum(tyto::grad(apart)(Tensor::full({2}, 2.0F))).template item<float>() == 4);

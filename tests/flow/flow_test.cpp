@@ -9,6 +9,7 @@
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
+#include "tests/support/scaled_on_host.hpp"
 
 using tyto::DType;
 using tyto::Eager;
@@ -568,14 +569,7 @@ TEST_CASE("an OpenCL device runs loops and branches, and leaves to the host thos
     return std::pair(values, f.report().fallbacks);
   };
   const auto nothing = [](const Tensor& x) { return x; };
-  const auto doubled = tyto::custom_op({.name = "doubled",
-                                        .results = [](tyto::ArrayTypes in) { return std::vector{in[0]}; },
-                                        .host =
-                                            [](tyto::HostInputs in, tyto::HostResults out) {
-                                              const auto from = in[0].data<float>();
-                                              const auto to = out[0].data<float>();
-                                              for (std::size_t i = 0; i < from.size(); ++i) to[i] = 2 * from[i];
-                                            }});
+  const auto doubled = scaled_on_host("doubled", 2);
   const auto on_the_host = [&](const Tensor& x) { return doubled(x); };
   const auto host = computed(nothing), host_lacking = computed(on_the_host);
   const tyto::DeviceScope scope("opencl");

@@ -163,6 +163,31 @@ TEST_CASE("errors of operators name file, node and operator") {
                        "m.onnx: node 'c' (MatMul): matmul: inner sizes differ: (2,3) x (4,5)", ShapeError);
 }
 
+TEST_CASE("operators of attention refuse inputs of other ranks than theirs") {
+  const auto called = [&](std::string_view op, const std::vector<Shape>& shapes,
+                          const std::vector<Message>& attributes) {
+    GraphParts parts;
+    std::vector<std::string> names;
+    NamedList<E> given;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      names.push_back("x" + std::to_string(i));
+      std::vector<std::string> lengths;
+      for (const std::int64_t length : shapes[i]) lengths.push_back(std::to_string(length));
+      parts.inputs.push_back(value(names.back(), lengths));
+      given.emplace_back(names.back(), E::ones(shapes[i]));
+    }
+    parts.nodes = {node(op, names, {"y"}, attributes, "com.microsoft")};
+    parts.outputs = {value("y", {"n"})};
+    read<E>(model(parts))(given);
+  };
+  CHECK_THROWS_WITH_AS(called("Attention", {{2, 6}, {6, 18}, {18}}, {attribute("num_heads", std::int64_t{2})}),
+                       doctest::Contains("(com.microsoft.Attention): input 0 of shape (2,6), expected 3 axes"),
+                       IoError);
+  CHECK_THROWS_WITH_AS(called("RotaryEmbedding", {{1, 2, 4}, {1}, {8}, {8, 2}}, {}),
+                       doctest::Contains("(com.microsoft.RotaryEmbedding): input 2 of shape (8,), expected 2 axes"),
+                       IoError);
+}
+
 TEST_CASE("weights in other files come from the model's folder and from nowhere else") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "m.onnx";
