@@ -29,16 +29,18 @@ constexpr StorageType storage_types[] = {
     {"torch.BoolStorage", DType::boolean},
 };
 
-/// Memory that tensors look at.
+/// Memory that tensors look at. What several look at is read once and kept; other memory is read when its tensor is.
 struct Storage {
   DType dtype = DType::f32;
-  std::vector<std::byte> bytes;
+  const ZipMember* member = nullptr;
+  int tensors = 0;
+  std::vector<std::byte> kept = {};
 };
 
-class Checkpoint {
+class Checkpoint : public std::enable_shared_from_this<Checkpoint> {
  public:
-  explicit Checkpoint(const ByteSource& source) : source_(source), file_(source.name()) {
-    for (ZipMember& member : read_zip_directory(source)) {
+  explicit Checkpoint(std::shared_ptr<const ByteSource> source) : source_(std::move(source)), file_(source_->name()) {
+    for (ZipMember& member : read_zip_directory(*source_)) {
       const std::size_t slash = member.name.find('/');
       if (slash == std::string::npos) continue;
       members_.emplace(member.name.substr(slash + 1), std::move(member));
@@ -54,10 +56,10 @@ class Checkpoint {
     pickle_ = read_pickle(file_, pickle);
     // A value that several others hold is visited once for each of them; a few lines could make that billions.
     visits_left_ = 1000 + 16 * pickle_.values.size();
-    bytes_left_ = 64 * source.size();
+    bytes_left_ = 64 * source_->size();
   }
 
-  NamedList<HostArray> tensors() {
+  StoredArrays tensors() {
     visit("", pickle_.root, 0);
     return std::move(found_);
   }
@@ -66,7 +68,7 @@ class Checkpoint {
   static constexpr int deepest = 64;
 
   std::vector<std::byte> contents(const ZipMember& member) {
-    const std::unique_ptr<Stream> stream = open_zip_member(source_, member);
+    const std::unique_ptr<Stream> stream = open_zip_member(*source_, member);
     std::vector<std::byte> bytes = stream->read_new(member.size, member.name.c_str());
     stream->expect_end(member.name.c_str());
     return bytes;
@@ -115,23 +117,25 @@ class Checkpoint {
     }
   }
 
-  const Storage& storage(const PickleValue& reference) {
+  Storage& storage(const PickleValue& reference) {
     const PickleValue& said = item(reference, 0, Kind::list, "its storage");
     const std::string& type = item(said, 1, Kind::global, "the type of its storage").text;
     const std::string& key = item(said, 2, Kind::text, "the name of its storage").text;
     const auto known = std::find_if(std::begin(storage_types), std::end(storage_types),
                                     [&](const StorageType& row) { return row.name == type; });
     if (known == std::end(storage_types)) refuse(file_, "holds elements of ", type, ", which Tyto has not");
-    const auto [place, is_new] = storages_.try_emplace(key);
-    if (!is_new) {
-      if (place->second.dtype != known->dtype) refuse(file_, "reads storage '", key, "' as two types");
-      return place->second;
-    }
     const auto member = members_.find("data/" + key);
     if (member == members_.end()) refuse(file_, "holds no storage '", key, "', which a tensor looks at");
-    place->second = {known->dtype, contents(member->second)};
-    if (known->dtype == DType::boolean) normalise_booleans(place->second.bytes);
-    return place->second;
+    Storage& place = storages_.try_emplace(key, Storage{known->dtype, &member->second}).first->second;
+    if (place.dtype != known->dtype) refuse(file_, "reads storage '", key, "' as two types");
+    ++place.tensors;
+    return place;
+  }
+
+  std::vector<std::byte> bytes_of(const Storage& storage) {
+    std::vector<std::byte> bytes = contents(*storage.member);
+    if (storage.dtype == DType::boolean) normalise_booleans(bytes);
+    return bytes;
   }
 
   IntList numbers(const PickleValue& of) const {
@@ -144,15 +148,15 @@ class Checkpoint {
   }
 
   // Arguments: storage, offset, lengths, strides, ... as Python's function has them.
-  HostArray tensor(const std::string& path, const PickleValue& arguments) {
+  tyto::detail::StoredArray tensor(const std::string& path, const PickleValue& arguments) {
     const std::string where = file_ + ": '" + path + "'";
-    const Storage& from = storage(item(arguments, 0, Kind::reference, "its storage"));
+    Storage& from = storage(item(arguments, 0, Kind::reference, "its storage"));
     const std::int64_t offset = item(arguments, 1, Kind::integer, "an offset").integer;
     const Shape shape = numbers(item(arguments, 2, Kind::list, "a shape"));
     const Strides strides = numbers(item(arguments, 3, Kind::list, "strides"));
     const std::uint64_t bytes = byte_count(where, shape, from.dtype);
     const std::size_t width = size_of(from.dtype);
-    const auto count = static_cast<std::int64_t>(from.bytes.size() / width);
+    const auto count = static_cast<std::int64_t>(from.member->size / width);
     std::int64_t last = offset;
     bool inside = shape.size() == strides.size() && offset >= 0 && offset <= count;
     for (std::size_t i = 0; inside && bytes != 0 && i < shape.size(); ++i) {
@@ -167,18 +171,22 @@ class Checkpoint {
     if (bytes > bytes_left_)
       refuse(where, "looks at the same memory as so many others that they would not fit into memory");
     bytes_left_ -= bytes;
-    HostArray array{from.dtype, shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
-    copy_strided(array, from, offset, strides, width);
-    return array;
+    const auto read = [all = shared_from_this(), &from, offset, shape, strides, bytes] {
+      HostArray array{from.dtype, shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+      if (from.tensors > 1 && from.kept.empty()) from.kept = all->bytes_of(from);
+      copy_strided(array, from.tensors > 1 ? from.kept : all->bytes_of(from), offset, strides);
+      return array;
+    };
+    return {from.dtype, shape, read};
   }
 
-  static void copy_strided(HostArray& to, const Storage& from, std::int64_t offset, const Strides& strides,
-                           std::size_t width) {
-    const std::size_t rank = to.shape.size();
+  static void copy_strided(HostArray& to, const std::vector<std::byte>& from, std::int64_t offset,
+                           const Strides& strides) {
+    const std::size_t rank = to.shape.size(), width = size_of(to.dtype);
     IntList index(rank, 0);
     std::int64_t at = offset;
     for (std::size_t byte = 0; byte < to.bytes.size(); byte += width) {
-      std::memcpy(to.bytes.data() + byte, from.bytes.data() + static_cast<std::size_t>(at) * width, width);
+      std::memcpy(to.bytes.data() + byte, from.data() + static_cast<std::size_t>(at) * width, width);
       for (std::size_t axis = rank; axis-- > 0;) {
         at += strides[axis];
         if (++index[axis] < to.shape[axis]) break;
@@ -188,26 +196,32 @@ class Checkpoint {
     }
   }
 
-  const ByteSource& source_;
+  std::shared_ptr<const ByteSource> source_;
   std::string file_;
   std::map<std::string, ZipMember> members_;  // without the archive's own name in front
   Pickle pickle_;
   std::map<std::string, Storage> storages_;
-  NamedList<HostArray> found_;
+  StoredArrays found_;
   std::uint64_t visits_left_ = 0;
   std::uint64_t bytes_left_ = 0;
 };
 
 }  // namespace
 
-NamedList<HostArray> read_torch(const ByteSource& source) { return Checkpoint(source).tensors(); }
+StoredArrays list_torch(std::shared_ptr<const ByteSource> source) {
+  return std::make_shared<Checkpoint>(std::move(source))->tensors();
+}
+NamedList<HostArray> read_torch(const ByteSource& source) { return read_all(list_torch(borrowed(source))); }
 
 }  // namespace tyto::io
 
 namespace tyto TYTO_API {
 namespace detail {
 
-NamedList<HostArray> read_torch_file(const std::string& path) { return io::read_torch(io::FileSource(path)); }
+NamedList<StoredArray> open_torch_file(const std::string& path) {
+  return io::list_torch(std::make_shared<const io::FileSource>(path));
+}
+NamedList<HostArray> read_torch_file(const std::string& path) { return io::read_all(open_torch_file(path)); }
 
 }  // namespace detail
 }  // namespace TYTO_API

@@ -16,18 +16,26 @@ namespace {
 
 constexpr std::size_t trim_every = std::size_t{4} << 20;  // bytes read, after which freed memory is given back
 
-bool ends_with(const std::string& path, std::string_view ending) {
-  return path.size() >= ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
-}
+/// A kind of file, by the end of its name: how it is opened, and whose layouts its weights have.
+struct FileKind {
+  std::string_view ending;
+  NamedList<tyto::detail::StoredArray> (*open)(const std::string& path);
+  WeightLayout layout;
+};
+constexpr FileKind file_kinds[] = {
+    {".safetensors", tyto::detail::open_safetensors_file, WeightLayout::tyto},
+    {".npz", tyto::detail::open_npz_file, WeightLayout::tyto},
+    {".pt", tyto::detail::open_torch_file, WeightLayout::pytorch},
+    {".pth", tyto::detail::open_torch_file, WeightLayout::pytorch},
+    {".bin", tyto::detail::open_torch_file, WeightLayout::pytorch},
+};
 
-[[noreturn]] void refuse_ending(const char* function, const std::string& path) {
-  throw IoError(core::text(function, ": ", path, " must end in .safetensors or .npz"));
-}
-
-NamedList<tyto::detail::StoredArray> open_arrays(const std::string& path) {
-  if (ends_with(path, ".safetensors")) return tyto::detail::open_safetensors_file(path);
-  if (ends_with(path, ".npz")) return tyto::detail::open_npz_file(path);
-  refuse_ending("load", path);
+const FileKind& kind_of(const std::string& path) {
+  for (const FileKind& kind : file_kinds) {
+    if (std::string_view(path).ends_with(kind.ending)) return kind;
+  }
+  throw IoError(
+      core::text("load: ", path, " must end in .safetensors or .npz, or, of PyTorch's files, in .pt, .pth or .bin"));
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -53,7 +61,9 @@ bool castable(DType from, DType to) {
 }  // namespace
 
 LoadReport load(const Module& model, const std::string& path, const LoadOptions& options) {
-  const auto arrays = open_arrays(path);
+  const FileKind& kind = kind_of(path);
+  const WeightLayout layout = options.layout.value_or(kind.layout);
+  const auto arrays = kind.open(path);
   std::map<std::string, const tyto::detail::StoredArray*> by_name;
   for (const auto& array : arrays) {
     const std::string name = options.rename ? options.rename(array.name) : array.name;
@@ -71,7 +81,7 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
       return;
     }
     const tyto::detail::StoredArray& array = *place->second;
-    const Shape expected = shape_in_file(state, options.layout);
+    const Shape expected = shape_in_file(state, layout);
     const DType type = state.state().dtype();
     if (array.shape != expected || !castable(array.dtype, type)) {
       throw IoError(core::text(path, ": '", name, "' is ", tyto::name_of(array.dtype), " of shape ", array.shape,
@@ -94,7 +104,7 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   std::size_t untrimmed = 0;
   for (const auto& [state, array] : pairs) {
     Tensor<Any> value = to_tensor<Tensor<Any>>(array->read());
-    if (options.layout == WeightLayout::pytorch && !state.pytorch_axes().empty()) {
+    if (layout == WeightLayout::pytorch && !state.pytorch_axes().empty()) {
       value = copy(transpose(value, state.pytorch_axes()));
     }
     values.push_back(cast(value, state.state().dtype()));
@@ -112,9 +122,9 @@ void save(const Module& model, const std::string& path) {
   // Read through a tensor of its own each: what a state's handle was asked to show, it would hold on to.
   NamedList<Tensor<Any>> states = model.named_states();
   for (Named<Tensor<Any>>& state : states) state.value = stop_gradient(state.value);
-  if (ends_with(path, ".safetensors")) return write_safetensors(path, states);
-  if (ends_with(path, ".npz")) return write_npz(path, states);
-  refuse_ending("save", path);
+  if (path.ends_with(".safetensors")) return write_safetensors(path, states);
+  if (path.ends_with(".npz")) return write_npz(path, states);
+  throw IoError(core::text("save: ", path, " must end in .safetensors or .npz"));
 }
 
 }  // namespace nn

@@ -22,9 +22,10 @@ constexpr const char* pytorch_general = R"(```
 
 What differs in general: channels and classes lie along the last axis, sequences are (batch, time, features); whether a
 layer is trained is told in the call, nothing is switched; gradients are results of a function, not left in the
-parameters; weights are drawn by Glorot's rule unless another initialiser is given. Files of PyTorch's weights
-(safetensors) are loaded under PyTorch's names and layouts:
-`nn::load(model, path, {.layout = nn::WeightLayout::pytorch})`. In attention masks, true always means *may look*.
+parameters; weights are drawn by Glorot's rule unless another initialiser is given. What torch.save wrote
+of a state_dict is loaded as it is, under PyTorch's names and layouts; PyTorch's weights in a safetensors file want
+`nn::load(model, path, {.layout = nn::WeightLayout::pytorch})`. `.rename` gives the model's name for each name of a file.
+In attention masks, true always means *may look*.
 
 The rows use `from torch import nn, optim`, `import torch.nn.functional as F`, and these:
 

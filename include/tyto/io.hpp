@@ -53,6 +53,7 @@ struct StoredArray {
 
 NamedList<StoredArray> open_npz_file(const std::string& path);
 NamedList<StoredArray> open_safetensors_file(const std::string& path);
+NamedList<StoredArray> open_torch_file(const std::string& path);
 
 MappedArray map_npy_file(const std::string& path);
 HostArray read_text_file(const std::string& path, const TextOptions& options);

@@ -72,6 +72,23 @@ TEST_CASE("weights of PyTorch are turned into Tyto's layouts, whatever their flo
   }
 }
 
+TEST_CASE("what torch.save wrote of a state_dict is loaded as it stands, or from inside of a checkpoint") {
+  const Sequential plain = network(), inside = network();
+  const LoadReport report = load(plain, "tests/nn/goldens/network.pt");
+  CHECK(report.loaded.size() == 8);
+  CHECK(report.left_over.empty());
+  CHECK(plain.named_states()["1.num_batches_tracked"].item<std::int64_t>() == 1);
+  const std::string run = "tests/nn/goldens/run.pt", prefix = "net.module.";
+  const auto rename = [&](const std::string& name) {
+    return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : std::string();
+  };
+  CHECK(load(inside, run, {.rename = rename}).loaded.size() == 8);
+  // The checkpoint has an input and what PyTorch computed of it.
+  const NamedList<Host> arrays = read_torch(run);
+  CHECK(allclose(inside(arrays["x"]), arrays["y"], 1e-6, 1e-6));
+  CHECK(!allclose(plain(arrays["x"]), arrays["y"], 1e-3, 1e-3));
+}
+
 TEST_CASE("names of a file are changed by a rule, which may pass tensors over") {
   const testing::TemporaryFolder folder;
   NamedList<Host> states = from_pytorch();
@@ -131,7 +148,13 @@ TEST_CASE("shapes, types, endings and doubled names that do not fit are refused,
           ": '1.running_mean' is i64 of shape (3,), expected f32 of shape (3,)");
   refused(from_pytorch(), {.rename = [](const std::string&) { return std::string("same"); }},
           ": two tensors are called 'same', the second of them '0.bias'");
-  CHECK_THROWS_WITH_AS(load(model, "model.pt"), "load: model.pt must end in .safetensors or .npz", IoError);
+  CHECK_THROWS_WITH_AS(load(model, "model.h5"),
+                       "load: model.h5 must end in .safetensors or .npz, or, of PyTorch's files, in .pt, .pth or .bin",
+                       IoError);
+  CHECK_THROWS_WITH_AS(load(model, "tests/nn/goldens/network.pt", {.layout = WeightLayout::tyto}),
+                       "tests/nn/goldens/network.pt: '0.weight' is f32 of shape (3,2,2,1), expected f32 of shape "
+                       "(2,1,2,3)",
+                       IoError);
   CHECK_THROWS_WITH_AS(save(model, "model.pt"), "save: model.pt must end in .safetensors or .npz", IoError);
   CHECK_THROWS_AS(load(model, folder / "absent.npz"), IoError);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ enum class WeightLayout : std::uint8_t { tyto, pytorch };
 struct LoadOptions {
   /// The model's name for a name of the file; an empty one passes the tensor over. Left out, names are equal.
   std::function<std::string(const std::string& name)> rename = {};
-  WeightLayout layout = WeightLayout::tyto;
+  /// Left out, PyTorch's in PyTorch's own files and Tyto's in the others.
+  std::optional<WeightLayout> layout = {};
   /// Whether a state that the file lacks, or a tensor that the model lacks, is an error.
   bool strict = true;
 };
@@ -28,10 +30,12 @@ struct LoadReport {
   std::vector<std::string> left_over;
 };
 
-/// Gives the states of a model the values that a .safetensors or .npz file has under their names; floating-point types
-/// are cast. Throws IoError, and changes nothing, when a shape or type does not fit, or, `strict`, when names do not.
+/// Gives the states of a model the values that a file has under their names: .safetensors, .npz, or what torch.save
+/// wrote of a state_dict (.pt, .pth, .bin). Floating-point types are cast. Throws IoError, and changes nothing, when a
+/// shape or type does not fit, or, `strict`, when names do not.
 ///
 ///     nn::load(model, "resnet18.safetensors", {.layout = nn::WeightLayout::pytorch});
+///     nn::load(model, "resnet18.pt");
 LoadReport load(const Module& model, const std::string& path, const LoadOptions& options = {});
 
 /// Writes all states of a model under their names, in Tyto's layout, as .safetensors or .npz by the path's ending.

@@ -23,8 +23,13 @@ import torch
 import descent_cases
 import layer_cases
 import loss_cases
+import saved_networks
 
 ARCHIVES = {"layers.npz": layer_cases.fill, "losses.npz": loss_cases.fill, "descent.npz": descent_cases.fill}
+
+
+# What torch.save writes may change with its version: these are written where they are missing, and not compared.
+SAVED = {"network.pt": saved_networks.network, "run.pt": saved_networks.run, "rows.pt": saved_networks.rows}
 
 
 def archive(arrays):
@@ -59,6 +64,9 @@ def main():
             (folder / name).write_bytes(data)
         elif not (folder / name).exists() or (folder / name).read_bytes() != data:
             stale.append(name)
+    for name, make in SAVED.items():
+        if not (folder / name).exists() and not options.check:
+            torch.save(make(), folder / name)
     sys.exit(f"differs from the committed files: {stale}" if stale else 0)
 
 
