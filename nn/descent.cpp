@@ -19,10 +19,19 @@ DType rate_type(const std::vector<Tensor<Any>>& parameters) {
   return wide ? DType::f64 : DType::f32;
 }
 
+bool is_same(const Tensor<Any>& a, const Tensor<Any>& b) { return same_value(a.value(), b.value()); }
+
 Tensor<Any> as_vector(const std::vector<Tensor<Any>>& tensors, DType type) {
   std::vector<Tensor<Any>> parts;
   for (const Tensor<Any>& each : tensors) parts.push_back(cast(reshape(each, {-1}), type));
   return concat(parts, 0);
+}
+
+/// What the rule keeps of each parameter as one number.
+std::vector<std::string> numbers_of(const DescentRule& rule) {
+  std::vector<std::string> names = rule.numbers;
+  if (rule.counted) names.emplace_back("count");
+  return names;
 }
 
 }  // namespace
@@ -32,78 +41,97 @@ Descent::Descent(DescentRule rule)
       count_(Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), rules_[0].name + " count")) {}
 
 void Descent::add_group(Descent other, const std::vector<Tensor<Any>>& parameters) {
-  if (!states_.empty()) throw ValueError(core::text(name(), ": rules of groups are given before the first update"));
   if (is_joint() || other.is_joint()) {
     throw ValueError(core::text(name(), ": ", is_joint() ? name() : other.name(), " is of all parameters together"));
   }
   if (other.rules_.size() != 1)
     throw ValueError(core::text(name(), ": a group goes by one rule, not by groups of its own"));
+  for (const Tensor<Any>& parameter : parameters) {
+    const bool updated = std::any_of(trained_.begin(), trained_.end(),
+                                     [&](const Trained& each) { return is_same(each.parameter, parameter); });
+    if (updated)
+      throw ValueError(core::text(name(), ": rules of groups are given before their parameters' first update"));
+  }
   rules_.push_back(std::move(other.rules_[0]));
   for (const Tensor<Any>& parameter : parameters) groups_.push_back({parameter, rules_.size() - 1});
 }
 
-const DescentRule& Descent::rule_of(const Tensor<Any>& parameter) const {
+std::size_t Descent::rule_of(const Tensor<Any>& parameter) const {
   // A later group has the last word.
-  const auto group = std::find_if(groups_.rbegin(), groups_.rend(), [&](const Group& each) {
-    return same_value(each.parameter.value(), parameter.value());
-  });
-  return rules_[group == groups_.rend() ? 0 : group->rule];
+  const auto group = std::find_if(groups_.rbegin(), groups_.rend(),
+                                  [&](const Group& each) { return is_same(each.parameter, parameter); });
+  return group == groups_.rend() ? 0 : group->rule;
 }
 
 std::int64_t Descent::count() const { return count_.item<std::int64_t>(); }
 
-std::vector<Tensor<Any>> Descent::memories_of(const DescentRule& rule, const Shape& shape, DType type) const {
+std::vector<Tensor<Any>> Descent::states_of(const DescentRule& rule, const Shape& shape, DType type) const {
   std::vector<Tensor<Any>> made;
   for (std::size_t i = 0; i < rule.state_names.size(); ++i) {
     Shape own = shape;
     if (const std::int64_t rows = rule.rows ? (*rule.rows)[i] : 0; rows > 0) own = {rows, shape[0]};
     made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(own, type), rule.name + " " + rule.state_names[i]));
   }
-  for (const std::string& number : rule.numbers) {
+  for (const std::string& number : numbers_of(rule)) {
     made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros({}, type), rule.name + " " + number));
   }
   return made;
 }
 
-void Descent::prepare(const std::vector<Tensor<Any>>& parameters) {
-  if (states_.empty()) {
-    for (const Tensor<Any>& parameter : parameters) {
-      if (!is_floating(parameter.dtype())) {
-        throw TypeError(core::text(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained"));
-      }
+std::vector<std::size_t> Descent::trained(const std::vector<Tensor<Any>>& parameters) {
+  for (const Tensor<Any>& parameter : parameters) {
+    if (!is_floating(parameter.dtype())) {
+      throw TypeError(core::text(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained"));
     }
+  }
+  if (is_joint()) prepare_joint(parameters);
+  std::vector<std::size_t> found;
+  std::size_t next = 0;  // parameters mostly come in the order in which they came before
+  for (const Tensor<Any>& parameter : parameters) {
+    const std::size_t known = trained_.size();
+    std::size_t steps = 0;
+    while (steps < known && !is_same(trained_[(next + steps) % known].parameter, parameter)) ++steps;
+    std::size_t at = steps < known ? (next + steps) % known : known;
+    if (at == known) {
+      const std::size_t rule = rule_of(parameter);
+      trained_.push_back({parameter, rule});
+      if (!is_joint())
+        trained_[at].states = states_of(rules_[rule], parameter.shape(), statistics_type(parameter.dtype()));
+    }
+    found.push_back(at);
+    next = at + 1;
+  }
+  return found;
+}
+
+void Descent::prepare_joint(const std::vector<Tensor<Any>>& parameters) {
+  if (trained_.empty()) {
     std::int64_t elements = 0;
-    for (const Tensor<Any>& parameter : parameters) {
-      shapes_.push_back(parameter.shape());
-      elements += parameter.size();
-      if (is_joint()) continue;
-      states_.push_back(memories_of(rule_of(parameter), parameter.shape(), statistics_type(parameter.dtype())));
-    }
-    if (is_joint()) states_.push_back(memories_of(rules_[0], {elements}, rate_type(parameters)));
+    for (const Tensor<Any>& parameter : parameters) elements += parameter.size();
+    joint_states_ = states_of(rules_[0], {elements}, rate_type(parameters));
+    return;
   }
-  if (shapes_.size() != parameters.size()) {
-    throw ValueError(
-        core::text(name(), ": given ", parameters.size(), " parameters, at first there were ", shapes_.size()));
-  }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (shapes_[i] != parameters[i].shape()) {
-      throw ShapeError(core::text(name(), ": parameter ", i, " has shape ", parameters[i].shape(), ", at first it had ",
-                                  shapes_[i]));
-    }
-  }
+  const bool same = std::equal(parameters.begin(), parameters.end(), trained_.begin(), trained_.end(),
+                               [](const Tensor<Any>& a, const Trained& b) { return is_same(a, b.parameter); });
+  if (same) return;
+  throw ValueError(core::text(name(), ": is of all parameters together, which must be those of the first update: ",
+                              trained_.size(), "; given are ", parameters.size(), ", or others"));
 }
 
 NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) {
   std::vector<Tensor<Any>> handles;
   for (const Named<Tensor<Any>>& parameter : parameters) handles.push_back(parameter.value);
-  prepare(handles);
+  const std::vector<std::size_t> found = trained(handles);
   NamedList<Tensor<Any>> list{{"count", count_}};
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const DescentRule& rule = is_joint() ? rules_[0] : rule_of(parameters[i].value);
-    const std::string owner = is_joint() ? rule.name : parameters[i].name;
+  const auto add = [&](const std::string& owner, const DescentRule& rule, const std::vector<Tensor<Any>>& states) {
     std::vector<std::string> names = rule.state_names;
-    names.insert(names.end(), rule.numbers.begin(), rule.numbers.end());
-    for (std::size_t k = 0; k < names.size(); ++k) list.push_back({owner + "." + names[k], states_[i][k]});
+    for (const std::string& number : numbers_of(rule)) names.push_back(number);
+    for (std::size_t k = 0; k < names.size(); ++k) list.push_back({owner + "." + names[k], states[k]});
+  };
+  if (is_joint()) add(rules_[0].name, rules_[0], joint_states_);
+  for (std::size_t i = 0; i < found.size() && !is_joint(); ++i) {
+    const Trained& own = trained_[found[i]];
+    add(parameters[i].name, rules_[own.rule], own.states);
   }
   return list;
 }
@@ -120,26 +148,29 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
   if (parameters.size() != gradients.size()) {
     throw ValueError(core::text(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
   }
-  prepare(parameters);
-  const Tensor<Any> before = cast(count_, rate_type(parameters));
-  std::vector<Tensor<Any>> rates;
-  for (const DescentRule& rule : rules_) rates.push_back(rule.rate.at(before));
-  const Tensor<Any> count = before + 1.0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i].shape() == parameters[i].shape()) continue;
     throw ShapeError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
                                 " is given a gradient of shape ", gradients[i].shape()));
   }
-  // Computes in `type` what one rule subtracts, and gives its memories their next values.
-  const auto change_of = [&](std::size_t i, const DescentRule& rule, const Tensor<Any>& parameter,
+  const std::vector<std::size_t> found = trained(parameters);
+  const Tensor<Any> before = cast(count_, rate_type(parameters));
+  std::vector<Tensor<Any>> rates;
+  for (const DescentRule& rule : rules_) rates.push_back(rule.rate.at(before));
+  // Computes in `type` what one rule subtracts, and gives its states their next values.
+  const auto change_of = [&](std::size_t at, const std::vector<Tensor<Any>>& own, const Tensor<Any>& parameter,
                              const Tensor<Any>& gradient) {
     const DType type = parameter.dtype();
-    const Tensor<Any>& rate = rates[static_cast<std::size_t>(&rule - rules_.data())];
+    const DescentRule& rule = rules_[at];
+    const Tensor<Any>& rate = rates[at];
     std::vector<Tensor<Any>> states;
-    for (const Tensor<Any>& each : states_[i]) states.push_back(cast(each, type));
+    for (const Tensor<Any>& each : own) states.push_back(cast(each, type));
+    if (rule.counted) states.back() = states.back() + 1.0;
+    const Tensor<Any> count = rule.counted ? states.back() : Tensor<Any>();
     const Tensor<Any> own_rate = rate.ndim() == 0 && rate.dtype() == type ? rate : cast(rate, type);
-    const Tensor<Any> change = rule.change({parameter, gradient, states, cast(count, type), own_rate});
-    for (std::size_t k = 0; k < states.size(); ++k) give(states_[i][k], states[k]);
+    const std::span<Tensor<Any>> given(states.data(), states.size() - (rule.counted ? 1 : 0));
+    const Tensor<Any> change = rule.change({parameter, gradient, given, count, own_rate});
+    for (std::size_t k = 0; k < states.size(); ++k) give(own[k], states[k]);
     return change;
   };
   const auto subtract = [&](std::size_t i, const Tensor<Any>& parameter, const Tensor<Any>& change) {
@@ -147,7 +178,7 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
   };
   if (is_joint()) {
     const DType type = rate_type(parameters);
-    const Tensor<Any> change = change_of(0, rules_[0], as_vector(parameters, type), as_vector(gradients, type));
+    const Tensor<Any> change = change_of(0, joint_states_, as_vector(parameters, type), as_vector(gradients, type));
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const std::int64_t end = begin + parameters[i].size();
@@ -156,9 +187,10 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     }
   }
   for (std::size_t i = 0; i < parameters.size() && !is_joint(); ++i) {
+    const Trained& own = trained_[found[i]];
     const DType type = statistics_type(parameters[i].dtype());
     const Tensor<Any> parameter = cast(parameters[i], type);
-    subtract(i, parameter, change_of(i, rule_of(parameters[i]), parameter, cast(gradients[i], type)));
+    subtract(i, parameter, change_of(own.rule, own.states, parameter, cast(gradients[i], type)));
   }
   give(count_, count_ + 1);
 }

@@ -79,7 +79,11 @@ Descent sgd(const SgdOptions& o) {
     }
     return context.rate * (o.nesterov ? gradient + o.momentum * velocity : velocity);
   };
-  return Descent({"sgd", moving ? std::vector<std::string>{"velocity"} : std::vector<std::string>{}, o.rate, change});
+  return Descent({.name = "sgd",
+                  .state_names = moving ? std::vector<std::string>{"velocity"} : std::vector<std::string>{},
+                  .rate = o.rate,
+                  .change = change,
+                  .counted = o.dampening != 0});
 }
 
 Descent adagrad(const AdagradOptions& o) {
@@ -124,7 +128,8 @@ Descent adam(const AdamOptions& o) {
   const auto change = [as_adamw, weight_decay = o.weight_decay](const UpdateContext& context) {
     return adam_change(context, decayed(context, weight_decay), as_adamw, context.rate);
   };
-  return Descent({"adam", adam_memories(o.amsgrad), o.rate, change});
+  return Descent(
+      {.name = "adam", .state_names = adam_memories(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
 }
 
 Descent adamw(const AdamwOptions& o) {
@@ -132,7 +137,8 @@ Descent adamw(const AdamwOptions& o) {
   const auto change = [o](const UpdateContext& context) {
     return adam_change(context, context.gradient, o, context.rate) + context.rate * o.weight_decay * context.parameter;
   };
-  return Descent({"adamw", adam_memories(o.amsgrad), o.rate, change});
+  return Descent(
+      {.name = "adamw", .state_names = adam_memories(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
 }
 
 Descent adamax(const AdamaxOptions& o) {
@@ -144,7 +150,8 @@ Descent adamax(const AdamaxOptions& o) {
     largest = maximum(o.beta2 * largest, abs(gradient) + o.epsilon);
     return context.rate / share_seen(context, o.beta1) * context.state[0] / largest;
   };
-  return Descent({"adamax", {"mean", "largest"}, o.rate, change});
+  return Descent(
+      {.name = "adamax", .state_names = {"mean", "largest"}, .rate = o.rate, .change = change, .counted = true});
 }
 
 Descent nadam(const NadamOptions& o) {
@@ -166,7 +173,12 @@ Descent nadam(const NadamOptions& o) {
     const Tensor<Any> of_mean = next / -expm1(log_product + log(next));
     return context.rate * (of_gradient * gradient + of_mean * context.state[0]) / root;
   };
-  return Descent({"nadam", {"mean", "square_mean"}, o.rate, change, {"log_momentum_product"}});
+  return Descent({.name = "nadam",
+                  .state_names = {"mean", "square_mean"},
+                  .rate = o.rate,
+                  .change = change,
+                  .numbers = {"log_momentum_product"},
+                  .counted = true});
 }
 
 Descent radam(const RadamOptions& o) {
@@ -186,7 +198,8 @@ Descent radam(const RadamOptions& o) {
     const Tensor<Any> scale = where(known, rectified / (sqrt(context.state[1]) + o.epsilon), 1.0);
     return context.rate / share_seen(context, o.beta1) * context.state[0] * scale;
   };
-  return Descent({"radam", {"mean", "square_mean"}, o.rate, change});
+  return Descent(
+      {.name = "radam", .state_names = {"mean", "square_mean"}, .rate = o.rate, .change = change, .counted = true});
 }
 
 Descent adadelta(const AdadeltaOptions& o) {
@@ -226,7 +239,8 @@ Descent lamb(const LambOptions& o) {
     const Tensor<Any> both = greater(own, 0.0) && greater(other, 0.0);
     return context.rate * where(both, own / where(both, other, 1.0), 1.0) * direction;
   };
-  return Descent({"lamb", {"mean", "square_mean"}, o.rate, change});
+  return Descent(
+      {.name = "lamb", .state_names = {"mean", "square_mean"}, .rate = o.rate, .change = change, .counted = true});
 }
 
 Descent rprop(const RpropOptions& o) {
@@ -246,7 +260,8 @@ Descent rprop(const RpropOptions& o) {
     before = where(turned, 0.0, context.gradient);
     return sign(before) * step;
   };
-  return Descent({"rprop", {"gradient", "step"}, o.rate, change});
+  return Descent(
+      {.name = "rprop", .state_names = {"gradient", "step"}, .rate = o.rate, .change = change, .counted = true});
 }
 
 }  // namespace nn

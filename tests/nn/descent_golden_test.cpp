@@ -29,6 +29,36 @@ void check_rule(const std::string& name, Descent descent) {
   check_near(stack(values), array<Eager>(descent_file, "rule/" + name), "the parameter after each update");
 }
 
+/// Two parameters, the second of which joins with a rate of its own in the third update and is left out of two.
+template <class M, class Make>
+void check_joining(const std::string& name, Make make) {
+  using T = Tensor<M>;
+  CAPTURE(name);
+  const T weights = array<M>(descent_file, "given/weights"), gradients = array<M>(descent_file, "given/gradients");
+  const T a = T::variable(weights, "a"), b = T::variable(weights, "b");
+  Descent descent = make(0.1);
+  const auto step_of = [&](const std::vector<T>& parameters) {
+    return compile([&descent, parameters](T gradient) {
+      descent.update(parameters, std::vector<T>(parameters.size(), gradient));
+      return gradient;
+    });
+  };
+  auto alone = step_of({a}), both = step_of({b, a});
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < gradients.shape()[0]; ++i) {
+    if (i == 2) descent.use(make(0.05), std::vector{b});
+    const bool joins = i == 2 || i == 3 || i == 6 || i == 7;
+    (void)(joins ? both : alone)(copy(std::as_const(gradients)(i)));
+    values.push_back(stack(std::vector{T::from(a.template to_vector<double>(), a.shape()),
+                                       T::from(b.template to_vector<double>(), b.shape())}));
+  }
+  check_near(stack(values), array<Eager>(descent_file, "joining/" + name), "both parameters after each update");
+  CHECK(descent.count() == 8);
+  const NamedList<Tensor<Any>> states = descent.state({{"a", a.value()}, {"b", b.value()}});
+  CHECK(states["a.count"].template item<double>() == 8);
+  CHECK(states["b.count"].template item<double>() == 4);
+}
+
 void check_rate(const std::string& name, const LearningRate& rate) {
   CAPTURE(name);
   const std::vector<double> expected = array<Eager>(descent_file, "rate/" + name).to_vector<double>();
@@ -73,6 +103,19 @@ TEST_CASE_TEMPLATE("rules of descent take PyTorch's steps", M, Eager, Lazy) {
   check_rule<M>("lamb", lamb({.rate = 0.1, .weight_decay = 0.01}));
 }
 
+TEST_CASE_TEMPLATE("a parameter that joins later is updated as PyTorch updates it, by a count of its own", M, Eager,
+                   Lazy) {
+  check_joining<M>("sgd_dampening", [](double rate) {
+    return sgd({.rate = rate, .momentum = 0.9, .weight_decay = 0.01, .dampening = 0.25});
+  });
+  check_joining<M>("rprop", [](double rate) { return rprop({.rate = rate}); });
+  check_joining<M>("adam", [](double rate) { return adam({.rate = rate, .weight_decay = 0.01}); });
+  check_joining<M>("adamw", [](double rate) { return adamw({.rate = rate, .weight_decay = 0.1}); });
+  check_joining<M>("adamax", [](double rate) { return adamax({.rate = rate, .weight_decay = 0.01}); });
+  check_joining<M>("nadam", [](double rate) { return nadam({.rate = rate, .weight_decay = 0.01}); });
+  check_joining<M>("radam", [](double rate) { return radam({.rate = rate, .weight_decay = 0.01}); });
+}
+
 TEST_CASE_TEMPLATE("L-BFGS takes PyTorch's steps over all parameters together", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T pictures = array<M>(descent_file, "lbfgs/pictures"), signs = array<M>(descent_file, "lbfgs/signs");
@@ -102,6 +145,10 @@ TEST_CASE_TEMPLATE("L-BFGS takes PyTorch's steps over all parameters together", 
   CHECK(states[1].name == "lbfgs.steps");
   CHECK(states[1].value.shape() == Shape{4, 6});
   CHECK_THROWS_WITH_AS(lbfgs().use(sgd(), std::vector{weights}), "lbfgs: lbfgs is of all parameters together",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(descent.update(std::vector{weights}, std::vector{weights + 0}),
+                       "lbfgs: is of all parameters together, which must be those of the first update: 2; given are 1, "
+                       "or others",
                        ValueError);
   CHECK_THROWS_WITH_AS(lbfgs({.history = 0}), "lbfgs: history = 0 must be at least 1", ValueError);
 }
@@ -253,8 +300,8 @@ TEST_CASE("schedules, groups and averages refuse what makes no sense") {
                        ValueError);
   Descent descent = sgd();
   descent.update(std::vector{w}, std::vector{w + 0});
-  CHECK_THROWS_WITH_AS(descent.use(sgd(), std::vector{w}), "sgd: rules of groups are given before the first update",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(descent.use(sgd(), std::vector{w}),
+                       "sgd: rules of groups are given before their parameters' first update", ValueError);
   Descent grouped = sgd();
   grouped.use(sgd(), std::vector{w});
   CHECK_THROWS_WITH_AS(adam().use(std::move(grouped), std::vector{w}),

@@ -147,16 +147,13 @@ TEST_CASE("gradients are kept within limits by value, by norm, and by the norm o
 TEST_CASE("updates that do not fit are refused by name") {
   using T = Tensor<Eager>;
   const T w = T::variable(T::ones({2}), "w");
-  const T v = T::variable(T::ones({3}), "v");
   Descent descent = adagrad();
   CHECK_THROWS_WITH_AS(descent.update(std::vector{w}, std::vector<T>{}), "adagrad: 1 parameters and 0 gradients",
                        ValueError);
   CHECK_THROWS_WITH_AS(descent.update(std::vector{w}, std::vector{T::ones({3})}),
                        "adagrad: parameter 0 of shape (2,) is given a gradient of shape (3,)", ShapeError);
-  CHECK_THROWS_WITH_AS(descent.update(std::vector{w, v}, std::vector{w, v}),
-                       "adagrad: given 2 parameters, at first there were 1", ValueError);
-  CHECK_THROWS_WITH_AS(descent.update(std::vector{v}, std::vector{v}),
-                       "adagrad: parameter 0 has shape (3,), at first it had (2,)", ShapeError);
+  CHECK(descent.state({}).size() == 1);
+  CHECK(descent.count() == 0);
   const T whole = T::variable(T::ones({2}, DType::i32), "whole");
   CHECK_THROWS_WITH_AS(sgd().update(std::vector{whole}, std::vector{whole}),
                        "sgd: a parameter of i32 cannot be trained", TypeError);

@@ -22,13 +22,14 @@ struct UpdateContext {
   const Tensor<Any>& gradient;
   /// The optimiser state of this parameter; the rule replaces its values by the new ones.
   std::span<Tensor<Any>> state;
-  /// How many updates there were, this one included.
+  /// How many updates of this parameter there were, this one included; empty if the rule does not ask for it.
   const Tensor<Any>& count;
   const Tensor<Any>& rate;
 };
 
 /// How a parameter changes: `change` is subtracted from it. One memory of the parameter's shape for each name, and one
-/// number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first.
+/// number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first. A `counted` rule asks
+/// for the count of updates; each parameter has its own, since one may join later than others.
 ///
 /// With `rows` the rule is of all parameters together: `change` is given them as one vector, their gradients too, and
 /// memories have that many rows as long as it; 0 is the vector itself.
@@ -39,11 +40,12 @@ struct DescentRule {
   std::function<Tensor<Any>(const UpdateContext&)> change;
   std::vector<std::string> numbers = {};
   std::optional<std::vector<std::int64_t>> rows = {};  ///< of each memory
+  bool counted = false;
 };
 
 /// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
-/// and checkpoints hold them. The count of updates is one of them, so that a compiled step corrects its bias by the
-/// true count.
+/// and checkpoints hold them. Counts of updates are among them, so that a compiled step corrects its bias by the true
+/// count and takes the rate that is due.
 ///
 ///     nn::Descent descent = nn::adam({.rate = 0.001});
 ///     auto [loss, gradients] = value_and_grad(objective, model.parameters())(x, t);
@@ -54,8 +56,8 @@ class TYTO_API Descent {
   Descent(Descent&&) = default;
   Descent& operator=(Descent&&) = default;
 
-  /// Has these parameters go by another rule, with a rate and a decay of its own; the count of updates is shared.
-  /// Before the first update only.
+  /// Has these parameters go by another rule, with a rate and a decay of its own; the count that rates depend on is
+  /// shared. Before their first update only.
   ///
   ///     nn::Descent descent = nn::adamw({.rate = 1e-4}).use(nn::adamw({.rate = 1e-3}), head.parameters());
   template <class P>
@@ -70,7 +72,8 @@ class TYTO_API Descent {
     return std::move(use(std::move(other), parameters));
   }
 
-  /// Assigns every parameter its next value. Always the same parameters in the same order.
+  /// Assigns every parameter its next value. A parameter that was not there before, unfrozen say, begins with states of
+  /// its own; one that is left out keeps them until it comes back. Rules of all parameters together want the same ones.
   template <class P, class G>
   void update(const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
     update_where(Tensor<Any>(), parameters, gradients);
@@ -86,7 +89,8 @@ class TYTO_API Descent {
     apply(Tensor<Any>(condition.value()), states, slopes);
   }
 
-  /// The states under names, made if there were none yet: "count", and "NAME.STATE" for each state of each parameter.
+  /// The states under names, made if there were none yet: "count" of all updates, on which the rate depends, and
+  /// "NAME.STATE" for each state of each parameter.
   NamedList<Tensor<Any>> state(const NamedList<Tensor<Any>>& parameters);
   /// How many updates were made.
   std::int64_t count() const;
@@ -94,12 +98,21 @@ class TYTO_API Descent {
 
  private:
   void add_group(Descent other, const std::vector<Tensor<Any>>& parameters);
-  const DescentRule& rule_of(const Tensor<Any>& parameter) const;
+  std::size_t rule_of(const Tensor<Any>& parameter) const;
   void apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
              const std::vector<Tensor<Any>>& gradients);
-  void prepare(const std::vector<Tensor<Any>>& parameters);
-  std::vector<Tensor<Any>> memories_of(const DescentRule& rule, const Shape& shape, DType type) const;
   bool is_joint() const { return rules_[0].rows.has_value(); }
+
+  /// A parameter, and its memories, numbers and, of a counted rule, the count. `rule` is its number: rules move when
+  /// groups are added.
+  struct Trained {
+    Tensor<Any> parameter;
+    std::size_t rule = 0;
+    std::vector<Tensor<Any>> states = {};
+  };
+  std::vector<Tensor<Any>> states_of(const DescentRule& rule, const Shape& shape, DType type) const;
+  std::vector<std::size_t> trained(const std::vector<Tensor<Any>>& parameters);
+  void prepare_joint(const std::vector<Tensor<Any>>& parameters);
 
   struct Group {
     Tensor<Any> parameter;
@@ -108,8 +121,8 @@ class TYTO_API Descent {
   std::vector<DescentRule> rules_;  // the first one is everybody's that no group names
   std::vector<Group> groups_;
   Tensor<Any> count_;
-  std::vector<Shape> shapes_;  // of the parameters of the first update
-  std::vector<std::vector<Tensor<Any>>> states_;
+  std::vector<Trained> trained_;
+  std::vector<Tensor<Any>> joint_states_;  // of a rule of all parameters together, which keeps none of each
 };
 
 }  // namespace TYTO_API

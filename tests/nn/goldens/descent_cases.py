@@ -7,6 +7,7 @@ from torch.optim import lr_scheduler, swa_utils
 from layer_cases import draw, generator, put
 
 STEPS = 8
+JOINED = (2, 3, 6, 7)
 
 
 def walk(arrays, name, make, weights, gradients):
@@ -19,6 +20,20 @@ def walk(arrays, name, make, weights, gradients):
         optimiser.step()
         values.append(w.detach().clone())
     put(arrays, f"rule/{name}", torch.stack(values))
+
+
+def walk_unevenly(arrays, name, make, weights, gradients):
+    """Two parameters, the second of which has gradients in the updates of JOINED only and is a group of its own rate."""
+    a, b = weights.clone().requires_grad_(), weights.clone().requires_grad_()
+    optimiser = make([a])
+    values = []
+    for i, gradient in enumerate(gradients):
+        if i == JOINED[0]:
+            optimiser.add_param_group({"params": [b], "lr": 0.05})
+        a.grad, b.grad = gradient.clone(), gradient.clone() if i in JOINED else None
+        optimiser.step()
+        values.append(torch.stack([a.detach(), b.detach()]))
+    put(arrays, f"joining/{name}", torch.stack(values))
 
 
 def lion(w, gradients, rate, beta1, beta2, decay):
@@ -105,6 +120,8 @@ def fill(arrays):
     }
     for name, make in rules.items():
         walk(arrays, name, make, weights, gradients)
+    for name in ("sgd_dampening", "rprop", "adam", "adamw", "adamax", "nadam", "radam"):
+        walk_unevenly(arrays, name, rules[name], weights, gradients)
     classify(arrays)
     plain = [gradient.numpy() for gradient in gradients]
     put(arrays, "rule/lion", torch.tensor(np.stack(list(lion(weights.numpy(), plain, 0.1, 0.9, 0.99, 0.01)))))
