@@ -1,12 +1,16 @@
 // A model looked at from outside: its calls are observed while it is recorded, its plan and its steps tell the rest.
 #include "tyto/nn/summary.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
-#include <cctype>
+#include <cstdlib>
 #include <iomanip>
 #include <map>
+#include <memory>
 #include <ostream>
 #include <set>
+#include <string_view>
 #include <typeinfo>
 
 #include "core/text.hpp"
@@ -17,21 +21,21 @@ namespace nn {
 
 namespace {
 
-/// The last name of a type's mangled one: "N4tyto2nn6LinearE" is a Linear.
+/// The name of its class, without namespaces, functions or template arguments around it.
 std::string type_of(const Layer& layer) {
-  const std::string mangled = typeid(layer).name();
-  std::string name = mangled;
-  std::size_t at = mangled.find_first_of("0123456789");
-  while (at < mangled.size() && std::isdigit(static_cast<unsigned char>(mangled[at])) != 0) {
-    std::size_t length = 0;
-    for (; at < mangled.size() && std::isdigit(static_cast<unsigned char>(mangled[at])) != 0; ++at) {
-      length = 10 * length + static_cast<std::size_t>(mangled[at] - '0');
-    }
-    if (length > mangled.size() - at) return mangled;
-    name = mangled.substr(at, length);
-    at += length;
+  const char* const mangled = typeid(layer).name();
+  const std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
+                                                              &std::free);
+  const std::string_view whole = demangled ? demangled.get() : mangled;
+  std::size_t begin = 0;
+  int depth = 0;  // of brackets, in which other classes are named
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (std::string_view("<({").find(whole[i]) != std::string_view::npos) ++depth;
+    else if (std::string_view(">)}").find(whole[i]) != std::string_view::npos) --depth;
+    else if (whole[i] == ':' && depth == 0) begin = i + 1;
   }
-  return name;
+  const std::string_view name = whole.substr(begin);
+  return std::string(name.substr(0, name.find('<')));
 }
 
 struct RecordedCall {

@@ -18,7 +18,26 @@ Sequential summarised() {
           Linear({.in = 144, .out = 10})};
 }
 
+/// The layer of a function template, whose name has brackets and other classes in it.
+template <class T>
+std::string kind_of_a_local_layer() {
+  struct Halved : Layer {
+    Tensor<Any> forward(const Tensor<Any>& x, Phase) const override { return 0.5 * x; }
+  };
+  return summary(Halved(), {1, 2}).layers[0].kind;
+}
+
+template <class T>
+struct Kept : Layer {
+  Tensor<Any> forward(const Tensor<Any>& x, Phase) const override { return x; }
+};
+
 }  // namespace
+
+TEST_CASE("layers of a user's own are called by the names of their classes, wherever those stand") {
+  CHECK(kind_of_a_local_layer<std::vector<Tensor<Lazy>>>() == "Halved");
+  CHECK(summary(Kept<Tensor<Lazy>>(), {1, 2}).layers[0].kind == "Kept");
+}
 
 TEST_CASE("a summary has a line for each call of a layer, with what it holds and does") {
   const Sequential model = summarised();
