@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tyto/nn/losses.hpp"
+#include "tyto/reduce.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
@@ -59,8 +60,9 @@ BinaryOptions<Any> modeless(const BinaryOptions<M>& o) {
 }
 }  // namespace detail
 
-/// -log softmax(logits)[label]; labels are class numbers, or probabilities in the shape of the logits. The function of
-/// this name in tyto:: is the mean without options.
+/// The mean without options, nn::cross_entropy(logits, labels).
+using tyto::cross_entropy;
+/// -log softmax(logits)[label]; labels are class numbers, or probabilities in the shape of the logits.
 ///
 ///     auto loss = nn::cross_entropy(logits, labels, {.smoothing = 0.1, .ignored = -100});
 template <class M>
