@@ -64,9 +64,6 @@ CommandLine command_line(Options& options) {
 
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-// Of the training pictures of CIFAR-10, which serve drawn ones as well.
-nn::PictureTransform normalised() { return nn::normalise({0.4914F, 0.4822F, 0.4465F}, {0.247F, 0.2435F, 0.2616F}); }
-
 template <class Tensor>
 void run(const Options& options) {
   const tyto::DeviceScope device(options.device);
@@ -76,11 +73,9 @@ void run(const Options& options) {
   PictureSets pictures =
       options.data.empty() ? draw_picture_sets(options.samples, options.seed) : read_cifar_folder(options.data);
   if (options.held_out > 0) hold_out(pictures, options.held_out);
-  nn::Batches<Tensor> batches(nn::Pictures(pictures.training.images, pictures.training.labels,
-                                           {nn::random_crop(32, 4), nn::random_flip(), normalised()}),
+  nn::Batches<Tensor> batches(varied(pictures.training),
                               {.size = options.batch, .drop_last = true, .seed = options.seed, .ahead = 2});
-  nn::Batches<Tensor> test(nn::Pictures(pictures.test.images, pictures.test.labels, {normalised()}),
-                           {.size = 250, .shuffle = false, .ahead = 2});
+  nn::Batches<Tensor> test(normalised(pictures.test), {.size = 250, .shuffle = false, .ahead = 2});
 
   nn::Descent descent = nn::sgd({.rate = nn::one_cycle(options.rate, options.epochs * batches.batches_per_epoch()),
                                  .momentum = 0.9,

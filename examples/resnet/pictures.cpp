@@ -11,6 +11,8 @@
 
 #include "drawing.hpp"
 
+namespace nn = tyto::nn;
+
 namespace {
 
 using Host = tyto::Tensor<tyto::Eager>;
@@ -31,6 +33,11 @@ HostPictures read_all(const std::string& folder, const std::string& beginning) {
     labels.push_back(part.labels);
   }
   return {tyto::concat<tyto::Eager>(images, 0), tyto::concat<tyto::Eager>(labels, 0)};
+}
+
+// Of the training pictures of CIFAR-10, which serve drawn ones as well.
+nn::PictureTransform normalise_channels() {
+  return nn::normalise({0.4914F, 0.4822F, 0.4465F}, {0.247F, 0.2435F, 0.2616F});
 }
 
 HostPictures drawn(std::int64_t count, std::uint64_t seed) {
@@ -62,4 +69,12 @@ void hold_out(PictureSets& pictures, std::int64_t count) {
   };
   pictures.test = part(tyto::slice(left, left + count));
   pictures.training = part(tyto::slice(0, left));
+}
+
+nn::Pictures varied(const HostPictures& pictures) {
+  return {pictures.images, pictures.labels, {nn::random_crop(32, 4), nn::random_flip(), normalise_channels()}};
+}
+
+nn::Pictures normalised(const HostPictures& pictures) {
+  return {pictures.images, pictures.labels, {normalise_channels()}};
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <tyto/io.hpp>
+#include <tyto/nn.hpp>
 
 using HostPictures = tyto::LabelledImages<tyto::Tensor<tyto::Eager>>;
 
@@ -18,3 +19,8 @@ PictureSets read_cifar_folder(const std::string& folder);
 PictureSets draw_picture_sets(std::int64_t count, std::uint64_t seed);
 /// The last `count` training pictures become those to test with. Throws std::invalid_argument where none would be left.
 void hold_out(PictureSets& pictures, std::int64_t count);
+
+/// Cropped and flipped at random, and normalised: what is trained with.
+tyto::nn::Pictures varied(const HostPictures& pictures);
+/// As they are, normalised: what is tested with.
+tyto::nn::Pictures normalised(const HostPictures& pictures);

@@ -1,0 +1,104 @@
+"""examples/resnet and its twin in PyTorch: the same first weights, batches, rule and schedule; accuracy after each epoch.
+
+resnet_torch.py BIN DATA [--depth 20] [--width 16] [--epochs 10] [--batch 128] [--seed 42] [--threads 1]
+
+BIN holds the programs resnet and resnet_batches, DATA is a folder of CIFAR-10. The weights are those that the example
+draws (a checkpoint after no step); the batches are read from resnet_batches. Both trainings run at once. Prints a line
+an epoch: the mean loss and the share of the test pictures that are named right, Tyto's and the twin's."""
+import argparse
+import csv
+import glob
+import gzip
+import os
+import subprocess
+import tempfile
+
+import numpy
+import torch
+
+from models_peers import layers
+
+RATE, DECAY = 0.4, 5e-4  # as examples/resnet has them
+MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)
+
+
+def test_set(folder):
+    data = b"".join((gzip.open if path.endswith(".gz") else open)(path, "rb").read()
+                    for path in sorted(glob.glob(f"{folder}/test_batch*")))
+    records = numpy.frombuffer(data, numpy.uint8).reshape(-1, 3073)
+    images = torch.from_numpy(records[:, 1:].reshape(-1, 3, 32, 32).astype(numpy.float32) / 255)
+    return (images - torch.tensor(MEAN).view(3, 1, 1)) / torch.tensor(DEVIATION).view(3, 1, 1), torch.from_numpy(
+        records[:, 0].astype(numpy.int64))
+
+
+def load(model, checkpoint):
+    """A checkpoint's weights in PyTorch's layouts: OIHW and (out, in)."""
+    axes = {4: (3, 2, 0, 1), 2: (1, 0)}
+    states = {name: checkpoint["model/" + name] for name in model.state_dict()}
+    model.load_state_dict({name: torch.from_numpy(value.transpose(axes.get(value.ndim, range(value.ndim))).copy())
+                           for name, value in states.items()})
+
+
+def train_twin(model, batches, given):
+    images, labels = test_set(given.data)
+    per_epoch = given.samples // given.batch
+    rule = torch.optim.SGD(model.parameters(), RATE, momentum=0.9, nesterov=True, weight_decay=DECAY)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(rule, RATE, given.epochs * per_epoch, cycle_momentum=False)
+    for _ in range(given.epochs):
+        model.train()
+        losses = 0
+        for _ in range(per_epoch):
+            x = numpy.frombuffer(batches.read(given.batch * 32 * 32 * 3 * 4), numpy.float32)
+            t = numpy.frombuffer(batches.read(given.batch), numpy.uint8).astype(numpy.int64)
+            x = torch.from_numpy(x.reshape(-1, 32, 32, 3).copy()).permute(0, 3, 1, 2)
+            rule.zero_grad()
+            loss = torch.nn.functional.cross_entropy(model(x), torch.from_numpy(t))
+            loss.backward()
+            rule.step()
+            schedule.step()
+            losses += loss.item() / per_epoch
+        model.eval()
+        with torch.inference_mode():
+            right = sum(int((model(part).argmax(1) == truth).sum())
+                        for part, truth in zip(images.split(250), labels.split(250)))
+        yield losses, right / len(labels)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("bin")
+    arguments.add_argument("data")
+    for name, value in {"depth": 20, "width": 16, "epochs": 10, "batch": 128, "seed": 42, "threads": 1}.items():
+        arguments.add_argument("--" + name, type=int, default=value)
+    given = arguments.parse_args()
+    given.samples = sum(len((gzip.open if path.endswith(".gz") else open)(path, "rb").read()) // 3073
+                        for path in glob.glob(f"{given.data}/data_batch*"))
+    torch.set_num_threads(given.threads)
+    environment = dict(os.environ, OMP_NUM_THREADS=str(given.threads), TYTO_THREADS=str(given.threads))
+    with tempfile.TemporaryDirectory() as folder:
+        resnet = [f"{given.bin}/resnet", "--data", given.data, "--rate", RATE, "--decay", DECAY]
+        for name in ("depth", "width", "epochs", "batch", "seed"):
+            resnet += ["--" + name, getattr(given, name)]
+        resnet = [str(word) for word in resnet]
+        quiet = {"env": environment, "stdout": subprocess.DEVNULL}
+        subprocess.run([*resnet, "--steps", "0", "--checkpoint", f"{folder}/start.npz"], check=True, **quiet)
+        model = layers()["resnet18_step"](given.depth, given.width).to(memory_format=torch.channels_last)
+        load(model, numpy.load(f"{folder}/start.npz"))
+        ours = subprocess.Popen([*resnet, "--csv", f"{folder}/ours.csv"], **quiet)
+        words = [f"{given.bin}/resnet_batches", given.data, given.batch, given.epochs, given.seed]
+        batches = subprocess.Popen([str(word) for word in words], env=environment, stdout=subprocess.PIPE)
+        twin = []
+        for loss, share in train_twin(model, batches.stdout, given):
+            twin.append((loss, share))
+            print(f"twin, epoch {len(twin)}: loss {loss:.4f}, {share:.1%} right", flush=True)
+        if ours.wait() != 0:
+            raise SystemExit("resnet failed")
+        with open(f"{folder}/ours.csv") as file:
+            rows = list(csv.DictReader(file))
+    print("| epoch | loss | twin's loss | right | twin's | difference |\n|---|---|---|---|---|---|")
+    for row, (loss, share) in zip(rows, twin):
+        own = float(row["test accuracy"])
+        print(f"| {row['epoch']} | {float(row['loss']):.4f} | {loss:.4f} | {own:.1%} | {share:.1%} | {own - share:+.1%} |")
+
+
+main()
