@@ -139,6 +139,17 @@ nn::Sequential make_mobilenet_v2() {
   return nn::Sequential(std::move(steps));
 }
 
+/// examples/mnist without its dropout, in PyTorch's order of axes where the picture becomes a vector.
+nn::Sequential make_mnist() {
+  return {nn::Conv2d({.in = 1, .out = 32, .window = 5, .padding = 2}),
+          nn::ReLU(),
+          nn::MaxPool(2),
+          nn::Flatten(tyto::nchw),
+          nn::Linear({.in = 14 * 14 * 32, .out = 1024}),
+          nn::ReLU(),
+          nn::Linear({.in = 1024, .out = 10})};
+}
+
 /// Reads a sequence and tells its class by what is remembered at the end.
 struct SequenceClassifier : nn::Layer {
   nn::LSTM lstm{{.in = 40, .hidden = 128}};
@@ -184,6 +195,7 @@ Measured run(const std::string& name, const std::string& weights, const Inputs& 
     return infer_with(nn::TransformerEncoderLayer(
         {.features = 512, .heads = 8, .hidden = 2048, .activation = nn::BlockActivation::gelu}));
   }
+  if (name == "mnist_step") return train_with(make_mnist(), nn::adagrad({.rate = 0.005}));
   if (name == "resnet18_step") return train_with(make_resnet(18, 64, 10), nn::sgd({.rate = 0.01, .momentum = 0.9}));
   if (name == "gpt_step") return train_with(Gpt(gpt_options), nn::adam({.rate = 0.001}));
   if (name == "lstm_step") return train_with(SequenceClassifier(), nn::adam({.rate = 0.001}));

@@ -5,8 +5,8 @@ models_peers.py PATH/models_bench [--threads 1,2] [--seconds 6] [--rounds 3] [--
 
 All have equal weights. DIR keeps them and the inputs, so that the next call need not make them again.
 Each system runs in a process of its own. A line a network and number of threads: milliseconds of the best run of all
-rounds, the growth of the process's peak memory, seconds until the first result, and Tyto's figures over those of the
-best peer. What the systems compute (inference: results; training: the losses of the first steps) is compared first.
+rounds, the growth of each process's peak memory, and Tyto's time, memory and seconds until the first result over those
+of the best peer. What the systems compute (inference: results; training: the losses of the first steps) is compared first.
 Needs numpy and torch; onnxscript, onnxruntime and openvino for inferences, jax for decoding."""
 import argparse
 import os
@@ -96,11 +96,12 @@ def layers():
                   nn.Linear(1280, 1000)]
         return nn.Sequential(*steps)
 
-    def resnet18():
-        steps, into = [convolution(3, 64, 3, 1), nn.BatchNorm2d(64), nn.ReLU()], 64
-        for stage in range(4):
-            for block in range(2):
-                out, stride = 64 << stage, 2 if stage > 0 and block == 0 else 1
+    def resnet(depth=18, width=64):
+        """As examples/resnet makes them: 18 layers in four stages, or 8, 14, 20, ... in three."""
+        steps, into = [convolution(3, width, 3, 1), nn.BatchNorm2d(width), nn.ReLU()], width
+        for stage in range(4 if depth == 18 else 3):
+            for block in range(2 if depth == 18 else (depth - 2) // 6):
+                out, stride = width << stage, 2 if stage > 0 and block == 0 else 1
                 body = nn.Sequential(convolution(into, out, 3, stride), nn.BatchNorm2d(out), nn.ReLU(),
                                      convolution(out, out, 3, 1), nn.BatchNorm2d(out))
                 shortcut = None
@@ -108,7 +109,12 @@ def layers():
                     shortcut = nn.Sequential(convolution(into, out, 1, stride), nn.BatchNorm2d(out))
                 steps.append(nn.Sequential(Residual(body, shortcut), nn.ReLU()))
                 into = out
-        return nn.Sequential(*steps, GlobalAveragePool(), nn.Linear(512, 10))
+        return nn.Sequential(*steps, GlobalAveragePool(), nn.Linear(into, 10))
+
+    def mnist():
+        """As examples/mnist, without its dropout: every system would draw its own."""
+        return nn.Sequential(nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                             nn.Linear(14 * 14 * 32, 1024), nn.ReLU(), nn.Linear(1024, 10))
 
     class SequenceClassifier(nn.Module):
         def __init__(self):
@@ -151,12 +157,12 @@ def layers():
                 x = x + block.linear2(functional.gelu(block.linear1(block.norm2(x))))
             return self.head(self.norm(x))[:, 0]
 
-    return {"resnet50": ResNet50, "mobilenet_v2": mobilenet_v2, "resnet18_step": resnet18, "encoder": encoder,
+    return {"resnet50": ResNet50, "mobilenet_v2": mobilenet_v2, "mnist_step": mnist, "resnet18_step": resnet, "encoder": encoder,
             "gpt_step": Gpt, "gpt_decoding": Gpt, "lstm_step": SequenceClassifier}
 
 
-def pictures(count, side):
-    return numpy.random.default_rng(1).standard_normal((count, side, side, 3), dtype=numpy.float32)
+def pictures(count, side, channels=3):
+    return numpy.random.default_rng(1).standard_normal((count, side, side, channels), dtype=numpy.float32)
 
 
 def sequences(shape, below):
@@ -173,6 +179,7 @@ ROWS = {
     "resnet50_b16": ("resnet50", lambda: {"x": pictures(16, 224)}),
     "mobilenet_v2": ("mobilenet_v2", lambda: {"x": pictures(1, 224)}),
     "encoder": ("encoder", lambda: {"x": values(8, 128, 512)}),
+    "mnist_step": ("mnist_step", lambda: {"x": pictures(100, 28, 1), "t": sequences(100, 10)}),
     "resnet18_step": ("resnet18_step", lambda: {"x": pictures(64, 32), "t": sequences(64, 10)}),
     "gpt_step": ("gpt_step", lambda: {"x": sequences((8, LENGTH), SYMBOLS), "t": sequences((8, LENGTH), SYMBOLS)}),
     "gpt_decoding": ("gpt_decoding", lambda: {"x": sequences(LENGTH, SYMBOLS)}),
@@ -231,8 +238,9 @@ def run_torch(system, row, folder, seconds, threads):
         network = network.to(memory_format=torch.channels_last)
     forward = torch.compile(network) if system == "compiled" else network
     if "t" in inputs:
-        rule = torch.optim.SGD(network.parameters(), 0.01, 0.9) if row == "resnet18_step" else torch.optim.Adam(
-            network.parameters(), 0.001)
+        rules = {"mnist_step": lambda p: torch.optim.Adagrad(p, 0.005),
+                 "resnet18_step": lambda p: torch.optim.SGD(p, 0.01, 0.9)}
+        rule = rules.get(row, lambda p: torch.optim.Adam(p, 0.001))(network.parameters())
         network.train()
 
         def step():
@@ -369,7 +377,8 @@ def is_exported(row, folder):
 # Which rows a peer runs.
 PEERS = {
     "torch": lambda row, folder: True,
-    "channels_last": lambda row, folder: ROWS[row][0] in ("resnet50", "mobilenet_v2", "resnet18_step"),
+    "channels_last": lambda row, folder: ROWS[row][0] in ("resnet50", "mobilenet_v2", "mnist_step",
+                                                               "resnet18_step"),
     "compiled": lambda row, folder: True,
     "onnx": is_exported,
     "openvino": is_exported,
@@ -402,11 +411,11 @@ def main():
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--only", default="")
     arguments.add_argument("--folder")
-    arguments.add_argument("--peers", default="torch,channels_last,onnx,openvino,jax")
+    arguments.add_argument("--peers", default="torch,channels_last,compiled,onnx,openvino,jax")
     given = arguments.parse_args()
     this = [sys.executable, os.path.abspath(__file__)]
-    print("| network | threads | tyto ms | best peer ms | time ratio | memory ratio | first result ratio | difference |"
-          "\n|---|---|---|---|---|---|---|---|")
+    print("| network | threads | tyto ms | peers ms | time ratio | tyto MiB | others MiB | memory ratio | "
+          "first result ratio | difference |\n|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or temporary
         os.makedirs(folder, exist_ok=True)
@@ -441,8 +450,10 @@ def main():
                 memory = min(median(rounds, 3) for rounds in figures.values())
                 first = min(median(rounds, 0) for rounds in figures.values())
                 others = ", ".join(f"{system} {best(rounds):.2f}" for system, rounds in figures.items())
+                sizes = ", ".join(f"{system} {median(rounds, 3) / 2**20:.0f}" for system, rounds in figures.items())
                 print(f"| {row} | {threads} | {best(ours):.2f} | {others} | {best(ours) / best(figures[fastest]):.2f} | "
-                      f"{median(ours, 3) / memory:.2f} | {median(ours, 0) / first:.2f} | "
+                      f"{median(ours, 3) / 2**20:.0f} | {sizes} | {median(ours, 3) / memory:.2f} | "
+                      f"{median(ours, 0) / first:.2f} | "
                       f"{compare(row, list(figures), folder):.1e} |", flush=True)
 
 
