@@ -23,7 +23,9 @@ Tensor<M> slope(Drawing<M>& d) {
   if (d.depth() >= 2) return x;
   const std::uint64_t seed = d.dice().seed();
   const std::int64_t moves = d.dice().between(1, 4);
-  return grad([&](const Tensor<M>& at) { return journey(d, at, seed, moves); })(x);
+  const Tensor<M> slope = grad([&](const Tensor<M>& at) { return journey(d, at, seed, moves); })(x);
+  // Behind loops and branches the sign of a zero is left open (docs/semantics.md).
+  return where(slope == 0, 0.0, slope);
 }
 
 template <class M>
