@@ -32,6 +32,11 @@ struct PlacedChain {
   std::size_t own_places = 0;   // those of them that lie in the workspace
   std::size_t place_bytes = 0;  // from one of these to the next
   std::size_t workspace = 0;    // offset of the first of these
+  std::size_t addresses = 0;    // number of the first of its addresses among those of a launch
+
+  /// Whether its values are rows of a stack.
+  bool in_rows() const { return chain.stack || chain.history; }
+  std::size_t address_count() const { return in_place || in_rows() ? 0 : chain.members.size() + 1; }
 };
 
 /// Bytes that are copied to another place as they are.

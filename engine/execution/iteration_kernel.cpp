@@ -51,6 +51,7 @@ class IterationKernel final : public RegionKernel {
       other = true;
     }
     if (other) make_program(options);
+    list_moving();
     list_blocks();
     place_alone(device);
   }
@@ -97,6 +98,11 @@ class IterationKernel final : public RegionKernel {
   // In the block of what decides how it goes on, as aligned as operands of a kernel are.
   static constexpr std::size_t number_at = 0, key_at = 64, again_at = 128, control_bytes = 192;
 
+  // Among the inputs of the body.
+  std::size_t first_row_input() const {
+    return static_cast<std::size_t>(loop_.carries) + std::size_t{loop_.numbered} + std::size_t{loop_.keyed};
+  }
+
   bool may_be_in_place(const CarryChain& chain) const {
     if (chain.cyclic || chain.stack || chain.history || chain.members.size() != 1) return false;
     const core::Graph& body = loop_.body.graph();
@@ -132,7 +138,37 @@ class IterationKernel final : public RegionKernel {
         data.outputs.push_back(update.port);
       }
     }
-    program_ = std::make_unique<RegionProgram>(core::Graph(std::move(data)), memory_.device(), options);
+    std::size_t addresses = 0;
+    for (PlacedChain& placed : places_.chains) {
+      placed.addresses = addresses;
+      addresses += placed.address_count();
+    }
+    program_ = std::make_unique<RegionProgram>(core::Graph(std::move(data)), memory_.device(), options, addresses);
+  }
+
+  // What lies in rows lies a row later in each iteration, or earlier: also carries, once their values come from rows.
+  void list_moving() {
+    const auto step = [this](std::size_t bytes) { return loop_.reverse ? std::size_t{0} - bytes : bytes; };
+    const auto add = [this](std::span<const RegionProgram::BoundOperand> operands, std::size_t bytes) {
+      for (const RegionProgram::BoundOperand& each : operands) moving_.push_back({each.operand, bytes});
+    };
+    for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.rows); ++i) {
+      const std::size_t input = first_row_input() + i;
+      add(program_->operands_of_input(input), step(input_bytes_[input]));
+    }
+    for (std::size_t k = 0; k < output_of_row_.size(); ++k) {
+      if (output_of_row_[k] != none) {
+        add(program_->operands_of_output(output_of_row_[k]), step(places_.row_bytes[k]));
+      }
+    }
+    for (const PlacedChain& placed : places_.chains) {
+      if (!placed.in_rows()) continue;
+      settled_ = std::max(settled_, static_cast<std::int64_t>(placed.chain.members.size()) + 1);
+      for (const std::uint32_t member : placed.chain.members) {
+        add(program_->operands_of_input(member), step(placed.bytes));
+      }
+      if (placed.output != none) add(program_->operands_of_output(placed.output), step(placed.bytes));
+    }
   }
 
   // A ring has a place for each member and one for the value being computed. Results lie in members' places at the end;
@@ -251,7 +287,8 @@ class IterationKernel final : public RegionKernel {
           outputs_(outputs),
           workspace_(workspace),
           control_(workspace + kernel.control_at_),
-          frame_(*kernel.program_, workspace) {
+          frame_(*kernel.program_, workspace),
+          first_program_row_(kernel.first_row_input()) {
       std::size_t next = 0;
       trips_ = loop_.trips >= 0 ? loop_.trips : INT64_MAX;
       if (loop_.counted) {
@@ -292,7 +329,6 @@ class IterationKernel final : public RegionKernel {
       std::size_t next = carries;
       if (loop_.numbered) frame_.bind_input(next++, control_ + number_at);
       if (loop_.keyed) frame_.bind_input(next++, control_ + key_at);
-      first_program_row_ = next;
       next += static_cast<std::size_t>(loop_.rows);
       for (std::size_t i = first_capture_; i < inputs_.size(); ++i) frame_.bind_input(next++, inputs_[i]);
       if (loop_.tested) frame_.bind_output(0, control_ + again_at);
@@ -306,24 +342,56 @@ class IterationKernel final : public RegionKernel {
       const std::int64_t row = places_.row_at(done_, trips_);
       if (loop_.numbered) memory_.write(control_ + number_at, row);
       if (loop_.keyed) memory_.write(control_ + key_at, region_key(key_, loop_.draw, row));
-      for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.rows); ++i) {
-        frame_.bind_input(
-            first_program_row_ + i,
-            inputs_[first_row_ + i] + static_cast<std::size_t>(row) * kernel_.input_bytes_[first_program_row_ + i]);
-      }
-      for (std::uint32_t k = 0; k < kernel_.output_of_row_.size(); ++k) {
-        if (kernel_.output_of_row_[k] != none) {
-          frame_.bind_output(kernel_.output_of_row_[k], at(places_.row(k, done_, trips_)));
-        }
-      }
+      if (done_ < kernel_.settled_) bind_rows(row);
+      else frame_.move(kernel_.moving_);
       for (const PlacedChain& placed : places_.chains) {
         if (placed.in_place) continue;
-        const bool over = is_over(placed);
-        for (std::size_t i = 0; i < placed.chain.members.size(); ++i) {
-          frame_.bind_input(placed.chain.members[i], at(places_.value(placed, i, done_, trips_, over)));
-        }
-        if (placed.output != none) frame_.bind_output(placed.output, at(places_.next(placed, done_, trips_, over)));
+        if (!placed.in_rows()) bind_changing(placed);
+        else if (done_ < kernel_.settled_ || done_ + 1 == trips_) bind_carries(placed);
       }
+    }
+
+    void bind_rows(std::int64_t row) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.rows); ++i) {
+        const std::size_t input = first_program_row_ + i;
+        frame_.bind_input(input, inputs_[first_row_ + i] + static_cast<std::size_t>(row) * kernel_.input_bytes_[input]);
+      }
+      for (std::uint32_t k = 0; k < kernel_.output_of_row_.size(); ++k) {
+        const std::uint32_t output = kernel_.output_of_row_[k];
+        if (output != none) frame_.bind_output(output, at(places_.row(k, done_, trips_)));
+      }
+    }
+
+    void bind_carries(const PlacedChain& placed) {
+      for (std::size_t i = 0; i < placed.chain.members.size(); ++i) {
+        frame_.bind_input(placed.chain.members[i], at(places_.value(placed, i, done_, trips_, false)));
+      }
+      if (placed.output != none) frame_.bind_output(placed.output, at(places_.next(placed, done_, trips_, false)));
+    }
+
+    // Of carries that change places: the address of the next value, and those of the members. What is computed is the
+    // first member's in the iteration after, whose address is the second one's in the one after that. The next value
+    // takes the place of the last member's; before that was computed, a place of the ring that none has.
+    void bind_changing(const PlacedChain& placed) {
+      core::Address* const next = frame_.more_addresses() + placed.addresses;
+      core::Address* const values = next + 1;
+      const std::vector<std::uint32_t>& members = placed.chain.members;
+      const std::size_t last = members.size() - 1;
+      if (done_ == 0) {
+        for (std::size_t i = 0; i <= last; ++i) values[i] = at(places_.initial(placed, i));
+      } else {
+        const core::Address freed = values[last];
+        for (std::size_t i = last; i > 0; --i) values[i] = values[i - 1];
+        values[0] = *next;
+        *next = freed;
+      }
+      if (placed.chain.cyclic) {
+        *next = values[last];
+      } else if (done_ < static_cast<std::int64_t>(placed.places)) {
+        *next = at(places_.next(placed, done_, trips_, is_over(placed)));
+      }
+      for (std::size_t i = 0; i <= last; ++i) frame_.bind_input(members[i], values[i]);
+      if (placed.output != none) frame_.bind_output(placed.output, *next);
     }
 
     // Results that lie elsewhere are copied, rows that were not reached are zeros.
@@ -351,7 +419,7 @@ class IterationKernel final : public RegionKernel {
     std::int64_t done_ = 0;
     bool runs_ = true;
     std::size_t first_row_ = 0, first_capture_ = 0;  // among the operands
-    std::size_t first_program_row_ = 0;              // among the body's inputs
+    std::size_t first_program_row_;                  // among the body's inputs
   };
 
   RegionMemory memory_;
@@ -360,6 +428,8 @@ class IterationKernel final : public RegionKernel {
   std::vector<std::uint32_t> output_of_row_;
   CarryPlaces places_;
   std::unique_ptr<RegionProgram> program_;
+  std::vector<RegionProgram::MovingOperand> moving_;
+  std::int64_t settled_ = 1;  // from this iteration on they move
   std::size_t control_at_ = 0;
 };
 

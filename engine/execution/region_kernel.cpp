@@ -24,7 +24,7 @@ class BranchKernel final : public RegionKernel {
     layout_.results.resize(first.outputs().size());
     for (const core::Region& arm : branch.arms) {
       const std::int64_t begin = layout_.duration;
-      arms_.push_back(std::make_unique<RegionProgram>(arm.graph(), device, options));
+      arms_.push_back(std::make_unique<RegionProgram>(arm.graph(), device, options, 0));
       arms_.back()->list_blocks(layout_, core::text("arm ", arms_.size() - 1), false);
       const RegionProgram::BoundLives lives = arms_.back()->bound_lives();
       for (std::size_t i = 0; i < lives.inputs.size(); ++i)

@@ -2,6 +2,7 @@
 #include "engine/execution/region_program.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -23,20 +24,30 @@ CompileOptions options_of_region(CompileOptions options) {
 
 }  // namespace
 
-RegionProgram::RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options)
-    : memory_(device),
-      executable_(std::make_unique<Executable>(std::move(region), device, options_of_region(options))) {
-  const Executable& plan = *executable_;
-  operands_of_input_.resize(plan.graph().inputs().size());
-  operands_of_output_.resize(plan.graph().outputs().size());
+RegionProgram::BoundOperands::BoundOperands(const Executable& plan, StorageKind kind, std::size_t count) {
+  std::vector<std::vector<BoundOperand>> of(count);
   for (std::uint32_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
-    if (storage.kind == StorageKind::input) operands_of_input_[storage.index].push_back(i);
-    if (storage.kind == StorageKind::output) operands_of_output_[storage.index].push_back(i);
+    if (storage.kind == kind) of[storage.index].push_back({i, plan.shifts()[i]});
   }
+  begins_.push_back(0);
+  for (const std::vector<BoundOperand>& list : of) {
+    operands_.insert(operands_.end(), list.begin(), list.end());
+    begins_.push_back(static_cast<std::uint32_t>(operands_.size()));
+  }
+}
+
+RegionProgram::RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options,
+                             std::size_t more_addresses)
+    : memory_(device),
+      executable_(std::make_unique<Executable>(std::move(region), device, options_of_region(options))),
+      more_addresses_(more_addresses) {
+  const Executable& plan = *executable_;
+  inputs_ = BoundOperands(plan, StorageKind::input, plan.graph().inputs().size());
+  outputs_ = BoundOperands(plan, StorageKind::output, plan.graph().outputs().size());
   for (const ExecutableStep& step : plan.steps()) {
-    steps_.push_back({step.kernel.get(), step.first_operand, step.input_count, step.output_count, step.workspace,
-                      passes_on(plan, step)});
+    steps_.push_back(
+        {step.kernel.get(), step.first_operand, step.input_count, step.output_count, 0, passes_on(plan, step)});
   }
   if (!plan.is_poisoned()) return;
   born_.resize(steps_.size());
@@ -82,12 +93,16 @@ void RegionProgram::place(RegionOffsets& offsets) {
   table_at_ = offsets.next();
   kept_at_ = offsets.next();
   executable_->place(offsets.next(executable_->blocks().size()));
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const std::uint32_t workspace = executable_->steps()[i].workspace;
+    if (workspace != UINT32_MAX) steps_[i].workspace_at = executable_->storages()[workspace].offset;
+  }
 }
 
 std::unique_ptr<core::Address[]> RegionProgram::take_table() const {
   if (memory_.on_host()) return nullptr;
   const std::lock_guard lock(spare_.mutex);
-  if (spare_.tables.empty()) return std::make_unique<core::Address[]>(executable_->operands().size());
+  if (spare_.tables.empty()) return std::make_unique<core::Address[]>(addresses());
   std::unique_ptr<core::Address[]> table = std::move(spare_.tables.back());
   spare_.tables.pop_back();
   return table;
@@ -113,6 +128,7 @@ RegionProgram::Frame::Frame(const RegionProgram& program, core::Address workspac
     }
     ::new (addresses_ + i) core::Address(address + plan.shifts()[i]);
   }
+  std::uninitialized_value_construct_n(more_addresses(), program.more_addresses_);
 }
 
 RegionProgram::Frame::~Frame() {
@@ -121,35 +137,27 @@ RegionProgram::Frame::~Frame() {
   program_.spare_.tables.push_back(std::move(table_));
 }
 
-void RegionProgram::Frame::bind(std::span<const std::uint32_t> operands, core::Address address) const {
-  const std::span<const std::size_t> shifts = program_.executable_->shifts();
-  for (const std::uint32_t i : operands) addresses_[i] = address + shifts[i];
-}
-
-void RegionProgram::Frame::bind_input(std::size_t input, core::Address address) const {
-  bind(program_.operands_of_input_[input], address);
-}
-
-void RegionProgram::Frame::bind_output(std::size_t output, core::Address address) const {
-  bind(program_.operands_of_output_[output], address);
-}
-
 // All bits set is NaN in every floating-point type.
 void RegionProgram::Frame::poison(const Storage& storage) const {
   program_.memory_.fill(arena_ + storage.offset, std::byte{0xFF}, storage.bytes);
 }
 
+void RegionProgram::Frame::launch(const Step& step) const {
+  const core::Address* const operands = addresses_ + step.first_operand;
+  if (step.passes_on && program_.memory_.is_same(operands[0], operands[1])) return;
+  step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, arena_ + step.workspace_at);
+}
+
 void RegionProgram::Frame::run() const {
+  if (program_.executable_->is_poisoned()) return run_poisoned();
+  for (const Step& step : program_.steps_) launch(step);
+}
+
+void RegionProgram::Frame::run_poisoned() const {
   const std::span<const Storage> storages = program_.executable_->storages();
-  const bool poisoned = program_.executable_->is_poisoned();
   for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
-    const Step& step = program_.steps_[i];
-    for (std::size_t k = 0; poisoned && k < program_.born_[i].size(); ++k) poison(storages[program_.born_[i][k]]);
-    const core::Address* const operands = addresses_ + step.first_operand;
-    if (step.passes_on && program_.memory_.is_same(operands[0], operands[1])) continue;
-    const std::size_t workspace = step.workspace == UINT32_MAX ? 0 : storages[step.workspace].offset;
-    step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, arena_ + workspace);
-    if (!poisoned) continue;
+    for (const std::uint32_t storage : program_.born_[i]) poison(storages[storage]);
+    launch(program_.steps_[i]);
     for (const std::uint32_t storage : program_.dying_[i]) poison(storages[storage]);
   }
 }

@@ -19,8 +19,9 @@ namespace tyto::run {
 
 class RegionProgram {
  public:
-  /// Every operator of the region has a kernel on the device.
-  RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options);
+  /// Every operator of the region has a kernel on the device. A launch's table of addresses has room for some more,
+  /// which are the caller's.
+  RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options, std::size_t more_addresses);
 
   const Executable& executable() const { return *executable_; }
   /// What it runs by.
@@ -35,6 +36,30 @@ class RegionProgram {
   BoundLives bound_lives() const;
   void place(RegionOffsets& offsets);
 
+  /// An operand of a step that lies where an input or output does, so many bytes after its start.
+  struct BoundOperand {
+    std::uint32_t operand;
+    std::size_t shift;
+  };
+
+  /// An operand that lies so many bytes later than in the iteration before; earlier where the number has wrapped round.
+  struct MovingOperand {
+    std::uint32_t operand;
+    std::size_t bytes;
+  };
+
+  std::span<const BoundOperand> operands_of_input(std::size_t input) const { return inputs_.of(input); }
+  std::span<const BoundOperand> operands_of_output(std::size_t output) const { return outputs_.of(output); }
+
+ private:
+  struct Step {
+    const core::Kernel* kernel;
+    std::uint32_t first_operand, inputs, outputs;
+    std::size_t workspace_at;  // in the arena
+    bool passes_on;            // copies an input that is a result as it is
+  };
+
+ public:
   /// One launch's view of the program, in memory that belongs to it.
   class Frame {
    public:
@@ -43,13 +68,22 @@ class RegionProgram {
     ~Frame();
     Frame(const Frame&) = delete;
     Frame& operator=(const Frame&) = delete;
-    void bind_input(std::size_t input, core::Address address) const;
-    void bind_output(std::size_t output, core::Address address) const;
+    void bind_input(std::size_t input, core::Address address) const { bind(program_.inputs_.of(input), address); }
+    void bind_output(std::size_t output, core::Address address) const { bind(program_.outputs_.of(output), address); }
+    void move(std::span<const MovingOperand> operands) const {
+      for (const MovingOperand& each : operands) addresses_[each.operand].offset += each.bytes;
+    }
+    /// Those that are the caller's.
+    core::Address* more_addresses() const { return addresses_ + program_.executable_->operands().size(); }
     /// Runs every step once.
     void run() const;
 
    private:
-    void bind(std::span<const std::uint32_t> operands, core::Address address) const;
+    void bind(std::span<const BoundOperand> operands, core::Address address) const {
+      for (const BoundOperand& each : operands) addresses_[each.operand] = address + each.shift;
+    }
+    void run_poisoned() const;
+    void launch(const Step& step) const;
     void poison(const Storage& storage) const;
 
     const RegionProgram& program_;
@@ -59,29 +93,35 @@ class RegionProgram {
   };
 
  private:
-  struct Step {
-    const core::Kernel* kernel;
-    std::uint32_t first_operand, inputs, outputs;
-    std::uint32_t workspace;  // its storage, or none
-    bool passes_on;           // copies an input that is a result as it is
-  };
   /// Tables of addresses between launches, so that one is made for each launch that runs beside others.
   struct SpareTables {
     std::mutex mutex;
     std::vector<std::unique_ptr<core::Address[]>> tables;
   };
 
+  /// The operands of each of some inputs or outputs, one after the other.
+  class BoundOperands {
+   public:
+    BoundOperands() = default;
+    BoundOperands(const Executable& plan, StorageKind kind, std::size_t count);
+    std::span<const BoundOperand> of(std::size_t index) const {
+      return std::span(operands_).subspan(begins_[index], begins_[index + 1] - begins_[index]);
+    }
+
+   private:
+    std::vector<BoundOperand> operands_;
+    std::vector<std::uint32_t> begins_;
+  };
+
   std::unique_ptr<core::Address[]> take_table() const;
+  std::size_t addresses() const { return executable_->operands().size() + more_addresses_; }
+  std::size_t table_bytes() const { return memory_.on_host() ? addresses() * sizeof(core::Address) : 0; }
 
   RegionMemory memory_;
-  std::size_t table_bytes() const {
-    return memory_.on_host() ? executable_->operands().size() * sizeof(core::Address) : 0;
-  }
-
   std::unique_ptr<Executable> executable_;
+  std::size_t more_addresses_;
   std::vector<Step> steps_;
-  std::vector<std::vector<std::uint32_t>> operands_of_input_;
-  std::vector<std::vector<std::uint32_t>> operands_of_output_;
+  BoundOperands inputs_, outputs_;
   std::vector<std::vector<std::uint32_t>> born_, dying_;  // storages by first and last step; where memory is poisoned
   std::size_t table_at_ = 0, kept_at_ = 0;
   mutable SpareTables spare_;
