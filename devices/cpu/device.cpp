@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/copy_bytes.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/cpu/instruction_set.hpp"
@@ -45,10 +46,10 @@ class CpuDevice final : public core::Device {
   }
 
   void copy_in(core::Address target, const void* source, std::size_t bytes) override {
-    if (bytes != 0) std::memcpy(target.pointer(), source, bytes);
+    core::copy_bytes(target.pointer(), source, bytes);
   }
   void copy_out(void* target, core::Address source, std::size_t bytes) override {
-    if (bytes != 0) std::memcpy(target, source.pointer(), bytes);
+    core::copy_bytes(target, source.pointer(), bytes);
   }
   void copy(core::Address target, core::Address source, std::size_t bytes) override {
     copy_in(target, source.pointer(), bytes);

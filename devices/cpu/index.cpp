@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/copy_bytes.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/cpu/element_dispatch.hpp"
@@ -127,7 +128,7 @@ class InnerBlock {
         default: std::memcpy(to, from, 16); return;
       }
     }
-    std::memcpy(to, from, bytes_);
+    core::copy_bytes(to, from, bytes_);
   }
 
  private:

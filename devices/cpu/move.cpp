@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/copy_bytes.hpp"
 #include "core/op_ids.hpp"
 #include "core/stored_scalar.hpp"
 #include "devices/cpu/element_dispatch.hpp"
@@ -199,7 +200,10 @@ KernelRef pad_kernel(const core::Step& step) {
     };
     margin(0, first);
     if (stride == 1) {
-      if (x != y + first) std::copy_n(x, run, y + first);  // equal where the input was computed in its place here
+      if (x != y + first)
+        core::copy_bytes(
+            y + first, x,
+            static_cast<std::size_t>(run) * sizeof(U));  // equal where the input was computed in its place here
     } else {
       for (std::int64_t i = 0; i < run; ++i) y[first + i] = x[i * stride];
     }
@@ -277,7 +281,7 @@ KernelRef triangle_kernel(const core::Step& step) {
                   if (stride != 1) {
                     for (std::int64_t j = begin; j < end; ++j) y[j] = x[j * stride];
                   } else if (x != y) {
-                    std::copy(x + begin, x + end, y + begin);
+                    core::copy_bytes(y + begin, x + begin, static_cast<std::size_t>(end - begin) * sizeof(U));
                   }
                   std::fill_n(y + end, width - end, U{});
                 });

@@ -1,8 +1,7 @@
 // The loops of strided copies: runs of bytes, lines of elements, and blocks where one side is transposed.
 #include "devices/cpu/strided_copy.hpp"
 
-#include <cstring>
-
+#include "core/copy_bytes.hpp"
 #include "devices/cpu/element_dispatch.hpp"
 
 namespace tyto::cpu {
@@ -19,7 +18,7 @@ std::int64_t size_of_step(std::int64_t stride) { return stride < 0 ? -stride : s
 
 template <class U>
 void copy_run(const std::byte* from, std::byte* to, const CopyBlock& block) {
-  std::memcpy(to, from, static_cast<std::size_t>(block.columns) * sizeof(U));
+  core::copy_bytes(to, from, static_cast<std::size_t>(block.columns) * sizeof(U));
 }
 
 template <class U>
@@ -158,17 +157,20 @@ void StridedCopy::run(const std::byte* from, std::byte* to, Range units) const {
     });
     return;
   }
-  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+  // Of a line all parts go at once: a copy of more than the caches hold is faster if it is known to be one.
+  const std::int64_t together = block_.rows > 1 ? 1 : chunks_;
+  for (std::int64_t unit = units.begin, next = 0; unit < units.end; unit = next) {
+    next = std::min(units.end, unit / together * together + together);
     const auto offsets = outer_.at(unit / chunks_);
-    const std::int64_t begin = unit % chunks_ * chunk_;
+    const std::int64_t begin = unit % chunks_ * chunk_, length = (next - unit) * chunk_;
     CopyBlock part = block_;
     std::int64_t from_step = part.from_column, to_step = part.to_column;
     if (part.rows > 1) {
-      part.rows = std::min(chunk_, part.rows - begin);
+      part.rows = std::min(length, part.rows - begin);
       from_step = part.from_row;
       to_step = part.to_row;
     } else {
-      part.columns = std::min(chunk_, part.columns - begin);
+      part.columns = std::min(length, part.columns - begin);
     }
     copy_(from + (offsets[0] + begin * from_step) * element_, to + (offsets[1] + begin * to_step) * element_, part);
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/copy_bytes.hpp"
 #include "core/device.hpp"
 
 namespace tyto::run {
@@ -23,7 +24,7 @@ class RegionMemory {
   /// Copies what does not lie there already.
   void move(core::Address to, core::Address from, std::size_t bytes) const {
     if (bytes == 0 || is_same(to, from)) return;
-    if (on_host_) std::memcpy(to.pointer(), from.pointer(), bytes);
+    if (on_host_) core::copy_bytes(to.pointer(), from.pointer(), bytes);
     else device_.copy(to, from, bytes);
   }
   void fill(core::Address at, std::byte with, std::size_t bytes) const {

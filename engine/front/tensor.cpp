@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/builder.hpp"
+#include "core/copy_bytes.hpp"
 #include "core/text.hpp"
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/devices.hpp"
@@ -65,7 +66,7 @@ double below(double x, DType dtype) {
 core::Array host_array(const void* data, const Shape& shape, DType dtype) {
   core::Array array = run::new_array(run::cpu_device(), dtype, shape);
   const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
-  if (bytes != 0) std::memcpy(array.buffer->memory(), data, bytes);
+  core::copy_bytes(array.buffer->memory(), data, bytes);
   return run::to_device(array, run::current_device());
 }
 
