@@ -28,17 +28,43 @@ The rows use these:
 )";
 
 constexpr const char* closing = R"(
-## Not there yet
+## Other names of the same
+
+| NumPy | as |
+|---|---|
+| `np.absolute`, `np.arccos`, `np.arccosh`, `np.arcsin`, `np.arcsinh`, `np.arctan`, `np.arctanh` | `abs`, `acos`, `acosh`, `asin`, `asinh`, `atan`, `atanh` |
+| `np.amax`, `np.amin`, `np.around`, `np.degrees`, `np.radians`, `np.conjugate`, `np.true_divide`, `np.mod` | `max`, `min`, `round`, `rad2deg`, `deg2rad`, `conj`, `divide`, `remainder` |
+| `np.bitwise_not`, `np.invert`, `np.left_shift`, `np.right_shift` | `bitwise_not`, `left_shift`, `right_shift` |
+| `np.ndarray` | `Tensor` |
+| `np.e`, `np.pi`, `np.euler_gamma` | `std::numbers::e`, `pi`, `egamma` |
+| `np.concat`, `np.row_stack`, `np.asanyarray`, `np.ascontiguousarray`, `np.asarray_chkfinite`, `np.require` | `concat`, `vstack`, `Tensor::from` |
+| `np.uint8`, `np.bool_`, `np.half`, `np.single`, `np.double`, `np.csingle`, `np.cdouble`, `np.complex64`, `np.complex128`, `np.byte`, `np.ubyte`, `np.short`, `np.ushort`, `np.intc`, `np.uintc`, `np.int_`, `np.intp`, `np.uint`, `np.uintp`, `np.long`, `np.ulong`, `np.longlong`, `np.ulonglong` | `DType::u8`, `boolean`, `f16`, `f32`, `f64`, `c64`, `c128`, `i8` to `i64`, `u16` to `u64` |
+| `np.number`, `np.integer`, `np.signedinteger`, `np.unsignedinteger`, `np.inexact`, `np.complexfloating`, `np.generic` | `is_integer`, `is_unsigned`, `is_inexact`, `is_complex` of a `DType` |
+| `np.array_repr`, `np.array_str`, `np.format_float_positional`, `np.format_float_scientific` | `x.to_string()`; printing of single numbers is C++'s |
+| `np.from_dlpack` | `from_dlpack`, `to_dlpack` of `<tyto/dlpack.hpp>`, for C's structure; the capsule is Python's |
+| `np.memmap`, `np.fromfile` | `map_npy`, `read_npy`; of bytes in no format `Tensor::from` |
+| `np.s_`, `np.index_exp`, `np.ndindex`, `np.flatiter`, `np.broadcast` | `slice`, `all`, `newaxis`, `ellipsis`; loops in C++ |
+| `np.random.rand`, `randn`, `randint`, `random_sample`, `ranf`, `random_integers`, `RandomState`, `Generator`, `SeedSequence`, `get_state`, `set_state` | the draws above, `seed`, `random_state`; `shuffle` is `take(v, Tensor::permutation(n))` |
+
+## Without a counterpart
 
 | NumPy | why |
 |---|---|
-| `np.roots(p)` | `linalg::eigvals` of the polynomial's companion matrix gives them |
+| uninitialised memory of `np.empty` | both modes give the same numbers, always; a result is written by what makes it |
 | `np.spacing(a)` | `nextafter(a, INFINITY) - a` of a positive `a` |
-| structured, text, date and object arrays | elements are numbers here |
-| `np.from_dlpack(x)` | `Tensor::borrow` takes memory of others; the capsule is Python's |
+| structured, text, date and object arrays (`np.char`, `np.strings`, `np.rec`, `np.recarray`, `np.record`, `np.void`, `np.str_`, `np.bytes_`, `np.character`, `np.flexible`, `np.object_`, `np.datetime64`, `np.timedelta64`, `np.busday_count`, `np.busday_offset`, `np.is_busday`, `np.busdaycalendar`, `np.isnat`, `np.datetime_data`, `np.datetime_as_string`, `np.fromstring`, `np.fromregex`) | elements are numbers here |
+| `np.longdouble`, `np.clongdouble`, `np.float128`, `np.complex256` | no device computes in them |
+| `np.min_scalar_type`, `np.real_if_close`, `np.emath`, `np.mintypecode` | the type of a result follows from types, never from values |
+| `np.asfortranarray`, `np.isfortran`, `np.shares_memory`, `np.may_share_memory`, `np.little_endian` | where elements lie is the plan's business; tensors are values |
+| `np.ma` | `where` and the `nan...` reductions leave elements out |
+| `np.matrix`, `np.asmatrix`, `np.bmat`, `np.poly1d` | a matrix is a tensor of two axes (`block` joins some), a polynomial the vector of its coefficients |
 | `out=`, `where=` of functions | a graph's memory plan computes in place where it can; `where(condition, y, x)` chooses |
-| `np.nditer(x)`, `np.ndenumerate(x)` | `for (Tensor row : x)`, or `x.data<float>()` on the host |
+| `np.nditer(x)`, `np.ndenumerate(x)`, `np.nested_iters`, `np.iterable` | `for (Tensor row : x)`, or `x.data<float>()` on the host |
+| `np.ufunc`, `np.frompyfunc`, `np.errstate`, `np.seterr`, `np.geterr`, `np.seterrcall`, `np.geterrcall`, `np.setbufsize`, `np.getbufsize` | `custom_op` makes operators; numbers follow IEEE 754 without notice |
+| `np.set_printoptions`, `np.get_printoptions`, `np.printoptions`, `np.base_repr`, `np.binary_repr` | printing is NumPy's default |
+| `np.isscalar`, `np.sctypeDict`, `np.typecodes`, `np.typename`, `np.ScalarType`, `np.info`, `np.show_config`, `np.show_runtime`, `np.get_include`, `np.ctypeslib`, `np.f2py`, `np.typing`, `np.testing`, `np.lib` | of Python; C++ has types |
 | `np.einsum_path` | products are taken from left to right; `linalg::multi_dot` orders matrices |
+| `rng.hypergeometric`, `logseries`, `noncentral_chisquare`, `noncentral_f`, `triangular`, `vonmises`, `wald`, `zipf`, the bit generators | rare; made of `Tensor::uniform` by the inverse of a distribution function. One generator, Philox, serves all |
 
 ## Control
 

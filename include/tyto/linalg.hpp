@@ -33,6 +33,13 @@ Tensor<M> solve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 /// The inverse. To solve a system, `solve` is faster and loses fewer digits.
 template <class M>
 Tensor<M> inv(const Tensor<M>& a);
+/// x with tensordot(a, x, x.ndim()) = b: a system of equations whose unknowns have several axes, the last ones of a
+/// (or those that are named, moved there).
+template <class M>
+Tensor<M> tensorsolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, const IntList& axes = {});
+/// The inverse of tensordot with a: its first `axes` axes and the others have as many elements.
+template <class M>
+Tensor<M> tensorinv(const Tensor<M>& a, std::int64_t axes = 2);
 /// The determinant; its gradient holds for singular matrices too.
 template <class M>
 Tensor<M> det(const Tensor<M>& a);

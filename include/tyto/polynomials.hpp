@@ -28,6 +28,21 @@ template <class M>
 Tensor<M> polysub(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 template <class M>
 Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// Quotient and remainder of a division; the remainder has the length of the divisor less one, zeros in front included
+/// (NumPy cuts them off), but of a constant divisor one element.
+template <class M>
+struct PolynomialDivision {
+  Tensor<M> quotient, remainder;
+};
+template <class M>
+PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// The polynomial with the given zeros and the leading coefficient 1; of a square matrix its characteristic polynomial.
+template <class M>
+Tensor<M> poly(const Tensor<M>& zeros);
+/// The zeros of a polynomial, complex and in no particular order: eigenvalues of its companion matrix. The leading
+/// coefficient must not be 0.
+template <class M>
+Tensor<M> roots(const Tensor<M>& coefficients);
 /// The derivative of the given order.
 template <class M>
 Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order = 1);

@@ -10,6 +10,12 @@ namespace tyto TYTO_API {
 /// Matrix product over the last two axes, the others broadcast; vectors count as row or column, as in NumPy.
 template <class M>
 Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// Products of matrices with vectors along the last axis, the other axes broadcast: a x.
+template <class M>
+Tensor<M> matvec(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x);
+/// Products of the conjugates of vectors along the last axis with matrices: x^H a.
+template <class M>
+Tensor<M> vecmat(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a);
 /// NumPy's dot: inner product of vectors, matrix product of matrices, sum over a's last and b's second to last axis.
 template <class M>
 Tensor<M> dot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);

@@ -29,6 +29,9 @@ std::pair<Tensor<M>, Tensor<M>> frexp(const Tensor<M>& x);
 /// The number next to x in the direction of another one.
 template <class M>
 Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& toward);
+/// log2(2^a + 2^b), without overflow.
+template <class M>
+Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 
 /// NaN and infinities replaced by numbers; infinities by the largest that the type holds if nothing is said.
 template <class M>

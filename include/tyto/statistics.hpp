@@ -79,5 +79,12 @@ Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double
 template <class M>
 Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y,
                       const std::type_identity_t<Tensor<M>>& x_edges, const std::type_identity_t<Tensor<M>>& y_edges);
+/// Counts of points, the rows of a matrix, in the boxes between edges, a vector for each column.
+template <class M>
+Tensor<M> histogramdd(const Tensor<M>& points, const std::vector<Tensor<M>>& edges);
+template <class M>
+Tensor<M> histogramdd(const Tensor<M>& points, std::initializer_list<Tensor<M>> edges) {
+  return histogramdd(points, std::vector<Tensor<M>>(edges));
+}
 
 }  // namespace TYTO_API

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "tyto/activations.hpp"
+#include "tyto/array_api.hpp"
 #include "tyto/attention.hpp"
 #include "tyto/autodiff.hpp"
+#include "tyto/bits.hpp"
 #include "tyto/calculus.hpp"
 #include "tyto/choosing.hpp"
 #include "tyto/complex.hpp"
@@ -30,6 +32,7 @@
 #include "tyto/special.hpp"
 #include "tyto/statistics.hpp"
 #include "tyto/tensor.hpp"
+#include "tyto/type_info.hpp"
 #include "tyto/version.hpp"
 #include "tyto/vmap.hpp"
 #include "tyto/window_functions.hpp"

@@ -35,6 +35,28 @@ std::int64_t length_for(const T& numbers) {
   return max(numbers).template item<std::int64_t>() + 1;
 }
 
+/// How many points lie in each box; a vector of coordinates and one of edges for each axis. The last interval of an
+/// axis includes its upper edge.
+template <class M>
+Tensor<M> counted_in_boxes(std::string_view function, const std::vector<Tensor<M>>& coordinates,
+                           const std::vector<Tensor<M>>& edges) {
+  Shape shape;
+  Tensor<M> box, inside;
+  for (std::size_t axis = 0; axis < edges.size(); ++axis) {
+    if (edges[axis].ndim() != 1 || edges[axis].size() < 2) {
+      throw ShapeError(text(function, ": vectors of two edges or more are needed, not of shape ", edges[axis].shape()));
+    }
+    const std::int64_t count = edges[axis].size() - 1;
+    const Tensor<M> place = where(equal(coordinates[axis], edges[axis].get({-1})), count - 1,
+                                  searchsorted(edges[axis], coordinates[axis], true) - 1);
+    const Tensor<M> within = place >= 0 && place < count;
+    box = axis == 0 ? place : box * count + place;
+    inside = axis == 0 ? within : inside && within;
+    shape.push_back(count);
+  }
+  return reshape(bincount(where(inside, box, -1), element_count(shape)), shape);
+}
+
 }  // namespace
 
 }  // namespace tyto::core
@@ -96,25 +118,31 @@ Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>&
   if (x.ndim() != 1 || x.shape() != y.shape()) {
     throw ShapeError(core::text("histogram2d: vectors of one length are needed, not ", x.shape(), " and ", y.shape()));
   }
-  if (x_edges.ndim() != 1 || y_edges.ndim() != 1 || x_edges.size() < 2 || y_edges.size() < 2) {
-    throw ShapeError(core::text("histogram2d: vectors of two edges or more are needed, not ", x_edges.shape(), " and ",
-                                y_edges.shape()));
+  return core::counted_in_boxes<M>("histogram2d", {x, y}, {x_edges, y_edges});
+}
+
+template <class M>
+Tensor<M> histogramdd(const Tensor<M>& points, const std::vector<Tensor<M>>& edges) {
+  core::require("histogramdd", points);
+  if (points.ndim() != 2 || static_cast<std::size_t>(points.shape()[1]) != edges.size() || edges.empty()) {
+    throw ShapeError(core::text("histogramdd: points must be rows of a matrix with a column for each of ", edges.size(),
+                                " vectors of edges, not of shape ", points.shape()));
   }
-  // The last bin includes its upper edge.
-  const auto place = [](const Tensor<M>& v, const Tensor<M>& edges) {
-    const Tensor<M> last = edges.get({-1});
-    return where(equal(v, last), edges.size() - 2, searchsorted(edges, v, true) - 1);
-  };
-  const std::int64_t rows = x_edges.size() - 1, columns = y_edges.size() - 1;
-  const Tensor<M> row = place(x, x_edges), column = place(y, y_edges);
-  const Tensor<M> inside = column >= 0 && column < columns;
-  return reshape(bincount(where(inside, row * columns + column, -1), rows * columns), {rows, columns});
+  std::vector<Tensor<M>> columns;
+  for (std::size_t axis = 0; axis < edges.size(); ++axis) {
+    core::require("histogramdd", edges[axis]);
+    columns.push_back(points.get({all, static_cast<std::int64_t>(axis)}));
+  }
+  return core::counted_in_boxes("histogramdd", columns, edges);
 }
 
 TYTO_INSTANTIATE(count_nonzero)
 TYTO_INSTANTIATE(bincount)
 TYTO_INSTANTIATE(digitize)
 TYTO_INSTANTIATE(histogram2d)
+template Tensor<Eager> histogramdd(const Tensor<Eager>&, const std::vector<Tensor<Eager>>&);
+template Tensor<Lazy> histogramdd(const Tensor<Lazy>&, const std::vector<Tensor<Lazy>>&);
+template Tensor<Any> histogramdd(const Tensor<Any>&, const std::vector<Tensor<Any>>&);
 template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t, double, double);
 template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t, double, double);
 template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t, double, double);

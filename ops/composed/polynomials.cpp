@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/define.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -139,6 +140,55 @@ Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) 
 }
 
 template <class M>
+PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  require_elements("polydiv", a);
+  require_elements("polydiv", b);
+  const Value operands[] = {core::as_floating(core::resolve(a)), core::as_floating(core::resolve(b))};
+  const DType type = core::common_type(operands);
+  const Tensor<M> divisor = b.astype(type);
+  Tensor<M> rest = a.astype(type);
+  if (rest.size() < divisor.size()) return {Tensor<M>::zeros({1}, type), rest};
+  // Each coefficient of the quotient clears the leading one of what is left.
+  const Tensor<M> leading = divisor.get({0}), others = narrow(divisor, 0, 1, divisor.size());
+  std::vector<Tensor<M>> quotient;
+  for (std::int64_t left = a.size() - b.size() + 1; left > 0; --left) {
+    const Tensor<M> factor = rest.get({0}) / leading;
+    quotient.push_back(factor);
+    const Tensor<M> reduced = narrow(rest, 0, 1, b.size()) - factor * others;
+    rest = concat({reduced, narrow(rest, 0, b.size(), rest.size())});
+  }
+  if (b.size() == 1) rest = Tensor<M>::zeros({1}, type);
+  return {stack(quotient), rest};
+}
+
+template <class M>
+Tensor<M> poly(const Tensor<M>& zeros) {
+  core::require("poly", zeros);
+  if (zeros.ndim() == 2) {
+    const Tensor<M> found = poly(linalg::eigvals(zeros));
+    return is_complex(zeros.dtype()) ? found : real(found);
+  }
+  require_vector("poly", zeros);
+  const Tensor<M> given = core::as_floating(core::resolve(zeros));
+  Tensor<M> product = Tensor<M>::ones({1}, given.dtype());
+  for (std::int64_t i = 0; i < given.size(); ++i) {
+    product = pad(product, {0}, {1}) - pad(product, {1}, {0}) * given.get({i});
+  }
+  return product;
+}
+
+template <class M>
+Tensor<M> roots(const Tensor<M>& coefficients) {
+  require_elements("roots", coefficients);
+  const Tensor<M> given = core::as_floating(core::resolve(coefficients));
+  const std::int64_t degree = given.size() - 1;
+  if (degree == 0) return Tensor<M>::zeros({0}, complex_type(given.dtype()));
+  const Tensor<M> first = -narrow(given, 0, 1, degree + 1) / given.get({0});
+  const Tensor<M> below = pad(Tensor<M>::eye(degree - 1, -1, 0, given.dtype()), {0, 0}, {0, 1});
+  return linalg::eigvals(concat({expand_dims(first, 0), below}));
+}
+
+template <class M>
 Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
   require_vector("polyder", coefficients);
   if (order < 0) throw ValueError(core::text("polyder: the order ", order, " is negative"));
@@ -164,7 +214,12 @@ TYTO_INSTANTIATE(polyfit)
 TYTO_INSTANTIATE(polyadd)
 TYTO_INSTANTIATE(polysub)
 TYTO_INSTANTIATE(polymul)
+TYTO_INSTANTIATE(poly)
+TYTO_INSTANTIATE(roots)
 TYTO_INSTANTIATE(polyder)
 TYTO_INSTANTIATE(polyint)
+template PolynomialDivision<Eager> polydiv(const Tensor<Eager>&, const Tensor<Eager>&);
+template PolynomialDivision<Lazy> polydiv(const Tensor<Lazy>&, const Tensor<Lazy>&);
+template PolynomialDivision<Any> polydiv(const Tensor<Any>&, const Tensor<Any>&);
 
 }  // namespace TYTO_API

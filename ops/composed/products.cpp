@@ -54,6 +54,26 @@ Tensor<M> dot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 }
 
 template <class M>
+Tensor<M> matvec(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x) {
+  check_given("matvec", a, x);
+  if (a.ndim() < 2 || x.ndim() < 1 || a.shape().back() != x.shape().back()) {
+    throw ShapeError(
+        core::text("matvec: columns of matrices differ from elements of vectors: ", a.shape(), " and ", x.shape()));
+  }
+  return squeeze(matmul(a, expand_dims(x, -1)), -1);
+}
+
+template <class M>
+Tensor<M> vecmat(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a) {
+  check_given("vecmat", x, a);
+  if (a.ndim() < 2 || x.ndim() < 1 || a.shape()[a.shape().size() - 2] != x.shape().back()) {
+    throw ShapeError(
+        core::text("vecmat: elements of vectors differ from rows of matrices: ", x.shape(), " and ", a.shape()));
+  }
+  return squeeze(matmul(expand_dims(is_complex(x.dtype()) ? conj(x) : x, -2), a), -2);
+}
+
+template <class M>
 Tensor<M> outer(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   check_given("outer", a, b);
   return reshape(a, {a.size(), 1}) * reshape(b, {1, b.size()});
@@ -129,6 +149,8 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 }
 
 TYTO_INSTANTIATE(dot)
+TYTO_INSTANTIATE(matvec)
+TYTO_INSTANTIATE(vecmat)
 TYTO_INSTANTIATE(outer)
 TYTO_INSTANTIATE(kron)
 

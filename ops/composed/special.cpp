@@ -79,6 +79,17 @@ Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& t
   return where(equal(a, b), b, where(isnan(a) || isnan(b), a + b, finite));
 }
 
+// The difference of equal infinities would be NaN.
+template <class M>
+Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  core::require("logaddexp2", a, b);
+  const Value operands[] = {core::as_floating(a), core::as_floating(b)};
+  const DType type = core::common_type(operands);
+  const Tensor<M> x = core::cast_to(operands[0], type), y = core::cast_to(operands[1], type);
+  const Tensor<M> distance = where(isinf(x) && equal(x, y), 0, abs(x - y));
+  return maximum(x, y) + log1p(exp2(-distance)) * std::numbers::log2e;
+}
+
 template <class M>
 Tensor<M> nan_to_num(const Tensor<M>& x, double nan, std::optional<double> positive, std::optional<double> negative) {
   const Tensor<M> given = core::given("nan_to_num", x);
@@ -165,6 +176,7 @@ TYTO_INSTANTIATE(float_power)
 TYTO_INSTANTIATE(modf)
 TYTO_INSTANTIATE(frexp)
 TYTO_INSTANTIATE(nextafter)
+TYTO_INSTANTIATE(logaddexp2)
 TYTO_INSTANTIATE(nan_to_num)
 TYTO_INSTANTIATE(isclose)
 TYTO_INSTANTIATE(isposinf)

@@ -2,8 +2,10 @@
 #include <stdexcept>
 
 #include "tests/golden/calls.hpp"
+#include "tyto/bits.hpp"
 #include "tyto/calculus.hpp"
 #include "tyto/distributions.hpp"
+#include "tyto/linalg.hpp"
 #include "tyto/polynomials.hpp"
 #include "tyto/special.hpp"
 #include "tyto/statistics.hpp"
@@ -17,6 +19,14 @@ using nlohmann::json;
 Overlap overlap(const json& a) {
   const std::string name = a.at("overlap");
   return name == "full" ? Overlap::full : name == "same" ? Overlap::middle : Overlap::inside;
+}
+
+BitOrder bit_order(const json& a) { return a.at("order") == "big" ? BitOrder::big : BitOrder::little; }
+
+/// A number among the arguments that may be left out.
+std::optional<std::int64_t> number(const json& a, const char* name) {
+  if (a.at(name).is_null()) return {};
+  return a.at(name).get<std::int64_t>();
 }
 
 /// The last of several inputs, or a number among the arguments.
@@ -103,9 +113,30 @@ void add_numerics_calls(Calls<M>& calls) {
   calls["polyfit"] = [](A a, Inputs in) { return Tensors<M>{polyfit(in.at(0), in.at(1), a.at("degree"))}; };
   calls["polyint"] = [](A, Inputs in) { return Tensors<M>{polyint(in.at(0))}; };
   calls["polyder"] = [](A, Inputs in) { return Tensors<M>{polyder(in.at(0))}; };
+  calls["polydiv"] = [](A, Inputs in) {
+    const auto [quotient, remainder] = polydiv(in.at(0), in.at(1));
+    return Tensors<M>{quotient, remainder};
+  };
+  calls["poly"] = [](A, Inputs in) { return Tensors<M>{poly(in.at(0))}; };
   calls["polyadd"] = [](A, Inputs in) { return Tensors<M>{polyadd(in.at(0), in.at(1))}; };
   calls["polysub"] = [](A, Inputs in) { return Tensors<M>{polysub(in.at(0), in.at(1))}; };
   calls["polymul"] = [](A, Inputs in) { return Tensors<M>{polymul(in.at(0), in.at(1))}; };
+  calls["packbits"] = [](A a, Inputs in) { return Tensors<M>{packbits(in.at(0), number(a, "axis"), bit_order(a))}; };
+  calls["unpackbits"] = [](A a, Inputs in) {
+    return Tensors<M>{unpackbits(in.at(0), number(a, "axis"), number(a, "count"), bit_order(a))};
+  };
+  calls["histogramdd"] = [](A, Inputs in) {
+    return Tensors<M>{histogramdd(in.at(0), Tensors<M>(in.begin() + 1, in.end()))};
+  };
+  calls["matvec"] = [](A, Inputs in) { return Tensors<M>{matvec(in.at(0), in.at(1))}; };
+  calls["vecmat"] = [](A, Inputs in) { return Tensors<M>{vecmat(in.at(0), in.at(1))}; };
+  calls["tensorsolve"] = [](A a, Inputs in) {
+    IntList axes;
+    for (const json& axis : a.at("axes")) axes.push_back(axis.get<std::int64_t>());
+    return Tensors<M>{linalg::tensorsolve(in.at(0), in.at(1), axes)};
+  };
+  calls["tensorinv"] = [](A a, Inputs in) { return Tensors<M>{linalg::tensorinv(in.at(0), a.at("axes"))}; };
+  calls["logaddexp2"] = [](A, Inputs in) { return Tensors<M>{logaddexp2(in.at(0), in.at(1))}; };
   calls["sinc"] = [](A, Inputs in) { return Tensors<M>{sinc(in.at(0))}; };
   calls["i0"] = [](A, Inputs in) { return Tensors<M>{i0(in.at(0))}; };
   calls["deg2rad"] = [](A, Inputs in) { return Tensors<M>{deg2rad(in.at(0))}; };

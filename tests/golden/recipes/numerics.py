@@ -90,6 +90,22 @@ def torch_interp(x, places, values):
     return torch.where(x < places[0], values[0], torch.where(x > places[-1], values[-1], line))
 
 
+def divided(dividend, divisor):
+    """Quotient and remainder by long division, the remainder as long as the divisor less one."""
+    quotient, rest = [], dividend
+    for _ in range(len(dividend) - len(divisor) + 1):
+        quotient.append(rest[0] / divisor[0])
+        rest = torch.cat([rest[1:len(divisor)] - quotient[-1] * divisor[1:], rest[len(divisor):]])
+    return torch.stack(quotient), rest
+
+
+def polynomial_of(zeros):
+    product = zeros.new_ones(1)
+    for zero in zeros:
+        product = torch.cat([product, zero.new_zeros(1)]) - zero * torch.cat([zero.new_zeros(1), product])
+    return product
+
+
 def fill_curves(book):
     for tag in WIDE_FLOATS:
         x = drawn(book, "curve", (3, 6), tag)
@@ -137,12 +153,73 @@ def fill_curves(book):
                   numpy=lambda v, u: np.polyfit(v, u, 2))
         book.case("polyint", "cubic", [coefficients], tolerance="composed", numpy=np.polyint)
         book.case("polyder", "cubic", [coefficients], tolerance="composed", numpy=np.polyder)
+        for label, divisor in (("line", (2,)), ("cubic", (4,)), ("quintic", (6,)), ("longer", (8,))):
+            pair = [drawn(book, "dividend", (6,), tag), drawn(book, "divisor" + label, divisor, tag, 0.5, low=1.0)]
+            book.case("polydiv", label, pair, gradient=label != "longer", tolerance="sum", scale=400,
+                      torch_fn=divided if label != "longer" else lambda u, v: (u.new_zeros(1), u))
+        book.case("polydiv", "constant", [coefficients, tensor([2.0], tag)], tolerance="composed",
+                  numpy=lambda u, v: np.polydiv(u, v))
+        zeros = drawn(book, "zeros", (5,), tag)
+        book.case("poly", "five", [zeros], tolerance="sum", scale=20, gradient=True, torch_fn=polynomial_of)
+        book.case("poly", "none", [tensor(np.zeros(0), tag)], numpy=lambda v: np.ones(1), out=tag)
+        book.case("poly", "matrix", [drawn(book, "matrix", (3, 3), tag)], tolerance="factorised", scale=20,
+                  numpy=lambda v: np.poly(v).real)
     for op, function in (("polyadd", np.polyadd), ("polysub", np.polysub), ("polymul", np.polymul)):
         book.case(op, "integers", [tensor([1, 2, 3], "i64"), tensor([4, 5], "i64")], numpy=function)
 
 
+def fill_bits_and_boxes(book):
+    for tag in ("bool", "u8", "i64"):
+        x = tensor(book.random("bits" + tag).integers(0, 2, size=(3, 11)), tag)
+        for axis in (None, 0, 1):
+            for order in ("big", "little"):
+                book.case("packbits", f"{axis}_{order}", [x], args={"axis": axis, "order": order},
+                          numpy=lambda v: np.packbits(v, axis=axis, bitorder=order))
+    book.case("packbits", "empty", [tensor(np.zeros((2, 0)), "u8")], args={"axis": 1, "order": "big"},
+              numpy=lambda v: np.packbits(v, axis=1))
+    x = tensor(book.random("bytes").integers(0, 256, size=(2, 3)), "u8")
+    for axis in (None, 0, 1):
+        for order in ("big", "little"):
+            for count in (None, 5, 60, -3):
+                book.case("unpackbits", f"{axis}_{order}_{count}", [x], args={"axis": axis, "order": order, "count": count},
+                          numpy=lambda v: np.unpackbits(v, axis=axis, count=count, bitorder=order))
+    for tag in WIDE_FLOATS:
+        points = drawn(book, "points", (40, 3), tag)
+        points[3, 1] = np.nan
+        edges = [tensor(e, tag) for e in ([-1.0, 0.0, 1.0], [-2.0, -0.25, 0.5, 2.5], [-0.5, 0.5])]
+        points[5] = torch.stack([e[-1] for e in edges])  # upper edges belong to the last box
+        book.case("histogramdd", "three", [points, *edges],
+                  numpy=lambda v, *e: np.histogramdd(v[~np.isnan(v).any(1)], e)[0].astype(np.int64))
+    a, b = (tensor(book.random(n).integers(-3, 4, size=shape), "i64") for n, shape in (("a", (2, 3, 4)), ("b", (4,))))
+    book.case("matvec", "integers", [a, b], numpy=np.matvec)
+    book.case("vecmat", "integers", [tensor([1, -2, 3], "i64"), a], numpy=np.vecmat)
+    for tag in WIDE_FLOATS:
+        a, x, y = drawn(book, "a", (2, 3, 4), tag), drawn(book, "x", (5, 1, 4), tag), drawn(book, "y", (3,), tag)
+        book.case("matvec", "stack", [a, x], tolerance="sum", scale=12, gradient=True,
+                  torch_fn=lambda u, v: (u @ v[..., None])[..., 0])
+        book.case("vecmat", "stack", [y, a], tolerance="sum", scale=12, gradient=True, torch_fn=lambda v, u: v @ u)
+        equations = drawn(book, "equations", (2, 3, 6), tag) + 3 * torch.eye(6).reshape(2, 3, 6).to(DTYPES[tag])
+        known = drawn(book, "known", (2, 3), tag)
+        book.case("tensorsolve", "last", [equations, known], args={"axes": []}, tolerance="factorised", scale=10,
+                  gradient=True, torch_fn=torch.linalg.tensorsolve)
+        book.case("tensorsolve", "named", [equations.permute(2, 0, 1).contiguous(), known], args={"axes": [0]},
+                  tolerance="factorised", scale=10, numpy=lambda u, v: np.linalg.tensorsolve(u, v, axes=(0,)))
+        book.case("tensorsolve", "two_named", [equations.reshape(2, 3, 3, 2).permute(2, 0, 3, 1).contiguous(), known],
+                  args={"axes": [0, 2]}, tolerance="factorised", scale=10,
+                  numpy=lambda u, v: np.linalg.tensorsolve(u, v, axes=(0, 2)))
+        book.case("tensorinv", "two", [equations], args={"axes": 2}, tolerance="factorised", scale=10, gradient=True,
+                  torch_fn=torch.linalg.tensorinv)
+        book.case("tensorinv", "one", [equations.reshape(6, 3, 2).contiguous()], args={"axes": 1},
+                  tolerance="factorised", scale=10, numpy=lambda v: np.linalg.tensorinv(v, 1))
+
+
 def fill_special(book):
     for tag in WIDE_FLOATS:
+        ends = [0.0, 1, -2.5, 90, -90, np.inf, -np.inf, np.nan]
+        pair = [tensor(grid.reshape(-1), tag) for grid in np.meshgrid(ends, ends)]
+        book.case("logaddexp2", "ends", pair, numpy=np.logaddexp2, tolerance="composed")
+        book.case("logaddexp2", "vectors", [drawn(book, "a", (9,), tag, 3.0), drawn(book, "b", (9,), tag, 3.0)],
+                  torch_fn=torch.logaddexp2, gradient=True, tolerance="special")
         x = drawn(book, "special", (3, 5), tag, 3.0)
         book.case("sinc", "matrix", [x], numpy=np.sinc, torch_fn=torch.sinc, gradient=True, tolerance="special")
         book.case("i0", "matrix", [x], torch_fn=torch.special.i0, gradient=True, tolerance="special")
@@ -251,5 +328,6 @@ def fill_distributions(book):
 def fill(book):
     fill_statistics(book)
     fill_curves(book)
+    fill_bits_and_boxes(book)
     fill_special(book)
     fill_distributions(book)
