@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include <tyto/tyto.hpp>
 
@@ -69,6 +70,20 @@ void measure(const DeviceInfo& device) {
             << std::flush;
 }
 
+/// Whoever asks for a device that is not there is told of those that are there and cannot be used.
+void list_unusable(std::size_t opencl_devices) {
+  constexpr std::string_view mark = "; cannot be used: ";
+  try {
+    const DeviceScope scope("opencl:" + std::to_string(opencl_devices));
+  } catch (const DeviceError& error) {
+    std::string_view rest = error.what();
+    for (std::size_t at = rest.find(mark); at != rest.npos; at = rest.find(mark)) {
+      rest.remove_prefix(at + mark.size());
+      std::cout << "cannot be used: " << rest.substr(0, rest.find(mark)) << "\n";
+    }
+  }
+}
+
 int list_devices(const Arguments& arguments) {
   if (!arguments.operands().empty()) throw UsageError("devices takes no files");
   const std::vector<DeviceInfo> all = devices();
@@ -82,9 +97,15 @@ int list_devices(const Arguments& arguments) {
     }
     if (device.max_buffer != SIZE_MAX) std::cout << "  largest buffer " << (device.max_buffer >> 20) << " MiB\n";
     std::cout << std::flush;
-    if (!arguments.has("--list")) measure(device);
+    if (arguments.has("--list")) continue;
+    try {
+      measure(device);
+    } catch (const DeviceError& error) {  // the others are to be listed
+      std::cout << "  fails          " << error.what() << "\n";
+    }
   }
   if (all.size() == 1) std::cout << "no OpenCL device: no driver is installed, or TYTO_OPENCL_DEVICE leaves none\n";
+  list_unusable(all.size() - 1);
   return done;
 }
 

@@ -1,4 +1,4 @@
-// Names of OpenCL's error codes, and reads of its text properties.
+// Names and meanings of OpenCL's error codes, and reads of its text properties.
 #include "devices/opencl/api.hpp"
 
 #include "core/text.hpp"
@@ -65,11 +65,24 @@ const char* error_name(cl_int status) {
   }
 }
 
-void check(cl_int status, std::string_view what) {
-  if (status != CL_SUCCESS) throw DeviceError(core::text(what, ": ", error_name(status), " (", status, ")"));
-}
-
 namespace {
+
+// What the codes that no fault of ours explains say about the machine; nothing of the others.
+std::string_view meaning_of(cl_int status) {
+  switch (status) {
+    case CL_DEVICE_NOT_AVAILABLE: return "the device cannot be used now";
+    case CL_COMPILER_NOT_AVAILABLE: return "the driver has no compiler";
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return "the device has not enough memory left";
+    case CL_OUT_OF_RESOURCES: return "the device ran out of memory or registers, or was lost";
+    case CL_OUT_OF_HOST_MEMORY: return "the driver found not enough memory on the host";
+    case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: return "work that was enqueued before has failed";
+    case CL_BUILD_PROGRAM_FAILURE: return "the driver's compiler refused the program";
+    case CL_INVALID_COMMAND_QUEUE:
+    case CL_INVALID_CONTEXT:
+    case CL_INVALID_DEVICE: return "the device was lost";
+    default: return {};
+  }
+}
 
 // OpenCL's texts end in a zero that is counted.
 template <class Query>
@@ -82,6 +95,15 @@ std::string read_text(Query query) {
 }
 
 }  // namespace
+
+std::string failure(std::string_view call, cl_int status) {
+  const std::string_view meaning = meaning_of(status);
+  return core::text(call, ": ", error_name(status), " (", status, ")", meaning.empty() ? "" : ": ", meaning);
+}
+
+void check(cl_int status, std::string_view call, std::string_view what) {
+  if (status != CL_SUCCESS) throw DeviceError(core::text(what, ": ", failure(call, status)));
+}
 
 std::string text_of(cl_platform_id platform, cl_platform_info what) {
   return read_text([&](std::size_t size, void* value, std::size_t* needed) {

@@ -13,8 +13,11 @@ namespace tyto::opencl {
 /// "CL_OUT_OF_RESOURCES"; "unknown error" for a code that OpenCL 1.2 does not define.
 const char* error_name(cl_int status);
 
-/// Throws DeviceError "WHAT: CL_NAME (-5)" unless the status is CL_SUCCESS.
-void check(cl_int status, std::string_view what);
+/// "clFinish: CL_OUT_OF_RESOURCES (-5): the device ran out of ...": what a call of the driver reported.
+std::string failure(std::string_view call, cl_int status);
+
+/// Throws DeviceError "WHAT: " and the failure of the call unless the status is CL_SUCCESS.
+void check(cl_int status, std::string_view call, std::string_view what);
 
 /// Owns one reference to an OpenCL object.
 template <class Object, cl_int(CL_API_CALL* release)(Object)>
@@ -32,6 +35,8 @@ class Handle {
   }
 
   Object get() const { return object_; }
+  /// Gives the reference to the caller.
+  Object release_ownership() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
 
  private:

@@ -20,8 +20,11 @@ using core::text;
 
 void check_blast(clblast::StatusCode status, const std::string& what) {
   if (status == clblast::StatusCode::kSuccess) return;
-  throw DeviceError(
-      text(what, ": CLBlast reports ", error_name(static_cast<cl_int>(status)), " (", static_cast<int>(status), ")"));
+  // Its own codes lie beyond those of OpenCL.
+  if (static_cast<int>(status) <= -1000) {
+    throw DeviceError(text(what, ": CLBlast: clblast::StatusCode ", static_cast<int>(status)));
+  }
+  throw DeviceError(text(what, ": ", failure("CLBlast", static_cast<cl_int>(status))));
 }
 
 // How BLAS reads a matrix: rows follow each other with a leading dimension, or columns do.
@@ -103,7 +106,7 @@ class ClblastKernel final : public core::Kernel {
     cl_int status = CL_SUCCESS;
     MemoryHandle part(clCreateSubBuffer(static_cast<cl_mem>(workspace.memory), CL_MEM_READ_WRITE,
                                         CL_BUFFER_CREATE_TYPE_REGION, &region, &status));
-    check(status, what_ + ": clCreateSubBuffer for its workspace");
+    check(status, "clCreateSubBuffer", what_ + ": its workspace");
     return part;
   }
 

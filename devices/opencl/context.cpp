@@ -19,7 +19,7 @@ bool offers(cl_device_id device, std::string_view extension) {
 ContextHandle open_context(const std::string& name, cl_device_id device) {
   cl_int status = CL_SUCCESS;
   ContextHandle context(clCreateContext(nullptr, 1, &device, nullptr, nullptr, &status));
-  check(status, name + ": clCreateContext");
+  check(status, "clCreateContext", name);
   return context;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "core/device.hpp"
 
@@ -11,5 +12,8 @@ namespace tyto::opencl {
 /// The environment variable TYTO_OPENCL_DEVICE restricts them: a number picks the device of that number, any other
 /// text those whose own or platform's name contains it, "none" none.
 std::span<core::Device* const> devices();
+
+/// Those that are there and cannot be used, each with the reason: "NAME (PLATFORM): clCreateContext: ...".
+std::span<const std::string> refused_devices();
 
 }  // namespace tyto::opencl

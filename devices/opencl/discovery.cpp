@@ -1,11 +1,9 @@
-// Finds the devices of all platforms, once.
+// Asks every platform for its devices and opens them; what cannot be used is told with its reason.
+#include "devices/opencl/discovery.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "core/text.hpp"
 #include "devices/opencl/device.hpp"
@@ -16,26 +14,42 @@ namespace tyto::opencl {
 
 namespace {
 
-std::vector<cl_device_id> all_devices() {
-  // Without an installed driver the loader reports an error of its own; both mean that there is nothing to use.
-  cl_uint platform_count = 0;
-  if (clGetPlatformIDs(0, nullptr, &platform_count) != CL_SUCCESS || platform_count == 0) return {};
-  std::vector<cl_platform_id> platforms(platform_count);
-  if (clGetPlatformIDs(platform_count, platforms.data(), nullptr) != CL_SUCCESS) return {};
-  std::vector<cl_device_id> found;
-  for (const cl_platform_id platform : platforms) {
-    cl_uint count = 0;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0) continue;
-    std::vector<cl_device_id> devices(count);
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr) != CL_SUCCESS) continue;
-    for (const cl_device_id device : devices) {
-      if (value_of<cl_bool>(device, CL_DEVICE_AVAILABLE) == CL_TRUE &&
-          value_of<cl_bool>(device, CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE) {
-        found.push_back(device);
-      }
-    }
-  }
-  return found;
+using core::text;
+
+// What loaders of drivers report where none is installed: CL_PLATFORM_NOT_FOUND_KHR of <CL/cl_ext.h>.
+constexpr cl_int no_platform = -1001;
+
+std::string name_of(cl_platform_id platform) {
+  const std::string name = text_of(platform, CL_PLATFORM_NAME);
+  return name.empty() ? "a platform without a name" : name;
+}
+
+// As DeviceProperties::description has it.
+std::string name_of(cl_device_id device) {
+  return text(text_of(device, CL_DEVICE_NAME), " (", name_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM)),
+              ')');
+}
+
+std::vector<cl_platform_id> all_platforms(std::vector<std::string>& refused) {
+  cl_uint count = 0;
+  cl_int status = clGetPlatformIDs(0, nullptr, &count);
+  if (status == no_platform || (status == CL_SUCCESS && count == 0)) return {};
+  std::vector<cl_platform_id> platforms(count);
+  if (status == CL_SUCCESS) status = clGetPlatformIDs(count, platforms.data(), nullptr);
+  if (status == CL_SUCCESS) return platforms;
+  refused.push_back("the platforms of OpenCL: " + failure("clGetPlatformIDs", status));
+  return {};
+}
+
+std::vector<cl_device_id> devices_of(cl_platform_id platform, std::vector<std::string>& refused) {
+  cl_uint count = 0;
+  cl_int status = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  if (status == CL_DEVICE_NOT_FOUND || (status == CL_SUCCESS && count == 0)) return {};
+  std::vector<cl_device_id> devices(count);
+  if (status == CL_SUCCESS) status = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
+  if (status == CL_SUCCESS) return devices;
+  refused.push_back(text("the devices of ", name_of(platform), ": ", failure("clGetDeviceIDs", status)));
+  return {};
 }
 
 std::string lower(std::string text) {
@@ -50,35 +64,59 @@ bool wanted(const std::string& wish, std::size_t number, cl_device_id device) {
   if (std::all_of(wish.begin(), wish.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
     return wish == std::to_string(number);
   }
-  const auto platform = value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM);
-  const std::string names = text_of(device, CL_DEVICE_NAME) + '\n' + text_of(platform, CL_PLATFORM_NAME);
-  return lower(wish) != "none" && lower(names).find(lower(wish)) != std::string::npos;
+  return lower(wish) != "none" && lower(name_of(device)).find(lower(wish)) != std::string::npos;
 }
 
-std::vector<core::Device*> open_all() {
-  const char* variable = std::getenv("TYTO_OPENCL_DEVICE");
-  const std::string wish = variable == nullptr ? "" : variable;
-  std::vector<core::Device*> opened;
-  const std::vector<cl_device_id> found = all_devices();
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!wanted(wish, i, found[i])) continue;
-    try {
-      // Never destroyed: tensors with static lifetime may be released after everything else.
-      opened.push_back(new OpenClDevice(core::text("opencl:", opened.size()), found[i], natural_style(found[i]),
-                                        default_cache_directory()));
-    } catch (const DeviceError&) {
-      // A device that cannot be opened (lost, or held by another process) is as good as none.
-    }
-  }
-  return opened;
+// Why a device cannot even be opened; nothing if it may be tried.
+std::string hindrance(cl_device_id device) {
+  if (value_of<cl_bool>(device, CL_DEVICE_AVAILABLE) != CL_TRUE) return "it is not available now";
+  if (value_of<cl_bool>(device, CL_DEVICE_COMPILER_AVAILABLE) != CL_TRUE) return "its driver has no compiler";
+  return {};
+}
+
+// Never destroyed, as its devices: tensors with static lifetime may be released after everything else.
+const Discovery& discovered() {
+  static const Discovery* const found = [] {
+    const char* variable = std::getenv("TYTO_OPENCL_DEVICE");
+    return new Discovery(discover(variable == nullptr ? "" : variable));
+  }();
+  return *found;
 }
 
 }  // namespace
 
-std::span<core::Device* const> devices() {
-  // As its devices, never destroyed.
-  static const std::vector<core::Device*>* const opened = new std::vector<core::Device*>(open_all());
-  return *opened;
+Discovery discover(const std::string& wish) {
+  Discovery found;
+  std::size_t number = 0;
+  for (const cl_platform_id platform : all_platforms(found.refused)) {
+    for (const cl_device_id device : devices_of(platform, found.refused)) {
+      const std::string why_not = hindrance(device);
+      if (!wanted(wish, why_not.empty() ? number++ : SIZE_MAX, device)) continue;
+      if (!why_not.empty()) {
+        found.refused.push_back(text(name_of(device), ": ", why_not));
+        continue;
+      }
+      try {
+        const std::string name = text("opencl:", found.devices.size());
+        found.devices.push_back(
+            std::make_unique<OpenClDevice>(name, device, natural_style(device), default_cache_directory()));
+      } catch (const DeviceError& error) {
+        found.refused.push_back(text(name_of(device), ": ", error.what()));
+      }
+    }
+  }
+  return found;
 }
+
+std::span<core::Device* const> devices() {
+  static const std::vector<core::Device*>* const list = [] {
+    auto* const opened = new std::vector<core::Device*>;
+    for (const auto& device : discovered().devices) opened->push_back(device.get());
+    return opened;
+  }();
+  return *list;
+}
+
+std::span<const std::string> refused_devices() { return discovered().refused; }
 
 }  // namespace tyto::opencl

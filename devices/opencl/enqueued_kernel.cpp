@@ -10,7 +10,7 @@ namespace {
 
 template <class T>
 void set(cl_kernel kernel, cl_uint position, const T& value, const std::string& what) {
-  check(clSetKernelArg(kernel, position, sizeof value, &value), what);
+  check(clSetKernelArg(kernel, position, sizeof value, &value), "clSetKernelArg", what);
 }
 
 MemoryHandle table_memory(const Context& context, const std::vector<std::byte>& contents, const std::string& what) {
@@ -18,7 +18,7 @@ MemoryHandle table_memory(const Context& context, const std::vector<std::byte>& 
   cl_int status = CL_SUCCESS;
   MemoryHandle memory(
       clCreateBuffer(context.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, contents.size(), source, &status));
-  check(status, core::text(what, ": a table of ", contents.size(), " bytes"));
+  check(status, "clCreateBuffer", core::text(what, ": a table of ", contents.size(), " bytes"));
   return memory;
 }
 
@@ -42,7 +42,7 @@ EnqueuedKernel::EnqueuedKernel(const Context& context, const LaunchPlan& plan, c
                 launch.local,
                 launch.unless,
                 false};
-    check(status, core::text(what_, ": clCreateKernel ", programs[i].name));
+    check(status, "clCreateKernel", core::text(what_, ": ", programs[i].name));
     cl_uint position = 0;
     for (const Argument& argument : launch.arguments) {
       if (const auto* memory = std::get_if<MemoryArgument>(&argument)) {
@@ -85,7 +85,7 @@ void EnqueuedKernel::launch(std::span<const core::Address> inputs, std::span<con
       set(stage.kernel.get(), memory.position + 1, offset, what_);
     }
     const std::size_t* const local = stage.local[0] == 0 ? nullptr : stage.local.data();
-    context_.queue.enqueue(what_, [&](cl_command_queue queue, cl_event* event) {
+    context_.queue.enqueue("clEnqueueNDRangeKernel", what_, [&](cl_command_queue queue, cl_event* event) {
       return clEnqueueNDRangeKernel(queue, stage.kernel.get(), 3, nullptr, stage.global.data(), local, 0, nullptr,
                                     event);
     });

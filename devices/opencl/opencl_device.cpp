@@ -39,7 +39,8 @@ cl_mem memory_of(core::Address address) { return static_cast<cl_mem>(address.mem
 void check_range(const std::string& device, std::string_view what, core::Address address, std::size_t bytes) {
   if (bytes == 0) return;  // of no buffer
   std::size_t whole = 0;
-  check(clGetMemObjectInfo(memory_of(address), CL_MEM_SIZE, sizeof whole, &whole, nullptr), device);
+  check(clGetMemObjectInfo(memory_of(address), CL_MEM_SIZE, sizeof whole, &whole, nullptr), "clGetMemObjectInfo",
+        device);
   if (address.offset > whole || bytes > whole - address.offset) {
     throw DeviceError(
         text(device, ": ", what, " of ", bytes, " bytes at ", address.offset, " leaves a buffer of ", whole, " bytes"));
@@ -78,16 +79,15 @@ core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
                            context_.max_buffer, " bytes"));
   }
   cl_int status = CL_SUCCESS;
-  MemoryHandle memory(
-      clCreateBuffer(context_.context.get(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1), nullptr, &status));
-  check(status, text(context_.name, ": cannot allocate ", bytes, " bytes (", allocated(), " in use)"));
-  cl_mem handle = memory.get();
+  MemoryHandle memory(clCreateBuffer(context_.context.get(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1), nullptr, &status));
+  check(status, "clCreateBuffer",
+        text(context_.name, ": cannot allocate ", bytes, " bytes (", allocated(), " in use)"));
   const auto release = [](core::Device* device, void* held, std::size_t size, void*) {
     clReleaseMemObject(static_cast<cl_mem>(held));
     static_cast<OpenClDevice*>(device)->allocated_.fetch_sub(size, std::memory_order_relaxed);
   };
-  auto buffer = std::make_shared<core::Buffer>(this, handle, bytes, release);
-  clRetainMemObject(handle);  // the buffer's own reference
+  auto buffer = std::make_shared<core::Buffer>(this, memory.get(), bytes, release);
+  memory.release_ownership();  // it is the buffer's
   allocated_.fetch_add(bytes, std::memory_order_relaxed);
   ++allocations_here;
   return buffer;
@@ -99,7 +99,7 @@ void OpenClDevice::copy_in(core::Address target, const void* source, std::size_t
   check_range(context_.name, "copy in", target, bytes);
   if (bytes == 0) return;
   const auto what = [&] { return text(context_.name, ": copying ", bytes, " bytes to the device"); };
-  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+  context_.queue.enqueue("clEnqueueWriteBuffer", what, [&](cl_command_queue queue, cl_event* event) {
     return clEnqueueWriteBuffer(queue, memory_of(target), CL_TRUE, target.offset, bytes, source, 0, nullptr, event);
   });
 }
@@ -108,7 +108,7 @@ void OpenClDevice::copy_out(void* target, core::Address source, std::size_t byte
   check_range(context_.name, "copy out", source, bytes);
   if (bytes == 0) return;
   const auto what = [&] { return text(context_.name, ": copying ", bytes, " bytes from the device"); };
-  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+  context_.queue.enqueue("clEnqueueReadBuffer", what, [&](cl_command_queue queue, cl_event* event) {
     return clEnqueueReadBuffer(queue, memory_of(source), CL_TRUE, source.offset, bytes, target, 0, nullptr, event);
   });
   context_.faults.check(context_.queue);
@@ -120,7 +120,7 @@ void OpenClDevice::copy(core::Address target, core::Address source, std::size_t 
   check_range(context_.name, "copy", source, bytes);
   if (bytes == 0) return;
   const auto what = [&] { return text(context_.name, ": copying ", bytes, " bytes on the device"); };
-  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+  context_.queue.enqueue("clEnqueueCopyBuffer", what, [&](cl_command_queue queue, cl_event* event) {
     return clEnqueueCopyBuffer(queue, memory_of(source), memory_of(target), source.offset, target.offset, bytes, 0,
                                nullptr, event);
   });
@@ -130,7 +130,7 @@ void OpenClDevice::fill(core::Address target, std::span<const std::byte> pattern
   check_range(context_.name, "fill", target, bytes);
   if (bytes == 0) return;
   const auto what = [&] { return text(context_.name, ": filling ", bytes, " bytes"); };
-  context_.queue.enqueue(what, [&](cl_command_queue queue, cl_event* event) {
+  context_.queue.enqueue("clEnqueueFillBuffer", what, [&](cl_command_queue queue, cl_event* event) {
     return clEnqueueFillBuffer(queue, memory_of(target), pattern.data(), pattern.size(), target.offset, bytes, 0,
                                nullptr, event);
   });

@@ -101,11 +101,11 @@ ProgramHandle ProgramCache::compile(const std::string& source, const std::string
   const std::size_t length = source.size();
   cl_int status = CL_SUCCESS;
   ProgramHandle program(clCreateProgramWithSource(context_, 1, &text, &length, &status));
-  check(status, core::text(what, ": clCreateProgramWithSource"));
+  check(status, "clCreateProgramWithSource", what);
   status = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS) {
-    throw DeviceError(core::text(what, ": clBuildProgram: ", error_name(status), " (", status, ")\n",
-                                 build_log(program.get(), device_)));
+    throw DeviceError(
+        core::text(what, ": ", failure("clBuildProgram", status), '\n', build_log(program.get(), device_)));
   }
   return program;
 }

@@ -16,7 +16,7 @@ Queue::Queue(const std::string& name, cl_context context, cl_device_id device)
 QueueHandle Queue::open(cl_command_queue_properties properties) const {
   cl_int status = CL_SUCCESS;
   QueueHandle queue(clCreateCommandQueue(context_, device_, properties, &status));
-  check(status, name_ + ": clCreateCommandQueue");
+  check(status, "clCreateCommandQueue", name_);
   return queue;
 }
 
@@ -26,14 +26,14 @@ Queue::Timing* Queue::own_timing() const {
 
 void Queue::mark(Timing& timing, std::string_view what) const {
   cl_event event = nullptr;
-  check(clEnqueueMarkerWithWaitList(timing.queue.get(), 0, nullptr, &event), what);
+  check(clEnqueueMarkerWithWaitList(timing.queue.get(), 0, nullptr, &event), "clEnqueueMarkerWithWaitList", what);
   timing.events.emplace_back(event);
 }
 
 void Queue::finish() const {
   const std::string what = name_ + ": waiting for the device";
-  check(clFinish(plain_.get()), what);
-  if (const Timing* timing = own_timing()) check(clFinish(timing->queue.get()), what);
+  check(clFinish(plain_.get()), "clFinish", what);
+  if (const Timing* timing = own_timing()) check(clFinish(timing->queue.get()), "clFinish", what);
 }
 
 void Queue::start_timing() const {
@@ -51,7 +51,7 @@ std::optional<double> Queue::lap() const {
     const auto at = [&](cl_profiling_info what) {
       cl_ulong nanoseconds = 0;
       check(clGetEventProfilingInfo(event.get(), what, sizeof nanoseconds, &nanoseconds, nullptr),
-            name_ + ": the time of an event");
+            "clGetEventProfilingInfo", name_);
       return nanoseconds;
     };
     first = std::min(first, at(CL_PROFILING_COMMAND_START));

@@ -20,15 +20,15 @@ class Queue {
   Queue(const std::string& name, cl_context context, cl_device_id device);
 
   /// Calls enqueue(queue, event), which says how that went; the event may be null, as it is for work that is not timed.
-  /// `what` is a text, or makes one where it is needed.
+  /// `call` is the function of OpenCL that it calls; `what` is a text, or makes one where it is needed.
   template <class What, class Enqueue>
-  void enqueue(const What& what, const Enqueue& enqueue) const {
+  void enqueue(std::string_view call, const What& what, const Enqueue& enqueue) const {
     Timing* const timing = own_timing();
     cl_event event = nullptr;
     const cl_int status = timing == nullptr ? enqueue(plain_.get(), nullptr) : enqueue(timing->queue.get(), &event);
     if (status != CL_SUCCESS) {
-      if constexpr (std::is_invocable_v<What>) check(status, what());
-      else check(status, what);
+      if constexpr (std::is_invocable_v<What>) check(status, call, what());
+      else check(status, call, what);
     }
     if (timing != nullptr) timing->events.emplace_back(event);
   }

@@ -24,3 +24,15 @@ TEST_CASE("tyto devices measures, and says where there is no driver of OpenCL") 
   CHECK(contains(ran.output, "no OpenCL device: no driver is installed, or TYTO_OPENCL_DEVICE leaves none\n"));
   CHECK(run("devices what").status == 2);
 }
+
+TEST_CASE("without a platform, and with one that cannot be loaded, there is the CPU and no fault") {
+  const Workplace place;
+  for (const char* driver : {"", "libno-such-driver.so"}) {
+    if (*driver != '\0') place.write("broken.icd", driver);
+    const Ran ran = run("devices --list", "OCL_ICD_VENDORS='" + place.path("") + "'");
+    CAPTURE(ran.output);
+    CHECK(ran.status == 0);
+    CHECK(ran.output.starts_with("cpu  "));
+    CHECK(contains(ran.output, "no OpenCL device: no driver is installed, or TYTO_OPENCL_DEVICE leaves none\n"));
+  }
+}

@@ -1,0 +1,46 @@
+// A driver of OpenCL that fails when it is told to: its entry points stand in this program, count the calls and the
+// objects that live, and pass on to the real ones.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CL/cl.h>
+
+namespace tyto::opencl::test {
+
+/// Which call fails, counted from 1 and from when the fault was set, and with what.
+struct DriverFault {
+  std::string call;  // "clFinish"; "" stands for every call that can fail
+  std::size_t at = 1;
+  cl_int status = CL_OUT_OF_RESOURCES;
+  bool for_good = false;  // all calls that can fail do so from then on, as those of a lost device
+};
+
+/// Fails as it says for as long as it lives. One at a time.
+class FailingDriver {
+ public:
+  explicit FailingDriver(DriverFault fault);
+  ~FailingDriver();
+  FailingDriver(const FailingDriver&) = delete;
+  FailingDriver& operator=(const FailingDriver&) = delete;
+
+  /// The call that failed first; nothing if none did.
+  std::optional<std::string> failed() const;
+};
+
+/// How often each entry point was called since the count was begun.
+void begin_count();
+std::map<std::string, std::size_t> calls();
+
+/// Objects that were made or retained less those that were released: "buffer", "kernel", "program", "event", ...
+std::map<std::string, long> living_objects();
+
+/// From now on there are so many platforms, each with the devices of the first; 0 for none, nothing for those there
+/// are.
+void pretend_platforms(std::optional<cl_uint> count);
+
+}  // namespace tyto::opencl::test
