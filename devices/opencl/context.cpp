@@ -44,6 +44,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
       id(device),
       style(wanted),
       has_f64(offers(device, "cl_khr_fp64")),
+      shares_host_memory(value_of<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE),
       units(std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS), 1)),
       context(open_context(name, device)),
       queue(name, context.get(), device),

@@ -21,6 +21,7 @@ struct Context {
   cl_device_id id = nullptr;
   Style style = Style::gpu;
   bool has_f64 = false;
+  bool shares_host_memory = false;
   std::size_t units = 1;        // compute units
   std::size_t group = 64;       // items of a work-group of the GPU style: a power of two
   std::size_t alignment = 128;  // bytes

@@ -78,8 +78,10 @@ core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
     throw DeviceError(text(context_.name, ": cannot allocate ", bytes, " bytes: the largest buffer of this device is ",
                            context_.max_buffer, " bytes"));
   }
+  // Memory that the host can see as it lies, where there is such memory.
+  const cl_mem_flags flags = CL_MEM_READ_WRITE | (context_.shares_host_memory ? CL_MEM_ALLOC_HOST_PTR : 0);
   cl_int status = CL_SUCCESS;
-  MemoryHandle memory(clCreateBuffer(context_.context.get(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1), nullptr, &status));
+  MemoryHandle memory(clCreateBuffer(context_.context.get(), flags, std::max<std::size_t>(bytes, 1), nullptr, &status));
   check(status, "clCreateBuffer",
         text(context_.name, ": cannot allocate ", bytes, " bytes (", allocated(), " in use)"));
   const auto release = [](core::Device* device, void* held, std::size_t size, void*) {

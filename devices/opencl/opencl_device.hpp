@@ -12,13 +12,14 @@
 
 #include "core/device.hpp"
 #include "core/kernel_clock.hpp"
+#include "core/shared_memory.hpp"
 #include "devices/opencl/context.hpp"
 #include "devices/opencl/enqueued_kernel.hpp"
 #include "devices/opencl/launch_plan.hpp"
 
 namespace tyto::opencl {
 
-class OpenClDevice final : public core::Device, public core::KernelClock {
+class OpenClDevice final : public core::Device, public core::KernelClock, public core::SharedMemory {
  public:
   OpenClDevice(std::string name, cl_device_id id, Style style, std::filesystem::path cache_directory);
 
@@ -28,6 +29,10 @@ class OpenClDevice final : public core::Device, public core::KernelClock {
   void copy_out(void* target, core::Address source, std::size_t bytes) override;
   void copy(core::Address target, core::Address source, std::size_t bytes) override;
   void fill(core::Address target, std::span<const std::byte> pattern, std::size_t bytes) override;
+
+  core::BufferRef take_in(const core::BufferRef& host, std::size_t offset, std::size_t bytes) override;
+  core::BufferRef show(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes,
+                       core::Device& host) override;
 
   bool supports(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const override;
   std::uint64_t requires_dense(const core::Step& step) const override;

@@ -30,6 +30,10 @@ void Queue::mark(Timing& timing, std::string_view what) const {
   timing.events.emplace_back(event);
 }
 
+void Queue::unmap(cl_mem buffer, void* memory) const {
+  (void)clEnqueueUnmapMemObject(plain_.get(), buffer, memory, 0, nullptr, nullptr);
+}
+
 void Queue::finish() const {
   const std::string what = name_ + ": waiting for the device";
   check(clFinish(plain_.get()), "clFinish", what);

@@ -18,6 +18,10 @@ using EventHandle = Handle<cl_event, clReleaseEvent>;
 class Queue {
  public:
   Queue(const std::string& name, cl_context context, cl_device_id device);
+  /// Waits: what is enqueued uses memory that goes with the device.
+  ~Queue() { (void)clFinish(plain_.get()); }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
 
   /// Calls enqueue(queue, event), which says how that went; the event may be null, as it is for work that is not timed.
   /// `call` is the function of OpenCL that it calls; `what` is a text, or makes one where it is needed.
@@ -41,6 +45,8 @@ class Queue {
     work(timing->queue.get());
     mark(*timing, what);
   }
+  /// Enqueues the end of the host's view of a buffer. A device that refuses is lost, and so is the view.
+  void unmap(cl_mem buffer, void* memory) const;
   void finish() const;
 
   /// As in core::KernelClock.

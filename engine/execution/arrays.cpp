@@ -2,6 +2,7 @@
 #include "engine/execution/arrays.hpp"
 
 #include "core/op_ids.hpp"
+#include "core/shared_memory.hpp"
 #include "core/text.hpp"
 #include "engine/execution/devices.hpp"
 
@@ -26,6 +27,14 @@ void copy_elements(const core::Array& from, const core::Array& to) {
   const core::Operand target{to.dtype, to.view};
   const core::Attributes none;
   core::Device& device = *from.buffer->device();
+  // Where kernels are compiled, none is needed for bytes in a row.
+  if (!device.properties().host_memory && core::is_dense(from.view) && core::is_dense(to.view)) {
+    const std::size_t width = size_of(from.dtype);
+    const auto start = [&](const core::Array& array) {
+      return array.buffer->at(static_cast<std::size_t>(array.view.offset) * width);
+    };
+    return device.copy(start(to), start(from), static_cast<std::size_t>(from.view.count()) * width);
+  }
   const auto kernel = device.prepare({core::OpId::copy, &none, {&source, 1}, {&target, 1}});
   core::BufferRef workspace;
   if (kernel->workspace() != 0) workspace = device.allocate(kernel->workspace());
@@ -45,12 +54,19 @@ core::Array to_device(const core::Array& array, core::Device& device) {
   core::Device& home = *array.buffer->device();
   if (&home == &device) return array;
   const core::Array source = contiguous(array);
-  core::Array copy = new_array(device, array.dtype, array.view.shape);
   const std::size_t width = size_of(array.dtype);
   const std::size_t bytes = static_cast<std::size_t>(array.view.count()) * width;
   const std::size_t offset = static_cast<std::size_t>(source.view.offset) * width;
-  if (bytes == 0) return copy;
+  if (bytes == 0) return new_array(device, array.dtype, array.view.shape);
   core::Device& cpu = cpu_device();
+  core::BufferRef share;
+  if (auto* const there = dynamic_cast<core::SharedMemory*>(&device); there != nullptr && &home == &cpu) {
+    share = there->take_in(source.buffer, offset, bytes);
+  } else if (auto* const here = dynamic_cast<core::SharedMemory*>(&home); here != nullptr && &device == &cpu) {
+    share = here->show(source.buffer, offset, bytes, cpu);
+  }
+  if (share != nullptr) return {share, array.dtype, core::View::dense(array.view.shape)};
+  core::Array copy = new_array(device, array.dtype, array.view.shape);
   if (&home == &cpu) {
     device.copy_in(copy.buffer->at(0), source.buffer->at(offset).pointer(), bytes);
   } else if (&device == &cpu) {

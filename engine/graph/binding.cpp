@@ -44,9 +44,10 @@ void BoundSession::bind_state(std::uint32_t input) {
     const bool alone = node.op() == core::OpId::read && node.inputs().empty() && node.references() == 2 &&
                        array.buffer.use_count() == 2 && !array.buffer->read_only();
     if (!alone || !core::is_dense(array.view) || array.buffer->device() != &executable.device()) {
-      core::Array copy = new_array(*array.buffer->device(), array.dtype, array.view.shape);
-      copy_elements(array, copy);
-      array = to_device(copy, executable.device());
+      // Copied on the device: what arrives there may be the host's memory, shared.
+      const core::Array there = to_device(array, executable.device());
+      array = new_array(executable.device(), there.dtype, there.view.shape);
+      copy_elements(there, array);
       const core::Mode mode = node.mode();
       const auto shared = executable.graph().inputs()[input].state;
       state.set_current(core::version(mode, shared, array));

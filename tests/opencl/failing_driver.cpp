@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -13,29 +15,44 @@ namespace tyto::opencl::test {
 
 namespace {
 
-std::mutex mutex;
-std::optional<DriverFault> fault;
-std::optional<std::string> failed_call;
-std::size_t seen = 0;  // calls that the fault is about
-std::map<std::string, std::size_t> counted;
-std::map<std::string, long> living;
-std::optional<cl_uint> pretended;
+struct Watch {
+  std::mutex mutex;
+  std::optional<DriverFault> fault;
+  std::optional<std::string> failed_call;
+  std::size_t seen = 0;  // calls that the fault is about
+  std::map<std::string, std::size_t> counted;
+  std::map<std::string, long> living;
+  std::optional<cl_uint> platforms;
+  std::atomic<bool> own_memory = false;
+  CopiedBytes copied;
+};
+
+// Never destroyed: libraries let go of their objects when the process ends.
+Watch& watch() {
+  static Watch* const kept = new Watch;
+  return *kept;
+}
 
 /// Notes a call; what it is to fail with, or CL_SUCCESS.
 cl_int note(const char* call) {
-  const std::lock_guard lock(mutex);
-  ++counted[call];
-  if (!fault) return CL_SUCCESS;
-  if (failed_call) return fault->for_good ? fault->status : CL_SUCCESS;
-  if (!fault->call.empty() && fault->call != call) return CL_SUCCESS;
-  if (++seen != fault->at) return CL_SUCCESS;
-  failed_call = call;
-  return fault->status;
+  const std::lock_guard lock(watch().mutex);
+  ++watch().counted[call];
+  if (!watch().fault) return CL_SUCCESS;
+  if (watch().failed_call) return watch().fault->for_good ? watch().fault->status : CL_SUCCESS;
+  if (!watch().fault->call.empty() && watch().fault->call != call) return CL_SUCCESS;
+  if (++watch().seen != watch().fault->at) return CL_SUCCESS;
+  watch().failed_call = call;
+  return watch().fault->status;
 }
 
 void count_living(const char* kind, long change) {
-  const std::lock_guard lock(mutex);
-  living[kind] += change;
+  const std::lock_guard lock(watch().mutex);
+  watch().living[kind] += change;
+}
+
+void count_copied(std::size_t CopiedBytes::*way, std::size_t bytes) {
+  const std::lock_guard lock(watch().mutex);
+  watch().copied.*way += bytes;
 }
 
 template <class Function>
@@ -70,8 +87,8 @@ template <class Function, class Object>
 cl_int referenced(const char* name, const char* kind, long change, Function* function, Object object) {
   const cl_int status = function(object);
   {
-    const std::lock_guard lock(mutex);
-    ++counted[name];
+    const std::lock_guard lock(watch().mutex);
+    ++watch().counted[name];
   }
   if (status == CL_SUCCESS) count_living(kind, change);
   return status;
@@ -80,40 +97,48 @@ cl_int referenced(const char* name, const char* kind, long change, Function* fun
 }  // namespace
 
 FailingDriver::FailingDriver(DriverFault wanted) {
-  const std::lock_guard lock(mutex);
-  fault = std::move(wanted);
-  failed_call.reset();
-  seen = 0;
+  const std::lock_guard lock(watch().mutex);
+  watch().fault = std::move(wanted);
+  watch().failed_call.reset();
+  watch().seen = 0;
 }
 
 FailingDriver::~FailingDriver() {
-  const std::lock_guard lock(mutex);
-  fault.reset();
+  const std::lock_guard lock(watch().mutex);
+  watch().fault.reset();
 }
 
 std::optional<std::string> FailingDriver::failed() const {
-  const std::lock_guard lock(mutex);
-  return failed_call;
+  const std::lock_guard lock(watch().mutex);
+  return watch().failed_call;
 }
 
 void begin_count() {
-  const std::lock_guard lock(mutex);
-  counted.clear();
+  const std::lock_guard lock(watch().mutex);
+  watch().counted.clear();
+  watch().copied = {};
 }
 
+CopiedBytes copied_bytes() {
+  const std::lock_guard lock(watch().mutex);
+  return watch().copied;
+}
+
+void pretend_own_memory(bool pretend) { watch().own_memory = pretend; }
+
 std::map<std::string, std::size_t> calls() {
-  const std::lock_guard lock(mutex);
-  return counted;
+  const std::lock_guard lock(watch().mutex);
+  return watch().counted;
 }
 
 std::map<std::string, long> living_objects() {
-  const std::lock_guard lock(mutex);
-  return living;
+  const std::lock_guard lock(watch().mutex);
+  return watch().living;
 }
 
 void pretend_platforms(std::optional<cl_uint> count) {
-  const std::lock_guard lock(mutex);
-  pretended = count;
+  const std::lock_guard lock(watch().mutex);
+  watch().platforms = count;
 }
 
 }  // namespace tyto::opencl::test
@@ -131,7 +156,7 @@ namespace driver = tyto::opencl::test;
 extern "C" {
 
 cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, cl_uint* count) {
-  const std::optional<cl_uint> pretended = driver::pretended;
+  const std::optional<cl_uint> pretended = driver::watch().platforms;
   if (!pretended) return driver::status_of("clGetPlatformIDs", TYTO_REAL(clGetPlatformIDs), entries, platforms, count);
   if (*pretended == 0) return -1001;  // CL_PLATFORM_NOT_FOUND_KHR, of the loader
   if (count != nullptr) *count = *pretended;
@@ -144,6 +169,16 @@ cl_int CL_API_CALL clGetPlatformIDs(cl_uint entries, cl_platform_id* platforms, 
 cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint entries, cl_device_id* devices,
                                   cl_uint* count) {
   return driver::status_of("clGetDeviceIDs", TYTO_REAL(clGetDeviceIDs), platform, type, entries, devices, count);
+}
+
+cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, std::size_t bytes, void* value,
+                                   std::size_t* needed) {
+  const cl_int status = TYTO_REAL(clGetDeviceInfo)(device, what, bytes, value, needed);
+  if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && value != nullptr && driver::watch().own_memory) {
+    constexpr cl_bool no = CL_FALSE;
+    std::memcpy(value, &no, sizeof no);
+  }
+  return status;
 }
 
 cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,
@@ -185,6 +220,11 @@ cl_int CL_API_CALL clRetainMemObject(cl_mem memory) {
 }
 cl_int CL_API_CALL clReleaseMemObject(cl_mem memory) {
   return driver::referenced("clReleaseMemObject", "buffer", -1, TYTO_REAL(clReleaseMemObject), memory);
+}
+cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem memory, void(CL_CALLBACK* notify)(cl_mem, void*),
+                                                    void* user) {
+  return driver::status_of("clSetMemObjectDestructorCallback", TYTO_REAL(clSetMemObjectDestructorCallback), memory,
+                           notify, user);
 }
 cl_int CL_API_CALL clGetMemObjectInfo(cl_mem memory, cl_mem_info what, std::size_t bytes, void* value,
                                       std::size_t* needed) {
@@ -240,18 +280,21 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking, std::size_t offset,
                                        std::size_t bytes, void* target, cl_uint waits, const cl_event* wait,
                                        cl_event* event) {
+  driver::count_copied(&driver::CopiedBytes::out, bytes);
   return driver::enqueued("clEnqueueReadBuffer", TYTO_REAL(clEnqueueReadBuffer), event, queue, memory, blocking, offset,
                           bytes, target, waits, wait);
 }
 cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking, std::size_t offset,
                                         std::size_t bytes, const void* source, cl_uint waits, const cl_event* wait,
                                         cl_event* event) {
+  driver::count_copied(&driver::CopiedBytes::in, bytes);
   return driver::enqueued("clEnqueueWriteBuffer", TYTO_REAL(clEnqueueWriteBuffer), event, queue, memory, blocking,
                           offset, bytes, source, waits, wait);
 }
 cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, std::size_t from_offset,
                                        std::size_t to_offset, std::size_t bytes, cl_uint waits, const cl_event* wait,
                                        cl_event* event) {
+  driver::count_copied(&driver::CopiedBytes::within, bytes);
   return driver::enqueued("clEnqueueCopyBuffer", TYTO_REAL(clEnqueueCopyBuffer), event, queue, from, to, from_offset,
                           to_offset, bytes, waits, wait);
 }
@@ -260,6 +303,20 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, co
                                        const cl_event* wait, cl_event* event) {
   return driver::enqueued("clEnqueueFillBuffer", TYTO_REAL(clEnqueueFillBuffer), event, queue, memory, pattern,
                           pattern_bytes, offset, bytes, waits, wait);
+}
+void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking, cl_map_flags flags,
+                                     std::size_t offset, std::size_t bytes, cl_uint waits, const cl_event* wait,
+                                     cl_event* event, cl_int* status) {
+  void* const mapped = driver::made("clEnqueueMapBuffer", "mapped", TYTO_REAL(clEnqueueMapBuffer), status, queue,
+                                    memory, blocking, flags, offset, bytes, waits, wait, event);
+  if (mapped != nullptr && event != nullptr) driver::count_living("event", 1);
+  return mapped;
+}
+// It ends the life of a share in a buffer: nobody is left to be told of a failure.
+cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void* mapped, cl_uint waits,
+                                           const cl_event* wait, cl_event* event) {
+  driver::count_living("mapped", -1);
+  return TYTO_REAL(clEnqueueUnmapMemObject)(queue, memory, mapped, waits, wait, event);
 }
 cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event* wait,
                                                cl_event* event) {

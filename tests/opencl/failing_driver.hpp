@@ -36,11 +36,20 @@ class FailingDriver {
 void begin_count();
 std::map<std::string, std::size_t> calls();
 
+/// Bytes that the driver was asked to copy since the count was begun: to the device, from it, and on it.
+struct CopiedBytes {
+  std::size_t in = 0, out = 0, within = 0;
+};
+CopiedBytes copied_bytes();
+
 /// Objects that were made or retained less those that were released: "buffer", "kernel", "program", "event", ...
 std::map<std::string, long> living_objects();
 
 /// From now on there are so many platforms, each with the devices of the first; 0 for none, nothing for those there
 /// are.
 void pretend_platforms(std::optional<cl_uint> count);
+
+/// Whether devices say that they have memory of their own, whatever they have.
+void pretend_own_memory(bool pretend);
 
 }  // namespace tyto::opencl::test
