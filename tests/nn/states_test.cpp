@@ -233,6 +233,29 @@ TEST_CASE_TEMPLATE("a frozen layer keeps its weights while the rest is trained",
   CHECK(model.named_states()[2].value.template to_vector<float>() != head);
 }
 
+TEST_CASE_TEMPLATE("a part that is unfrozen joins the training, which a checkpoint resumes to the bit", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const testing::TemporaryFolder folder;
+  ResNetRun<M> run, resumed;
+  run.descent = adam({.rate = 0.01});
+  resumed.descent = adam({.rate = 0.01});
+  run.model.freeze("stem");
+  const std::vector<float> before = run.model.stem.weight.template to_vector<float>();
+  run.losses(3);
+  CHECK(run.model.stem.weight.template to_vector<float>() == before);
+  run.model.unfreeze();
+  run.step = Compiled<std::function<T(T, T)>>{[&run](T x, T t) { return run.advance(x, t); }, {}};
+  run.losses(2);
+  CHECK(run.model.stem.weight.template to_vector<float>() != before);
+  const NamedList<Tensor<Any>> states = run.descent.state(run.model.named_parameters());
+  CHECK(states["stem.weight.count"].template item<float>() == 2);
+  CHECK(states["head.weight.count"].template item<float>() == 5);
+  run.checkpoint().save(folder / "run.npz");
+  resumed.checkpoint().load(folder / "run.npz");
+  CHECK(resumed.losses(3) == run.losses(3));
+}
+
 TEST_CASE("states go where the work goes: a model made on the processor is used and trained on another device") {
   if (devices().size() < 2) {
     MESSAGE("skipped: there is no OpenCL device");
