@@ -95,7 +95,7 @@ struct CarryPlaces {
   RegionPlace ring(const PlacedChain& placed, std::size_t place, std::int64_t trips, bool over) const;
 };
 
-// In the header, as every iteration asks for each carry.
+// In the header: the first iterations ask for each carry, and with rings all do until they have gone round.
 
 // Place number `place` of a ring. In a loop whose end is known the members' places at the end are the results'.
 inline RegionPlace CarryPlaces::ring(const PlacedChain& placed, std::size_t place, std::int64_t trips,
