@@ -186,3 +186,43 @@ TEST_CASE("complex chains compiled and saved give what eager mode gives, bit for
   assign(state, state * 2i);
   CHECK(state.item<C64>() == C64(-2, 0));
 }
+
+BOTH_MODES("loops over complex vectors of any length and layout are right in every element") {
+  using T = tyto::Tensor<Mode>;
+  using Number = C128;
+  for (const DType type : {DType::c64, DType::c128}) {
+    const double close = type == DType::c64 ? 1e-5 : 1e-13;
+    for (const std::int64_t count : {1, 3, 4, 7, 8, 9, 16, 31, 33, 64, 77}) {
+      CAPTURE(type);
+      CAPTURE(count);
+      std::vector<Number> a, b;
+      std::vector<double> r;
+      for (std::int64_t i = 0; i < 2 * count; ++i) {
+        a.emplace_back(0.5 * static_cast<double>(i) - 7, 3 - 0.25 * static_cast<double>(i));
+        b.emplace_back(0.125 * static_cast<double>(i % 11), 1 + 0.5 * static_cast<double>(i % 5));
+        r.push_back(0.75 * static_cast<double>(i) - 2);
+      }
+      const T whole = T::from(a, {2 * count}).astype(type), other = T::from(b, {2 * count}).astype(type);
+      const T real_part = T::from(r, {2 * count}).astype(tyto::real_type(type));
+      const auto check = [&](const T& found, const auto& expected) {
+        const auto elements = found.astype(DType::c128).template to_vector<Number>();
+        for (std::size_t i = 0; i < elements.size(); ++i) {
+          CAPTURE(i);
+          CHECK(std::abs(elements[i] - expected(i)) <= close * (1 + std::abs(expected(i))));
+        }
+      };
+      const T x = narrow(whole, 0, 1, count + 1), y = narrow(other, 0, 0, count);
+      check(x + 1, [&](std::size_t i) { return a[i + 1] + 1.0; });
+      check(x * y, [&](std::size_t i) { return a[i + 1] * b[i]; });
+      check(conj(x), [&](std::size_t i) { return std::conj(a[i + 1]); });
+      check(x / y + x, [&](std::size_t i) { return a[i + 1] / b[i] + a[i + 1]; });
+      check(exp(y) * Number(0, 1), [&](std::size_t i) { return std::exp(b[i]) * Number(0, 1); });
+      check(x * narrow(real_part, 0, 0, count), [&](std::size_t i) { return a[i + 1] * r[i]; });
+      check(whole(slice({}, {}, 2)) * y, [&](std::size_t i) { return a[2 * i] * b[i]; });
+      check(flip(y) - x, [&](std::size_t i) { return b[static_cast<std::size_t>(count) - 1 - i] - a[i + 1]; });
+      check(x.astype(DType::c128) * y, [&](std::size_t i) { return a[i + 1] * b[i]; });
+      check(abs(x), [&](std::size_t i) { return Number(std::abs(a[i + 1])); });
+      check(where(real(x) > 0, x, y), [&](std::size_t i) { return a[i + 1].real() > 0 ? a[i + 1] : b[i]; });
+    }
+  }
+}

@@ -28,7 +28,9 @@ void X86Function::assign_pointers() {
   pointers_.assign(static_cast<std::size_t>(operand_count()), -1);
   int next = 0;
   for (int each = 0; each < operand_count(); ++each) {
-    if (spec_of(each).access == Access::contiguous && next < (single_ ? most_pointers - 1 : most_pointers)) {
+    const bool follows = spec_of(each).access == Access::strided && !has_cursor(each);
+    if ((spec_of(each).access == Access::contiguous || follows) &&
+        next < (single_ ? most_pointers - 1 : most_pointers)) {
       pointers_[static_cast<std::size_t>(each)] = next++;
     }
   }
@@ -114,7 +116,7 @@ void X86Function::emit_row_start() {
   for (int each = 0; each < operand_count(); ++each) {
     const int which = pointers_[static_cast<std::size_t>(each)];
     if (which >= 0) mov(pointer_register(which), start_of(each));
-    if (spec_of(each).access != Access::strided) continue;
+    if (!has_cursor(each)) continue;
     mov(rax, start_of(each));
     mov(cursor_of(each), rax);
   }
@@ -158,7 +160,7 @@ void X86Function::emit_head() {
   cmovg(rax, r13);
   emit_tail();
   for (int each = 0; each < operand_count(); ++each) {
-    if (spec_of(each).access != Access::strided) continue;
+    if (!has_cursor(each)) continue;
     movsxd(rax, dword[rsp + tail_count()]);
     imul(rax, column_of(each));
     add(cursor_of(each), rax);
@@ -247,7 +249,7 @@ void X86Function::emit_body(bool partial) {
   for (const Value value : body_.element) slot_of(value) = -1;
   next_slot_ = slots;
   for (int each = 0; each < operand_count() && !partial; ++each) {
-    if (spec_of(each).access != Access::strided) continue;
+    if (!has_cursor(each)) continue;
     mov(rax, column_of(each));
     shl(rax, std::countr_zero(static_cast<unsigned>(lanes)));
     add(cursor_of(each), rax);

@@ -38,6 +38,7 @@ class X86Function : public X86Encoder {
         slots_of_(spec.code.instructions.size(), -1),
         folded_(spec.code.instructions.size(), false),
         constants_(spec.code.instructions.size()) {
+    parts_stay_apart_ = takes_parts_alone();
     place_accumulators();
     choose_pins();
     if (single_) emit_single();
@@ -306,17 +307,30 @@ class X86Function : public X86Encoder {
   /// The first bytes of a register, which is emptied on the way.
   void store_part(int to, int source);
 
+  /// Whether a strided operand's place is kept in memory. That of every second number of 32 bits follows from the
+  /// element reached.
+  bool has_cursor(int operand) const {
+    const OperandSpec& spec = spec_of(operand);
+    return spec.access == Access::strided && (single_ || !spec.every_second || width_of(operand) != 4);
+  }
+  /// Where the current vector of a strided operand starts; takes rax where no register holds it.
+  Xbyak::RegExp strided_at(int operand) {
+    if (!has_cursor(operand)) return pointer(operand) + r12 * 8 + step_ * lanes * 8;
+    mov(rax, cursor_of(operand));
+    return Xbyak::RegExp(rax);
+  }
+
   /// Calls each(16 bytes' number, lane in them) for the elements of a strided operand's half, rax at each.
   template <class Each>
   void each_strided(int operand, int half, const Each& each) {
     const int count = lanes_in(operand), in_quarter = std::min(count, 16 / width_of(operand));
     Label done;
     mov(rcx, column_of(operand));
-    if (half == 0) {
-      mov(rax, cursor_of(operand));
-    } else {
-      imul(rax, rcx, half * count);
-      add(rax, cursor_of(operand));
+    lea(rax, ptr[strided_at(operand)]);
+    if (half != 0) {
+      imul(rcx, rcx, half * count);
+      add(rax, rcx);
+      mov(rcx, column_of(operand));
     }
     for (int lane = 0; lane < count; ++lane) {
       if (half * count + lane > 0 && partial_) {
@@ -334,6 +348,9 @@ class X86Function : public X86Encoder {
   /// The same for whole vectors of elements of which every second one lies here: one part of complex numbers, mostly.
   bool is_every_second(int operand) const { return spec_of(operand).every_second && !partial_; }
   void load_every_second(int from, int half, int d);
+  /// Whether all that vectors of elements are read from and written to is parts of complex numbers of one width. Then
+  /// elements may lie in a vector in another order than in memory, as long as it is the same order everywhere.
+  bool takes_parts_alone() const;
   /// Both parts of complex numbers, which lie side by side from the real one's place on.
   void store_parts(int to, int half, int real, int imaginary);
   /// The operand of whole vectors' imaginary parts, where these real ones lie before them; else none.
@@ -384,6 +401,7 @@ class X86Function : public X86Encoder {
   std::vector<int> slots_of_;
   int next_slot_ = 0, most_slots_ = 0;
   std::vector<bool> folded_;  // loads that are done by what reads them
+  bool parts_stay_apart_ = false;
   std::vector<Accumulator> accumulators_;
   int accumulator_count_ = 0, mask_count_ = 0, copies_ = 1;
   std::map<Value, int> pins_;

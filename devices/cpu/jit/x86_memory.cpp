@@ -137,16 +137,30 @@ void X86Function::scatter(int to, int half, int source) {
   });
 }
 
+bool X86Function::takes_parts_alone() const {
+  if (single_ || !spec_.code.reductions.empty()) return false;
+  int width = 0;
+  for (int each = 0; each < operand_count(); ++each) {
+    const OperandSpec& spec = spec_of(each);
+    if (each < inputs() && spec.access == Access::broadcast) continue;
+    if (spec.access != Access::strided || !spec.every_second || (width != 0 && width_of(each) != width)) return false;
+    width = width_of(each);
+    if (each >= inputs() && imaginary_of(each) < 0 && !is_stored_with_real(each)) return false;
+  }
+  return true;
+}
+
 // Two vectors that hold the elements are read, the second one up to the last of them: what lies beyond it need not be
 // there. Halves of 128 bits that the shuffle leaves apart are brought together.
 void X86Function::load_every_second(int from, int half, int d) {
   const int width = width_of(from), bytes = lanes_in(from) * width, other = take_vector();
   const Xmm low = sized(d, bytes), high = sized(other, bytes);
-  mov(rax, cursor_of(from));
-  vmovups(low, ptr[rax + half * 2 * bytes]);
-  vmovups(high, ptr[rax + half * 2 * bytes + bytes - width]);
+  const Xbyak::RegExp start = strided_at(from) + half * 2 * bytes;
+  vmovups(low, ptr[start]);
+  vmovups(high, ptr[start + bytes - width]);
   if (width == 4) vshufps(low, low, high, 0xd8);
   else vshufpd(low, low, high, 0xaa);
+  if (parts_stay_apart_) return;
   if (bytes == 32) vpermq(Ymm(d), Ymm(d), 0xd8);
   if (bytes == 64) {
     vpermq(Xbyak::Zmm(d), Xbyak::Zmm(d), 0xd8);
@@ -163,7 +177,9 @@ void X86Function::store_parts(int to, int half, int real, int imaginary) {
   width == 4 ? vunpcklps(low, a, b) : vunpcklpd(low, a, b);
   width == 4 ? vunpckhps(high, a, b) : vunpckhpd(high, a, b);
   int start = first;
-  if (bytes == 32) {
+  if (parts_stay_apart_) {
+    // Loads left them so that all is in place now.
+  } else if (bytes == 32) {
     start = take_vector();
     // Registers beyond the sixteenth are reached by the newer of two encodings alone.
     if (has_masks) {
@@ -181,9 +197,9 @@ void X86Function::store_parts(int to, int half, int real, int imaginary) {
     vshufi64x2(Zmm(second), Zmm(first), Zmm(second), 0xee);
     vshufi64x2(Zmm(second), Zmm(second), Zmm(second), 0xd8);
   }
-  mov(rax, cursor_of(to));
-  vmovups(ptr[rax + half * 2 * bytes], sized(start, bytes));
-  vmovups(ptr[rax + half * 2 * bytes + bytes], high);
+  const Xbyak::RegExp place = strided_at(to) + half * 2 * bytes;
+  vmovups(ptr[place], sized(start, bytes));
+  vmovups(ptr[place + bytes], high);
 }
 
 int X86Function::packed_of(DType stored, int from) {
