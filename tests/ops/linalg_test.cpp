@@ -395,3 +395,14 @@ BOTH_MODES("the order of a chain of products does not change its value") {
   CHECK(array_equal(linalg::multi_dot(std::vector<T>{a}), a));
   CHECK(array_equal(linalg::matrix_power(T{{1, 1}, {1, 0}}, 10), T{{89, 55}, {55, 34}}));
 }
+
+BOTH_MODES("matrices of many rows and few columns are factorised in the room that they state") {
+  using T = tyto::Tensor<Mode>;
+  for (const std::int64_t columns : {1, 2, 7, 9}) {
+    CAPTURE(columns);
+    const T a = sin(T::arange(1001 * columns).astype(DType::f64) * 1.7).reshape({1001, columns});
+    const auto [p, l, u] = linalg::lu(a);
+    CHECK(max(abs(take(a, argmax(p, 0), 0) - matmul(l, u))).template item<double>() < 1e-13);
+    CHECK(max(abs(l)).template item<double>() == 1);
+  }
+}

@@ -9,9 +9,11 @@
 namespace tyto::cpu::linalg {
 
 /// P a = L U by partial pivoting, L (unit diagonal) and U in place of a. Step i exchanged rows i and pivots[i]. Returns
-/// the first diagonal element of U that is zero, counted from one, or 0.
+/// the first diagonal element of U that is zero, counted from one, or 0. Bench::packed has room for lu_width() columns.
 template <class T>
 std::int64_t factorise_lu(const Bench<T>& bench, Matrix<T> a, std::int64_t* pivots) noexcept;
+
+std::int64_t lu_width(std::int64_t rows, std::int64_t columns) noexcept;
 
 /// The order of rows that the exchanges make of 0, 1, ..: row i of P a is row permutation[i] of a.
 void permutation_of(const std::int64_t* pivots, std::int64_t exchanges, std::int64_t* permutation,

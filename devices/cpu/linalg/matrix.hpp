@@ -53,6 +53,9 @@ struct Bench {
   T* packed = nullptr;
 };
 
+/// Steps of the inner dimension that are packed at a time: panels of them stay in the first or second cache.
+inline constexpr std::int64_t packed_depth = 256;
+
 /// Bytes of room that products with up to so many columns need in Bench::packed.
 template <class T>
 std::size_t packed_bytes(const TileSet<T>& tiles, std::int64_t columns) noexcept;

@@ -9,8 +9,6 @@ namespace tyto::cpu::linalg {
 
 namespace {
 
-/// Steps of the inner dimension that are packed at a time: panels of them stay in the first or second cache.
-constexpr std::int64_t deepest = 256;
 /// Rows of the left operand that meet every panel before the next ones do: they stay in the second cache.
 constexpr std::int64_t chunk = 96;
 /// Triangles so small are solved row by row.
@@ -81,8 +79,8 @@ void add_product(const Bench<T>& bench, const Matrix<const T>& a, const Matrix<c
   // One nanosecond for some thirty operations.
   const int threads = bench.threads == 1 ? 1 : std::min(bench.threads, threads_for(operations / 30));
   run_team(threads, [&](Team team) {
-    for (std::int64_t first = 0; first < a.columns; first += deepest) {
-      const std::int64_t depth = std::min(deepest, a.columns - first);
+    for (std::int64_t first = 0; first < a.columns; first += packed_depth) {
+      const std::int64_t depth = std::min(packed_depth, a.columns - first);
       if (first > 0) team.barrier();
       const Range mine = share(panels, team.member, team.size);
       for (std::int64_t panel = mine.begin; panel < mine.end; ++panel) {
@@ -127,7 +125,7 @@ void solve_small_right(const Matrix<const T>& t, bool upper, bool unit, const Ma
 
 template <class T>
 std::size_t packed_bytes(const TileSet<T>& tiles, std::int64_t columns) noexcept {
-  return static_cast<std::size_t>(deepest * rounded_up(columns, tiles.width())) * sizeof(T);
+  return static_cast<std::size_t>(packed_depth * rounded_up(columns, tiles.width())) * sizeof(T);
 }
 
 template <class T>

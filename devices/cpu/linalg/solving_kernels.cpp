@@ -60,7 +60,7 @@ KernelRef prepare_lu_factor(const core::Step& step) {
   if (no_matrices(a)) return no_work();
   const std::int64_t square = std::min(a.rows, a.columns);
   return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{cube(square), a.columns, 0, 0};
+    const Effort effort{cube(square), lu_width(a.rows, a.columns), 0, 0};
     return for_each_matrix<T>(
         a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
           const auto lu = Stack{0, a.count, a.rows, a.columns}.template at<T>(outputs[0], index);

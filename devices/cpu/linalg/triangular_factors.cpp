@@ -17,6 +17,49 @@ constexpr std::int64_t small = 16;
 /// Where half of the columns ends: a multiple of what the tiles like.
 std::int64_t half_of(std::int64_t size) noexcept { return (size / 2 + narrow - 1) / narrow * narrow; }
 
+/// As factorise_columns, of a strip: with columns that lie one after the other in the room for products meanwhile,
+/// since all that is done to it runs down columns.
+template <class T>
+std::int64_t factorise_strip(const Bench<T>& bench, const Matrix<T>& a, std::int64_t begin, std::int64_t end,
+                             std::int64_t* pivots) noexcept {
+  const std::int64_t height = a.rows - begin, width = end - begin;
+  const auto column_of = [&](std::int64_t column) { return bench.packed + column * height; };
+  for (std::int64_t row = 0; row < height; ++row) {
+    const T* from = a.row(begin + row) + begin;
+    for (std::int64_t column = 0; column < width; ++column) column_of(column)[row] = from[column];
+  }
+  std::int64_t zero = 0;
+  for (std::int64_t k = 0; k < width; ++k) {
+    T* here = column_of(k);
+    const std::int64_t pivot = k + bench.loops->largest(height - k, here + k), below = height - k - 1;
+    pivots[begin + k] = begin + pivot;
+    if (pivot != k) {
+      std::swap_ranges(a.row(begin + k), a.row(begin + k) + a.columns, a.row(begin + pivot));
+      for (std::int64_t column = 0; column < width; ++column) std::swap(column_of(column)[k], column_of(column)[pivot]);
+    }
+    if (here[k] == 0) {
+      if (zero == 0) zero = begin + k + 1;
+      continue;
+    }
+    // The reciprocal of a number below the smallest normal one is infinite.
+    if (std::abs(here[k]) >= std::numeric_limits<T>::min()) {
+      const T inverse = T(1) / here[k];
+      for (std::int64_t row = k + 1; row < height; ++row) here[row] *= inverse;
+    } else {
+      for (std::int64_t row = k + 1; row < height; ++row) here[row] /= here[k];
+    }
+    for (std::int64_t column = k + 1; column < width; ++column) {
+      T* other = column_of(column);
+      bench.loops->add_scaled(below, -other[k], here + k + 1, other + k + 1);
+    }
+  }
+  for (std::int64_t row = 0; row < height; ++row) {
+    T* to = a.row(begin + row) + begin;
+    for (std::int64_t column = 0; column < width; ++column) to[column] = column_of(column)[row];
+  }
+  return zero;
+}
+
 /// The columns [begin, end) of a, from row `begin` on; exchanges whole rows of a.
 template <class T>
 std::int64_t factorise_columns(const Bench<T>& bench, const Matrix<T>& a, std::int64_t begin, std::int64_t end,
@@ -32,34 +75,7 @@ std::int64_t factorise_columns(const Bench<T>& bench, const Matrix<T>& a, std::i
     const std::int64_t right = factorise_columns(bench, a, middle, end, pivots);
     return left != 0 ? left : right;
   }
-  std::int64_t zero = 0;
-  for (std::int64_t k = begin; k < end; ++k) {
-    std::int64_t pivot = k;
-    T largest = std::abs(a(k, k));
-    for (std::int64_t row = k + 1; row < a.rows; ++row) {
-      const T size = std::abs(a(row, k));
-      if (size > largest) {
-        largest = size;
-        pivot = row;
-      }
-    }
-    pivots[k] = pivot;
-    if (pivot != k) std::swap_ranges(a.row(k), a.row(k) + a.columns, a.row(pivot));
-    const T* head = a.row(k);
-    if (head[k] == 0) {
-      if (zero == 0) zero = k + 1;
-      continue;
-    }
-    // The reciprocal of a number below the smallest normal one is infinite.
-    const bool reciprocal = largest >= std::numeric_limits<T>::min();
-    const T inverse = T(1) / head[k];
-    for (std::int64_t row = k + 1; row < a.rows; ++row) {
-      T* here = a.row(row);
-      const T factor = here[k] = reciprocal ? here[k] * inverse : here[k] / head[k];
-      for (std::int64_t column = k + 1; column < end; ++column) here[column] -= factor * head[column];
-    }
-  }
-  return zero;
+  return factorise_strip(bench, a, begin, end, pivots);
 }
 
 template <class T>
@@ -82,6 +98,10 @@ std::int64_t factorise_block(const Matrix<T>& a) noexcept {
 }
 
 }  // namespace
+
+std::int64_t lu_width(std::int64_t rows, std::int64_t columns) noexcept {
+  return std::max(columns, (rows * narrow + packed_depth - 1) / packed_depth);
+}
 
 template <class T>
 std::int64_t factorise_lu(const Bench<T>& bench, Matrix<T> a, std::int64_t* pivots) noexcept {

@@ -29,6 +29,8 @@ template <class T>
 struct VectorLoops {
   /// y += a * x
   void (*add_scaled)(std::int64_t count, T a, const T* x, T* y) = nullptr;
+  /// The first place of the largest |x|; 0 where x[0] is NaN, and no place of a NaN but for that.
+  std::int64_t (*largest)(std::int64_t count, const T* x) = nullptr;
   /// The sum of x * y.
   T (*dot)(std::int64_t count, const T* x, const T* y) = nullptr;
   /// y[r] = the sum of row r * x
