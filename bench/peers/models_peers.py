@@ -3,8 +3,8 @@
 models_peers.py PATH/models_bench [--threads 1,2] [--seconds 6] [--rounds 3] [--only TEXT,TEXT] [--folder DIR]
                 [--peers torch,channels_last,compiled,onnx,openvino,jax]
 
-All have equal weights. DIR keeps them and the inputs, so that the next call need not make them again.
-Each system runs in a process of its own. A line a network and number of threads: milliseconds of the best run of all
+TEXT is a row's name, or a part of several. All have equal weights. DIR keeps them and the inputs, so that the next call
+need not make them again. Each system runs in a process of its own. A line a network and number of threads: milliseconds of the best run of all
 rounds, the growth of each process's peak memory, and Tyto's time, memory and seconds until the first result over those
 of the best peer. What the systems compute (inference: results; training: the losses of the first steps) is compared first.
 Needs numpy and torch; onnxscript, onnxruntime and openvino for inferences, jax for decoding."""
@@ -419,7 +419,8 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or temporary
         os.makedirs(folder, exist_ok=True)
-        for row in (row for row in ROWS if any(text in row for text in given.only.split(","))):
+        wanted = given.only.split(",")
+        for row in (row for row in ROWS if any(text == row or text in row and text not in ROWS for text in wanted)):
             if not os.path.exists(f"{folder}/{row}.weights.npz"):
                 subprocess.run([*this, "--prepare", row, folder], check=True, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
