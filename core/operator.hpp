@@ -122,6 +122,10 @@ using Inference = std::vector<TensorType> (*)(const Attributes&, std::span<const
 /// For view operators: the result's place in the input's storage, if strides can express it.
 using ViewRule = std::optional<View> (*)(const Attributes&, const View& input);
 
+/// The operator as the public functions apply it to small operands of a type, recorded and not computed. Throws where
+/// they refuse the type.
+using Sample = Value (*)(DType);
+
 struct OpDef {
   OpId id = no_operator;
   std::string_view name;
@@ -139,6 +143,7 @@ struct OpDef {
   Lowering lower = nullptr;
   double low = -2;  // samples are drawn from [low, high]
   double high = 2;
+  Sample sample = nullptr;  // null: element-wise, whose operands are as many vectors, or nothing that functions apply
 
   bool is(Traits::Flag flag) const { return traits.has(flag); }
 };

@@ -8,6 +8,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/attention.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
@@ -208,7 +209,11 @@ std::span<const OpDef> attention_operators() {
        .results = 2,
        .infer = infer_attention,
        .gradient = attention_rule,
-       .lower = lower_attention},
+       .lower = lower_attention,
+       .sample = [](DType t) -> Value {
+         return scaled_dot_product_attention(samples::square_matrix(t), samples::square_matrix(t),
+                                             samples::square_matrix(t));
+       }},
       {.id = OpId::attention_gradient,
        .name = "attention_gradient",
        .doc = "Gradients of attention by queries, keys and values, from the logarithms of the sums.",
@@ -217,7 +222,11 @@ std::span<const OpDef> attention_operators() {
        .results = 3,
        .infer = infer_gradient,
        .gradient = gradient_rule,
-       .lower = lower_gradient},
+       .lower = lower_gradient,
+       .sample = [](DType t) -> Value {
+         const auto attend = [](const samples::T& x) { return scaled_dot_product_attention(x, x, x); };
+         return samples::slope(attend, samples::square_matrix(t));
+       }},
   };
   return rows;
 }

@@ -1,5 +1,6 @@
 // Complex numbers seen as their parts and back, and the functions made of these views.
 #include "tyto/complex.hpp"
+#include "ops/samples.hpp"
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
@@ -69,14 +70,18 @@ std::span<const OpDef> complex_operators() {
        .traits = traits(Traits::view | Traits::linear | Traits::takes_complex),
        .infer = infer_view_as_real,
        .view = view_of_parts,
-       .gradient = view_as_real_gradient},
+       .gradient = view_as_real_gradient,
+       .sample = [](DType t) -> Value { return view_as_real(samples::line(t)); }},
       {.id = OpId::view_as_complex,
        .name = "view_as_complex",
        .doc = "Pairs of real numbers as complex ones.",
        .traits = traits(Traits::view | Traits::linear | Traits::takes_complex),
        .infer = infer_view_as_complex,
        .view = view_of_pairs,
-       .gradient = view_as_complex_gradient},
+       .gradient = view_as_complex_gradient,
+       .sample = [](DType t) -> Value {
+         return view_as_complex(samples::T::ones({4, 2}, t));
+       }},
   };
   return rows;
 }

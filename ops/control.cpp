@@ -2,6 +2,7 @@
 #include "core/custom.hpp"
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::core {
@@ -98,13 +99,15 @@ std::span<const OpDef> control_operators() {
        .traits = traits(Traits::linear | Traits::takes_complex),
        .in_place = InPlace::same_index,
        .infer = infer_same,
-       .gradient = pass_gradient},
+       .gradient = pass_gradient,
+       .sample = [](DType t) -> Value { return copy(samples::line(t)); }},
       {.id = OpId::stop_gradient,
        .name = "stop_gradient",
        .doc = "The value, of which no gradient is taken.",
        .traits = traits(Traits::view | Traits::takes_complex),
        .infer = infer_same,
-       .view = same_view},
+       .view = same_view,
+       .sample = [](DType t) -> Value { return stop_gradient(samples::line(t)); }},
       {.id = OpId::alias,
        .name = "alias",
        .doc = "The value under another identity, of which gradients are taken.",

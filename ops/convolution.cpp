@@ -1,6 +1,7 @@
 // Convolution over (batch, spatial..., channels) and its two gradients, each bilinear, so that they differentiate in
 // terms of one another to any order; transposed convolution is the input gradient with the roles exchanged.
 #include "core/op_ids.hpp"
+#include "ops/samples.hpp"
 #include "ops/window.hpp"
 #include "tyto/shaping.hpp"
 
@@ -73,7 +74,7 @@ std::vector<Value> kernel_gradient_gradient(const GradientContext& c) {
           c.needed[1] ? emit(OpId::convolution, unshaped(c.attributes), {x, u}) : Value()};
 }
 
-OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient) {
+OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient, Sample sample) {
   OpDef def;
   def.id = id;
   def.name = name;
@@ -82,6 +83,7 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer,
   def.traits = traits(Traits::bilinear);
   def.infer = infer;
   def.gradient = gradient;
+  def.sample = sample;
   return def;
 }
 
@@ -90,12 +92,26 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer,
 std::span<const OpDef> convolution_operators() {
   static const OpDef rows[] = {
       row(OpId::convolution, "convolution", "Weighted sums over sliding windows.", infer_convolution,
-          convolution_gradient),
+          convolution_gradient,
+          [](DType t) -> Value {
+            return conv2d(samples::picture(t), samples::T::ones({3, 3, 2, 2}, t));
+          }),
       row(OpId::convolution_input_gradient, "convolution_input_gradient",
           "Gradient of a convolution with respect to its input; transposed convolution.", infer_input_gradient,
-          input_gradient_gradient),
+          input_gradient_gradient,
+          [](DType t) -> Value {
+            return samples::slope(
+                [&](const samples::T& x) {
+                  return conv2d(x, samples::T::ones({3, 3, 2, 2}, t));
+                },
+                samples::picture(t));
+          }),
       row(OpId::convolution_kernel_gradient, "convolution_kernel_gradient",
-          "Gradient of a convolution with respect to its kernels.", infer_kernel_gradient, kernel_gradient_gradient),
+          "Gradient of a convolution with respect to its kernels.", infer_kernel_gradient, kernel_gradient_gradient,
+          [](DType t) -> Value {
+            return samples::slope([&](const samples::T& w) { return conv2d(samples::picture(t), w); },
+                                  samples::T::ones({3, 3, 2, 2}, t));
+          }),
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 // Tensors from nothing or from class numbers: fill, arange, eye, one_hot; and the change of element type.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
@@ -50,27 +51,35 @@ std::span<const OpDef> create_operators() {
        .doc = "Another element type.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_cast,
-       .gradient = cast_gradient},
+       .gradient = cast_gradient,
+       .sample = [](DType t) -> Value { return cast(samples::line(t), t == DType::f32 ? DType::i32 : DType::f32); }},
       {.id = OpId::fill,
        .name = "fill",
        .doc = "One value everywhere.",
        .min_inputs = 0,
        .max_inputs = 0,
        .traits = traits(Traits::takes_complex),
-       .infer = infer_range},
+       .infer = infer_range,
+       .sample = [](DType t) -> Value { return samples::T::full({2}, 1, t); }},
       {.id = OpId::arange,
        .name = "arange",
        .doc = "Numbers in arithmetic progression.",
        .min_inputs = 0,
        .max_inputs = 0,
-       .infer = infer_range},
+       .infer = infer_range,
+       .sample = [](DType t) -> Value { return samples::T::arange(0, 4, 1, t); }},
       {.id = OpId::eye,
        .name = "eye",
        .doc = "Ones on a diagonal.",
        .min_inputs = 0,
        .max_inputs = 0,
-       .infer = infer_range},
-      {.id = OpId::one_hot, .name = "one_hot", .doc = "A one at the class, zeros elsewhere.", .infer = infer_one_hot},
+       .infer = infer_range,
+       .sample = [](DType t) -> Value { return samples::T::eye(2, 2, 0, t); }},
+      {.id = OpId::one_hot,
+       .name = "one_hot",
+       .doc = "A one at the class, zeros elsewhere.",
+       .infer = infer_one_hot,
+       .sample = [](DType t) -> Value { return one_hot(samples::line(t), 3); }},
   };
   return rows;
 }

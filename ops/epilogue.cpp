@@ -3,6 +3,7 @@
 // writes them.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 
 namespace tyto::core {
 
@@ -71,7 +72,7 @@ std::vector<TensorType> infer_packed(const Attributes& attributes, std::span<con
   return one(DType::u8, {product.bytes});
 }
 
-OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, Lowering lower) {
+OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, Lowering lower, Sample sample) {
   OpDef def;
   def.id = id;
   def.name = name;
@@ -81,6 +82,7 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer,
   def.in_place = InPlace::same_index;
   def.infer = infer;
   def.lower = lower;
+  def.sample = sample;
   return def;
 }
 
@@ -90,14 +92,37 @@ std::span<const OpDef> epilogue_operators() {
   static const OpDef rows[] = {
       row(OpId::matmul_epilogue, "matmul_epilogue",
           "Matrix product with bias, residual and limits, made by the optimiser after gradients were taken.",
-          infer_epilogue<OpId::matmul>, lower_epilogue<OpId::matmul>),
+          infer_epilogue<OpId::matmul>, lower_epilogue<OpId::matmul>,
+          [](DType t) -> Value {
+            if (!is_floating(t)) throw TypeError("matmul_epilogue: the optimiser makes it of floating products only");
+            ProductAttributes with_bias;
+            with_bias.bias = true;
+            return emit(OpId::matmul_epilogue, with_bias,
+                        {samples::T::ones({2, 3}, t), samples::T::ones({3, 4}, t), samples::T::ones({4}, t)});
+          }),
       row(OpId::convolution_epilogue, "convolution_epilogue",
           "Convolution with scale, bias, residual and limits, made by the optimiser after gradients were taken.",
-          infer_epilogue<OpId::convolution>, lower_epilogue<OpId::convolution>),
+          infer_epilogue<OpId::convolution>, lower_epilogue<OpId::convolution>,
+          [](DType t) -> Value {
+            if (!is_floating(t)) throw TypeError("convolution_epilogue: the optimiser makes it of floating ones only");
+            ProductAttributes with_relu;
+            with_relu.low = 0;
+            with_relu.window = {{3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false, {}};
+            return emit(OpId::convolution_epilogue, with_relu,
+                        {samples::picture(t), samples::T::ones({3, 3, 2, 2}, t)});
+          }),
       {.id = OpId::pack_weights,
        .name = "pack_weights",
        .doc = "Weights of a product in f32 or f64 laid out as its kernel reads them, made by the optimiser.",
-       .infer = infer_packed},
+       .infer = infer_packed,
+       .sample = [](DType t) -> Value {
+         if (size_of(t) < 4 || !is_floating(t)) throw TypeError("pack_weights: kernels read packed f32 and f64 only");
+         ProductAttributes product;
+         product.left = {64, 3};
+         product.weights = {3, 4};
+         product.bytes = 48;
+         return emit(OpId::pack_weights, product, {samples::T::ones({3, 4}, t)});
+       }},
   };
   return rows;
 }

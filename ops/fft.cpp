@@ -6,6 +6,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/fft.hpp"
 #include "tyto/indexing.hpp"
@@ -95,19 +96,22 @@ std::span<const OpDef> fft_operators() {
        .doc = "Fourier transform along an axis, or its inverse.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_fft,
-       .gradient = fft_gradient},
+       .gradient = fft_gradient,
+       .sample = [](DType t) -> Value { return fft::fft(samples::line(t)); }},
       {.id = OpId::rfft,
        .name = "rfft",
        .doc = "The half of the transform of real numbers that says all.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_rfft,
-       .gradient = rfft_gradient},
+       .gradient = rfft_gradient,
+       .sample = [](DType t) -> Value { return fft::rfft(samples::line(t)); }},
       {.id = OpId::irfft,
        .name = "irfft",
        .doc = "Real numbers from half of their transform.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_irfft,
-       .gradient = irfft_gradient},
+       .gradient = irfft_gradient,
+       .sample = [](DType t) -> Value { return fft::irfft(samples::line(t)); }},
   };
   return rows;
 }

@@ -5,6 +5,7 @@
 #include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 
 namespace tyto::core {
 
@@ -132,7 +133,11 @@ std::span<const OpDef> fused_operators() {
        .traits = traits(Traits::takes_complex),
        .in_place = InPlace::same_index,
        .infer = infer_fused,
-       .lower = lower_fused},
+       .lower = lower_fused,
+       .sample = [](DType t) -> Value {
+         const LoopProgram twice{1, {}, {{OpId::add, t, {0, 0}}}, {1}};
+         return emit(OpId::fused, LoopAttributes{{4}, {}, twice}, {samples::line(t)});
+       }},
   };
   return rows;
 }

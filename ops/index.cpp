@@ -1,6 +1,7 @@
 // Operators that pick and place elements by tensors of indices, each the other's gradient.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
@@ -267,7 +268,8 @@ std::span<const OpDef> index_operators() {
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_take,
        .gradient = take_gradient,
-       .lower = lower_take},
+       .lower = lower_take,
+       .sample = [](DType t) -> Value { return take(samples::line(t), samples::positions(), 0); }},
       {.id = OpId::take_along_axis,
        .name = "take_along_axis",
        .doc = "One element an index along an axis.",
@@ -276,7 +278,8 @@ std::span<const OpDef> index_operators() {
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_take_along_axis,
        .gradient = take_along_axis_gradient,
-       .lower = lower_take_along_axis},
+       .lower = lower_take_along_axis,
+       .sample = [](DType t) -> Value { return take_along_axis(samples::line(t), samples::positions(), 0); }},
       {.id = OpId::gather,
        .name = "gather",
        .doc = "What lies at coordinates.",
@@ -284,7 +287,8 @@ std::span<const OpDef> index_operators() {
        .max_inputs = 1 << 20,
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_gather,
-       .gradient = gather_gradient},
+       .gradient = gather_gradient,
+       .sample = [](DType t) -> Value { return gather<Lazy>(samples::line(t), {samples::positions()}); }},
       {.id = OpId::scatter,
        .name = "scatter",
        .doc = "A tensor with what lies at coordinates replaced.",
@@ -293,7 +297,10 @@ std::span<const OpDef> index_operators() {
        .traits = traits(Traits::takes_complex),
        .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter>,
-       .gradient = scatter_gradient},
+       .gradient = scatter_gradient,
+       .sample = [](DType t) -> Value {
+         return scatter<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
+       }},
       {.id = OpId::scatter_add,
        .name = "scatter_add",
        .doc = "A tensor with values added at coordinates.",
@@ -301,7 +308,10 @@ std::span<const OpDef> index_operators() {
        .max_inputs = 1 << 20,
        .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter_add>,
-       .gradient = scatter_add_gradient},
+       .gradient = scatter_add_gradient,
+       .sample = [](DType t) -> Value {
+         return scatter_add<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
+       }},
       {.id = OpId::scatter_multiply,
        .name = "scatter_multiply",
        .doc = "A tensor with what lies at coordinates multiplied by values.",
@@ -309,7 +319,10 @@ std::span<const OpDef> index_operators() {
        .max_inputs = 1 << 20,
        .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter_multiply>,
-       .gradient = scatter_multiply_gradient},
+       .gradient = scatter_multiply_gradient,
+       .sample = [](DType t) -> Value {
+         return scatter_multiply<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
+       }},
       {.id = OpId::scatter_min,
        .name = "scatter_min",
        .doc = "A tensor with what lies at coordinates or the values if smaller.",
@@ -317,7 +330,10 @@ std::span<const OpDef> index_operators() {
        .max_inputs = 1 << 20,
        .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter_min>,
-       .gradient = scatter_extreme_gradient},
+       .gradient = scatter_extreme_gradient,
+       .sample = [](DType t) -> Value {
+         return scatter_min<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
+       }},
       {.id = OpId::scatter_max,
        .name = "scatter_max",
        .doc = "A tensor with what lies at coordinates or the values if larger.",
@@ -325,7 +341,10 @@ std::span<const OpDef> index_operators() {
        .max_inputs = 1 << 20,
        .in_place = InPlace::first_input,
        .infer = infer_scatter<OpId::scatter_max>,
-       .gradient = scatter_extreme_gradient},
+       .gradient = scatter_extreme_gradient,
+       .sample = [](DType t) -> Value {
+         return scatter_max<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
+       }},
   };
   return rows;
 }

@@ -3,6 +3,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
@@ -84,14 +85,18 @@ std::span<const OpDef> join_operators() {
        .traits = traits(Traits::takes_complex),
        .in_place = InPlace::first_input,
        .infer = infer_set_slice,
-       .gradient = set_slice_gradient},
+       .gradient = set_slice_gradient,
+       .sample = [](DType t) -> Value { return set(samples::line(t), {tyto::slice(1, 3)}, samples::T::ones({2}, t)); }},
       {.id = OpId::concat,
        .name = "concat",
        .doc = "Tensors joined along an axis.",
        .max_inputs = 1 << 20,
        .traits = traits(Traits::takes_complex),
        .infer = infer_concat,
-       .gradient = concat_gradient},
+       .gradient = concat_gradient,
+       .sample = [](DType t) -> Value {
+         return concat<Lazy>({samples::line(t), samples::line(t)});
+       }},
   };
   return rows;
 }

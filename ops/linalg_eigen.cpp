@@ -1,5 +1,6 @@
 // Eigenvalues and eigenvectors of matrices that need not be symmetric, which are complex.
 #include "ops/linalg.hpp"
+#include "ops/samples.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/products.hpp"
 
@@ -56,13 +57,15 @@ std::span<const OpDef> linalg_eigen_operators() {
        .results = 2,
        .traits = traits(Traits::takes_complex),
        .infer = infer_eigen<OpId::eig>,
-       .gradient = eig_gradient},
+       .gradient = eig_gradient,
+       .sample = [](DType t) -> Value { return linalg::eig(samples::square_matrix(t)).vectors; }},
       {.id = OpId::eigvals,
        .name = "eigvals",
        .doc = "Eigenvalues of a square matrix.",
        .traits = traits(Traits::takes_complex),
        .infer = infer_eigen<OpId::eigvals>,
-       .gradient = eigvals_gradient},
+       .gradient = eigvals_gradient,
+       .sample = [](DType t) -> Value { return linalg::eigvals(samples::square_matrix(t)); }},
   };
   return rows;
 }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/linalg.hpp"
+#include "ops/samples.hpp"
 #include "tyto/products.hpp"
 
 namespace tyto::core {
@@ -35,7 +36,8 @@ std::span<const OpDef> linalg_power_operators() {
        .infer = infer_expm,
        .gradient = expm_gradient,
        .low = -1,
-       .high = 1},
+       .high = 1,
+       .sample = [](DType t) -> Value { return linalg::expm(samples::square_matrix(t)); }},
   };
   return rows;
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/linalg.hpp"
+#include "ops/samples.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
@@ -174,33 +175,38 @@ std::span<const OpDef> linalg_spectrum_operators() {
        .results = 2,
        .traits = traits(Traits::takes_complex),
        .infer = infer_qr,
-       .gradient = qr_gradient},
+       .gradient = qr_gradient,
+       .sample = [](DType t) -> Value { return linalg::qr(samples::square_matrix(t)).q; }},
       {.id = OpId::eigh,
        .name = "eigh",
        .doc = "Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.",
        .results = 2,
        .traits = traits(Traits::takes_complex),
        .infer = infer_eigh,
-       .gradient = eigh_gradient},
+       .gradient = eigh_gradient,
+       .sample = [](DType t) -> Value { return linalg::eigh(samples::square_matrix(t)).vectors; }},
       {.id = OpId::eigvalsh,
        .name = "eigvalsh",
        .doc = "Eigenvalues of a symmetric or Hermitian matrix.",
        .traits = traits(Traits::takes_complex),
        .infer = infer_eigenvalues,
-       .gradient = eigenvalue_gradient},
+       .gradient = eigenvalue_gradient,
+       .sample = [](DType t) -> Value { return linalg::eigvalsh(samples::square_matrix(t)); }},
       {.id = OpId::svd,
        .name = "svd",
        .doc = "Singular values and vectors.",
        .results = 3,
        .traits = traits(Traits::takes_complex),
        .infer = infer_svd,
-       .gradient = svd_gradient},
+       .gradient = svd_gradient,
+       .sample = [](DType t) -> Value { return linalg::svd(samples::square_matrix(t)).u; }},
       {.id = OpId::svdvals,
        .name = "svdvals",
        .doc = "Singular values.",
        .traits = traits(Traits::takes_complex),
        .infer = infer_singular_values,
-       .gradient = singular_value_gradient},
+       .gradient = singular_value_gradient,
+       .sample = [](DType t) -> Value { return linalg::svdvals(samples::square_matrix(t)); }},
       {.id = OpId::pinv,
        .name = "pinv",
        .doc = "The pseudo-inverse, and the singular values.",
@@ -209,7 +215,8 @@ std::span<const OpDef> linalg_spectrum_operators() {
        .results = 2,
        .traits = traits(Traits::takes_complex),
        .infer = infer_pinv,
-       .gradient = pinv_gradient},
+       .gradient = pinv_gradient,
+       .sample = [](DType t) -> Value { return linalg::pinv(samples::square_matrix(t)); }},
   };
   return rows;
 }

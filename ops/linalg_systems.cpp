@@ -1,5 +1,6 @@
 // Systems of equations by LU with partial pivoting: lu_factor, lu_solve, solve, inv, det.
 #include "ops/linalg.hpp"
+#include "ops/samples.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
@@ -175,7 +176,8 @@ std::span<const OpDef> linalg_system_operators() {
        .results = 3,
        .traits = traits(Traits::takes_complex),
        .infer = infer_lu_factor,
-       .gradient = lu_factor_gradient},
+       .gradient = lu_factor_gradient,
+       .sample = [](DType t) -> Value { return linalg::lu_factor(samples::square_matrix(t)).lu; }},
       {.id = OpId::lu_solve,
        .name = "lu_solve",
        .doc = "The solution of a system whose matrix, or its transpose, is factorised.",
@@ -183,7 +185,10 @@ std::span<const OpDef> linalg_system_operators() {
        .max_inputs = 3,
        .traits = traits(Traits::takes_complex),
        .infer = infer_lu_solve,
-       .gradient = lu_solve_gradient},
+       .gradient = lu_solve_gradient,
+       .sample = [](DType t) -> Value {
+         return linalg::lu_solve(linalg::lu_factor(samples::square_matrix(t)), samples::square_matrix(t));
+       }},
       {.id = OpId::solve,
        .name = "solve",
        .doc = "The solution of a system; the factors of its matrix; which pivot is zero.",
@@ -192,21 +197,24 @@ std::span<const OpDef> linalg_system_operators() {
        .results = 4,
        .traits = traits(Traits::takes_complex),
        .infer = infer_solve,
-       .gradient = solve_gradient},
+       .gradient = solve_gradient,
+       .sample = [](DType t) -> Value { return linalg::solve(samples::square_matrix(t), samples::square_matrix(t)); }},
       {.id = OpId::inv,
        .name = "inv",
        .doc = "The inverse; which pivot is zero.",
        .results = 2,
        .traits = traits(Traits::takes_complex),
        .infer = infer_inv,
-       .gradient = inv_gradient},
+       .gradient = inv_gradient,
+       .sample = [](DType t) -> Value { return linalg::inv(samples::square_matrix(t)); }},
       {.id = OpId::det,
        .name = "det",
        .doc = "The determinant; the factors.",
        .results = 4,
        .traits = traits(Traits::takes_complex),
        .infer = infer_det,
-       .gradient = det_gradient},
+       .gradient = det_gradient,
+       .sample = [](DType t) -> Value { return linalg::det(samples::square_matrix(t)); }},
   };
   return rows;
 }

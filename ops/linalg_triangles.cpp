@@ -1,5 +1,6 @@
 // Cholesky's factor and triangular systems.
 #include "ops/linalg.hpp"
+#include "ops/samples.hpp"
 #include "tyto/products.hpp"
 
 namespace tyto::core {
@@ -55,7 +56,8 @@ std::span<const OpDef> linalg_triangle_operators() {
        .results = 2,
        .traits = traits(Traits::takes_complex),
        .infer = infer_cholesky,
-       .gradient = cholesky_gradient},
+       .gradient = cholesky_gradient,
+       .sample = [](DType t) -> Value { return linalg::cholesky(samples::square_matrix(t)); }},
       {.id = OpId::triangular_solve,
        .name = "triangular_solve",
        .doc = "The solution of a system with a triangular matrix.",
@@ -63,7 +65,10 @@ std::span<const OpDef> linalg_triangle_operators() {
        .max_inputs = 2,
        .traits = traits(Traits::takes_complex),
        .infer = infer_triangular_solve,
-       .gradient = triangular_solve_gradient},
+       .gradient = triangular_solve_gradient,
+       .sample = [](DType t) -> Value {
+         return linalg::triangular_solve(samples::square_matrix(t), samples::square_matrix(t));
+       }},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 // The matrix product: operands brought to a common batch shape, gradients by transposed products.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/products.hpp"
 #include "tyto/shaping.hpp"
 
@@ -77,7 +78,8 @@ std::span<const OpDef> matmul_operators() {
        .max_inputs = 2,
        .traits = traits(Traits::bilinear),
        .infer = infer_matmul,
-       .gradient = matmul_gradient},
+       .gradient = matmul_gradient,
+       .sample = [](DType t) -> Value { return matmul(samples::square_matrix(t), samples::square_matrix(t)); }},
   };
   return rows;
 }

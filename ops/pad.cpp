@@ -1,6 +1,7 @@
 // Elements added around a tensor: constants, the edges held, reflections, what stands at the other end.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -92,7 +93,8 @@ std::span<const OpDef> pad_operators() {
        .traits = traits(Traits::takes_complex),
        .infer = infer_pad,
        .gradient = pad_gradient,
-       .lower = lower_pad},
+       .lower = lower_pad,
+       .sample = [](DType t) -> Value { return pad(samples::line(t), {1}, {1}); }},
   };
   return rows;
 }

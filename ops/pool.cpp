@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "core/op_ids.hpp"
+#include "ops/samples.hpp"
 #include "ops/window.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -91,7 +92,7 @@ std::vector<Value> transposed_rule(const GradientContext& c) {
 }
 
 OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std::uint32_t flags, Inference infer,
-          GradientRule gradient) {
+          GradientRule gradient, Sample sample) {
   OpDef def;
   def.id = id;
   def.name = name;
@@ -100,6 +101,7 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std:
   def.traits = traits(flags);
   def.infer = infer;
   def.gradient = gradient;
+  def.sample = sample;
   return def;
 }
 
@@ -108,24 +110,47 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std:
 std::span<const OpDef> pool_operators() {
   static const OpDef rows[] = {
       row(OpId::max_pool, "max_pool", "Largest element of each window.", 1, 0, infer_pool<OpId::max_pool>,
-          max_pool_rule),
+          max_pool_rule, [](DType t) -> Value { return max_pool(samples::picture(t), 2); }),
       row(OpId::max_pool_gradient, "max_pool_gradient", "Gradient of max_pool.", 2, 0, infer_stated<pooled>,
-          max_pool_gradient_rule),
+          max_pool_gradient_rule,
+          [](DType t) -> Value {
+            return samples::slope([](const samples::T& x) { return max_pool(x, 2); }, samples::picture(t));
+          }),
       row(OpId::max_pool_pick, "max_pool_pick",
           "Elements of the second input where the first has its window's largest.", 2, 0,
-          infer_pool<OpId::max_pool_pick>, max_pool_pick_rule),
+          infer_pool<OpId::max_pool_pick>, max_pool_pick_rule,
+          [](DType t) -> Value {
+            return samples::slope(
+                [](const samples::T& x) {
+                  return square(samples::slope([](const samples::T& y) { return square(max_pool(y, 2)); }, x));
+                },
+                samples::picture(t));
+          }),
       row(OpId::average_pool, "average_pool", "Mean of each window.", 1, Traits::linear, infer_pool<OpId::average_pool>,
-          linear_rule<OpId::average_pool_gradient>),
+          linear_rule<OpId::average_pool_gradient>,
+          [](DType t) -> Value { return average_pool(samples::picture(t), 2); }),
       row(OpId::average_pool_gradient, "average_pool_gradient", "Gradient of average_pool.", 1, Traits::linear,
-          infer_stated<pooled>, transposed_rule<OpId::average_pool>),
+          infer_stated<pooled>, transposed_rule<OpId::average_pool>,
+          [](DType t) -> Value {
+            return samples::slope([](const samples::T& x) { return average_pool(x, 2); }, samples::picture(t));
+          }),
       row(OpId::upsample_nearest, "upsample_nearest", "Each element repeated along the spatial axes.", 1,
-          Traits::linear, infer_upsample, linear_rule<OpId::upsample_nearest_gradient>),
+          Traits::linear, infer_upsample, linear_rule<OpId::upsample_nearest_gradient>,
+          [](DType t) -> Value { return upsample(samples::picture(t), 2); }),
       row(OpId::upsample_nearest_gradient, "upsample_nearest_gradient", "Gradient of upsample_nearest.", 1,
-          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_nearest>),
+          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_nearest>,
+          [](DType t) -> Value {
+            return samples::slope([](const samples::T& x) { return upsample(x, 2); }, samples::picture(t));
+          }),
       row(OpId::upsample_bilinear, "upsample_bilinear", "Spatial axes stretched with linear interpolation.", 1,
-          Traits::linear, infer_upsample, linear_rule<OpId::upsample_bilinear_gradient>),
+          Traits::linear, infer_upsample, linear_rule<OpId::upsample_bilinear_gradient>,
+          [](DType t) -> Value { return upsample(samples::picture(t), 2, Resampling::bilinear); }),
       row(OpId::upsample_bilinear_gradient, "upsample_bilinear_gradient", "Gradient of upsample_bilinear.", 1,
-          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_bilinear>),
+          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_bilinear>,
+          [](DType t) -> Value {
+            return samples::slope([](const samples::T& x) { return upsample(x, 2, Resampling::bilinear); },
+                                  samples::picture(t));
+          }),
   };
   return rows;
 }

@@ -3,6 +3,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -35,13 +36,14 @@ std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const
 }
 
 template <OpId id>
-constexpr OpDef row(std::string_view name, std::string_view doc) {
+constexpr OpDef row(std::string_view name, std::string_view doc, Sample sample) {
   OpDef def;
   def.id = id;
   def.name = name;
   def.doc = doc;
   def.traits = traits(Traits::random);
   def.infer = infer_draw<id>;
+  def.sample = sample;
   return def;
 }
 
@@ -49,14 +51,26 @@ constexpr OpDef row(std::string_view name, std::string_view doc) {
 
 std::span<const OpDef> random_operators() {
   static const OpDef rows[] = {
-      row<OpId::random_uniform>("random_uniform", "Evenly distributed in an interval."),
-      row<OpId::random_normal>("random_normal", "Normally distributed."),
-      row<OpId::random_bernoulli>("random_bernoulli", "True with a given probability."),
-      row<OpId::random_integers>("random_integers", "Whole numbers in a range."),
-      row<OpId::random_truncated_normal>("random_truncated_normal", "Normal, within two standard deviations."),
-      row<OpId::random_gamma>("random_gamma", "Gamma distributed."),
-      row<OpId::random_exponential>("random_exponential", "Exponentially distributed."),
-      row<OpId::random_permutation>("random_permutation", "The numbers below a count in random order."),
+      row<OpId::random_uniform>("random_uniform", "Evenly distributed in an interval.",
+                                [](DType t) -> Value { return samples::T::uniform({2}, {.dtype = t}); }),
+      row<OpId::random_normal>("random_normal", "Normally distributed.",
+                               [](DType t) -> Value { return samples::T::normal({2}, {.dtype = t}); }),
+      row<OpId::random_bernoulli>("random_bernoulli", "True with a given probability.",
+                                  [](DType t) -> Value { return samples::T::bernoulli({2}, {.dtype = t}); }),
+      row<OpId::random_integers>("random_integers", "Whole numbers in a range.",
+                                 [](DType t) -> Value { return samples::T::integers({2}, {.dtype = t}); }),
+      row<OpId::random_truncated_normal>(
+          "random_truncated_normal", "Normal, within two standard deviations.",
+          [](DType t) -> Value { return samples::T::truncated_normal({2}, {.dtype = t}); }),
+      row<OpId::random_gamma>("random_gamma", "Gamma distributed.",
+                              [](DType t) -> Value { return samples::T::gamma({2}, {.dtype = t}); }),
+      row<OpId::random_exponential>("random_exponential", "Exponentially distributed.",
+                                    [](DType t) -> Value { return samples::T::exponential({2}, {.dtype = t}); }),
+      row<OpId::random_permutation>("random_permutation", "The numbers below a count in random order.",
+                                    [](DType t) -> Value {
+                                      return t == DType::i64 ? samples::T::permutation(4)
+                                                             : throw TypeError("permutation: i64 only");
+                                    }),
   };
   return rows;
 }

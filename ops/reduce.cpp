@@ -2,6 +2,7 @@
 #include "tyto/reduce.hpp"
 #include "core/loop_builder.hpp"
 #include "core/op_ids.hpp"
+#include "ops/samples.hpp"
 
 #include <array>
 #include <cmath>
@@ -134,7 +135,7 @@ std::vector<Value> logsumexp_gradient(const GradientContext& c) {
 }
 
 OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient,
-                std::uint32_t flags = 0) {
+                Sample sample, std::uint32_t flags = 0) {
   OpDef def;
   def.id = id;
   def.name = name;
@@ -142,6 +143,7 @@ OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference 
   def.traits = traits(Traits::reduction | flags);
   def.infer = infer;
   def.gradient = gradient;
+  def.sample = sample;
   return def;
 }
 
@@ -170,17 +172,30 @@ LoopProgram closeness(DType a, DType b, DType common, double relative, double ab
 
 std::span<const OpDef> reduce_operators() {
   static const OpDef rows[] = {
-      reduction(OpId::sum, "sum", "Sum over axes.", infer_accumulation, sum_gradient, Traits::linear),
-      reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, prod_gradient),
-      reduction(OpId::mean, "mean", "Mean over axes.", infer_reduction, mean_gradient, Traits::linear),
-      reduction(OpId::var, "var", "Variance over axes.", infer_variance, variance_gradient),
-      reduction(OpId::min, "min", "Smallest over axes.", infer_extreme<OpId::min>, extreme_gradient),
-      reduction(OpId::max, "max", "Largest over axes.", infer_extreme<OpId::max>, extreme_gradient),
-      reduction(OpId::argmin, "argmin", "Position of the smallest.", infer_position<OpId::argmin>, nullptr),
-      reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position<OpId::argmax>, nullptr),
-      reduction(OpId::any, "any", "Whether any is true.", infer_reduction, nullptr),
-      reduction(OpId::all, "all", "Whether all are true.", infer_reduction, nullptr),
-      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, logsumexp_gradient),
+      reduction(
+          OpId::sum, "sum", "Sum over axes.", infer_accumulation, sum_gradient,
+          [](DType t) -> Value { return sum(samples::line(t)); }, Traits::linear),
+      reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, prod_gradient,
+                [](DType t) -> Value { return prod(samples::line(t)); }),
+      reduction(
+          OpId::mean, "mean", "Mean over axes.", infer_reduction, mean_gradient,
+          [](DType t) -> Value { return mean(samples::line(t)); }, Traits::linear),
+      reduction(OpId::var, "var", "Variance over axes.", infer_variance, variance_gradient,
+                [](DType t) -> Value { return var(samples::line(t)); }),
+      reduction(OpId::min, "min", "Smallest over axes.", infer_extreme<OpId::min>, extreme_gradient,
+                [](DType t) -> Value { return min(samples::line(t)); }),
+      reduction(OpId::max, "max", "Largest over axes.", infer_extreme<OpId::max>, extreme_gradient,
+                [](DType t) -> Value { return max(samples::line(t)); }),
+      reduction(OpId::argmin, "argmin", "Position of the smallest.", infer_position<OpId::argmin>, nullptr,
+                [](DType t) -> Value { return argmin(samples::line(t)); }),
+      reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position<OpId::argmax>, nullptr,
+                [](DType t) -> Value { return argmax(samples::line(t)); }),
+      reduction(OpId::any, "any", "Whether any is true.", infer_reduction, nullptr,
+                [](DType t) -> Value { return any(samples::line(t)); }),
+      reduction(OpId::all, "all", "Whether all are true.", infer_reduction, nullptr,
+                [](DType t) -> Value { return all(samples::line(t)); }),
+      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, logsumexp_gradient,
+                [](DType t) -> Value { return logsumexp(samples::line(t)); }),
   };
   return rows;
 }

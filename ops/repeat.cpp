@@ -3,6 +3,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -126,21 +127,24 @@ std::span<const OpDef> repeat_operators() {
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_tile,
        .gradient = tile_gradient,
-       .lower = lower_tile},
+       .lower = lower_tile,
+       .sample = [](DType t) -> Value { return tile(samples::line(t), {2}); }},
       {.id = OpId::repeat,
        .name = "repeat",
        .doc = "Each element repeated along an axis.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_repeat,
        .gradient = repeat_gradient,
-       .lower = lower_repeat},
+       .lower = lower_repeat,
+       .sample = [](DType t) -> Value { return repeat(samples::line(t), 2); }},
       {.id = OpId::roll,
        .name = "roll",
        .doc = "Elements shifted round.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_roll,
        .gradient = roll_gradient,
-       .lower = lower_roll},
+       .lower = lower_roll,
+       .sample = [](DType t) -> Value { return roll(samples::line(t), {1}); }},
   };
   return rows;
 }

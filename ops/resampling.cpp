@@ -1,5 +1,6 @@
 // Resizing, sampling along grids and in boxes, made of elements taken at neighbouring places; and the choice of boxes.
 #include "tyto/resampling.hpp"
+#include "ops/samples.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -315,7 +316,10 @@ std::span<const OpDef> resampling_operators() {
        .min_inputs = 2,
        .max_inputs = 2,
        .results = 2,
-       .infer = infer_nms},
+       .infer = infer_nms,
+       .sample = [](DType t) -> Value {
+         return nms(samples::T::ones({2, 4}, t), samples::T::ones({2}, t)).indices;
+       }},
   };
   return rows;
 }

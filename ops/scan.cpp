@@ -1,6 +1,7 @@
 // Scans along an axis: their shape and type rules, and gradients.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -85,22 +86,26 @@ std::span<const OpDef> scan_operators() {
        .doc = "Running sum.",
        .traits = traits(Traits::linear),
        .infer = infer_scan,
-       .gradient = cumsum_gradient},
+       .gradient = cumsum_gradient,
+       .sample = [](DType t) -> Value { return cumsum(samples::line(t), 0); }},
       {.id = OpId::cumprod,
        .name = "cumprod",
        .doc = "Running product.",
        .infer = infer_scan,
-       .gradient = cumprod_gradient},
+       .gradient = cumprod_gradient,
+       .sample = [](DType t) -> Value { return cumprod(samples::line(t), 0); }},
       {.id = OpId::cummin,
        .name = "cummin",
        .doc = "Running minimum.",
        .infer = infer_extreme_scan,
-       .gradient = extreme_scan_gradient},
+       .gradient = extreme_scan_gradient,
+       .sample = [](DType t) -> Value { return cummin(samples::line(t), 0); }},
       {.id = OpId::cummax,
        .name = "cummax",
        .doc = "Running maximum.",
        .infer = infer_extreme_scan,
-       .gradient = extreme_scan_gradient},
+       .gradient = extreme_scan_gradient,
+       .sample = [](DType t) -> Value { return cummax(samples::line(t), 0); }},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 // Softmax and its logarithm as operators of their own, and the losses made of them.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -37,12 +38,14 @@ std::span<const OpDef> softmax_operators() {
        .name = "softmax",
        .doc = "exp(x) over its sum along an axis.",
        .infer = infer_softmax,
-       .gradient = softmax_gradient},
+       .gradient = softmax_gradient,
+       .sample = [](DType t) -> Value { return softmax(samples::line(t)); }},
       {.id = OpId::log_softmax,
        .name = "log_softmax",
        .doc = "Logarithm of softmax.",
        .infer = infer_softmax,
-       .gradient = log_softmax_gradient},
+       .gradient = log_softmax_gradient,
+       .sample = [](DType t) -> Value { return log_softmax(samples::line(t)); }},
   };
   return rows;
 }

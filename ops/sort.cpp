@@ -1,6 +1,7 @@
 // Operators that compare elements with each other: sorting, the k first, searching and counting.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/choosing.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -169,44 +170,57 @@ std::span<const OpDef> sort_operators() {
        .doc = "In ascending or descending order along an axis.",
        .infer = infer_sort,
        .gradient = sort_gradient,
-       .lower = lower_sort},
-      {.id = OpId::argsort, .name = "argsort", .doc = "The order that sorts.", .infer = infer_argsort},
+       .lower = lower_sort,
+       .sample = [](DType t) -> Value { return sort(samples::line(t)); }},
+      {.id = OpId::argsort,
+       .name = "argsort",
+       .doc = "The order that sorts.",
+       .infer = infer_argsort,
+       .sample = [](DType t) -> Value { return argsort(samples::line(t)); }},
       {.id = OpId::topk,
        .name = "topk",
        .doc = "The k largest or smallest along an axis, and their positions.",
        .results = 2,
        .infer = infer_topk,
        .gradient = topk_gradient,
-       .lower = lower_topk},
+       .lower = lower_topk,
+       .sample = [](DType t) -> Value { return topk(samples::line(t), 2).values; }},
       {.id = OpId::order_statistics,
        .name = "order_statistics",
        .doc = "What sorting would put at given places of the last axis.",
        .infer = infer_order_statistics,
        .gradient = order_statistics_gradient,
-       .lower = lower_order_statistics},
+       .lower = lower_order_statistics,
+       .sample = [](DType t) -> Value {
+         return emit(OpId::order_statistics, ListAttributes{{1, 2}}, {as_floating(samples::line(t))});
+       }},
       {.id = OpId::partition,
        .name = "partition",
        .doc = "Those below the k-th along an axis, those equal to it, those above, each in their order.",
        .infer = infer_partition,
        .gradient = partition_gradient,
-       .lower = lower_partition},
+       .lower = lower_partition,
+       .sample = [](DType t) -> Value { return partition(samples::line(t), 1); }},
       {.id = OpId::argpartition,
        .name = "argpartition",
        .doc = "The order that partitions.",
        .infer = infer_argpartition,
-       .lower = lower_argpartition},
+       .lower = lower_argpartition,
+       .sample = [](DType t) -> Value { return argpartition(samples::line(t), 1); }},
       {.id = OpId::searchsorted,
        .name = "searchsorted",
        .doc = "Where values fit into an ascending vector.",
        .min_inputs = 2,
        .max_inputs = 2,
-       .infer = infer_searchsorted},
+       .infer = infer_searchsorted,
+       .sample = [](DType t) -> Value { return searchsorted(samples::line(t), samples::line(t)); }},
       {.id = OpId::histogram,
        .name = "histogram",
        .doc = "Counts of elements between ascending edges.",
        .min_inputs = 2,
        .max_inputs = 2,
-       .infer = infer_histogram},
+       .infer = infer_histogram,
+       .sample = [](DType t) -> Value { return histogram(samples::line(t), samples::line(t)); }},
   };
   return rows;
 }

@@ -3,6 +3,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
@@ -82,7 +83,8 @@ std::span<const OpDef> triangle_operators() {
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_diag_embed,
        .gradient = diag_embed_gradient,
-       .lower = lower_diag_embed},
+       .lower = lower_diag_embed,
+       .sample = [](DType t) -> Value { return diag(samples::line(t)); }},
       {.id = OpId::tril,
        .name = "tril",
        .doc = "The lower triangle.",
@@ -90,7 +92,8 @@ std::span<const OpDef> triangle_operators() {
        .in_place = InPlace::same_index,
        .infer = infer_triangle,
        .gradient = triangle_gradient<OpId::tril>,
-       .lower = lower_triangle<OpId::tril>},
+       .lower = lower_triangle<OpId::tril>,
+       .sample = [](DType t) -> Value { return tril(samples::square_matrix(t)); }},
       {.id = OpId::triu,
        .name = "triu",
        .doc = "The upper triangle.",
@@ -98,7 +101,8 @@ std::span<const OpDef> triangle_operators() {
        .in_place = InPlace::same_index,
        .infer = infer_triangle,
        .gradient = triangle_gradient<OpId::triu>,
-       .lower = lower_triangle<OpId::triu>},
+       .lower = lower_triangle<OpId::triu>,
+       .sample = [](DType t) -> Value { return triu(samples::square_matrix(t)); }},
   };
   return rows;
 }

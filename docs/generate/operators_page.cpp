@@ -6,9 +6,9 @@
 #include "core/device.hpp"
 #include "core/op_ids.hpp"
 #include "docs/generate/page.hpp"
-#include "docs/generate/samples.hpp"
 #include "engine/execution/devices.hpp"
 #include "engine/execution/lowering.hpp"
+#include "ops/application.hpp"
 
 namespace tyto::docs {
 
@@ -114,8 +114,14 @@ std::string in_place_of(const OpDef& def) {
 /// How a device other than the CPU computes an operator.
 enum class Way { none, composed, kernel };
 
-Way way_of(core::Device& device, const OpDef& def, const Application& application) {
-  if (device.supports(def.id, application.inputs, application.outputs)) return Way::kernel;
+std::vector<DType> elements_of(const std::vector<core::TensorType>& types) {
+  std::vector<DType> out;
+  for (const core::TensorType& type : types) out.push_back(type.dtype);
+  return out;
+}
+
+Way way_of(core::Device& device, const OpDef& def, const core::Application& application) {
+  if (device.supports(def.id, elements_of(application.operands), elements_of(application.results))) return Way::kernel;
   const auto lowering =
       run::lowering_for(device, def.id, application.attributes, application.operands, application.results);
   return lowering ? Way::composed : Way::none;
@@ -131,12 +137,12 @@ std::string row_of(const OpDef& def, core::Device& opencl) {
   std::vector<DType> accepted;
   std::vector<std::pair<DType, DType>> pairs;
   std::vector<Way> ways;
-  for (int i = 0; i < dtype_count && has_sample(def); ++i) {
+  for (int i = 0; i < dtype_count; ++i) {
     const auto type = static_cast<DType>(i);
-    const std::optional<Application> application = sample(def, type);
+    const std::optional<core::Application> application = core::application(def, type);
     if (!application) continue;
     accepted.push_back(type);
-    pairs.emplace_back(type, application->outputs[0]);
+    pairs.emplace_back(type, application->results[0].dtype);
     ways.push_back(way_of(opencl, def, *application));
   }
   const bool on_host = def.is(Traits::leaf) || def.is(Traits::view);

@@ -1,0 +1,92 @@
+// The operator table is complete: each operator has a sample, and computes it in either mode to the same bits.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "core/builder.hpp"
+#include "core/op_ids.hpp"
+#include "ops/application.hpp"
+#include "tests/fuzz/program.hpp"
+#include "tyto/complex.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/operators.hpp"
+
+using namespace tyto;
+using core::Application;
+using core::OpDef;
+using core::Traits;
+using fuzz::Data;
+
+namespace {
+
+/// What no public function applies to tensors: leaves, markers, and what users or the front make of functions.
+const std::set<std::string_view> without_samples{"constant",      "state",  "read",   "alias",
+                                                 "with_gradient", "custom", "branch", "loop"};
+
+/// Elements within the operator's range, in both places of a pair for complex ones; positions for i64 beside others.
+Tensor<Eager> drawn(const OpDef& def, const core::TensorType& operand, DType type) {
+  using T = Tensor<Eager>;
+  const bool position = operand.dtype == DType::i64 && type != DType::i64;
+  if (position) return T::integers(operand.shape, {.low = 0, .high = 2, .dtype = DType::i64});
+  if (operand.dtype == DType::boolean) return T::bernoulli(operand.shape);
+  const double low = std::max(def.low, is_integer(operand.dtype) ? 0.0 : def.low);
+  const double high = is_integer(operand.dtype) ? std::max(low + 1, def.high) : def.high;
+  if (is_complex(operand.dtype)) {
+    const DType part = real_type(operand.dtype);
+    return complex(T::uniform(operand.shape, {.low = low, .high = high, .dtype = part}),
+                   T::uniform(operand.shape, {.low = low, .high = high, .dtype = part}));
+  }
+  return T::uniform(operand.shape, {.low = low, .high = high, .dtype = DType::f64}).astype(operand.dtype);
+}
+
+}  // namespace
+
+TEST_CASE("each operator has a sample, or is known to have none") {
+  for (const OpDef& def : core::op_table()) {
+    CAPTURE(def.name);
+    CHECK(core::has_sample(def) != without_samples.contains(def.name));
+    CHECK(def.low < def.high);
+    if (!core::has_sample(def)) continue;
+    std::size_t types = 0;
+    for (int i = 0; i < dtype_count; ++i) types += core::application(def, static_cast<DType>(i)) ? 1 : 0;
+    CHECK(types > 0);
+  }
+}
+
+TEST_CASE("samples computed at once and in a graph have the same bits, types and shapes") {
+  std::size_t compared = 0;
+  for (const OpDef& def : core::op_table()) {
+    // The same key draws the same numbers; keys of samples are made when they are recorded.
+    if (def.is(Traits::random) || def.id == core::OpId::pack_weights) continue;
+    CAPTURE(def.name);
+    for (int i = 0; i < dtype_count; ++i) {
+      const auto type = static_cast<DType>(i);
+      const std::optional<Application> application = core::application(def, type);
+      if (!application) continue;
+      CAPTURE(type);
+      std::vector<Value> eager, lazy;
+      for (const core::TensorType& operand : application->operands) {
+        Tensor<Eager> x = drawn(def, operand, type);
+        if (def.id == core::OpId::histogram) x = sort(x);  // edges ascend
+        eager.push_back(x);
+        lazy.push_back(Data::of(x).tensor<Lazy>());
+      }
+      const Value at_once = core::emit(core::Mode::eager, def.id, application->attributes, eager);
+      const Value in_graph = core::emit(core::Mode::lazy, def.id, application->attributes, lazy);
+      for (std::uint32_t k = 0; k < application->results.size(); ++k) {
+        const Data first = Data::of(Tensor<Eager>(core::result(at_once, k)));
+        const Data second = Data::of(Tensor<Lazy>(core::result(in_graph, k)));
+        CHECK(first.dtype == application->results[k].dtype);
+        CHECK(first.shape == application->results[k].shape);
+        CHECK(second.dtype == first.dtype);
+        CHECK(second.shape == first.shape);
+        CHECK(second.bytes == first.bytes);
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared > 1000);
+}
