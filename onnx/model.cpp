@@ -156,7 +156,7 @@ class Model final : public detail::OnnxCore {
         for (std::size_t i = 0; i < used.size(); ++i) {
           if (used[i] || options_.bind[i].name != name) continue;
           used[i] = true;
-          bound.emplace_back(checked(tensor, options_.bind[i].value), true);
+          bound.emplace_back(checked(tensor, options_.bind[i].value), true).bits = packed_bits(input.element_type);
           more = tensor.sequence;
           break;
         }
@@ -166,6 +166,7 @@ class Model final : public detail::OnnxCore {
       } else {
         inputs_.push_back(std::move(tensor));
         slots_.push_back(slot);
+        bits_.push_back(packed_bits(input.element_type));
       }
     }
     for (std::size_t i = 0; i < used.size(); ++i) {
@@ -184,7 +185,9 @@ class Model final : public detail::OnnxCore {
     std::vector<std::map<std::size_t, Operand>> tensors(inputs_.size());
     for (const Named<Value>& each : given) {
       const auto [input, element] = place_of(each.name);
-      if (!tensors[input].try_emplace(element, checked(inputs_[input], Array(each.value)), !lazy_).second) {
+      Operand operand(checked(inputs_[input], Array(each.value)), !lazy_);
+      operand.bits = bits_[input];
+      if (!tensors[input].try_emplace(element, std::move(operand)).second) {
         throw GraphError(core::text(weights_.file(), ": input '", each.name, "' is given twice"));
       }
     }
@@ -336,6 +339,7 @@ class Model final : public detail::OnnxCore {
   bool folded_ = false;  // not when the file is read: what a file computes of its constants may be as large as it likes
   std::vector<ModelTensor> inputs_;
   std::vector<std::int32_t> slots_;  // of inputs_
+  std::vector<int> bits_;            // of their elements, where a byte of the file holds several
   std::vector<ModelTensor> outputs_;
 };
 

@@ -7,8 +7,8 @@ namespace tyto::onnx {
 
 namespace {
 
-constexpr std::int64_t a_tensor = -1;
-constexpr std::int64_t nothing = -2;
+constexpr std::int64_t nothing = -1;
+constexpr std::int64_t a_tensor = -2;  // less its bits
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Layout layout_of(std::span<const Operand> operands) {
   Layout layout;
   for (const Operand& operand : operands) {
     if (operand.sequence != nullptr) layout.push_back(static_cast<std::int64_t>(operand.sequence->size()));
-    else layout.push_back(operand.tensor.defined() ? a_tensor : nothing);
+    else layout.push_back(operand.tensor.defined() ? a_tensor - operand.bits : nothing);
   }
   return layout;
 }
@@ -49,8 +49,8 @@ std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> 
   std::vector<Operand> operands;
   auto next = values.begin();
   for (const std::int64_t part : layout) {
-    if (part == a_tensor) {
-      operands.emplace_back(Array(*next++), known);
+    if (part <= a_tensor) {
+      operands.emplace_back(Array(*next++), known).bits = static_cast<int>(a_tensor - part);
     } else if (part == nothing) {
       operands.push_back(Operand::of_nothing());
     } else {

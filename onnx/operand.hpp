@@ -24,6 +24,13 @@ struct Operand {
   static Operand of_sequence(std::vector<Operand> elements);
   static Operand of_nothing();
 
+  /// Another tensor of the same kind of elements.
+  Operand with_tensor(Array value, bool is_known) const {
+    Operand other(std::move(value), is_known);
+    other.bits = bits;
+    return other;
+  }
+
   /// Whether it holds a tensor or a sequence.
   bool there() const { return tensor.defined() || sequence != nullptr; }
 
@@ -32,8 +39,8 @@ struct Operand {
   /// Its elements can be read now, so shapes may depend on them. In lazy mode that is what follows from constants and
   /// shapes alone; in eager mode everything.
   bool known = false;
-  /// How many bits the file says that integers have, which are held in 8; 0 where it is as many as the type has, or not
-  /// known. Rounding to such a type stops at its own ends.
+  /// How many bits the file says that elements have: fewer than 8 of integers that are held in 8; 0 where it says
+  /// nothing. Rounding to such a type stops at its own ends.
   int bits = 0;
 };
 
@@ -47,7 +54,8 @@ Operand with_tensors(const Operand& operand, const F& change) {
   return Operand::of_sequence(std::move(elements));
 }
 
-/// What operands are apart from the elements of their tensors, a number each: that of a sequence is its length.
+/// What operands are apart from the elements of their tensors, a number each: that of a sequence is its length, that of
+/// a tensor is below zero and says its bits.
 using Layout = std::vector<std::int64_t>;
 
 Layout layout_of(std::span<const Operand> operands);

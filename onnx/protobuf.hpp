@@ -41,7 +41,8 @@ class ProtobufReader {
       case Wire::fixed32: payload_ = take(4); break;
       default:
         // Groups (3 and 4) are no part of ONNX, and their nesting has no length that could be checked.
-        refuse(*file_, "field ", field_, " has the wire type ", key & 7, "; known are 0, 1, 2 and 5");
+        refuse(*file_, "is no ONNX model, or damaged: field ", field_, " has the wire type ", key & 7,
+               "; known are 0, 1, 2 and 5");
     }
     return true;
   }

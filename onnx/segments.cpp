@@ -90,8 +90,8 @@ void Segments::run_at_once(Slots& slots, std::size_t step) {
     operand = with_tensors(operand, [](const Operand& element) {
       if (element.known) return element;
       const Tensor<Lazy> computed(element.tensor.value());
-      return Operand(Array::from_bytes(computed.bytes().data(), computed.size(), computed.shape(), computed.dtype()),
-                     true);
+      return element.with_tensor(
+          Array::from_bytes(computed.bytes().data(), computed.size(), computed.shape(), computed.dtype()), true);
     });
   }
   program_.run(own, step, step + 1, false);
@@ -100,7 +100,8 @@ void Segments::run_at_once(Slots& slots, std::size_t step) {
     // What comes next is recorded for the shape, not for these elements. Arguments of what is compiled are lazy ones.
     slots[static_cast<std::size_t>(slot)] = with_tensors(own[static_cast<std::size_t>(slot)], [](const Operand& made) {
       const Array& x = made.tensor;
-      return Operand(Array(Tensor<Lazy>::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()).value()));
+      return made.with_tensor(Array(Tensor<Lazy>::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()).value()),
+                              false);
     });
   }
 }

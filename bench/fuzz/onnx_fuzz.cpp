@@ -52,6 +52,11 @@ int main(int count, char** arguments) {
     std::fputs(usage, stderr);
     return 2;
   }
+  std::error_code none;
+  if (!std::filesystem::is_directory(arguments[1], none)) {
+    std::fprintf(stderr, "onnx_fuzz: %s is no folder\n", arguments[1]);
+    return 2;
+  }
   std::vector<std::string> seeds;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(arguments[1])) {
     if (entry.path().extension() != ".onnx" || entry.file_size() > largest_seed) continue;

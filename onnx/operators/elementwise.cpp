@@ -107,7 +107,7 @@ Operand in_bits(const Array& x, DType dtype, int bits) {
   return result;
 }
 Operand as_stated(const Array& x, DType dtype, int bits) {
-  if (bits != 0 && bits != 8) return in_bits(x, dtype, bits);
+  if (bits != 0 && bits < 8) return in_bits(x, dtype, bits);
   Operand result(in_type(x, dtype));
   result.bits = 8 * static_cast<int>(size_of(dtype));
   return result;

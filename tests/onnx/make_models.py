@@ -474,6 +474,20 @@ collecting = [helper.make_node("SequenceEmpty", [], ["none"]),
 add("sequence_collected", collecting, {"x": numbers(3), "a": numbers(3)}, ["h", "r", "y"], {"n": np.array(4, np.int64)})
 add("sequence_collected_by_data", collecting, {"x": numbers(3), "a": numbers(3), "n": np.array(4, np.int64)}, ["h", "r", "y"])
 
+microsoft("transposed_product", "TransposeMatMul", {"a": numbers(2, 4, 3), "b": numbers(2, 5, 4)}, transA=1, transB=1, alpha=0.5)
+# Blocks by number: neighbouring columns belong to different ones. (With numbers, the runtime disregards zero points.)
+microsoft("matmul_bits_4_by_number", "MatMulNBits", {"a": numbers(2, 3, 32)},
+          weights={"b": small(np.uint8, 6, 2, 8), "s": np.abs(numbers(12)) + f32(0.1),
+                   "g": draw.integers(0, 2, 32).astype(np.int32)},
+          order=["a", "b", "s", "", "g"], K=32, N=6, bits=4, block_size=16)
+
+# What is like the result of a cast is of that type, whole or cut to its bits.
+for name, kind in (("float", TensorProto.FLOAT), ("int16", TensorProto.INT16), ("int8", TensorProto.INT8), ("int4", TensorProto.INT4)):
+    add("cast_like_a_cast_to_" + name, [
+        helper.make_node("Cast", ["k"], ["like"], to=kind), helper.make_node("CastLike", ["x", "like"], ["z"]),
+        helper.make_node("Cast", ["z"], ["y"], to=TensorProto.FLOAT)],
+        {"x": np.arange(-9, 10, dtype=np.int32), "k": np.array([1, 2], np.int32)}, ["y"], version=21)
+
 out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.npz")
 np.savez_compressed(out, **members)
 print(sum(k.endswith("|model") for k in members), "models,", os.path.getsize(out), "bytes, ONNX Runtime", onnxruntime.__version__)

@@ -92,7 +92,8 @@ TEST_CASE("a file that is damaged is refused with a reason") {
   CHECK(refusal(whole) == "");
   CHECK(refusal("") == "m.onnx: is no ONNX model: it holds no graph");
   CHECK(refusal(whole.substr(0, whole.size() - 1)).find("m.onnx: ends inside of a message: ") == 0);
-  CHECK(refusal("\x0b") == "m.onnx: field 1 has the wire type 3; known are 0, 1, 2 and 5");
+  CHECK(refusal("\x0b") ==
+        "m.onnx: is no ONNX model, or damaged: field 1 has the wire type 3; known are 0, 1, 2 and 5");
   CHECK(refusal(std::string("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11)) ==
         "m.onnx: holds an integer of more than 64 bits");
   CHECK(refusal(std::string("\x38\x01", 2)) == "m.onnx: field 7 has the wire type 0, expected 2");
@@ -257,6 +258,26 @@ TEST_CASE("integers of four and two bits are unpacked, and their bytes are count
   CHECK(numbers(packed(uint2, 5, "\xe4\x02")) == Numbers{0, 1, 2, 3, 2});
   CHECK_THROWS_WITH_AS(read<Tensor<Eager>>(packed(int4, 5, "\x87\x0f")),
                        "m.onnx: 'w': has 2 bytes, its shape (5,) of int4 needs 3", IoError);
+}
+
+TEST_CASE("values of four bits are known as such when they are given to a model, too") {
+  constexpr std::int64_t int4 = 22, int32 = 6;
+  Message shape, dimension, tensor, type;
+  dimension.integer(1, 1);
+  shape.message(1, dimension);
+  tensor.integer(1, int4);
+  tensor.message(2, shape);
+  type.message(1, tensor);
+  const std::string bytes = model(
+      GraphParts{.nodes = {node("CastLike", {"x", "k"}, {"z"}), node("Cast", {"z"}, {"y"}, {attribute("to", int32)})},
+                 .inputs = {value("x", {"n"}), typed("k", type)},
+                 .outputs = {value("y", {"n"}, DType::i32)}},
+      21);
+  const auto numbers = [&]<class T>(const T& x) {
+    return read<T>(bytes)({{"x", x}, {"k", T::zeros({1}, DType::i8)}})["y"].template to_vector<std::int32_t>();
+  };
+  CHECK(numbers(E{9, -9, 7.5, -8.5}) == std::vector<std::int32_t>{-7, 7, 7, -8});
+  CHECK(numbers(Tensor<Lazy>{9, -9, 7.5, -8.5}) == std::vector<std::int32_t>{-7, 7, 7, -8});
 }
 
 }  // namespace tyto::onnx_tests
