@@ -174,10 +174,10 @@ ProtobufWriter GraphExport::graph() const {
 
 namespace {
 
-/// The type in which a function computes that ONNX does not define for its own: of elements of bf16 f32, as ours are;
-/// of short integers i64, of which the lower bits are those of the result.
+/// The type in which a function computes that ONNX does not define for its own: of elements and windows of bf16 f32, as
+/// ours are; of short integers i64, of which the lower bits are those of the result.
 std::optional<DType> wider_type(std::string_view op, DType dtype) {
-  if (dtype == DType::bf16 && is_of_elements(op)) return DType::f32;
+  if (dtype == DType::bf16 && (is_of_elements(op) || is_of_windows(op))) return DType::f32;
   if (!is_integer(dtype) || dtype == DType::i32 || size_of(dtype) == 8) return std::nullopt;
   constexpr std::string_view narrow[] = {"matmul", "max", "min", "power"};
   return std::ranges::find(narrow, op) != std::end(narrow) ? std::optional(DType::i64) : std::nullopt;
@@ -275,12 +275,14 @@ ExportRule find_among(std::initializer_list<std::span<const ExportRow>> tables, 
 }  // namespace
 
 bool is_of_elements(std::string_view op) {
-  return find_among({elementwise_exports(), arithmetic_exports()}, op) != nullptr;
+  return find_among({elementwise_exports(), arithmetic_exports(), bits_exports()}, op) != nullptr;
 }
 
+bool is_of_windows(std::string_view op) { return find_among({window_exports()}, op) != nullptr; }
+
 ExportRule find_export(std::string_view op) {
-  return find_among({elementwise_exports(), arithmetic_exports(), structured_exports(), indexing_exports(),
-                     window_exports(), region_exports()},
+  return find_among({elementwise_exports(), arithmetic_exports(), bits_exports(), structured_exports(),
+                     indexing_exports(), window_exports(), region_exports()},
                     op);
 }
 

@@ -148,6 +148,13 @@ class ExportedNode {
 /// Names of the results; none for one that ONNX has no words for, which is refused where it is used.
 using ExportRule = std::vector<std::string> (*)(const ExportedNode&);
 
+/// f16 computed in f32, as ours is (bf16 is in any case): its own precision would be lost on the way.
+template <ExportRule rule>
+std::vector<std::string> in_single(const ExportedNode& n) {
+  if (n.computed_in() != DType::f16) return rule(n);
+  return {n.out().cast(rule(n.computing_in(DType::f32))[0], DType::f32, DType::f16)};
+}
+
 struct ExportRow {
   std::string_view op;
   ExportRule write;
@@ -157,9 +164,12 @@ struct ExportRow {
 ExportRule find_export(std::string_view op);
 /// Whether it is a function of elements.
 bool is_of_elements(std::string_view op);
+/// Whether it is a convolution, a pool, one of their gradients, or resizing.
+bool is_of_windows(std::string_view op);
 
 std::span<const ExportRow> elementwise_exports();
 std::span<const ExportRow> arithmetic_exports();
+std::span<const ExportRow> bits_exports();
 std::span<const ExportRow> indexing_exports();
 std::span<const ExportRow> window_exports();
 std::span<const ExportRow> structured_exports();

@@ -189,13 +189,6 @@ Names multiplied_and_added(const ExportedNode& n) {
   return {n.add("Add", {n.add("Mul", {n.as_result(0), n.as_result(1)}), n.as_result(2)})};
 }
 
-/// f16 computed in f32, as ours is (bf16 is in any case): its own precision would be lost on the way.
-template <ExportRule rule>
-Names in_single(const ExportedNode& n) {
-  if (n.computed_in() != DType::f16) return rule(n);
-  return {n.out().cast(rule(n.computing_in(DType::f32))[0], DType::f32, DType::f16)};
-}
-
 const ExportRow arithmetic_export_table[] = {
     {"atan2", in_single<atan2>},
     {"cbrt", in_single<cbrt>},

@@ -105,7 +105,8 @@ Names diagonal_part(const ExportedNode& n) {
 
 /// The first `count` of a sorted axis and their positions, in types that TopK takes.
 Names sorted(const ExportedNode& n, std::int64_t axis, std::int64_t count, bool descending) {
-  const DType dtype = n.input(0).dtype, wide = is_floating(dtype) || dtype == DType::u64 ? dtype : DType::i64;
+  const DType dtype = n.input(0).dtype;
+  const DType wide = dtype == DType::bf16 ? DType::f32 : is_floating(dtype) || dtype == DType::u64 ? dtype : DType::i64;
   Names found = n.out().nodes("TopK", {n.as(0, wide), n.out().integers({count})}, 2,
                               {{"axis", axis}, {"largest", std::int64_t{descending}}});
   found[0] = n.out().cast(found[0], wide, dtype);

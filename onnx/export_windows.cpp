@@ -1,6 +1,10 @@
-// Convolutions, pools and resizing in ONNX's words, channels first, as ONNX has them, between transposes that meet
-// those of their neighbours.
+// Convolutions, pools, resizing and their gradients in ONNX's words, channels first, as ONNX has them, between
+// transposes that meet those of their neighbours.
+#include <utility>
+
 #include "onnx/export.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/windows.hpp"
 
 namespace tyto::onnx {
 
@@ -30,13 +34,18 @@ std::string kernels_of(const ExportedNode& n) {
   const int rank = n.rank();
   IntList order{rank - 1, rank - 2};
   for (std::int64_t i = 0; i < rank - 2; ++i) order.push_back(i);
-  return n.out().transposed(n[1], order);
+  return n.out().transposed(n.as_result(1), order);
+}
+
+/// An operand channels first.
+std::string image_of(const ExportedNode& n, std::size_t i) {
+  return n.out().transposed(n.as_result(i), channels_first(n.input(i).shape.rank()));
 }
 
 Names convolved_image(const ExportedNode& n) {
   const int rank = n.rank();
   GraphExport& out = n.out();
-  const std::string y = n.add("Conv", {out.transposed(n[0], channels_first(rank)), kernels_of(n)},
+  const std::string y = n.add("Conv", {image_of(n, 0), kernels_of(n)},
                               {{"strides", n.list("stride")},
                                {"dilations", n.list("dilation")},
                                {"pads", pads_of(n)},
@@ -44,18 +53,19 @@ Names convolved_image(const ExportedNode& n) {
   return {out.transposed(y, channels_last(rank))};
 }
 
-Names pooled(const ExportedNode& n, std::string_view op, std::vector<Written> attributes) {
-  const int rank = n.rank();
-  attributes.insert(attributes.end(), {{"kernel_shape", n.list("window")},
-                                       {"strides", n.list("stride")},
-                                       {"dilations", n.list("dilation")},
-                                       {"pads", pads_of(n)}});
-  const std::string y = n.add(op, {n.out().transposed(n.as_result(0), channels_first(rank))}, attributes);
-  return {n.out().transposed(y, channels_last(rank))};
+std::vector<Written> windows_of_pool(const ExportedNode& n) {
+  return {{"kernel_shape", n.list("window")},
+          {"strides", n.list("stride")},
+          {"dilations", n.list("dilation")},
+          {"pads", pads_of(n)}};
 }
-Names largest_of_windows(const ExportedNode& n) { return pooled(n, "MaxPool", {}); }
+Names largest_of_windows(const ExportedNode& n) {
+  return {n.out().transposed(n.add("MaxPool", {image_of(n, 0)}, windows_of_pool(n)), channels_last(n.rank()))};
+}
 Names mean_of_windows(const ExportedNode& n) {
-  return pooled(n, "AveragePool", {{"count_include_pad", n.integer("count_padding")}});
+  std::vector<Written> attributes = windows_of_pool(n);
+  attributes.emplace_back("count_include_pad", n.integer("count_padding"));
+  return {n.out().transposed(n.add("AveragePool", {image_of(n, 0)}, attributes), channels_last(n.rank()))};
 }
 
 /// A result's shape channels first.
@@ -65,9 +75,9 @@ Shape sizes_of(const ExportedNode& n) {
   return sizes;
 }
 
-// Operands: the result's gradient, kernels.
-Names transposed_convolution(const ExportedNode& n) {
-  const int rank = n.rank();
+/// Windows that the elements of the first operand, channels first, are spread over.
+Names spread_over_windows(const ExportedNode& n, const std::string& image, const std::string& kernels,
+                          std::int64_t groups) {
   const IntList window = n.list("window"), stride = n.list("stride"), dilation = n.list("dilation"),
                 before = n.list("before"), after = n.list("after");
   IntList beyond;
@@ -76,14 +86,72 @@ Names transposed_convolution(const ExportedNode& n) {
         stride[i] * (n.input(0).shape[i + 1] - 1) + (window[i] - 1) * dilation[i] + 1 - before[i] - after[i];
     beyond.push_back(n.result().shape[i + 1] - reached);
   }
-  GraphExport& out = n.out();
-  const std::string y = n.add("ConvTranspose", {out.transposed(n[0], channels_first(rank)), kernels_of(n)},
+  const std::string y = n.add("ConvTranspose", {image, kernels},
                               {{"strides", stride},
                                {"dilations", dilation},
                                {"pads", pads_of(n)},
                                {"output_padding", beyond},
-                               {"group", n.integer("groups")}});
-  return {out.transposed(y, channels_last(rank))};
+                               {"group", groups}});
+  return {n.out().transposed(y, channels_last(n.rank()))};
+}
+
+// Operands: the result's gradient, kernels.
+Names transposed_convolution(const ExportedNode& n) {
+  return spread_over_windows(n, image_of(n, 0), kernels_of(n), n.integer("groups"));
+}
+
+/// How many elements of an image (channels first, one channel) each window has its mean of.
+Tensor<Eager> counts_of_windows(const ExportedNode& n) {
+  const IntList window = n.list("window"), stride = n.list("stride"), dilation = n.list("dilation"),
+                before = n.list("before");
+  const std::size_t axes = window.size();
+  Tensor<Eager> counts = Tensor<Eager>::ones({}, DType::f64);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t length = n.result().shape[i + 1], windows = n.input(0).shape[i + 1];
+    std::vector<double> of_axis;
+    for (std::int64_t k = 0; k < windows; ++k) {
+      std::int64_t count = 0;
+      for (std::int64_t j = 0; j < window[i]; ++j) {
+        const std::int64_t at = k * stride[i] - before[i] + j * dilation[i];
+        count += n.truth("count_padding") || (at >= 0 && at < length) ? 1 : 0;
+      }
+      of_axis.push_back(static_cast<double>(count));
+    }
+    IntList shape(axes, 1);
+    shape[i] = windows;
+    counts = counts * reshape(Tensor<Eager>::from(of_axis, {windows}), shape);
+  }
+  return counts;
+}
+
+Names gradient_of_means(const ExportedNode& n) {
+  GraphExport& out = n.out();
+  const std::string counts = out.constant(counts_of_windows(n).astype(n.computed_in()));
+  const std::int64_t channels = n.result().shape.back();
+  Shape kernels{channels, 1};
+  for (const std::int64_t length : n.list("window")) kernels.push_back(length);
+  return spread_over_windows(n, n.add("Div", {image_of(n, 0), counts}),
+                             out.constant(Tensor<Eager>::ones(kernels, n.computed_in())), channels);
+}
+
+/// Numbers of the largest element of each window, in a row of all elements channels first.
+std::string places_of_largest(const ExportedNode& n) {
+  const std::string places = n.out().nodes("MaxPool", {image_of(n, 0)}, 2, windows_of_pool(n))[1];
+  return n.reshaped(places, {-1});
+}
+std::string in_a_row(const ExportedNode& n, std::size_t i) { return n.reshaped(image_of(n, i), {-1}); }
+
+// Operands: the input, the result's gradient.
+Names gradient_of_largest(const ExportedNode& n) {
+  GraphExport& out = n.out();
+  const std::string zeros = n.add("Expand", {n.number(0), out.integers({element_count(n.result().shape)})});
+  const std::string y = n.add("ScatterElements", {zeros, places_of_largest(n), in_a_row(n, 1)}, {{"reduction", "add"}});
+  return {out.transposed(n.reshaped(y, sizes_of(n)), channels_last(n.rank()))};
+}
+// Operands: the input, what lies beside it.
+Names beside_largest(const ExportedNode& n) {
+  const std::string y = n.add("GatherElements", {in_a_row(n, 1), places_of_largest(n)});
+  return {n.out().transposed(n.reshaped(y, sizes_of(n)), channels_last(n.rank()))};
 }
 
 // Operands: the input, the result's gradient. A convolution again: pictures are summed over as channels, what was a
@@ -104,9 +172,10 @@ Names gradient_of_kernels(const ExportedNode& n) {
     together.push_back(x[static_cast<std::size_t>(i)]);
     gradients.push_back(i);
   }
-  const std::string pictures = n.reshaped(out.transposed(n.reshaped(n[0], apart), channels_as_pictures), together);
+  const std::string pictures =
+      n.reshaped(out.transposed(n.reshaped(n.as_result(0), apart), channels_as_pictures), together);
   std::string y = n.add(
-      "Conv", {pictures, out.transposed(n[1], gradients)},
+      "Conv", {pictures, out.transposed(n.as_result(1), gradients)},
       {{"strides", n.list("dilation")}, {"dilations", n.list("stride")}, {"pads", pads_of(n)}, {"group", groups}});
   // Where a stride leaves a rest, more than the window comes out.
   const IntList window = n.list("window");
@@ -119,8 +188,7 @@ Names gradient_of_kernels(const ExportedNode& n) {
 }
 
 Names resized(const ExportedNode& n, const std::vector<Written>& attributes) {
-  const std::string x = n.out().transposed(n.as_result(0), channels_first(n.rank()));
-  const std::string y = n.add("Resize", {x, "", "", n.out().integers(sizes_of(n))}, attributes);
+  const std::string y = n.add("Resize", {image_of(n, 0), "", "", n.out().integers(sizes_of(n))}, attributes);
   return {n.out().transposed(y, channels_last(n.rank()))};
 }
 Names enlarged_to_nearest(const ExportedNode& n) {
@@ -130,14 +198,54 @@ Names enlarged_linearly(const ExportedNode& n) {
   return resized(n, {{"mode", "linear"}, {"coordinate_transformation_mode", "half_pixel"}});
 }
 
+// Each element came to lie in a block of its own.
+Names gradient_of_nearest(const ExportedNode& n) {
+  const Shape& x = n.result().shape;
+  const IntList scale = n.list("window");
+  Shape blocks{x[0]};
+  IntList within;
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    blocks.push_back(x[i + 1]);
+    within.push_back(static_cast<std::int64_t>(blocks.size()));
+    blocks.push_back(scale[i]);
+  }
+  blocks.push_back(x.back());
+  return {n.add("ReduceSum", {n.reshaped(n.as_result(0), blocks), n.out().integers(within)},
+                {{"keepdims", std::int64_t{0}}})};
+}
+
+// Along each axis a product with the transpose of what enlarges it: its columns are what becomes of unit vectors.
+Names gradient_of_linear(const ExportedNode& n) {
+  GraphExport& out = n.out();
+  const IntList scale = n.list("window");
+  std::string y = n.as_result(0);
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    const std::int64_t length = n.result().shape[i + 1];
+    const Tensor<Eager> units = reshape(Tensor<Eager>::eye(length, -1, 0, DType::f64), {length, length, 1, 1});
+    const Tensor<Eager> enlarged = upsample(units, {scale[i], 1}, Resampling::bilinear);
+    const Tensor<Eager> matrix = reshape(enlarged, {length, length * scale[i]});
+    IntList order;
+    for (std::int64_t axis = 0; axis < n.rank(); ++axis) order.push_back(axis);
+    std::swap(order[i + 1], order[order.size() - 1]);
+    y = out.transposed(y, order);
+    y = out.transposed(n.add("MatMul", {y, out.constant(transpose(matrix).astype(n.computed_in()))}), order);
+  }
+  return {y};
+}
+
 const ExportRow window_export_table[] = {
     {"average_pool", mean_of_windows},
+    {"average_pool_gradient", in_single<gradient_of_means>},
     {"convolution", convolved_image},
     {"convolution_input_gradient", transposed_convolution},
     {"convolution_kernel_gradient", gradient_of_kernels},
     {"max_pool", largest_of_windows},
+    {"max_pool_gradient", in_single<gradient_of_largest>},
+    {"max_pool_pick", beside_largest},
     {"upsample_bilinear", enlarged_linearly},
+    {"upsample_bilinear_gradient", in_single<gradient_of_linear>},
     {"upsample_nearest", enlarged_to_nearest},
+    {"upsample_nearest_gradient", in_single<gradient_of_nearest>},
 };
 
 }  // namespace

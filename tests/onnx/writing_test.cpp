@@ -1,53 +1,11 @@
-// Graphs written as ONNX and read again: what comes back gives the same numbers. tests/onnx/check_written.py runs the
-// same files in ONNX Runtime.
-#include <cstdlib>
+// Operators, loops and branches written as ONNX and read again: what comes back gives the same numbers.
 #include <functional>
 
-#include <doctest/doctest.h>
-#include <tyto/nn.hpp>
-#include <tyto/onnx.hpp>
-#include <tyto/tyto.hpp>
-
-#include "onnx/message.hpp"
-#include "tests/onnx/data.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/onnx/written.hpp"
 
 namespace tyto::onnx_tests {
 namespace {
-
 using L = Tensor<Lazy>;
-
-/// Writes a graph of x, reads it again, runs both, and compares. With $TYTO_WRITTEN the file and what it should give
-/// stay in that folder.
-void check_written(const std::string& name, const L& x, const Tensor<Eager>& given, const std::vector<L>& outputs) {
-  CAPTURE(name);
-  const testing::TemporaryFolder folder;
-  Graph graph{{.inputs = {x}, .outputs = outputs}};
-  const std::string path = core::text(folder / name, ".onnx");
-  write_onnx(path, graph);
-  const L value = L::from_bytes(given.bytes().data(), given.size(), given.shape(), given.dtype());
-  graph.set(x, value);
-  graph.run();
-  OnnxModel<L> model = read_onnx<L>(path);
-  CHECK(model.inputs()[0].name == "x");
-  const NamedList<L> results = model({{"x", value}});
-  REQUIRE(results.size() == outputs.size());
-  NamedList<L> wanted{{"x", value}};
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    CAPTURE(i);
-    const auto copy = [](const L& y) {
-      return Tensor<Any>::from_bytes(y.bytes().data(), y.size(), y.shape(), y.dtype());
-    };
-    CHECK(difference(copy(results[i].value), copy(graph.output(i)), 1e-5, 1e-6) == "");
-    wanted.push_back({core::text("out", i), graph.output(i)});
-  }
-  if (const char* keep = std::getenv("TYTO_WRITTEN")) {
-    const std::string kept = std::string(keep) + "/" + name + ".onnx";
-    write_onnx(kept, graph);
-    write_safetensors(kept + ".safetensors", wanted);
-  }
-}
-
 }  // namespace
 
 TEST_CASE("element-wise operators come back from ONNX as they were") {
@@ -129,6 +87,20 @@ TEST_CASE("element-wise operators come back from ONNX as they were") {
                  x * cast(x > 0, DType::f64)});
 }
 
+TEST_CASE("functions of bits, exponents and divisors come back from ONNX, also of the ends of their types") {
+  const L x = L::placeholder({7, 1}, DType::f32, "x");
+  const Tensor<Eager> given{{0.75}, {-0x1p-149}, {0x1.8p127}, {0x1p-126}, {0x1.fffffep-1}, {-4.0}, {0.0}};
+  constexpr std::int64_t least = INT64_MIN, largest = INT64_MAX;
+  const L whole = (x * 0 + 1).astype(DType::i64);  // not known before the run
+  const L a = whole * L{least, largest, -1, 12, 0};
+  const L b = whole * L{least, least, least, largest, -18};
+  const auto [mantissa, exponent] = frexp(x);
+  check_written("bits", x, given,
+                {mantissa, exponent, ldexp(x, L{-300, -149, -1, 0, 24, 127, 400}), gcd(a, L{18}), gcd(a, b),
+                 gcd(a, least), lcm(a, L{6}), lcm(a, -1), bitwise_count(a),
+                 gcd(a.astype(DType::i16), b.astype(DType::i16)), bitwise_count(a.astype(DType::u64))});
+}
+
 TEST_CASE("reductions, views and movements come back from ONNX as they were") {
   const L x = L::placeholder({3, 4, 5}, DType::f32, "x");
   std::vector<float> numbers(60);
@@ -200,13 +172,16 @@ TEST_CASE("products, convolutions and pools come back from ONNX as they were") {
                  matmul(x, matrix), conv2d(transpose(x, {0, 3, 1, 2}), transpose(w, {3, 2, 0, 1}), {.layout = nchw})});
 }
 
-TEST_CASE("networks of layers are written with their weights") {
-  seed(7);
-  const L image = L::placeholder({2, 8, 8, 3}, DType::f32, "x");
-  const Tensor<Eager> pixels = Tensor<Eager>::normal({2, 8, 8, 3});
-  const nn::Sequential network{nn::Conv2d({.in = 3, .out = 4, .window = 3}), nn::BatchNorm2d({.channels = 4}), relu,
-                               nn::Linear({.in = 4, .out = 5})};
-  check_written("network", image, pixels, {network(image, nn::inference)});
+TEST_CASE("second gradients of pools come back from ONNX as they were") {
+  const L x = L::placeholder({2, 6, 5, 3}, DType::f32, "x");
+  seed(6);
+  const Tensor<Eager> given = Tensor<Eager>::normal({2, 6, 5, 3}), direction = Tensor<Eager>::normal({2, 6, 5, 3});
+  const L u = L::from(direction.to_vector<float>(), direction.shape());
+  const auto slope = [&](const L& weights) {
+    const auto pooled = [&](const L& in) { return sum(max_pool(in, {3, 2}, {.stride = 2, .padding = 1}) * weights); };
+    return sum(value_and_grad(pooled)(x).second[0] * u);
+  };
+  check_written("pick", x, given, {value_and_grad(slope)(L::ones({2, 3, 3, 3})).second[0]});
 }
 
 TEST_CASE("what ONNX has no words for is named before anything is written") {
