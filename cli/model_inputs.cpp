@@ -1,4 +1,4 @@
-// Reading NAME=VALUE, and making up inputs.
+// Reading NAME=VALUE of inputs and outputs, and making up inputs.
 #include "cli/model_inputs.hpp"
 
 #include <algorithm>
@@ -19,12 +19,19 @@ namespace tyto::cli {
 namespace {
 
 // Names may hold colons and slashes, but no equals sign that a file would be found behind.
-std::pair<std::string, std::string> name_and_value(const std::string& word, const char* option) {
+std::pair<std::string, std::string> name_and_value(const std::string& word, const char* option,
+                                                   const char* what = "NAME=VALUE") {
   const std::size_t equals = word.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    throw UsageError(std::string(option) + " takes NAME=VALUE, not '" + word + "'");
+    throw UsageError(std::string(option) + " takes " + what + ", not '" + word + "'");
   }
   return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::string names_of(const std::vector<ModelTensor>& tensors) {
+  std::string names;
+  for (const ModelTensor& each : tensors) names += (names.empty() ? "'" : ", '") + each.name + "'";
+  return names.empty() ? "none" : names;
 }
 
 Shape parse_shape(const std::string& text) {
@@ -128,9 +135,22 @@ std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, co
     }
   }
   for (const Named<bool>& each : said) {
-    if (!each.value) throw UsageError("the model has no input '" + each.name + "'");
+    if (!each.value) throw UsageError("the model has no input '" + each.name + "'; it has " + names_of(inputs));
   }
   return tensors;
+}
+
+NamedList<std::string> wanted_outputs(const std::vector<ModelTensor>& outputs, const Arguments& arguments) {
+  NamedList<std::string> wanted;
+  for (const std::string& word : arguments.texts("--output")) {
+    const auto [name, file] = name_and_value(word, "--output", "NAME=FILE.npy");
+    const bool known = std::any_of(outputs.begin(), outputs.end(), [&name = name](const ModelTensor& output) {
+      return output.sequence ? name.starts_with(output.name + "[") : name == output.name;
+    });
+    if (!known) throw UsageError("the model has no output '" + name + "'; it has " + names_of(outputs));
+    wanted.push_back({name, file});
+  }
+  return wanted;
 }
 
 NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const NamedList<Shape>& given) {

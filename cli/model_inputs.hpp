@@ -1,4 +1,4 @@
-// What the command line says of a model's inputs: shapes and values by name.
+// What the command line says of a model's inputs and outputs: shapes, values and files by name.
 #pragma once
 
 #include <string>
@@ -35,6 +35,10 @@ NamedList<Shape> shapes_given(const Arguments& arguments);
 /// The inputs that the options name or that need no naming: tensors s[0], s[1], ... of a sequence and optional inputs
 /// are given only where they are named.
 std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, const Arguments& arguments);
+
+/// Outputs that are to be written, and their files. Throws UsageError before the model runs where it has no such
+/// output.
+NamedList<std::string> wanted_outputs(const std::vector<ModelTensor>& outputs, const Arguments& arguments);
 
 /// A shape for every input: as given, as the file says, else 1 for each length that it leaves open.
 NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const NamedList<Shape>& given);

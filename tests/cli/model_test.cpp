@@ -67,7 +67,8 @@ TEST_CASE("tyto run and show say what is wrong with status 2") {
     CHECK(ran.status == 2);
     CHECK_MESSAGE(contains(ran.output, message), ran.output);
   };
-  refused("--input q=1", "the model has no input 'q'");
+  refused("--input q=1", "the model has no input 'q'; it has 'x', 'axes'");
+  refused("--output q=" + place.path("q.npy"), "the model has no output 'q'; it has 'y'");
   refused("--input x", "--input takes NAME=VALUE, not 'x'");
   refused("--input x=picture",
           "--input x takes a file (.npy, .png, .jpg, .wav), random, zeros or a number, not 'picture'");
