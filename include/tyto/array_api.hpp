@@ -1,6 +1,9 @@
 // Names of the Python array API standard for functions that stand elsewhere under NumPy's older names.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/sets.hpp"
