@@ -146,6 +146,28 @@ Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const 
   return reduced(sum(where(others, excess, 0.0), -1) / static_cast<double>(classes), o.reduction);
 }
 
+Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiLabelMarginOptions& o) {
+  if (!is_floating(x.dtype())) {
+    throw TypeError(
+        core::text("multi_label_margin: the prediction is ", name_of(x.dtype()), "; a floating type is expected"));
+  }
+  if (!is_integer(labels.dtype()) || x.ndim() < 1 || labels.ndim() != x.ndim() ||
+      shape_of_rows(labels) != shape_of_rows(x)) {
+    throw ShapeError(core::text("multi_label_margin: labels ", labels.shape(), " of ", name_of(labels.dtype()),
+                                " must be class numbers for the rows of the prediction ", x.shape()));
+  }
+  const std::int64_t classes = x.shape().back();
+  const Tensor<Any> ends = cumsum(cast(less(labels, 0), DType::i64), -1);
+  const Tensor<Any> counts = equal(ends, 0), safe = where(counts, as_index(labels), 0);
+  // (..., labels, classes): one row of classes for each label.
+  const Tensor<Any> own = expand_dims(take_along_axis(x, safe, -1), {-1}), each = expand_dims(counts, {-1});
+  const Tensor<Any> hits = where(each, one_hot(safe, classes, x.dtype()), 0.0);
+  const Tensor<Any> no_label = equal(max(hits, {-2}, true), 0.0);
+  const Tensor<Any> excess = relu(o.margin - own + expand_dims(x, {-2}));
+  const Tensor<Any> losses = sum(where(each && no_label, excess, 0.0), {-2, -1}) / static_cast<double>(classes);
+  return reduced(losses, o.reduction);
+}
+
 }  // namespace detail
 }  // namespace nn
 }  // namespace TYTO_API

@@ -27,11 +27,16 @@ Tensor<Any> as_vector(const std::vector<Tensor<Any>>& tensors, DType type) {
   return concat(parts, 0);
 }
 
-/// What the rule keeps of each parameter as one number.
-std::vector<std::string> numbers_of(const DescentRule& rule) {
-  std::vector<std::string> names = rule.numbers;
-  if (rule.counted) names.emplace_back("count");
-  return names;
+/// What the rule keeps of a parameter of this shape, in order.
+NamedList<Shape> states_kept(const DescentRule& rule, const Shape& shape) {
+  NamedList<Shape> kept;
+  for (const std::string& name : rule.state_names) kept.push_back({name, shape});
+  if (rule.shaped) {
+    for (Named<Shape>& each : rule.shaped(shape)) kept.push_back(std::move(each));
+  }
+  for (const std::string& name : rule.numbers) kept.push_back({name, {}});
+  if (rule.counted) kept.push_back({"count", {}});
+  return kept;
 }
 
 }  // namespace
@@ -67,13 +72,8 @@ std::int64_t Descent::count() const { return count_.item<std::int64_t>(); }
 
 std::vector<Tensor<Any>> Descent::states_of(const DescentRule& rule, const Shape& shape, DType type) const {
   std::vector<Tensor<Any>> made;
-  for (std::size_t i = 0; i < rule.state_names.size(); ++i) {
-    Shape own = shape;
-    if (const std::int64_t rows = rule.rows ? (*rule.rows)[i] : 0; rows > 0) own = {rows, shape[0]};
-    made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(own, type), rule.name + " " + rule.state_names[i]));
-  }
-  for (const std::string& number : numbers_of(rule)) {
-    made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros({}, type), rule.name + " " + number));
+  for (const Named<Shape>& each : states_kept(rule, shape)) {
+    made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(each.value, type), rule.name + " " + each.name));
   }
   return made;
 }
@@ -123,15 +123,15 @@ NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) 
   for (const Named<Tensor<Any>>& parameter : parameters) handles.push_back(parameter.value);
   const std::vector<std::size_t> found = trained(handles);
   NamedList<Tensor<Any>> list{{"count", count_}};
-  const auto add = [&](const std::string& owner, const DescentRule& rule, const std::vector<Tensor<Any>>& states) {
-    std::vector<std::string> names = rule.state_names;
-    for (const std::string& number : numbers_of(rule)) names.push_back(number);
-    for (std::size_t k = 0; k < names.size(); ++k) list.push_back({owner + "." + names[k], states[k]});
+  const auto add = [&](const std::string& owner, const DescentRule& rule, const Shape& shape,
+                       const std::vector<Tensor<Any>>& states) {
+    std::size_t k = 0;
+    for (const Named<Shape>& each : states_kept(rule, shape)) list.push_back({owner + "." + each.name, states[k++]});
   };
-  if (is_joint()) add(rules_[0].name, rules_[0], joint_states_);
+  if (is_joint()) add(rules_[0].name, rules_[0], {0}, joint_states_);
   for (std::size_t i = 0; i < found.size() && !is_joint(); ++i) {
     const Trained& own = trained_[found[i]];
-    add(parameters[i].name, rules_[own.rule], own.states);
+    add(parameters[i].name, rules_[own.rule], own.parameter.shape(), own.states);
   }
   return list;
 }

@@ -1,7 +1,12 @@
 // Initial weights by the fans of their layer.
 #include "tyto/nn/initial.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "nn/layer_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/linalg.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -41,6 +46,27 @@ Initialiser normal_weights(double stddev) {
 }
 Initialiser uniform_weights(double limit) {
   return [limit](const Shape& shape, const Fans&, DType dtype) { return uniform_within(shape, limit, dtype); };
+}
+
+Initialiser truncated_normal_weights(double stddev) {
+  return [stddev](const Shape& shape, const Fans&, DType dtype) {
+    return Tensor<Any>::truncated_normal(shape, {.stddev = stddev, .dtype = dtype});
+  };
+}
+
+Initialiser orthogonal_weights(double gain) {
+  return [gain](const Shape& shape, const Fans&, DType dtype) {
+    if (shape.size() < 2) {
+      throw ShapeError(core::text("orthogonal_weights: the shape ", shape, " must have at least 2 axes"));
+    }
+    const std::int64_t columns = shape.back(), rows = element_count(shape) / std::max<std::int64_t>(columns, 1);
+    const bool wide = rows < columns;
+    const Shape tall = wide ? Shape{columns, rows} : Shape{rows, columns};
+    const linalg::QR<Any> parts = linalg::qr(normal_with(tall, 1, statistics_type(dtype)));
+    // Which of the orthogonal matrices it is would otherwise depend on the factorisation's choice of signs.
+    const Tensor<Any> q = parts.q * sign(diag(parts.r));
+    return cast(reshape(wide ? transpose(q) : q, shape) * gain, dtype);
+  };
 }
 
 }  // namespace nn

@@ -42,6 +42,10 @@ inline Tensor<Any> as_index(const Tensor<Any>& x) { return size_of(x.dtype()) < 
 /// What a layer multiplies: x in the type that an Autocast asks for.
 Tensor<Any> to_multiply(const Tensor<Any>& x);
 
+inline void check_space(const char* layer, const Tensor<Any>& x) {
+  if (x.ndim() < 3) throw ShapeError(core::text(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)"));
+}
+
 /// All axes but the first and the last: those of space.
 inline IntList spatial_axes_of(const Tensor<Any>& x) {
   IntList axes;

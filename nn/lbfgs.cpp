@@ -82,12 +82,17 @@ Descent lbfgs(const LbfgsOptions& o) {
     const Array descends = goes_on && less_equal(dot(gradient, own.direction), -o.smallest_descent);
     return where(descends, -own.rate * own.direction, 0.0);
   };
-  return Descent({"lbfgs",
-                  {"steps", "differences", "gradient", "direction"},
-                  o.rate,
-                  change,
-                  {"rate", "scale", "iterations"},
-                  std::vector<std::int64_t>{o.history, o.history, 0, 0}});
+  const auto memories = [rows = o.history](const Shape& all) {
+    const Shape pairs{rows, all[0]};
+    return NamedList<Shape>{{"steps", pairs}, {"differences", pairs}, {"gradient", all}, {"direction", all}};
+  };
+  return Descent({.name = "lbfgs",
+                  .state_names = {},
+                  .rate = o.rate,
+                  .change = change,
+                  .numbers = {"rate", "scale", "iterations"},
+                  .shaped = memories,
+                  .joint = true});
 }
 
 }  // namespace nn

@@ -237,6 +237,30 @@ Tensor<Any> LayerNorm::forward(const Tensor<Any>& given, Phase) const {
 
 Members LayerNorm::members() const { return {{"weight", weight}, {"bias", bias}}; }
 
+LocalResponseNorm::LocalResponseNorm(const LocalResponseNormOptions& given) : options(given) {
+  if (given.size < 1) throw ValueError(core::text("LocalResponseNorm: size = ", given.size, " must be at least 1"));
+}
+
+Tensor<Any> LocalResponseNorm::forward(const Tensor<Any>& given, Phase) const {
+  check_floating("LocalResponseNorm", given);
+  if (given.ndim() < 2) {
+    throw ShapeError(core::text("LocalResponseNorm: x ", given.shape(), " must be (batch, spatial..., channels)"));
+  }
+  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
+  before[before.size() - 1] = options.size / 2;
+  after[after.size() - 1] = (options.size - 1) / 2;
+  const Tensor<Any> squares = pad(square(x), before, after);
+  const std::int64_t channels = x.shape().back();
+  Tensor<Any> total;
+  for (std::int64_t i = 0; i < options.size; ++i) {
+    const Tensor<Any> shifted = squares.get({ellipsis, slice(i, i + channels)});
+    total = total.defined() ? total + shifted : shifted;
+  }
+  const Tensor<Any> spread = total * (options.alpha / static_cast<double>(options.size)) + options.k;
+  return as_type(x * power(spread, -options.beta), given.dtype());
+}
+
 RMSNorm::RMSNorm(const RMSNormOptions& given) : options(given) {
   check_last_shape("RMSNorm", given.shape);
   if (given.affine) weight = one_parameter("weight", given.shape, given.dtype);

@@ -1,17 +1,16 @@
 // Layers that change the size of space without weights.
 #include "tyto/nn/pooling.hpp"
 
+#include <cmath>
+
 #include "nn/layer_parts.hpp"
+#include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
 
 namespace {
-
-void check_space(const char* layer, const Tensor<Any>& x) {
-  if (x.ndim() < 3) throw ShapeError(core::text(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)"));
-}
 
 Shape lengths_of_space(const char* layer, const PerAxis& given, const Tensor<Any>& x) {
   check_space(layer, x);
@@ -43,6 +42,21 @@ void check_factor(const char* layer, std::int64_t factor) {
 Tensor<Any> MaxPool::forward(const Tensor<Any>& x, Phase) const { return max_pool(x, window, options); }
 
 Tensor<Any> AveragePool::forward(const Tensor<Any>& x, Phase) const { return average_pool(x, window, options); }
+
+PowerPool::PowerPool(double p, PerAxis size, PoolOptions given)
+    : power(p), window(std::move(size)), options(std::move(given)) {
+  if (!(p > 0 && std::isfinite(p))) throw ValueError(core::text("PowerPool: the power ", p, " must be positive"));
+  options.count_padding = true;
+}
+
+Tensor<Any> PowerPool::forward(const Tensor<Any>& x, Phase) const {
+  const Shape lengths = lengths_of_space("PowerPool", window, x);
+  const double count = static_cast<double>(element_count(lengths));
+  const Tensor<Any> sums = average_pool(tyto::power(abs(x), power), window, options) * count;
+  // The root of 0 has no slope; like PyTorch's it is flat there.
+  const Tensor<Any> there = greater(sums, 0.0);
+  return where(there, tyto::power(where(there, sums, 1.0), 1 / power), 0.0);
+}
 
 Tensor<Any> AdaptiveAveragePool::forward(const Tensor<Any>& x, Phase) const { return adaptive_average_pool(x, size); }
 

@@ -171,6 +171,25 @@ LearningRate one_cycle(double largest, std::int64_t steps, const OneCycleOptions
   });
 }
 
+LearningRate cyclic(double lowest, double largest, const CyclicOptions& o) {
+  check_rate("cyclic", lowest);
+  check_rate("cyclic", largest);
+  const auto rising = static_cast<double>(o.rising), falling = static_cast<double>(o.falling.value_or(o.rising));
+  if (!(rising >= 1 && falling >= 1)) {
+    throw ValueError(core::text("cyclic: rising = ", rising, " and falling = ", falling, " must be at least 1"));
+  }
+  check_factor_of("cyclic", o.cycle_factor);
+  check_factor_of("cyclic", o.update_factor);
+  return LearningRate([=](const Tensor<Any>& count) {
+    const Tensor<Any> cycle = floor(count / (rising + falling));
+    const Tensor<Any> passed = count - cycle * (rising + falling);
+    Tensor<Any> height = minimum(passed / rising, (rising + falling - passed) / falling);
+    if (o.cycle_factor != 1) height = height * to_power(o.cycle_factor, cycle);
+    if (o.update_factor != 1) height = height * to_power(o.update_factor, count);
+    return lowest + (largest - lowest) * height;
+  });
+}
+
 LearningRate warm_up(std::int64_t steps, LearningRate rate) {
   check_steps("warm_up", steps);
   return LearningRate([steps, rate = std::move(rate)](const Tensor<Any>& count) {

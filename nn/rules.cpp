@@ -264,5 +264,22 @@ Descent rprop(const RpropOptions& o) {
       {.name = "rprop", .state_names = {"gradient", "step"}, .rate = o.rate, .change = change, .counted = true});
 }
 
+Descent asgd(const AsgdOptions& o) {
+  check_not_negative("asgd", "decay", o.decay);
+  check_not_negative("asgd", "power", o.power);
+  check_not_negative("asgd", "average_from", o.average_from);
+  check_not_negative("asgd", "weight_decay", o.weight_decay);
+  const auto change = [o](const UpdateContext& context) {
+    const Tensor<Any> gradient = decayed(context, o.weight_decay), before = context.count - 1.0;
+    const Tensor<Any> step = context.rate / power(1.0 + o.decay * context.rate * before, o.power);
+    const Tensor<Any> taken = step * (gradient + o.decay * context.parameter);
+    const Tensor<Any> share = 1.0 / maximum(before - o.average_from, 1.0);
+    Tensor<Any>& average = context.state[0];
+    average = average + share * (context.parameter - taken - average);
+    return taken;
+  };
+  return Descent({.name = "asgd", .state_names = {"average"}, .rate = o.rate, .change = change, .counted = true});
+}
+
 }  // namespace nn
 }  // namespace TYTO_API

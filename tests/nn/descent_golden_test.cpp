@@ -12,11 +12,13 @@ using goldens::descent_file;
 
 /// The parameter after each update of one compiled step.
 template <class M>
-void check_rule(const std::string& name, Descent descent) {
+void check_rule(const std::string& name, Descent descent, const Shape& shape = {3, 4}) {
   using T = Tensor<M>;
   CAPTURE(name);
-  const T w = T::variable(array<M>(descent_file, "given/weights"), "w");
-  const T gradients = array<M>(descent_file, "given/gradients");
+  const T w = T::variable(array<M>(descent_file, "given/weights").reshape(shape), "w");
+  Shape all = shape;
+  all.insert(0, -1);
+  const T gradients = array<M>(descent_file, "given/gradients").reshape(all);
   auto step = compile([&](T gradient) {
     descent.update(std::vector{w}, std::vector{gradient});
     return gradient;
@@ -99,6 +101,15 @@ TEST_CASE_TEMPLATE("rules of descent take PyTorch's steps", M, Eager, Lazy) {
   check_rule<M>("nadam", nadam({.rate = 0.1, .weight_decay = 0.01}));
   check_rule<M>("radam", radam({.rate = 0.1, .weight_decay = 0.01}));
   check_rule<M>("adadelta", adadelta({.weight_decay = 0.01}));
+  check_rule<M>("asgd", asgd({.rate = 0.1, .decay = 0.05, .average_from = 3, .weight_decay = 0.01}));
+  check_rule<M>("adafactor", adafactor({.rate = 0.1, .weight_decay = 0.01}));
+  check_rule<M>("adafactor_clipped",
+                adafactor({.rate = 0.3, .decay_power = -0.5, .epsilon1 = 0.1, .epsilon2 = 0.5, .clip = 1.5}));
+  check_rule<M>("adafactor_vector", adafactor({.rate = 0.1, .weight_decay = 0.01}), {12});
+  check_rule<M>("adafactor_axes", adafactor({.rate = 0.1, .weight_decay = 0.01}), {3, 2, 2});
+  check_rule<M>("muon", muon({.rate = 0.1}));
+  check_rule<M>("muon_plain",
+                muon({.rate = 0.1, .momentum = 0.9, .nesterov = false, .weight_decay = 0, .scale = MuonScale::adam}));
   check_rule<M>("lion", lion({.rate = 0.1, .weight_decay = 0.01}));
   check_rule<M>("lamb", lamb({.rate = 0.1, .weight_decay = 0.01}));
 }
@@ -114,6 +125,53 @@ TEST_CASE_TEMPLATE("a parameter that joins later is updated as PyTorch updates i
   check_joining<M>("adamax", [](double rate) { return adamax({.rate = rate, .weight_decay = 0.01}); });
   check_joining<M>("nadam", [](double rate) { return nadam({.rate = rate, .weight_decay = 0.01}); });
   check_joining<M>("radam", [](double rate) { return radam({.rate = rate, .weight_decay = 0.01}); });
+  check_joining<M>(
+      "asgd", [](double rate) { return asgd({.rate = rate, .decay = 0.05, .average_from = 3, .weight_decay = 0.01}); });
+  check_joining<M>("adafactor", [](double rate) { return adafactor({.rate = rate, .weight_decay = 0.01}); });
+}
+
+TEST_CASE_TEMPLATE("Muon goes where PyTorch's goes, whose products are rounded to 16 bits, for any rank", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const T w = T::variable(array<M>(descent_file, "given/weights"), "w");
+  const T kernel = T::variable(array<M>(descent_file, "given/weights").reshape({3, 1, 1, 4}), "kernel");
+  const T gradients = array<M>(descent_file, "given/gradients");
+  const Tensor<Eager> expected = array<Eager>(descent_file, "rule/muon_rounded");
+  Descent descent = muon({.rate = 0.1});
+  auto step = compile([&](T gradient) {
+    descent.update(std::vector{w, kernel}, std::vector{gradient, gradient.reshape({3, 1, 1, 4})});
+    return gradient;
+  });
+  for (std::int64_t i = 0; i < gradients.shape()[0]; ++i) {
+    (void)step(copy(std::as_const(gradients)(i)));
+    const std::vector<double> found = w.template to_vector<double>();
+    const std::vector<double> other = copy(expected(i).transpose()).template to_vector<double>();
+    for (std::size_t k = 0; k < found.size(); ++k) CHECK(std::abs(found[k] - other[k]) <= 0.01);
+    CHECK(kernel.template to_vector<double>() == found);
+  }
+}
+
+TEST_CASE("rules of matrices keep states of shapes of their own, and refuse what is none") {
+  using T = Tensor<Eager>;
+  const T matrix = T::variable(T::ones({2, 3, 4}), "matrix"), vector = T::variable(T::ones({5}), "vector");
+  Descent descent = adafactor();
+  const auto states = descent.state({{"matrix", matrix.value()}, {"vector", vector.value()}});
+  CHECK(states["matrix.row_square_mean"].shape() == Shape{2, 3, 1});
+  CHECK(states["matrix.column_square_mean"].shape() == Shape{2, 1, 4});
+  CHECK(states["vector.square_mean"].shape() == Shape{5});
+  CHECK(states["vector.count"].shape() == Shape{});
+  Descent other = muon();
+  CHECK_THROWS_WITH_AS(other.update(std::vector{vector}, std::vector{vector + 0}),
+                       "muon: a parameter of shape (5,) is no matrix; give it another rule by Descent::use",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(muon({.momentum = 1}), "muon: momentum = 1 must be in [0, 1)", ValueError);
+  CHECK_THROWS_WITH_AS(muon({.weight_decay = -1}), "muon: weight_decay = -1 must be at least 0", ValueError);
+  CHECK_THROWS_WITH_AS(muon({.iterations = 0}), "muon: iterations = 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(adafactor({.decay_power = 1}), "adafactor: decay_power = 1 must be at most 0", ValueError);
+  CHECK_THROWS_WITH_AS(adafactor({.clip = 0.5}), "adafactor: clip = 0.5 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(adafactor({.epsilon2 = -1}),
+                       "adafactor: epsilon1 = 0, epsilon2 = -1 and weight_decay = 0 must be at least 0", ValueError);
+  CHECK_THROWS_WITH_AS(asgd({.power = -1}), "asgd: power = -1 must be finite and at least 0", ValueError);
 }
 
 TEST_CASE_TEMPLATE("L-BFGS takes PyTorch's steps over all parameters together", M, Eager, Lazy) {
@@ -166,6 +224,9 @@ TEST_CASE("schedules give PyTorch's rates") {
   check_rate("one_cycle_three",
              one_cycle(0.4, 25,
                        {.rising = 0.4, .first_factor = 10, .last_factor = 100, .three_phases = true, .linear = true}));
+  check_rate("cyclic", cyclic(0.1, 0.5, {.rising = 3, .falling = 5}));
+  check_rate("cyclic_halved", cyclic(0.1, 0.5, {.rising = 4, .cycle_factor = 0.5}));
+  check_rate("cyclic_fading", cyclic(0.1, 0.5, {.rising = 4, .update_factor = 0.9}));
   check_rate("sequence", in_sequence({{0, 0.05}, {4, exponential_decay(0.5, -std::log(0.9))}}));
 }
 
@@ -285,6 +346,9 @@ TEST_CASE("schedules, groups and averages refuse what makes no sense") {
                        ValueError);
   CHECK_THROWS_WITH_AS(one_cycle(1, 5, {.first_factor = 0}), "one_cycle: the factors 0 and 10000 must be positive",
                        ValueError);
+  CHECK_THROWS_WITH_AS(cyclic(0.1, 1, {.falling = 0}), "cyclic: rising = 2000 and falling = 0 must be at least 1",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(cyclic(0.1, 1, {.cycle_factor = 0}), "cyclic: the factor 0 must be positive", ValueError);
   CHECK_THROWS_WITH_AS(in_sequence({{1, 0.1}}), "in_sequence: the first entry must be for count 0", ValueError);
   CHECK_THROWS_WITH_AS(per_epoch(0, 0.1), "per_epoch: 0 steps; at least 1 is needed", ValueError);
   CHECK_THROWS_WITH_AS(Plateau(0.1, {.factor = 1}), "Plateau: the factor 1 must be between 0 and 1", ValueError);

@@ -84,6 +84,8 @@ TEST_CASE_TEMPLATE("instance, group, layer and RMS norm compute, learn and load 
   check_layer<M>("layer_norm", LayerNorm({.shape = {5}, .dtype = wide}));
   check_layer<M>("layer_norm_axes", LayerNorm({.shape = {3, 4}, .dtype = wide}));
   check_layer<M>("layer_norm_without_bias", LayerNorm({.shape = {5}, .bias = false, .dtype = wide}));
+  check_layer<M>("local_response_norm", LocalResponseNorm({.size = 3, .alpha = 0.5, .beta = 0.6, .k = 2}));
+  check_layer<M>("local_response_norm_even", LocalResponseNorm({.size = 4, .alpha = 2}));
   check_layer<M>("rms_norm", RMSNorm({.shape = {5}, .dtype = wide}));
   check_layer<M>("rms_norm_epsilon", RMSNorm({.shape = {3, 4}, .epsilon = 1e-2, .dtype = wide}));
 }
@@ -91,6 +93,8 @@ TEST_CASE_TEMPLATE("instance, group, layer and RMS norm compute, learn and load 
 TEST_CASE_TEMPLATE("layers that change space compute as PyTorch's", M, Eager, Lazy) {
   check_layer<M>("max_pool", MaxPool(2));
   check_layer<M>("average_pool", AveragePool(3, {.stride = 1, .padding = 1}));
+  check_layer<M>("power_pool", PowerPool(2, 2));
+  check_layer<M>("power_pool_cubes", PowerPool(3, 3, {.stride = 1}));
   check_layer<M>("adaptive_average_pool", AdaptiveAveragePool({2, 3}));
   check_layer<M>("adaptive_max_pool", AdaptiveMaxPool({2, 3}));
   check_layer<M>("adaptive_max_pool1d", AdaptiveMaxPool(3));
@@ -105,6 +109,48 @@ TEST_CASE_TEMPLATE("layers that change space compute as PyTorch's", M, Eager, La
   check_layer<M>("pixel_shuffle", PixelShuffle(2));
   check_layer<M>("pixel_unshuffle", PixelUnshuffle(2));
   check_layer<M>("flatten_channels_first", Flatten(nchw));
+}
+
+TEST_CASE_TEMPLATE("windows taken out, put back and unpooled are PyTorch's", M, Eager, Lazy) {
+  const PatchOptions uneven{.stride = {2, 1}, .padding = 1, .dilation = {1, 2}, .order = nchw};
+  check_layer<M>("unfold", Unfold({3, 2}, uneven));
+  check_layer<M>("fold", Fold({5, 4}, {3, 2}, uneven));
+  const auto unpooled = [](const Tensor<M>& x, const PerAxis& window, const PoolOptions& options) {
+    const auto [values, indices] = max_pool_with_indices(x, window, options);
+    return max_unpool(values, indices, window, {.size = {x.shape()[1], x.shape()[2]}});
+  };
+  const Identity none;
+  check_module<M>("unpooled", none, [&](const Tensor<M>& x, Phase) { return unpooled(x, 2, {}); });
+  check_module<M>("unpooled_padded", none, [&](const Tensor<M>& x, Phase) { return unpooled(x, 3, {.padding = 1}); });
+  const Tensor<M> x = goldens::array<M>(goldens::layers_file, "pooled_indices/x");
+  const auto check_indices = [&](const std::string& name, const PerAxis& window, const PoolOptions& options) {
+    CAPTURE(name);
+    const auto golden = [&](const char* what) {
+      return goldens::array<Eager>(goldens::layers_file, "pooled_indices/" + name + "/" + what);
+    };
+    const auto [values, indices] = max_pool_with_indices(x, window, options);
+    goldens::check_near(values, golden("values"), "the values");
+    CHECK(indices.template to_vector<std::int64_t>() == golden("indices").template to_vector<std::int64_t>());
+  };
+  check_indices("plain", 2, {});
+  check_indices("overlapping", 3, {.stride = 2, .padding = 1});
+  check_indices("dilated", 2, {.stride = 1, .dilation = 2});
+}
+
+TEST_CASE_TEMPLATE("layers with normed weights compute, learn and load as PyTorch's", M, Eager, Lazy) {
+  check_layer<M>("weight_norm_linear", WeightNorm(Linear({.in = 3, .out = 4, .dtype = wide})));
+  check_layer<M>("weight_norm_convolution", WeightNorm(Conv2d({.in = 3, .out = 4, .window = {3, 2}, .dtype = wide})));
+  check_layer<M>("weight_norm_transposed", WeightNorm(ConvTranspose1d({.in = 3, .out = 4, .dtype = wide})));
+  check_layer<M>("spectral_norm_linear", SpectralNorm(Linear({.in = 3, .out = 4, .dtype = wide})));
+  check_layer<M>("spectral_norm_convolution",
+                 SpectralNorm(Conv2d({.in = 3, .out = 4, .window = {3, 2}, .dtype = wide}), 2));
+}
+
+TEST_CASE_TEMPLATE("branches and layers that only reshape compute, learn and load as PyTorch's", M, Eager, Lazy) {
+  check_layer<M>("reshape", Reshape({3, 2}));
+  check_layer<M>("parallel", Parallel({{"value", Linear({.in = 3, .out = 4, .dtype = wide})},
+                                       {"gate", Sequential{Linear({.in = 3, .out = 4, .dtype = wide}), Sigmoid()}}},
+                                      [](const std::vector<Tensor<Any>>& each) { return each[0] * each[1]; }));
 }
 
 TEST_CASE_TEMPLATE("activations compute as PyTorch's", M, Eager, Lazy) {

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <tyto/elementwise.hpp>
-#include <tyto/graph.hpp>
 #include <tyto/nn/layers.hpp>
-#include <tyto/reduce.hpp>
+#include <tyto/tyto.hpp>
 
 namespace tyto::nn {
 namespace {
@@ -149,6 +147,115 @@ TEST_CASE("weights start where the seed says, within the limits of their initial
   }
 }
 
+TEST_CASE("orthogonal weights are so whatever their shape, and truncated ones end at two deviations") {
+  seed(11);
+  const auto gram = [](const Tensor<Any>& weight, bool of_columns) {
+    const Tensor<Any> m = reshape(weight, {-1, weight.shape().back()});
+    return (of_columns ? matmul(transpose(m), m) : matmul(m, transpose(m))).to_vector<double>();
+  };
+  const auto check_identity = [](const std::vector<double>& found, double diagonal) {
+    const auto side = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(found.size()))));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CHECK(std::abs(found[i] - (i % (side + 1) == 0 ? diagonal : 0)) < 1e-12);
+    }
+  };
+  const LinearOptions tall{.in = 7, .out = 4, .initial = orthogonal_weights(), .dtype = DType::f64};
+  check_identity(gram(Linear(tall).weight, true), 1);
+  const LinearOptions wide{.in = 3, .out = 5, .initial = orthogonal_weights(2), .dtype = DType::f64};
+  check_identity(gram(Linear(wide).weight, false), 4);
+  const Conv2d kernel({.in = 2, .out = 6, .initial = orthogonal_weights(), .dtype = DType::f64});
+  check_identity(gram(kernel.weight, true), 1);
+  CHECK(Linear({.in = 4, .out = 4, .initial = orthogonal_weights(), .dtype = DType::f16}).weight.dtype() == DType::f16);
+  CHECK_THROWS_WITH_AS(orthogonal_weights()({3}, {}, DType::f32),
+                       "orthogonal_weights: the shape (3,) must have at least 2 axes", ShapeError);
+  // Of a normal distribution cut at two deviations the deviation is 0.8796 of the whole one's.
+  const std::vector<float> cut =
+      Linear({.in = 100, .out = 200, .initial = truncated_normal_weights(0.5)}).weight.to_vector<float>();
+  double squares = 0;
+  for (const float value : cut) {
+    squares += static_cast<double>(value) * static_cast<double>(value);
+    CHECK_UNARY(std::abs(value) <= 1.0f);
+  }
+  CHECK(std::sqrt(squares / 20000) == doctest::Approx(0.5 * 0.87963).epsilon(0.02));
+}
+
+TEST_CASE_TEMPLATE(
+    "noise is normal with the stated moments in training, its gradient what it multiplies by, and none else", M, Eager,
+    Lazy) {
+  using T = Tensor<M>;
+  seed(5);
+  constexpr std::int64_t count = 40000;
+  const T x = T::full({count}, 3.0, DType::f64);
+  // The largest distance of the distribution of values from the normal one: 1.63 / sqrt(n) in one of a hundred draws.
+  const auto check_normal = [&](const T& y, double mean, double deviation) {
+    std::vector<double> values = y.template to_vector<double>();
+    std::sort(values.begin(), values.end());
+    double apart = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double expected = 0.5 * std::erfc(-(values[i] - mean) / deviation / std::sqrt(2.0));
+      apart = std::max(apart, std::abs(expected - (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
+    }
+    CHECK(apart < 1.63 / std::sqrt(static_cast<double>(count)));
+  };
+  const auto slope_and_value = [&](const Layer& layer) {
+    const auto both = value_and_grad([&](const T& in) {
+      const T y = layer(in, training);
+      return std::pair(sum(y), y);
+    })(x);
+    return std::pair(both.second[0], both.first.second);
+  };
+  const auto [slope, noisy] = slope_and_value(GaussianNoise(0.5));
+  check_normal(noisy, 3, 0.5);
+  CHECK(slope.template to_vector<double>() == std::vector<double>(count, 1.0));
+  const auto [factors, multiplied] = slope_and_value(GaussianDropout(0.2));
+  check_normal(multiplied, 3, 3 * std::sqrt(0.2 / 0.8));
+  check_normal(factors, 1, std::sqrt(0.2 / 0.8));
+  CHECK(array_equal(multiplied, 3.0 * factors));
+  CHECK(array_equal(GaussianNoise(0.5)(x), x));
+  CHECK(array_equal(GaussianDropout(0.2)(x), x));
+  // Whole channels of a sample fall together.
+  const T picture = ChannelDropout(0.5)(T::ones({3, 4, 5, 50}), training);
+  CHECK(array_equal(picture, broadcast_to(picture(all, slice(0, 1), slice(0, 1)), picture.shape())));
+  CHECK_THROWS_WITH_AS(GaussianNoise(-1), "GaussianNoise: the deviation -1 must be finite and at least 0", ValueError);
+}
+
+TEST_CASE_TEMPLATE("unfolded patches times kernels are a convolution, and folding adds up what overlaps", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const T x = T::arange(2 * 5 * 6 * 3).reshape({2, 5, 6, 3}).astype(DType::f64);
+  const T kernels = (T::arange(2 * 3 * 3 * 4) % 7).reshape({2, 3, 3, 4}).astype(DType::f64);
+  for (const PatchOptions& options : {PatchOptions{}, PatchOptions{.stride = {1, 2}, .padding = same}}) {
+    const T direct = convolution(x, kernels, {.stride = options.stride, .padding = options.padding});
+    const T patches = Unfold({2, 3}, options)(x);
+    CHECK(array_equal(matmul(patches, kernels.reshape({-1, 4})).reshape(direct.shape()), direct));
+    // <fold(p), x> = <p, unfold(x)> for any p.
+    const T p = (T::arange(patches.size()) % 5).reshape(patches.shape()).astype(DType::f64);
+    CHECK(sum(Fold({5, 6}, {2, 3}, options)(p) * x).template item<double>() ==
+          sum(p * patches).template item<double>());
+  }
+  CHECK(Unfold(2)(T::zeros({1, 6, 3})).shape() == Shape{1, 5, 6});
+  CHECK(max_unpool(T{{{5.0}, {6.0}}}, T{{{1}, {2}}}, 2).template to_vector<float>() == std::vector<float>{0, 5, 6, 0});
+}
+
+TEST_CASE_TEMPLATE("a spectral norm follows the largest singular value, in training only", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  seed(4);
+  const SpectralNorm layer(Linear({.in = 5, .out = 4, .bias = false, .dtype = DType::f64}));
+  const double largest = max(linalg::svdvals(layer.original)).template item<double>();
+  const T eye = T::eye(5, 5, 0, DType::f64);
+  const auto error = [&] {
+    return sum(square(layer(eye) * largest - T(layer.original.value()))).template item<double>();
+  };
+  CHECK(error() < 1e-2);
+  const double before = error();
+  CHECK(error() == before);
+  auto step = compile([&](T in) { return layer(in, training); });
+  for (int i = 0; i < 200; ++i) (void)step(eye);
+  CHECK(error() < 1e-20);
+  CHECK(layer.named_parameters().size() == 1);
+  CHECK(layer.named_buffers()[1].name == "parametrizations.weight.0._v");
+}
+
 TEST_CASE("layers refuse what does not fit, by name and shape") {
   using T = Tensor<Eager>;
   CHECK_THROWS_WITH_AS(Linear({.in = 2, .out = 3})(T::zeros({4, 5})), "Linear: the last axis of x (4,5) must be 2",
@@ -160,6 +267,22 @@ TEST_CASE("layers refuse what does not fit, by name and shape") {
                        "Convolution: groups = 2 must divide in = 3 and out = 4", ValueError);
   CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4, .window = {3, 3, 3}}),
                        "Convolution: the window (3,3,3) must have 1 or 2 lengths", ShapeError);
+  CHECK_THROWS_WITH_AS(LocalResponseNorm({}), "LocalResponseNorm: size = 0 must be at least 1", ValueError);
+  CHECK_THROWS_WITH_AS(PowerPool(0, 2), "PowerPool: the power 0 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(Unfold(4)(T::zeros({1, 3, 3, 1})), "Unfold: windows of (4,4) do not fit into space of (3,3)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(Unfold({1, 2, 3})(T::zeros({1, 3, 3, 1})), "Unfold: the window (1,2,3) must have 1 or 2 lengths",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(
+      Fold({3, 3}, 2)(T::zeros({1, 9, 4})),
+      "Fold: patches (1,9,4) must be (batch, 4, a multiple of 4) for windows of (2,2) in space of (3,3)", ShapeError);
+  CHECK_THROWS_WITH_AS(max_pool_with_indices(T::zeros({1, 3, 1}), 2, {.ceil_mode = true}),
+                       "max_pool_with_indices: channels lie last, and no window reaches beyond the end", ValueError);
+  CHECK_THROWS_WITH_AS(
+      max_unpool(T::zeros({1, 3, 1}), T::zeros({1, 3, 1}), 2),
+      "max_unpool: the indices (1,3,1) of f32 must be whole numbers in the shape of the values (1,3,1)", ShapeError);
+  CHECK_THROWS_WITH_AS(SpectralNorm(Linear({.in = 2, .out = 2}), 0)(T::ones({1, 2}), training),
+                       "SpectralNorm: 0 iterations; at least 1 is needed", ValueError);
   CHECK_THROWS_WITH_AS(Dropout(1), "Dropout: the rate 1 must be in [0, 1)", ValueError);
 }
 

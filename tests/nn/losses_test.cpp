@@ -114,6 +114,7 @@ TEST_CASE_TEMPLATE("losses of classes give PyTorch's values and gradients", M, E
 TEST_CASE_TEMPLATE("losses of probabilities give PyTorch's values and gradients", M, Eager, Lazy) {
   using I = Inputs<M>;
   const auto check = [](const char* name, const Loss<M>& loss) { check_loss<M>(name, {"x", "t"}, 1, loss); };
+  check("multi_label_margin", [](I in, Reduction r) { return multi_label_margin(in[0], in[1], {.reduction = r}); });
   check("kl_divergence", [](I in, Reduction r) { return kl_divergence(in[0], in[1], {.reduction = r}); });
   check("kl_divergence_zero", [](I in, Reduction r) { return kl_divergence(in[0], in[1], {.reduction = r}); });
   check("kl_divergence_log",
@@ -160,6 +161,9 @@ TEST_CASE_TEMPLATE("labels and indices may be whole numbers of any type", M, Eag
     CHECK(nll(x, same, {.weights = T::ones({3})}).template item<float>() == -2.5f);
     CHECK(multi_margin(x, same).template item<float>() == multi_margin(x, labels).template item<float>());
     CHECK(array_equal(embedding(same), embedding(labels)));
+    // Labels 2 and 0: (0.0 + 2.0) + (0.0) for class 1; label 1 alone: 3.0 above it, and nothing below.
+    CHECK(multi_label_margin(x, T{{2, 0}, {1, 1}}.astype(type), {.reduction = Reduction::none})
+              .template to_vector<float>() == std::vector<float>{2.0f / 3, 4.0f / 3});
   }
 }
 
@@ -189,6 +193,9 @@ TEST_CASE("losses refuse what does not fit, by name, shape and type") {
   CHECK_THROWS_WITH_AS(nll(x, x), "nll: labels are f32; class numbers are expected", TypeError);
   CHECK_THROWS_WITH_AS(binary_cross_entropy(x, x, {.positive_weights = x}),
                        "binary_cross_entropy: weights of positive targets are for the loss with logits", ValueError);
+  CHECK_THROWS_WITH_AS(
+      multi_label_margin(x, whole),
+      "multi_label_margin: labels (2,) of i64 must be class numbers for the rows of the prediction (2,3)", ShapeError);
   CHECK_THROWS_WITH_AS(ctc(x, whole, whole, whole), "ctc: log_probabilities (2,3) must be (batch, time, classes)",
                        ShapeError);
   const T log_p = T::zeros({2, 4, 3});

@@ -32,6 +32,10 @@ struct MultiMarginOptions {
   bool squared = false;
   Reduction reduction = Reduction::mean;
 };
+struct MultiLabelMarginOptions {
+  double margin = 1;
+  Reduction reduction = Reduction::mean;
+};
 struct CtcOptions {
   std::int64_t blank = 0;
   bool zero_infinity = false;             ///< 0 instead of infinity for targets that do not fit into their time
@@ -47,6 +51,7 @@ Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const 
 Tensor<Any> soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction);
 Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction);
 Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions& o);
+Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiLabelMarginOptions& o);
 Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
                 const Tensor<Any>& target_lengths, const CtcOptions& o);
 
@@ -117,6 +122,14 @@ template <class M>
 Tensor<M> multi_margin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& labels,
                        const MultiMarginOptions& options = {}) {
   return detail::with_mode<M>(detail::multi_margin(detail::modeless(x), detail::modeless(labels), options));
+}
+/// Of samples that belong to several classes: the mean over classes of the sums over labels of max(0, margin - x[label]
+/// + x[class]), for the classes that are no labels. Labels (..., count) are class numbers; the first negative one ends
+/// them.
+template <class M>
+Tensor<M> multi_label_margin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& labels,
+                             const MultiLabelMarginOptions& options = {}) {
+  return detail::with_mode<M>(detail::multi_label_margin(detail::modeless(x), detail::modeless(labels), options));
 }
 /// Connectionist temporal classification (Graves et al. 2006): -log of the probability that log_probabilities (batch,
 /// time, classes) spell targets (batch, length), of which each sample has so many times and letters.

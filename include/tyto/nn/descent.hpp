@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,16 +30,18 @@ struct UpdateContext {
 /// number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first. A `counted` rule asks
 /// for the count of updates; each parameter has its own, since one may join later than others.
 ///
-/// With `rows` the rule is of all parameters together: `change` is given them as one vector, their gradients too, and
-/// memories have that many rows as long as it; 0 is the vector itself.
+/// `shaped` gives memories of other shapes, by the shape of the parameter; they stand behind those of `state_names`.
+///
+/// A `joint` rule is of all parameters together: `change` is given them as one vector, their gradients too.
 struct DescentRule {
   std::string name;
   std::vector<std::string> state_names;
   LearningRate rate;
   std::function<Tensor<Any>(const UpdateContext&)> change;
   std::vector<std::string> numbers = {};
-  std::optional<std::vector<std::int64_t>> rows = {};  ///< of each memory
+  std::function<NamedList<Shape>(const Shape& parameter)> shaped = {};
   bool counted = false;
+  bool joint = false;
 };
 
 /// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
@@ -101,7 +102,7 @@ class TYTO_API Descent {
   std::size_t rule_of(const Tensor<Any>& parameter) const;
   void apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
              const std::vector<Tensor<Any>>& gradients);
-  bool is_joint() const { return rules_[0].rows.has_value(); }
+  bool is_joint() const { return rules_[0].joint; }
 
   /// A parameter, and its memories, numbers and, of a counted rule, the count. `rule` is its number: rules move when
   /// groups are added.

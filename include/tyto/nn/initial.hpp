@@ -32,6 +32,11 @@ Initialiser constant_weights(double value);
 Initialiser normal_weights(double stddev);
 /// Uniform within this distance of 0.
 Initialiser uniform_weights(double limit);
+/// Normal with this standard deviation, but nothing further than two of them from 0 (before that cut).
+Initialiser truncated_normal_weights(double stddev);
+/// Columns (one an output, the other axes flattened) orthogonal to each other, or rows where there are fewer of them,
+/// all of the length `gain` (Saxe et al. 2014).
+Initialiser orthogonal_weights(double gain = 1);
 
 }  // namespace TYTO_API
 }  // namespace tyto

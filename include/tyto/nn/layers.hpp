@@ -8,6 +8,8 @@
 #include "tyto/nn/linear.hpp"
 #include "tyto/nn/noise.hpp"
 #include "tyto/nn/normalisation.hpp"
+#include "tyto/nn/patches.hpp"
 #include "tyto/nn/pooling.hpp"
 #include "tyto/nn/recurrent.hpp"
+#include "tyto/nn/reparametrised.hpp"
 #include "tyto/nn/transformer.hpp"

@@ -100,6 +100,20 @@ struct TYTO_API LayerNorm : Layer {
   Members members() const override;
 };
 
+struct LocalResponseNormOptions {
+  std::int64_t size = 0;  ///< of neighbouring channels that are summed over, its own in the middle
+  double alpha = 1e-4;
+  double beta = 0.75;
+  double k = 1;
+};
+/// Divided by (k + alpha * the mean of squares of neighbouring channels)^beta (Krizhevsky et al. 2012); channels last.
+struct TYTO_API LocalResponseNorm : Layer {
+  LocalResponseNormOptions options;
+
+  explicit LocalResponseNorm(const LocalResponseNormOptions& given);
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+};
+
 struct RMSNormOptions {
   Shape shape;                         ///< of the last axes
   std::optional<double> epsilon = {};  ///< added to the mean of squares; none: the spacing of the type's numbers at 1

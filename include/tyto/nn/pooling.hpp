@@ -27,6 +27,16 @@ struct TYTO_API AveragePool : Layer {
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
 };
 
+/// The p-th root of the sum of p-th powers of absolute values in each window.
+struct TYTO_API PowerPool : Layer {
+  double power;
+  PerAxis window;
+  PoolOptions options;
+
+  PowerPool(double p, PerAxis size, PoolOptions given = {});
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
+};
+
 /// Mean over windows that share space out between `size` results along each axis; see adaptive_average_pool.
 struct TYTO_API AdaptiveAveragePool : Layer {
   PerAxis size;

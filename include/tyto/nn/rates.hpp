@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,15 @@ struct OneCycleOptions {
 };
 /// Up to `largest` and down again in `steps` updates (Smith, Topin 2018), then as at the end.
 LearningRate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& options = {});
+
+struct CyclicOptions {
+  std::int64_t rising = 2000;                ///< updates from the lowest rate to the largest
+  std::optional<std::int64_t> falling = {};  ///< updates back; none: as many
+  double cycle_factor = 1;                   ///< what the height above the lowest rate is multiplied by every cycle
+  double update_factor = 1;                  ///< and every update
+};
+/// Up and down again in straight lines, over and over (Smith 2017).
+LearningRate cyclic(double lowest, double largest, const CyclicOptions& options = {});
 
 /// From 0 up in a straight line for `steps` updates, then as `rate`, which counts from the first update on.
 LearningRate warm_up(std::int64_t steps, LearningRate rate);

@@ -1,6 +1,8 @@
 // The rules of descent, each with its options. w is a parameter, g its gradient, t the count of updates.
 #pragma once
 
+#include <optional>
+
 #include "tyto/nn/descent.hpp"
 
 namespace tyto {
@@ -129,6 +131,48 @@ struct RpropOptions {
 /// Steps by the gradient's sign alone, which grow while the sign stays and shrink where it turns (Riedmiller, Braun
 /// 1993). For gradients of all the data.
 Descent rprop(const RpropOptions& options = {});
+
+struct AsgdOptions {
+  LearningRate rate = 0.01;
+  double decay = 1e-4;        ///< lambda: what the parameter shrinks by, times the step
+  double power = 0.75;        ///< of the fall of the step
+  double average_from = 1e6;  ///< the count from which on the average is taken; before it is the parameter itself
+  double weight_decay = 0;
+};
+/// w -= step * (g + decay * w), step = rate / (1 + decay * rate * (t - 1))^power, and the mean of all w since
+/// `average_from` as the state "average" (Polyak, Juditsky 1992).
+Descent asgd(const AsgdOptions& options = {});
+
+struct AdafactorOptions {
+  LearningRate rate = 0.01;             ///< the largest step relative to the parameter
+  double decay_power = -0.8;            ///< the mean of squares forgets by t^decay_power
+  std::optional<double> epsilon1 = {};  ///< the root of the least mean of squares; none: the spacing of numbers at 1
+  double epsilon2 = 1e-3;               ///< the least root mean square of a parameter that steps are relative to
+  double clip = 1;                      ///< changes of a larger root mean square are scaled down to it
+  double weight_decay = 0;              ///< times the rate and the parameter, subtracted beside the change
+};
+/// Adam's division by a root of squares from the means of its rows and columns alone, along the last two axes; vectors
+/// keep all squares (Shazeer, Stern 2018).
+Descent adafactor(const AdafactorOptions& options = {});
+
+/// What Muon's step of a matrix (in, out) is multiplied by: `shape` by sqrt(max(1, out / in)), `adam` by
+/// 0.2 sqrt(max(in, out)), which is as long as Adam's, so that its rates and decays go on.
+enum class MuonScale : std::uint8_t { shape, adam };
+struct MuonOptions {
+  LearningRate rate = 0.001;
+  double momentum = 0.95;
+  bool nesterov = true;
+  double weight_decay = 0.1;  ///< times the rate and the parameter, subtracted beside the change
+  MuonScale scale = MuonScale::shape;
+  std::int64_t iterations = 5;  ///< of Newton and Schulz
+  double epsilon = 1e-7;        ///< the least norm that is divided by
+};
+/// The momentum made nearly orthogonal, all its singular values near 1 (Jordan 2024). For parameters of two or more
+/// axes, whose last one stands against the others together: weights of linear layers and convolutions. Embeddings, the
+/// last layer, biases and norms want another rule:
+///
+///     nn::Descent descent = nn::adamw().use(nn::muon({.rate = 0.02}), hidden_weights);
+Descent muon(const MuonOptions& options = {});
 
 struct LbfgsOptions {
   LearningRate rate = 1;

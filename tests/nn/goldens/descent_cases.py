@@ -58,6 +58,19 @@ def lamb(w, gradients, rate, beta1, beta2, epsilon, decay):
         yield w
 
 
+def muon(w, gradients, rate, momentum, decay, nesterov=True, factor=1.0):
+    """Jordan (2024), with the singular values taken through the polynomial one by one instead of products."""
+    m = np.zeros_like(w)
+    for g in gradients:
+        m = momentum * m + (1 - momentum) * g
+        u, s, v = np.linalg.svd(momentum * m + (1 - momentum) * g if nesterov else m, full_matrices=False)
+        s = s / np.linalg.norm(s)
+        for _ in range(5):
+            s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
+        w = w - rate * (factor * (u * s) @ v + decay * w)
+        yield w
+
+
 def classify(arrays):
     """L-BFGS on a logistic regression: weights and bias after each update."""
     random = generator("lbfgs")
@@ -116,13 +129,26 @@ def fill(arrays):
         "radam": lambda p: optim.RAdam(p, 0.1, weight_decay=0.01),
         "sgd_dampening": lambda p: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01, dampening=0.25),
         "rprop": lambda p: optim.Rprop(p, 0.1),
+        "asgd": lambda p: optim.ASGD(p, 0.1, lambd=0.05, t0=3, weight_decay=0.01),
+        "adafactor": lambda p: optim.Adafactor(p, 0.1, weight_decay=0.01),
+        "adafactor_clipped": lambda p: optim.Adafactor(p, 0.3, beta2_decay=-0.5, eps=(0.1, 0.5), d=1.5),
         "adadelta": lambda p: optim.Adadelta(p, 1.0, weight_decay=0.01),
     }
     for name, make in rules.items():
         walk(arrays, name, make, weights, gradients)
-    for name in ("sgd_dampening", "rprop", "adam", "adamw", "adamax", "nadam", "radam"):
+    for name in ("sgd_dampening", "rprop", "adam", "adamw", "adamax", "nadam", "radam", "asgd", "adafactor"):
         walk_unevenly(arrays, name, rules[name], weights, gradients)
     classify(arrays)
+    for name, shape in {"vector": (12,), "axes": (3, 2, 2)}.items():
+        walk(arrays, f"adafactor_{name}", rules["adafactor"], weights.reshape(shape), [g.reshape(shape) for g in gradients])
+    # PyTorch computes Muon's products in bfloat16, where they are right to 1 in 100. Its matrices are (out, in).
+    rows = [gradient.T for gradient in gradients]
+    walk(arrays, "muon_rounded", lambda p: optim.Muon(p, 0.1, weight_decay=0.1), weights.T, rows)
+    wide = [gradient.numpy() for gradient in gradients]
+    put(arrays, "rule/muon", torch.tensor(np.stack(list(muon(weights.numpy(), wide, 0.1, 0.95, 0.1,
+                                                             factor=(4 / 3)**0.5)))))
+    put(arrays, "rule/muon_plain", torch.tensor(np.stack(list(muon(weights.numpy(), wide, 0.1, 0.9, 0.0, False,
+                                                                   0.2 * 4**0.5)))))
     plain = [gradient.numpy() for gradient in gradients]
     put(arrays, "rule/lion", torch.tensor(np.stack(list(lion(weights.numpy(), plain, 0.1, 0.9, 0.99, 0.01)))))
     put(arrays, "rule/lamb", torch.tensor(np.stack(list(lamb(weights.numpy(), plain, 0.1, 0.9, 0.999, 1e-6, 0.01)))))
@@ -140,6 +166,10 @@ def fill(arrays):
         "one_cycle_three": lambda o: lr_scheduler.OneCycleLR(o, 0.4, total_steps=25, cycle_momentum=False, pct_start=0.4,
                                                              three_phase=True, anneal_strategy="linear",
                                                              div_factor=10, final_div_factor=100),
+        "cyclic": lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.5, 3, 5, cycle_momentum=False),
+        "cyclic_halved": lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.5, 4, mode="triangular2", cycle_momentum=False),
+        "cyclic_fading": lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.5, 4, mode="exp_range", gamma=0.9,
+                                                         cycle_momentum=False),
         "sequence": lambda o: lr_scheduler.SequentialLR(
             o, [lr_scheduler.ConstantLR(o, 0.1, 4), lr_scheduler.ExponentialLR(o, 0.9)], [4]),
     }

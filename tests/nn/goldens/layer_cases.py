@@ -125,6 +125,35 @@ class Pair(nn.Module):
         return self.fc(torch.flatten(self.block(x), 1))
 
 
+class Gated(nn.Module):
+    """Two branches of one input, multiplied."""
+
+    def __init__(self):
+        super().__init__()
+        self.value, self.gate = nn.Linear(3, 4), nn.Sequential(nn.Linear(3, 4), nn.Sigmoid())
+
+    def forward(self, x):
+        return self.value(x) * self.gate(x)
+
+
+class Unpooled(nn.Module):
+    """Largest elements of windows put back to where they were."""
+
+    def __init__(self, options):
+        super().__init__()
+        self.pool = nn.MaxPool2d(return_indices=True, **options)
+        self.unpool = nn.MaxUnpool2d(**options)
+
+    def forward(self, x):
+        return self.unpool(*self.pool(x), output_size=x.shape[2:])
+
+
+def normed(how, layer, **options):
+    """A layer with a parametrised weight; vectors of power iterations are drawn by PyTorch."""
+    torch.manual_seed(0)
+    return how(layer, **options)
+
+
 def fill(arrays):
     def add(name, layer, shape, **options):
         case(arrays, name, layer, shape, **options)
@@ -181,6 +210,25 @@ def fill(arrays):
     add("pad_value", nn.ConstantPad2d(1, 2.5), image)
     add("pad_reflect", nn.ReflectionPad2d(2), image)
     add("pad_edge", nn.ReplicationPad2d(1), image)
+    add("local_response_norm", nn.LocalResponseNorm(3, alpha=0.5, beta=0.6, k=2.0), (2, 3, 2, 5))
+    add("local_response_norm_even", nn.LocalResponseNorm(4, alpha=2.0), (2, 4, 6))
+    add("power_pool", nn.LPPool2d(2, 2), image)
+    add("power_pool_cubes", nn.LPPool1d(3, 3, stride=1), (2, 7, 3), draw_x=lambda r, s: draw(r, s).abs() + 1 / 64)
+    add("unfold", nn.Unfold((3, 2), dilation=(1, 2), padding=1, stride=(2, 1)), (2, 5, 4, 3))
+    add("fold", nn.Fold((5, 4), (3, 2), dilation=(1, 2), padding=1, stride=(2, 1)), (2, 12, 18))
+    add("unpooled", Unpooled({"kernel_size": 2}), (2, 4, 6, 3))
+    add("unpooled_padded", Unpooled({"kernel_size": 3, "stride": 3, "padding": 1}), (2, 7, 6, 3))
+    pooled_indices(arrays)
+    add("reshape", nn.Unflatten(1, (3, 2)), (4, 6), **plain)
+    add("parallel", Gated(), (5, 3), **plain)
+
+    norms = nn.utils.parametrizations
+    add("weight_norm_linear", normed(norms.weight_norm, nn.Linear(3, 4)), (5, 3), **plain)
+    add("weight_norm_convolution", normed(norms.weight_norm, nn.Conv2d(3, 4, (3, 2))), image)
+    add("weight_norm_transposed", normed(norms.weight_norm, nn.ConvTranspose1d(3, 4, 3)), (2, 4, 3))
+    add("spectral_norm_linear", normed(norms.spectral_norm, nn.Linear(3, 4)), (5, 3), **plain)
+    add("spectral_norm_convolution", normed(norms.spectral_norm, nn.Conv2d(3, 4, (3, 2)), n_power_iterations=2), image)
+
     add("pixel_shuffle", nn.PixelShuffle(2), (1, 2, 3, 8))
     add("pixel_unshuffle", nn.PixelUnshuffle(2), (1, 4, 2, 3))
     add("flatten_channels_first", nn.Flatten(), image)
@@ -228,6 +276,17 @@ def fill(arrays):
 
     add("residual_block", Block(), (2, 4, 4, 2))
     add("residual_network", Pair(), (3, 4, 4, 2), leave=same)
+
+
+def pooled_indices(arrays):
+    """Where largest elements are found; some lie in several windows, some are equal to others."""
+    x = draw(generator("pooled_indices"), (2, 6, 5, 3)).round()
+    put(arrays, "pooled_indices/x", x)
+    for name, options in {"plain": {"kernel_size": 2}, "overlapping": {"kernel_size": 3, "stride": 2, "padding": 1},
+                          "dilated": {"kernel_size": 2, "stride": 1, "dilation": 2}}.items():
+        values, indices = nn.MaxPool2d(return_indices=True, **options)(first(x))
+        put(arrays, f"pooled_indices/{name}/values", last(values))
+        put(arrays, f"pooled_indices/{name}/indices", last(indices))
 
 
 def whole_numbers(count):

@@ -121,6 +121,9 @@ def fill(arrays):
     add(arrays, "soft_margin", f.soft_margin_loss, {"x": x, "t": signs(4, 5)})
     add(arrays, "multi_label_soft_margin", f.multilabel_soft_margin_loss, {"x": x, "t": whole(2, 4, 5).double()})
 
+    several = torch.tensor([[2, 0, -1, 3, 3], [4, -1, 0, 0, 0], [-1, 1, 2, 3, 4], [0, 1, 2, 3, 4]])
+    add(arrays, "multi_label_margin", f.multilabel_margin_loss, {"x": x, "t": several})
+
     letters = torch.tensor([[1, 2, 2], [3, 1, 0], [1, 1, 1]])
     times, lengths = torch.tensor([6, 5, 4]), torch.tensor([3, 2, 3])
 
