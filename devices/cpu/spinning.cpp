@@ -2,7 +2,10 @@
 // about a microsecond (its manual says so at GOMP_SPINCOUNT). It has no call for either; the number can be raised.
 #include "devices/cpu/spinning.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <latch>
@@ -28,10 +31,16 @@ using std::chrono::milliseconds;
 constexpr auto window = milliseconds(20);
 constexpr auto longest_window = milliseconds(500);  // beyond it, what was counted says nothing of now
 constexpr auto patience = milliseconds(2000);       // without a sign, until threads may spin again
+constexpr auto memory = milliseconds(200);          // after which what was counted weighs a third
 
-// In a second of processor time. A process with the processors to itself is interrupted under 30 times, one beside
-// others at the end of each of its slices of time, 100 to 300 times.
-constexpr double usual_interruptions = 80;
+constexpr double least_known = 0.15;  // seconds; a few windows alone prove nothing
+
+// Shares of a thread's time that it waits for a processor. One that has them to itself waits for a hundredth, a few
+// hundredths where small programs wake up all the time; beside one that computes it is a third and more.
+constexpr double contended_share = 0.15, calm_share = 0.05;
+
+// What an interruption costs where the system tells their count alone: about a slice of time.
+[[maybe_unused]] constexpr double seconds_interrupted = 2e-3;
 
 int team_size() noexcept {
 #if defined(_OPENMP)
@@ -85,29 +94,42 @@ Process& process() {
 
 }  // namespace
 
-Contention::Usage Contention::Usage::now() noexcept {
+Contention::Usage Contention::Usage::of_this_thread() noexcept {
+#if defined(__linux__)
+  if (std::FILE* const file = std::fopen("/proc/thread-self/schedstat", "re")) {
+    double ran = 0, waited = 0;
+    const bool read = std::fscanf(file, "%lf %lf", &ran, &waited) == 2;
+    std::fclose(file);
+    if (read) return {1e-9 * ran, 1e-9 * waited};
+  }
+#endif
 #if defined(__unix__) || defined(__APPLE__)
+#if defined(RUSAGE_THREAD)
+  constexpr auto whose = RUSAGE_THREAD;
+#else
+  constexpr auto whose = RUSAGE_SELF;
+#endif
   rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) == 0) {
+  if (getrusage(whose, &usage) == 0) {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
     };
-    return {usage.ru_nivcsw, seconds(usage.ru_utime) + seconds(usage.ru_stime)};
+    return {seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            seconds_interrupted * static_cast<double>(usage.ru_nivcsw)};
   }
 #endif
   return {};
 }
 
-bool Contention::look(Time now, Usage usage) noexcept {
-  const auto interruptions = static_cast<double>(usage.interruptions - usage_.interruptions);
-  const double usual = usual_interruptions * (usage.seconds - usage_.seconds);
-  const bool recent = now - looked_ <= longest_window;
+bool Contention::look(Time now, const Usage& spent) noexcept {
+  const double fading = std::exp(-std::chrono::duration<double>(now - looked_) / memory);
   looked_ = now;
-  usage_ = usage;
-  if (recent && interruptions > usual && interruptions > 1) {  // one alone proves nothing
+  recent_ = {recent_.ran * fading + spent.ran, recent_.waited * fading + spent.waited};
+  const double share = recent_.waited / std::max(recent_.ran + recent_.waited, least_known);
+  if (share > contended_share) {
     last_sign_ = now;
     contended_ = true;
-  } else if (now - last_sign_ > patience) {
+  } else if (share < calm_share && now - last_sign_ > patience) {
     contended_ = false;
   }
   return contended_;
@@ -150,9 +172,16 @@ void adapt_spinning(Contention::Time now) noexcept {
   static std::atomic_flag busy;
   if (decided || now.time_since_epoch().count() < next_look.load(std::memory_order_relaxed)) return;
   if (has_lost_threads() || busy.test_and_set(std::memory_order_acquire)) return;
+  thread_local Contention::Time looked;
+  thread_local Contention::Usage before;
+  const Contention::Usage usage = Contention::Usage::of_this_thread();
+  Contention::Usage spent;
+  if (now - looked <= longest_window) spent = {usage.ran - before.ran, usage.waited - before.waited};
+  looked = now;
+  before = usage;
   try {
     Process& own = process();
-    if (own.contention.look(now, Contention::Usage::now())) {
+    if (own.contention.look(now, spent)) {
       own.team.hold();
     } else {
       own.team.release();

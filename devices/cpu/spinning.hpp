@@ -9,25 +9,26 @@
 
 namespace tyto::cpu {
 
-/// Judges from what the system counts whether other programs want the processors that this one uses.
+/// Judges from how long threads wait for a processor whether other programs want those that this one uses.
 class Contention {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// What the system has counted since the process began.
+  /// Seconds that the system has counted of a thread since it began.
   struct Usage {
-    std::int64_t interruptions = 0;  ///< how often a thread that wanted to go on lost its processor
-    double seconds = 0;              ///< of processor time
+    double ran = 0;
+    double waited = 0;  ///< for a processor, though it could have gone on
 
-    static Usage now() noexcept;
+    static Usage of_this_thread() noexcept;
   };
 
-  /// Whether there is contention, by what was counted since the last look; stays so for a while after the last sign.
-  bool look(Time now, Usage usage) noexcept;
+  /// Whether there is contention, by what a thread spent since it looked last; stays so for a while after the last
+  /// sign.
+  bool look(Time now, const Usage& spent) noexcept;
 
  private:
   Time looked_{}, last_sign_{};
-  Usage usage_;
+  Usage recent_;  // sums that fade
   bool contended_ = false;
 };
 

@@ -19,41 +19,62 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A process with two threads, and what the system counts of it.
-struct Counted {
+/// A thread that looks every now and then.
+struct Looking {
   Contention contention;
   Contention::Time now{std::chrono::hours(1)};
-  Contention::Usage usage;
 
-  /// So much later, after so many interruptions; whether there is contention.
-  bool pass(int time, int interruptions) {
+  /// So many milliseconds later, of which it waited so many; whether there is contention.
+  bool pass(int time, double waited) {
     now += milliseconds(time);
-    usage.seconds += 2e-3 * time;
-    usage.interruptions += interruptions;
-    return contention.look(now, usage);
+    return contention.look(now, {1e-3 * (time - waited), 1e-3 * waited});
   }
 };
 
 }  // namespace
 
-TEST_CASE("processors are contended while the system takes them away at the end of each slice of time") {
-  Counted process;
-  process.usage = {1000, 2.0};  // of the time before the first look
-  CHECK_FALSE(process.pass(0, 0));
-  for (int window = 0; window < 50; ++window) CHECK_FALSE(process.pass(20, window % 2));
-  CHECK(process.pass(20, 8));
-  // Once noticed, it is believed for two seconds.
-  for (int window = 0; window < 100; ++window) CHECK(process.pass(20, 0));
-  CHECK_FALSE(process.pass(20, 0));
-  CHECK(process.pass(20, 8));
+TEST_CASE("processors are contended while threads wait for them a good part of their time") {
+  Looking thread;
+  CHECK_FALSE(thread.pass(0, 0));
+  for (int window = 0; window < 50; ++window) CHECK_FALSE(thread.pass(20, 0.2));
+  // Another program takes a third of a processor: noticed within a tenth of a second or two.
+  int windows = 1;
+  while (!thread.pass(20, 7) && windows < 50) ++windows;
+  CHECK(windows >= 3);
+  CHECK(windows <= 8);
+  // Once noticed, it is believed for two seconds after the last sign, and as long as threads wait at all.
+  for (int window = 0; window < 100; ++window) CHECK(thread.pass(20, 1.5));
+  for (int window = 0; window < 20; ++window) (void)thread.pass(20, 0.2);
+  CHECK_FALSE(thread.pass(20, 0.2));
 }
 
-TEST_CASE("what was counted long ago says nothing of contention") {
-  Counted process;
-  CHECK_FALSE(process.pass(20, 0));
-  CHECK_FALSE(process.pass(10'000, 100'000));
-  CHECK(process.pass(20, 8));
+TEST_CASE("programs that wake up for a moment now and then are no contention") {
+  Looking thread;
+  for (int second = 0; second < 20; ++second) {
+    // Forty milliseconds in which half of the time is another's, and many short interruptions.
+    for (int window = 0; window < 50; ++window) CHECK_FALSE(thread.pass(20, window % 25 < 2 ? 10 : 0.2));
+  }
 }
+
+TEST_CASE("a pause says nothing of contention") {
+  Looking thread;
+  CHECK_FALSE(thread.pass(20, 0));
+  CHECK_FALSE(thread.contention.look(thread.now += std::chrono::seconds(10), {}));
+  CHECK_FALSE(thread.pass(20, 0));
+  CHECK(thread.pass(2000, 900));
+}
+
+#if defined(__linux__)
+TEST_CASE("the system tells how long a thread ran and waited") {
+  const Contention::Usage before = Contention::Usage::of_this_thread();
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < milliseconds(30)) {
+  }
+  const Contention::Usage after = Contention::Usage::of_this_thread();
+  CHECK(after.ran > before.ran);
+  CHECK(after.waited >= before.waited);
+}
+#endif
 
 #if defined(__linux__)
 TEST_CASE("an idle team lives while it is held") {
