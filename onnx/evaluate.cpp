@@ -46,7 +46,7 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
       !lazy || (!draws_random_numbers(*step.row) && std::all_of(inputs.begin(), inputs.end(), [](const Operand& input) {
         return input.known || !input.there();
       }));
-  const OperatorCall call(*step.node, step.version, std::move(inputs), lazy, weights_,
+  const OperatorCall call(*step.node, step.row->function, step.version, std::move(inputs), lazy, weights_,
                           [&](const GraphMessage& graph) { return body_of(step, graph, slots); });
   return naming(call.where(), [&] {
     Outputs outputs = step.row->apply(call);

@@ -13,11 +13,21 @@ namespace tyto::onnx {
 
 namespace {
 
-// Numbers of AttributeProto.AttributeType.
-ProtobufWriter attribute_named(std::string_view name, std::int64_t kind) {
+ProtobufWriter attribute_message(const Written& attribute) {
+  using Kind = Written::Kind;
   ProtobufWriter message;
-  message.text(1, name);
-  message.integer(20, kind);
+  message.text(1, attribute.name);
+  // Numbers of AttributeProto.AttributeType, in the order of kinds.
+  constexpr std::int64_t types[] = {2, 1, 3, 7, 5};
+  message.integer(20, types[static_cast<int>(attribute.kind)]);
+  switch (attribute.kind) {
+    case Kind::integer: message.integer(3, attribute.integer); break;
+    case Kind::number: message.single(2, static_cast<float>(attribute.number)); break;
+    case Kind::word: message.text(4, attribute.word); break;
+    case Kind::graph: message.message(6, *attribute.graph); break;
+    case Kind::list:
+      for (const std::int64_t each : *attribute.list) message.integer(8, each);
+  }
   return message;
 }
 
@@ -48,65 +58,55 @@ ProtobufWriter value_message(const std::string& name, const ListedTensor& of) {
 
 }  // namespace
 
-Written::Written(std::string_view name, std::int64_t value) : message(attribute_named(name, 2)) {
-  message.integer(3, value);
-}
-Written::Written(std::string_view name, double value) : message(attribute_named(name, 1)) {
-  message.single(2, static_cast<float>(value));
-}
-Written::Written(std::string_view name, std::string_view value) : message(attribute_named(name, 3)) {
-  message.text(4, value);
-}
-Written::Written(std::string_view name, const IntList& value) : message(attribute_named(name, 7)) {
-  for (const std::int64_t each : value) message.integer(8, each);
+Names::Names(Name only) : list_(1, only) {}
+Names::Names(std::initializer_list<Name> list) : list_(list) {}
+void Names::push_back(Name name) { list_.push_back(name); }
+
+Name GraphExport::named(std::string word) {
+  words_.push_back(std::move(word));
+  return static_cast<Name>(words_.size() - 1);
 }
 
-Written::Written(std::string_view name, const ProtobufWriter& graph) : message(attribute_named(name, 5)) {
-  message.message(6, graph);
-}
+Name GraphExport::fresh() { return named(core::text("t", words_.size())); }
 
-std::string GraphExport::fresh() { return core::text("t", count_++); }
-
-std::vector<std::string> GraphExport::nodes(std::string_view op, const std::vector<std::string>& inputs,
-                                            std::size_t results, const std::vector<Written>& attributes) {
+Names GraphExport::nodes(const char* op, Operands inputs, std::size_t results, Attributes attributes) {
   ProtobufWriter message;
-  std::vector<std::string> names;
-  for (const std::string& input : inputs) message.text(1, input);
-  for (std::size_t i = 0; i < results; ++i) {
-    names.push_back(fresh());
-    message.text(2, names.back());
+  Names names(results);
+  for (const Name input : inputs) message.text(1, input == Name::none ? std::string_view() : word(input));
+  for (Name& name : names) {
+    name = fresh();
+    message.text(2, word(name));
   }
   message.text(4, op);
-  for (const Written& attribute : attributes) message.message(5, attribute.message);
+  for (const Written& attribute : attributes) message.message(5, attribute_message(attribute));
   nodes_.message(1, message);
   return names;
 }
 
-std::string GraphExport::node(std::string_view op, const std::vector<std::string>& inputs,
-                              const std::vector<Written>& attributes) {
+Name GraphExport::node(const char* op, Operands inputs, Attributes attributes) {
   return nodes(op, inputs, 1, attributes)[0];
 }
 
-std::string GraphExport::constant(const Tensor<Eager>& value) {
-  const std::string name = fresh();
-  initialisers_.message(5, tensor_message(name, value));
+Name GraphExport::constant(const Tensor<Eager>& value) {
+  const Name name = fresh();
+  initialisers_.message(5, tensor_message(word(name), value));
   return name;
 }
 
-std::string GraphExport::integers(const IntList& list) {
+Name GraphExport::integers(const IntList& list) {
   return constant(Tensor<Eager>::from(std::span<const std::int64_t>(list.begin(), list.size()),
                                       {static_cast<std::int64_t>(list.size())}));
 }
 
-std::string GraphExport::number(double value, DType dtype) { return constant(Tensor<Eager>::full({}, value, dtype)); }
+Name GraphExport::number(const Scalar& value, DType dtype) { return constant(Tensor<Eager>::full({}, value, dtype)); }
 
-std::string GraphExport::cast(const std::string& x, DType from, DType to) {
+Name GraphExport::cast(Name x, DType from, DType to) {
   return from == to ? x : node("Cast", {x}, {{"to", element_type_of(to)}});
 }
 
-std::string GraphExport::transposed(const std::string& x, const IntList& order) {
+Name GraphExport::transposed(Name x, const IntList& order) {
   IntList whole = order;
-  std::string from = x;
+  Name from = x;
   const auto made = transposes_.find(x);
   if (made != transposes_.end()) {
     from = made->second.first;
@@ -115,14 +115,14 @@ std::string GraphExport::transposed(const std::string& x, const IntList& order) 
   bool same = true;
   for (std::size_t i = 0; i < whole.size(); ++i) same = same && whole[i] == static_cast<std::int64_t>(i);
   if (same) return from;
-  const std::string result = node("Transpose", {from}, {{"perm", whole}});
+  const Name result = node("Transpose", {from}, {{"perm", whole}});
   transposes_[result] = {from, whole};
   return result;
 }
 
-const std::string& GraphExport::name_of(std::size_t number) {
-  std::string& name = names_[number];
-  if (name.empty() && tensor(number).value) name = constant(*tensor(number).value);
+Name GraphExport::name_of(std::size_t number) {
+  Name& name = names_[number];
+  if (name == Name::none && tensor(number).value) name = constant(*tensor(number).value);
   if (const auto found = unwritten_.find(number); found != unwritten_.end()) {
     throw GraphError(core::text("write_onnx: ", found->second, ": ONNX has no operator that gives its result of shape ",
                                 tensor(number).shape, ", which the graph uses"));
@@ -130,14 +130,13 @@ const std::string& GraphExport::name_of(std::size_t number) {
   return name;
 }
 
-std::string GraphExport::add_input(const ListedTensor& type) {
-  const std::string name = fresh();
-  ends_.message(11, value_message(name, type));
+Name GraphExport::add_input(const ListedTensor& type) {
+  const Name name = fresh();
+  ends_.message(11, value_message(word(name), type));
   return name;
 }
 
-std::string ExportedNode::part(const std::string& x, const IntList& start, const IntList& count,
-                               const IntList& step) const {
+Name ExportedNode::part(Name x, const IntList& start, const IntList& count, const IntList& step) const {
   constexpr std::int64_t first_position = std::numeric_limits<std::int64_t>::min() / 2;
   IntList ends, axes;
   for (std::size_t i = 0; i < start.size(); ++i) {
@@ -148,18 +147,18 @@ std::string ExportedNode::part(const std::string& x, const IntList& start, const
   return add("Slice", {x, out_.integers(start), out_.integers(ends), out_.integers(axes), out_.integers(step)});
 }
 
-std::string ExportedNode::part(const std::string& x, std::int64_t axis, std::int64_t start, std::int64_t count) const {
+Name ExportedNode::part(Name x, std::int64_t axis, std::int64_t start, std::int64_t count) const {
   return add("Slice", {x, out_.integers({start}), out_.integers({start + count}), out_.integers({axis})});
 }
 
 // Zeros would copy lengths of the input: an empty result keeps its own.
-std::string ExportedNode::reshaped(const std::string& x, const Shape& shape) const {
+Name ExportedNode::reshaped(Name x, const Shape& shape) const {
   return add("Reshape", {x, out_.integers(shape)}, {{"allowzero", std::int64_t{1}}});
 }
 
 // An output has a name of its own, also where it is an input or comes twice.
-void GraphExport::add_output(const std::string& name, const ListedTensor& type) {
-  ends_.message(12, value_message(node("Identity", {name}), type));
+void GraphExport::add_output(Name name, const ListedTensor& type) {
+  ends_.message(12, value_message(word(node("Identity", {name})), type));
 }
 
 ProtobufWriter GraphExport::graph() const {
@@ -186,21 +185,23 @@ std::optional<DType> wider_type(std::string_view op, DType dtype) {
 }  // namespace
 
 // Tensors without elements are constants: runtimes disagree about what stretches or joins to nothing.
-std::vector<std::string> GraphExport::written(const ListedNode& each, std::vector<std::string> inputs) {
-  const ExportRule rule = find_export(each.op);
-  const ExportedNode node(*this, each, std::move(inputs));
-  if (node.result_count() != 1 || !node.regions().empty()) return rule(node);
+Names GraphExport::written(const ListedNode& each, Names inputs) {
+  const ExportRow& row = *find_export(each.op);
+  const ExportedNode node(*this, each, row, std::move(inputs));
+  if (node.result_count() != 1 || !node.regions().empty()) return row.write(node);
   const ListedTensor& result = node.result();
-  if (element_count(result.shape) == 0) return {constant(Tensor<Eager>::zeros(result.shape, result.dtype))};
-  const std::optional<DType> wider = wider_type(each.op, result.dtype);
-  return wider ? std::vector{cast(rule(node.computing_in(*wider))[0], *wider, result.dtype)} : rule(node);
+  if (element_count(result.shape) == 0) return constant(Tensor<Eager>::zeros(result.shape, result.dtype));
+  std::optional<DType> wider = wider_type(each.op, result.dtype);
+  if (row.precision == Precision::single && result.dtype == DType::f16) wider = DType::f32;
+  if (!wider) return row.write(node);
+  return cast(row.write(node.computing_in(*wider))[0], *wider, result.dtype);
 }
 
 void GraphExport::write_nodes() {
   for (const ListedNode& each : listing_.nodes) {
-    std::vector<std::string> inputs;
+    Names inputs;
     for (const std::size_t number : each.inputs) inputs.push_back(name_of(number));
-    const std::vector<std::string> results = written(each, std::move(inputs));
+    const Names results = written(each, std::move(inputs));
     for (std::size_t i = 0; i < results.size(); ++i) names_[each.results[i]] = results[i];
     for (std::size_t i = results.size(); i < each.results.size(); ++i) unwritten_[each.results[i]] = each.op;
   }
@@ -237,15 +238,16 @@ std::string GraphExport::model() {
   for (const std::size_t number : listing_.inputs) {
     const std::string& given = tensor(number).name;
     // Names that are made begin with a t; a colon keeps those of users apart.
-    names_[number] = given.empty() ? core::text("input:", ends_.bytes().size()) : given;
-    if (names_[number][0] == 't') names_[number] = core::text("input:", names_[number]);
-    ends_.message(11, value_message(names_[number], tensor(number)));
+    std::string input = given.empty() ? core::text("input:", ends_.bytes().size()) : given;
+    if (input[0] == 't') input = core::text("input:", input);
+    ends_.message(11, value_message(input, tensor(number)));
+    names_[number] = named(std::move(input));
   }
   write_nodes();
   for (std::size_t i = 0; i < listing_.outputs.size(); ++i) {
     ProtobufWriter message;
     const std::string name = core::text("output:", i);
-    message.text(1, output(i));
+    message.text(1, word(output(i)));
     message.text(2, name);
     message.text(4, "Identity");
     nodes_.message(1, message);
@@ -261,12 +263,32 @@ std::string GraphExport::model() {
   return model.bytes();
 }
 
+const IntList& ExportedNode::list(const char* name) const { return std::get<IntList>(node_.attributes[name].value()); }
+const Scalar& ExportedNode::scalar(const char* name) const { return std::get<Scalar>(node_.attributes[name].value()); }
+const std::string& ExportedNode::word(const char* name) const {
+  return std::get<std::string>(node_.attributes[name].value());
+}
+std::int64_t ExportedNode::integer(const char* name) const { return scalar(name).as_int(); }
+
+void ExportedNode::turn_down(std::initializer_list<core::Printable> why) const {
+  throw GraphError(core::text("write_onnx: ", node_.op, ": ", core::joined(why)));
+}
+
+Name ExportedNode::as(std::size_t i, DType dtype) const { return out_.cast(inputs_[i], input(i).dtype, dtype); }
+Name ExportedNode::as_result(std::size_t i) const { return as(i, computed_in_); }
+Name ExportedNode::number(double value) const { return out_.number(value, computed_in_); }
+Name ExportedNode::add(const char* op, Operands inputs, Attributes attributes) const {
+  return out_.node(op, inputs, attributes);
+}
+
 namespace {
 
-ExportRule find_among(std::initializer_list<std::span<const ExportRow>> tables, std::string_view op) {
-  for (const std::span<const ExportRow> rows : tables) {
-    for (const ExportRow& row : rows) {
-      if (row.op == op) return row.write;
+using ExportTable = std::span<const ExportRow> (*)();
+
+const ExportRow* find_among(std::initializer_list<ExportTable> tables, std::string_view op) {
+  for (const ExportTable rows : tables) {
+    for (const ExportRow& row : rows()) {
+      if (row.op == op) return &row;
     }
   }
   return nullptr;
@@ -275,14 +297,14 @@ ExportRule find_among(std::initializer_list<std::span<const ExportRow>> tables, 
 }  // namespace
 
 bool is_of_elements(std::string_view op) {
-  return find_among({elementwise_exports(), arithmetic_exports(), bits_exports()}, op) != nullptr;
+  return find_among({elementwise_exports, arithmetic_exports, bits_exports}, op) != nullptr;
 }
 
-bool is_of_windows(std::string_view op) { return find_among({window_exports()}, op) != nullptr; }
+bool is_of_windows(std::string_view op) { return find_among({window_exports}, op) != nullptr; }
 
-ExportRule find_export(std::string_view op) {
-  return find_among({elementwise_exports(), arithmetic_exports(), bits_exports(), structured_exports(),
-                     indexing_exports(), window_exports(), region_exports()},
+const ExportRow* find_export(std::string_view op) {
+  return find_among({elementwise_exports, arithmetic_exports, bits_exports, structured_exports, indexing_exports,
+                     window_exports, region_exports},
                     op);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,27 +19,83 @@ namespace tyto::onnx {
 /// The operator set that is written.
 inline constexpr std::int64_t written_operator_set = 21;
 
-/// An attribute of a written node.
-struct Written {
-  Written(std::string_view name, std::int64_t value);
-  Written(std::string_view name, double value);
-  Written(std::string_view name, std::string_view value);
-  Written(std::string_view name, const IntList& value);
-  Written(std::string_view name, const ProtobufWriter& graph);
-  // A word must not become a truth.
-  Written(std::string_view name, const char* value) : Written(name, std::string_view(value)) {}
+/// A tensor of what is written, by the number of its name. Rules are long expressions of them, and a number costs no
+/// code to pass, copy and destroy (docs/adr/0097).
+enum class Name : std::int32_t { none = -1 };
 
-  ProtobufWriter message;
+/// Names of several tensors: the results of a rule.
+class Names {
+ public:
+  Names() = default;
+  Names(Name only);
+  Names(std::initializer_list<Name> list);
+  explicit Names(std::size_t count) : list_(count, Name::none) {}
+
+  std::size_t size() const { return list_.size(); }
+  const Name* data() const { return list_.data(); }
+  Name* begin() { return list_.data(); }
+  Name* end() { return list_.data() + list_.size(); }
+  const Name* begin() const { return list_.data(); }
+  const Name* end() const { return list_.data() + list_.size(); }
+  Name& operator[](std::size_t i) { return list_[i]; }
+  Name operator[](std::size_t i) const { return list_[i]; }
+  void push_back(Name name);
+
+ private:
+  std::vector<Name> list_;
 };
+
+/// What stands between braces, or in a container, for the time of a call.
+template <class T>
+class Listed {
+ public:
+  Listed() = default;
+  Listed(std::initializer_list<T> list) : begin_(std::data(list)), size_(list.size()) {}
+  template <class Container>
+  Listed(const Container& container) : begin_(container.data()), size_(container.size()) {}
+
+  const T* begin() const { return begin_; }
+  const T* end() const { return begin_ + size_; }
+
+ private:
+  const T* begin_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// The inputs of a node: `{a, b}`, or names that were collected.
+using Operands = Listed<Name>;
+
+/// An attribute of a written node, while it is added: what it refers to lives as long as the expression that adds it.
+struct Written {
+  enum class Kind : std::uint8_t { integer, number, word, list, graph };
+
+  constexpr Written(const char* its_name, std::int64_t value) : name(its_name), kind(Kind::integer), integer(value) {}
+  constexpr Written(const char* its_name, double value) : name(its_name), kind(Kind::number), number(value) {}
+  constexpr Written(const char* its_name, const char* value) : name(its_name), kind(Kind::word), word(value) {}
+  constexpr Written(const char* its_name, const IntList& value) : name(its_name), kind(Kind::list), list(&value) {}
+  constexpr Written(const char* its_name, const ProtobufWriter& value)
+      : name(its_name), kind(Kind::graph), graph(&value) {}
+
+  const char* name;
+  Kind kind;
+  union {
+    std::int64_t integer;
+    double number;
+    const char* word;
+    const IntList* list;
+    const ProtobufWriter* graph;
+  };
+};
+using Attributes = Listed<Written>;
 
 /// Collects the nodes and constants of a graph to be written. Tensors are called by name.
 class GraphExport {
  public:
   explicit GraphExport(const GraphListing& listing)
-      : listing_(listing), names_(listing.tensors.size()), count_(own_count_) {}
+      : listing_(listing), names_(listing.tensors.size()), words_(own_words_) {}
   /// A region of it, with names that are no others'.
   GraphExport(const GraphListing& region, GraphExport& outer)
-      : listing_(region), names_(region.tensors.size()), count_(outer.count_) {}
+      : listing_(region), names_(region.tensors.size()), words_(outer.words_) {}
   GraphExport(const GraphExport&) = delete;
   GraphExport& operator=(const GraphExport&) = delete;
 
@@ -46,122 +103,127 @@ class GraphExport {
   std::string model();
 
   /// What a region calls its input number `input`: a tensor of the graph around it, or one of the region's graph.
-  void name_input(std::size_t input, const std::string& name) { names_[listing_.inputs[input]] = name; }
+  void name_input(std::size_t input, Name name) { names_[listing_.inputs[input]] = name; }
   /// An input of the region's graph.
-  std::string add_input(const ListedTensor& type);
+  Name add_input(const ListedTensor& type);
   void write_nodes();
-  const std::string& output(std::size_t number) { return name_of(listing_.outputs[number]); }
-  void add_output(const std::string& name, const ListedTensor& type);
+  Name output(std::size_t number) { return name_of(listing_.outputs[number]); }
+  void add_output(Name name, const ListedTensor& type);
   /// The region's graph, when nodes, inputs and outputs are written.
   ProtobufWriter graph() const;
 
   const ListedTensor& tensor(std::size_t number) const { return listing_.tensors[number]; }
 
   /// A node with one result, or with several.
-  std::string node(std::string_view op, const std::vector<std::string>& inputs,
-                   const std::vector<Written>& attributes = {});
-  std::vector<std::string> nodes(std::string_view op, const std::vector<std::string>& inputs, std::size_t results,
-                                 const std::vector<Written>& attributes = {});
+  Name node(const char* op, Operands inputs, Attributes attributes = {});
+  Names nodes(const char* op, Operands inputs, std::size_t results, Attributes attributes = {});
 
-  std::string constant(const Tensor<Eager>& value);
+  Name constant(const Tensor<Eager>& value);
   /// A vector of i64, as shapes and axes are written.
-  std::string integers(const IntList& list);
+  Name integers(const IntList& list);
   /// A number of an element type.
-  std::string number(double value, DType dtype);
-  std::string cast(const std::string& x, DType from, DType to);
+  Name number(const Scalar& value, DType dtype);
+  Name cast(Name x, DType from, DType to);
   /// Axes permuted; two that undo each other are none.
-  std::string transposed(const std::string& x, const IntList& order);
+  Name transposed(Name x, const IntList& order);
 
  private:
-  const std::string& name_of(std::size_t number);
-  std::string fresh();
-  std::vector<std::string> written(const ListedNode& each, std::vector<std::string> inputs);
+  const std::string& word(Name name) const { return words_[static_cast<std::size_t>(name)]; }
+  Name name_of(std::size_t number);
+  Name fresh();
+  Name named(std::string word);
+  Names written(const ListedNode& each, Names inputs);
 
   const GraphListing& listing_;
-  std::vector<std::string> names_;                                     // of tensors, once they are written
-  std::map<std::size_t, std::string> unwritten_;                       // results without a name, and their operators
-  std::map<std::string, std::pair<std::string, IntList>> transposes_;  // what a transpose was made of
+  Names names_;                                          // of tensors, once they are written
+  std::map<std::size_t, std::string> unwritten_;         // results without a name, and their operators
+  std::map<Name, std::pair<Name, IntList>> transposes_;  // what a transpose was made of
   ProtobufWriter nodes_;
   ProtobufWriter initialisers_;
   ProtobufWriter ends_;  // inputs and outputs
-  std::size_t own_count_ = 0;
-  std::size_t& count_;  // of names, shared with the graph around a region
+  std::vector<std::string> own_words_;
+  std::vector<std::string>& words_;  // what names read, shared with the graph around a region
+};
+
+class ExportedNode;
+
+/// Names of the results; none for one that ONNX has no words for, which is refused where it is used.
+using ExportRule = Names (*)(const ExportedNode&);
+
+/// f16 may be computed in f32, as ours is (bf16 is in any case): its own precision would be lost on the way.
+enum class Precision : std::uint8_t { own, single };
+
+struct ExportRow {
+  const char* op;
+  ExportRule write;
+  /// The operator of ONNX, or the attribute, in which rows of one rule differ.
+  const char* word = nullptr;
+  Precision precision = Precision::own;
 };
 
 /// A node of the graph, as the functions that write operators see it.
 class ExportedNode {
  public:
-  ExportedNode(GraphExport& out, const ListedNode& node, std::vector<std::string> inputs)
-      : out_(out), node_(node), inputs_(std::move(inputs)) {}
+  ExportedNode(GraphExport& out, const ListedNode& node, const ExportRow& row, Names inputs)
+      : out_(out), node_(node), row_(row), inputs_(std::move(inputs)), computed_in_(result().dtype) {}
 
   GraphExport& out() const { return out_; }
-  const std::vector<std::string>& inputs() const { return inputs_; }
-  const std::string& operator[](std::size_t i) const { return inputs_[i]; }
+  const Names& inputs() const { return inputs_; }
+  Name operator[](std::size_t i) const { return inputs_[i]; }
   const ListedTensor& input(std::size_t i) const { return out_.tensor(node_.inputs[i]); }
   std::size_t result_count() const { return node_.results.size(); }
   const std::vector<GraphListing>& regions() const { return node_.regions; }
   const ListedTensor& result(std::size_t i = 0) const { return out_.tensor(node_.results[i]); }
   int rank() const { return input(0).shape.rank(); }
 
-  IntList list(std::string_view name) const { return std::get<IntList>(node_.attributes[name].value()); }
-  std::int64_t integer(std::string_view name) const { return scalar(name).as_int(); }
-  bool truth(std::string_view name) const { return scalar(name).as_int() != 0; }
-  const Scalar& scalar(std::string_view name) const { return std::get<Scalar>(node_.attributes[name].value()); }
-  const std::string& word(std::string_view name) const { return std::get<std::string>(node_.attributes[name].value()); }
+  // Attributes of the operator.
+  const IntList& list(const char* name) const;
+  const Scalar& scalar(const char* name) const;
+  const std::string& word(const char* name) const;
+  std::int64_t integer(const char* name) const;
+  bool truth(const char* name) const { return integer(name) != 0; }
+
+  /// What the row says beside its rule.
+  const char* word_of_row() const { return row_.word; }
 
   /// For what ONNX has no words, though it has them for the operator otherwise.
   template <class... Part>
   [[noreturn]] void refuse(const Part&... why) const {
-    throw GraphError(core::text("write_onnx: ", node_.op, ": ", why...));
+    turn_down({core::Printable(why)...});
   }
 
   /// Input `i` in another element type.
-  std::string as(std::size_t i, DType dtype) const { return out_.cast(inputs_[i], input(i).dtype, dtype); }
+  Name as(std::size_t i, DType dtype) const;
   /// The type in which the result is computed: its own, unless a rule is better off with another.
-  DType computed_in() const { return computed_in_.value_or(result().dtype); }
+  DType computed_in() const { return computed_in_; }
   ExportedNode computing_in(DType dtype) const {
     ExportedNode other = *this;
     other.computed_in_ = dtype;
     return other;
   }
   /// Input `i` in that type.
-  std::string as_result(std::size_t i) const { return as(i, computed_in()); }
+  Name as_result(std::size_t i) const;
   /// A number of that type.
-  std::string number(double value) const { return out_.number(value, computed_in()); }
-  std::string add(std::string_view op, const std::vector<std::string>& inputs,
-                  const std::vector<Written>& attributes = {}) const {
-    return out_.node(op, inputs, attributes);
-  }
+  Name number(double value) const;
+  Name add(const char* op, Operands inputs, Attributes attributes = {}) const;
   /// Elements number start, start + step, ... of each axis, `count` of them.
-  std::string part(const std::string& x, const IntList& start, const IntList& count, const IntList& step) const;
+  Name part(Name x, const IntList& start, const IntList& count, const IntList& step) const;
   /// `count` elements of one axis from `start` on.
-  std::string part(const std::string& x, std::int64_t axis, std::int64_t start, std::int64_t count) const;
-  std::string reshaped(const std::string& x, const Shape& shape) const;
+  Name part(Name x, std::int64_t axis, std::int64_t start, std::int64_t count) const;
+  Name reshaped(Name x, const Shape& shape) const;
 
  private:
+  [[noreturn]] void turn_down(std::initializer_list<core::Printable> why) const;
+
   GraphExport& out_;
   const ListedNode& node_;
-  std::vector<std::string> inputs_;
-  std::optional<DType> computed_in_ = {};
-};
-
-/// Names of the results; none for one that ONNX has no words for, which is refused where it is used.
-using ExportRule = std::vector<std::string> (*)(const ExportedNode&);
-
-/// f16 computed in f32, as ours is (bf16 is in any case): its own precision would be lost on the way.
-template <ExportRule rule>
-std::vector<std::string> in_single(const ExportedNode& n) {
-  if (n.computed_in() != DType::f16) return rule(n);
-  return {n.out().cast(rule(n.computing_in(DType::f32))[0], DType::f32, DType::f16)};
-}
-
-struct ExportRow {
-  std::string_view op;
-  ExportRule write;
+  const ExportRow& row_;
+  Names inputs_;
+  DType computed_in_;
 };
 
 /// Null for an operator that ONNX has no words for.
-ExportRule find_export(std::string_view op);
+const ExportRow* find_export(std::string_view op);
 /// Whether it is a function of elements.
 bool is_of_elements(std::string_view op);
 /// Whether it is a convolution, a pool, one of their gradients, or resizing.

@@ -9,9 +9,7 @@ namespace tyto::onnx {
 
 namespace {
 
-using Names = std::vector<std::string>;
-
-std::string with_axis(const ExportedNode& n, const std::string& x, std::int64_t axis) {
+Name with_axis(const ExportedNode& n, Name x, std::int64_t axis) {
   return n.add("Unsqueeze", {x, n.out().integers({axis})});
 }
 
@@ -30,27 +28,25 @@ Names taken_along(const ExportedNode& n) {
 }
 
 /// Index tensors, one an axis, as ONNX has them: the coordinates of a place side by side. Those of one element are i64.
-std::string coordinates(const ExportedNode& n, std::size_t first) {
+Name coordinates(const ExportedNode& n, std::size_t first) {
   Names parts;
   for (std::size_t i = first; i < n.inputs().size(); ++i) parts.push_back(with_axis(n, n.as(i, DType::i64), -1));
   return parts.size() == 1 ? parts[0] : n.add("Concat", parts, {{"axis", std::int64_t{-1}}});
 }
 Names gathered(const ExportedNode& n) { return {n.add("GatherND", {n[0], coordinates(n, 1)})}; }
-template <const char* reduction>
 Names scattered(const ExportedNode& n) {
-  return {n.add("ScatterND", {n[0], coordinates(n, 2), n[1]}, {{"reduction", reduction}})};
+  return {n.add("ScatterND", {n[0], coordinates(n, 2), n[1]}, {{"reduction", n.word_of_row()}})};
 }
-constexpr char replace[] = "none", add_to[] = "add", multiply_by[] = "mul", smaller_of[] = "min", larger_of[] = "max";
 
 Names classes_as_ones(const ExportedNode& n) {
   const std::int64_t depth = n.list("list")[0];
-  const std::string classes = with_axis(n, n.as(0, DType::i64), -1);
-  const std::string hit = n.add("Equal", {classes, n.out().constant(Tensor<Eager>::arange(depth))});
+  const Name classes = with_axis(n, n.as(0, DType::i64), -1);
+  const Name hit = n.add("Equal", {classes, n.out().constant(Tensor<Eager>::arange(depth))});
   return {n.out().cast(hit, DType::boolean, n.result().dtype)};
 }
 
 /// The part from `axis` on put into x, which has the length of the part along the axes before.
-std::string replaced(const ExportedNode& n, const std::string& x, std::size_t axis) {
+Name replaced(const ExportedNode& n, Name x, std::size_t axis) {
   const IntList start = n.list("start"), count = n.list("count");
   const Shape& shape = n.result().shape;
   while (axis < count.size() && count[axis] == shape[axis]) ++axis;
@@ -79,8 +75,8 @@ Names with_part_replaced(const ExportedNode& n) {
     entries.emplace_back(end < 0 ? slice(start[i], {}, step[i]) : slice(start[i], end, step[i]));
   }
   const Tensor<Eager> numbers = reshape(reshape(Tensor<Eager>::arange(all), shape).get(entries), {-1});
-  const std::string y = n.add("ScatterElements", {n.reshaped(n[0], {all}), n.out().constant(numbers),
-                                                  n.reshaped(n[1], {element_count(n.input(1).shape)})});
+  const Name y = n.add("ScatterElements", {n.reshaped(n[0], {all}), n.out().constant(numbers),
+                                           n.reshaped(n[1], {element_count(n.input(1).shape)})});
   return {n.reshaped(y, shape)};
 }
 
@@ -121,7 +117,7 @@ Names in_order(const ExportedNode& n) { return {sorted_whole(n)[0]}; }
 Names order(const ExportedNode& n) { return {sorted_whole(n)[1]}; }
 
 /// How many are true along an axis.
-std::string counted(const ExportedNode& n, const std::string& truth, std::int64_t axis) {
+Name counted(const ExportedNode& n, Name truth, std::int64_t axis) {
   return n.add("ReduceSum", {n.out().cast(truth, DType::boolean, DType::i64), n.out().integers({axis})},
                {{"keepdims", std::int64_t{0}}});
 }
@@ -129,11 +125,11 @@ std::string counted(const ExportedNode& n, const std::string& truth, std::int64_
 // A value's place is the number of elements that go before it. NaN goes behind all numbers.
 Names places_among(const ExportedNode& n) {
   const bool after_equals = n.truth("flag");
-  const std::string value = with_axis(n, n[1], -1);
-  std::string before = n.add(after_equals ? "LessOrEqual" : "Less", {n[0], value});
+  const Name value = with_axis(n, n[1], -1);
+  Name before = n.add(after_equals ? "LessOrEqual" : "Less", {n[0], value});
   if (is_floating(n.input(0).dtype)) {
-    const std::string of_nan = n.add("IsNaN", {value});
-    const std::string number = n.add("Not", {n.add("IsNaN", {n[0]})});
+    const Name of_nan = n.add("IsNaN", {value});
+    const Name number = n.add("Not", {n.add("IsNaN", {n[0]})});
     before = n.add("Or", {before, after_equals ? of_nan : n.add("And", {of_nan, number})});
   }
   return {counted(n, before, -1)};
@@ -143,10 +139,10 @@ Names places_among(const ExportedNode& n) {
 // last interval.
 Names counts_between(const ExportedNode& n) {
   const std::int64_t edges = n.input(1).shape[0];
-  const std::string x = n.reshaped(n[0], {element_count(n.input(0).shape), 1});
-  const std::string from = counted(n, n.add("GreaterOrEqual", {x, n[1]}), 0);
-  const std::string beyond = counted(n, n.add("Greater", {x, n[1]}), 0);
-  const std::string upper =
+  const Name x = n.reshaped(n[0], {element_count(n.input(0).shape), 1});
+  const Name from = counted(n, n.add("GreaterOrEqual", {x, n[1]}), 0);
+  const Name beyond = counted(n, n.add("Greater", {x, n[1]}), 0);
+  const Name upper =
       n.add("Concat", {n.part(from, 0, 1, edges - 2), n.part(beyond, 0, edges - 1, 1)}, {{"axis", std::int64_t{0}}});
   return {n.add("Sub", {n.part(from, 0, 0, edges - 1), upper})};
 }
@@ -160,27 +156,27 @@ Names kept_boxes(const ExportedNode& n) {
                out.integers({most}), out.constant(Tensor<Eager>::full({1}, n.scalar("overlap"), DType::f32))};
   if (least > std::numeric_limits<float>::lowest())
     inputs.push_back(out.constant(Tensor<Eager>::full({1}, least, DType::f32)));
-  const std::string triples = n.add("NonMaxSuppression", inputs);
-  const std::string two = out.constant(Tensor<Eager>::full({}, 2, DType::i64));
-  const std::string found = n.add("Gather", {triples, two}, {{"axis", std::int64_t{1}}});
-  const std::string count = n.add("Shape", {found});
-  const std::string behind =
+  const Name triples = n.add("NonMaxSuppression", inputs);
+  const Name two = out.number(2, DType::i64);
+  const Name found = n.add("Gather", {triples, two}, {{"axis", std::int64_t{1}}});
+  const Name count = n.add("Shape", {found});
+  const Name behind =
       n.add("Concat", {out.integers({0}), n.add("Sub", {out.integers({most}), count})}, {{"axis", std::int64_t{0}}});
   return {n.add("Pad", {found, behind, out.number(-1, DType::i64)}), n.reshaped(count, {})};
 }
 
-const ExportRow indexing_export_table[] = {
+constexpr ExportRow indexing_export_table[] = {
     {"argsort", order},
     {"diagonal", diagonal_part},
     {"gather", gathered},
     {"histogram", counts_between},
     {"nms", kept_boxes},
     {"one_hot", classes_as_ones},
-    {"scatter", scattered<replace>},
-    {"scatter_add", scattered<add_to>},
-    {"scatter_max", scattered<larger_of>},
-    {"scatter_min", scattered<smaller_of>},
-    {"scatter_multiply", scattered<multiply_by>},
+    {"scatter", scattered, "none"},
+    {"scatter_add", scattered, "add"},
+    {"scatter_max", scattered, "max"},
+    {"scatter_min", scattered, "min"},
+    {"scatter_multiply", scattered, "mul"},
     {"searchsorted", places_among},
     {"set_slice", with_part_replaced},
     {"sort", in_order},

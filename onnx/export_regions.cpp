@@ -10,15 +10,13 @@ namespace {
 const ListedTensor number_type{DType::i64, {}};
 const ListedTensor truth_type{DType::boolean, {}};
 
-std::string whole_number(GraphExport& out, std::int64_t value) {
-  return out.constant(Tensor<Eager>::full({}, value, DType::i64));
-}
+Name whole_number(GraphExport& out, std::int64_t value) { return out.number(value, DType::i64); }
 
 // Results of the arms from number `arm` on: If chooses between two, so others are within its second graph.
-std::vector<std::string> choose(const ExportedNode& n, GraphExport& out, std::size_t arm) {
+Names choose(const ExportedNode& n, GraphExport& out, std::size_t arm) {
   const auto fill = [&](GraphExport& inside, std::size_t which) {
     const bool last = which + 1 == n.regions().size();
-    std::vector<std::string> results;
+    Names results;
     if (which == arm || last) {
       for (std::size_t i = 1; i < n.inputs().size(); ++i) inside.name_input(i - 1, n[i]);
       inside.write_nodes();
@@ -32,34 +30,34 @@ std::vector<std::string> choose(const ExportedNode& n, GraphExport& out, std::si
   GraphExport first(n.regions()[arm], out), others(n.regions()[arm + 1], out);
   const ProtobufWriter then = fill(first, arm), otherwise = fill(others, arm + 1);
   // Numbers beyond the ends choose the first or the last.
-  const std::string chosen = out.node("LessOrEqual", {n[0], whole_number(out, static_cast<std::int64_t>(arm))});
+  const Name chosen = out.node("LessOrEqual", {n[0], whole_number(out, static_cast<std::int64_t>(arm))});
   return out.nodes("If", {chosen}, n.result_count(), {{"then_branch", then}, {"else_branch", otherwise}});
 }
 
-std::vector<std::string> write_branch(const ExportedNode& n) {
+Names write_branch(const ExportedNode& n) {
   if (n.regions().size() > 1) return choose(n, n.out(), 0);
   GraphExport only(n.regions()[0], n.out());
   for (std::size_t i = 1; i < n.inputs().size(); ++i) only.name_input(i - 1, n[i]);
   only.write_nodes();
   for (std::size_t i = 0; i < n.result_count(); ++i) only.add_output(only.output(i), n.result(i));
   const ProtobufWriter graph = only.graph();
-  const std::string always = n.out().constant(Tensor<Eager>::full({}, true, DType::boolean));
+  const Name always = n.out().constant(Tensor<Eager>::full({}, true, DType::boolean));
   return n.out().nodes("If", {always}, n.result_count(), {{"then_branch", graph}, {"else_branch", graph}});
 }
 
 /// Rows that were not reached are zeros; Loop leaves them out.
-std::string with_zeros_behind(GraphExport& out, const std::string& rows, const ListedTensor& type) {
+Name with_zeros_behind(GraphExport& out, Name rows, const ListedTensor& type) {
   IntList axes(type.shape.size() - 1, 0);
-  const std::string count = out.node("Shape", {rows}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
-  const std::string missing = out.node("Sub", {out.integers({type.shape[0]}), count});
+  const Name count = out.node("Shape", {rows}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
+  const Name missing = out.node("Sub", {out.integers({type.shape[0]}), count});
   IntList before = axes;
   before.push_back(0);
-  std::vector<std::string> widths{out.integers(before), missing};
+  Names widths{out.integers(before), missing};
   if (!axes.empty()) widths.push_back(out.integers(axes));
   return out.node("Pad", {rows, out.node("Concat", widths, {{"axis", std::int64_t{0}}})});
 }
 
-std::vector<std::string> write_loop(const ExportedNode& n) {
+Names write_loop(const ExportedNode& n) {
   GraphExport& out = n.out();
   const auto carries = static_cast<std::size_t>(n.integer("carries"));
   const auto rows = static_cast<std::size_t>(n.integer("rows")),
@@ -68,22 +66,21 @@ std::vector<std::string> write_loop(const ExportedNode& n) {
   const bool tested = n.truth("tested"), counted = n.truth("counted"), numbered = n.truth("numbered"),
              reverse = n.truth("reverse");
   std::size_t next = 0;
-  std::string most = trips < 0 ? "" : whole_number(out, trips);
-  if (counted) most = most.empty() ? n[next] : out.node("Min", {n[next], most});
+  Name most = trips < 0 ? Name::none : whole_number(out, trips);
+  if (counted) most = most == Name::none ? n[next] : out.node("Min", {n[next], most});
   next += counted;
-  std::vector<std::string> operands{most, tested ? n[next] : ""};
+  Names operands{most, tested ? n[next] : Name::none};
   next += tested;
   const std::size_t first_row = next + carries, first_capture = first_row + rows;
   for (std::size_t i = 0; i < carries; ++i) operands.push_back(n[next + i]);
   if (tested) operands.push_back(whole_number(out, 0));
 
   GraphExport body(n.regions()[0], out);
-  const std::string iteration = body.add_input(number_type), begun = body.add_input(truth_type);
+  const Name iteration = body.add_input(number_type), begun = body.add_input(truth_type);
   std::size_t input = 0;
   for (; input < carries; ++input) body.name_input(input, body.add_input(n.result(input)));
-  const std::string done = tested ? body.add_input(number_type) : "";
-  const std::string row =
-      reverse ? body.node("Sub", {body.node("Sub", {most, whole_number(body, 1)}), iteration}) : iteration;
+  const Name done = tested ? body.add_input(number_type) : Name::none;
+  const Name row = reverse ? body.node("Sub", {body.node("Sub", {most, whole_number(body, 1)}), iteration}) : iteration;
   if (numbered) body.name_input(input++, row);
   for (std::size_t i = first_row; i < first_capture; ++i) body.name_input(input++, body.node("Gather", {n[i], row}));
   for (std::size_t i = first_capture; i < n.inputs().size(); ++i) body.name_input(input++, n[i]);
@@ -97,10 +94,8 @@ std::vector<std::string> write_loop(const ExportedNode& n) {
     body.add_output(body.output(carries + tested + i), type);
   }
 
-  std::vector<std::string> results = out.nodes("Loop", operands, carries + tested + stacks, {{"body", body.graph()}});
-  if (tested)
-    std::rotate(results.begin() + static_cast<std::ptrdiff_t>(carries),
-                results.begin() + static_cast<std::ptrdiff_t>(carries) + 1, results.end());
+  Names results = out.nodes("Loop", operands, carries + tested + stacks, {{"body", body.graph()}});
+  if (tested) std::rotate(results.begin() + carries, results.begin() + carries + 1, results.end());
   for (std::size_t i = carries; i < carries + stacks; ++i) {
     if (reverse) {
       results[i] = out.node(

@@ -8,14 +8,12 @@ namespace tyto::onnx {
 
 namespace {
 
-using Names = std::vector<std::string>;
-
 Names same(const ExportedNode& n) { return {n[0]}; }
 Names cast_elements(const ExportedNode& n) { return {n.as_result(0)}; }
 
 Names filled(const ExportedNode& n) {
   const ListedTensor& y = n.result();
-  const std::string one = n.out().constant(Tensor<Eager>::full({}, n.scalar("start"), y.dtype));
+  const Name one = n.out().number(n.scalar("start"), y.dtype);
   return {n.add("Expand", {one, n.out().integers(y.shape)})};
 }
 Names counted(const ExportedNode& n) {
@@ -46,28 +44,24 @@ Names flipped(const ExportedNode& n) {
 }
 
 // Reductions work in the result's element type.
-template <const char* op>
 Names reduced_axes(const ExportedNode& n) {
-  return {n.add(op, {n.as_result(0), n.out().integers(n.list("axes"))}, {{"keepdims", n.integer("keepdims")}})};
+  return {n.add(n.word_of_row(), {n.as_result(0), n.out().integers(n.list("axes"))},
+                {{"keepdims", n.integer("keepdims")}})};
 }
-constexpr char reduce_sum[] = "ReduceSum", reduce_prod[] = "ReduceProd", reduce_mean[] = "ReduceMean",
-               reduce_min[] = "ReduceMin", reduce_max[] = "ReduceMax", reduce_log_sum_exp[] = "ReduceLogSumExp";
-
 // Of bool by their numbers.
-template <const char* op>
-Names asked(const ExportedNode& n) {
-  const std::string truth = n.out().cast(n.as(0, DType::boolean), DType::boolean, DType::i32);
-  const std::string y = n.add(op, {truth, n.out().integers(n.list("axes"))}, {{"keepdims", n.integer("keepdims")}});
+Names asked_of_truths(const ExportedNode& n) {
+  const Name truth = n.out().cast(n.as(0, DType::boolean), DType::boolean, DType::i32);
+  const Name y =
+      n.add(n.word_of_row(), {truth, n.out().integers(n.list("axes"))}, {{"keepdims", n.integer("keepdims")}});
   // Of nothing, ReduceMax gives the least number and ReduceMin the largest.
   return {n.add("Greater", {y, n.out().number(0, DType::i32)})};
 }
 
 Names variance(const ExportedNode& n) {
-  const std::string x = n.as_result(0), axes = n.out().integers(n.list("axes"));
-  const std::string centre = n.add("ReduceMean", {x, axes}, {{"keepdims", std::int64_t{1}}});
-  const std::string apart = n.add("Sub", {x, centre});
-  const std::string y =
-      n.add("ReduceMean", {n.add("Mul", {apart, apart}), axes}, {{"keepdims", n.integer("keepdims")}});
+  const Name x = n.as_result(0), axes = n.out().integers(n.list("axes"));
+  const Name centre = n.add("ReduceMean", {x, axes}, {{"keepdims", std::int64_t{1}}});
+  const Name apart = n.add("Sub", {x, centre});
+  const Name y = n.add("ReduceMean", {n.add("Mul", {apart, apart}), axes}, {{"keepdims", n.integer("keepdims")}});
   const std::int64_t ddof = n.integer("ddof");
   if (ddof == 0) return {y};
   double count = 1;
@@ -76,40 +70,36 @@ Names variance(const ExportedNode& n) {
   return {n.add("Mul", {y, n.number(count / (count - static_cast<double>(ddof)))})};
 }
 
-template <const char* op>
 Names place(const ExportedNode& n) {
   // keepdims is what the operator's switch says.
-  const std::string x = n.input(0).dtype == DType::boolean ? n.as(0, DType::i32) : n[0];
-  const std::string y = n.add(op, {x}, {{"axis", n.integer("axis")}, {"keepdims", n.integer("flag")}});
+  const Name x = n.input(0).dtype == DType::boolean ? n.as(0, DType::i32) : n[0];
+  const Name y = n.add(n.word_of_row(), {x}, {{"axis", n.integer("axis")}, {"keepdims", n.integer("flag")}});
   return {n.out().cast(y, DType::i64, n.result().dtype)};
 }
-constexpr char arg_min[] = "ArgMin", arg_max[] = "ArgMax";
 
 Names running_total(const ExportedNode& n) {
-  const std::string axis = n.out().constant(Tensor<Eager>::full({}, n.integer("axis"), DType::i64));
+  const Name axis = n.out().number(n.integer("axis"), DType::i64);
   return {
       n.add("CumSum", {n.as_result(0), axis}, {{"exclusive", n.integer("flag")}, {"reverse", n.integer("reverse")}})};
 }
 
 // By doubling: after the step of distance d each element has met the 2 d - 1 before it.
-template <const char* op>
 Names running(const ExportedNode& n) {
   const std::int64_t axis = n.integer("axis"), length = n.result().shape[static_cast<std::size_t>(axis)];
   const bool reverse = n.truth("reverse");
   if (element_count(n.result().shape) == 0) return {n.as_result(0)};
-  const auto reached = [&](const std::string& y, std::int64_t distance) {
+  const auto reached = [&](Name y, std::int64_t distance) {
     return reverse ? n.part(y, axis, distance, length - distance) : n.part(y, axis, 0, length - distance);
   };
-  const auto joined = [&](const std::string& fixed, const std::string& moved) {
-    const std::vector<std::string> parts = reverse ? Names{moved, fixed} : Names{fixed, moved};
-    return n.add("Concat", parts, {{"axis", axis}});
+  const auto joined = [&](Name fixed, Name moved) {
+    return n.add("Concat", {reverse ? moved : fixed, reverse ? fixed : moved}, {{"axis", axis}});
   };
   // Truths are ordered as numbers.
   const DType type = n.result().dtype, met_in = type == DType::boolean ? DType::i32 : type;
-  std::string y = n.out().cast(n.as_result(0), type, met_in);
+  Name y = n.out().cast(n.as_result(0), type, met_in);
   for (std::int64_t distance = 1; distance < length; distance *= 2) {
     const std::int64_t fixed = reverse ? length - distance : 0, moved = reverse ? 0 : distance;
-    const std::string met = n.add(op, {n.part(y, axis, moved, length - distance), reached(y, distance)});
+    const Name met = n.add(n.word_of_row(), {n.part(y, axis, moved, length - distance), reached(y, distance)});
     y = joined(n.part(y, axis, fixed, distance), met);
   }
   y = n.out().cast(y, met_in, type);
@@ -118,14 +108,13 @@ Names running(const ExportedNode& n) {
   first[static_cast<std::size_t>(axis)] = 1;
   return {joined(n.add("Expand", {n.number(1), n.out().integers(first)}), reached(y, 1))};
 }
-constexpr char running_max[] = "Max", running_min[] = "Min", running_product[] = "Mul";
 
 Names joined_parts(const ExportedNode& n) { return {n.add("Concat", n.inputs(), {{"axis", n.integer("axis")}})}; }
 Names tiled_axes(const ExportedNode& n) { return {n.add("Tile", {n[0], n.out().integers(n.list("list"))})}; }
 
 // Pad reflects about the middle of the last element only, so elements are gathered by their numbers.
 Names padded_symmetrically(const ExportedNode& n) {
-  std::string y = n[0];
+  Name y = n[0];
   const IntList before = n.list("before"), after = n.list("after");
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] == 0 && after[i] == 0) continue;
@@ -147,62 +136,58 @@ Names padded_axes(const ExportedNode& n) {
   for (const std::int64_t each : n.list("after")) pads.push_back(each);
   Names inputs{n[0], n.out().integers(pads)};
   const std::string& mode = n.word("mode");
-  if (mode == "constant")
-    inputs.push_back(n.out().constant(Tensor<Eager>::full({}, n.scalar("value"), n.result().dtype)));
-  return {n.add("Pad", inputs, {{"mode", mode}})};
+  if (mode == "constant") inputs.push_back(n.out().number(n.scalar("value"), n.result().dtype));
+  return {n.add("Pad", inputs, {{"mode", mode.c_str()}})};
 }
 
-template <int upper>
 Names triangle_part(const ExportedNode& n) {
-  const std::string k = n.out().constant(Tensor<Eager>::full({}, n.list("list")[0], DType::i64));
-  return {n.add("Trilu", {n[0], k}, {{"upper", std::int64_t{upper}}})};
+  const Name k = n.out().number(n.list("list")[0], DType::i64);
+  return {n.add("Trilu", {n[0], k}, {{"upper", std::int64_t{n.word_of_row() != nullptr}}})};
 }
 
-template <const char* op>
 Names along_one_axis(const ExportedNode& n) {
-  return {n.add(op, {n.as_result(0)}, {{"axis", n.integer("axis")}})};
+  return {n.add(n.word_of_row(), {n.as_result(0)}, {{"axis", n.integer("axis")}})};
 }
-constexpr char softmax_name[] = "Softmax", log_softmax_name[] = "LogSoftmax";
 
 Names matrix_product(const ExportedNode& n) { return {n.add("MatMul", {n.as_result(0), n.as_result(1)})}; }
 Names determinant_of(const ExportedNode& n) { return {n.add("Det", {n.as_result(0)})}; }
 
-const ExportRow structured_export_table[] = {
+constexpr ExportRow structured_export_table[] = {
     {"alias", same},
-    {"all", asked<reduce_min>},
-    {"any", asked<reduce_max>},
+    {"all", asked_of_truths, "ReduceMin"},
+    {"any", asked_of_truths, "ReduceMax"},
     {"arange", counted},
-    {"argmax", place<arg_max>},
-    {"argmin", place<arg_min>},
+    {"argmax", place, "ArgMax"},
+    {"argmin", place, "ArgMin"},
     {"broadcast_to", stretched_to},
     {"cast", cast_elements},
     {"concat", joined_parts},
     {"copy", same},
-    {"cummax", running<running_max>},
-    {"cummin", running<running_min>},
-    {"cumprod", running<running_product>},
+    {"cummax", running, "Max"},
+    {"cummin", running, "Min"},
+    {"cumprod", running, "Mul"},
     {"cumsum", running_total},
     {"det", determinant_of},
     {"eye", identity_matrix},
     {"fill", filled},
     {"flip", flipped},
-    {"log_softmax", along_one_axis<log_softmax_name>},
-    {"logsumexp", reduced_axes<reduce_log_sum_exp>},
+    {"log_softmax", along_one_axis, "LogSoftmax"},
+    {"logsumexp", reduced_axes, "ReduceLogSumExp"},
     {"matmul", matrix_product},
-    {"max", reduced_axes<reduce_max>},
-    {"mean", reduced_axes<reduce_mean>},
-    {"min", reduced_axes<reduce_min>},
+    {"max", reduced_axes, "ReduceMax"},
+    {"mean", reduced_axes, "ReduceMean"},
+    {"min", reduced_axes, "ReduceMin"},
     {"pad", padded_axes},
-    {"prod", reduced_axes<reduce_prod>},
+    {"prod", reduced_axes, "ReduceProd"},
     {"reshape", reshaped},
     {"slice", sliced_part},
-    {"softmax", along_one_axis<softmax_name>},
+    {"softmax", along_one_axis, "Softmax"},
     {"stop_gradient", same},
-    {"sum", reduced_axes<reduce_sum>},
+    {"sum", reduced_axes, "ReduceSum"},
     {"tile", tiled_axes},
     {"transpose", transposed_axes},
-    {"tril", triangle_part<0>},
-    {"triu", triangle_part<1>},
+    {"tril", triangle_part},
+    {"triu", triangle_part, "upper"},
     {"var", variance},
     {"with_gradient", same},
 };

@@ -10,8 +10,6 @@ namespace tyto::onnx {
 
 namespace {
 
-using Names = std::vector<std::string>;
-
 IntList channels_first(int rank) {
   IntList order{0, rank - 1};
   for (std::int64_t i = 1; i < rank - 1; ++i) order.push_back(i);
@@ -30,7 +28,7 @@ IntList pads_of(const ExportedNode& n) {
 }
 
 /// Kernels (window..., in, out) are written (out, in, window...).
-std::string kernels_of(const ExportedNode& n) {
+Name kernels_of(const ExportedNode& n) {
   const int rank = n.rank();
   IntList order{rank - 1, rank - 2};
   for (std::int64_t i = 0; i < rank - 2; ++i) order.push_back(i);
@@ -38,34 +36,37 @@ std::string kernels_of(const ExportedNode& n) {
 }
 
 /// An operand channels first.
-std::string image_of(const ExportedNode& n, std::size_t i) {
+Name image_of(const ExportedNode& n, std::size_t i) {
   return n.out().transposed(n.as_result(i), channels_first(n.input(i).shape.rank()));
 }
 
 Names convolved_image(const ExportedNode& n) {
   const int rank = n.rank();
   GraphExport& out = n.out();
-  const std::string y = n.add("Conv", {image_of(n, 0), kernels_of(n)},
-                              {{"strides", n.list("stride")},
-                               {"dilations", n.list("dilation")},
-                               {"pads", pads_of(n)},
-                               {"group", n.integer("groups")}});
+  const Name y = n.add("Conv", {image_of(n, 0), kernels_of(n)},
+                       {{"strides", n.list("stride")},
+                        {"dilations", n.list("dilation")},
+                        {"pads", pads_of(n)},
+                        {"group", n.integer("groups")}});
   return {out.transposed(y, channels_last(rank))};
 }
 
-std::vector<Written> windows_of_pool(const ExportedNode& n) {
-  return {{"kernel_shape", n.list("window")},
-          {"strides", n.list("stride")},
-          {"dilations", n.list("dilation")},
-          {"pads", pads_of(n)}};
+/// A pool of so many results.
+Names pooled(const ExportedNode& n, const char* op, std::size_t results, Attributes more = {}) {
+  std::vector<Written> attributes(more.begin(), more.end());
+  const IntList pads = pads_of(n);
+  for (const Written& each : {Written("kernel_shape", n.list("window")), Written("strides", n.list("stride")),
+                              Written("dilations", n.list("dilation")), Written("pads", pads)}) {
+    attributes.push_back(each);
+  }
+  return n.out().nodes(op, {image_of(n, 0)}, results, attributes);
 }
 Names largest_of_windows(const ExportedNode& n) {
-  return {n.out().transposed(n.add("MaxPool", {image_of(n, 0)}, windows_of_pool(n)), channels_last(n.rank()))};
+  return {n.out().transposed(pooled(n, "MaxPool", 1)[0], channels_last(n.rank()))};
 }
 Names mean_of_windows(const ExportedNode& n) {
-  std::vector<Written> attributes = windows_of_pool(n);
-  attributes.emplace_back("count_include_pad", n.integer("count_padding"));
-  return {n.out().transposed(n.add("AveragePool", {image_of(n, 0)}, attributes), channels_last(n.rank()))};
+  const Names y = pooled(n, "AveragePool", 1, {{"count_include_pad", n.integer("count_padding")}});
+  return {n.out().transposed(y[0], channels_last(n.rank()))};
 }
 
 /// A result's shape channels first.
@@ -76,8 +77,7 @@ Shape sizes_of(const ExportedNode& n) {
 }
 
 /// Windows that the elements of the first operand, channels first, are spread over.
-Names spread_over_windows(const ExportedNode& n, const std::string& image, const std::string& kernels,
-                          std::int64_t groups) {
+Names spread_over_windows(const ExportedNode& n, Name image, Name kernels, std::int64_t groups) {
   const IntList window = n.list("window"), stride = n.list("stride"), dilation = n.list("dilation"),
                 before = n.list("before"), after = n.list("after");
   IntList beyond;
@@ -86,12 +86,12 @@ Names spread_over_windows(const ExportedNode& n, const std::string& image, const
         stride[i] * (n.input(0).shape[i + 1] - 1) + (window[i] - 1) * dilation[i] + 1 - before[i] - after[i];
     beyond.push_back(n.result().shape[i + 1] - reached);
   }
-  const std::string y = n.add("ConvTranspose", {image, kernels},
-                              {{"strides", stride},
-                               {"dilations", dilation},
-                               {"pads", pads_of(n)},
-                               {"output_padding", beyond},
-                               {"group", groups}});
+  const Name y = n.add("ConvTranspose", {image, kernels},
+                       {{"strides", stride},
+                        {"dilations", dilation},
+                        {"pads", pads_of(n)},
+                        {"output_padding", beyond},
+                        {"group", groups}});
   return {n.out().transposed(y, channels_last(n.rank()))};
 }
 
@@ -126,7 +126,7 @@ Tensor<Eager> counts_of_windows(const ExportedNode& n) {
 
 Names gradient_of_means(const ExportedNode& n) {
   GraphExport& out = n.out();
-  const std::string counts = out.constant(counts_of_windows(n).astype(n.computed_in()));
+  const Name counts = out.constant(counts_of_windows(n).astype(n.computed_in()));
   const std::int64_t channels = n.result().shape.back();
   Shape kernels{channels, 1};
   for (const std::int64_t length : n.list("window")) kernels.push_back(length);
@@ -135,22 +135,22 @@ Names gradient_of_means(const ExportedNode& n) {
 }
 
 /// Numbers of the largest element of each window, in a row of all elements channels first.
-std::string places_of_largest(const ExportedNode& n) {
-  const std::string places = n.out().nodes("MaxPool", {image_of(n, 0)}, 2, windows_of_pool(n))[1];
+Name places_of_largest(const ExportedNode& n) {
+  const Name places = pooled(n, "MaxPool", 2)[1];
   return n.reshaped(places, {-1});
 }
-std::string in_a_row(const ExportedNode& n, std::size_t i) { return n.reshaped(image_of(n, i), {-1}); }
+Name in_a_row(const ExportedNode& n, std::size_t i) { return n.reshaped(image_of(n, i), {-1}); }
 
 // Operands: the input, the result's gradient.
 Names gradient_of_largest(const ExportedNode& n) {
   GraphExport& out = n.out();
-  const std::string zeros = n.add("Expand", {n.number(0), out.integers({element_count(n.result().shape)})});
-  const std::string y = n.add("ScatterElements", {zeros, places_of_largest(n), in_a_row(n, 1)}, {{"reduction", "add"}});
+  const Name zeros = n.add("Expand", {n.number(0), out.integers({element_count(n.result().shape)})});
+  const Name y = n.add("ScatterElements", {zeros, places_of_largest(n), in_a_row(n, 1)}, {{"reduction", "add"}});
   return {out.transposed(n.reshaped(y, sizes_of(n)), channels_last(n.rank()))};
 }
 // Operands: the input, what lies beside it.
 Names beside_largest(const ExportedNode& n) {
-  const std::string y = n.add("GatherElements", {in_a_row(n, 1), places_of_largest(n)});
+  const Name y = n.add("GatherElements", {in_a_row(n, 1), places_of_largest(n)});
   return {n.out().transposed(n.reshaped(y, sizes_of(n)), channels_last(n.rank()))};
 }
 
@@ -172,9 +172,8 @@ Names gradient_of_kernels(const ExportedNode& n) {
     together.push_back(x[static_cast<std::size_t>(i)]);
     gradients.push_back(i);
   }
-  const std::string pictures =
-      n.reshaped(out.transposed(n.reshaped(n.as_result(0), apart), channels_as_pictures), together);
-  std::string y = n.add(
+  const Name pictures = n.reshaped(out.transposed(n.reshaped(n.as_result(0), apart), channels_as_pictures), together);
+  Name y = n.add(
       "Conv", {pictures, out.transposed(n.as_result(1), gradients)},
       {{"strides", n.list("dilation")}, {"dilations", n.list("stride")}, {"pads", pads_of(n)}, {"group", groups}});
   // Where a stride leaves a rest, more than the window comes out.
@@ -187,8 +186,8 @@ Names gradient_of_kernels(const ExportedNode& n) {
   return {out.transposed(y, order)};
 }
 
-Names resized(const ExportedNode& n, const std::vector<Written>& attributes) {
-  const std::string y = n.add("Resize", {image_of(n, 0), "", "", n.out().integers(sizes_of(n))}, attributes);
+Names resized(const ExportedNode& n, Attributes attributes) {
+  const Name y = n.add("Resize", {image_of(n, 0), Name::none, Name::none, n.out().integers(sizes_of(n))}, attributes);
   return {n.out().transposed(y, channels_last(n.rank()))};
 }
 Names enlarged_to_nearest(const ExportedNode& n) {
@@ -218,7 +217,7 @@ Names gradient_of_nearest(const ExportedNode& n) {
 Names gradient_of_linear(const ExportedNode& n) {
   GraphExport& out = n.out();
   const IntList scale = n.list("window");
-  std::string y = n.as_result(0);
+  Name y = n.as_result(0);
   for (std::size_t i = 0; i < scale.size(); ++i) {
     const std::int64_t length = n.result().shape[i + 1];
     const Tensor<Eager> units = reshape(Tensor<Eager>::eye(length, -1, 0, DType::f64), {length, length, 1, 1});
@@ -233,19 +232,19 @@ Names gradient_of_linear(const ExportedNode& n) {
   return {y};
 }
 
-const ExportRow window_export_table[] = {
+constexpr ExportRow window_export_table[] = {
     {"average_pool", mean_of_windows},
-    {"average_pool_gradient", in_single<gradient_of_means>},
+    {"average_pool_gradient", gradient_of_means, nullptr, Precision::single},
     {"convolution", convolved_image},
     {"convolution_input_gradient", transposed_convolution},
     {"convolution_kernel_gradient", gradient_of_kernels},
     {"max_pool", largest_of_windows},
-    {"max_pool_gradient", in_single<gradient_of_largest>},
+    {"max_pool_gradient", gradient_of_largest, nullptr, Precision::single},
     {"max_pool_pick", beside_largest},
     {"upsample_bilinear", enlarged_linearly},
-    {"upsample_bilinear_gradient", in_single<gradient_of_linear>},
+    {"upsample_bilinear_gradient", gradient_of_linear, nullptr, Precision::single},
     {"upsample_nearest", enlarged_to_nearest},
-    {"upsample_nearest_gradient", in_single<gradient_of_nearest>},
+    {"upsample_nearest_gradient", gradient_of_nearest, nullptr, Precision::single},
 };
 
 }  // namespace

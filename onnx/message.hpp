@@ -1,6 +1,7 @@
 // Names in messages, and the one way to turn a file down.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -9,11 +10,13 @@
 
 namespace tyto::onnx {
 
-inline std::string quoted(std::string_view name) { return core::text("'", name, "'"); }
+std::string quoted(std::string_view name);
+
+[[noreturn]] void refuse_all(std::initializer_list<core::Printable> parts);
 
 template <class... Parts>
 [[noreturn]] void refuse(const std::string& file, const Parts&... parts) {
-  throw IoError(core::text(file, ": ", parts...));
+  refuse_all({file, ": ", core::Printable(parts)...});
 }
 
 }  // namespace tyto::onnx

@@ -10,7 +10,21 @@ namespace {
 constexpr std::int64_t nothing = -1;
 constexpr std::int64_t a_tensor = -2;  // less its bits
 
+Array indexed(const Array& x, std::int64_t axis, const Index& index) {
+  std::vector<Index> entries(static_cast<std::size_t>(x.ndim()), Index(all));
+  entries.at(static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)) = index;
+  return x.get(entries);
+}
+
 }  // namespace
+
+Operand::Operand() = default;
+Operand::Operand(Array value, bool is_known) : tensor(std::move(value)), known(is_known) {}
+Operand::Operand(const Operand& other) = default;
+Operand::Operand(Operand&& other) noexcept = default;
+Operand& Operand::operator=(const Operand& other) = default;
+Operand& Operand::operator=(Operand&& other) noexcept = default;
+Operand::~Operand() = default;
 
 Operand Operand::of_sequence(std::vector<Operand> elements) {
   Operand operand;
@@ -24,6 +38,11 @@ Operand Operand::of_nothing() {
   operand.known = true;
   return operand;
 }
+
+Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  return indexed(x, axis, slice(begin, end));
+}
+Array at_position(const Array& x, std::int64_t axis, std::int64_t i) { return indexed(x, axis, i); }
 
 Layout layout_of(std::span<const Operand> operands) {
   Layout layout;

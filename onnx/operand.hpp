@@ -17,8 +17,13 @@ using Array = Tensor<Any>;
 /// graphs have tensors alone, so this much is decided before they are recorded. Without a tensor or a sequence it is
 /// what was left out or, if it is known, an optional that holds nothing.
 struct Operand {
-  Operand() = default;
-  Operand(Array value, bool is_known = false) : tensor(std::move(value)), known(is_known) {}
+  Operand();
+  Operand(Array value, bool is_known = false);
+  Operand(const Operand& other);
+  Operand(Operand&& other) noexcept;
+  Operand& operator=(const Operand& other);
+  Operand& operator=(Operand&& other) noexcept;
+  ~Operand();
 
   /// Known when all its elements are.
   static Operand of_sequence(std::vector<Operand> elements);
@@ -43,6 +48,11 @@ struct Operand {
   /// nothing. Rounding to such a type stops at its own ends.
   int bits = 0;
 };
+
+/// Elements of an axis from `begin` up to but without `end`; as a slice counts them.
+Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
+/// Element `i` of an axis, without the axis.
+Array at_position(const Array& x, std::int64_t axis, std::int64_t i);
 
 /// The same with `change(operand)` in place of each tensor.
 template <class F>

@@ -12,6 +12,38 @@ std::string described(const NodeMessage& node) {
   return core::text("node '", name, "' (", domain, node.operator_name, ")");
 }
 
+Outputs::Outputs() = default;
+Outputs::Outputs(const Array& only) { emplace_back(only); }
+Outputs::Outputs(const Operand& only) { push_back(only); }
+Outputs::Outputs(const Array& first, const Array& second) : Outputs(first) { emplace_back(second); }
+Outputs::Outputs(const Array& first, const Array& second, const Array& third) : Outputs(first, second) {
+  emplace_back(third);
+}
+Outputs::Outputs(const Array& first, const Array& second, const Array& third, const Array& fourth)
+    : Outputs(first, second, third) {
+  emplace_back(fourth);
+}
+Outputs::Outputs(std::vector<Operand> all) : std::vector<Operand>(std::move(all)) {}
+Outputs::Outputs(std::vector<Array> all) : std::vector<Operand>(all.begin(), all.end()) {}
+Outputs::Outputs(const Outputs& other) = default;
+Outputs::Outputs(Outputs&& other) noexcept = default;
+Outputs& Outputs::operator=(const Outputs& other) = default;
+Outputs& Outputs::operator=(Outputs&& other) noexcept = default;
+Outputs::~Outputs() = default;
+
+bool OperatorCall::has(std::size_t i) const { return i < inputs_.size() && inputs_[i].there(); }
+const Array& OperatorCall::optional(std::size_t i) const {
+  static const Array left_out;
+  return has(i) ? (*this)[i] : left_out;
+}
+bool OperatorCall::known(std::size_t i) const { return has(i) && inputs_[i].known; }
+int OperatorCall::bits(std::size_t i) const { return has(i) ? inputs_[i].bits : 0; }
+bool OperatorCall::wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+
+void OperatorCall::turn_down(std::initializer_list<core::Printable> parts) const {
+  throw IoError(core::text(where(), ": ", core::joined(parts)));
+}
+
 std::string OperatorCall::where() const { return weights_.file() + ": " + described(node_); }
 
 const Array& OperatorCall::operator[](std::size_t i) const {
@@ -67,7 +99,7 @@ double OperatorCall::number_in(std::size_t i) const {
   return all[0];
 }
 
-const AttributeMessage* OperatorCall::find(std::string_view attribute) const {
+const AttributeMessage* OperatorCall::find(const char* attribute) const {
   for (std::size_t i = 0; i < node_.attributes.size(); ++i) {
     if (node_.attributes[i].name != attribute) continue;
     read_[i] = true;
@@ -76,7 +108,7 @@ const AttributeMessage* OperatorCall::find(std::string_view attribute) const {
   return nullptr;
 }
 
-const AttributeMessage* OperatorCall::find(std::string_view attribute, AttributeKind kind) const {
+const AttributeMessage* OperatorCall::find(const char* attribute, AttributeKind kind) const {
   const AttributeMessage* found = find(attribute);
   if (found != nullptr && found->kind != kind) {
     refuse("attribute '", attribute, "' is of kind ", found->declared_kind,
@@ -85,51 +117,56 @@ const AttributeMessage* OperatorCall::find(std::string_view attribute, Attribute
   return found;
 }
 
-std::int64_t OperatorCall::integer(std::string_view attribute, std::int64_t otherwise) const {
+std::int64_t OperatorCall::integer(const char* attribute, std::int64_t otherwise) const {
   const AttributeMessage* found = find(attribute, AttributeKind::integer);
   return found == nullptr ? otherwise : found->integer;
 }
 
-std::int64_t OperatorCall::integer(std::string_view attribute) const {
+std::int64_t OperatorCall::integer(const char* attribute) const {
   const AttributeMessage* found = find(attribute, AttributeKind::integer);
   if (found == nullptr) refuse("attribute '", attribute, "' is missing");
   return found->integer;
 }
 
-double OperatorCall::number(std::string_view attribute, double otherwise) const {
+double OperatorCall::number(const char* attribute, double otherwise) const {
   const AttributeMessage* found = find(attribute, AttributeKind::number);
   return found == nullptr ? otherwise : static_cast<double>(found->number);
 }
 
-std::string OperatorCall::text(std::string_view attribute, std::string_view otherwise) const {
+std::string_view OperatorCall::text(const char* attribute, const char* otherwise) const {
   const AttributeMessage* found = find(attribute, AttributeKind::text);
-  return std::string(found == nullptr ? otherwise : found->text);
+  return found == nullptr ? std::string_view(otherwise) : found->text;
 }
 
-std::vector<std::int64_t> OperatorCall::integers(std::string_view attribute,
-                                                 std::vector<std::int64_t> otherwise) const {
+std::vector<std::int64_t> OperatorCall::integers(const char* attribute, std::vector<std::int64_t> otherwise) const {
   const AttributeMessage* found = find(attribute, AttributeKind::integers);
   return found == nullptr ? otherwise : found->integers;
 }
 
-std::vector<double> OperatorCall::numbers(std::string_view attribute, std::vector<double> otherwise) const {
+const std::vector<std::int64_t>& OperatorCall::integers(const char* attribute) const {
+  static const std::vector<std::int64_t> none;
+  const AttributeMessage* found = find(attribute, AttributeKind::integers);
+  return found == nullptr ? none : found->integers;
+}
+
+std::vector<double> OperatorCall::numbers(const char* attribute, std::vector<double> otherwise) const {
   const AttributeMessage* found = find(attribute, AttributeKind::numbers);
   return found == nullptr ? otherwise : std::vector<double>(found->numbers.begin(), found->numbers.end());
 }
 
-std::vector<std::string> OperatorCall::texts(std::string_view attribute) const {
+std::vector<std::string> OperatorCall::texts(const char* attribute) const {
   const AttributeMessage* found = find(attribute, AttributeKind::texts);
   return found == nullptr ? std::vector<std::string>()
                           : std::vector<std::string>(found->texts.begin(), found->texts.end());
 }
 
-Operand OperatorCall::tensor(std::string_view attribute) const {
+Operand OperatorCall::tensor(const char* attribute) const {
   const AttributeMessage* found = find(attribute, AttributeKind::tensor);
   if (found == nullptr || !found->tensor) refuse("attribute '", attribute, "' holds no tensor");
   return weights_.operand(*found->tensor);
 }
 
-Body OperatorCall::body(std::string_view attribute) const {
+Body OperatorCall::body(const char* attribute) const {
   const AttributeMessage* found = find(attribute, AttributeKind::graph);
   if (found == nullptr || !found->graph) refuse("attribute '", attribute, "' holds no graph");
   return find_body_(*found->graph);

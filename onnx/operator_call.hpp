@@ -16,8 +16,43 @@
 namespace tyto::onnx {
 
 /// The outputs of a node in its order; those at the end that nobody asks for may be left out. What follows from known
-/// inputs is known without saying so.
-using Outputs = std::vector<Operand>;
+/// inputs is known without saying so. There is a rule for each operator, and most end with making one of these, so it
+/// is made by calls.
+class Outputs : public std::vector<Operand> {
+ public:
+  Outputs();
+  Outputs(const Array& only);
+  Outputs(const Operand& only);
+  Outputs(const Array& first, const Array& second);
+  Outputs(const Array& first, const Array& second, const Array& third);
+  Outputs(const Array& first, const Array& second, const Array& third, const Array& fourth);
+  Outputs(std::vector<Operand> all);
+  explicit Outputs(std::vector<Array> all);
+  Outputs(const Outputs& other);
+  Outputs(Outputs&& other) noexcept;
+  Outputs& operator=(const Outputs& other);
+  Outputs& operator=(Outputs&& other) noexcept;
+  ~Outputs();
+};
+
+/// The function that rows of one rule differ in; which of them it is the rule knows.
+union RowFunction {
+  using Unary = Array (*)(const Array&);
+  using Binary = Array (*)(const Array&, const Array&);
+  using AlongAxis = Array (*)(const Array&, std::int64_t axis);
+  using Reduction = Array (*)(const Array&, const Axes&, bool keep);
+
+  constexpr RowFunction() : unary(nullptr) {}
+  constexpr RowFunction(Unary f) : unary(f) {}
+  constexpr RowFunction(Binary f) : binary(f) {}
+  constexpr RowFunction(AlongAxis f) : along_axis(f) {}
+  constexpr RowFunction(Reduction f) : reduction(f) {}
+
+  Unary unary;
+  Binary binary;
+  AlongAxis along_axis;
+  Reduction reduction;
+};
 
 /// A shape depends on elements that are not known while a graph is recorded.
 class DataDependence : public GraphError {
@@ -43,9 +78,10 @@ class OperatorCall {
  public:
   using FindBody = std::function<Body(const GraphMessage&)>;
 
-  OperatorCall(const NodeMessage& node, std::int64_t version, std::vector<Operand> inputs, bool lazy, Weights& weights,
-               FindBody find_body = {})
+  OperatorCall(const NodeMessage& node, RowFunction function, std::int64_t version, std::vector<Operand> inputs,
+               bool lazy, Weights& weights, FindBody find_body = {})
       : node_(node),
+        function_(function),
         version_(version),
         inputs_(std::move(inputs)),
         lazy_(lazy),
@@ -53,6 +89,8 @@ class OperatorCall {
         find_body_(std::move(find_body)),
         read_(node.attributes.size(), false) {}
 
+  /// That of the operator's row.
+  const RowFunction& function() const { return function_; }
   std::string_view name() const { return node_.operator_name; }
   /// Version of the operator set that the model imports.
   std::int64_t version() const { return version_; }
@@ -61,7 +99,7 @@ class OperatorCall {
 
   // Inputs, by number.
   std::size_t input_count() const { return inputs_.size(); }
-  bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].there(); }
+  bool has(std::size_t i) const;
   /// Throws IoError when it was left out or is a sequence.
   const Array& operator[](std::size_t i) const;
   /// Whatever it is. Throws IoError when it was left out.
@@ -69,11 +107,11 @@ class OperatorCall {
   /// Throws IoError when it is no sequence.
   const std::vector<Operand>& sequence(std::size_t i) const;
   /// The input if it is there, else an empty handle.
-  Array optional(std::size_t i) const { return has(i) ? (*this)[i] : Array(); }
+  const Array& optional(std::size_t i) const;
   std::vector<Array> tensors() const;
-  bool known(std::size_t i) const { return has(i) && inputs_[i].known; }
+  bool known(std::size_t i) const;
   /// See Operand.
-  int bits(std::size_t i) const { return has(i) ? inputs_[i].bits : 0; }
+  int bits(std::size_t i) const;
   /// Elements that must be known: throws DataDependence otherwise.
   std::vector<std::int64_t> integers_in(std::size_t i) const;
   std::vector<double> numbers_in(std::size_t i) const;
@@ -83,38 +121,41 @@ class OperatorCall {
 
   // Outputs.
   std::size_t output_count() const { return node_.outputs.size(); }
-  bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+  bool wants(std::size_t i) const;
 
-  // Attributes, by name.
-  bool has(std::string_view attribute) const { return find(attribute) != nullptr; }
-  std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const;
-  std::int64_t integer(std::string_view attribute) const;
-  double number(std::string_view attribute, double otherwise) const;
-  std::string text(std::string_view attribute, std::string_view otherwise) const;
-  std::vector<std::int64_t> integers(std::string_view attribute, std::vector<std::int64_t> otherwise = {}) const;
-  std::vector<double> numbers(std::string_view attribute, std::vector<double> otherwise = {}) const;
-  std::vector<std::string> texts(std::string_view attribute) const;
-  Operand tensor(std::string_view attribute) const;
+  // Attributes, by name. Texts lie in the file.
+  bool has(const char* attribute) const { return find(attribute) != nullptr; }
+  std::int64_t integer(const char* attribute, std::int64_t otherwise) const;
+  std::int64_t integer(const char* attribute) const;
+  double number(const char* attribute, double otherwise) const;
+  std::string_view text(const char* attribute, const char* otherwise) const;
+  const std::vector<std::int64_t>& integers(const char* attribute) const;
+  std::vector<std::int64_t> integers(const char* attribute, std::vector<std::int64_t> otherwise) const;
+  std::vector<double> numbers(const char* attribute, std::vector<double> otherwise = {}) const;
+  std::vector<std::string> texts(const char* attribute) const;
+  Operand tensor(const char* attribute) const;
   /// A graph that is an attribute.
-  Body body(std::string_view attribute) const;
+  Body body(const char* attribute) const;
   /// Says that an attribute may be there but changes nothing here.
-  void ignore(std::string_view attribute) const { static_cast<void>(find(attribute)); }
+  void ignore(const char* attribute) const { static_cast<void>(find(attribute)); }
   /// Refuses attributes that nobody asked for: they would be disregarded silently.
   void check_attributes() const;
 
   /// Throws IoError that names file, node and operator.
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    throw IoError(core::text(where(), ": ", parts...));
+    turn_down({core::Printable(parts)...});
   }
   /// "m.onnx: node 'conv1' (Conv)".
   std::string where() const;
 
  private:
-  const AttributeMessage* find(std::string_view attribute) const;
-  const AttributeMessage* find(std::string_view attribute, AttributeKind kind) const;
+  [[noreturn]] void turn_down(std::initializer_list<core::Printable> parts) const;
+  const AttributeMessage* find(const char* attribute) const;
+  const AttributeMessage* find(const char* attribute, AttributeKind kind) const;
 
   const NodeMessage& node_;
+  RowFunction function_;
   std::int64_t version_;
   std::vector<Operand> inputs_;
   bool lazy_;

@@ -16,6 +16,7 @@ struct OperatorRow {
   std::string_view name;
   std::int64_t since;  // the first version of the operator set for which it holds, until a later row of that name
   Apply apply;
+  RowFunction function = {};
 };
 
 /// Operators of one domain.

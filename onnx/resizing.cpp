@@ -155,7 +155,7 @@ ResizingRules resizing_rules(const OperatorCall& call) {
 }
 
 void keep_aspect_ratio(const OperatorCall& call, std::vector<ResizedAxis>& axes) {
-  const std::string policy = call.text("keep_aspect_ratio_policy", "stretch");
+  const std::string_view policy = call.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || axes.empty()) return;
   if (policy != "not_larger" && policy != "not_smaller") call.refuse("keep_aspect_ratio_policy '", policy, "'");
   double scale = axes[0].scale;

@@ -7,9 +7,8 @@
 
 namespace tyto::onnx {
 
-IntList per_spatial_axis(const OperatorCall& call, std::string_view attribute, std::size_t axes,
-                         std::int64_t otherwise) {
-  const std::vector<std::int64_t> given = call.integers(attribute);
+IntList per_spatial_axis(const OperatorCall& call, const char* attribute, std::size_t axes, std::int64_t otherwise) {
+  const std::vector<std::int64_t>& given = call.integers(attribute);
   if (given.empty()) return IntList(axes, otherwise);
   if (given.size() != axes) call.refuse(attribute, " has ", given.size(), " numbers for ", axes, " spatial axes");
   return IntList(std::span(given));
@@ -24,7 +23,7 @@ Windows windows_of(const OperatorCall& call, const Shape& input, const IntList& 
   if (w.kernel.size() != axes) call.refuse("windows ", w.kernel, " for ", axes, " spatial axes");
   w.stride = per_spatial_axis(call, "strides", axes, 1);
   w.dilation = per_spatial_axis(call, "dilations", axes, 1);
-  const std::string rule = call.text("auto_pad", "NOTSET");
+  const std::string_view rule = call.text("auto_pad", "NOTSET");
   const bool up = call.integer("ceil_mode", 0) != 0;
   std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
   if (pads.size() != 2 * axes) call.refuse(pads.size(), " numbers of padding for ", axes, " spatial axes");

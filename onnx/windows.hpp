@@ -33,8 +33,7 @@ Windows windows_of(const OperatorCall& call, const Shape& input, const IntList& 
 Array window_means(const OperatorCall& call, const Array& x);
 
 /// A list of one number for each spatial axis, all `otherwise` when the attribute is missing.
-IntList per_spatial_axis(const OperatorCall& call, std::string_view attribute, std::size_t axes,
-                         std::int64_t otherwise);
+IntList per_spatial_axis(const OperatorCall& call, const char* attribute, std::size_t axes, std::int64_t otherwise);
 
 /// A number for each channel, as x (batch, channels, spatial...) can be combined with.
 Array by_channel(const Array& numbers, int rank);

@@ -20,10 +20,7 @@ Array gelu_by_tanh(const Array& x) {
 
 namespace {
 
-template <Array (*f)(const Array&)>
-Outputs plain(const OperatorCall& call) {
-  return {f(call[0])};
-}
+Outputs plain(const OperatorCall& call) { return {call.function().unary(call[0])}; }
 
 Outputs celu(const OperatorCall& call) {
   const double alpha = call.number("alpha", 1);
@@ -34,7 +31,7 @@ Outputs celu(const OperatorCall& call) {
 Outputs exponential_linear(const OperatorCall& call) { return {elu(call[0], call.number("alpha", 1))}; }
 
 Outputs gaussian_linear(const OperatorCall& call) {
-  const std::string how = call.text("approximate", "none");
+  const std::string_view how = call.text("approximate", "none");
   if (how == "none") return {gelu(call[0])};
   if (how == "tanh") return {gelu_by_tanh(call[0])};
   call.refuse("approximate '", how, "'; known are none and tanh");
@@ -78,7 +75,6 @@ Outputs gated_swish(const OperatorCall& call) {
 Outputs thresholded(const OperatorCall& call) { return {thresholded_relu(call[0], call.number("alpha", 1))}; }
 
 // Up to version 12 all axes from `axis` on count as one.
-template <Array (*f)(const Array&, std::int64_t)>
 Outputs over_matrix(const OperatorCall& call) {
   const Array& x = call[0];
   std::int64_t axis = call.integer("axis", 1);
@@ -86,12 +82,9 @@ Outputs over_matrix(const OperatorCall& call) {
   if (axis < 0 || axis > x.ndim()) call.refuse("axis ", axis, " of shape ", x.shape());
   std::int64_t rows = 1, columns = 1;
   for (int i = 0; i < x.ndim(); ++i) (i < axis ? rows : columns) *= x.shape()[static_cast<std::size_t>(i)];
-  return {reshape(f(reshape(x, {rows, columns}), 1), x.shape())};
+  return {reshape(call.function().along_axis(reshape(x, {rows, columns}), 1), x.shape())};
 }
-template <Array (*f)(const Array&, std::int64_t)>
-Outputs over_axis(const OperatorCall& call) {
-  return {f(call[0], call.integer("axis", -1))};
-}
+Outputs over_axis(const OperatorCall& call) { return {call.function().along_axis(call[0], call.integer("axis", -1))}; }
 
 Array hardmax(const Array& x, std::int64_t axis) {
   const Array place = argmax(x, axis, true);
@@ -107,21 +100,21 @@ constexpr OperatorRow activation_table[] = {
     {"Gelu", 20, gaussian_linear},
     {"HardSigmoid", 6, hard_sigmoid_rule},
     {"HardSwish", 14, hard_swish},
-    {"Hardmax", 1, over_matrix<hardmax>},
-    {"Hardmax", 13, over_axis<hardmax>},
+    {"Hardmax", 1, over_matrix, hardmax},
+    {"Hardmax", 13, over_axis, hardmax},
     {"LeakyRelu", 6, leaky},
-    {"LogSoftmax", 1, over_matrix<log_softmax>},
-    {"LogSoftmax", 13, over_axis<log_softmax>},
+    {"LogSoftmax", 1, over_matrix, log_softmax},
+    {"LogSoftmax", 13, over_axis, log_softmax},
     {"Mish", 18, mish},
     {"PRelu", 7, parametric},
-    {"Relu", 6, plain<relu>},
+    {"Relu", 6, plain, relu},
     {"Selu", 6, scaled},
     {"Shrink", 9, shrink},
-    {"Sigmoid", 6, plain<sigmoid>},
-    {"Softmax", 1, over_matrix<softmax>},
-    {"Softmax", 13, over_axis<softmax>},
-    {"Softplus", 1, plain<softplus>},
-    {"Softsign", 1, plain<softsign>},
+    {"Sigmoid", 6, plain, sigmoid},
+    {"Softmax", 1, over_matrix, softmax},
+    {"Softmax", 13, over_axis, softmax},
+    {"Softplus", 1, plain, softplus},
+    {"Softsign", 1, plain, softsign},
     {"SwiGLU", 28, gated_swish},
     {"Swish", 24, swish},
     {"ThresholdedRelu", 10, thresholded},

@@ -27,8 +27,8 @@ Array for_heads(const Array& x, std::int64_t heads) {
 Array joined_heads(const Array& x) { return reshape(transpose(x, {0, 2, 1, 3}), {x.shape()[0], x.shape()[2], -1}); }
 
 Array rotated(const Array& x, const Array& cosine, const Array& sine, std::int64_t turned, bool interleaved) {
-  const Array part = x.get({ellipsis, slice(0, turned)});
-  const Array a = interleaved ? part.get({ellipsis, slice(0, {}, 2)}) : part.get({ellipsis, slice(0, turned / 2)});
+  const Array part = part_of(x, -1, 0, turned);
+  const Array a = interleaved ? part.get({ellipsis, slice(0, {}, 2)}) : part_of(part, -1, 0, turned / 2);
   const Array b = interleaved ? part.get({ellipsis, slice(1, {}, 2)}) : part.get({ellipsis, slice(turned / 2, {})});
   const Array real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
   const Array y =
@@ -139,7 +139,7 @@ Outputs rotary_embedding(const OperatorCall& call) {
 // A part of each sequence's cache replaced, from a place of its own on; round and round in a circular one.
 Outputs cache_update(const OperatorCall& call) {
   const Array &cache = call[0], &update = call[1];
-  const std::string mode = call.text("mode", "linear");
+  const std::string_view mode = call.text("mode", "linear");
   if (mode != "linear" && mode != "circular") call.refuse("mode '", mode, "'; known are linear and circular");
   std::int64_t axis = call.integer("axis", -2);
   if (axis < 0) axis += cache.ndim();

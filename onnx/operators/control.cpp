@@ -12,7 +12,7 @@ Outputs branch(const OperatorCall& call) {
   if (call.known(0)) return call.body(call.integer_in(0) != 0 ? "then_branch" : "else_branch").run({}, call.lazy());
   return recorded(call, [&] {
     std::optional<Layout> layout;
-    const auto arm = [&](std::string_view attribute) {
+    const auto arm = [&](const char* attribute) {
       return [&, body = call.body(attribute)] {
         const Outputs outputs = body.run({}, true);
         if (layout && *layout != layout_of(outputs)) throw ShapeError("its arms yield sequences of several lengths");

@@ -51,9 +51,9 @@ Outputs transposed_rule(const OperatorCall& call) {
   const IntList stride = per_spatial_axis(call, "strides", axes, 1);
   const IntList dilation = per_spatial_axis(call, "dilations", axes, 1);
   IntList extra = per_spatial_axis(call, "output_padding", axes, 0);
-  const std::string rule = call.text("auto_pad", "NOTSET");
+  const std::string_view rule = call.text("auto_pad", "NOTSET");
   const std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
-  const std::vector<std::int64_t> wanted = call.integers("output_shape");
+  const std::vector<std::int64_t>& wanted = call.integers("output_shape");
   if (pads.size() != 2 * axes || (!wanted.empty() && wanted.size() < axes)) {
     call.refuse(pads.size(), " numbers of padding and ", wanted.size(), " of output_shape for ", axes, " spatial axes");
   }
@@ -150,8 +150,8 @@ Outputs deformed(const OperatorCall& call) {
   const auto normal = [](const Array& place, std::int64_t length) {
     return place * (2 / static_cast<double>(std::max<std::int64_t>(length - 1, 1))) - 1.0;
   };
-  const Array rows = normal(places(0) + moved.get({all, all, 0}), h);
-  const Array columns = normal(places(1) + moved.get({all, all, 1}), width);
+  const Array rows = normal(places(0) + at_position(moved, 2, 0), h);
+  const Array columns = normal(places(1) + at_position(moved, 2, 1), width);
   Array read = grid_sample(reshape(x, {n * own, c / own, h, width}), stack<Any>({columns, rows}, -1),
                            {.corners = true, .layout = nchw});  // (batch * own, channels / own, taps, places)
   if (call.has(4)) read = read * reshape(call[4], {n * own, 1, taps, oh * ow});

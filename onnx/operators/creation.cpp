@@ -9,7 +9,7 @@ namespace tyto::onnx {
 
 namespace {
 
-DType dtype_named(const OperatorCall& call, std::string_view attribute, DType otherwise) {
+DType dtype_named(const OperatorCall& call, const char* attribute, DType otherwise) {
   const std::int64_t type = call.integer(attribute, element_type_of(otherwise));
   const std::optional<DType> dtype = dtype_from(type);
   if (!dtype) call.refuse("elements of type ", element_type_name(type), ", which Tyto has not");
@@ -73,7 +73,7 @@ Outputs uniform_of(const OperatorCall& call, const Shape& shape, DType otherwise
 }
 
 Shape stated_shape(const OperatorCall& call) {
-  const std::vector<std::int64_t> lengths = call.integers("shape");
+  const std::vector<std::int64_t>& lengths = call.integers("shape");
   return Shape(std::span(lengths));
 }
 DType floating_like(const Array& x) { return is_floating(x.dtype()) ? x.dtype() : DType::f32; }

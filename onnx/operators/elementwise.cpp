@@ -12,21 +12,13 @@ namespace tyto::onnx {
 
 namespace {
 
-template <Array (*f)(const Array&)>
-Outputs unary(const OperatorCall& call) {
-  return {f(call[0])};
-}
-
-template <Array (*f)(const Array&, const Array&)>
-Outputs binary(const OperatorCall& call) {
-  return {f(call[0], call[1])};
-}
+Outputs unary(const OperatorCall& call) { return {call.function().unary(call[0])}; }
+Outputs binary(const OperatorCall& call) { return {call.function().binary(call[0], call[1])}; }
 
 /// Any number of operands, one at least.
-template <Array (*f)(const Array&, const Array&)>
 Outputs variadic(const OperatorCall& call) {
   Array result = call[0];
-  for (std::size_t i = 1; i < call.input_count(); ++i) result = f(result, call[i]);
+  for (std::size_t i = 1; i < call.input_count(); ++i) result = call.function().binary(result, call[i]);
   return {result};
 }
 
@@ -60,7 +52,7 @@ Outputs mean_of_all(const OperatorCall& call) {
 }
 
 Outputs shift(const OperatorCall& call) {
-  const std::string direction = call.text("direction", "");
+  const std::string_view direction = call.text("direction", "");
   if (direction == "LEFT") return {left_shift(call[0], call[1])};
   if (direction == "RIGHT") return {right_shift(call[0], call[1])};
   call.refuse("direction '", direction, "'; known are LEFT and RIGHT");
@@ -170,70 +162,65 @@ Outputs dropout_by_inputs(const OperatorCall& call) {
   return dropout(call, training && call.has(1) ? call.number_in(1) : 0.5, training);
 }
 
-template <Array (*f)(const Array&, const Array&)>
-Array opposite(const Array& a, const Array& b) {
-  return logical_not(f(a, b));
-}
-
 constexpr OperatorRow elementwise_table[] = {
-    {"Abs", 6, unary<abs>},
-    {"Acos", 7, unary<acos>},
-    {"Acosh", 9, unary<acosh>},
-    {"Add", 7, binary<add>},
-    {"And", 7, binary<logical_and>},
-    {"Asin", 7, unary<asin>},
-    {"Asinh", 9, unary<asinh>},
-    {"Atan", 7, unary<atan>},
-    {"Atanh", 9, unary<atanh>},
+    {"Abs", 6, unary, abs},
+    {"Acos", 7, unary, acos},
+    {"Acosh", 9, unary, acosh},
+    {"Add", 7, binary, add},
+    {"And", 7, binary, logical_and},
+    {"Asin", 7, unary, asin},
+    {"Asinh", 9, unary, asinh},
+    {"Atan", 7, unary, atan},
+    {"Atanh", 9, unary, atanh},
     {"BitCast", 26, reinterpreted},
     {"BitShift", 11, shift},
-    {"BitwiseAnd", 18, binary<bitwise_and>},
-    {"BitwiseNot", 18, unary<bitwise_not>},
-    {"BitwiseOr", 18, binary<bitwise_or>},
-    {"BitwiseXor", 18, binary<bitwise_xor>},
+    {"BitwiseAnd", 18, binary, bitwise_and},
+    {"BitwiseNot", 18, unary, bitwise_not},
+    {"BitwiseOr", 18, binary, bitwise_or},
+    {"BitwiseXor", 18, binary, bitwise_xor},
     {"Cast", 6, cast_to},
     {"CastLike", 15, cast_like},
-    {"Ceil", 6, unary<ceil>},
+    {"Ceil", 6, unary, ceil},
     {"Clip", 6, clip_by_attributes},
     {"Clip", 11, clip_by_inputs},
-    {"Cos", 7, unary<cos>},
-    {"Cosh", 9, unary<cosh>},
+    {"Cos", 7, unary, cos},
+    {"Cosh", 9, unary, cosh},
     {"Div", 7, divide_as_typed},
     {"Dropout", 1, dropout_by_attributes},
     {"Dropout", 12, dropout_by_inputs},
-    {"Equal", 7, binary<equal>},
-    {"Erf", 9, unary<erf>},
-    {"Exp", 6, unary<exp>},
-    {"Floor", 6, unary<floor>},
-    {"Greater", 7, binary<greater>},
-    {"GreaterOrEqual", 12, binary<greater_equal>},
+    {"Equal", 7, binary, equal},
+    {"Erf", 9, unary, erf},
+    {"Exp", 6, unary, exp},
+    {"Floor", 6, unary, floor},
+    {"Greater", 7, binary, greater},
+    {"GreaterOrEqual", 12, binary, greater_equal},
     {"Identity", 1, identity},
     {"IsInf", 10, is_infinite},
-    {"IsNaN", 9, unary<isnan>},
-    {"Less", 7, binary<less>},
-    {"LessOrEqual", 12, binary<less_equal>},
-    {"Log", 6, unary<log>},
-    {"Max", 6, variadic<maximum>},
+    {"IsNaN", 9, unary, isnan},
+    {"Less", 7, binary, less},
+    {"LessOrEqual", 12, binary, less_equal},
+    {"Log", 6, unary, log},
+    {"Max", 6, variadic, maximum},
     {"Mean", 6, mean_of_all},
-    {"Min", 6, variadic<minimum>},
+    {"Min", 6, variadic, minimum},
     {"Mod", 10, modulo},
-    {"Mul", 7, binary<multiply>},
-    {"Neg", 6, unary<negate>},
-    {"Not", 1, unary<logical_not>},
-    {"Or", 7, binary<logical_or>},
+    {"Mul", 7, binary, multiply},
+    {"Neg", 6, unary, negate},
+    {"Not", 1, unary, logical_not},
+    {"Or", 7, binary, logical_or},
     {"Pow", 7, power_of_base},
-    {"Reciprocal", 6, unary<reciprocal>},
-    {"Round", 11, unary<round>},
-    {"Sign", 9, unary<sign>},
-    {"Sin", 7, unary<sin>},
-    {"Sinh", 9, unary<sinh>},
-    {"Sqrt", 6, unary<sqrt>},
-    {"Sub", 7, binary<subtract>},
-    {"Sum", 6, variadic<add>},
-    {"Tan", 7, unary<tan>},
-    {"Tanh", 6, unary<tanh>},
+    {"Reciprocal", 6, unary, reciprocal},
+    {"Round", 11, unary, round},
+    {"Sign", 9, unary, sign},
+    {"Sin", 7, unary, sin},
+    {"Sinh", 9, unary, sinh},
+    {"Sqrt", 6, unary, sqrt},
+    {"Sub", 7, binary, subtract},
+    {"Sum", 6, variadic, add},
+    {"Tan", 7, unary, tan},
+    {"Tanh", 6, unary, tanh},
     {"Where", 9, select},
-    {"Xor", 7, binary<logical_xor>},
+    {"Xor", 7, binary, logical_xor},
 };
 
 }  // namespace

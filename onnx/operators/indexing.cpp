@@ -39,7 +39,7 @@ std::vector<Array> coordinates_in(const Array& indices, std::int64_t batch_axes)
     along[static_cast<std::size_t>(axis)] = indices.shape()[static_cast<std::size_t>(axis)];
     coordinates.push_back(reshape(Array::arange(along[static_cast<std::size_t>(axis)]), along));
   }
-  for (std::int64_t i = 0; i < count; ++i) coordinates.push_back(indices.get({ellipsis, i}));
+  for (std::int64_t i = 0; i < count; ++i) coordinates.push_back(at_position(indices, -1, i));
   return coordinates;
 }
 
@@ -48,7 +48,7 @@ Outputs gathered_at(const OperatorCall& call) {
 }
 
 /// How a value meets what is there already.
-Array combined(const OperatorCall& call, const std::string& how, const Array& x, const std::vector<Array>& coordinates,
+Array combined(const OperatorCall& call, std::string_view how, const Array& x, const std::vector<Array>& coordinates,
                const Array& values) {
   if (how == "none") return scatter(x, coordinates, values);
   if (how == "add") return scatter_add(x, coordinates, values);
@@ -77,7 +77,7 @@ Outputs scattered_elements(const OperatorCall& call) {
 }
 
 Outputs scattered_at(const OperatorCall& call) {
-  const std::string how = call.text("reduction", "none");
+  const std::string_view how = call.text("reduction", "none");
   if (call[1].size() == 0) return {call[0]};
   return {combined(call, how, call[0], coordinates_in(call[1], 0), call[2])};
 }
@@ -88,7 +88,7 @@ Outputs one_hot_along(const OperatorCall& call) {
   const Array classes = cast(call[0], DType::i64), &values = call[2];
   const std::int64_t rank = classes.ndim() + 1;
   if (axis < -rank || axis >= rank) call.refuse("axis ", axis, " of ", rank, " axes");
-  const Array off = reshape(values.get({0}), {}), on = reshape(values.get({1}), {});
+  const Array off = reshape(at_position(values, 0, 0), {}), on = reshape(at_position(values, 0, 1), {});
   const Array hot = one_hot(where(less(classes, 0), classes + depth, classes), depth, DType::boolean);
   return {where(moveaxis(hot, -1, axis), on, off)};
 }

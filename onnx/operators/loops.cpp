@@ -184,7 +184,7 @@ LoopResults scanned(const Rows& rows, std::vector<Value> states, std::vector<Val
   return detail::run_loop(given);
 }
 
-std::vector<std::int64_t> one_each(const OperatorCall& call, std::string_view attribute, std::size_t count) {
+std::vector<std::int64_t> one_each(const OperatorCall& call, const char* attribute, std::size_t count) {
   std::vector<std::int64_t> list = call.integers(attribute, std::vector<std::int64_t>(count, 0));
   if (list.size() != count) call.refuse("attribute '", attribute, "' has ", list.size(), " numbers, expected ", count);
   return list;

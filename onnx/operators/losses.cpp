@@ -13,7 +13,7 @@ namespace {
 // for nothing, also not in the mean.
 Array negative_log_likelihood(const OperatorCall& call, const Array& log_probability, const Array& labels,
                               const Array& weights) {
-  const std::string how = call.text("reduction", "mean");
+  const std::string_view how = call.text("reduction", "mean");
   Array classes = cast(labels, DType::i64), kept;
   if (call.has("ignore_index")) {
     kept = classes != call.integer("ignore_index", 0);

@@ -20,7 +20,7 @@ Outputs quick_gelu(const OperatorCall& call) { return {call[0] * sigmoid(call[0]
 
 // An activation by name with its parameters in a list.
 Array activated(const OperatorCall& call, const Array& x) {
-  const std::string name = call.text("activation", "");
+  const std::string_view name = call.text("activation", "");
   const std::vector<double> p = call.numbers("activation_params");
   const auto parameter = [&](std::size_t i, double otherwise) { return i < p.size() ? p[i] : otherwise; };
   if (name.empty()) return x;

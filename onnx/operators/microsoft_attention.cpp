@@ -27,7 +27,7 @@ Array with_mask(const OperatorCall& call, const Array& scores, const Array& mask
   const std::int64_t batch = scores.shape()[0], keys = scores.shape()[3];
   const double forbidden = call.number("mask_filter_value", -10000);
   const auto numbers = [&](std::int64_t from) {
-    return reshape(cast(mask.get({slice(from, from + batch)}), DType::i64), {batch, 1, 1, 1});
+    return reshape(cast(part_of(mask, 0, from, from + batch), DType::i64), {batch, 1, 1, 1});
   };
   Array allowed = mask;
   if (mask.ndim() == 1 && (mask.size() == batch || mask.size() == 2 * batch)) {
@@ -66,7 +66,7 @@ std::vector<Array> in_widths(const OperatorCall& call, const Array& x, const std
   std::int64_t total = 0;
   std::vector<Array> parts;
   for (const std::int64_t width : widths) {
-    parts.push_back(x.get({ellipsis, slice(total, total + width)}));
+    parts.push_back(part_of(x, -1, total, total + width));
     total += width;
   }
   const std::int64_t columns = x.shape()[static_cast<std::size_t>(x.ndim() - 1)];
@@ -92,8 +92,8 @@ Outputs attention_of_one(const OperatorCall& call) {
   const std::vector<Array> parts = in_widths(call, all_three, widths);
   Array k = by_head(parts[1], heads), v = by_head(parts[2], heads);
   if (call.has(4)) {
-    k = concat<Any>({call[4].get({0}), k}, 2);
-    v = concat<Any>({call[4].get({1}), v}, 2);
+    k = concat<Any>({at_position(call[4], 0, 0), k}, 2);
+    v = concat<Any>({at_position(call[4], 0, 1), v}, 2);
   }
   const Array y = attended(call, by_head(parts[0], heads), k, v, call.optional(3), call.optional(5), causal);
   if (!call.wants(1)) return {joined_heads(y)};
@@ -150,7 +150,7 @@ Array continued(const OperatorCall& call, const Array& past, const Array& fresh,
     const std::int64_t end = *place.at + place.steps;
     if (before < *place.at) call.refuse("a cache of ", before, " places, where ", *place.at, " are past");
     std::vector<Array> parts;
-    if (*place.at > 0) parts.push_back(past.get({all, all, slice(0, *place.at)}));
+    if (*place.at > 0) parts.push_back(part_of(past, 2, 0, *place.at));
     parts.push_back(fresh);
     if (before > end) parts.push_back(blank(before - end));
     return parts.size() == 1 ? fresh : concat(parts, 2);
@@ -187,7 +187,7 @@ Array shares(const Array& scores, const Array& sink) {
   if (!sink.defined()) return softmax(scores, -1);
   const Shape& s = scores.shape();
   const Array with_sink = concat<Any>({scores, broadcast_to(cast(sink, scores.dtype()), {s[0], s[1], s[2], 1})}, -1);
-  return softmax(with_sink, -1).get({ellipsis, slice(0, s[3])});
+  return part_of(softmax(with_sink, -1), -1, 0, s[3]);
 }
 
 void refuse_unsupported(const OperatorCall& call) {

@@ -15,9 +15,9 @@ namespace tyto::onnx {
 namespace {
 
 // Inputs of two quantised numbers in a row: x, scale, zero point, twice; then those of the result.
-template <Array (*f)(const Array&, const Array&)>
 Outputs quantised_pair(const OperatorCall& call) {
-  const Array y = f(dequantised(call[0], call[1], call.optional(2)), dequantised(call[3], call[4], call.optional(5)));
+  const Array y = call.function().binary(dequantised(call[0], call[1], call.optional(2)),
+                                         dequantised(call[3], call[4], call.optional(5)));
   const DType dtype = call[0].dtype();
   return {quantised(y, call[6], call.optional(7), dtype)};
 }
@@ -136,14 +136,14 @@ Outputs product_with_blocks(const OperatorCall& call) {
   Array zero = Array::full({rows, blocks}, static_cast<double>(std::int64_t{1} << (bits - 1)), type);
   if (call.has(3)) {
     const bool packed = call[3].dtype() == DType::u8;
-    zero = packed ? unpacked_numbers(reshape(call[3], {rows, -1}), bits).get({all, slice(0, blocks)})
+    zero = packed ? part_of(unpacked_numbers(reshape(call[3], {rows, -1}), bits), 1, 0, blocks)
                   : reshape(call[3], {rows, blocks});
     zero = cast(zero, type);
   }
-  const Array codes = cast(unpacked_numbers(reshape(call[1], {rows, -1}), bits).get({all, slice(0, columns)}), type);
+  const Array codes = cast(part_of(unpacked_numbers(reshape(call[1], {rows, -1}), bits), 1, 0, columns), type);
   const auto by_column = [&](const Array& by_block) {
-    if (call.has(4)) return take(by_block, call[4].get({slice(0, columns)}), 1);
-    return repeat(by_block, block, 1).get({all, slice(0, columns)});
+    if (call.has(4)) return take(by_block, part_of(call[4], 0, 0, columns), 1);
+    return part_of(repeat(by_block, block, 1), 1, 0, columns);
   };
   const Array weights = (codes - by_column(zero)) * by_column(scale);
   const Array y = matmul(a, transpose(weights));
@@ -192,12 +192,12 @@ constexpr OperatorRow microsoft_quantised_table[] = {
     {"MatMulIntegerToFloat", 1, product_to_float},
     {"MatMulNBits", 1, product_with_blocks},
     {"QGemm", 1, quantised_general_product},
-    {"QLinearAdd", 1, quantised_pair<add>},
+    {"QLinearAdd", 1, quantised_pair, add},
     {"QLinearAveragePool", 1, quantised_window_means},
     {"QLinearConcat", 1, quantised_concat},
     {"QLinearGlobalAveragePool", 1, quantised_global_mean},
     {"QLinearLeakyRelu", 1, quantised_leaky_relu},
-    {"QLinearMul", 1, quantised_pair<multiply>},
+    {"QLinearMul", 1, quantised_pair, multiply},
     {"QLinearSigmoid", 1, quantised_sigmoid},
     {"QLinearSoftmax", 1, quantised_softmax},
     {"QLinearWhere", 1, quantised_choice},

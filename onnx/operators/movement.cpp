@@ -58,7 +58,7 @@ Outputs slice_by_inputs(const OperatorCall& call) {
 Outputs padded(const OperatorCall& call, const std::vector<std::int64_t>& pads, const Scalar& value,
                std::vector<std::int64_t> axes) {
   Array x = call[0];
-  const std::string mode = call.text("mode", "constant");
+  const std::string_view mode = call.text("mode", "constant");
   const auto rank = static_cast<std::size_t>(x.ndim());
   if (axes.empty()) {
     for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));

@@ -123,7 +123,7 @@ Outputs local_response(const OperatorCall& call) {
   const Array squares = pad(square(x), before, after);
   Array total;
   for (std::int64_t i = 0; i < size; ++i) {
-    const Array shifted = squares.get({all, slice(i, i + x.shape()[1])});
+    const Array shifted = part_of(squares, 1, i, i + x.shape()[1]);
     total = total.defined() ? total + shifted : shifted;
   }
   return {x / power(total * (alpha / static_cast<double>(size)) + bias, beta)};

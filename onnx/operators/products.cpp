@@ -22,7 +22,7 @@ Outputs general_product(const OperatorCall& call) {
   return {y + (beta == 1 ? call[2] : cast(call[2] * beta, type))};
 }
 
-Outputs summation(const OperatorCall& call) { return {einsum(call.text("equation", ""), call.tensors())}; }
+Outputs summation(const OperatorCall& call) { return {einsum(std::string(call.text("equation", "")), call.tensors())}; }
 
 Outputs determinant(const OperatorCall& call) { return {linalg::det(call[0])}; }
 

@@ -91,9 +91,7 @@ struct Cell {
   Array entering(const Array& x) const { return rounds ? rounded_by_range(x) : x; }
 
   Array limited(const Array& x) const { return limit > 0 ? clip(x, -limit, limit) : x; }
-  Array part(const Array& x, std::int64_t gate) const {
-    return x.get({ellipsis, slice(gate * hidden, (gate + 1) * hidden)});
-  }
+  Array part(const Array& x, std::int64_t gate) const { return part_of(x, -1, gate * hidden, (gate + 1) * hidden); }
 };
 
 struct CellState {
@@ -124,10 +122,10 @@ CellState lstm_step(const Cell& cell, const Array& given, const CellState& state
 
 // Gates in the order update, reset, hidden. The reset gate acts before the recurrent product of the hidden one.
 CellState gru_step(const Cell& cell, const Array& given, const CellState& state) {
-  const Array both = matmul(state.h, transpose(cell.recurrent.get({slice(0, 2 * cell.hidden)})));
+  const Array both = matmul(state.h, transpose(part_of(cell.recurrent, 0, 0, 2 * cell.hidden)));
   const Array z = cell.f[0](cell.limited(cell.part(given, 0) + cell.part(both, 0)));
   const Array r = cell.f[0](cell.limited(cell.part(given, 1) + cell.part(both, 1)));
-  const Array own = cell.recurrent.get({slice(2 * cell.hidden, 3 * cell.hidden)});
+  const Array own = part_of(cell.recurrent, 0, 2 * cell.hidden, 3 * cell.hidden);
   const Array h = cell.f[1](cell.limited(cell.part(given, 2) + matmul(r * state.h, transpose(own))));
   return {(1 - z) * h + z * state.h, {}};
 }
@@ -135,7 +133,7 @@ CellState gru_step(const Cell& cell, const Array& given, const CellState& state)
 // The same with the reset gate acting on the product and its bias.
 CellState gru_step_reset_after(const Cell& cell, const Array& given, const CellState& state) {
   Array products = matmul(state.h, transpose(cell.recurrent));
-  if (cell.bias.defined()) products = products + cell.bias.get({slice(3 * cell.hidden, 6 * cell.hidden)});
+  if (cell.bias.defined()) products = products + part_of(cell.bias, 0, 3 * cell.hidden, 6 * cell.hidden);
   const Array z = cell.f[0](cell.limited(cell.part(given, 0) + cell.part(products, 0)));
   const Array r = cell.f[0](cell.limited(cell.part(given, 1) + cell.part(products, 1)));
   const Array h = cell.f[1](cell.limited(cell.part(given, 2) + r * cell.part(products, 2)));
@@ -162,8 +160,8 @@ Run run_direction(const Cell& cell, const Architecture& how, const Array& x, con
   Array given = matmul(cell.entering(x), transpose(cell.weights));
   if (cell.bias.defined()) {
     const std::int64_t half = how.gates * cell.hidden;
-    given = given + cell.bias.get({slice(0, half)});
-    if (!how.bias_apart) given = given + cell.bias.get({slice(half, 2 * half)});
+    given = given + part_of(cell.bias, 0, 0, half);
+    if (!how.bias_apart) given = given + part_of(cell.bias, 0, half, 2 * half);
   }
   using States = std::vector<Array>;
   States states{start.h}, rows{given};
@@ -197,7 +195,7 @@ Array reversed(const Array& x, const Array& lengths) {
 }
 
 Outputs recurrent(const OperatorCall& call, const Architecture& how) {
-  const std::string direction = call.text("direction", "forward");
+  const std::string_view direction = call.text("direction", "forward");
   const bool backward_only = direction == "reverse", both = direction == "bidirectional";
   if (!both && !backward_only && direction != "forward") call.refuse("direction '", direction, "'");
   const std::size_t directions = both ? 2 : 1;
@@ -229,17 +227,17 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
   const auto initial = [&](std::size_t input, std::size_t d) {
     if (!call.has(input)) return broadcast_to(Array::full({}, 0.0, x.dtype()), {batch, hidden});
     const Array all_directions = batch_first ? swapaxes(call[input], 0, 1) : call[input];
-    return all_directions.get({d});
+    return at_position(all_directions, 0, d);
   };
   const double limit = call.number("clip", 0);
   Activations activations(call, how.activations, directions);
   std::vector<Array> outputs, last_h, last_c;
   for (std::size_t d = 0; d < directions; ++d) {
     Cell cell;
-    cell.weights = w.get({d});
-    cell.recurrent = r.get({d});
-    if (call.has(3)) cell.bias = call[3].get({d});
-    if (call.has(7)) cell.peepholes = call[7].get({d});
+    cell.weights = at_position(w, 0, d);
+    cell.recurrent = at_position(r, 0, d);
+    if (call.has(3)) cell.bias = at_position(call[3], 0, d);
+    if (call.has(7)) cell.peepholes = at_position(call[7], 0, d);
     cell.hidden = hidden;
     cell.f = activations.next(how.activations.size());
     cell.limit = limit;

@@ -12,30 +12,26 @@ namespace tyto::onnx {
 
 namespace {
 
-using Reduction = Array (*)(const Array&, const Axes&, bool);
-
-Outputs reduced(const OperatorCall& call, Reduction f, const std::vector<std::int64_t>& axes, bool given) {
+Outputs reduced(const OperatorCall& call, const std::vector<std::int64_t>& axes, bool given) {
   const bool keep = call.integer("keepdims", 1) != 0;
   const Array& x = call[0];
-  const Array y = f(x, given ? Axes(IntList(std::span(axes))) : Axes(), keep);
+  const Array y = call.function().reduction(x, given ? Axes(IntList(std::span(axes))) : Axes(), keep);
   return {y.dtype() == x.dtype() ? y : cast(y, x.dtype())};
 }
 
-template <Array (*f)(const Array&, const Axes&, bool)>
 Outputs by_attribute(const OperatorCall& call) {
-  const std::vector<std::int64_t> axes = call.integers("axes");
-  return reduced(call, f, axes, !axes.empty());
+  const std::vector<std::int64_t>& axes = call.integers("axes");
+  return reduced(call, axes, !axes.empty());
 }
 
-template <Array (*f)(const Array&, const Axes&, bool)>
 Outputs by_input(const OperatorCall& call) {
   const bool nothing = call.integer("noop_with_empty_axes", 0) != 0;
   const std::vector<std::int64_t> axes = call.has(1) ? call.integers_in(1) : std::vector<std::int64_t>();
-  if (!axes.empty() || !nothing) return reduced(call, f, axes, !axes.empty());
+  if (!axes.empty() || !nothing) return reduced(call, axes, !axes.empty());
   call.ignore("keepdims");
   // No axis is reduced; what the operator does to each element remains, which a reduction over an axis of length one
   // does.
-  return {cast(f(expand_dims(call[0], -1), -1, false), call[0].dtype())};
+  return {cast(call.function().reduction(expand_dims(call[0], -1), -1, false), call[0].dtype())};
 }
 
 Array sum_of(const Array& x, const Axes& axes, bool keep) { return sum(x, axes, keep); }
@@ -81,8 +77,11 @@ Array extreme_of(const Array& x, const Axes& axes, bool keep, bool largest) {
 Array largest_of(const Array& x, const Axes& axes, bool keep) { return extreme_of(x, axes, keep, true); }
 Array smallest_of(const Array& x, const Axes& axes, bool keep) { return extreme_of(x, axes, keep, false); }
 
-template <Array (*f)(const Array&, std::optional<std::int64_t>, bool)>
+Array place_of_largest(const Array& x, const Axes& axis, bool keep) { return argmax(x, axis.list()[0], keep); }
+Array place_of_smallest(const Array& x, const Axes& axis, bool keep) { return argmin(x, axis.list()[0], keep); }
+
 Outputs place_of(const OperatorCall& call) {
+  const auto f = call.function().reduction;
   const std::int64_t axis = call.integer("axis", 0);
   const bool keep = call.integer("keepdims", 1) != 0, last = call.integer("select_last_index", 0) != 0;
   const Array& x = call[0];
@@ -111,30 +110,30 @@ Outputs best_by_attribute(const OperatorCall& call) { return best(call, call.int
 Outputs best_by_input(const OperatorCall& call) { return best(call, call.integer_in(1)); }
 
 constexpr OperatorRow reduction_table[] = {
-    {"ArgMax", 1, place_of<argmax>},
-    {"ArgMin", 1, place_of<argmin>},
+    {"ArgMax", 1, place_of, place_of_largest},
+    {"ArgMin", 1, place_of, place_of_smallest},
     {"CumProd", 26, cumulative_product},
     {"CumSum", 11, running_sum},
-    {"ReduceL1", 1, by_attribute<absolute_sum_of>},
-    {"ReduceL1", 18, by_input<absolute_sum_of>},
-    {"ReduceL2", 1, by_attribute<length_of>},
-    {"ReduceL2", 18, by_input<length_of>},
-    {"ReduceLogSum", 1, by_attribute<log_sum_of>},
-    {"ReduceLogSum", 18, by_input<log_sum_of>},
-    {"ReduceLogSumExp", 1, by_attribute<log_sum_exp_of>},
-    {"ReduceLogSumExp", 18, by_input<log_sum_exp_of>},
-    {"ReduceMax", 1, by_attribute<largest_of>},
-    {"ReduceMax", 18, by_input<largest_of>},
-    {"ReduceMean", 1, by_attribute<mean_of>},
-    {"ReduceMean", 18, by_input<mean_of>},
-    {"ReduceMin", 1, by_attribute<smallest_of>},
-    {"ReduceMin", 18, by_input<smallest_of>},
-    {"ReduceProd", 1, by_attribute<product_of>},
-    {"ReduceProd", 18, by_input<product_of>},
-    {"ReduceSum", 1, by_attribute<sum_of>},
-    {"ReduceSum", 13, by_input<sum_of>},
-    {"ReduceSumSquare", 1, by_attribute<square_sum_of>},
-    {"ReduceSumSquare", 18, by_input<square_sum_of>},
+    {"ReduceL1", 1, by_attribute, absolute_sum_of},
+    {"ReduceL1", 18, by_input, absolute_sum_of},
+    {"ReduceL2", 1, by_attribute, length_of},
+    {"ReduceL2", 18, by_input, length_of},
+    {"ReduceLogSum", 1, by_attribute, log_sum_of},
+    {"ReduceLogSum", 18, by_input, log_sum_of},
+    {"ReduceLogSumExp", 1, by_attribute, log_sum_exp_of},
+    {"ReduceLogSumExp", 18, by_input, log_sum_exp_of},
+    {"ReduceMax", 1, by_attribute, largest_of},
+    {"ReduceMax", 18, by_input, largest_of},
+    {"ReduceMean", 1, by_attribute, mean_of},
+    {"ReduceMean", 18, by_input, mean_of},
+    {"ReduceMin", 1, by_attribute, smallest_of},
+    {"ReduceMin", 18, by_input, smallest_of},
+    {"ReduceProd", 1, by_attribute, product_of},
+    {"ReduceProd", 18, by_input, product_of},
+    {"ReduceSum", 1, by_attribute, sum_of},
+    {"ReduceSum", 13, by_input, sum_of},
+    {"ReduceSumSquare", 1, by_attribute, square_sum_of},
+    {"ReduceSumSquare", 18, by_input, square_sum_of},
     {"TopK", 1, best_by_attribute},
     {"TopK", 10, best_by_input},
 };

@@ -57,7 +57,7 @@ Outputs resize_of_version_10(const OperatorCall& call) { return resize_of(call, 
 Outputs resize_of_version_11(const OperatorCall& call) { return resize_of(call, 1, 2, 3); }
 
 Outputs sampled_along_grid(const OperatorCall& call) {
-  const std::string mode = call.text("mode", "linear"), outside = call.text("padding_mode", "zeros");
+  const std::string_view mode = call.text("mode", "linear"), outside = call.text("padding_mode", "zeros");
   GridSampleOptions options{.corners = call.integer("align_corners", 0) != 0, .layout = nchw};
   if (mode == "linear" || mode == "bilinear") options.method = Interpolation::linear;
   else if (mode == "nearest") options.method = Interpolation::nearest;
@@ -153,8 +153,8 @@ Array mean_in_box(const Array& image, const BoxSamples& rows, const BoxSamples& 
 // The number of samples may follow from each box's size; then boxes are cut out one after the other.
 Outputs cut_out_of_boxes(const OperatorCall& call) {
   const Array &x = call[0], &boxes = call[1], &images = call[2];
-  const std::string mode = call.text("mode", "avg");
-  const std::string rule =
+  const std::string_view mode = call.text("mode", "avg");
+  const std::string_view rule =
       call.text("coordinate_transformation_mode", call.version() < 16 ? "output_half_pixel" : "half_pixel");
   RoiAlignOptions options{.size = {call.integer("output_height", 1), call.integer("output_width", 1)},
                           .scale = call.number("spatial_scale", 1),
@@ -183,7 +183,7 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
         samples_along(top, bottom, options.size[0], needed(bottom - top, options.size[0]), x.shape()[2]);
     const BoxSamples columns =
         samples_along(left, right, options.size[1], needed(right - left, options.size[1]), x.shape()[3]);
-    const Array image = x.get({numbers[static_cast<std::size_t>(i)]});
+    const Array image = at_position(x, 0, numbers[static_cast<std::size_t>(i)]);
     parts.push_back(mode == "max" ? largest_in_box(image, rows, columns, options.size)
                                   : mean_in_box(image, rows, columns, options.size));
   }
@@ -201,17 +201,17 @@ Outputs chosen_boxes(const OperatorCall& call) {
   NmsOptions options{.overlap = call.has(3) ? call.number_in(3) : 0};
   if (call.has(4)) options.score = call.number_in(4);
   if (call.integer("center_point_box", 0) != 0) {
-    const Array centre = boxes.get({ellipsis, slice(0, 2)}), half = boxes.get({ellipsis, slice(2, 4)}) / 2.0;
+    const Array centre = part_of(boxes, -1, 0, 2), half = part_of(boxes, -1, 2, 4) / 2.0;
     boxes = concat<Any>({centre - half, centre + half}, -1);
   } else {
-    const Array a = boxes.get({ellipsis, slice(0, 2)}), b = boxes.get({ellipsis, slice(2, 4)});
+    const Array a = part_of(boxes, -1, 0, 2), b = part_of(boxes, -1, 2, 4);
     boxes = concat<Any>({minimum(a, b), maximum(a, b)}, -1);
   }
   std::vector<std::int64_t> chosen;
   for (std::int64_t picture = 0; count > 0 && picture < scores.shape()[0]; ++picture) {
     for (std::int64_t kind = 0; kind < scores.shape()[1]; ++kind) {
       options.count = std::min(count, scores.shape()[2]);
-      const Array kept = nms(boxes.get({picture}), scores.get({picture, kind}), options).indices;
+      const Array kept = nms(at_position(boxes, 0, picture), scores.get({picture, kind}), options).indices;
       for (const std::int64_t box : cast(kept, DType::i64).to_vector<std::int64_t>()) {
         if (box >= 0) chosen.insert(chosen.end(), {picture, kind, box});
       }

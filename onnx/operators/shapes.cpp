@@ -46,7 +46,7 @@ Outputs reshape_by_attribute(const OperatorCall& call) { return reshaped_to(call
 Outputs reshape_by_input(const OperatorCall& call) { return reshaped_to(call, call.integers_in(1)); }
 
 Outputs transposed(const OperatorCall& call) {
-  const std::vector<std::int64_t> order = call.integers("perm");
+  const std::vector<std::int64_t>& order = call.integers("perm");
   return {transpose(call[0], IntList(std::span(order)))};
 }
 
@@ -91,7 +91,7 @@ Outputs expanded(const OperatorCall& call) {
 Outputs depth_to_space(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t block = call.integer("blocksize");
-  const std::string mode = call.text("mode", "DCR");
+  const std::string_view mode = call.text("mode", "DCR");
   if (x.ndim() != 4 || block <= 0 || x.shape()[1] % (block * block) != 0) {
     call.refuse("shape ", x.shape(), " with blocks of ", block, "; expected 4 axes and channels by the square of it");
   }
@@ -103,7 +103,7 @@ Outputs depth_to_space(const OperatorCall& call) {
 Outputs space_to_depth(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t block = call.integer("blocksize");
-  const std::string mode = call.text("mode", "DCR");
+  const std::string_view mode = call.text("mode", "DCR");
   if (x.ndim() != 4 || block <= 0 || x.shape()[2] % block != 0 || x.shape()[3] % block != 0) {
     call.refuse("shape ", x.shape(), " with blocks of ", block, "; expected 4 axes that blocks divide");
   }
@@ -131,7 +131,7 @@ Outputs pieces(const OperatorCall& call, std::int64_t axis, const std::vector<st
   } else {
     parts = {x};
   }
-  return {parts.begin(), parts.end()};
+  return Outputs(std::move(parts));
 }
 Outputs equal_pieces(const OperatorCall& call, std::int64_t axis, std::int64_t count) {
   const std::int64_t whole = call[0].shape()[static_cast<std::size_t>(axis)];
@@ -144,7 +144,7 @@ Outputs equal_pieces(const OperatorCall& call, std::int64_t axis, std::int64_t c
 }
 Outputs split_by_attribute(const OperatorCall& call) {
   const std::int64_t axis = normal_axis(call, call.integer("axis", 0), call[0].ndim());
-  const std::vector<std::int64_t> lengths = call.integers("split");
+  const std::vector<std::int64_t>& lengths = call.integers("split");
   if (!lengths.empty()) return pieces(call, axis, lengths);
   return equal_pieces(call, axis, static_cast<std::int64_t>(call.output_count()));
 }

@@ -60,11 +60,11 @@ Array transformed(const Array& x, std::int64_t period, std::int64_t frequencies,
   const std::int64_t rank = x.ndim(), length = x.shape()[static_cast<std::size_t>(rank - 2)];
   const Waves w = waves(length, frequencies, period, x.dtype());
   const bool complex = x.shape()[static_cast<std::size_t>(rank - 1)] == 2;
-  const Array real = x.get({ellipsis, 0});
+  const Array real = at_position(x, -1, 0);
   const double sign = inverse ? 1 : -1;
   Array out_real = matmul(real, w.cosine), out_imaginary = matmul(real, w.sine) * sign;
   if (complex) {
-    const Array imaginary = x.get({ellipsis, 1});
+    const Array imaginary = at_position(x, -1, 1);
     out_real = out_real - matmul(imaginary, w.sine) * sign;
     out_imaginary = out_imaginary + matmul(imaginary, w.cosine);
   }
@@ -81,8 +81,8 @@ Array signal_of_half(const Array& x, std::int64_t period) {
   counts.front() = 1;
   if (period % 2 == 0) counts.back() = 1;
   const Array weights = cast(Array::from(counts, {frequencies}), x.dtype()) / static_cast<double>(period);
-  Array y = matmul(x.get({ellipsis, 0}) * weights, w.cosine);
-  if (x.shape().back() == 2) y = y - matmul(x.get({ellipsis, 1}) * weights, w.sine);
+  Array y = matmul(at_position(x, -1, 0) * weights, w.cosine);
+  if (x.shape().back() == 2) y = y - matmul(at_position(x, -1, 1) * weights, w.sine);
   return expand_dims(y, -1);
 }
 

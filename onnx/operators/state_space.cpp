@@ -24,7 +24,7 @@ Array heads_of(const Array& x, std::int64_t heads) {
 // what it holds already.
 Outputs linear_attention(const OperatorCall& call) {
   const std::int64_t q_heads = call.integer("q_num_heads"), kv_heads = call.integer("kv_num_heads");
-  const std::string rule = call.text("update_rule", "gated_delta");
+  const std::string_view rule = call.text("update_rule", "gated_delta");
   const double stated = call.number("scale", 0);
   call.ignore("chunk_size");
   const bool fades = rule == "gated" || rule == "gated_delta", corrected = rule == "delta" || rule == "gated_delta";
@@ -71,7 +71,7 @@ Outputs linear_attention(const OperatorCall& call) {
 // Each channel by a window of its own that ends at the present; what it has seen of the past is its state.
 Outputs causal_convolution(const OperatorCall& call) {
   const Array &x = call[0], &w = call[1];
-  const std::string activation = call.text("activation", "none");
+  const std::string_view activation = call.text("activation", "none");
   const std::int64_t channels = x.shape()[1], past = w.shape()[2] - 1;
   const Array before =
       call.has(3) ? call[3] : broadcast_to(Array::full({}, 0.0, x.dtype()), {x.shape()[0], channels, past});
