@@ -132,10 +132,11 @@ Value CodeBuilder::folded(const Instruction& instruction) {
   const auto is_zero = [&](Value value) { return known(value) && bits(value) == 0; };
   const auto is_full = [&](Value value) { return known(value) && bits(value) == all_of(code_[value].lane); };
   const Lane from = a == no_value ? instruction.lane : code_[a].lane;
-  const auto is_negated = [&](Value value) {
-    return value != no_value && code_[value].op == Op::bit_xor && is_float(code_[value].lane) &&
-           known(code_[value].operands[1]) && bits(code_[value].operands[1]) == sign_of(code_[value].lane);
+  const auto is_negation = [&](const Instruction& each) {
+    return each.op == Op::bit_xor && is_float(each.lane) && known(each.operands[1]) &&
+           bits(each.operands[1]) == sign_of(each.lane);
   };
+  const auto is_negated = [&](Value value) { return value != no_value && is_negation(code_[value]); };
   switch (instruction.op) {
     case Op::reinterpret:
       if (known(a)) return constant(instruction.lane, bits(a));
@@ -170,6 +171,9 @@ Value CodeBuilder::folded(const Instruction& instruction) {
         const Value low = code_[a].operands[0], high = code_[a].operands[1];
         if (b == high && c == low) return apply(Op::maximum, instruction.lane, low, high);
         if (b == low && c == high) return apply(Op::minimum, instruction.lane, low, high);
+        const bool negates = code_[b].op == Op::subtract && is_zero(code_[b].operands[0]);
+        if (c == low && is_zero(high) && negates && code_[b].operands[1] == low)
+          return apply(Op::absolute, instruction.lane, low);
       }
       return no_value;
     case Op::multiply_add:
@@ -202,7 +206,28 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     case Op::bit_xor:
       if (is_zero(a)) return b;
       if (is_zero(b)) return a;
+      // -|x| has its sign set, whatever it was.
+      if (is_negation(instruction)) {
+        const Value inner = code_[a].op == Op::reinterpret ? code_[a].operands[0] : a;
+        const Instruction size = code_[inner];
+        if (size.op == Op::bit_and && known(size.operands[1]) &&
+            bits(size.operands[1]) == (all_of(size.lane) ^ sign_of(size.lane))) {
+          const Value value = apply(Op::bit_or, size.lane, size.operands[0], constant(size.lane, sign_of(size.lane)));
+          return size.lane == instruction.lane ? value : apply(Op::reinterpret, instruction.lane, value);
+        }
+      }
       break;
+    case Op::add:
+    case Op::subtract: {
+      // Of integers (x + k) + l = x + (k + l).
+      if (is_float(instruction.lane) || !known(b)) break;
+      const Instruction inner = code_[a];
+      if ((inner.op != Op::add && inner.op != Op::subtract) || !known(inner.operands[1])) break;
+      const auto added = [&](Op op, Value number) { return op == Op::add ? bits(number) : -bits(number); };
+      const std::uint64_t sum = added(inner.op, inner.operands[1]) + added(instruction.op, b);
+      const Value rest = constant(instruction.lane, sum);
+      return is_zero(rest) ? inner.operands[0] : apply(Op::add, instruction.lane, inner.operands[0], rest);
+    }
     case Op::shift_left:
       if (known(a)) return constant(instruction.lane, bits(a) << instruction.immediate);
       return no_value;

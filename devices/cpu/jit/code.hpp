@@ -44,6 +44,7 @@ enum class Op : std::uint8_t {
   multiply,
   divide,
   square_root,
+  absolute,              // of i32
   multiply_add,          //  a b + c, rounded once
   multiply_subtract,     //  a b - c
   multiply_add_negated,  // -a b + c

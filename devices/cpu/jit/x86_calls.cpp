@@ -23,12 +23,19 @@ void X86Function::emit_call(Value value) {
   const Lane lane = spec_.code[instruction.operands[1]].lane;
   if (is_in_mask(value)) kmovw(Opmask(d), Opmask(near));
   else move(vector_of(value, d), vector_of(value, near));
+  // Lanes beyond the end of a row hold whatever the code makes of nothing: they call for nothing.
   if (has_masks) {
-    lanes == 16 ? kortestw(Opmask(holds), Opmask(holds)) : kortestb(Opmask(holds), Opmask(holds));
+    const Opmask beyond(partial_ ? 0 : holds);  // register 0 holds no value
+    if (partial_) knotw(beyond, Opmask(tail_mask));
+    lanes == 16 ? kortestw(Opmask(holds), beyond) : kortestb(Opmask(holds), beyond);
   } else {
     is_wide(lane) ? vmovmskpd(eax, vector(holds, lane)) : vmovmskps(eax, vector(holds, lane));
+    xor_(eax, (1 << lanes) - 1);
     if (single_) and_(eax, 1);
-    cmp(eax, single_ ? 1 : (1 << lanes) - 1);
+    if (partial_) {
+      mov(ecx, dword[rsp + tail_count()]);
+      bzhi(eax, eax, ecx);
+    }
   }
   Stub& stub = stubs_.emplace_back();
   stub.value = value;

@@ -17,6 +17,7 @@ void X86Encoder::unary(Op op, Lane lane, const Xmm& d, const Xmm& a) {
   };
   switch (op) {
     case Op::square_root: wide ? vsqrtpd(d, a) : vsqrtps(d, a); return;
+    case Op::absolute: vpabsd(d, a); return;
     case Op::round: round(0); return;
     case Op::floor: round(1); return;
     case Op::ceil: round(2); return;

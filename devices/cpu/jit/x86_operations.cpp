@@ -24,6 +24,7 @@ void X86Function::emit(Value value) {
     case Op::less:
     case Op::less_equal: emit_comparison(value); break;
     case Op::square_root:
+    case Op::absolute:
     case Op::round:
     case Op::floor:
     case Op::ceil:

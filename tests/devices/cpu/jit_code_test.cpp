@@ -1,0 +1,110 @@
+// What the builder of code makes of values, and what machine code does not do.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/x86_emitter.hpp"
+#include "tests/devices/cpu/elementwise_rig.hpp"
+
+namespace tyto::cpu::testing::jit_code {
+
+using jit::Lane;
+using jit::Op;
+using jit::Value;
+
+namespace {
+
+Value whole(jit::CodeBuilder& builder, std::int32_t number) {
+  return builder.constant(Lane::i32, static_cast<std::uint32_t>(number));
+}
+
+std::atomic<int> calls;
+void count_calls(void* out, const void* a, const void*, const void*, std::size_t n) {
+  ++calls;
+  for (std::size_t i = 0; i < n; ++i) static_cast<float*>(out)[i] = -static_cast<const float*>(a)[i];
+}
+
+}  // namespace
+
+TEST_CASE("constants added to integers one after the other are added at once") {
+  jit::CodeBuilder builder;
+  const Value x = builder.load(0, Lane::i32, false);
+  const Value less = builder.apply(Op::subtract, Lane::i32, x, whole(builder, 5));
+  const Value sum = builder.apply(Op::add, Lane::i32, less, whole(builder, 3));
+  CHECK(builder.code()[sum].op == Op::add);
+  CHECK(builder.code()[sum].operands[0] == x);
+  CHECK(static_cast<std::int32_t>(builder.code()[builder.code()[sum].operands[1]].immediate) == -2);
+  CHECK(builder.apply(Op::add, Lane::i32, less, whole(builder, 5)) == x);
+  CHECK(builder.apply(Op::subtract, Lane::i32, builder.apply(Op::add, Lane::i32, x, whole(builder, INT32_MAX)),
+                      whole(builder, INT32_MAX)) == x);
+
+  // Floating-point sums are rounded one by one.
+  const Value y = builder.load(1, Lane::f32, false);
+  const auto number = [&](float value) { return builder.constant(Lane::f32, std::bit_cast<std::uint32_t>(value)); };
+  const Value rounded = builder.apply(Op::add, Lane::f32, y, number(1e8F));
+  CHECK(builder.code()[builder.apply(Op::add, Lane::f32, rounded, number(-1e8F))].operands[0] == rounded);
+}
+
+TEST_CASE("sizes of integers and negative sizes are one instruction each") {
+  jit::CodeBuilder builder;
+  const Value x = builder.load(0, Lane::i32, false), zero = whole(builder, 0);
+  const Value negative = builder.apply(Op::subtract, Lane::i32, zero, x);
+  const Value below = builder.apply(Op::less, Lane::mask32, x, zero);
+  const Value size = builder.apply(Op::select, Lane::i32, below, negative, x);
+  CHECK(builder.code()[size].op == Op::absolute);
+  CHECK(builder.code()[size].operands[0] == x);
+  CHECK(builder.code()[builder.apply(Op::select, Lane::i32, below, x, negative)].op == Op::select);
+
+  const Value y = builder.load(1, Lane::f32, false);
+  const Value bits = builder.apply(Op::reinterpret, Lane::i32, y);
+  const Value magnitude = builder.apply(Op::bit_and, Lane::i32, bits, whole(builder, INT32_MAX));
+  const Value absolute = builder.apply(Op::reinterpret, Lane::f32, magnitude);
+  const Value opposite = builder.apply(Op::bit_xor, Lane::f32, absolute, builder.constant(Lane::f32, 0x80000000u));
+  const jit::Instruction made = builder.code()[builder.code()[opposite].operands[0]];
+  CHECK(made.op == Op::bit_or);
+  CHECK(made.operands[0] == bits);
+}
+
+TEST_CASE("lanes beyond the end of a row call no loop, whatever is in them") {
+  if (!jit::is_available()) return;
+  for (const InstructionSet set : all_sets()) {
+    if (set == InstructionSet::baseline) continue;
+    // Where x is 0, as it is beyond the end, the loop is wanted.
+    jit::CodeBuilder builder;
+    const Value x = builder.load(0, Lane::f32, false);
+    const Value holds = builder.apply(Op::not_equal, Lane::mask32, x, builder.constant(Lane::f32, 0));
+    jit::Call call{count_calls, DType::f32, 1, {DType::f32}, {x, jit::no_value, jit::no_value}};
+    builder.store(builder.call(call, Lane::f32, holds, x), 0);
+    jit::KernelSpec spec{builder.take(), {{DType::f32}}, {{DType::f32}}, jit::Variant::rows};
+    const auto code =
+        jit::emit_x86(spec, set == InstructionSet::avx512 ? jit::VectorSet::avx512 : jit::VectorSet::avx2);
+    REQUIRE(code != nullptr);
+    for (int columns = 1; columns <= 40; ++columns) {
+      std::array<float, 64> from{}, to{};
+      for (int i = 0; i < columns; ++i) from[static_cast<std::size_t>(i)] = static_cast<float>(i + 1);
+      const auto run = [&] {
+        jit::Frame frame;
+        frame.rows = 1;
+        frame.columns = columns;
+        frame.pointers[0] = {reinterpret_cast<std::byte*>(from.data()), 0, 4, nullptr};
+        frame.pointers[1] = {reinterpret_cast<std::byte*>(to.data()), 0, 4, nullptr};
+        calls = 0;
+        code->entry()(&frame);
+      };
+      run();
+      CHECK(calls == 0);
+      CHECK(to == from);
+      from[static_cast<std::size_t>(columns - 1)] = 0;
+      run();
+      CHECK(calls == 1);
+      CHECK(std::signbit(to[static_cast<std::size_t>(columns - 1)]));
+    }
+  }
+}
+
+}  // namespace tyto::cpu::testing::jit_code
