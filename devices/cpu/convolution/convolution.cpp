@@ -65,16 +65,26 @@ bool is_depthwise(const ConvolutionProblem& problem) {
   return problem.groups > 1 && problem.groups == problem.in_channels && problem.groups == problem.out_channels;
 }
 
+constexpr std::int64_t short_run = 32;  // elements: fewer are copied to patches too slowly
+
+// A window that lies in one long run where pixels have few channels: a row of a plain product. oneDNN lays out each tap
+// and position by itself, which takes longer to prepare than many runs (docs/adr/0098).
+bool is_run_of_few_channels(const ConvolutionProblem& problem) {
+  constexpr std::int64_t few_channels = 8;
+  const WindowAxis& last = problem.axes.back();
+  return problem.groups == 1 && problem.in_channels < few_channels && last.dilation == 1 &&
+         last.kernel * problem.in_channels >= short_run;
+}
+
 // oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
 // what it wins by the pass over its results that an epilogue takes (docs/adr/0075).
 bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) {
-  constexpr std::int64_t short_run = 32;  // fewer channels are copied to patches too slowly
-  if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32 ||
-      choice.set() != InstructionSet::avx2) {
-    return false;
-  }
-  if (problem.groups != 1) return is_depthwise(problem) && problem.pass == ConvolutionPass::forward;
-  if (problem.pass == ConvolutionPass::forward) return true;
+  if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32) return false;
+  const bool forward = problem.pass == ConvolutionPass::forward;
+  if (choice.set() == InstructionSet::avx512 && forward && is_run_of_few_channels(problem)) return true;
+  if (choice.set() != InstructionSet::avx2) return false;
+  if (problem.groups != 1) return is_depthwise(problem) && forward;
+  if (forward) return true;
   return Geometry(problem).taps() > 1 &&
          (problem.pass == ConvolutionPass::backward_input || problem.in_channels >= short_run);
 }

@@ -1,8 +1,8 @@
 // Convolutions in f32 and f64, forward and by the input, as products of addressed pixels with packed weights.
 //
-// No patches are copied: the register tile takes the addresses of the pixels under each tap, and of a row of zeros for
-// padding. By the input, pixels are taken by their remainder modulo the stride, so that each remainder (a phase) meets
-// just the taps that reach it.
+// The register tile takes the addresses of the pixels under each tap, and of a row of zeros for padding; patches are
+// copied only where padding stands within a run of neighbouring pixels of few channels. By the input, pixels are taken
+// by their remainder modulo the stride, so that each remainder (a phase) meets just the taps that reach it.
 #include <algorithm>
 
 #include "devices/cpu/convolution/convolution_routine.hpp"
@@ -58,7 +58,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     std::size_t table_bytes = 0, patch_bytes = 0;
     for (const Phase<T>& phase : phases_) {
       table_bytes = std::max(table_bytes, phase.product.table_bytes());
-      if (joined_) {
+      if (copies_) {
         patch_bytes = std::max(
             patch_bytes,
             static_cast<std::size_t>(phase.product.chunk_rows * phase.product.taps * run_length()) * sizeof(T));
@@ -127,7 +127,7 @@ class PanelConvolution final : public ConvolutionRoutine {
           }
           multiply_panels(phase.product, member_share(phase.product, team), weights, target + first_out, epilogue,
                           tables, [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
-                            if (joined_) {
+                            if (copies_) {
                               address_runs(phase, source, first, count, to, patches);
                             } else {
                               address_pixels(phase, source + first_in, first, count, to);
@@ -151,6 +151,7 @@ class PanelConvolution final : public ConvolutionRoutine {
 
   void plan_forward() {
     joined_ = g_.groups == 1 && g_.dilation[2] == 1 && g_.kernel[2] > 1 && g_.in_channels < short_run;
+    copies_ = joined_ && (g_.before[2] > 0 || g_.axes[2].pad_after > 0);
     Phase<T> phase;
     phase.count = g_.output;
     phase.target_step = {1, 1, 1};
@@ -211,7 +212,7 @@ class PanelConvolution final : public ConvolutionRoutine {
   void add_phase(Phase<T>&& phase) {
     const auto taps = static_cast<std::int64_t>(phase.taps.size());
     const auto element = static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t row_bytes = joined_ ? taps * run_length() * element
+    const std::int64_t row_bytes = copies_ ? taps * run_length() * element
                                            : product_of(phase.source_step) * source_channels_ / g_.groups * element;
     phase.product = plan_panel_product<T>(set_, g_.batch * product_of(phase.count), target_channels_ / g_.groups, taps,
                                           run_length(), 1, row_bytes, problem_.packed_kernel, threads_);
@@ -335,6 +336,7 @@ class PanelConvolution final : public ConvolutionRoutine {
   int threads_;
   bool forward_;
   bool joined_ = false;  // taps along the last axis are joined into runs
+  bool copies_ = false;  // which are copied, for padding is part of them
   Extents source_{}, target_{};
   std::int64_t source_channels_ = 0, target_channels_ = 0;
   std::int64_t target_pitch_ = 0;  // elements from one pixel of the target to the next

@@ -362,6 +362,26 @@ TEST_CASE("a convolution deep enough for several blocks is right on every code p
   }
 }
 
+TEST_CASE("windows that lie in runs of few channels are right on every code path, padded or not") {
+  Draw draw(23);
+  for (const std::int64_t padding : {0, 3}) {
+    ConvolutionProblem long_run;
+    long_run.batch = 2;
+    long_run.axes = {{.input = 300, .kernel = 64, .stride = 3, .pad_before = padding}};
+    ConvolutionProblem patches;
+    patches.in_channels = 3;
+    patches.out_channels = 20;
+    patches.bias = true;
+    patches.axes = {{.input = 24, .kernel = 12, .stride = 12},
+                    {.input = 36, .kernel = 12, .stride = 12, .pad_after = padding}};
+    for (const ConvolutionProblem& problem : {long_run, patches}) {
+      for (const Path& path : all_paths(2)) check_where_taken<float>(problem, path, draw);
+      if (instruction_set() == InstructionSet::avx512)
+        CHECK(std::string(prepare_convolution(problem).implementation()) == "own avx512");
+    }
+  }
+}
+
 TEST_CASE("a batch that is finished in parts is right on every code path") {
   ConvolutionProblem p = image_problem(64, 8, 1, 70);
   p.batch = 4;
