@@ -1,10 +1,10 @@
 // Speed of matrix products and convolutions against the machine's multiply-add peak, oneDNN and Eigen.
 //
-// Usage: products_bench [THREADS [products|convolutions|endings|joins|training]]
+// Usage: products_bench [THREADS [products|small|convolutions|endings|joins|training]]
 //
-// `endings`: what a bias and ReLU cost at the end of a convolution, and what packed weights save. `joins`: DenseNet's
-// convolutions written densely and between the channels of others. `training`: the three passes over ResNet-18's
-// convolutions on 64 pictures of 32 x 32.
+// `small`: products of a few elements each. `endings`: what a bias and ReLU cost at the end of a convolution, and what
+// packed weights save. `joins`: DenseNet's convolutions written densely and between the channels of others. `training`:
+// the three passes over ResNet-18's convolutions on 64 pictures of 32 x 32.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -109,6 +109,81 @@ void report_products(int threads, double peak) {
         c(static_cast<std::size_t>(p.m * p.n) * 4);
     column(bench::fastest(threads, [&] { bench::eigen_product(a.floats(), b.floats(), c.floats(), p.m, p.n, p.k); }));
     std::printf("   %.2f %.2f\n", theirs / mine, theirs_packed / mine_packed);
+  }
+}
+
+// Products of a few elements each, in nanoseconds, of f32 and f64: what automatic choice takes beside the others.
+void report_small_products(int threads) {
+  const Product shapes[] = {
+      {"2x2x2", 2, 2, 2},
+      {"3x3x3", 3, 3, 3},
+      {"4x4x4", 4, 4, 4},
+      {"4x4x4, a transposed", 4, 4, 4, true, false},
+      {"4x4x4, b transposed", 4, 4, 4, false, true},
+      {"6x6x6", 6, 6, 6},
+      {"8x8x8", 8, 8, 8},
+      {"8x8x8, b transposed", 8, 8, 8, false, true},
+      {"10x10x10", 10, 10, 10},
+      {"12x12x12", 12, 12, 12},
+      {"16x16x16", 16, 16, 16},
+      {"16x16x16, b transposed", 16, 16, 16, false, true},
+      {"17x17x17", 17, 17, 17},
+      {"20x20x20", 20, 20, 20},
+      {"24x24x24", 24, 24, 24},
+      {"32x32x32", 32, 32, 32},
+      {"33x33x33", 33, 33, 33},
+      {"48x48x48", 48, 48, 48},
+      {"64x64x64", 64, 64, 64},
+      {"96x96x96", 96, 96, 96},
+      {"row 1x4x4", 1, 4, 4},
+      {"row 1x16x16", 1, 16, 16},
+      {"row 1x64x64", 1, 64, 64},
+      {"row 1x16x16, b transposed", 1, 16, 16, false, true},
+      {"column 4x1x4", 4, 1, 4},
+      {"2x32x16", 2, 32, 16},
+      {"2x256x64", 2, 256, 64},
+      {"4x64x64", 4, 64, 64},
+      {"8x32x32", 8, 32, 32},
+      {"8x128x64", 8, 128, 64},
+      {"100x4x4", 100, 4, 4},
+      {"1000x3x3", 1000, 3, 3},
+      {"64x10x16", 64, 10, 16},
+      {"100x10x128", 100, 10, 128},
+      {"4x4x1000", 4, 4, 1000},
+      {"16x16x256", 16, 16, 256},
+  };
+  std::printf("\n%-26s %9s %9s %9s %9s   %9s %9s %9s\n", "small products, ns", "f32", "own", "oneDNN", "Eigen", "f64",
+              "own", "which");
+  const cpu::KernelChoice own{cpu::Implementation::own, {}, threads}, onednn{cpu::Implementation::onednn, {}, threads},
+      automatic{cpu::Implementation::automatic, {}, threads};
+  for (const Product& p : shapes) {
+    const auto matmul_of = [&](DType dtype, const cpu::KernelChoice& choice) {
+      cpu::MatmulProblem problem = cpu::dense_matmul(dtype, p.m, p.n, p.k);
+      if (p.transposed_a) problem.a = {1, p.m, {}};
+      if (p.transposed_b) problem.b = {1, p.k, {}};
+      return cpu::prepare_matmul(problem, choice);
+    };
+    const Aligned a(static_cast<std::size_t>(p.m * p.k) * 8), b(static_cast<std::size_t>(p.k * p.n) * 8),
+        c(static_cast<std::size_t>(p.m * p.n) * 8);
+    const auto time = [&](DType dtype, const cpu::KernelChoice& choice) {
+      if (dtype == DType::f64) {
+        std::fill_n(static_cast<double*>(a.memory), p.m * p.k, 0.5);
+        std::fill_n(static_cast<double*>(b.memory), p.k * p.n, 0.5);
+      }
+      const cpu::Matmul matmul = matmul_of(dtype, choice);
+      const Aligned workspace(matmul.workspace_bytes());
+      return 1e9 * bench::fastest(threads, [&] {
+               matmul.run({a.memory, b.memory, c.memory, nullptr, workspace.memory});
+             });
+    };
+    std::printf("%-26s", p.name);
+    for (const cpu::KernelChoice& choice : {automatic, own}) std::printf(" %9.1f", time(DType::f32, choice));
+    std::printf(" %9.1f", cpu::has_onednn() ? time(DType::f32, onednn) : 0.0);
+    std::printf(" %9.1f  ", 1e9 * bench::fastest(threads, [&] {
+                              bench::eigen_product(a.floats(), b.floats(), c.floats(), p.m, p.n, p.k);
+                            }));
+    for (const cpu::KernelChoice& choice : {automatic, own}) std::printf(" %9.1f", time(DType::f64, choice));
+    std::printf(" %s\n", matmul_of(DType::f32, automatic).implementation());
   }
 }
 
@@ -330,6 +405,7 @@ int main(int count, char** values) {
   const char* what = count > 2 ? values[2] : "all";
   const auto wanted = [&](const char* part) { return std::strcmp(what, "all") == 0 || std::strcmp(what, part) == 0; };
   if (wanted("products")) report_products(threads, peak);
+  if (wanted("small")) report_small_products(threads);
   if (wanted("convolutions")) report_convolutions("ResNet-50, GF (% peak)", resnet50, 1, threads, peak);
   if (wanted("training")) report_convolutions("ResNet-18, GF (% peak)", resnet18, 64, threads, peak);
   if (wanted("endings") && cpu::has_onednn()) report_endings(threads);

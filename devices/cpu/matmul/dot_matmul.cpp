@@ -64,11 +64,13 @@ class DotMatmul final : public MatmulRoutine {
 
 }  // namespace
 
+bool is_dot_matmul(const MatmulProblem& problem) noexcept {
+  return problem.m > 0 && problem.m <= dot_rows && problem.n > 0 && !problem.packed_b && problem.b.row_stride == 1 &&
+         problem.b.column_stride != 1 && problem.a.column_stride == 1 && problem.c.column_stride == 1;
+}
+
 std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
-  const bool fits = problem.m > 0 && problem.m <= dot_rows && problem.n > 0 && !problem.packed_b &&
-                    problem.b.row_stride == 1 && problem.b.column_stride != 1 && problem.a.column_stride == 1 &&
-                    problem.c.column_stride == 1;
-  if (!fits) return nullptr;
+  if (!is_dot_matmul(problem)) return nullptr;
   if (problem.dtype == DType::f64) return std::make_unique<DotMatmul<double>>(problem, choice);
   if (problem.dtype == DType::f32) return std::make_unique<DotMatmul<float>>(problem, choice);
   return nullptr;

@@ -152,12 +152,12 @@ double operations_of(const MatmulProblem& problem) noexcept {
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
   if (is_column(problem)) return std::make_unique<TransposedMatmul>(choose(transposed(problem), choice));
   if (choice.implementation != Implementation::onednn) {
-    auto routine = prepare_dot_matmul(problem, choice);
+    auto routine = prepare_small_matmul(problem, choice);
+    if (routine == nullptr) routine = prepare_dot_matmul(problem, choice);
     if (routine == nullptr) routine = prepare_pair_matmul(problem, choice);
     if (routine != nullptr) return routine;
   }
-  const bool own = choice.implementation == Implementation::automatic && (is_flat(problem) || is_deep(problem, choice));
-  if (choice.implementation != Implementation::own && !own) {
+  if (choice.implementation == Implementation::onednn || is_onednn_matmul(problem, choice)) {
     auto routine = prepare_onednn_matmul(problem, choice);
     if (routine != nullptr) return routine;
     if (choice.implementation == Implementation::onednn) {
@@ -171,6 +171,11 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
 }
 
 }  // namespace
+
+bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept {
+  return has_onednn() && choice.implementation == Implementation::automatic && !choice.instructions.has_value() &&
+         !is_flat(problem) && !is_deep(problem, choice) && (problem.dtype == DType::f32 || is_half(problem.dtype));
+}
 
 MatmulProblem dense_matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   MatmulProblem problem;

@@ -29,6 +29,12 @@ int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice, dou
 /// Threads by which a library lays packed weights out: by the problem alone, the same in the whole process.
 int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept;
 
+/// Whether dot products would do it, and whether oneDNN would where the choice is automatic.
+bool is_dot_matmul(const MatmulProblem& problem) noexcept;
+bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept;
+
+/// f32 and f64 of so few elements that nothing is worth being prepared for them; null for other problems.
+std::unique_ptr<MatmulRoutine> prepare_small_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f32 and f64 of few rows by a transposed matrix; null for other problems.
 std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f32 and f64, two rows and two columns whose elements alternate; null for other problems.

@@ -1,0 +1,174 @@
+// Small matrix products: the bits of the register tile, for any layout, within their memory.
+#include <array>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include "devices/cpu/matmul/matmul.hpp"
+#include "devices/cpu/matmul/matmul_routine.hpp"
+#include "tests/devices/cpu/kernel_testing.hpp"
+
+namespace tyto::cpu::small_matmul_test {
+
+using namespace testing;
+
+namespace {
+
+std::vector<KernelChoice> own_choices() {
+  std::vector<KernelChoice> choices;
+  for (const Path& path : all_paths(1)) {
+    if (path.name.starts_with("own")) choices.push_back(path.choice);
+  }
+  return choices;
+}
+
+/// Packed weights go to the register tile, whatever the size.
+template <class T>
+void multiply_by_tile(MatmulProblem problem, const KernelChoice& choice, const T* a, const T* b, T* c, const T* bias) {
+  problem.packed_b = true;
+  const Matmul matmul = prepare_matmul(problem, choice);
+  Bytes workspace(matmul.workspace_bytes()), packed(matmul.packed_bytes());
+  matmul.pack(b, packed.data());
+  matmul.run({a, packed.data(), c, bias, workspace.data()});
+}
+
+template <class T>
+void check_bits() {
+  Draw draw(3);
+  std::int64_t wrong = 0, small = 0;
+  for (int number = 0; number < 400; ++number) {
+    const std::int64_t m = 1 + draw.below(14), n = 1 + draw.below(36), k = 1 + draw.below(20);
+    MatmulProblem problem = dense_matmul(dtype_of<T>, m, n, k);
+    problem.bias = draw.coin();
+    problem.accumulate = draw.coin();
+    if (draw.coin()) problem.limits = {-0.5, 1};
+    Fenced<T> a(m * k), b(k * n), bias(n), c(m * n);
+    for (Fenced<T>* each : {&a, &b, &bias, &c}) each->draw(draw);
+    // The right operand row by row, column by column, or with gaps; the left one either way.
+    const std::int64_t gap = draw.below(3);
+    Fenced<T> spread(k * n * 2);
+    problem.b = gap == 0 ? MatrixLayout{n, 1, {}} : gap == 1 ? MatrixLayout{1, k, {}} : MatrixLayout{2 * n, 2, {}};
+    for (std::int64_t l = 0; l < k; ++l) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        spread[l * problem.b.row_stride + j * problem.b.column_stride] = b[l * n + j];
+      }
+    }
+    if (draw.coin()) problem.a = {1, m, {}};
+    for (const KernelChoice& choice : own_choices()) {
+      if (prepare_small_matmul(problem, choice) == nullptr) continue;
+      ++small;
+      Fenced<T> found = c.copy(), expected = c.copy();
+      prepare_small_matmul(problem, choice)->run({a.data(), spread.data(), found.data(), bias.data(), nullptr});
+      MatmulProblem dense = problem;
+      dense.b = {n, 1, {}};
+      multiply_by_tile(dense, choice, a.data(), b.data(), expected.data(), bias.data());
+      for (std::int64_t i = 0; i < m * n; ++i) wrong += !same_bits(found[i], expected[i]);
+      CHECK(found.fences_intact());
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(small > 400);
+}
+
+/// A matrix that ends where the process's memory does.
+template <class T>
+class AtTheEnd {
+ public:
+  explicit AtTheEnd(std::int64_t count) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    memory_ = static_cast<char*>(mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(static_cast<void*>(memory_) != MAP_FAILED);
+    REQUIRE(mprotect(memory_ + page_, page_, PROT_NONE) == 0);
+    data_ = reinterpret_cast<T*>(memory_ + page_) - count;
+  }
+  ~AtTheEnd() { munmap(memory_, 2 * page_); }
+  AtTheEnd(const AtTheEnd&) = delete;
+  AtTheEnd& operator=(const AtTheEnd&) = delete;
+  T* data() const { return data_; }
+
+ private:
+  std::size_t page_;
+  char* memory_;
+  T* data_;
+};
+
+template <class T>
+void check_ends() {
+  for (std::int64_t n = 1; n <= 20; ++n) {
+    const std::int64_t m = 3, k = 2;
+    AtTheEnd<T> a(m * k), b(k * n), c(m * n), bias(n);
+    for (std::int64_t i = 0; i < m * k; ++i) a.data()[i] = T(i + 1);
+    for (std::int64_t i = 0; i < k * n; ++i) b.data()[i] = T(i);
+    for (std::int64_t i = 0; i < n; ++i) bias.data()[i] = T(100 * i);
+    MatmulProblem problem = dense_matmul(dtype_of<T>, m, n, k);
+    problem.bias = problem.accumulate = true;
+    for (const KernelChoice& choice : own_choices()) {
+      const auto routine = prepare_small_matmul(problem, choice);
+      REQUIRE(routine != nullptr);
+      for (std::int64_t i = 0; i < m * n; ++i) c.data()[i] = T(1);
+      routine->run({a.data(), b.data(), c.data(), bias.data(), nullptr});
+      for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          // (2 i + 1) j + (2 i + 2) (n + j), the bias and what was there.
+          CHECK(c.data()[i * n + j] == T((2 * i + 1) * j + (2 * i + 2) * (n + j) + 100 * j + 1));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("small products have the bits of the register tile for any layout of their operands") {
+  check_bits<float>();
+  check_bits<double>();
+}
+
+TEST_CASE("small products neither read nor write behind their matrices") {
+  check_ends<float>();
+  check_ends<double>();
+}
+
+TEST_CASE("a batch of small products steps over every axis, repeated operands and members of a team") {
+  // Batch (3, 2), the right operand the same along the second axis: c = a b with a = batch number, b = axis number.
+  MatmulProblem problem = dense_matmul(DType::f32, 2, 3, 2);
+  problem.batch = {3, 2};
+  problem.a.batch_strides = {8, 4};
+  problem.b.batch_strides = {12, 0};
+  problem.c.batch_strides = {6, 18};
+  for (const int count : {1, 4}) {
+    for (const std::int64_t step : {std::int64_t{1}, std::int64_t{2}}) {  // where it lies, or copied
+      Fenced<float> a(24), b(36), c(36);
+      for (std::int64_t i = 0; i < 24; ++i) a[i] = static_cast<float>(i / 4 + 1);
+      for (std::int64_t i = 0; i < 36; ++i) b[i] = static_cast<float>(i / 12 + 1);
+      problem.b.row_stride = 3 * step;
+      problem.b.column_stride = step;
+      const auto routine = prepare_small_matmul(problem, {Implementation::own, {}, count});
+      REQUIRE(routine != nullptr);
+      routine->run({a.data(), b.data(), c.data(), nullptr, nullptr});
+      for (std::int64_t point = 0; point < 6; ++point) {
+        const std::int64_t at = point / 2 * 6 + point % 2 * 18;
+        for (std::int64_t i = 0; i < 6; ++i) {
+          CHECK(c[at + i] == 2 * static_cast<float>(point + 1) * static_cast<float>(point / 2 + 1));
+        }
+      }
+      CHECK(c.fences_intact());
+    }
+  }
+}
+
+TEST_CASE("what is large, packed or of integers is no small product") {
+  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 4, 4, 4), {}) != nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::f64, 8, 8, 8), {}) != nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 256, 256, 256), {}) == nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::f64, 100'000, 4, 4), {}) == nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::i32, 4, 4, 4), {}) == nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 4, 4, 0), {}) == nullptr);
+  MatmulProblem packed = dense_matmul(DType::f32, 4, 4, 4);
+  packed.packed_b = true;
+  CHECK(prepare_small_matmul(packed, {}) == nullptr);
+}
+
+}  // namespace tyto::cpu::small_matmul_test
