@@ -302,7 +302,7 @@ void per_iteration() {
 
 // oneDNN generates the code of all its products when a process first multiplies by it: no cost of the call that does.
 void first_product() {
-  const T a = T::normal({64, 64});
+  const T a = T::normal({256, 256});
   tyto::eval({a});
   const T product = matmul(a, a);
   std::printf("the process's first product of matrices: %.1f ms\n", seconds([&] { tyto::eval({product}); }) * 1e3);

@@ -87,6 +87,17 @@ void leave_used(std::span<const Value> roots, std::uint64_t since, std::initiali
   }
 }
 
+/// Which of the given values another one hangs on.
+std::vector<bool> reached_from(const Value& value, std::uint64_t since, std::span<const Value> given) {
+  std::vector<bool> reached(given.size(), false);
+  if (!value) return reached;
+  const std::vector<Value> found = captures_of({&value, 1}, since, given);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    reached[i] = std::ranges::any_of(found, [&](const Value& each) { return same_value(each, given[i]); });
+  }
+  return reached;
+}
+
 /// Where an operand's gradient is wanted and what it has so far.
 struct Wanted {
   std::size_t operand;
@@ -249,6 +260,59 @@ class LoopGradient {
     for (std::size_t i = 0; i < sums_.size(); ++i) next_sums_.push_back(found[next++]);
   }
 
+  /// Whether a gradient comes to what the loop takes: in the order of cotangents_, row_gradients_ and sums_.
+  struct Reached {
+    std::vector<bool> carries, rows, sums;
+  };
+
+  // Operands that no gradient comes to get none, not zeros: zero times an infinite derivative is NaN. Where the count
+  // is known only when the loop runs there may be any number of iterations.
+  Reached find_reached() const {
+    const std::size_t count = cotangents_.size();
+    std::vector<Value> given;
+    for (const Wanted& each : cotangents_) given.push_back(each.tracked);
+    for (const auto& [output, row] : cotangent_rows_) given.push_back(rows_[row].inside);
+    // Whether a value hangs on the gradient of one of these carries at the end of its iteration, or on that of a row.
+    const auto hangs_on = [&](const std::vector<bool>& from, const std::vector<bool>& carries) {
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        if (from[i] && (i >= count || carries[i])) return true;
+      }
+      return false;
+    };
+    const std::vector<bool> all(count, true);
+    std::vector<std::vector<bool>> before;  // of each carry: what its gradient at the beginning hangs on
+    std::vector<bool> now(count);           // carries with a gradient at the end of an iteration, from the last one on
+    for (std::size_t i = 0; i < count; ++i) {
+      before.push_back(reached_from(next_cotangents_[i], scope_.since(), given));
+      now[i] = static_cast<bool>(c_.gradients[cotangents_[i].operand]);
+    }
+    constexpr std::int64_t most_followed = 64;
+    const bool known = !loop_.counted && !loop_.tested;
+    std::vector<bool> ever(count);
+    bool settled = false;
+    for (std::int64_t trip = 0; known && !settled && trip < std::min(loop_.trips, most_followed); ++trip) {
+      std::vector<bool> next(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        ever[i] = ever[i] || now[i];
+        next[i] = hangs_on(before[i], now);
+      }
+      settled = next == now;
+      now = std::move(next);
+    }
+    if (!known || (!settled && loop_.trips > most_followed)) {
+      for (std::size_t i = 0; i < count; ++i) now[i] = now[i] || hangs_on(before[i], all);
+      ever = all;
+    }
+    const auto each_of = [&](const std::vector<Value>& values) {
+      std::vector<bool> reached;
+      for (const Value& value : values) {
+        reached.push_back(loop_.trips != 0 && hangs_on(reached_from(value, scope_.since(), given), ever));
+      }
+      return reached;
+    };
+    return {now, each_of(row_gradients_), each_of(next_sums_)};
+  }
+
   std::vector<Value> emit() {
     core::IterationAttributes backward;
     std::vector<Value> operands;
@@ -308,15 +372,21 @@ class LoopGradient {
     backward.stacked = static_cast<std::int64_t>(row_gradients_.size());
     backward.body = region_of({inputs, row_gradients_, next, inside});
     const std::vector<Value> made = emit_loop(std::move(backward), operands);
+    const Reached reached = find_reached();
     std::vector<Value> gradients(c_.inputs.size());
     std::size_t at = 0;
-    for (const Wanted& each : cotangents_) gradients[first_carry_ + each.operand] = made[at++];
-    for (const Wanted& each : sums_) {
-      gradients[each.operand] = made[at++];
-      c_.included[each.operand] = true;
+    for (std::size_t i = 0; i < cotangents_.size(); ++i, ++at) {
+      if (reached.carries[i]) gradients[first_carry_ + cotangents_[i].operand] = made[at];
     }
-    for (std::size_t i = first_row_; i < first_capture_; ++i) {
-      if (is_wanted(i)) gradients[i] = made[at++];
+    for (std::size_t i = 0; i < sums_.size(); ++i, ++at) {
+      if (!reached.sums[i]) continue;
+      gradients[sums_[i].operand] = made[at];
+      c_.included[sums_[i].operand] = true;
+    }
+    for (std::size_t i = first_row_, row = 0; i < first_capture_; ++i) {
+      if (!is_wanted(i)) continue;
+      if (reached.rows[row++]) gradients[i] = made[at];
+      ++at;
     }
     return gradients;
   }
@@ -380,6 +450,8 @@ class BranchGradient {
     }
     const Value first = core::emit(Mode::lazy, OpId::branch, std::move(backward), operands);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      // What no arm gives a gradient gets none, not zeros.
+      if (std::ranges::none_of(arms, [i](const Arm& arm) { return arm.gives[i]; })) continue;
       gradients[wanted_[i]] = core::result(first, static_cast<std::uint32_t>(i));
       c_.included[wanted_[i]] = true;
     }
@@ -392,6 +464,7 @@ class BranchGradient {
     Value key;
     std::vector<Value> parameters;
     std::vector<Value> gradients;
+    std::vector<bool> gives;  // of each gradient: whether it hangs on that of a result
     std::vector<bool> reached;
   };
 
@@ -415,6 +488,7 @@ class BranchGradient {
       weights.push_back(arm.parameters[next++]);
     }
     const Replayed replayed = replay(graph, inputs);
+    const std::size_t first_weight = next;
     for (std::size_t i = 0; i < c_.gradients.size(); ++i) {
       if (!c_.gradients[i]) continue;
       results.push_back(replayed.outputs[i]);
@@ -422,6 +496,10 @@ class BranchGradient {
     }
     arm.gradients = tape.gradients(results, weights);
     (void)arm.scope->leave();  // a graph that is closed uses no states
+    const std::span<const Value> given = std::span(arm.parameters).subspan(first_weight);
+    for (const Value& gradient : arm.gradients) {
+      arm.gives.push_back(std::ranges::count(reached_from(gradient, arm.scope->since(), given), true) > 0);
+    }
     const std::vector<Value> found = captures_of(arm.gradients, arm.scope->since(), arm.parameters);
     for (const Value& parameter : arm.parameters) {
       arm.reached.push_back(std::ranges::any_of(found, [&](const Value& each) { return same_value(each, parameter); }));

@@ -2,6 +2,7 @@
 // both signs.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <random>
 #include <tyto/autodiff.hpp>
 #include <tyto/flow.hpp>
@@ -83,5 +84,99 @@ TEST_CASE("slopes of loops and branches are eager mode's in every bit but the si
     for (std::size_t i = 0; i < recorded.size(); ++i) {
       CHECK(graph.output(i).to_vector<double>() == expected[i].to_vector<double>());
     }
+  }
+}
+
+namespace {
+
+/// The slope at 0 of a loss of the root of x, whose own slope is infinite there.
+template <class M, class F>
+double slope_behind_root(const F& loss) {
+  using T = tyto::Tensor<M>;
+  const T slope = tyto::grad([&](const T& x) { return sum(loss(sqrt(x), T::full({}, 2.0))); })(T::full({}, 0.0));
+  if constexpr (std::is_same_v<M, tyto::Eager>) {
+    return slope.template item<double>();
+  } else {
+    tyto::Graph graph{{.outputs = {slope}}, {.passes = "none"}};
+    graph.run();
+    return graph.output(0).template item<double>();
+  }
+}
+
+struct Slopes {
+  double eager, lazy;
+};
+
+template <class F>
+Slopes slopes_behind_root(const F& loss) {
+  return {slope_behind_root<tyto::Eager>(loss), slope_behind_root<tyto::Lazy>(loss)};
+}
+
+template <class T>
+T whole(int number) {
+  return T::full({}, static_cast<double>(number), tyto::DType::i64);
+}
+
+}  // namespace
+
+TEST_CASE("what no arm and no iteration differentiates has no slope, which would be zero times infinity") {
+  SUBCASE("a value that arms only compare") {
+    const Slopes slopes = slopes_behind_root([](const auto& root, const auto& w) {
+      return tyto::cond(
+          w > 1, [&] { return where(root > 1, w, w * 2); }, [&] { return w; });
+    });
+    CHECK(slopes.eager == 0);
+    CHECK(slopes.lazy == 0);
+  }
+  SUBCASE("a value that iterations only compare") {
+    const Slopes slopes = slopes_behind_root([](const auto& root, const auto& w) {
+      return tyto::fori_loop(0, 3, w, [&](const auto&, const auto& c) { return where(root > c, c, c * 2); });
+    });
+    CHECK(slopes.eager == 0);
+    CHECK(slopes.lazy == 0);
+  }
+  SUBCASE("a carry that the first iteration replaces") {
+    const Slopes slopes = slopes_behind_root([](const auto& root, const auto& w) {
+      return tyto::fori_loop(0, 3, root, [&](const auto&, const auto&) { return w * 2; });
+    });
+    CHECK(slopes.eager == 0);
+    CHECK(slopes.lazy == 0);
+  }
+  SUBCASE("a carry that moves up while there are iterations") {
+    for (const int trips : {0, 1, 2, 3, 5, 100}) {
+      CAPTURE(trips);
+      const Slopes slopes = slopes_behind_root([trips]<class T>(const T& root, const T& w) {
+        const auto next = [&](const T&, const std::vector<T>& c) { return std::vector<T>{c[1] * 2, c[2], w}; };
+        return tyto::fori_loop(0, trips, std::vector<T>{w, w, root}, next)[0];
+      });
+      CHECK(slopes.eager == (trips == 2 ? INFINITY : 0));
+      CHECK(slopes.lazy == slopes.eager);
+    }
+  }
+  SUBCASE("what is captured for a carry that nothing reads") {
+    const Slopes slopes = slopes_behind_root([]<class T>(const T& root, const T& w) {
+      const auto next = [&](const T&, const std::vector<T>& c) { return std::vector<T>{c[0] * 2, c[1] * root}; };
+      return tyto::fori_loop(0, 3, std::vector<T>{w, w}, next)[0];
+    });
+    CHECK(slopes.eager == 0);
+    CHECK(slopes.lazy == 0);
+  }
+}
+
+TEST_CASE("a count that is known only when the loop runs leaves a slope of zero where eager mode has none") {
+  SUBCASE("an initial value that is replaced") {
+    const Slopes slopes = slopes_behind_root([]<class T>(const T& root, const T& w) {
+      return tyto::fori_loop(0, tyto::Count(whole<T>(2)), root, [&](const T&, const T&) { return w * 2; }, {.most = 4});
+    });
+    CHECK(slopes.eager == 0);
+    CHECK(std::isnan(slopes.lazy));
+  }
+  SUBCASE("what a loop of no iterations would have used") {
+    const Slopes slopes = slopes_behind_root([]<class T>(const T& root, const T& w) {
+      return tyto::fori_loop(0, tyto::Count(whole<T>(0)), w, [&](const T&, const T& c) { return c * root; },
+                             {.most = 4});
+    });
+    CHECK(slopes.eager == 0);
+    CHECK(std::isnan(slopes.lazy));
   }
 }
