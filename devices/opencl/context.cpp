@@ -33,7 +33,10 @@ std::string identity_of(cl_device_id device) {
 
 }  // namespace
 
+// llvmpipe, which rusticl calls a processor, runs the items of a work-group as the lanes of its vectors: alone, an item
+// leaves them idle, whatever vectors it asks for.
 Style natural_style(cl_device_id device) {
+  if (text_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM), CL_PLATFORM_NAME) == "rusticl") return Style::gpu;
   return (value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0 ? Style::cpu : Style::gpu;
 }
 

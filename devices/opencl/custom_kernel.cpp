@@ -67,8 +67,8 @@ std::shared_ptr<const core::Kernel> custom_kernel(Context& context, const core::
   plan.name = text('\'', op.name, '\'');
   std::vector<EnqueuedKernel::Compiled> programs;
   // Compiled even where there is nothing to do, so that a fault in the source shows at once.
-  programs.push_back(
-      {context.programs.get(program.source(op.opencl), context.options, text(context.name, ": ", plan.name)), entry});
+  const ProgramSource source{program.source(op.opencl), text(context.name, ": ", plan.name)};
+  programs.push_back({context.programs.get({&source, 1}, context.options).front(), entry});
   if (!std::ranges::count(launch.global, std::size_t{0})) plan.launches.push_back(std::move(launch));
   return std::make_shared<EnqueuedKernel>(context, plan, programs);
 }

@@ -99,7 +99,7 @@ Discovery discover(const std::string& wish) {
       try {
         const std::string name = text("opencl:", found.devices.size());
         found.devices.push_back(
-            std::make_unique<OpenClDevice>(name, device, natural_style(device), default_cache_directory()));
+            std::make_unique<OpenClDevice>(name, device, natural_style(device), default_cache_directory(device)));
       } catch (const DeviceError& error) {
         found.refused.push_back(text(name_of(device), ": ", error.what()));
       }

@@ -2,7 +2,9 @@
 #include "devices/opencl/opencl_device.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <thread>
 #include <unordered_set>
 
 #include "core/op_ids.hpp"
@@ -33,6 +35,10 @@ using core::OpId;
 using core::text;
 
 thread_local std::size_t allocations_here = 0;
+
+// Kernels for which a program of their own is worth what each program costs, whatever its size; and programs of a
+// graph, as drivers that compile one at a time would not end with many.
+constexpr std::size_t least_kernels = 2, most_programs = 8;
 
 cl_mem memory_of(core::Address address) { return static_cast<cl_mem>(address.memory); }
 
@@ -260,30 +266,50 @@ std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::build(std::span<c
 }
 
 void OpenClDevice::compile_missing(std::span<const LaunchPlan> plans) {
-  std::string kernels;
-  std::string names;
-  std::vector<std::pair<const std::string*, std::string>> missing;  // texts and names
+  struct Missing {
+    const std::string* source;
+    std::string name, plan;
+  };
+  std::vector<Missing> missing;
   std::unordered_set<std::string_view> seen;
   for (const LaunchPlan& plan : plans) {
     for (const KernelLaunch& launch : plan.launches) {
       if (compiled_.contains(launch.source) || !seen.insert(launch.source).second) continue;
-      missing.emplace_back(&launch.source, kernel_name(plan.name, launch.source));
-      kernels += named(launch.source, missing.back().second);
-      if (missing.size() <= 4) names += (names.empty() ? "" : ", ") + plan.name;
+      missing.push_back({&launch.source, kernel_name(plan.name, launch.source), plan.name});
     }
   }
   if (missing.empty()) return;
-  if (missing.size() > 4) names += text(" and ", missing.size() - 4, " more");
-  const cl_program program = context_.programs.get(mathematics_for(kernels, context_) + kernels, context_.options,
-                                                   text(context_.name, ": ", names));
-  for (const auto& [source, name] : missing) compiled_.emplace(*source, EnqueuedKernel::Compiled{program, name});
+  // A program for each core, of much the same length, the longest kernels dealt out first.
+  std::ranges::stable_sort(missing, std::ranges::greater(), [](const Missing& one) { return one.source->size(); });
+  const std::size_t cores = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_programs);
+  struct Share {
+    std::vector<const Missing*> kernels;
+    std::string text;
+  };
+  std::vector<Share> shares(std::min(cores, (missing.size() + least_kernels - 1) / least_kernels));
+  for (const Missing& one : missing) {
+    Share& share = *std::ranges::min_element(shares, {}, [](const Share& each) { return each.text.size(); });
+    share.kernels.push_back(&one);
+    share.text += named(*one.source, one.name);
+  }
+  std::vector<ProgramSource> sources;
+  for (const Share& share : shares) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(share.kernels.size(), 4); ++i) {
+      names += (i == 0 ? "" : ", ") + share.kernels[i]->plan;
+    }
+    if (share.kernels.size() > 4) names += text(" and ", share.kernels.size() - 4, " more");
+    sources.push_back({mathematics_for(share.text, context_) + share.text, text(context_.name, ": ", names)});
+  }
+  const std::vector<cl_program> programs = context_.programs.get(sources, context_.options);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    for (const Missing* one : shares[i].kernels) {
+      compiled_.emplace(*one->source, EnqueuedKernel::Compiled{programs[i], one->name});
+    }
+  }
 }
 
-std::optional<double> OpenClDevice::lap() {
-  const std::optional<double> milliseconds = context_.queue.lap();
-  context_.programs.save_new();
-  return milliseconds;
-}
+std::optional<double> OpenClDevice::lap() { return context_.queue.lap(); }
 
 void OpenClDevice::synchronise() {
   context_.queue.finish();

@@ -6,9 +6,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <system_error>
-#include <vector>
+#include <thread>
 
 #include "core/text.hpp"
 #include "devices/opencl/text_hash.hpp"
@@ -46,12 +47,21 @@ std::string build_log(cl_program program, cl_device_id device) {
   return log.substr(0, log.find('\0'));
 }
 
+// PoCL does, unless it is told not to. Asked for a binary it translates every kernel a second time, for all sizes of
+// work-groups, and once more when a program that was made from the binary is launched.
+bool keeps_translations(cl_device_id device) {
+  const std::string platform = text_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM), CL_PLATFORM_NAME);
+  const char* kept = std::getenv("POCL_KERNEL_CACHE");
+  return platform == "Portable Computing Language" && (kept == nullptr || std::string_view(kept) != "0");
+}
+
 }  // namespace
 
-std::filesystem::path default_cache_directory() {
+std::filesystem::path default_cache_directory(cl_device_id device) {
   if (const char* own = std::getenv("TYTO_CACHE_DIR")) {
     return *own == '\0' ? std::filesystem::path() : std::filesystem::path(own) / "opencl";
   }
+  if (keeps_translations(device)) return {};
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
     return std::filesystem::path(cache) / "tyto" / "opencl";
   }
@@ -61,25 +71,34 @@ std::filesystem::path default_cache_directory() {
   return {};
 }
 
-cl_program ProgramCache::get(const std::string& source, const std::string& options, std::string_view what) {
-  const std::string key = identity_ + '\n' + options + '\n' + source;
-  // One compilation at a time: drivers differ in how well they take several, and a second request for the same
-  // program must wait for the first anyway.
+std::vector<cl_program> ProgramCache::get(std::span<const ProgramSource> sources, const std::string& options) {
+  // One request at a time: a second one for the same program must wait for the first anyway.
   const std::lock_guard lock(mutex_);
-  if (const auto found = programs_.find(key); found != programs_.end()) {
-    ++counts_.from_memory;
-    return found->second.get();
+  std::vector<std::string> keys;
+  std::vector<const ProgramSource*> missing;
+  for (const ProgramSource& source : sources) {
+    keys.push_back(identity_ + '\n' + options + '\n' + source.text);
+    if (programs_.contains(keys.back())) {
+      ++counts_.from_memory;
+    } else if (ProgramHandle loaded = load(keys.back(), options)) {
+      ++counts_.from_disk;
+      programs_.emplace(keys.back(), std::move(loaded));
+    } else {
+      missing.push_back(&source);
+    }
   }
-  ProgramHandle program = load(key, options);
-  const bool loaded = static_cast<bool>(program);
-  if (!loaded) program = compile(source, options, what);
-  ++(loaded ? counts_.from_disk : counts_.compiled);
-  const auto entry = programs_.emplace(key, std::move(program)).first;
-  if (!loaded && !directory_.empty()) {
+  std::vector<ProgramHandle> compiled = compile(missing, options);
+  counts_.compiled += compiled.size();
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    const auto entry =
+        programs_.emplace(keys[static_cast<std::size_t>(missing[i] - sources.data())], std::move(compiled[i])).first;
+    if (directory_.empty()) continue;
     unsaved_.push_back(&entry->first);
     has_unsaved_.store(true, std::memory_order_relaxed);
   }
-  return entry->second.get();
+  std::vector<cl_program> found;
+  for (const std::string& key : keys) found.push_back(programs_.at(key).get());
+  return found;
 }
 
 void ProgramCache::save_new() {
@@ -95,19 +114,43 @@ ProgramCache::Counts ProgramCache::counts() const {
   return counts_;
 }
 
-ProgramHandle ProgramCache::compile(const std::string& source, const std::string& options,
-                                    std::string_view what) const {
-  const char* text = source.c_str();
-  const std::size_t length = source.size();
+ProgramHandle ProgramCache::compile(const ProgramSource& source, const std::string& options) const {
+  const char* text = source.text.c_str();
+  const std::size_t length = source.text.size();
   cl_int status = CL_SUCCESS;
   ProgramHandle program(clCreateProgramWithSource(context_, 1, &text, &length, &status));
-  check(status, "clCreateProgramWithSource", what);
+  check(status, "clCreateProgramWithSource", source.what);
   status = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS) {
     throw DeviceError(
-        core::text(what, ": ", failure("clBuildProgram", status), '\n', build_log(program.get(), device_)));
+        core::text(source.what, ": ", failure("clBuildProgram", status), '\n', build_log(program.get(), device_)));
   }
   return program;
+}
+
+std::vector<ProgramHandle> ProgramCache::compile(std::span<const ProgramSource* const> sources,
+                                                 const std::string& options) const {
+  std::vector<ProgramHandle> programs(sources.size());
+  std::vector<std::exception_ptr> faults(sources.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < sources.size(); i = next++) {
+      try {
+        programs[i] = compile(*sources[i], options);
+      } catch (...) {
+        faults[i] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < sources.size(); ++i) helpers.emplace_back(work);
+    work();
+  }
+  for (const std::exception_ptr& fault : faults) {
+    if (fault) std::rethrow_exception(fault);
+  }
+  return programs;
 }
 
 std::filesystem::path ProgramCache::file_of(const std::string& key) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,9 +14,16 @@
 
 namespace tyto::opencl {
 
-/// Where binaries are kept: $TYTO_CACHE_DIR/opencl, else $XDG_CACHE_HOME/tyto/opencl, else ~/.cache/tyto/opencl.
-/// Empty (nothing is kept on disk) when TYTO_CACHE_DIR is set to nothing, or no home is known.
-std::filesystem::path default_cache_directory();
+/// Where binaries of a device are kept: $TYTO_CACHE_DIR/opencl, else $XDG_CACHE_HOME/tyto/opencl, else
+/// ~/.cache/tyto/opencl. Empty (nothing is kept on disk) when TYTO_CACHE_DIR is set to nothing, or no home is known, or
+/// where the variable is not set and the driver keeps what it translates by itself.
+std::filesystem::path default_cache_directory(cl_device_id device);
+
+/// A program before it is compiled. `what` names its kernels in errors, which hold the compiler's log.
+struct ProgramSource {
+  std::string text;
+  std::string what;
+};
 
 class ProgramCache {
  public:
@@ -29,8 +37,8 @@ class ProgramCache {
   ProgramCache(cl_context context, cl_device_id device, std::string identity, std::filesystem::path directory)
       : context_(context), device_(device), identity_(std::move(identity)), directory_(std::move(directory)) {}
 
-  /// The built program, owned by the cache. `what` names the kernels in errors, which hold the compiler's log.
-  cl_program get(const std::string& source, const std::string& options, std::string_view what);
+  /// The built programs, owned by the cache. Those that neither memory nor disk has are compiled side by side.
+  std::vector<cl_program> get(std::span<const ProgramSource> sources, const std::string& options);
 
   /// Writes to disk what has been compiled since the last call. To be called once kernels have run: drivers finish the
   /// translation of a kernel at its first launch, and their binaries then hold the result.
@@ -42,7 +50,8 @@ class ProgramCache {
   std::filesystem::path file_of(const std::string& key) const;
   ProgramHandle load(const std::string& key, const std::string& options) const;
   void save(const std::string& key, cl_program program) const;
-  ProgramHandle compile(const std::string& source, const std::string& options, std::string_view what) const;
+  ProgramHandle compile(const ProgramSource& source, const std::string& options) const;
+  std::vector<ProgramHandle> compile(std::span<const ProgramSource* const> sources, const std::string& options) const;
 
   cl_context context_;
   cl_device_id device_;

@@ -197,28 +197,66 @@ TEST_CASE("programs are found on disk again, and a damaged file is replaced") {
   CHECK(files_in(folder).size() == 1);
 }
 
+TEST_CASE("the style is the device's, and llvmpipe is no processor of long vectors") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  const cl_device_id id = cl->context().id;
+  const bool is_rusticl = cl->properties().description.find("(rusticl)") != std::string::npos;
+  const bool is_cpu = (value_of<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  CHECK(natural_style(id) == (is_cpu && !is_rusticl ? Style::cpu : Style::gpu));
+}
+
 TEST_CASE("a program of equal source is built once, of other options again") {
   OpenClDevice* const cl = device(Style::cpu);
   if (cl == nullptr) return;
   ProgramCache cache(cl->context().context.get(), cl->context().id, "test", {});
   const std::string source = "kernel void twice(global float* x) { x[0] *= 2; }\n";
-  const cl_program first = cache.get(source, "", "twice");
-  CHECK(cache.get(source, "", "twice") == first);
-  CHECK(cache.get(source, "-DOTHER", "twice") != first);
+  const ProgramSource list[] = {{source, "twice"}, {"kernel void thrice(global float* x) { x[0] *= 3; }\n", "thrice"}};
+  const cl_program first = cache.get({list, 1}, "").front();
+  CHECK(cache.get({list, 1}, "").front() == first);
+  CHECK(cache.get({list, 1}, "-DOTHER").front() != first);
   CHECK(cache.counts().compiled == 2);
   CHECK(cache.counts().from_memory == 1);
+  const std::vector<cl_program> both = cache.get(list, "");
+  CHECK(both[0] == first);
+  CHECK(both[1] != first);
+  CHECK(cache.counts().compiled == 3);
 }
 
-TEST_CASE("the cache folder follows the environment") {
-  const char* const before = std::getenv("TYTO_CACHE_DIR");
-  const std::string kept = before == nullptr ? "" : before;
-  ::setenv("TYTO_CACHE_DIR", "/some/where", 1);
-  CHECK(default_cache_directory() == "/some/where/opencl");
-  ::setenv("TYTO_CACHE_DIR", "", 1);
-  CHECK(default_cache_directory().empty());
-  ::unsetenv("TYTO_CACHE_DIR");
-  CHECK(default_cache_directory().filename() == "opencl");
-  if (before != nullptr) ::setenv("TYTO_CACHE_DIR", kept.c_str(), 1);
+TEST_CASE("of programs that are compiled side by side the first that is refused is told") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  ProgramCache cache(cl->context().context.get(), cl->context().id, "test", {});
+  const ProgramSource list[] = {{"kernel void fine(global float* x) { x[0] *= 2; }\n", "fine"},
+                                {"kernel void first(global float* x) { nonsense }\n", "first"},
+                                {"kernel void second(global float* x) { nonsense }\n", "second"}};
+  try {
+    (void)cache.get(list, "");
+    FAIL("nothing was thrown");
+  } catch (const DeviceError& error) {
+    CHECK(std::string(error.what()).starts_with("first: clBuildProgram: "));
+  }
+  CHECK(cache.get({list, 1}, "").size() == 1);
+}
+
+TEST_CASE("the cache folder follows the environment, and is left to drivers that have their own") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  const cl_device_id id = cl->context().id;
+  const auto with = [&](const char* variable, const char* value, const auto& check) {
+    const char* const before = std::getenv(variable);
+    const std::string kept = before == nullptr ? "" : before;
+    value == nullptr ? ::unsetenv(variable) : ::setenv(variable, value, 1);
+    check();
+    before == nullptr ? ::unsetenv(variable) : ::setenv(variable, kept.c_str(), 1);
+  };
+  with("TYTO_CACHE_DIR", "/some/where", [&] { CHECK(default_cache_directory(id) == "/some/where/opencl"); });
+  with("TYTO_CACHE_DIR", "", [&] { CHECK(default_cache_directory(id).empty()); });
+  const bool is_pocl = cl->properties().description.find("Portable Computing Language") != std::string::npos;
+  with("TYTO_CACHE_DIR", nullptr, [&] {
+    with("POCL_KERNEL_CACHE", "0", [&] { CHECK(default_cache_directory(id).filename() == "opencl"); });
+    with("POCL_KERNEL_CACHE", nullptr, [&] { CHECK(default_cache_directory(id).empty() == is_pocl); });
+  });
 }
 
 TEST_CASE("a cache folder that cannot be written stops nothing") {
