@@ -26,6 +26,9 @@ using Role = MemoryArgument::Role;
 // device's size.
 constexpr std::int64_t most_image_parts = 16;
 
+// Of the vectors in which the CPU style lays out images.
+constexpr std::int64_t layout_lanes = 16;
+
 /// How one spatial axis of an image is laid out: element c of `extent` is element (c + shift) / stride of the image,
 /// where there is one, else zero.
 struct LaidOutAxis {
@@ -77,7 +80,12 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
   const DType type = c.image.dtype, stored = accumulator_of(type);
   const std::vector<View> views = {c.image.view, laid_out};
   KernelText kernel(context.style == Style::gpu && fits_int(views));
-  const CoordinateLoop loop(context, laid_out.shape);
+  // Channels by vectors: loops over few of them would be short for a compiler's.
+  const bool by_vectors = context.style == Style::cpu && is_floating(type) && stored == type &&
+                          c.image.view.strides[c.axes + 1] == 1 && laid_out.shape[c.axes + 1] % layout_lanes == 0;
+  Shape shape = laid_out.shape;
+  if (by_vectors) shape[c.axes + 1] /= layout_lanes;
+  const CoordinateLoop loop(context, shape);
   kernel.memory(Role::input, 0, c.image, "in");
   kernel.memory(Role::workspace, 0, storage_name(stored), size_of(stored),
                 static_cast<std::int64_t>(at / size_of(stored)), "out");
@@ -90,7 +98,8 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
     if (c.layout[i].stride != 1) kernel.number(text("stride", i), c.layout[i].stride);
     place.push_back(text("p", i));
   }
-  place.push_back(loop.coordinate(static_cast<std::int64_t>(c.axes) + 1));
+  const std::string channel = loop.coordinate(static_cast<std::int64_t>(c.axes) + 1);
+  place.push_back(by_vectors ? text(channel, " * ", layout_lanes) : channel);
   loop.open(kernel);
   kernel.line("    int inside = 1;");
   for (std::size_t i = 0; i < c.axes; ++i) {
@@ -102,9 +111,15 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
     }
     kernel.line(text("    inside &= ", p, " < length", i, ";"));
   }
-  kernel.line(text("    ", type_name(compute_of(type)), " value = 0;"));
-  kernel.line(text("    if (inside) value = ", load(type, "in", memory.place(place)), ";"));
-  kernel.line(text("    ", store(stored, "out", CoordinateLoop::number, "value")));
+  if (by_vectors) {
+    kernel.line(text("    ", type_name(compute_of(type)), layout_lanes, " value = 0;"));
+    kernel.line(text("    if (inside) value = vload", layout_lanes, "(0, in + ", memory.place(place), ");"));
+    kernel.line(text("    vstore", layout_lanes, "(value, ", CoordinateLoop::number, ", out);"));
+  } else {
+    kernel.line(text("    ", type_name(compute_of(type)), " value = 0;"));
+    kernel.line(text("    if (inside) value = ", load(type, "in", memory.place(place)), ";"));
+    kernel.line(text("    ", store(stored, "out", CoordinateLoop::number, "value")));
+  }
   return loop.close(kernel);
 }
 

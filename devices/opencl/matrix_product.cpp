@@ -97,15 +97,7 @@ void append_product(LaunchPlan& plan, const Context& context, const MatrixProduc
     plan.launches.push_back(group_kernel(product));
     return;
   }
-  const std::size_t size = size_of(accumulator_of(product.c.dtype));
-  const std::int64_t lanes = 64 / static_cast<std::int64_t>(size);
-  const std::int64_t vectors = std::min(divided_up(product.n, lanes), most_vectors);
-  const std::int64_t width = lanes * vectors;
-  const auto items = static_cast<std::int64_t>(context.units) * 4;
-  const std::int64_t elements = product.b.batch.count() * divided_up(product.n, width) * width * product.k;
-  const std::size_t packed = plan.reserve(static_cast<std::size_t>(elements) * size);
-  if (product.k > 0) plan.launches.push_back(pack_kernel(product, width, packed, items));
-  plan.launches.push_back(tile_kernel(product, lanes, vectors, packed, items));
+  plan.launches.push_back(tile_kernel(product, plan, static_cast<std::int64_t>(context.units) * 4));
 }
 
 LaunchPlan matrix_launch_plan(const Context& context, const MatrixProduct& product) {

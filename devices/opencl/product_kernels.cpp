@@ -15,9 +15,18 @@ using core::text;
 using Role = MemoryArgument::Role;
 
 // The register tile of the CPU style: up to four vectors wide, and as many rows as keep its accumulators, a row of the
-// panel and a broadcast in the 32 registers of AVX-512. A vector is 64 bytes there; narrower machines split it.
-constexpr std::int64_t rows_of_tile[most_vectors] = {14, 12, 8, 6};
+// panel and a broadcast in the 32 registers of AVX-512, and a pointer to each row in those for addresses. A vector is
+// 64 bytes there; narrower machines split it.
+constexpr std::int64_t rows_of_tile[most_vectors] = {8, 10, 8, 6};
+// Where the rows of a lie side by side, one pointer does for all of a tile: the first shape whose rows divide theirs.
+struct TileShape {
+  std::int64_t vectors, rows;
+  bool adjoining;
+};
+constexpr TileShape adjoining_shapes[] = {{1, 16, true}, {1, 8, true}, {2, 12, true}, {2, 8, true},
+                                          {3, 8, true},  {4, 6, true}, {4, 4, true}};
 constexpr std::int64_t depth_block = 512;  // of a packed panel that stays in the second-level cache
+constexpr std::int64_t least_rows = 32;    // of a task, where there are as many
 
 // The local-memory tile of the GPU style: 16 x 16 items, each with 4 x 4 results.
 constexpr std::int64_t results_a_side = 4;
@@ -33,6 +42,18 @@ const char* sum_type(DType type) {
     case Compute::f32: return "float";
     default: return "double";
   }
+}
+
+TileShape tile_shape(const MatrixProduct& product, std::int64_t lanes) {
+  const std::int64_t vectors = std::min(divided_up(product.n, lanes), most_vectors);
+  const core::View& rows = product.a.rows;
+  const std::size_t inner = rows.shape.size() - 1;
+  if (rows.strides[inner] == 1) {
+    for (const TileShape& shape : adjoining_shapes) {
+      if (shape.vectors == vectors && rows.shape[inner] % shape.rows == 0) return shape;
+    }
+  }
+  return {vectors, rows_of_tile[vectors - 1], false};
 }
 
 class ProductText {
@@ -163,101 +184,62 @@ class ProductText {
   LoopAxes depth_[2];  // the inner dimension, in a and in b
 };
 
-// Copies b into panels: [panel][depth][lanes of the panel], zeros beyond the last column.
-class PackText : ProductText {
- public:
-  PackText(const MatrixProduct& product, std::int64_t width) : ProductText(product), width_(width) {}
-
-  KernelLaunch generate(std::size_t packed, std::int64_t items) {
-    memory(product_.b, "b");
-    packed_memory(packed);
-    sizes();
-    b_columns();
-    batch_axes(1);
-    axes(depth_[1]);
-    const std::int64_t panels = divided_up(product_.n, width_);
-    kernel_.number("panels", panels);
-    const LoopAxes& depth = depth_[1];
-    const std::string inner = text("db_n", depth.rank() - 1);
-    kernel_.distribute(product_.b.batch.count() * panels, items);
-    kernel_.line("  const long panel = task % panels;");
-    split_batch("task / panels");
-    start(1);
-    kernel_.line(text("  global ", type_, "* restrict to = packed + task * k * ", width_, ";"));
-    kernel_.line(text("  const long width = min(n - panel * ", width_, ", (long)", width_, ");"));
-    kernel_.line(text("  ", depth.split("d", "0", "long")));
-    kernel_.line(text("  for (long left = k; left > 0; left -= ", inner, ") {"));
-    kernel_.line(text("  const long row = b_start + panel * ", width_, " * b_column + ", depth.place("d", 1), ";"));
-    kernel_.line(text("  for (long i = 0; i < ", inner, "; ++i, to += ", width_, ") {"));
-    kernel_.line(text("    const long from = row", depth.inner_term("i"), ";"));
-    kernel_.line(text("    if (width == ", width_, ") {"));
-    kernel_.line(text("      for (int j = 0; j < ", width_, "; ++j) to[j] = ", read("from + j * b_column"), ";"));
-    kernel_.line("    } else {");
-    kernel_.line(text("      for (int j = 0; j < width; ++j) to[j] = ", read("from + j * b_column"), ";"));
-    kernel_.line(text("      for (int j = width; j < ", width_, "; ++j) to[j] = 0;"));
-    kernel_.line("    }");
-    kernel_.line("  }");
-    kernel_.line(text("  ", depth.advance("d")));
-    kernel_.line("  }");
-    kernel_.line("  }");
-    return kernel_.finish();
-  }
-
- private:
-  std::string read(std::string_view index) const { return element(product_.b.dtype, "b", index); }
-
-  std::int64_t width_;
-};
-
-// Multiplies rows of a with packed panels, a register tile at a time.
+// A register tile at a time multiplies rows of a with a panel of b, whose rows each item first copies to a block of its
+// own: [depth][lanes of the panel], zeros beyond the last column. The block stays in the second-level cache.
 class TileText : ProductText {
  public:
-  TileText(const MatrixProduct& product, std::int64_t lanes, std::int64_t vectors)
+  TileText(const MatrixProduct& product, std::int64_t lanes, const TileShape& shape)
       : ProductText(product),
         lanes_(lanes),
-        vectors_(vectors),
-        width_(lanes * vectors),
-        tile_rows_(rows_of_tile[vectors - 1]),
-        vector_(text(type_, lanes)) {}
+        vectors_(shape.vectors),
+        width_(lanes * shape.vectors),
+        tile_rows_(shape.rows),
+        is_adjoining_(shape.adjoining),
+        vector_(text(type_, lanes)),
+        // Sums of a type that is not stored as it is added up are made in one piece.
+        cuts_(accumulator_of(result_) == result_),
+        block_((cuts_ ? std::min(product.k, depth_block) : product.k) * width_) {}
 
-  KernelLaunch generate(std::size_t packed, std::int64_t items) {
+  KernelLaunch generate(LaunchPlan& plan, std::int64_t items) {
+    const std::int64_t panels = divided_up(product_.n, width_);
+    // Enough tasks for the units to share evenly, but not so few rows of a task that copying the panel costs more than
+    // multiplying with it; they are a multiple of the tile.
+    const std::int64_t batches = product_.a.batch.count();
+    const std::int64_t most_blocks = std::max<std::int64_t>(product_.m / least_rows, 1);
+    const std::int64_t blocks = std::clamp<std::int64_t>(divided_up(items, batches * panels), 1, most_blocks);
+    const std::int64_t rows = divided_up(divided_up(product_.m, blocks), tile_rows_) * tile_rows_;
+    const std::int64_t row_blocks = divided_up(product_.m, rows), tasks = batches * panels * row_blocks;
+    const std::size_t size = size_of(accumulator_of(result_));
+    const std::size_t packed =
+        plan.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(items, 1, tasks) * block_) * size);
     memory(product_.a, "a");
+    memory(product_.b, "b");
     packed_memory(packed);
     memory(product_.c, "c");
     epilogue_memory();
     sizes();
+    b_columns();
     c_strides();
-    batch_axes(0);
-    batch_axes(2);
+    for (int which = 0; which < 3; ++which) batch_axes(which);
     axes(rows_);
-    axes(depth_[0]);
-    const std::int64_t panels = divided_up(product_.n, width_);
-    // Enough tasks for the units to share evenly; rows of a task are a multiple of the tile.
-    const std::int64_t batches = product_.a.batch.count();
-    const std::int64_t row_tiles = divided_up(product_.m, tile_rows_);
-    const std::int64_t wanted = divided_up(items, batches * panels);
-    const std::int64_t rows = divided_up(row_tiles, std::clamp<std::int64_t>(wanted, 1, row_tiles)) * tile_rows_;
-    const std::int64_t row_blocks = divided_up(product_.m, rows);
+    for (const LoopAxes& depth : depth_) axes(depth);
     kernel_.number("panels", panels);
     kernel_.number("rows", rows);
     kernel_.number("row_blocks", row_blocks);
-    kernel_.distribute(batches * panels * row_blocks, items);
+    kernel_.number("block", block_);
+    kernel_.distribute(tasks, items);
     kernel_.line("  const long panel = task / row_blocks % panels;");
     split_batch("task / (row_blocks * panels)");
     start_column_operands("task / (row_blocks * panels)");
-    start(0);
-    start(2);
+    for (int which = 0; which < 3; ++which) start(which);
     kernel_.line(text("  const long column = panel * ", width_, ";"));
     kernel_.line("  const long first_row = task % row_blocks * rows;");
     kernel_.line("  const long past_row = min(first_row + rows, m);");
-    kernel_.line(
-        text("  const global ", type_, "* restrict panel_start = packed + task / row_blocks * k * ", width_, ";"));
-    // A block of the panel's depth at a time, so that it is read from the cache by all rows. Sums of a type that is not
-    // stored as it is added up are made in one piece.
-    const bool cuts = accumulator_of(result_) == result_;
+    kernel_.line(text("  global ", type_, "* const panel_start = packed + (long)get_global_id(0) * block;"));
     kernel_.line("  long depth = 0;");
     kernel_.line("  do {");
-    kernel_.line(text("  const long until = ", cuts ? text("min(depth + ", depth_block, ", k)") : "k", ";"));
+    kernel_.line(text("  const long until = ", cuts_ ? text("min(depth + ", depth_block, ", k)") : "k", ";"));
+    pack();
     kernel_.line(text("  ", rows_.split("r", "first_row", "long")));
     kernel_.line(text("  for (long row = first_row; row < past_row; row += ", tile_rows_, ") {"));
     tile();
@@ -269,25 +251,111 @@ class TileText : ProductText {
   }
 
  private:
+  // Copies rows depth ... until - 1 of the panel.
+  void pack() {
+    const LoopAxes& depth = depth_[1];
+    const std::string inner = text("e_c", depth.rank() - 1);
+    kernel_.line("  {");
+    kernel_.line(text("  global ", type_, "* to = panel_start;"));
+    kernel_.line(text("  const long width = min(n - column, (long)", width_, ");"));
+    kernel_.line(text("  ", depth.split("e", "depth", "long")));
+    kernel_.line("  for (long i = depth; i < until;) {");
+    kernel_.line(text("  const long run = min(db_n", depth.rank() - 1, " - ", inner, ", until - i);"));
+    kernel_.line(text("  const long from = b_start + column * b_column + ", depth.place("e"), ";"));
+    kernel_.line("  long j = 0;");
+    const bool is_plain = is_floating(result_) && product_.b.dtype == accumulator_of(result_);
+    kernel_.line(text("  if (width == ", width_, ") {"));
+    if (is_plain && product_.b.columns.strides[0] == 1) pack_vectors();
+    else if (is_plain && depth.inner_stride() == 1) pack_transposed();
+    kernel_.line("    for (; j < run; ++j) {");
+    kernel_.line(text("      for (int l = 0; l < ", width_, "; ++l) to[j * ", width_, " + l] = ", b_at("l"), ";"));
+    kernel_.line("    }");
+    kernel_.line("  }");
+    kernel_.line("  for (; j < run; ++j) {");
+    kernel_.line(text("    for (int l = 0; l < width; ++l) to[j * ", width_, " + l] = ", b_at("l"), ";"));
+    kernel_.line(text("    for (int l = width; l < ", width_, "; ++l) to[j * ", width_, " + l] = 0;"));
+    kernel_.line("  }");
+    kernel_.line(text("  to += run * ", width_, "; i += run; ", inner, " = 0; ", depth.advance("e")));
+    kernel_.line("  }");
+    kernel_.line("  }");
+  }
+
+  std::string b_at(std::string_view lane) const {
+    return element(product_.b.dtype, "b", text("from", depth_[1].inner_term("j"), " + ", lane, " * b_column"));
+  }
+
+  void pack_vectors() {
+    kernel_.line("    for (; j < run; ++j) {");
+    kernel_.line(text("      const global ", type_, "* const row = b + from", depth_[1].inner_term("j"), ";"));
+    for (int v = 0; v < vectors_; ++v) {
+      kernel_.line(text("      vstore", lanes_, "(vload", lanes_, "(", v, ", row), ", v, ", to + j * ", width_, ");"));
+    }
+    kernel_.line("    }");
+  }
+
+  // Columns lie behind each other: squares of them are transposed, by as many shuffles as there are powers of two.
+  void pack_transposed() {
+    kernel_.line(text("    for (; j + ", lanes_, " <= run; j += ", lanes_, ") {"));
+    kernel_.line(text("      for (int v = 0; v < ", vectors_, "; ++v) {"));
+    kernel_.line(text("        const global ", type_, "* const square = b + from + j + v * ", lanes_, " * b_column;"));
+    for (int l = 0; l < lanes_; ++l) {
+      kernel_.line(text("        const ", vector_, " t0_", l, " = vload", lanes_, "(0, square + ", l, " * b_column);"));
+    }
+    int stage = 0;
+    for (std::int64_t apart = lanes_; apart > 1; apart /= 2, ++stage) {
+      for (int l = 0; l < lanes_ / 2; ++l) {
+        const std::string one = text("t", stage, "_", l), other = text("t", stage, "_", l + lanes_ / 2);
+        for (const int half : {0, 1}) {
+          kernel_.line(text("        const ", vector_, " t", stage + 1, "_", 2 * l + half, " = ",
+                            interleaved(one, other, half * static_cast<int>(lanes_) / 2), ";"));
+        }
+      }
+    }
+    for (int l = 0; l < lanes_; ++l) {
+      kernel_.line(text("        vstore", lanes_, "(t", stage, "_", l, ", v, to + (j + ", l, ") * ", width_, ");"));
+    }
+    kernel_.line("      }");
+    kernel_.line("    }");
+  }
+
+  /// Elements of two vectors in turn, from the given one on.
+  std::string interleaved(std::string_view one, std::string_view other, int from) const {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string list;
+    for (int l = 0; l < lanes_ / 2; ++l) {
+      const char digit = digits[from + l];
+      list += text(l == 0 ? "" : ", ", one, ".s", digit, ", ", other, ".s", digit);
+    }
+    return text("(", vector_, ")(", list, ")");
+  }
+
   void tile() {
-    // Rows past the end repeat the last one, and are not stored.
     const std::string last_row = text("r_c", rows_.rank() - 1), row_length = text("ra_n", rows_.rank() - 1);
-    for (int r = 0; r < tile_rows_; ++r) {
-      kernel_.line(text("    const long at", r, " = a_start + ", rows_.place("r"), ";"));
-      const std::string next = rows_.rank() == 1 ? text("++", last_row, ";")
-                                                 : text("if (++", last_row, " == ", row_length, ") { ", last_row,
-                                                        " = 0; ", rows_.advance("r"), " }");
-      kernel_.line(text("    if (row + ", r, " + 1 < m) { ", next, " }"));
+    const auto next_row = [&](std::int64_t count) {
+      const std::string past = text(last_row, " += ", count, "; ");
+      return rows_.rank() == 1 ? past
+                               : text(past, "if (", last_row, " == ", row_length, ") { ", last_row, " = 0; ",
+                                      rows_.advance("r"), " }");
+    };
+    if (is_adjoining_) {
+      kernel_.line(text("    const long at0 = a_start + ", rows_.place("r"), ";"));
+      kernel_.line(text("    ", next_row(tile_rows_)));
+    } else {
+      // Rows past the end repeat the last one, and are not stored.
+      for (int r = 0; r < tile_rows_; ++r) {
+        kernel_.line(text("    const long at", r, " = a_start + ", rows_.place("r"), ";"));
+        kernel_.line(text("    if (row + ", r, " + 1 < m) { ", next_row(1), " }"));
+      }
     }
     for (int r = 0; r < tile_rows_; ++r) kernel_.line(text("    ", vector_, " ", sums(r), ";"));
-    kernel_.line(text("    const global ", type_, "* restrict w = panel_start + depth * ", width_, ";"));
+    kernel_.line(text("    const global ", type_, "* w = panel_start;"));
     const LoopAxes& depth = depth_[0];
     const std::string inner = text("d_c", depth.rank() - 1);
     kernel_.line(text("    ", depth.split("d", "depth", "long")));
     kernel_.line("    for (long i = depth; i < until;) {");
     kernel_.line(text("    const long run = min(da_n", depth.rank() - 1, " - ", inner, ", until - i);"));
     kernel_.line(text("    const long from = ", depth.place("d"), ";"));
-    for (int r = 0; r < tile_rows_; ++r) {
+    for (int r = 0; r < (is_adjoining_ ? 1 : tile_rows_); ++r) {
       kernel_.line(
           text("    const global ", storage_name(product_.a.dtype), "* restrict a", r, " = a + at", r, " + from;"));
     }
@@ -295,10 +363,10 @@ class TileText : ProductText {
     for (int v = 0; v < vectors_; ++v) {
       kernel_.line(text("      const ", vector_, " w", v, " = vload", lanes_, "(", v, ", w);"));
     }
-    const std::string at = text("0", depth.inner_term("j"));
     for (int r = 0; r < tile_rows_; ++r) {
-      kernel_.line(
-          text("      { const ", vector_, " x = (", vector_, ")(", element(product_.a.dtype, text("a", r), at), ");"));
+      const std::string at = text(is_adjoining_ ? r : 0, depth.inner_term("j"));
+      kernel_.line(text("      { const ", vector_, " x = (", vector_, ")(",
+                        element(product_.a.dtype, text("a", is_adjoining_ ? 0 : r), at), ");"));
       for (int v = 0; v < vectors_; ++v) {
         const std::string sum = text("s", r, "_", v);
         kernel_.line(text("      ", sum, " = ", plus_product(sum, "x", text("w", v)), ";"));
@@ -320,15 +388,9 @@ class TileText : ProductText {
   void store_row(int r) {
     kernel_.line(text("    if (row + ", r, " < past_row) {"));
     kernel_.line(text("      const long place = c_start + (row + ", r, ") * c_row + column * c_column;"));
-    const bool as_vectors = product_.c.columns.strides[0] == 1 && is_floating(result_) &&
-                            accumulator_of(result_) == result_ && !product_.epilogue;
-    kernel_.line(as_vectors ? text("      if (column + ", width_, " <= n) {") : "      {");
-    if (as_vectors) {
-      kernel_.line(text("        global ", type_, "* restrict to = c + place;"));
-      for (int v = 0; v < vectors_; ++v) {
-        kernel_.line(text("        vstore", lanes_, "(depth == 0 ? s", r, "_", v, " : s", r, "_", v, " + vload", lanes_,
-                          "(", v, ", to), ", v, ", to);"));
-      }
+    kernel_.line(is_stored_as_vectors() ? text("      if (column + ", width_, " <= n) {") : "      {");
+    if (is_stored_as_vectors()) {
+      for (int v = 0; v < vectors_; ++v) store_vector(r, v);
       kernel_.line("      } else {");
     }
     kernel_.line(text("        ", type_, " part[", width_, "];"));
@@ -352,8 +414,43 @@ class TileText : ProductText {
     kernel_.line("    }");
   }
 
+  bool is_stored_as_vectors() const {
+    bool is_so = product_.c.columns.strides[0] == 1 && is_floating(result_) && accumulator_of(result_) == result_;
+    for_each_column_operand(
+        [&](const ColumnOperand& operand, std::string_view) { is_so = is_so && operand.stride == 1; });
+    return is_so;
+  }
+
+  // As the elements are stored one by one.
+  void store_vector(int r, int v) {
+    const auto of = [&](std::string_view name, std::string_view at) {
+      return text("vload", lanes_, "(", v, ", ", name, " + ", at, ")");
+    };
+    const auto of_columns = [&](std::string_view name) { return of(name, text(name, "_start + column")); };
+    kernel_.line(text("        { ", vector_, " value = s", r, "_", v, ";"));
+    const std::optional<ProductEpilogue>& epilogue = product_.epilogue;
+    if (epilogue && epilogue->scale) kernel_.line(text("          value = value * ", of_columns("scale"), ";"));
+    kernel_.line(text("          if (depth != 0) value = value + ", of("c", "place"), ";"));
+    if (epilogue && epilogue->residual) {
+      kernel_.line(text("          if (depth == 0) value = value + ", of("residual", "place"), ";"));
+    }
+    if (epilogue && (epilogue->bias || epilogue->is_limited)) {
+      kernel_.line("          if (until == k) {");
+      if (epilogue->bias) kernel_.line(text("            value = value + ", of_columns("bias"), ";"));
+      if (epilogue->is_limited) {
+        kernel_.line(text("            value = value < (", vector_, ")(low) ? (", vector_, ")(low) : value;"));
+        kernel_.line(text("            value = value > (", vector_, ")(high) ? (", vector_, ")(high) : value;"));
+      }
+      kernel_.line("          }");
+    }
+    kernel_.line(text("          vstore", lanes_, "(value, ", v, ", c + place); }"));
+  }
+
   std::int64_t lanes_, vectors_, width_, tile_rows_;
+  bool is_adjoining_;
   std::string vector_;
+  bool cuts_;
+  std::int64_t block_;  // elements of an item's panel
 };
 
 // GPU: a work-group computes a square of the result from strips of a and b in local memory.
@@ -450,13 +547,9 @@ class GroupText : ProductText {
 
 }  // namespace
 
-KernelLaunch pack_kernel(const MatrixProduct& product, std::int64_t width, std::size_t packed, std::int64_t items) {
-  return PackText(product, width).generate(packed, items);
-}
-
-KernelLaunch tile_kernel(const MatrixProduct& product, std::int64_t lanes, std::int64_t vectors, std::size_t packed,
-                         std::int64_t items) {
-  return TileText(product, lanes, vectors).generate(packed, items);
+KernelLaunch tile_kernel(const MatrixProduct& product, LaunchPlan& plan, std::int64_t items) {
+  const std::int64_t lanes = 64 / static_cast<std::int64_t>(size_of(accumulator_of(product.c.dtype)));
+  return TileText(product, lanes, tile_shape(product, lanes)).generate(plan, items);
 }
 
 KernelLaunch group_kernel(const MatrixProduct& product) { return GroupText(product).generate(); }
