@@ -1,6 +1,7 @@
 // Open-ended fuzzing of graphs: random programs over all operators, in every way that must not matter.
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "core/operator.hpp"
@@ -10,14 +11,17 @@
 namespace {
 
 constexpr char usage[] =
-    "usage: graph_fuzz [PROGRAMS [FIRST_SEED [regions]]]\n"
-    "regions: small programs of loops and branches, each in a few of the ways in turn\n";
+    "usage: graph_fuzz [PROGRAMS [FIRST_SEED [regions] [DEVICE]]]\n"
+    "regions: small programs of loops and branches, each in a few of the ways in turn\n"
+    "DEVICE: such as opencl; programs run there, and are held against eager mode on the CPU\n";
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const bool regions = count == 4 && std::string_view(arguments[3]) == "regions";
-  if (count > 4 || (count == 4 && !regions)) {
+  const bool regions = count >= 4 && std::string_view(arguments[3]) == "regions";
+  const int past_regions = regions ? 4 : 3;
+  const std::string device = count > past_regions ? arguments[past_regions] : "cpu";
+  if (count > past_regions + 1 || (device != "cpu" && !device.starts_with("opencl"))) {
     std::fputs(usage, stderr);
     return 2;
   }
@@ -27,10 +31,16 @@ int main(int count, char** arguments) {
   std::uint64_t faults = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     const tyto::fuzz::Trial trial = regions ? tyto::fuzz::region_trial_of(seed) : tyto::fuzz::trial_of(seed);
-    const std::optional<std::string> fault = tyto::fuzz::fault_of(trial, tried);
+    const std::optional<std::string> fault =
+        device == "cpu" ? tyto::fuzz::fault_of(trial, tried) : tyto::fuzz::fault_on(device, trial, tried);
     if (fault) {
       ++faults;
-      std::printf("%s\n%s\n", fault->c_str(), tyto::fuzz::smallest_fault(trial).c_str());
+      std::printf("%s\n%s\n", fault->c_str(), tyto::fuzz::smallest_fault(trial, device).c_str());
+      std::fflush(stdout);
+    }
+    if ((seed + 1 - first) % 1000 == 0) {
+      std::printf("%llu programs, %llu faults\n", static_cast<unsigned long long>(seed + 1 - first),
+                  static_cast<unsigned long long>(faults));
       std::fflush(stdout);
     }
   }
@@ -51,5 +61,7 @@ int main(int count, char** arguments) {
       std::printf("never fired: %s/%s\n", std::string(family.pass).c_str(), std::string(rule.name).c_str());
     }
   }
+  for (const auto& [fallback, times] : tried.fallbacks)
+    std::printf("on the CPU: %s, %zu times\n", fallback.c_str(), times);
   return faults == 0 ? 0 : 1;
 }

@@ -41,7 +41,7 @@ bool same_element(const Data& a, const Data& b, std::size_t i) {
 
 // Whether noise explains that `found` is not `expected`.
 template <class NoisyAt>
-bool explained(double expected, double found, double place, double nothing, std::size_t count,
+bool explained(double expected, double found, double place, double own_error, double nothing, std::size_t count,
                const NoisyAt& noisy_at) {
   double spread = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -55,7 +55,7 @@ bool explained(double expected, double found, double place, double nothing, std:
   }
   if (!std::isfinite(expected) || !std::isfinite(found)) return false;
   if (place == 0) return spread > 0;
-  return std::abs(found - expected) <= 8 * spread + 4 * place * std::abs(expected) + nothing;
+  return std::abs(found - expected) <= 8 * spread + own_error * std::abs(expected) + nothing;
 }
 
 using Pick = std::vector<Data> Snapshot::*;
@@ -97,12 +97,13 @@ std::string difference(const History& expected, const History& found) {
   return difference_unless(expected, found, [](std::size_t, Pick, std::size_t, std::size_t) { return false; });
 }
 
-std::string difference(const History& expected, const History& found, const std::vector<History>& noisy) {
+std::string difference(const History& expected, const History& found, const std::vector<History>& noisy,
+                       double places) {
   return difference_unless(expected, found, [&](std::size_t run, Pick pick, std::size_t r, std::size_t i) {
     const Data& a = (expected[run].*pick)[r];
     const auto noisy_at = [&](std::size_t k) { return (noisy[k][run].*pick)[r].at(i); };
-    return explained(a.at(i), (found[run].*pick)[r].at(i), last_place(a), next_to_nothing(a.dtype), noisy.size(),
-                     noisy_at);
+    return explained(a.at(i), (found[run].*pick)[r].at(i), last_place(a), places * last_place(a),
+                     next_to_nothing(a.dtype), noisy.size(), noisy_at);
   });
 }
 

@@ -20,8 +20,9 @@ using History = std::vector<Snapshot>;
 std::string difference(const History& expected, const History& found);
 
 /// The same, except for elements that chance rounding moves as far as that: `noisy` holds the histories of programs
-/// whose operands were moved by a few last places.
-std::string difference(const History& expected, const History& found, const std::vector<History>& noisy);
+/// whose operands were moved by a few last places. The result's own operation may be off by `places` last places.
+std::string difference(const History& expected, const History& found, const std::vector<History>& noisy,
+                       double places = 4);
 
 /// The same, except for elements that hang on a sign that is open: those that are another number in one of `resigned`,
 /// histories of programs in which such signs were drawn by chance and nothing else was moved.

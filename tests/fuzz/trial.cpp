@@ -155,9 +155,11 @@ class Recorded {
       history.push_back(std::move(now));
     }
     count.runs += history.size();
-    for (const PassSummary& pass : graph.report().passes.passes) {
+    const GraphReport report = graph.report();
+    for (const PassSummary& pass : report.passes.passes) {
       for (const RuleCount& rule : pass.rules) count.rules[rule.rule] += rule.count;
     }
+    for (const std::string& fallback : report.fallbacks) ++count.fallbacks[fallback];
     return history;
   }
 
@@ -232,10 +234,18 @@ bool adds_up(const std::vector<std::size_t>& times) {
   return false;
 }
 
+// The most that a function of OpenCL 1.2 may be off by, in last places: pow, in section 7.4 of its specification. An
+// operation off by so much is one whose result the next one reads moved by as much.
+constexpr double documented_places = 16;
+
 // Histories of the program with operands moved by chance, made when they are first asked for.
 class NoisyHistories {
  public:
-  enum class Kind { rounded, resigned };
+  enum class Kind {
+    rounded,   // as kernels round
+    resigned,  // open signs alone
+    computed,  // as functions of another device are off
+  };
 
   NoisyHistories(const Trial& trial, const Material& material, std::size_t runs, Kind kind)
       : trial_(trial), material_(material), runs_(runs), kind_(kind) {}
@@ -244,7 +254,11 @@ class NoisyHistories {
     while (histories_.size() < count) {
       const std::uint64_t number = histories_.size() + 1;
       // Small and larger moves in turn: some decisions hang on the last place alone, some sums on many terms.
-      const double places = kind_ == Kind::resigned ? 0 : number % 3 == 0 ? 16 : number % 3 == 1 ? 1 : 4;
+      const double places = kind_ == Kind::resigned   ? 0
+                            : kind_ == Kind::computed ? documented_places
+                            : number % 3 == 0         ? 16
+                            : number % 3 == 1         ? 1
+                                                      : 4;
       const Noise noise{.places = places, .open_signs = true, .seed = trial_.seed * 1000 + number};
       histories_.push_back(line_by_line<Eager>(trial_, material_, runs_, noise));
     }
@@ -278,7 +292,23 @@ class Judge {
         adds_up_(adds_up(times)),
         shows_open_signs_(shows_open_signs(times)),
         rounded_(trial, material, expected.size(), NoisyHistories::Kind::rounded),
-        resigned_(trial, material, expected.size(), NoisyHistories::Kind::resigned) {}
+        resigned_(trial, material, expected.size(), NoisyHistories::Kind::resigned),
+        computed_(trial, material, expected.size(), NoisyHistories::Kind::computed) {}
+
+  /// Of a history from another device. Noise is as large as the largest error that is documented, so of n noisy
+  /// programs the largest effect is below an eighth of what one operand can do with a probability of 8^-n; where many
+  /// operands have a say, their effects add up by chance in the same way.
+  std::string verdict_of_device(Faith faith, const History& found, TrialCount& count) {
+    std::string text = difference(expected_, found);
+    if (text.empty() || (faith == Faith::stabler && !finite_)) return {};
+    for (const std::size_t enough : {std::size_t{6}, std::size_t{30}, std::size_t{150}}) {
+      text = difference(expected_, found, computed_.at_least(enough), documented_places);
+      if (!text.empty()) continue;
+      ++count.within_rounding;
+      break;
+    }
+    return text;
+  }
 
   /// What is wrong with the history of a way of running, or nothing.
   std::string verdict(Faith faith, const History& found, TrialCount& count) {
@@ -305,6 +335,7 @@ class Judge {
   bool shows_open_signs_;
   NoisyHistories rounded_;
   NoisyHistories resigned_;
+  NoisyHistories computed_;
 };
 
 }  // namespace
@@ -367,11 +398,52 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count) {
   return std::nullopt;
 }
 
-std::string smallest_fault(const Trial& trial) {
+std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count) {
+  std::string way_name = "eager";
+  const auto fault = [&](const std::string& text) {
+    return core::text("seed ", trial.seed, trial.regions ? " of regions, " : ", ", trial.moves, " moves, ", way_name,
+                      ": ", text);
+  };
+  try {
+    const Material material = material_of(trial);
+    constexpr std::size_t runs = 3;
+    Program<Eager> program;
+    const History expected = line_by_line<Eager>(trial, material, runs, {}, &program);
+    std::vector<std::size_t> times;
+    std::optional<Judge> judge;
+    ++count.graphs;
+    for (const Way& way : {Way{"no passes", {.check_plan = true, .passes = "none"}, Faith::rounding, runs},
+                           Way{"all passes", {.check_plan = true, .passes = "all"}, Faith::stabler, runs}}) {
+      way_name = way.name + " on " + device;
+      History found;
+      {
+        const DeviceScope scope(device);
+        const Recorded recorded(trial, material);
+        if (times.empty()) {
+          times = operators_of(recorded.program());
+          count.operators.resize(times.size());
+          for (std::size_t op = 0; op < times.size(); ++op) {
+            count.operators[op] += times[op];
+            count.nodes += times[op];
+          }
+        }
+        found = recorded.run(way, count);
+      }
+      if (!judge) judge.emplace(trial, material, expected, program.finite, times);
+      if (std::string text = judge->verdict_of_device(way.faith, found, count); !text.empty()) return fault(text);
+    }
+  } catch (const std::exception& error) {
+    return fault(error.what());
+  }
+  return std::nullopt;
+}
+
+std::string smallest_fault(const Trial& trial, const std::string& device) {
   for (std::int64_t moves = 1; moves <= trial.moves; ++moves) {
     TrialCount count;
     const Trial smaller{trial.seed, moves, trial.regions};
-    const std::optional<std::string> fault = fault_of(smaller, count);
+    const std::optional<std::string> fault =
+        device == "cpu" ? fault_of(smaller, count) : fault_on(device, smaller, count);
     if (!fault) continue;
     std::string text = *fault;
     const Material material = material_of(smaller);

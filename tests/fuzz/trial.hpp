@@ -24,8 +24,9 @@ struct TrialCount {
   std::size_t refused = 0;          ///< moves that the library refused, in both modes alike
   std::size_t within_rounding = 0;  ///< results that differed from eager mode's, by no more than rounding explains
   std::size_t by_open_signs = 0;    ///< results to be equal that differed where a sign that is open was seen
-  std::vector<std::size_t> operators = {};        ///< times recorded, by OpId
-  std::map<std::string, std::size_t> rules = {};  ///< rewrite rules, and how often they fired
+  std::vector<std::size_t> operators = {};            ///< times recorded, by OpId
+  std::map<std::string, std::size_t> rules = {};      ///< rewrite rules, and how often they fired
+  std::map<std::string, std::size_t> fallbacks = {};  ///< operators that another device left to the CPU, and how often
 };
 
 /// A trial as the seed alone gives it: mostly small programs, some of 200 moves.
@@ -37,7 +38,13 @@ Trial region_trial_of(std::uint64_t seed);
 /// What went wrong, or nothing.
 std::optional<std::string> fault_of(const Trial& trial, TrialCount& count);
 
-/// The fewest moves of the same seed that go wrong in some way, and the program they make.
-std::string smallest_fault(const Trial& trial);
+/// What went wrong on another device, or nothing: a graph without passes, and with all, beside eager mode on the CPU. A
+/// device may be off by the last places that its functions are documented to be off by, and by what becomes of that:
+/// how much is told by programs whose operands chance moves as far.
+std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count);
+
+/// The fewest moves of the same seed that go wrong in some way, and the program they make; on another device, if one
+/// is named.
+std::string smallest_fault(const Trial& trial, const std::string& device = "cpu");
 
 }  // namespace tyto::fuzz
