@@ -25,6 +25,28 @@ TEST_CASE("tyto devices measures, and says where there is no driver of OpenCL") 
   CHECK(run("devices what").status == 2);
 }
 
+TEST_CASE("tyto devices lists the devices of every platform, each with its number") {
+  const Ran ran = run("devices --list", "TYTO_OPENCL_DEVICE= RUSTICL_ENABLE=llvmpipe");
+  CHECK(ran.status == 0);
+  if (!contains(ran.output, "(rusticl)") || !contains(ran.output, "(Portable Computing Language)")) {
+    MESSAGE("PoCL or Mesa's rusticl is not installed: no two platforms are listed");
+    return;
+  }
+  CHECK(contains(ran.output, "\nopencl:0  "));
+  CHECK(contains(ran.output, "\nopencl:1  "));
+  CHECK_FALSE(contains(ran.output, "no OpenCL device"));
+  // Mesa's llvmpipe computes without f64.
+  const std::string mesa = ran.output.substr(ran.output.find("(rusticl)"));
+  CHECK(contains(mesa, "\n  lacks          f64 c128 (they are computed on the CPU)\n"));
+  const Ran alone = run("devices", "TYTO_OPENCL_DEVICE=rusticl RUSTICL_ENABLE=llvmpipe");
+  CHECK(alone.status == 0);
+  const std::string measured = alone.output.substr(alone.output.find("opencl:0  "));
+  CHECK(contains(measured, "(rusticl)\n"));
+  CHECK(contains(measured, " GB/s (64 MiB of f32, each read and written)\n"));
+  CHECK(contains(measured, " GFLOP/s (1024 x 1024 matrices of f32)\n"));
+  CHECK_FALSE(contains(alone.output, "Portable Computing Language"));
+}
+
 TEST_CASE("without a platform, and with one that cannot be loaded, there is the CPU and no fault") {
   const Workplace place;
   for (const char* driver : {"", "libno-such-driver.so"}) {

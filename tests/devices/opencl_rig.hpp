@@ -19,7 +19,7 @@ namespace tyto::opencl::test {
 /// message once, where there is no OpenCL platform.
 OpenClDevice* device(Style style);
 
-/// Both styles; empty without OpenCL.
+/// Both styles; empty without OpenCL. On llvmpipe just the GPU style, which is the one that it is given.
 std::vector<OpenClDevice*> both_styles();
 
 /// Those of the types that the device computes in: f64 is an extension that it may lack, which is said once.
