@@ -497,4 +497,52 @@ BOTH_MODES("a loop writes rows of what it carries within a loop, as far as the o
   CHECK(numbers(f(T::zeros({4}))) == Numbers{6, 6, 5, 3});
 }
 
+BOTH_MODES("draws in a loop come again once the random state is set back") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor n) {
+    return fori_loop(0, n, Tensor::zeros({3}), [](const Tensor&, const Tensor& c) {
+      return c * 0.5 + cond(
+                           c.sum() > 0.5, [] { return Tensor::uniform({3}); }, [] { return Tensor::normal({3}); });
+    });
+  });
+  const Tensor n = Tensor(std::int64_t{4});
+  tyto::seed(3);
+  (void)numbers(f(n));
+  const tyto::RandomState before = tyto::random_state();
+  const Numbers first = numbers(f(n)), second = numbers(f(n));
+  CHECK(first != second);
+  tyto::random_state(before);
+  CHECK(numbers(f(n)) == first);
+  CHECK(numbers(f(n)) == second);
+}
+
+TEST_CASE("the plan of loops and branches is the same every time it is made, for any number of threads") {
+  using T = tyto::Tensor<Lazy>;
+  const auto planned = [] {
+    const T x = T::placeholder({16, 16}, DType::f32, "x");
+    const auto [last, rows] = scan(
+        [&](const std::vector<T>& c, const T& row) {
+          const T mixed = cond(
+              row.sum() > 0.0, [&] { return tanh(matmul(c[0], x)) + row; }, [&] { return c[1] * 2; });
+          return std::pair(std::vector<T>{c[1], mixed}, mixed.sum());
+        },
+        std::vector<T>{x, x * 2}, T::ones({5, 16}));
+    const T slope = tyto::grad([&](const T& at) {
+      return while_loop(
+                 at, [](const T& v) { return v.sum() < 9.0; }, [&](const T& v) { return v * 2 + at; }, {.most = 5})
+          .sum();
+    })(x);
+    tyto::Graph graph{{.inputs = {x}, .outputs = {last[0], last[1], rows, slope}}};
+    return graph.plan().offsets;
+  };
+  const int before = tyto::threads();
+  const auto expected = planned();
+  CHECK(expected.size() > 4);
+  for (const int count : {1, 2, 4}) {
+    tyto::threads(count);
+    for (int again = 0; again < 3; ++again) CHECK(planned() == expected);
+  }
+  tyto::threads(before);
+}
+
 }  // namespace published_cases

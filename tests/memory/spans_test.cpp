@@ -105,6 +105,21 @@ TEST_CASE("exact equals brute force on blocks with holes") {
   CHECK(below_hull > 20);  // and some fit where whole lives could not
 }
 
+TEST_CASE("the mixed-integer programme makes use of holes") {
+  if (!std::ranges::find(memory_strategies(), "mip", &MemoryStrategy::name)->available) return;
+  std::mt19937_64 random(79);
+  int below_hull = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Block> blocks = memory_tests::random_blocks(random, {.most_blocks = 7, .steps = 8, .largest = 9});
+    const auto lives = memory_tests::make_holes(random, blocks);
+    const std::int64_t height = plan_memory(blocks, {.strategy = "mip", .threads = 1}).height;
+    CHECK(height == memory_tests::lowest_height(blocks));
+    for (Block& block : blocks) block.spans = {};
+    below_hull += height < memory_bound(blocks) ? 1 : 0;
+  }
+  CHECK(below_hull > 2);  // whole lives need more
+}
+
 TEST_CASE("spans without a hole give the plan of the whole life, to the last offset") {
   std::mt19937_64 random(6);
   for (int round = 0; round < 60; ++round) {
