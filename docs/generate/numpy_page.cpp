@@ -41,6 +41,7 @@ constexpr const char* closing = R"(
 | `np.uint8`, `np.bool_`, `np.half`, `np.single`, `np.double`, `np.csingle`, `np.cdouble`, `np.complex64`, `np.complex128`, `np.byte`, `np.ubyte`, `np.short`, `np.ushort`, `np.intc`, `np.uintc`, `np.int_`, `np.intp`, `np.uint`, `np.uintp`, `np.long`, `np.ulong`, `np.longlong`, `np.ulonglong` | `DType::u8`, `boolean`, `f16`, `f32`, `f64`, `c64`, `c128`, `i8` to `i64`, `u16` to `u64` |
 | `np.number`, `np.integer`, `np.signedinteger`, `np.unsignedinteger`, `np.inexact`, `np.complexfloating`, `np.generic` | `is_integer`, `is_unsigned`, `is_inexact`, `is_complex` of a `DType` |
 | `np.array_repr`, `np.array_str`, `np.format_float_positional`, `np.format_float_scientific` | `x.to_string()`; printing of single numbers is C++'s |
+| `x.device`, `x.to_device` | a `DeviceScope` puts what is made and compiled in it on a device; on the CPU both say `cpu` |
 | `np.from_dlpack` | `from_dlpack`, `to_dlpack` of `<tyto/dlpack.hpp>`, for C's structure; the capsule is Python's |
 | `np.memmap`, `np.fromfile` | `map_npy`, `read_npy`; of bytes in no format `Tensor::from` |
 | `np.s_`, `np.index_exp`, `np.ndindex`, `np.flatiter`, `np.broadcast` | `slice`, `all`, `newaxis`, `ellipsis`; loops in C++ |
@@ -64,7 +65,7 @@ constexpr const char* closing = R"(
 | `np.set_printoptions`, `np.get_printoptions`, `np.printoptions`, `np.base_repr`, `np.binary_repr` | printing is NumPy's default |
 | `np.isscalar`, `np.sctypeDict`, `np.typecodes`, `np.typename`, `np.ScalarType`, `np.info`, `np.show_config`, `np.show_runtime`, `np.get_include`, `np.ctypeslib`, `np.f2py`, `np.typing`, `np.testing`, `np.lib` | of Python; C++ has types |
 | `np.einsum_path` | products are taken from left to right; `linalg::multi_dot` orders matrices |
-| `rng.hypergeometric`, `logseries`, `noncentral_chisquare`, `noncentral_f`, `triangular`, `vonmises`, `wald`, `zipf`, the bit generators | rare; made of `Tensor::uniform` by the inverse of a distribution function. One generator, Philox, serves all |
+| `np.random.PCG64`, `MT19937`, `SFC64`, `BitGenerator`, `rng.bit_generator`, `rng.spawn` | one generator, Philox, serves all; `Key::split` makes independent sequences |
 
 ## Control
 

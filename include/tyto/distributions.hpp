@@ -105,6 +105,48 @@ struct FisherF {
   T numerator = 1.0, denominator = 1.0;  ///< degrees of freedom
   TYTO_DISTRIBUTION_MEMBERS
 };
+/// The length of two normals with mean zero.
+template <class T>
+struct Rayleigh {
+  T scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// In [0, 1], with a density in proportion to the power `shape` - 1.
+template <class T>
+struct Power {
+  T shape = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct Triangular {
+  T low = 0.0, mode = 0.5, high = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// The inverse Gaussian distribution.
+template <class T>
+struct Wald {
+  T mean = 1.0, scale = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// An angle: samples lie in [-pi, pi], from where `cdf` counts; the density repeats beyond.
+template <class T>
+struct VonMises {
+  T mean = 0.0, concentration = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// The sum of squares of normals whose squared means add up to `noncentrality`, which may be some 2,000.
+template <class T>
+struct NoncentralChiSquared {
+  T freedom = 1.0, noncentrality = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// The quotient of such a sum and a central one, each over its degrees of freedom.
+template <class T>
+struct NoncentralF {
+  T numerator = 1.0, denominator = 1.0;  ///< degrees of freedom
+  T noncentrality = 1.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
 /// 1 with a probability, else 0. Samples of whole numbers are i64.
 template <class T>
 struct Bernoulli {
@@ -134,6 +176,24 @@ struct Poisson {
   T rate = 1.0;
   TYTO_DISTRIBUTION_MEMBERS
 };
+/// Good ones among `drawn` that are taken, and not put back, from so many good and bad ones.
+template <class T>
+struct Hypergeometric {
+  T good = 1, bad = 1, drawn = 1;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// From 1 on, with probabilities in proportion to the power -`exponent`, which is above 1. Samples end at 2^62.
+template <class T>
+struct Zipf {
+  T exponent = 2.0;
+  TYTO_DISTRIBUTION_MEMBERS
+};
+/// k from 1 on, with probabilities in proportion to probability^k / k.
+template <class T>
+struct LogSeries {
+  T probability = 0.5;
+  TYTO_DISTRIBUTION_MEMBERS
+};
 /// Class numbers with probabilities softmax(logits) along the last axis; a sample's shape comes before the logits'
 /// other axes.
 template <class T>
@@ -143,6 +203,38 @@ struct Categorical {
 };
 
 #undef TYTO_DISTRIBUTION_MEMBERS
+
+// What distributions of vectors have. Vectors lie along the last axis, before which a sample has the shape that is
+// given, or that of the parameters.
+#define TYTO_VECTOR_DISTRIBUTION_MEMBERS                                                   \
+  T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \
+  T log_prob(const T& x) const;
+
+/// How often each class comes up in `count` draws.
+template <class T>
+struct Multinomial {
+  T count, probabilities;
+  TYTO_VECTOR_DISTRIBUTION_MEMBERS
+};
+/// How many of each kind are among `drawn` that are taken, and not put back, from `counts` of each.
+template <class T>
+struct MultivariateHypergeometric {
+  T counts, drawn;
+  TYTO_VECTOR_DISTRIBUTION_MEMBERS
+};
+/// Positive numbers that add up to 1.
+template <class T>
+struct Dirichlet {
+  T concentration;
+  TYTO_VECTOR_DISTRIBUTION_MEMBERS
+};
+template <class T>
+struct MultivariateNormal {
+  T mean, covariance;
+  TYTO_VECTOR_DISTRIBUTION_MEMBERS
+};
+
+#undef TYTO_VECTOR_DISTRIBUTION_MEMBERS
 
 }  // namespace distributions
 }  // namespace TYTO_API

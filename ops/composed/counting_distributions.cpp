@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/composed/distribution_draws.hpp"
+#include "ops/composed/quadrature.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/reduce.hpp"
@@ -22,6 +23,7 @@ namespace {
 constexpr double few = 12;
 constexpr std::int64_t enough = 64;
 constexpr std::uint64_t rounds = 12;
+constexpr std::uint64_t ratio_rounds = 24;
 
 template <class T>
 T is_count(const T& x) {
@@ -187,6 +189,145 @@ TYTO_CDF(Poisson) {
   return where(inside, 1.0 - gammainc(T(where(inside, k, 0.0) + 1.0), rate), 0.0);
 }
 
+namespace {
+
+template <class T>
+T log_choose(const T& n, const T& k) {
+  return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
+}
+
+/// The logarithm of the probability of k good ones among `drawn`; minus infinity where that cannot be.
+template <class T>
+T log_hypergeometric(const T& k, const T& good, const T& bad, const T& drawn) {
+  const T inside = k >= maximum(drawn - bad, 0.0) && k <= minimum(good, drawn);
+  const T safe = where(inside, k, maximum(drawn - bad, 0.0));
+  return where(inside, log_choose<T>(good, safe) + log_choose<T>(bad, drawn - safe) - log_choose<T>(good + bad, drawn),
+               core::log_of_zero);
+}
+
+/// The sum of (start + i)^-exponent over all i from 0 on, by Euler and Maclaurin's formula.
+template <class T>
+T zeta(const T& exponent, const T& start) {
+  constexpr std::int64_t direct = 12;
+  // Bernoulli numbers over factorials: B(2 j) / (2 j)!.
+  constexpr double coefficients[] = {
+      1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600};
+  const T early = expand_dims(start, -1) + T::arange(0, direct, 1, DType::f64), w = start + direct;
+  const T power = exp(-exponent * log(w));
+  T found = sum(exp(-expand_dims(exponent, -1) * log(early)), -1) + power * (w / (exponent - 1.0) + 0.5);
+  T factor = exponent * power / w;
+  for (int j = 1; const double coefficient : coefficients) {
+    found = found + coefficient * factor;
+    factor = factor * (exponent + (2 * j - 1)) * (exponent + 2 * j) / square(w);
+    ++j;
+  }
+  return found;
+}
+
+}  // namespace
+
+TYTO_SAMPLE(Hypergeometric) {
+  const Shape shape = drawn_shape(asked, good, bad, drawn);
+  const auto given = [&](const T& parameter) { return broadcast_to(parameter.astype(DType::f64), shape); };
+  const T g = given(good), b = given(bad), n = given(drawn), whole = g + b;
+  // How many of the rarer kind are taken or left, whichever are fewer.
+  const T turned = g > b, rare = minimum(g, b), common = maximum(g, b);
+  const T left = 2.0 * n > whole, taken = where(left, whole - n, n);
+  const T expected = taken * rare / maximum(whole, 1.0), small = expected < few;
+
+  const T last = expand_dims(taken, -1), last_rare = expand_dims(rare, -1);
+  const T lower = few_draws<T>(shape, split_options(options, 2 * ratio_rounds), [&](const T& k) {
+    return log_hypergeometric<T>(k, last_rare, expand_dims(common, -1), last);
+  });
+
+  // Stadlober's ratio of uniforms: his numbers for the hat.
+  const T r = where(small, 100.0, rare), c = where(small, 100.0, common), t = where(small, 50.0, taken), all = r + c;
+  const T centre = t * r / all + 0.5, spread = sqrt((all - t) * t * r * c / (square(all) * (all - 1.0)) + 0.5);
+  const T width = 1.7155277699214135 * spread + 0.8989161620588988;
+  const T mode = floor((t + 1.0) * (r + 1.0) / (all + 2.0)), highest = log_hypergeometric<T>(mode, r, c, t);
+  T upper = mode;
+  for (std::uint64_t round = 0; round < ratio_rounds; ++round) {
+    const T u = open_draws<T>(shape, DType::f64, split_options(options, 2 * round));
+    const T v = uniform_draws<T>(shape, DType::f64, split_options(options, 2 * round + 1)) - 0.5;
+    const T k = floor(centre + width * v / u);
+    upper = where(2.0 * log(u) <= log_hypergeometric<T>(k, r, c, t) - highest, k, upper);
+  }
+  const T found = where(small, minimum(lower, minimum(rare, taken)), upper);
+  const T of_good = where(turned, taken - found, found);
+  return where(left, g - of_good, of_good).astype(DType::i64);
+}
+TYTO_LOG_PROB(Hypergeometric) {
+  const auto& [good, bad, drawn] = distribution;
+  const T k = x.astype(DType::f64), whole = is_count(k);
+  const T found = log_hypergeometric<T>(where(whole, k, -1.0), good.astype(DType::f64), bad.astype(DType::f64),
+                                        drawn.astype(DType::f64));
+  return found.astype(core::common_float(x, good, bad, drawn));
+}
+TYTO_CDF(Hypergeometric) {
+  // Terms of the tail that has fewer: nine deviations of 48,000 draws.
+  constexpr std::int64_t terms = 1024;
+  const auto& [good, bad, drawn] = distribution;
+  const T g = good.astype(DType::f64), b = bad.astype(DType::f64), n = drawn.astype(DType::f64);
+  const T k = floor(x.astype(DType::f64)), lower = k <= n * g / maximum(g + b, 1.0);
+  const T step = T::arange(0, terms, 1, DType::f64), at = expand_dims(k, -1);
+  const T tail = sum(exp(log_hypergeometric<T>(where(expand_dims(lower, -1), at - step, at + 1.0 + step),
+                                               expand_dims(g, -1), expand_dims(b, -1), expand_dims(n, -1))),
+                     -1);
+  return clip(where(lower, tail, 1.0 - tail), 0.0, 1.0).astype(core::common_float(x, good, bad, drawn));
+}
+
+TYTO_SAMPLE(Zipf) {
+  // Devroye's rejection, of which each round accepts half or more.
+  constexpr std::uint64_t many = 32;
+  const Shape shape = drawn_shape(asked, exponent);
+  const T a = exponent.astype(DType::f64) - 1.0, b = exp2(a);
+  T drawn = T::ones(shape, DType::f64);
+  for (std::uint64_t round = 0; round < many; ++round) {
+    const T u = open_draws<T>(shape, DType::f64, split_options(options, 2 * round));
+    const T v = uniform_draws<T>(shape, DType::f64, split_options(options, 2 * round + 1));
+    const T k = minimum(floor(exp(-log(u) / a)), 0x1p62), t = exp(a * log1p(1.0 / k));
+    drawn = where(v * k * (t - 1.0) * b <= t * (b - 1.0), k, drawn);
+  }
+  return drawn.astype(DType::i64);
+}
+TYTO_LOG_PROB(Zipf) {
+  const auto& [exponent] = distribution;
+  const T given = x.astype(DType::f64), a = exponent.astype(DType::f64);
+  const T inside = is_count(given) && given >= 1.0;
+  const T found = -a * log(where(inside, given, 1.0)) - log(zeta<T>(a, ones_like(a)));
+  return where(inside, found, core::log_of_zero).astype(core::common_float(x, exponent));
+}
+TYTO_CDF(Zipf) {
+  const auto& [exponent] = distribution;
+  const T a = exponent.astype(DType::f64), k = maximum(floor(x.astype(DType::f64)), 0.0);
+  return (1.0 - zeta<T>(a + zeros_like(k), k + 1.0) / zeta<T>(a, ones_like(a))).astype(core::common_float(x, exponent));
+}
+
+TYTO_SAMPLE(LogSeries) {
+  const Shape shape = drawn_shape(asked, probability);
+  // Kemp's: geometric with a parameter that is drawn itself.
+  const T u = uniform_draws<T>(shape, DType::f64, split_options(options, 0));
+  const T v = open_draws<T>(shape, DType::f64, split_options(options, 1));
+  const T q = -expm1(log1p(-probability.astype(DType::f64)) * u), possible = q > 0.0;
+  const T trials = floor(1.0 + log(v) / log(where(possible, q, 0.5)));
+  return where(possible, maximum(trials, 1.0), 1.0).astype(DType::i64);
+}
+TYTO_LOG_PROB(LogSeries) {
+  const auto& [probability] = distribution;
+  const T given = x.astype(DType::f64), p = probability.astype(DType::f64);
+  const T inside = is_count(given) && given >= 1.0, k = where(inside, given, 1.0);
+  return where(inside, k * log(p) - log(k) - log(-log1p(-p)), core::log_of_zero)
+      .astype(core::common_float(x, probability));
+}
+TYTO_CDF(LogSeries) {
+  // The terms above k are the integral of t^k / (1 - t) up to p, in which t is 1 - e^-s.
+  const auto& [probability] = distribution;
+  const T p = probability.astype(DType::f64), k = maximum(floor(x.astype(DType::f64)), 0.0);
+  const T places = expand_dims(log1p(-p), -1) * core::quadrature_places<T>();
+  const T above = sum(exp(expand_dims(k, -1) * log(-expm1(places))) * core::quadrature_weights<T>(), -1);
+  return where(k > 0.0, 1.0 - above, 0.0).astype(core::common_float(x, probability));
+}
+
 TYTO_SAMPLE(Categorical) {
   core::require("sample", logits);
   const Shape shape = asked.value_or(Shape{});
@@ -222,6 +363,9 @@ T Categorical<T>::cdf(const T& x) const {
   template struct Geometric<Tensor<M>>;        \
   template struct NegativeBinomial<Tensor<M>>; \
   template struct Poisson<Tensor<M>>;          \
+  template struct Hypergeometric<Tensor<M>>;   \
+  template struct Zipf<Tensor<M>>;             \
+  template struct LogSeries<Tensor<M>>;        \
   template struct Categorical<Tensor<M>>;
 TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
 TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)

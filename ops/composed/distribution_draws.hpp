@@ -36,6 +36,18 @@ DType drawn_type(const T&... parameters) {
   return is_floating(type) ? type : DType::f32;
 }
 
+/// The floating type in which x and parameters meet.
+template <class... T>
+DType common_float(const T&... operands) {
+  const Value values[] = {as_floating(resolve(operands))...};
+  return common_type(values);
+}
+
+template <class T>
+T wide(const T& x) {
+  return x.astype(DType::f64);
+}
+
 /// A distribution whose parameters that are plain numbers have become tensors of x's type: a function of a number alone
 /// would be computed in f32.
 template <class T, class D>

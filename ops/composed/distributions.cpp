@@ -253,6 +253,84 @@ TYTO_CDF(FisherF) {
   return betainc(T(0.5 * numerator + zeros_like(x)), 0.5 * denominator, scaled / (scaled + denominator));
 }
 
+TYTO_SAMPLE(Rayleigh) {
+  return scale * sqrt(-2.0 * log1p(-uniform_draws<T>(drawn_shape(asked, scale), drawn_type(scale), options)));
+}
+TYTO_LOG_PROB(Rayleigh) {
+  const auto& [scale] = distribution;
+  const T inside = x > 0.0, safe = where(inside, x, 1.0);
+  return supported(inside, T(log(safe) - 2.0 * log(scale) - 0.5 * square(safe / scale)));
+}
+TYTO_CDF(Rayleigh) {
+  const auto& [scale] = distribution;
+  return -expm1(-0.5 * square(maximum(x, 0.0) / scale));
+}
+
+TYTO_SAMPLE(Power) {
+  return exp(log1p(-uniform_draws<T>(drawn_shape(asked, shape), drawn_type(shape), options)) / shape);
+}
+TYTO_LOG_PROB(Power) {
+  const auto& [shape] = distribution;
+  const T inside = x > 0.0 && x <= 1.0;
+  return supported(inside, T(log(shape) + (shape - 1.0) * log(where(inside, x, 1.0))));
+}
+TYTO_CDF(Power) {
+  const auto& [shape] = distribution;
+  const T inside = x > 0.0;
+  return where(inside, exp(shape * log(where(inside, minimum(x, 1.0), 1.0))), 0.0);
+}
+
+TYTO_SAMPLE(Triangular) {
+  const T u = uniform_draws<T>(drawn_shape(asked, low, mode, high), drawn_type(low, mode, high), options);
+  const T rise = mode - low, fall = high - mode, whole = high - low;
+  return where(u * whole < rise, low + sqrt(u * whole * rise), high - sqrt((1.0 - u) * whole * fall));
+}
+TYTO_LOG_PROB(Triangular) {
+  const auto& [low, mode, high] = distribution;
+  const T inside = x >= low && x <= high, whole = high - low;
+  // The mode may lie at an end.
+  const T rise = where(mode > low, mode - low, whole), fall = where(high > mode, high - mode, whole);
+  const T height = where(x < mode, (x - low) / rise, where(x > mode, (high - x) / fall, 1.0));
+  return supported(inside, T(log(2.0 * where(inside, height, 1.0)) - log(whole)));
+}
+TYTO_CDF(Triangular) {
+  const auto& [low, mode, high] = distribution;
+  const T whole = high - low;
+  const T rise = where(mode > low, mode - low, whole), fall = where(high > mode, high - mode, whole);
+  const T below = square(maximum(x - low, 0.0)) / (whole * rise),
+          above = square(maximum(high - x, 0.0)) / (whole * fall);
+  return where(x < mode, below, 1.0 - above);
+}
+
+TYTO_SAMPLE(Wald) {
+  const Shape shape = drawn_shape(asked, mean, scale);
+  const DType type = drawn_type(mean, scale);
+  // The smaller root that belongs to the square of a normal, or the larger one (Michael, Schucany and Haas).
+  const T z = normal_draws<T>(shape, type, core::split_options(options, 0));
+  const T w = mean * square(z) / (2.0 * scale);
+  const T root = 1.0 + w + sqrt(w * (w + 2.0)), small = mean / root;
+  const T u = uniform_draws<T>(shape, type, core::split_options(options, 1));
+  return where(u * (mean + small) <= mean, small, mean * root);
+}
+TYTO_LOG_PROB(Wald) {
+  const auto& [mean, scale] = distribution;
+  const T inside = x > 0.0, safe = where(inside, x, 1.0);
+  const T exponent = scale * square((safe - mean) / mean) / safe;
+  return supported(inside, T(0.5 * (log(scale) - 3.0 * log(safe) - exponent) - log_of_root_two_pi));
+}
+TYTO_CDF(Wald) {
+  const auto& [mean, scale] = distribution;
+  const T inside = x > 0.0, safe = where(inside, x, 1.0).astype(DType::f64);
+  const T steep = sqrt(scale / safe), a = steep * (safe / mean - 1.0), b = steep * (safe / mean + 1.0);
+  // e^(2 scale / mean) times the upper tail from b on, of which neither may overflow: e^(-a^2 / 2) erfcx(b / sqrt 2)
+  // / 2.
+  const T t = b * (std::numbers::sqrt2 * 0.5), near = t < 20.0, s = where(near, t, 1.0), f = where(near, 20.0, t);
+  const T r = 1.0 / square(f), series = 1.0 + r * (-0.5 + r * (0.75 + r * (-1.875 + r * 6.5625)));
+  const T scaled = where(near, exp(square(s)) * erfc(s), series / (f * std::sqrt(std::numbers::pi)));
+  const T found = normal_cdf(a) + 0.5 * exp(-0.5 * square(a)) * scaled;
+  return where(inside, found, 0.0).astype(core::common_float(x, mean, scale));
+}
+
 #define TYTO_INSTANTIATE_DISTRIBUTIONS(M) \
   template struct Normal<Tensor<M>>;      \
   template struct LogNormal<Tensor<M>>;   \
@@ -269,7 +347,11 @@ TYTO_CDF(FisherF) {
   template struct ChiSquared<Tensor<M>>;  \
   template struct Beta<Tensor<M>>;        \
   template struct StudentT<Tensor<M>>;    \
-  template struct FisherF<Tensor<M>>;
+  template struct FisherF<Tensor<M>>;     \
+  template struct Rayleigh<Tensor<M>>;    \
+  template struct Power<Tensor<M>>;       \
+  template struct Triangular<Tensor<M>>;  \
+  template struct Wald<Tensor<M>>;
 TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
 TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
 #undef TYTO_INSTANTIATE_DISTRIBUTIONS

@@ -1,9 +1,8 @@
 // The incomplete gamma and beta functions as sums of positive terms along an axis of their own, in f64: nothing
 // cancels, and gradients with respect to every operand come from the sums.
-#include <array>
 #include <cmath>
-#include <numbers>
 
+#include "ops/composed/quadrature.hpp"
 #include "ops/define.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -28,32 +27,6 @@ T counted(const T& beside) {
   return emit(mode_beside(beside), OpId::arange, RangeAttributes{{terms}, DType::f64, Scalar(0.0), Scalar(1.0)});
 }
 
-/// Places and weights of Gauss and Legendre's quadrature on [0, 1].
-struct Quadrature {
-  static constexpr int count = 48;
-  std::vector<double> places, weights;
-
-  Quadrature() {
-    for (int i = 0; i < count; ++i) {
-      double x = std::cos(std::numbers::pi * (i + 0.75) / (count + 0.5)), slope = 0;
-      for (int newton = 0; newton < 8; ++newton) {
-        double before = 0, value = 1;
-        for (int k = 1; k <= count; ++k) {
-          const double next = ((2 * k - 1) * x * value - (k - 1) * before) / k;
-          before = value;
-          value = next;
-        }
-        slope = count * (x * value - before) / (x * x - 1);
-        x -= value / slope;
-      }
-      places.push_back(0.5 * (1 - x));
-      weights.push_back(1 / ((1 - x * x) * slope * slope));
-    }
-  }
-};
-
-T numbers(const std::vector<double>& list) { return T::from(list, {static_cast<std::int64_t>(list.size())}); }
-
 /// The series e^-x x^a / Gamma(a + 1) (1 + x / (a + 1) + x^2 / ((a + 1)(a + 2)) + ...).
 T gamma_series(const T& a, const T& x) {
   const T factors = last_axis(x) / (last_axis(a) + 1.0 + counted(x));
@@ -62,14 +35,13 @@ T gamma_series(const T& a, const T& x) {
 
 /// What lies between x and where the integrand has faded away, by quadrature round its peak at a - 1.
 T gamma_quadrature(const T& a, const T& x) {
-  static const Quadrature quadrature;
   const T peak = a - 1.0, width = sqrt(peak);
   const T above = maximum(peak + 11.5 * width, x + 6.0 * width),
           below = maximum(minimum(peak - 9 * width, x - 7 * width), 0.0);
   const T end = where(x > peak, above, below);
-  const T t = last_axis(x) + last_axis(end - x) * numbers(quadrature.places);
+  const T t = last_axis(x) + last_axis(end - x) * quadrature_places<T>();
   const T height = exp(last_axis(peak) * log(maximum(t, 1e-300)) - t - last_axis(lgamma(a)));
-  const T area = sum(height * numbers(quadrature.weights), -1) * (end - x);
+  const T area = sum(height * quadrature_weights<T>(), -1) * (end - x);
   return where(x > peak, 1.0 - area, -area);
 }
 

@@ -49,22 +49,58 @@ Tensor<M> asked(const std::string& what, const Tensors<M>& in) {
   return what == "cdf" ? distribution.cdf(in.at(0)) : distribution.log_prob(in.at(0));
 }
 
+/// One that has no distribution function.
+template <template <class> class D, class M>
+Tensor<M> asked_of_vectors(const std::string&, const Tensors<M>& in) {
+  using T = Tensor<M>;
+  D<T> distribution;
+  if constexpr (requires { D<T>{T(), T()}; }) distribution = D<T>{in.at(1), in.at(2)};
+  else distribution = D<T>{in.at(1)};
+  return distribution.log_prob(in.at(0));
+}
+
 template <class M>
 Tensor<M> distribution_call(const json& a, const Tensors<M>& in) {
   namespace d = distributions;
   static const std::map<std::string, Asked<M>> table = {
-      {"normal", asked<d::Normal, M>},           {"log_normal", asked<d::LogNormal, M>},
-      {"half_normal", asked<d::HalfNormal, M>},  {"uniform", asked<d::Uniform, M>},
-      {"exponential", asked<d::Exponential, M>}, {"laplace", asked<d::Laplace, M>},
-      {"logistic", asked<d::Logistic, M>},       {"gumbel", asked<d::Gumbel, M>},
-      {"cauchy", asked<d::Cauchy, M>},           {"weibull", asked<d::Weibull, M>},
-      {"pareto", asked<d::Pareto, M>},           {"gamma", asked<d::Gamma, M>},
-      {"chi_squared", asked<d::ChiSquared, M>},  {"beta", asked<d::Beta, M>},
-      {"student_t", asked<d::StudentT, M>},      {"fisher_f", asked<d::FisherF, M>},
-      {"bernoulli", asked<d::Bernoulli, M>},     {"binomial", asked<d::Binomial, M>},
-      {"geometric", asked<d::Geometric, M>},     {"negative_binomial", asked<d::NegativeBinomial, M>},
-      {"poisson", asked<d::Poisson, M>}};
-  return table.at(a.at("name"))(a.at("what"), in);
+      {"normal", asked<d::Normal, M>},
+      {"log_normal", asked<d::LogNormal, M>},
+      {"half_normal", asked<d::HalfNormal, M>},
+      {"uniform", asked<d::Uniform, M>},
+      {"exponential", asked<d::Exponential, M>},
+      {"laplace", asked<d::Laplace, M>},
+      {"logistic", asked<d::Logistic, M>},
+      {"gumbel", asked<d::Gumbel, M>},
+      {"cauchy", asked<d::Cauchy, M>},
+      {"weibull", asked<d::Weibull, M>},
+      {"pareto", asked<d::Pareto, M>},
+      {"gamma", asked<d::Gamma, M>},
+      {"chi_squared", asked<d::ChiSquared, M>},
+      {"beta", asked<d::Beta, M>},
+      {"student_t", asked<d::StudentT, M>},
+      {"fisher_f", asked<d::FisherF, M>},
+      {"bernoulli", asked<d::Bernoulli, M>},
+      {"binomial", asked<d::Binomial, M>},
+      {"geometric", asked<d::Geometric, M>},
+      {"negative_binomial", asked<d::NegativeBinomial, M>},
+      {"poisson", asked<d::Poisson, M>},
+      {"rayleigh", asked<d::Rayleigh, M>},
+      {"power", asked<d::Power, M>},
+      {"triangular", asked<d::Triangular, M>},
+      {"wald", asked<d::Wald, M>},
+      {"von_mises", asked<d::VonMises, M>},
+      {"noncentral_chi_squared", asked<d::NoncentralChiSquared, M>},
+      {"noncentral_f", asked<d::NoncentralF, M>},
+      {"hypergeometric", asked<d::Hypergeometric, M>},
+      {"zipf", asked<d::Zipf, M>},
+      {"log_series", asked<d::LogSeries, M>},
+      {"multinomial", asked_of_vectors<d::Multinomial, M>},
+      {"multivariate_hypergeometric", asked_of_vectors<d::MultivariateHypergeometric, M>},
+      {"dirichlet", asked_of_vectors<d::Dirichlet, M>},
+      {"multivariate_normal", asked_of_vectors<d::MultivariateNormal, M>}};
+  std::string name = a.at("name");
+  if (const auto variant = name.find("_of_"); variant != std::string::npos) name.resize(variant);
+  return table.at(name)(a.at("what"), in);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/graph.hpp"
+#include "tyto/linalg.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/special.hpp"
 #include "tyto/statistics.hpp"
@@ -71,6 +72,22 @@ TEST_CASE("samples are distributed as their distribution function says") {
   check_samples("negative binomial", d::NegativeBinomial<T>{4, 0.2}, true);
   check_samples("few of poisson", d::Poisson<T>{3.5}, true);
   check_samples("many of poisson", d::Poisson<T>{80.0}, true);
+  check_samples("rayleigh", d::Rayleigh<T>{1.5});
+  check_samples("power", d::Power<T>{2.5});
+  check_samples("triangular", d::Triangular<T>{-1.0, 0.5, 3.0});
+  check_samples("triangular with its mode at an end", d::Triangular<T>{0.0, 0.0, 2.0});
+  check_samples("wald", d::Wald<T>{1.5, 2.0});
+  check_samples("von mises", d::VonMises<T>{0.5, 2.0});
+  check_samples("von mises of no concentration", d::VonMises<T>{0.5, 0.0});
+  check_samples("von mises across pi", d::VonMises<T>{3.0, 20.0});
+  check_samples("von mises of much concentration", d::VonMises<T>{0.0, 1e6});
+  check_samples("noncentral chi squared", d::NoncentralChiSquared<T>{0.7, 3.0});
+  check_samples("noncentral f", d::NoncentralF<T>{3.0, 9.0, 20.0});
+  check_samples("few of hypergeometric", d::Hypergeometric<T>{12, 30, 15}, true);
+  check_samples("many of hypergeometric", d::Hypergeometric<T>{300, 100, 90}, true);
+  check_samples("most of hypergeometric", d::Hypergeometric<T>{300, 200, 450}, true);
+  check_samples("zipf", d::Zipf<T>{2.5}, true);
+  check_samples("log series", d::LogSeries<T>{0.8}, true);
 }
 
 TEST_CASE("both modes draw the same samples, and tensors as parameters broadcast") {
@@ -99,6 +116,40 @@ TEST_CASE_TEMPLATE("categorical draws classes as often as their probabilities sa
   CHECK(classes.log_prob(T{5, 0}).template to_vector<double>()[0] == -INFINITY);
 }
 
+TEST_CASE_TEMPLATE("vectors of counts add up, and have the moments of theirs", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const DrawOptions options{.key = Key{3, 4}};
+  const T counts = d::Multinomial<T>{20, T{0.1, 0.0, 0.6, 0.25, 0.05}}.sample(Shape{4000}, options);
+  CHECK(counts.shape() == Shape{4000, 5});
+  CHECK(counts.dtype() == DType::i64);
+  CHECK(bool(all(equal(sum(counts, 1), 20))));
+  CHECK(allclose(mean(counts.astype(DType::f64), 0), T{2.0, 0.0, 12.0, 5.0, 1.0}, 0.0, 0.15));
+  CHECK(allclose(var(counts.astype(DType::f64), 0), T{1.8, 0.0, 4.8, 3.75, 0.95}, 0.0, 0.5));
+  const T several = d::Multinomial<T>{T{3, 100}, T{{0.5, 0.5}, {0.0, 1.0}}}.sample();
+  CHECK(sum(several, 1).template to_vector<int>() == std::vector<int>{3, 100});
+  CHECK(several(1).template to_vector<int>() == std::vector<int>{0, 100});
+
+  const T taken = d::MultivariateHypergeometric<T>{T{5, 30, 10}, 12}.sample(Shape{4000}, options);
+  CHECK(bool(all(equal(sum(taken, 1), 12))));
+  CHECK(bool(all(taken <= T{5, 30, 10})));
+  CHECK(allclose(mean(taken.astype(DType::f64), 0), T{12 * 5 / 45.0, 12 * 30 / 45.0, 12 * 10 / 45.0}, 0.0, 0.1));
+
+  const T parts = d::Dirichlet<T>{T{0.5, 2.0, 0.01}}.sample(Shape{4000}, options);
+  CHECK(allclose(sum(parts, 1), ones_like(parts(all, 0)), 1e-5));
+  CHECK(allclose(mean(parts, 0), T{0.5 / 2.51, 2.0 / 2.51, 0.01 / 2.51}, 0.0, 0.02));
+  CHECK(allclose(var(parts, 0)(slice(0, 2)), T{0.5 * 2.01 / (2.51 * 2.51 * 3.51), 2.0 * 0.51 / (2.51 * 2.51 * 3.51)},
+                 0.0, 0.006));
+
+  const T covariance = T{{2.0, 0.5}, {0.5, 1.0}};
+  const T x = d::MultivariateNormal<T>{T{1.0, -1.0}, covariance}.sample(Shape{8000}, options);
+  CHECK(allclose(mean(x, 0), T{1.0, -1.0}, 0.0, 0.06));
+  CHECK(allclose(linalg::cov(x.T()), covariance, 0.0, 0.12));
+  CHECK_THROWS_WITH_AS((d::Dirichlet<T>{T(1.0)}.sample()),
+                       "sample: a distribution of vectors needs a parameter with an axis", ShapeError);
+  CHECK_THROWS_WITH_AS((d::Dirichlet<T>{T{{1.0}, {1.0}}}.sample(Shape{3})),
+                       "sample: parameters of shape (2,) do not broadcast to the sample's shape (3,)", ShapeError);
+}
+
 TEST_CASE_TEMPLATE("densities are differentiated in their parameters and in what they are asked of", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x = T{0.4, 1.3, 2.2}.astype(DType::f64);
@@ -117,6 +168,15 @@ TEST_CASE_TEMPLATE("densities are differentiated in their parameters and in what
   slope([&](const T& v) { return d::Beta<T>{v, 2.0}.cdf(x / 3); }, 1.4);
   slope([&](const T& v) { return d::StudentT<T>{v, 0.0, 1.0}.log_prob(x); }, 3.0);
   slope([&](const T& v) { return d::Poisson<T>{v}.log_prob(T{0, 2, 5}); }, 2.5);
+  slope([&](const T& v) { return d::Wald<T>{v, 2.0}.cdf(x); }, 1.3);
+  slope([&](const T& v) { return d::Triangular<T>{0.0, v, 3.0}.cdf(x); }, 1.0);
+  slope([&](const T& v) { return d::VonMises<T>{0.3, v}.log_prob(x); }, 2.5);
+  slope([&](const T& v) { return d::VonMises<T>{v, 2.0}.cdf(x); }, 0.4);
+  slope([&](const T& v) { return d::NoncentralChiSquared<T>{2.5, v}.log_prob(x); }, 3.5);
+  slope([&](const T& v) { return d::NoncentralChiSquared<T>{v, 3.0}.cdf(x); }, 3.5);
+  slope([&](const T& v) { return d::NoncentralF<T>{3.0, 7.0, v}.cdf(x); }, 2.5);
+  slope([&](const T& v) { return d::Zipf<T>{v}.log_prob(T{1, 2, 5}); }, 2.5);
+  slope([&](const T& v) { return d::LogSeries<T>{v}.cdf(T{1, 2, 5}); }, 0.6);
   const T density = grad([](const T& v) { return sum(gammainc(T(ones_like(v) * 2.5), v)); })(x);
   CHECK(allclose(density, exp(d::Gamma<T>{2.5, 1.0}.log_prob(x)), 1e-10));
   const T beta = grad([](const T& v) { return sum(betainc(T(ones_like(v) * 2.0), 3.0, v)); })(x / 3);

@@ -287,6 +287,19 @@ def fill_special(book):
                   tolerance="sum" if tag == "f64" else "special", scale=4000)
 
 
+class OnCircle:
+    """SciPy's von Mises distribution as NumPy draws it: its angles lie in [-pi, pi]."""
+
+    def __init__(self, mean, concentration):
+        self.dist = self.whole = scipy.stats.vonmises(concentration, loc=mean)
+
+    def logpdf(self, x):
+        return self.whole.logpdf(x)
+
+    def cdf(self, x):
+        return self.whole.cdf(x) - self.whole.cdf(-np.pi)
+
+
 # name, ours and torch's parameters, SciPy's distribution, places
 CONTINUOUS = [
     ("normal", {"mean": 0.5, "stddev": 1.5}, scipy.stats.norm(0.5, 1.5), [-3, 0, 0.5, 4]),
@@ -310,7 +323,33 @@ CONTINUOUS = [
     ("geometric", {"probability": 0.3}, scipy.stats.geom(0.3), [0, 1, 4, 30]),
     ("negative_binomial", {"count": 4.0, "probability": 0.4}, scipy.stats.nbinom(4, 0.4), [-1, 0, 5, 30]),
     ("poisson", {"rate": 3.5}, scipy.stats.poisson(3.5), [-1, 0, 3, 15]),
+    ("rayleigh", {"scale": 1.5}, scipy.stats.rayleigh(scale=1.5), [-1, 0.2, 1.5, 6]),
+    ("power", {"shape": 2.5}, scipy.stats.powerlaw(2.5), [-1, 0.2, 0.9, 1, 2]),
+    ("triangular", {"low": -1.0, "mode": 0.5, "high": 3.0}, scipy.stats.triang(0.375, -1, 4), [-2, -0.5, 0.5, 2, 4]),
+    ("wald", {"mean": 1.5, "scale": 2.0}, scipy.stats.invgauss(0.75, scale=2.0), [-1, 0.01, 0.2, 1.5, 12]),
+    ("wald_of_thin_tails", {"mean": 0.5, "scale": 400.0}, scipy.stats.invgauss(0.5 / 400, scale=400.0),
+     [0.4, 0.48, 0.5, 0.56]),
+    ("von_mises", {"mean": 0.5, "concentration": 2.0}, OnCircle(0.5, 2.0), [-3, -1.5, 0.5, 2, 3.1]),
+    ("von_mises_of_none", {"mean": 0.5, "concentration": 0.0}, scipy.stats.uniform(-np.pi, 2 * np.pi), [-3, -1.5, 0.5, 2, 3.1]),
+    ("von_mises_of_much", {"mean": -1.0, "concentration": 40.0}, OnCircle(-1.0, 40.0), [-1.2, -1, -0.95, 3]),
+    ("noncentral_chi_squared", {"freedom": 3.0, "noncentrality": 2.5}, scipy.stats.ncx2(3, 2.5), [-1, 0.2, 4, 20]),
+    ("noncentral_chi_squared_of_many", {"freedom": 3.0, "noncentrality": 600.0}, scipy.stats.ncx2(3, 600),
+     [400, 590, 620, 900]),
+    ("noncentral_f", {"numerator": 3.0, "denominator": 8.0, "noncentrality": 2.5}, scipy.stats.ncf(3, 8, 2.5),
+     [-1, 0.3, 1.5, 9]),
+    ("noncentral_f_of_many", {"numerator": 4.0, "denominator": 12.0, "noncentrality": 300.0},
+     scipy.stats.ncf(4, 12, 300), [30, 70, 90, 200]),
+    ("hypergeometric", {"good": 12.0, "bad": 30.0, "drawn": 15.0}, scipy.stats.hypergeom(42, 12, 15),
+     [-1, 0, 2, 4, 12, 13]),
+    ("hypergeometric_of_many", {"good": 3000.0, "bad": 1000.0, "drawn": 800.0}, scipy.stats.hypergeom(4000, 3000, 800),
+     [540, 590, 600, 640]),
+    ("zipf", {"exponent": 2.5}, scipy.stats.zipf(2.5), [0, 1, 2, 30]),
+    ("log_series", {"probability": 0.8}, scipy.stats.logser(0.8), [0, 1, 3, 30]),
 ]
+
+
+# What logarithms of gamma functions of large numbers add up to, where that is far above 200.
+MAGNITUDES = {"noncentral_f_of_many": 4000, "hypergeometric_of_many": 60000}
 
 
 def fill_distributions(book):
@@ -321,8 +360,27 @@ def fill_distributions(book):
             density = reference.logpmf if hasattr(reference.dist, "pmf") else reference.logpdf
             for what, function in (("log_prob", density), ("cdf", reference.cdf)):
                 book.case("distribution", f"{name}_{what}", [x, *given], args={"name": name, "what": what},
-                          numpy=lambda v, *rest: np.asarray(function(v), dtype=np.float64), tolerance="sum", scale=200,
-                          out=tag)
+                          numpy=lambda v, *rest: np.asarray(function(v), dtype=np.float64), tolerance="sum",
+                          scale=MAGNITUDES.get(name, 200), out=tag)
+    vectors = [
+        ("multinomial", [10.0, [0.2, 0.5, 0.3]], scipy.stats.multinomial(10, [0.2, 0.5, 0.3]).logpmf,
+         [[2, 5, 3], [0, 10, 0], [2, 5, 4], [-1, 8, 3]]),
+        ("multinomial_of_none", [3.0, [0.0, 1.0]], scipy.stats.multinomial(3, [0.0, 1.0]).logpmf, [[0, 3], [1, 2]]),
+        ("multivariate_hypergeometric", [[5.0, 8.0, 3.0], 6.0],
+         lambda x: scipy.stats.multivariate_hypergeom([5, 8, 3], 6).logpmf(x.astype(int)),
+         [[2, 3, 1], [5, 1, 0], [0, 2, 4], [1, 1, 1]]),
+        ("dirichlet", [[0.5, 2.0, 3.0]], lambda x: scipy.stats.dirichlet([0.5, 2, 3]).logpdf(x.T),
+         [[0.25, 0.25, 0.5], [0.0625, 0.9375, 0.0], [0.5, 0.125, 0.375]]),
+        ("multivariate_normal", [[0.5, -1.0], [[2.0, 0.5], [0.5, 1.0]]],
+         scipy.stats.multivariate_normal([0.5, -1], [[2, 0.5], [0.5, 1]]).logpdf, [[0, 0], [0.5, -1], [4, -3]]),
+    ]
+    for name, parameters, reference, places in vectors:
+        for tag in WIDE_FLOATS:
+            given = [tensor(np.array(value), tag) for value in parameters]
+            x = tensor(np.array(places, dtype=np.float64), tag)
+            book.case("distribution", f"{name}_log_prob", [x, *given], args={"name": name, "what": "log_prob"},
+                      numpy=lambda v, *rest: np.asarray(reference(np.asarray(v, np.float64)), dtype=np.float64),
+                      tolerance="sum", scale=200, out=tag)
 
 
 def fill(book):

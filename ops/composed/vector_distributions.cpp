@@ -1,0 +1,158 @@
+// Distributions of vectors: counts of several classes, parts of a whole, and normals that depend on each other.
+#include <cmath>
+#include <numbers>
+
+#include "ops/composed/distribution_draws.hpp"
+#include "ops/define.hpp"
+#include "tyto/distributions.hpp"
+#include "tyto/linalg.hpp"
+#include "tyto/reduce.hpp"
+
+namespace tyto TYTO_API {
+namespace distributions {
+
+using core::common_float;
+using core::drawn_type;
+using core::split_options;
+using core::wide;
+
+namespace {
+
+/// The shape before the vectors' axis: the one asked for, or that in which the parameters meet.
+template <class T>
+Shape stack_shape(const std::optional<Shape>& asked, const T& vectors, const Shape& other) {
+  core::require("sample", vectors);
+  if (vectors.ndim() == 0) throw ShapeError("sample: a distribution of vectors needs a parameter with an axis");
+  const auto& shape = vectors.shape();
+  const Shape parameters = core::broadcast("sample", Shape(std::span(shape.begin(), shape.end() - 1)), other);
+  if (asked && !core::broadcastable(parameters, *asked)) {
+    throw ShapeError(
+        core::text("sample: parameters of shape ", parameters, " do not broadcast to the sample's shape ", *asked));
+  }
+  return asked.value_or(parameters);
+}
+
+Shape joined(Shape shape, std::initializer_list<std::int64_t> more) {
+  for (const std::int64_t length : more) shape.push_back(length);
+  return shape;
+}
+
+/// Shares a count out among classes: halves of them first, then halves of these. `draw(count, left, right, level)` says
+/// how many go left, where weights are sums over the classes of each side.
+template <class T, class F>
+T shared_out(const T& count, const T& weights, const F& draw) {
+  const Shape stack = count.shape();
+  const std::int64_t classes = weights.shape().back();
+  std::int64_t width = 1;
+  while (width < classes) width *= 2;
+  std::vector<T> levels = {concat(
+      {broadcast_to(weights, joined(stack, {classes})), T::zeros(joined(stack, {width - classes}), DType::f64)}, -1)};
+  while (levels.back().shape().back() > 1) {
+    levels.push_back(sum(reshape(levels.back(), joined(stack, {levels.back().shape().back() / 2, 2})), -1));
+  }
+  T counts = expand_dims(count, -1);
+  for (std::size_t level = levels.size() - 1; level-- > 0;) {
+    const std::int64_t pairs = counts.shape().back();
+    const T sides = reshape(levels[level], joined(stack, {pairs, 2}));
+    const T first = draw(counts, T(sides(ellipsis, 0)), T(sides(ellipsis, 1)), level);
+    counts = reshape(tyto::stack({first, counts - first}, -1), joined(stack, {2 * pairs}));
+  }
+  return counts(ellipsis, slice(0, classes));
+}
+
+template <class T>
+T are_counts(const T& x) {
+  return all(x >= 0.0 && equal(x, floor(x)), -1);
+}
+
+/// k log(p), of which 0 log(0) is 0.
+template <class T>
+T times_log(const T& k, const T& p) {
+  const T none = equal(k, 0.0);
+  return where(none, 0.0, k * log(where(none, 1.0, p)));
+}
+
+}  // namespace
+
+TYTO_SAMPLE(Multinomial) {
+  core::require("sample", count, probabilities);
+  const Shape shape = stack_shape(asked, probabilities, count.shape());
+  const auto draw = [&](const T& counts, const T& left, const T& right, std::uint64_t level) {
+    const T both = left + right, p = where(both > 0.0, left / where(both > 0.0, both, 1.0), 0.0);
+    return wide(Binomial<T>{counts, p}.sample(counts.shape(), split_options(options, level)));
+  };
+  return shared_out<T>(broadcast_to(wide(count), shape), wide(probabilities), draw).astype(DType::i64);
+}
+TYTO_LOG_PROB(Multinomial) {
+  const auto& [count, probabilities] = distribution;
+  const T k = wide(x), n = wide(count), p = wide(probabilities), inside = are_counts(k) && equal(sum(k, -1), n);
+  const T safe = where(expand_dims(inside, -1), k, 0.0);
+  const T found = lgamma(n + 1.0) + sum(times_log<T>(safe, p) - lgamma(safe + 1.0), -1);
+  return where(inside, found, core::log_of_zero).astype(common_float(x, probabilities));
+}
+
+TYTO_SAMPLE(MultivariateHypergeometric) {
+  core::require("sample", counts, drawn);
+  const Shape shape = stack_shape(asked, counts, drawn.shape());
+  const auto draw = [&](const T& taken, const T& left, const T& right, std::uint64_t level) {
+    return wide(Hypergeometric<T>{left, right, taken}.sample(taken.shape(), split_options(options, level)));
+  };
+  return shared_out<T>(broadcast_to(wide(drawn), shape), wide(counts), draw).astype(DType::i64);
+}
+TYTO_LOG_PROB(MultivariateHypergeometric) {
+  const auto& [counts, drawn] = distribution;
+  const auto log_choose = [](const T& n, const T& k) {
+    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
+  };
+  const T k = wide(x), each = wide(counts), n = wide(drawn);
+  const T inside = are_counts(k) && all(k <= each, -1) && equal(sum(k, -1), n);
+  const T safe = where(expand_dims(inside, -1), k, 0.0);
+  const T found = sum(log_choose(each, safe), -1) - log_choose(sum(each, -1), n);
+  return where(inside, found, core::log_of_zero).astype(common_float(x, counts));
+}
+
+TYTO_SAMPLE(Dirichlet) {
+  const Shape shape = joined(stack_shape(asked, concentration, {}), {concentration.shape().back()});
+  const DType type = drawn_type(concentration);
+  // Logarithms of gamma draws: for small parameters the draws themselves would vanish.
+  const T given = concentration.astype(type);
+  const T gamma = core::gamma_draws<T>(shape, given + 1.0, split_options(options, 0));
+  const T u = core::uniform_draws<T>(shape, type, split_options(options, 1));
+  return softmax(log(gamma) + log1p(-u) / given, -1);
+}
+TYTO_LOG_PROB(Dirichlet) {
+  const auto& [concentration] = distribution;
+  const T inside = all(x >= 0.0, -1), safe = where(expand_dims(inside, -1), x, 1.0);
+  const T found =
+      sum(times_log<T>(concentration - 1.0, safe) - lgamma(concentration), -1) + lgamma(sum(concentration, -1));
+  return where(inside, found, core::log_of_zero);
+}
+
+TYTO_SAMPLE(MultivariateNormal) {
+  core::require("sample", mean, covariance);
+  const std::int64_t length = mean.shape().back();
+  const auto& matrices = covariance.shape();
+  const Shape before = matrices.size() > 2 ? Shape(std::span(matrices.begin(), matrices.end() - 2)) : Shape{};
+  const Shape shape = joined(stack_shape(asked, mean, before), {length});
+  const T z = core::normal_draws<T>(shape, drawn_type(mean, covariance), options);
+  return mean + squeeze(matmul(linalg::cholesky(covariance), expand_dims(z, -1)), -1);
+}
+TYTO_LOG_PROB(MultivariateNormal) {
+  const auto& [mean, covariance] = distribution;
+  const T factor = linalg::cholesky(covariance);
+  const T solved = squeeze(linalg::triangular_solve(factor, expand_dims(x - mean, -1)), -1);
+  const double constant = -0.5 * std::log(2 * std::numbers::pi) * static_cast<double>(mean.shape().back());
+  return constant - 0.5 * sum(square(solved), -1) - sum(log(linalg::diagonal(factor)), -1);
+}
+
+#define TYTO_INSTANTIATE_DISTRIBUTIONS(M)                \
+  template struct Multinomial<Tensor<M>>;                \
+  template struct MultivariateHypergeometric<Tensor<M>>; \
+  template struct Dirichlet<Tensor<M>>;                  \
+  template struct MultivariateNormal<Tensor<M>>;
+TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
+TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
+#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+
+}  // namespace distributions
+}  // namespace TYTO_API
