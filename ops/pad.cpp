@@ -128,6 +128,8 @@ Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, P
   return emit(OpId::pad, core::PadAttributes{before, after, core::mode_of_padding(mode), value}, {x});
 }
 
-TYTO_INSTANTIATE(pad)
+template Tensor<Eager> pad(const Tensor<Eager>&, const IntList&, const IntList&, PaddingMode, const Scalar&);
+template Tensor<Lazy> pad(const Tensor<Lazy>&, const IntList&, const IntList&, PaddingMode, const Scalar&);
+template Tensor<Any> pad(const Tensor<Any>&, const IntList&, const IntList&, PaddingMode, const Scalar&);
 
 }  // namespace TYTO_API

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 
@@ -18,6 +19,8 @@
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
 #include "ops/define.hpp"
+#include "tyto/complex.hpp"
+#include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -345,6 +348,66 @@ template <class M>
 Tensor<M> Tensor<M>::max(const Axes& axes, bool keepdims) const {
   return tyto::max(*this, axes, keepdims);
 }
+template <class M>
+Tensor<M> Tensor<M>::prod(const Axes& axes, bool keepdims) const {
+  return tyto::prod(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::var(const Axes& axes, bool keepdims, std::int64_t ddof) const {
+  return tyto::var(*this, axes, keepdims, ddof);
+}
+template <class M>
+Tensor<M> Tensor<M>::std(const Axes& axes, bool keepdims, std::int64_t ddof) const {
+  return tyto::stddev(*this, axes, keepdims, ddof);
+}
+template <class M>
+Tensor<M> Tensor<M>::any(const Axes& axes, bool keepdims) const {
+  return tyto::any(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::all(const Axes& axes, bool keepdims) const {
+  return tyto::all(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::argmin(std::optional<std::int64_t> axis, bool keepdims) const {
+  return tyto::argmin(*this, axis, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::argmax(std::optional<std::int64_t> axis, bool keepdims) const {
+  return tyto::argmax(*this, axis, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::cumsum(std::int64_t axis) const {
+  return tyto::cumsum(*this, axis);
+}
+template <class M>
+Tensor<M> Tensor<M>::clip(const Tensor& low, const Tensor& high) const {
+  return tyto::clip(*this, low, high);
+}
+template <class M>
+Tensor<M> Tensor<M>::round() const {
+  return tyto::round(*this);
+}
+template <class M>
+Tensor<M> Tensor<M>::dot(const Tensor& b) const {
+  return tyto::dot(*this, b);
+}
+template <class M>
+Tensor<M> Tensor<M>::ravel() const {
+  return tyto::ravel(*this);
+}
+template <class M>
+Tensor<M> Tensor<M>::real() const {
+  return tyto::real(*this);
+}
+template <class M>
+Tensor<M> Tensor<M>::imag() const {
+  return tyto::imag(*this);
+}
+template <class M>
+Tensor<M> Tensor<M>::conj() const {
+  return tyto::conj(*this);
+}
 
 template <class M>
 Tensor<M>& Tensor<M>::renew(Tensor value) {
@@ -375,7 +438,9 @@ template <class M>
 Scalar Tensor<M>::item() const {
   core::require("item", value_);
   if (dtype() == DType::boolean) return item<bool>();
+  if (dtype() == DType::u64) return item<std::uint64_t>();
   if (is_integer(dtype())) return item<std::int64_t>();
+  if (is_complex(dtype())) return item<std::complex<double>>();
   return item<double>();
 }
 

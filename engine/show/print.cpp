@@ -358,4 +358,15 @@ std::ostream& print(std::ostream& out, const Value& value) {
   return out;
 }
 
+std::ostream& print(std::ostream& out, const Scalar& x) {
+  switch (x.kind()) {
+    case Scalar::Kind::boolean: return out << (x.as_int() != 0 ? "True" : "False");
+    case Scalar::Kind::integer: return x.is_large() ? out << x.as_unsigned() : out << x.as_int();
+    case Scalar::Kind::floating: return out << x.as_double();
+    case Scalar::Kind::complex:
+      return out << x.as_double() << (std::signbit(x.imaginary()) ? '-' : '+') << std::abs(x.imaginary()) << 'j';
+  }
+  return out;
+}
+
 }  // namespace TYTO_API

@@ -75,11 +75,17 @@ template <class M>
 Tensor<M> fftshift(const Tensor<M>& x, const Axes& axes = {});
 template <class M>
 Tensor<M> ifftshift(const Tensor<M>& x, const Axes& axes = {});
-/// The frequencies of `fft` and of `rfft` of n samples `d` apart: `fftfreq<Eager>(8)`.
+/// The frequencies of `fft` and of `rfft` of n samples `d` apart: `fftfreq<Tensor>(8)`, or `fftfreq<Eager>(8)`.
 template <class M>
 Tensor<M> fftfreq(std::int64_t n, double d = 1, DType dtype = DType::f32);
 template <class M>
 Tensor<M> rfftfreq(std::int64_t n, double d = 1, DType dtype = DType::f32);
+template <class T>
+requires requires { typename T::mode; }
+T fftfreq(std::int64_t n, double d = 1, DType dtype = DType::f32) { return fftfreq<typename T::mode>(n, d, dtype); }
+template <class T>
+requires requires { typename T::mode; }
+T rfftfreq(std::int64_t n, double d = 1, DType dtype = DType::f32) { return rfftfreq<typename T::mode>(n, d, dtype); }
 
 /// The smallest length from n on that has no prime factor above 5, which transforms are fastest for.
 std::int64_t next_fast_length(std::int64_t n);

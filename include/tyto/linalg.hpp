@@ -249,6 +249,23 @@ Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options = {});
 /// Correlations of variables with each other, from -1 to 1.
 template <class M>
 Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables = true);
+/// The same of two vectors, each a variable.
+template <class M>
+Tensor<M> cov(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, const CovarianceOptions& options = {}) {
+  return cov(stack({x, y}), options);
+}
+template <class M>
+Tensor<M> corrcoef(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y) {
+  return corrcoef(stack({x, y}));
+}
 
 }  // namespace TYTO_API
+
+// Those that NumPy has in its main namespace.
+using linalg::corrcoef;
+using linalg::cov;
+using linalg::cross;
+using linalg::vander;
+using linalg::vecdot;
+
 }  // namespace tyto

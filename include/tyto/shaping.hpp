@@ -91,6 +91,13 @@ enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap
 template <class M>
 Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, PaddingMode mode = PaddingMode::constant,
               const Scalar& value = 0);
+/// `width` elements added at both ends of every axis.
+template <class M>
+Tensor<M> pad(const Tensor<M>& x, std::int64_t width, PaddingMode mode = PaddingMode::constant,
+              const Scalar& value = 0) {
+  const IntList everywhere(static_cast<std::size_t>(x.ndim()), width);
+  return pad(x, everywhere, everywhere, mode, value);
+}
 
 /// The diagonal of a matrix, or a matrix with the vector x on its diagonal `k`.
 template <class M>

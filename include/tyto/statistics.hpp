@@ -1,6 +1,9 @@
 // Statistics: order, averages, counts, and reductions that leave NaN out.
 #pragma once
 
+#include <vector>
+
+#include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto TYTO_API {
@@ -12,6 +15,18 @@ Tensor<M> median(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = fals
 /// NumPy's default; NaN if there is one.
 template <class M>
 Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes = {}, bool keepdims = false);
+/// Several quantiles, along a first axis: `quantile(x, {0.05, 0.95})`.
+template <class M>
+Tensor<M> quantile(const Tensor<M>& x, const std::vector<double>& q, const Axes& axes = {}, bool keepdims = false) {
+  std::vector<Tensor<M>> parts;
+  for (const double each : q) parts.push_back(quantile(x, each, axes, keepdims));
+  return stack(parts);
+}
+/// The quantile of `percent` hundredths.
+template <class M>
+Tensor<M> percentile(const Tensor<M>& x, double percent, const Axes& axes = {}, bool keepdims = false) {
+  return quantile(x, percent / 100, axes, keepdims);
+}
 /// Mean of elements weighted by `weights`, which are shaped as x or as its axis.
 template <class M>
 Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes = {},

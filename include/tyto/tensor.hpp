@@ -1,6 +1,7 @@
 // Tensor<Mode>: the one type users work with. `using Tensor = tyto::Tensor<tyto::Lazy>;` or `<tyto::Eager>`.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -125,6 +126,12 @@ class IndexProxy;
 
 /// Writes a tensor as NumPy prints it.
 std::ostream& print(std::ostream& out, const Value& x);
+std::ostream& print(std::ostream& out, const Scalar& x);
+/// What `x.item()` gives, as C++ prints such a number. (Nothing else is taken for a Scalar here.)
+template <std::same_as<Scalar> S>
+std::ostream& operator<<(std::ostream& out, const S& x) {
+  return print(out, x);
+}
 
 /// An n-dimensional array of numbers: a counted handle, cheap to copy, never an expression holding references.
 template <class Mode>
@@ -237,6 +244,21 @@ class Tensor {
   Tensor mean(const Axes& axes = {}, bool keepdims = false) const;
   Tensor min(const Axes& axes = {}, bool keepdims = false) const;
   Tensor max(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor prod(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor var(const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0) const;
+  Tensor std(const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0) const;
+  Tensor any(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor all(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor argmin(std::optional<std::int64_t> axis = {}, bool keepdims = false) const;
+  Tensor argmax(std::optional<std::int64_t> axis = {}, bool keepdims = false) const;
+  Tensor cumsum(std::int64_t axis) const;
+  Tensor clip(const Tensor& low, const Tensor& high) const;
+  Tensor round() const;
+  Tensor dot(const Tensor& b) const;
+  Tensor ravel() const;
+  Tensor real() const;
+  Tensor imag() const;
+  Tensor conj() const;
 
   /// Part of the tensor: `x(0, slice(1, 5), all, newaxis, ellipsis, tensor)`.
   template <class... I>

@@ -100,8 +100,12 @@ TYTO_INSTANTIATE_LINALG(trace)
 TYTO_INSTANTIATE_LINALG(vecdot)
 TYTO_INSTANTIATE_LINALG(cross)
 TYTO_INSTANTIATE_LINALG(vander)
-TYTO_INSTANTIATE_LINALG(cov)
-TYTO_INSTANTIATE_LINALG(corrcoef)
+template Tensor<Eager> cov(const Tensor<Eager>&, const CovarianceOptions&);
+template Tensor<Eager> corrcoef(const Tensor<Eager>&, bool);
+template Tensor<Lazy> cov(const Tensor<Lazy>&, const CovarianceOptions&);
+template Tensor<Lazy> corrcoef(const Tensor<Lazy>&, bool);
+template Tensor<Any> cov(const Tensor<Any>&, const CovarianceOptions&);
+template Tensor<Any> corrcoef(const Tensor<Any>&, bool);
 
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -236,6 +236,7 @@ Tensor<M> resize_to(const Tensor<M>& x, const Shape& shape) {
   const std::int64_t count = element_count(shape);
   if (x.size() == 0 && count > 0) throw ShapeError("resize_to: there are no elements to repeat");
   if (count == 0) return reshape(narrow(ravel(x), 0, 0, 0), shape);
+  if (count <= x.size()) return reshape(narrow(ravel(x), 0, 0, count), shape);
   return reshape(narrow(tile(ravel(x), {(count + x.size() - 1) / x.size()}), 0, 0, count), shape);
 }
 

@@ -138,7 +138,9 @@ Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 }
 
 TYTO_INSTANTIATE(median)
-TYTO_INSTANTIATE(quantile)
+template Tensor<Eager> quantile(const Tensor<Eager>&, double, const Axes&, bool);
+template Tensor<Lazy> quantile(const Tensor<Lazy>&, double, const Axes&, bool);
+template Tensor<Any> quantile(const Tensor<Any>&, double, const Axes&, bool);
 TYTO_INSTANTIATE(nanmedian)
 TYTO_INSTANTIATE(nanquantile)
 TYTO_INSTANTIATE(average)
