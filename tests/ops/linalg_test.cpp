@@ -138,6 +138,12 @@ TEST_CASE("eigenvalues of matrices that are not diagonalisable, scaled badly or 
   // The companion matrix of x^3 - 1, on which shifts alone would go round.
   const T cycle = linalg::eigvals(T{{0.0, 0.0, 1.0}, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}});
   CHECK(all_at(cycle * cycle * cycle, 1, 1e-5));
+  // What reflections leave alone: a circular shift, whose eigenvalues are the roots of one, and a triangle.
+  const T shift = roll(T::eye(40, 40, 0, DType::f64), 1, 0), roots = linalg::eigvals(shift);
+  CHECK(all_at(power(roots, 40), 1, 1e-10));
+  CHECK(std::abs(sum(roots).item<std::complex<double>>()) < 1e-12);
+  const T triangle = triu(random({30, 30}, DType::f64, 5));
+  CHECK(largest(T(sort(real(linalg::eigvals(triangle))) - sort(linalg::diagonal(triangle)))) < 1e-12);
   const auto [values, vectors] = linalg::eig(T::from(std::vector<double>{1e200, 1e100, 1e300, -1e200}, {2, 2}));
   CHECK(bool(all(abs(abs(values) / 1.4142135623730951e200 - 1) < 1e-12)));
   CHECK(bool(all(isfinite(vectors))));
