@@ -18,8 +18,6 @@ namespace {
 constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
-/// Bytes that memory gives or takes in a nanosecond.
-constexpr double memory_bytes = 10;
 
 class LoopKernel final : public core::Kernel {
  public:
@@ -176,7 +174,7 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   LoopGeometry geometry = loop_geometry(inputs, outputs);
   if (geometry.elements == 0) return no_work();
   std::vector<OperandSpec> from, to;
-  double bytes = 0;
+  double read = 0, written = 0;  // bytes an element
   for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
     const Access access = access_of(geometry, geometry.layouts[i], type);
@@ -186,15 +184,15 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     const bool every_second =
         strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
     (is_input ? from : to).push_back({type, access, false, every_second, part});
-    if (access != Access::broadcast)
-      bytes += static_cast<double>(size_of(type)) * static_cast<double>(geometry.elements);
+    if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
   }
   const bool single = geometry.elements == 1;
   const Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
-  if (profits_from_non_temporal_stores(geometry, outputs, to))
+  if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
+  const double bytes = (read + written) * static_cast<double>(geometry.elements);
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
                                             choice.threads);
 }

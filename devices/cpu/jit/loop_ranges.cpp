@@ -171,10 +171,15 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
   bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
+  double read = 0, written = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (layouts->access(i) == Access::broadcast) continue;
+    (i < inputs.size() ? read : written) += static_cast<double>(size_of(operands[i].dtype));
+  }
   for (const core::Operand& output : outputs) {
     whole_vectors = whole_vectors && size_of(output.dtype) >= 4 && size_of(output.dtype) == size_of(outputs[0].dtype);
   }
-  if (policy.non_temporal && whole_vectors) {
+  if (policy.non_temporal && whole_vectors && waits_for_memory(plain.nanoseconds, read, written)) {
     non_temporal =
         compile_rows(program, operands, inputs.size(), *layouts, set, Variant::non_temporal, policy.prefetched);
   }

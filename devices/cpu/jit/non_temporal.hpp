@@ -16,6 +16,17 @@ inline bool outgrows_caches(const core::Operand& result) {
   return static_cast<double>(result.view.count()) * static_cast<double>(size_of(result.dtype)) >= bytes;
 }
 
+/// Bytes that memory gives or takes in a nanosecond.
+inline constexpr double memory_bytes = 10;
+
+/// Whether memory is what a loop waits for, by the time of an element in the caches and the bytes that its operands and
+/// results have: beside long computations the processor reads lines before they are written at no cost, while
+/// non-temporal stores hold up what follows them.
+inline bool waits_for_memory(double nanoseconds, double read, double written) {
+  constexpr double most_computed = 0.8;
+  return nanoseconds < most_computed * (read + 2 * written) / memory_bytes;
+}
+
 /// Rows begin and end within vectors, whose stores go to the caches: of shorter rows too many do.
 inline constexpr std::int64_t shortest_non_temporal_row = 256;
 
