@@ -66,6 +66,12 @@ TEST_CASE("convolutions of any rank, stride, dilation, padding and groups, and b
   add_convolution(steps, DType::f64,
                   windows({2, 5, 6, 4, 3}, {2, 3, 2, 3, 4}, {1, 2, 1}, {2, 1, 1}, {1, 1, 0}, {1, 1, 1}, 1));
   add_convolution(steps, DType::boolean, windows({2, 5, 5, 2}, {3, 3, 2, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+  // Channels that fill vectors, rows of them side by side, and kernels that are transposed in registers.
+  for (const DType dtype : {f32, DType::f64}) {
+    add_convolution(steps, dtype, windows({3, 6, 5, 16}, {3, 3, 16, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+    add_convolution(steps, dtype, windows({2, 5, 6, 24}, {3, 2, 24, 70}, {1, 2}, {1, 1}, {1, 0}, {1, 1}, 1));
+    add_convolution(steps, dtype, windows({2, 4, 5, 32}, {3, 3, 16, 64}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2));
+  }
   // More padding than the kernel reaches, which crops the gradient.
   add_convolution(steps, f32, windows({2, 4, 5, 3}, {2, 2, 3, 4}, {1, 1}, {1, 1}, {3, 2}, {0, 3}, 1));
   check(steps);
