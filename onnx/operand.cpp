@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tyto/shaping.hpp"
+
 namespace tyto::onnx {
 
 namespace {
@@ -42,6 +44,7 @@ Operand Operand::of_nothing() {
 Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
   return indexed(x, axis, slice(begin, end));
 }
+Array joined_pair(const Array& a, const Array& b, std::int64_t axis) { return concat<Any>({a, b}, axis); }
 Array at_position(const Array& x, std::int64_t axis, std::int64_t i) { return indexed(x, axis, i); }
 
 Layout layout_of(std::span<const Operand> operands) {

@@ -51,6 +51,8 @@ struct Operand {
 
 /// Elements of an axis from `begin` up to but without `end`; as a slice counts them.
 Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
+/// Two along an axis, one behind the other.
+Array joined_pair(const Array& a, const Array& b, std::int64_t axis);
 /// Element `i` of an axis, without the axis.
 Array at_position(const Array& x, std::int64_t axis, std::int64_t i);
 

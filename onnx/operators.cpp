@@ -45,20 +45,21 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
   for (const OperatorFamily& family : operator_families()) {
     if (family.domain != domain) continue;
     for (const OperatorRow& row : family.rows) {
-      if (row.name == name && row.since <= version && (best == nullptr || row.since > best->since)) best = &row;
+      if (name == row.name && row.since <= version && (best == nullptr || row.since > best->since)) best = &row;
     }
   }
   return best;
 }
 
 bool draws_random_numbers(const OperatorRow& row) {
-  constexpr std::array names = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
-                                "Bernoulli",    "Multinomial",      "Dropout"};
-  return std::find(names.begin(), names.end(), row.name) != names.end();
+  constexpr std::array<std::string_view, 7> names = {
+      "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"};
+  return std::find(names.begin(), names.end(), std::string_view(row.name)) != names.end();
 }
 
 bool applies_graphs(const OperatorRow& row) {
-  return row.name == "Loop" || row.name == "Scan" || row.name == "SequenceMap";
+  const std::string_view name = row.name;
+  return name == "Loop" || name == "Scan" || name == "SequenceMap";
 }
 
 }  // namespace tyto::onnx

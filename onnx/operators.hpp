@@ -13,8 +13,8 @@ namespace tyto::onnx {
 using Apply = Outputs (*)(const OperatorCall&);
 
 struct OperatorRow {
-  std::string_view name;
-  std::int64_t since;  // the first version of the operator set for which it holds, until a later row of that name
+  const char* name;
+  std::int32_t since;  // the first version of the operator set for which it holds, until a later row of that name
   Apply apply;
   RowFunction function = {};
 };

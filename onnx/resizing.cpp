@@ -146,6 +146,7 @@ ResizingRules resizing_rules(const OperatorCall& call) {
   rules.outside = call.number("extrapolation_value", 0);
   rules.exclude_outside = call.integer("exclude_outside", 0) != 0;
   rules.antialias = call.integer("antialias", 0) != 0;
+  if (call.version() >= 18) call.ignore("keep_aspect_ratio_policy");  // where scales are given it says nothing
   if (!interpolation_of(rules.method)) call.refuse("mode '", rules.method, "'; known are nearest, linear and cubic");
   for (const char* known : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
                             "tf_crop_and_resize", "tf_half_pixel_for_nn"}) {

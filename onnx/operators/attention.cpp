@@ -32,9 +32,9 @@ Array rotated(const Array& x, const Array& cosine, const Array& sine, std::int64
   const Array b = interleaved ? part.get({ellipsis, slice(1, {}, 2)}) : part.get({ellipsis, slice(turned / 2, {})});
   const Array real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
   const Array y =
-      interleaved ? reshape(stack<Any>({real, imaginary}, -1), part.shape()) : concat<Any>({real, imaginary}, -1);
+      interleaved ? reshape(stack<Any>({real, imaginary}, -1), part.shape()) : joined_pair(real, imaginary, -1);
   const std::int64_t features = x.shape()[static_cast<std::size_t>(x.ndim() - 1)];
-  return turned < features ? concat<Any>({y, x.get({ellipsis, slice(turned, {})})}, -1) : y;
+  return turned < features ? joined_pair(y, x.get({ellipsis, slice(turned, {})}), -1) : y;
 }
 
 namespace {
@@ -95,8 +95,8 @@ Outputs attention(const OperatorCall& call) {
   Array offset = Array::full({}, 0, DType::i64);  // keys that come before the first query
   if (call.has(4)) {
     offset = Array::full({}, call[4].shape()[2], DType::i64);
-    k = concat<Any>({call[4], k}, 2);
-    v = concat<Any>({call[5], v}, 2);
+    k = joined_pair(call[4], k, 2);
+    v = joined_pair(call[5], v, 2);
   }
   const std::int64_t n = q.shape()[2], m = k.shape()[2];
   ScoreBias bias(q.dtype(), n, m);

@@ -92,8 +92,8 @@ Outputs attention_of_one(const OperatorCall& call) {
   const std::vector<Array> parts = in_widths(call, all_three, widths);
   Array k = by_head(parts[1], heads), v = by_head(parts[2], heads);
   if (call.has(4)) {
-    k = concat<Any>({at_position(call[4], 0, 0), k}, 2);
-    v = concat<Any>({at_position(call[4], 0, 1), v}, 2);
+    k = joined_pair(at_position(call[4], 0, 0), k, 2);
+    v = joined_pair(at_position(call[4], 0, 1), v, 2);
   }
   const Array y = attended(call, by_head(parts[0], heads), k, v, call.optional(3), call.optional(5), causal);
   if (!call.wants(1)) return {joined_heads(y)};
@@ -121,8 +121,8 @@ Outputs attention_of_three(const OperatorCall& call) {
   k = by_head(k, heads);
   v = by_head(v, heads);
   if (call.has(6)) {
-    k = concat<Any>({call[6], k}, 2);
-    v = concat<Any>({call[7], v}, 2);
+    k = joined_pair(call[6], k, 2);
+    v = joined_pair(call[7], v, 2);
   }
   const Array y = attended(call, by_head(q, heads), k, v, call.optional(4), call.optional(5), causal);
   return {joined_heads(y), k, v};
@@ -158,7 +158,7 @@ Array continued(const OperatorCall& call, const Array& past, const Array& fresh,
   Array cache = past;
   if (before < place.length) {
     const Array more = blank(place.length - before);
-    cache = before == 0 ? more : concat<Any>({past, more}, 2);
+    cache = before == 0 ? more : joined_pair(past, more, 2);
   }
   const Array sequences = reshape(Array::arange(s[0]), {s[0], 1});
   const Array written = scatter<Any>(moveaxis(cache, 2, 1), {sequences, place.places()}, moveaxis(fresh, 2, 1));
@@ -186,7 +186,7 @@ CachePlace cache_place(const OperatorCall& call, const Array& q, const Array& pa
 Array shares(const Array& scores, const Array& sink) {
   if (!sink.defined()) return softmax(scores, -1);
   const Shape& s = scores.shape();
-  const Array with_sink = concat<Any>({scores, broadcast_to(cast(sink, scores.dtype()), {s[0], s[1], s[2], 1})}, -1);
+  const Array with_sink = joined_pair(scores, broadcast_to(cast(sink, scores.dtype()), {s[0], s[1], s[2], 1}), -1);
   return part_of(softmax(with_sink, -1), -1, 0, s[3]);
 }
 

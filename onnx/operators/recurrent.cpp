@@ -28,6 +28,8 @@ class Activations {
     if (names_.empty()) {
       for (std::size_t d = 0; d < directions; ++d) names_.insert(names_.end(), each.begin(), each.end());
     }
+    // Written out, the standard's own default is that of two directions, of which one takes the first half.
+    if (names_.size() == 2 * each.size() && directions == 1) names_.resize(each.size());
     if (names_.size() != each.size() * directions) {
       call.refuse(names_.size(), " activations, expected ", each.size() * directions);
     }

@@ -202,10 +202,10 @@ Outputs chosen_boxes(const OperatorCall& call) {
   if (call.has(4)) options.score = call.number_in(4);
   if (call.integer("center_point_box", 0) != 0) {
     const Array centre = part_of(boxes, -1, 0, 2), half = part_of(boxes, -1, 2, 4) / 2.0;
-    boxes = concat<Any>({centre - half, centre + half}, -1);
+    boxes = joined_pair(centre - half, centre + half, -1);
   } else {
     const Array a = part_of(boxes, -1, 0, 2), b = part_of(boxes, -1, 2, 4);
-    boxes = concat<Any>({minimum(a, b), maximum(a, b)}, -1);
+    boxes = joined_pair(minimum(a, b), maximum(a, b), -1);
   }
   std::vector<std::int64_t> chosen;
   for (std::int64_t picture = 0; count > 0 && picture < scores.shape()[0]; ++picture) {

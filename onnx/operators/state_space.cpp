@@ -75,7 +75,7 @@ Outputs causal_convolution(const OperatorCall& call) {
   const std::int64_t channels = x.shape()[1], past = w.shape()[2] - 1;
   const Array before =
       call.has(3) ? call[3] : broadcast_to(Array::full({}, 0.0, x.dtype()), {x.shape()[0], channels, past});
-  const Array whole = concat<Any>({before, x}, 2);
+  const Array whole = joined_pair(before, x, 2);
   Array y = convolution(whole, w, {.groups = channels, .layout = nchw});
   if (call.has(2)) y = y + by_channel(call[2], 3);
   if (activation == "silu" || activation == "swish") y = silu(y);

@@ -156,6 +156,45 @@ TEST_CASE("an attribute that nobody knows is not disregarded") {
                        "m.onnx: node 'y' (Neg): attribute 'twice' is not known in version 17", IoError);
 }
 
+TEST_CASE("defaults that exporters write out are accepted where they say nothing") {
+  const auto word = [](std::string_view name, std::string_view text) {
+    Message m;
+    m.text(1, name);
+    m.text(4, text);
+    m.integer(20, 3);
+    return m;
+  };
+  Message activations;
+  activations.text(1, "activations");
+  for (int i = 0; i < 2; ++i) activations.text(9, "Tanh");
+  activations.integer(20, 8);
+  using Floats = std::vector<float>;
+  const auto y_of = [](const std::string& bytes, const E& x) {
+    return read<E>(bytes)({{"x", x}})["y"].template to_vector<float>();
+  };
+  CHECK(
+      y_of(model({.nodes = {node("Resize", {"x", "", "scales"}, {"y"}, {word("keep_aspect_ratio_policy", "stretch")})},
+                  .inputs = {value("x", {"1", "1", "1", "2"})},
+                  .outputs = {value("y", {"1", "1", "1", "4"})},
+                  .initialisers = {raw_tensor("scales", {4}, Floats{1, 1, 1, 2})}},
+                 18),
+           E{{{{1.0, 2.0}}}}) == Floats{1, 1, 2, 2});
+  const Floats state = y_of(
+      model(
+          {.nodes = {node("RNN", {"x", "w", "r"}, {"", "y"}, {attribute("hidden_size", std::int64_t{1}), activations})},
+           .inputs = {value("x", {"1", "1", "1"})},
+           .outputs = {value("y", {"1", "1", "1"})},
+           .initialisers = {raw_tensor("w", {1, 1, 1}, Floats{1}), raw_tensor("r", {1, 1, 1}, Floats{1})}}),
+      E{{{0.5}}});
+  CHECK(state[0] == doctest::Approx(0.46211716));  // tanh(0.5)
+  CHECK(y_of(model({.nodes = {node("Range", {"start", "x", "step"}, {"y"}, {attribute("stash_type", std::int64_t{1})})},
+                    .inputs = {value("x", {})},
+                    .outputs = {value("y", {"n"})},
+                    .initialisers = {raw_tensor("start", {}, Floats{0}), raw_tensor("step", {}, Floats{1})}},
+                   27),
+             E(3.0)) == Floats{0, 1, 2});
+}
+
 TEST_CASE("errors of operators name file, node and operator") {
   OnnxModel<E> read_model = read<E>(model({.nodes = {node("MatMul", {"a", "b"}, {"c"})},
                                            .inputs = {value("a", {"i", "j"}), value("b", {"k", "l"})},
