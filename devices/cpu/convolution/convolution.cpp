@@ -76,12 +76,22 @@ bool is_run_of_few_channels(const ConvolutionProblem& problem) {
          last.kernel * problem.in_channels >= short_run;
 }
 
+// oneDNN's code for AVX-512 computes as fast as our tile, which is ahead where pixels are so few that reading weights
+// takes as long as multiplying: it prefetches the next ones (docs/adr/0094).
+bool sees_few_pixels(const ConvolutionProblem& problem) {
+  constexpr std::int64_t few_pixels = 64;
+  const Geometry g(problem);
+  return problem.groups == 1 && g.taps() == 1 && g.batch * product_of(g.output) <= few_pixels;
+}
+
 // oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
 // what it wins by the pass over its results that an epilogue takes (docs/adr/0075).
 bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) {
   if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32) return false;
   const bool forward = problem.pass == ConvolutionPass::forward;
-  if (choice.set() == InstructionSet::avx512 && forward && is_run_of_few_channels(problem)) return true;
+  if (choice.set() == InstructionSet::avx512) {
+    return forward && (is_run_of_few_channels(problem) || sees_few_pixels(problem));
+  }
   if (choice.set() != InstructionSet::avx2) return false;
   if (problem.groups != 1) return is_depthwise(problem) && forward;
   if (forward) return true;

@@ -1,6 +1,7 @@
 // Checks and simplifies a matrix product and chooses its implementation.
 #include "devices/cpu/matmul/matmul.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -149,6 +150,17 @@ double operations_of(const MatmulProblem& problem) noexcept {
          static_cast<double>(batch_count(problem));
 }
 
+// With few rows it is reading b that takes the time, from wherever the matrices of a whole network lie.
+double nanoseconds_of(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
+  constexpr double bytes_per_nanosecond = 20;
+  double bytes =
+      static_cast<double>(problem.k) * static_cast<double>(problem.n) * static_cast<double>(size_of(problem.dtype));
+  for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
+    if (problem.b.batch_strides[axis] != 0) bytes *= static_cast<double>(problem.batch[axis]);
+  }
+  return std::max(operations_of(problem) / operations_per_nanosecond, bytes / bytes_per_nanosecond);
+}
+
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
   if (is_column(problem)) return std::make_unique<TransposedMatmul>(choose(transposed(problem), choice));
   if (choice.implementation != Implementation::onednn) {
@@ -209,11 +221,11 @@ BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noe
 int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice,
                    double operations_per_nanosecond) noexcept {
   if (choice.threads > 0) return choice.threads;
-  return threads_for(operations_of(problem) / operations_per_nanosecond);
+  return threads_for(nanoseconds_of(problem, operations_per_nanosecond));
 }
 
 int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
-  return layout_threads_for(operations_of(problem) / operations_per_nanosecond);
+  return layout_threads_for(nanoseconds_of(problem, operations_per_nanosecond));
 }
 
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
