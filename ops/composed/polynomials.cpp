@@ -47,7 +47,7 @@ Tensor<M> slid(const Tensor<M>& a, const Tensor<M>& b, std::int64_t padding_befo
     const Tensor<M> padded = pad(a.astype(type), {padding_before}, {padding_after}), factors = b.astype(type);
     const std::int64_t count = std::max<std::int64_t>(padded.size() - b.size() + 1, 0);
     Tensor<M> sums = narrow(padded, 0, 0, count) * factors.get({0});
-    for (std::int64_t i = 1; i < b.size(); ++i) sums = sums + narrow(padded, 0, i, i + count) * factors.get({i});
+    for (std::int64_t i = 1; i < b.size(); ++i) sums = fma(narrow(padded, 0, i, i + count), factors.get({i}), sums);
     return sums;
   }
   // Integers up to 2^53 go through f64 unchanged.

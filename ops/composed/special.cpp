@@ -104,7 +104,8 @@ template <class M>
 Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute,
                   bool equal_nan) {
   core::require("isclose", a, b);
-  const Tensor<M> near = isfinite(b) && abs(a - b) <= absolute + relative * abs(b);
+  // What is infinite on either side is infinite or NaN here, hence near nothing.
+  const Tensor<M> near = fma(abs(b), -relative, abs(a - b)) <= absolute;
   const Tensor<M> close = near || equal(a, b);
   return equal_nan ? close || (isnan(a) && isnan(b)) : close;
 }

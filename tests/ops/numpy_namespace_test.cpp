@@ -141,4 +141,16 @@ BOTH_MODES("functions of NumPy's namespace say what was wrong with them") {
   CHECK_THROWS_WITH_AS(linalg::tensorinv(a, 3), "tensorinv: 3 axes are asked for, shape (2,3) has 2", ValueError);
 }
 
+TEST_CASE_TEMPLATE("isclose: what is infinite is close to itself alone, what is NaN to nothing", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T a{1.0, INFINITY, INFINITY, -INFINITY, 1.0, NAN, 0.0, 1e-8, 1.0, 1e30, -2.0};
+  const T b{1.000005, INFINITY, -INFINITY, 1.0, INFINITY, NAN, 1e-8, 0.0, 1.0001, 1.000001e30, -2.0};
+  // NumPy's answer.
+  const T expected{true, true, false, false, false, false, true, true, false, true, true};
+  CHECK(array_equal(isclose(a, b), expected));
+  CHECK(array_equal(isclose(a, b, 0), T{false, true, false, false, false, false, true, true, false, false, true}));
+  CHECK(array_equal(isclose(a(slice(4, 6)), b(slice(4, 6)), 1e-5, 1e-8, true), T{false, true}));
+  CHECK(array_equal(isclose(T{1, 100000, 5}, T{1, 100001, 6}), T{true, true, false}));
+}
+
 }  // namespace numpy_namespace
