@@ -1,6 +1,7 @@
 """Every line of docs/numpy.md with large operands, in Tyto's eager mode and in its peers, on one thread, by turns.
 
 rows_peers.py PATH/rows_bench [--sizes 10000,1000000] [--kinds integers,floats] [--peers numpy,torch,jax] [--only TEXT]
+              [--rows 100:200] [--turns 2]
 
 A line an expression: microseconds of the processor for each, and Tyto's time over that of the fastest peer; then geometric
 means and what is above 1.1. Lines are read from docs/generate/numpy_rows.inc. A peer runs a line if it has functions of
@@ -166,16 +167,18 @@ def main():
     parser.add_argument("--kinds", default="integers,floats")
     parser.add_argument("--peers", default="numpy,torch,jax")
     parser.add_argument("--only", default="")
+    parser.add_argument("--rows", default="0:", help="from which line to which: a race in pieces")
     parser.add_argument("--turns", type=int, default=2)
     options = parser.parse_args()
     peers = options.peers.split(",")
+    rows = range(len(lines_of_page()))[slice(*(int(end) if end else None for end in options.rows.split(":")))]
     racers = {name: Racer([sys.executable, os.path.abspath(__file__), "--as", name], True) for name in peers}
     racers["tyto"] = Racer([options.program], False)
     for count in map(int, options.sizes.split(",")):
         logs, slow, expressions = [], [], 0
         for kind in options.kinds.split(","):
             for row, (section, expression) in enumerate(lines_of_page()):
-                if section in UNTIMED or options.only not in expression:
+                if row not in rows or section in UNTIMED or options.only not in expression:
                     continue
                 best = race(racers, peers, row, count, kind, options.turns)
                 if len(best) < 2 or "tyto" not in best:
