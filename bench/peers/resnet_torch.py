@@ -1,15 +1,20 @@
 """examples/resnet and its twin in PyTorch: the same first weights, batches, rule and schedule; accuracy after each epoch.
 
-resnet_torch.py BIN DATA [--depth 20] [--width 16] [--epochs 10] [--batch 128] [--seed 42] [--threads 1]
+resnet_torch.py BIN DATA [--depth 20] [--width 16] [--epochs 10] [--batch 128] [--seed 42] [--threads 1] [--steps 0]
 
 BIN holds the programs resnet and resnet_batches, DATA is a folder of CIFAR-10. The weights are those that the example
 draws (a checkpoint after no step); the batches are read from resnet_batches. Both trainings run at once. Prints a line
-an epoch: the mean loss and the share of the test pictures that are named right, Tyto's and the twin's."""
+an epoch: the mean loss and the share of the test pictures that are named right, Tyto's and the twin's.
+
+With --steps N the first N steps alone are taken, one by one, beside twins in f32 and in f64: a line a step with the loss
+of each, and at the end how far the states of Tyto and of the twin in f32 are from those in f64."""
 import argparse
+import copy
 import csv
 import glob
 import gzip
 import os
+import re
 import subprocess
 import tempfile
 
@@ -39,24 +44,57 @@ def load(model, checkpoint):
                            for name, value in states.items()})
 
 
+def next_batch(batches, given):
+    x = numpy.frombuffer(batches.read(given.batch * 32 * 32 * 3 * 4), numpy.float32)
+    t = numpy.frombuffer(batches.read(given.batch), numpy.uint8).astype(numpy.int64)
+    return torch.from_numpy(x.reshape(-1, 32, 32, 3).copy()).permute(0, 3, 1, 2), torch.from_numpy(t)
+
+
+def step_of(model, given):
+    rule = torch.optim.SGD(model.parameters(), RATE, momentum=0.9, nesterov=True, weight_decay=DECAY)
+    steps = given.epochs * (given.samples // given.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(rule, RATE, steps, cycle_momentum=False)
+
+    def step(x, t):
+        rule.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), t)
+        loss.backward()
+        rule.step()
+        schedule.step()
+        return loss.item()
+
+    return step
+
+
+def compare_steps(resnet, batches, model, folder, given, quiet):
+    """The example is called for a step at a time and goes on from its checkpoint, which holds all that a step depends on."""
+    twins = [model.train(), copy.deepcopy(model).double().train()]
+    steps = [step_of(twin, given) for twin in twins]
+    print("| step | tyto | PyTorch | PyTorch, f64 | tyto from f64 | PyTorch from f64 |\n|---|---|---|---|---|---|")
+    for number in range(1, given.steps + 1):
+        said = subprocess.run([*resnet, "--steps", "1", "--checkpoint", f"{folder}/start.npz"], check=True,
+                              env=quiet["env"], stdout=subprocess.PIPE, text=True).stdout
+        x, t = next_batch(batches, given)
+        narrow, exact = steps[0](x, t), steps[1](x.double(), t)
+        own = float(re.search(r"last loss ([0-9.]+)", said)[1])
+        print(f"| {number} | {own:.6f} | {narrow:.6f} | {exact:.6f} | {abs(own - exact) / exact:.1e} | "
+              f"{abs(narrow - exact) / exact:.1e} |", flush=True)
+    ours = copy.deepcopy(model)
+    load(ours, numpy.load(f"{folder}/start.npz"))
+    states = [torch.cat([value.double().flatten() for value in each.state_dict().values()
+                         if value.is_floating_point()]) for each in (ours, *twins)]
+    norm = states[2].norm()
+    print(f"states after {given.steps} steps: tyto {(states[0] - states[2]).norm() / norm:.1e} from f64, "
+          f"PyTorch {(states[1] - states[2]).norm() / norm:.1e}")
+
+
 def train_twin(model, batches, given):
     images, labels = test_set(given.data)
     per_epoch = given.samples // given.batch
-    rule = torch.optim.SGD(model.parameters(), RATE, momentum=0.9, nesterov=True, weight_decay=DECAY)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(rule, RATE, given.epochs * per_epoch, cycle_momentum=False)
+    step = step_of(model, given)
     for _ in range(given.epochs):
         model.train()
-        losses = 0
-        for _ in range(per_epoch):
-            x = numpy.frombuffer(batches.read(given.batch * 32 * 32 * 3 * 4), numpy.float32)
-            t = numpy.frombuffer(batches.read(given.batch), numpy.uint8).astype(numpy.int64)
-            x = torch.from_numpy(x.reshape(-1, 32, 32, 3).copy()).permute(0, 3, 1, 2)
-            rule.zero_grad()
-            loss = torch.nn.functional.cross_entropy(model(x), torch.from_numpy(t))
-            loss.backward()
-            rule.step()
-            schedule.step()
-            losses += loss.item() / per_epoch
+        losses = sum(step(*next_batch(batches, given)) for _ in range(per_epoch)) / per_epoch
         model.eval()
         with torch.inference_mode():
             right = sum(int((model(part).argmax(1) == truth).sum())
@@ -68,7 +106,8 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("bin")
     arguments.add_argument("data")
-    for name, value in {"depth": 20, "width": 16, "epochs": 10, "batch": 128, "seed": 42, "threads": 1}.items():
+    for name, value in {"depth": 20, "width": 16, "epochs": 10, "batch": 128, "seed": 42, "threads": 1,
+                        "steps": 0}.items():
         arguments.add_argument("--" + name, type=int, default=value)
     given = arguments.parse_args()
     given.samples = sum(len((gzip.open if path.endswith(".gz") else open)(path, "rb").read()) // 3073
@@ -84,9 +123,13 @@ def main():
         subprocess.run([*resnet, "--steps", "0", "--checkpoint", f"{folder}/start.npz"], check=True, **quiet)
         model = layers()["resnet18_step"](given.depth, given.width).to(memory_format=torch.channels_last)
         load(model, numpy.load(f"{folder}/start.npz"))
-        ours = subprocess.Popen([*resnet, "--csv", f"{folder}/ours.csv"], **quiet)
         words = [f"{given.bin}/resnet_batches", given.data, given.batch, given.epochs, given.seed]
         batches = subprocess.Popen([str(word) for word in words], env=environment, stdout=subprocess.PIPE)
+        if given.steps > 0:
+            compare_steps(resnet, batches.stdout, model, folder, given, quiet)
+            batches.kill()
+            return
+        ours = subprocess.Popen([*resnet, "--csv", f"{folder}/ours.csv"], **quiet)
         twin = []
         for loss, share in train_twin(model, batches.stdout, given):
             twin.append((loss, share))
