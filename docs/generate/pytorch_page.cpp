@@ -31,6 +31,41 @@ The rows use `from torch import nn, optim`, `import torch.nn.functional as F`, a
 
 )";
 
+constexpr const char* pytorch_closing = R"(
+## Other names of the same
+
+| PyTorch | as |
+|---|---|
+| `nn.Module`, `nn.Parameter`, `nn.Buffer`, `nn.Container` | `nn::Layer` or `nn::Module`; a `Tensor<Any>::variable` or `persistent` that `members()` names |
+| `nn.ModuleDict`, `nn.ParameterList`, `nn.ParameterDict` | members of a struct, a `std::vector` or `std::map` of them, listed by `members()` |
+| `nn.AvgPool3d`, `nn.MaxPool1d`, `nn.MaxPool3d`, `nn.LPPool1d`, `nn.LPPool3d`, `nn.MaxUnpool1d`, `nn.MaxUnpool3d`, `nn.AdaptiveAvgPool1d`, `nn.AdaptiveAvgPool3d`, `nn.AdaptiveMaxPool1d`, `nn.AdaptiveMaxPool3d` | the layers above, for any number of spatial axes |
+| `nn.ConstantPad1d`, `nn.ConstantPad3d`, `nn.ZeroPad1d`, `nn.ZeroPad3d`, `nn.ReflectionPad1d`, `nn.ReflectionPad3d`, `nn.ReplicationPad1d`, `nn.ReplicationPad3d` | `nn::Pad` |
+| `nn.CircularPad2d`, `nn.CircularPad3d` | as `nn.CircularPad1d`, axis by axis |
+| `nn.InstanceNorm1d`, `nn.InstanceNorm3d`, `nn.Dropout1d`, `nn.Dropout3d`, `nn.CrossMapLRN2d` | `nn::InstanceNorm`, `nn::ChannelDropout`, `nn::LocalResponseNorm` |
+| `nn.UpsamplingNearest2d`, `nn.UpsamplingBilinear2d` | `nn::Upsample`; corners to corners by `resize` of `<tyto/resampling.hpp>` |
+| `nn.RNNCell`, `nn.GRUCell`, `nn.RNNBase`, `nn.RNNCellBase` | as `nn.LSTMCell`: a sequence of length one |
+| `nn.Transformer`, `nn.TransformerDecoder` | encoder and decoder layers one after the other, in a struct of yours |
+| `nn.BCELoss`, `nn.BCEWithLogitsLoss`, `nn.CTCLoss`, `nn.CosineEmbeddingLoss`, `nn.CosineSimilarity`, `nn.CrossEntropyLoss`, `nn.GaussianNLLLoss`, `nn.HingeEmbeddingLoss`, `nn.HuberLoss`, `nn.KLDivLoss`, `nn.L1Loss`, `nn.MSELoss`, `nn.MarginRankingLoss`, `nn.MultiLabelMarginLoss`, `nn.MultiLabelSoftMarginLoss`, `nn.MultiMarginLoss`, `nn.NLLLoss`, `nn.NLLLoss2d`, `nn.PairwiseDistance`, `nn.PoissonNLLLoss`, `nn.SmoothL1Loss`, `nn.SoftMarginLoss`, `nn.TripletMarginLoss`, `nn.TripletMarginWithDistanceLoss` | the functions under Losses |
+| `nn.LinearCrossEntropyLoss`, `nn.LinearCrossEntropyOptions` | `cross_entropy(linear(x), labels)`, whose plan is lazy mode's business |
+| `optim.Optimizer`, `lr_scheduler.LRScheduler` | `nn::Descent`, `nn::LearningRate`; a rule of yours is a `nn::DescentRule` |
+| `init.dirac_`, `init.sparse_`, `init.ones_`, `init.xavier_normal_`, `init.calculate_gain` | an `nn::Initialiser` is any function of a shape, as for `init.eye_`; `nn::constant_weights`, `nn::glorot_normal`; gains are factors in it |
+| `utils.parametrize`, `utils.weight_norm`, `utils.spectral_norm`, `utils.remove_weight_norm`, `utils.remove_spectral_norm` | `nn::WeightNorm`, `nn::SpectralNorm`; others by a layer of yours that computes the weight of another |
+| `utils.vector_to_parameters`, `utils.clip_grads_with_norm_`, `utils.stateless`, `utils.skip_init` | `assign`, a product; layers read the states that they hold, and weights are drawn when they are first read |
+| `utils.fuse_conv_bn_eval`, `utils.fuse_conv_bn_weights`, `utils.fuse_linear_bn_eval`, `utils.fuse_linear_bn_weights`, `utils.convert_conv2d_weight_memory_format`, `utils.convert_conv3d_weight_memory_format` | passes of the optimiser fold norms and lay weights out, whoever wrote the model |
+
+## Without a counterpart
+
+| PyTorch | why |
+|---|---|
+| `nn.LazyBatchNorm1d`, `nn.LazyBatchNorm2d`, `nn.LazyBatchNorm3d`, `nn.LazyConv1d`, `nn.LazyConv2d`, `nn.LazyConv3d`, `nn.LazyConvTranspose1d`, `nn.LazyConvTranspose2d`, `nn.LazyConvTranspose3d`, `nn.LazyInstanceNorm1d`, `nn.LazyInstanceNorm2d`, `nn.LazyInstanceNorm3d`, `nn.LazyLinear`, `nn.UninitializedParameter`, `nn.UninitializedBuffer` | a layer knows its sizes when it is made, so that files can be loaded and parameters listed at once |
+| `nn.FractionalMaxPool2d`, `nn.FractionalMaxPool3d` | windows of random size have no shape that is known before a run; hardly used |
+| `nn.AdaptiveLogSoftmaxWithLoss` | its clusters choose rows by data, whose count no plan knows; `cross_entropy` over all classes |
+| `nn.FeatureAlphaDropout` | `AlphaDropout`, or a mask of whole channels by `dropout_mask` |
+| `nn.DataParallel`, `nn.SyncBatchNorm` | one process, one device; the threads share each step |
+| `optim.SparseAdam` | gradients are dense |
+| `utils.rnn` (packed sequences) | sequences of one length; `ctc`, masks and `ignored` labels take lengths |
+)";
+
 }  // namespace
 
 Page pytorch_page(const std::string& folder) {
@@ -39,7 +74,7 @@ Page pytorch_page(const std::string& folder) {
 #define COMPARED "PyTorch"
 #define COMPARED_ROWS "docs/generate/pytorch_rows.inc"
 #include "docs/generate/compared_table.inc"
-  return {"pytorch.md", text};
+  return {"pytorch.md", text + pytorch_closing};
 }
 
 }  // namespace tyto::docs

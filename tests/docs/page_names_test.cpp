@@ -1,4 +1,4 @@
-// docs/numpy.md tells of every name of the array API standard and of NumPy what to write for it, or why there is
+// docs/numpy.md and docs/pytorch.md tell of every name of what they compare with what to write for it, or why there is
 // nothing.
 #include <doctest/doctest.h>
 
@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
-namespace numpy_names {
+namespace page_names {
 
 #include "numpy_names.inc"
+#include "pytorch_names.inc"
 
 /// The words of the first column of the page's rows.
-std::set<std::string> words_of_page() {
-  std::ifstream page("docs/numpy.md");
+std::set<std::string> words_of_page(const char* path) {
+  std::ifstream page(path);
   REQUIRE(page.good());
   std::set<std::string> words;
   for (std::string line; std::getline(page, line);) {
@@ -33,9 +34,9 @@ std::set<std::string> words_of_page() {
   return words;
 }
 
-TEST_CASE("docs/numpy.md has a row for every name of the array API standard and of NumPy") {
-  const std::set<std::string> words = words_of_page();
-  for (const auto* names : {&array_api_names, &numpy_names, &linalg_names, &fft_names}) {
+void check_names(const char* path, const std::vector<const std::vector<std::string>*>& lists) {
+  const std::set<std::string> words = words_of_page(path);
+  for (const auto* names : lists) {
     for (const std::string& name : *names) {
       CAPTURE(name);
       CHECK(words.count(name) == 1);
@@ -43,4 +44,12 @@ TEST_CASE("docs/numpy.md has a row for every name of the array API standard and 
   }
 }
 
-}  // namespace numpy_names
+TEST_CASE("docs/numpy.md has a row for every name of the array API standard and of NumPy") {
+  check_names("docs/numpy.md", {&array_api_names, &numpy_names, &linalg_names, &fft_names});
+}
+
+TEST_CASE("docs/pytorch.md has a row for every layer, loss, descent, schedule and initialiser of PyTorch") {
+  check_names("docs/pytorch.md", {&layer_names, &descent_names, &schedule_names, &initialiser_names, &utility_names});
+}
+
+}  // namespace page_names
