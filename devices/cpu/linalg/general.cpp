@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "devices/cpu/linalg/complex_reflections.hpp"
-#include "devices/cpu/linalg/reflections.hpp"
 
 namespace tyto::cpu::linalg {
 
@@ -58,34 +57,6 @@ bool is_finite(Index count, Vector<T> v) {
          std::all_of(v.im, v.im + count, [](T x) { return std::isfinite(x); });
 }
 
-/// Of a real matrix what reduce_to_hessenberg does of any, with a quarter of its work.
-template <class T>
-void reduce_real_to_hessenberg(const VectorLoops<T>& loops, const Matrix<T>& a, const Matrix<T>* turned, T* room) {
-  const Index n = a.rows, step = a.row_step;
-  T *const v = room, *const w = room + n, *const scaled = room + 2 * n;
-  const auto reflect_below = [&](Index height, Index columns, T factor, T* first, Index row_step) {
-    std::fill_n(w, columns, T(0));
-    loops.add_rows(height, columns, first, row_step, v, w);
-    for (Index r = 0; r < height; ++r) scaled[r] = -factor * v[r];
-    loops.add_outer(height, columns, scaled, w, first, row_step);
-  };
-  for (Index k = 0; k + 2 < n; ++k) {
-    const Index height = n - k - 1;
-    for (Index r = 0; r < height; ++r) v[r] = a(k + 1 + r, k);
-    if (!std::all_of(v, v + height, [](T x) { return std::isfinite(x); })) continue;
-    const T factor = reflect<T>(v, 1, height, 0);
-    if (factor == 0) continue;
-    a(k + 1, k) = v[0];
-    v[0] = 1;
-    for (Index r = 1; r < height; ++r) a(k + 1 + r, k) = 0;
-    reflect_below(height, height, factor, a.row(k + 1) + k + 1, step);
-    loops.multiply(n, height, a.first + k + 1, step, v, w);
-    for (Index r = 0; r < n; ++r) w[r] *= -factor;
-    loops.add_outer(n, height, w, v, a.first + k + 1, step);
-    if (turned != nullptr) reflect_below(height, n, factor, turned->row(k + 1), turned->row_step);
-  }
-}
-
 /// Zeros below the first subdiagonal; the reflections, transposed, go into `turned` where it is there.
 template <class T>
 void reduce_to_hessenberg(const VectorLoops<T>& loops, const Parts<T>& a, const Parts<T>* turned, T* room) {
@@ -111,14 +82,6 @@ void reduce_to_hessenberg(const VectorLoops<T>& loops, const Parts<T>& a, const 
 /// The rotation that makes the second of two numbers zero.
 template <class T>
 ComplexTurn<T> turn_of(Number<T> a, Number<T> b) {
-  const T squares = a.re * a.re + a.im * a.im, sum = squares + (b.re * b.re + b.im * b.im);
-  constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  if (squares > least && sum < 1 / least) {
-    if (sum == squares && b.re == 0 && b.im == 0) return {};
-    const T first = std::sqrt(squares), length = std::sqrt(sum), inverse = 1 / (first * length);
-    const Number<T> product = a * Number<T>{b.re, -b.im};
-    return {first / length, product.re * inverse, product.im * inverse};
-  }
   const T first = size_of(a), second = size_of(b);
   if (second == 0) return {};
   if (first == 0) return {0, b.re / second, -b.im / second};
@@ -330,11 +293,7 @@ bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* value
   }
   const Parts<T>* const turned = vectors != nullptr ? &q : nullptr;
   balance(a, factors);
-  if (std::all_of(a.im.first, a.im.first + n * n, [](T part) { return part == 0; })) {
-    reduce_real_to_hessenberg(*bench.loops, a.re, vectors != nullptr ? &q.re : nullptr, room);
-  } else {
-    reduce_to_hessenberg(*bench.loops, a, turned, room);
-  }
+  reduce_to_hessenberg(*bench.loops, a, turned, room);
   if (!reduce_to_triangle(*bench.loops, a, turned, room)) return false;
   for (Index i = 0; i < n; ++i) {
     values_re[i] = a.re(i, i);
