@@ -76,12 +76,14 @@ bool is_run_of_few_channels(const ConvolutionProblem& problem) {
          last.kernel * problem.in_channels >= short_run;
 }
 
-// oneDNN's code for AVX-512 computes as fast as our tile, which is ahead where pixels are so few that reading weights
-// takes as long as multiplying: it prefetches the next ones (docs/adr/0094).
-bool sees_few_pixels(const ConvolutionProblem& problem) {
-  constexpr std::int64_t few_pixels = 64;
+// oneDNN's code for AVX-512 computes as fast as our tile. The tile is ahead where pixels are so few that reading
+// weights takes as long as multiplying, since it prefetches the next ones, and where sums are so short that a pass over
+// the results to end them counts, which it does without (docs/adr/0094).
+bool is_ahead_on_avx512(const ConvolutionProblem& problem) {
+  constexpr std::int64_t few_pixels = 64, short_sum = 256;
   const Geometry g(problem);
-  return problem.groups == 1 && g.taps() == 1 && g.batch * product_of(g.output) <= few_pixels;
+  if (problem.groups != 1) return is_depthwise(problem);
+  return g.taps() == 1 && (g.in_channels <= short_sum || g.batch * product_of(g.output) <= few_pixels);
 }
 
 // oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
@@ -90,7 +92,7 @@ bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) 
   if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32) return false;
   const bool forward = problem.pass == ConvolutionPass::forward;
   if (choice.set() == InstructionSet::avx512) {
-    return forward && (is_run_of_few_channels(problem) || sees_few_pixels(problem));
+    return forward && (is_run_of_few_channels(problem) || is_ahead_on_avx512(problem));
   }
   if (choice.set() != InstructionSet::avx2) return false;
   if (problem.groups != 1) return is_depthwise(problem) && forward;
