@@ -120,8 +120,8 @@ double other_cycles(const MatmulProblem& problem, std::int64_t lanes, const Kern
     return static_cast<double>(problem.m) * n * (whole + (whole > 0 ? 16 : 0) + 2 * rest);
   }
   if (is_onednn_matmul(problem, choice)) {
-    constexpr double begin = 1000;
-    return begin / static_cast<double>(batch_count(problem)) +
+    constexpr double begin = 1000, each = 90;
+    return begin / static_cast<double>(batch_count(problem)) + each +
            static_cast<double>(problem.m) * n * k / (1.8 * static_cast<double>(lanes));
   }
   // Columns that fill no vector are packed.
