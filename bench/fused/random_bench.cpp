@@ -2,7 +2,7 @@
 // loops written for them at build time: random_bench [SIZES [THREADS [PROGRAM]]], as in `random_bench 10000,1000000 1`.
 //
 // A fused step's kernel is launched as an executor launches it, so what it decides at launch is counted: threads,
-// rectangles, stores past the caches. Forming groups and running a plan have benchmarks of their own. Results are
+// rectangles, non-temporal stores. Forming groups and running a plan have benchmarks of their own. Results are
 // compared first: bit by bit, or where sums were added in another order, within a tolerance.
 #include <algorithm>
 #include <chrono>

@@ -24,7 +24,7 @@ using Addresses = std::span<const core::Address>;
 class Indices {
  public:
   Indices(OpId op, std::size_t input, const core::Operand& operand, std::int64_t length)
-      : op_(op), input_(input), wide_(operand.dtype == DType::i64), length_(length), walk_({operand.view}) {
+      : op_(op), input_(input), wide_(operand.dtype == DType::i64), length_(length), iterator_({operand.view}) {
     dense_ = core::is_dense(operand.view);
     start_ = operand.view.offset;
   }
@@ -52,7 +52,7 @@ class Indices {
   /// Throws IndexError naming the first index that is outside the axis.
   void check(Addresses inputs) const {
     if (dense_ && all_inside(inputs)) return;
-    walk_.each({0, walk_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
+    iterator_.each({0, iterator_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
       const std::int64_t index = raw(inputs, offsets[0]);
       if (index < -length_ || index >= length_) {
         throw IndexError(core::text(core::definition(op_).name, ": index ", index, " is outside an axis of length ",
@@ -73,7 +73,7 @@ class Indices {
   bool all_inside(Addresses inputs) const {
     int outside = 0;
     with_array(inputs, [&](const auto* indices) {
-      for (std::int64_t i = 0; i < walk_.count(); ++i) outside |= (indices[i] < -length_) | (indices[i] >= length_);
+      for (std::int64_t i = 0; i < iterator_.count(); ++i) outside |= (indices[i] < -length_) | (indices[i] >= length_);
     });
     return outside == 0;
   }
@@ -82,7 +82,7 @@ class Indices {
   std::size_t input_;
   bool wide_, dense_;
   std::int64_t length_, start_;
-  StridedIterator<1> walk_;
+  StridedIterator<1> iterator_;
 };
 
 /// A view over the axes [begin, end) only.
@@ -168,7 +168,7 @@ KernelRef take_elements(const core::Step& step, const Indices& indices) {
   });
 }
 
-// Walks outer positions x index positions; both take's axes before `axis` and gather without any are this.
+// Visits outer positions x index positions; both take's axes before `axis` and gather without any are this.
 KernelRef prepare_take(const core::Step& step) {
   const View& x = step.inputs[0].view;
   const View& out = step.outputs[0].view;
@@ -187,17 +187,17 @@ KernelRef prepare_take(const core::Step& step) {
   from.offset = x.offset;
   index.offset = step.inputs[1].view.offset;
   to.offset = out.offset;
-  const StridedIterator<3> walk({from, index, to});
+  const StridedIterator<3> iterator({from, index, to});
   const InnerBlock inner(axes_of(x, axis + 1, x.shape.size()), axes_of(out, axis + index_rank, out.shape.size()), size);
   const std::int64_t stride = x.strides[axis], element = static_cast<std::int64_t>(size);
-  const std::int64_t count = inner.bytes() == 0 ? 0 : walk.count();
+  const std::int64_t count = inner.bytes() == 0 ? 0 : iterator.count();
   const int workers = threads_for(static_cast<double>(count) * (3.0 + static_cast<double>(inner.bytes()) / 10));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     indices.check(inputs);
     const std::byte* source = inputs[0].pointer();
     std::byte* target = outputs[0].pointer();
     run_team(workers, [&](Team team) {
-      walk.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
+      iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
         inner(source + (at[0] + indices.read(inputs, at[1]) * stride) * element, target + at[2] * element);
       });
     });
@@ -213,18 +213,18 @@ KernelRef prepare_take_along_axis(const core::Step& step) {
   from.shape[axis] = 1;
   from = core::broadcast_to(from, out.shape);
   index = core::broadcast_to(index, out.shape);
-  const StridedIterator<3> walk({from, index, out});
-  const int workers = threads_for(static_cast<double>(walk.count()) * 2);
+  const StridedIterator<3> iterator({from, index, out});
+  const int workers = threads_for(static_cast<double>(iterator.count()) * 2);
   return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) -> KernelRef {
     return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
       indices.check(inputs);
       const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
       U* target = reinterpret_cast<U*>(outputs[0].pointer());
       run_team(workers, [&](Team team) {
-        walk.each(share(walk.count(), team.member, team.size),
-                  [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
-                    target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
-                  });
+        iterator.each(share(iterator.count(), team.member, team.size),
+                      [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
+                        target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
+                      });
       });
     });
   });
@@ -237,7 +237,7 @@ class Positions {
     for (std::size_t i = first_input; i < step.inputs.size(); ++i) {
       const std::size_t axis = i - first_input;
       tensors_.emplace_back(step.op, i, step.inputs[i], indexed.shape[axis]);
-      walks_.emplace_back(std::array<View, 1>{step.inputs[i].view});
+      iterators_.emplace_back(std::array<View, 1>{step.inputs[i].view});
       strides_.push_back(indexed.strides[axis]);
     }
     count_ = step.inputs[first_input].view.count();
@@ -252,14 +252,14 @@ class Positions {
   std::int64_t offset(Addresses inputs, std::int64_t position) const {
     std::int64_t offset = 0;
     for (std::size_t axis = 0; axis < tensors_.size(); ++axis) {
-      offset += tensors_[axis].read(inputs, walks_[axis].at(position)[0]) * strides_[axis];
+      offset += tensors_[axis].read(inputs, iterators_[axis].at(position)[0]) * strides_[axis];
     }
     return offset;
   }
 
  private:
   std::vector<Indices> tensors_;
-  std::vector<StridedIterator<1>> walks_;
+  std::vector<StridedIterator<1>> iterators_;
   std::vector<std::int64_t> strides_;
   std::int64_t count_ = 0;
 };

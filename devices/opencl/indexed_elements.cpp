@@ -240,12 +240,12 @@ void gather(ElementWriter& w) {
   w.line(text("value = ", w.element(0, at), ";"));
 }
 
-struct IndexedLine {
+struct IndexedOperator {
   OpId op;
   void (*write)(ElementWriter& writer);
 };
 
-constexpr IndexedLine indexed_lines[] = {
+constexpr IndexedOperator indexed_operators[] = {
     {OpId::pad, pad},
     {OpId::tril, tril},
     {OpId::triu, triu},
@@ -256,21 +256,21 @@ constexpr IndexedLine indexed_lines[] = {
     {OpId::gather, gather},
 };
 
-const IndexedLine* indexed_line_of(OpId op) {
-  const IndexedLine* const found = std::ranges::find(indexed_lines, op, &IndexedLine::op);
-  return found == std::end(indexed_lines) ? nullptr : found;
+const IndexedOperator* indexed_operator(OpId op) {
+  const IndexedOperator* const found = std::ranges::find(indexed_operators, op, &IndexedOperator::op);
+  return found == std::end(indexed_operators) ? nullptr : found;
 }
 
 }  // namespace
 
-bool is_indexed(OpId op) { return indexed_line_of(op) != nullptr; }
+bool is_indexed(OpId op) { return indexed_operator(op) != nullptr; }
 
 LaunchPlan indexed_launch_plan(const Context& context, const core::Step& step) {
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
   if (step.outputs[0].view.count() == 0) return plan;
   ElementWriter writer(context, step);
-  indexed_line_of(step.op)->write(writer);
+  indexed_operator(step.op)->write(writer);
   plan.launches.push_back(writer.finish());
   return plan;
 }

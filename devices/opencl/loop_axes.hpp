@@ -1,4 +1,4 @@
-// Axes that a kernel walks: their lengths and strides as arguments, coordinates as text.
+// Axes that a kernel traverses: their lengths and strides as arguments, coordinates as text.
 #pragma once
 
 #include <string>

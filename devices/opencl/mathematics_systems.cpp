@@ -23,7 +23,7 @@ const char* const team_section = R"CLC(
 static void team_wait(void) { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
 )CLC";
 
-// Members stand in rows of up to 32, of which each walks along rows of a matrix.
+// Members stand in rows of up to 32, each of which goes along rows of a matrix.
 const char* const systems_section = R"CLC(
 static int team_across(int members) { return min(members, 32); }
 

@@ -55,7 +55,7 @@ class OpenClDevice final : public core::Device, public core::KernelClock, public
 
  private:
   LaunchPlan launch_plan_of(const core::Step& step) const;
-  /// Compiles what is missing, as one program; afterwards every launch of the recipes has an entry.
+  /// Compiles what is missing, as one program; afterwards every launch of the plans has an entry.
   void compile_missing(std::span<const LaunchPlan> plans);
 
   Context context_;

@@ -201,8 +201,8 @@ void ProgramCache::save(const std::string& key, cl_program program) const {
   // Written beside its place and moved there in one step, so that no reader ever sees half a file.
   static std::atomic<unsigned> serial{0};
   const std::filesystem::path target = file_of(key);
-  std::filesystem::path draft = target;
-  draft += core::text(".", ::getpid(), ".", serial.fetch_add(1), ".tmp");
+  std::filesystem::path temporary = target;
+  temporary += core::text(".", ::getpid(), ".", serial.fetch_add(1), ".tmp");
   Header header{};
   std::memcpy(header.magic, magic, sizeof magic);
   header.key_bytes = key.size();
@@ -210,15 +210,15 @@ void ProgramCache::save(const std::string& key, cl_program program) const {
   header.binary_hash = hash_text(binary, 0);
   bool written = false;
   {
-    std::ofstream file(draft, std::ios::binary | std::ios::trunc);
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(&header), sizeof header);
     file.write(key.data(), static_cast<std::streamsize>(key.size()));
     file.write(binary.data(), static_cast<std::streamsize>(binary.size()));
     file.close();
     written = !file.fail();
   }
-  if (written) std::filesystem::rename(draft, target, error);
-  if (!written || error) std::filesystem::remove(draft, error);
+  if (written) std::filesystem::rename(temporary, target, error);
+  if (!written || error) std::filesystem::remove(temporary, error);
 }
 
 }  // namespace tyto::opencl

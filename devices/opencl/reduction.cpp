@@ -1,4 +1,4 @@
-// Plans a reduction: which axes are walked together, in how many parts, and the kernels of one or two stages.
+// Plans a reduction: which axes are traversed together, in how many parts, and the kernels of one or two stages.
 #include "devices/opencl/reduction.hpp"
 
 #include <algorithm>
@@ -31,7 +31,8 @@ View axes_of(const View& view, const IntList& axes) {
   return out;
 }
 
-// The order in which reduced elements are met is free: outer axes first, so that the innermost walks memory in order.
+// The order in which reduced elements are met is free: outer axes first, so that the innermost traverses memory in
+// order.
 IntList by_stride(const View& view, IntList axes) {
   const auto size = [&](std::int64_t axis) { return std::abs(view.strides[static_cast<std::size_t>(axis)]); };
   std::stable_sort(axes.begin(), axes.end(), [&](std::int64_t a, std::int64_t b) { return size(a) > size(b); });

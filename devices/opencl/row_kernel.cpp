@@ -1,4 +1,4 @@
-// Walks along rows as text: loops over tiles that vectorise, or a work-group with a tree in local memory.
+// Traversals of rows as text: loops over tiles that vectorise, or a work-group with a tree in local memory.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -43,7 +43,7 @@ void merge(std::vector<View>& views) {
   }
 }
 
-/// A level, and the whole values that its walk computes, in order: inputs are loaded, kept values read.
+/// A level, and the whole values that its traversal computes, in order: inputs are loaded, kept values read.
 struct RowTraversal {
   core::LoopLevel level;
   std::vector<Value> computed;
@@ -61,8 +61,8 @@ class RowKernel {
     lay_out();
     rows_ = kept_views_[0].count();
     length_ = reduced_views_[0].count();
-    walks_ = walks(true);
-    if (!is_cpu() && bytes_kept(padded_length()) > most_local_memory) walks_ = walks(false);
+    traversals_ = traversals(true);
+    if (!is_cpu() && bytes_kept(padded_length()) > most_local_memory) traversals_ = traversals(false);
   }
 
   KernelLaunch generate(std::size_t& workspace) {
@@ -76,26 +76,26 @@ class RowKernel {
   bool is_cpu() const { return context_.style == Style::cpu; }
   const Shape& shape() const { return bound_.loop.shape; }
 
-  std::vector<RowTraversal> walks(bool keeps) const {
-    std::vector<RowTraversal> walks;
+  std::vector<RowTraversal> traversals(bool keeps) const {
+    std::vector<RowTraversal> traversals;
     std::vector<bool> at_hand(program_.values(), false);
     for (core::LoopLevel& level : core::plan_levels(program_, whole_, keeps).levels) {
       std::vector<bool> needed(program_.values(), false);
       for (const Value fold : level.folds) needed[program_.instruction_of(fold).operands[0]] = true;
       for (const Value value : level.kept) needed[value] = true;
       for (const Value result : program_.outputs) needed[result] = needed[result] || level.folds.empty();
-      RowTraversal walk{std::move(level), {}};
+      RowTraversal traversal{std::move(level), {}};
       for (std::size_t v = program_.values(); v-- > 0;) {
         if (!needed[v] || !whole_[v]) continue;
-        walk.computed.push_back(static_cast<Value>(v));
+        traversal.computed.push_back(static_cast<Value>(v));
         if (v < program_.first_instruction() || at_hand[v]) continue;
         for (const Value operand : program_.operands_of(v)) needed[operand] = true;
       }
-      std::ranges::reverse(walk.computed);
-      for (const Value value : walk.level.kept) at_hand[value] = true;
-      walks.push_back(std::move(walk));
+      std::ranges::reverse(traversal.computed);
+      for (const Value value : traversal.level.kept) at_hand[value] = true;
+      traversals.push_back(std::move(traversal));
     }
-    return walks;
+    return traversals;
   }
 
   const char* type(std::size_t value) const { return type_name(compute_of(body_.type(value))); }
@@ -147,8 +147,8 @@ class RowKernel {
       reduced_[lane].declare_strides(kernel_);
     }
     body_.declare(kernel_);
-    for (const RowTraversal& walk : walks_) {
-      for (const std::size_t value : walk.level.folds) {
+    for (const RowTraversal& traversal : traversals_) {
+      for (const std::size_t value : traversal.level.folds) {
         fold_of(value).declare_divisor(kernel_, text("divisor", value), static_cast<double>(length_));
       }
     }
@@ -171,8 +171,8 @@ class RowKernel {
   /// With every value that is kept taking `length` elements.
   std::size_t bytes_kept(std::int64_t length) const {
     std::size_t bytes = 0;
-    for (const RowTraversal& walk : walks_) {
-      for (const std::size_t value : walk.level.kept) bytes += width_of(value) * static_cast<std::size_t>(length);
+    for (const RowTraversal& traversal : traversals_) {
+      for (const std::size_t value : traversal.level.kept) bytes += width_of(value) * static_cast<std::size_t>(length);
     }
     return bytes;
   }
@@ -194,8 +194,8 @@ class RowKernel {
   /// Each kept value has a row for each item.
   void declare_workspace() {
     std::size_t before = 0;
-    for (const RowTraversal& walk : walks_) {
-      for (const std::size_t value : walk.level.kept) {
+    for (const RowTraversal& traversal : traversals_) {
+      for (const std::size_t value : traversal.level.kept) {
         const std::size_t width = width_of(value);
         kernel_.memory(Role::workspace, 0, type(value), width, static_cast<std::int64_t>(before / width),
                        text("keep", value));
@@ -220,18 +220,18 @@ class RowKernel {
       kernel_.line(text("    ", condition, body_.store_output(i, text("start", output_lane(i)))));
     }
   }
-  void row_values(const RowTraversal& walk) {
-    for (const std::size_t value : walk.level.row_values) {
+  void row_values(const RowTraversal& traversal) {
+    for (const std::size_t value : traversal.level.row_values) {
       kernel_.line(text("    ", body_.step(value, "0")));
     }
   }
 
   std::string place(std::size_t lane) const { return text("start", lane, " + ", reduced_[lane].place("r")); }
 
-  /// What the walk computes of element j; `keep` adds to j what leads to the item's own row.
-  void element(std::string_view indent, const RowTraversal& walk, std::string_view keep) {
+  /// What the traversal computes of element j; `keep` adds to j what leads to the item's own row.
+  void element(std::string_view indent, const RowTraversal& traversal, std::string_view keep) {
     kernel_.line(text(indent, reduced_[0].split("r", "j", "long")));
-    for (const std::size_t value : walk.computed) {
+    for (const std::size_t value : traversal.computed) {
       if (value < program_.inputs) {
         kernel_.line(text(indent, body_.load_input(value, place(input_lane(value)))));
       } else if (kept_before_.contains(value)) {
@@ -240,11 +240,13 @@ class RowKernel {
         kernel_.line(text(indent, body_.step(value, "0")));
       }
     }
-    for (const std::size_t value : walk.level.kept) {
+    for (const std::size_t value : traversal.level.kept) {
       kernel_.line(text(indent, "keep", value, "[", keep, "j] = v", value, ";"));
     }
   }
-  void end_walk(const RowTraversal& walk) { kept_before_.insert(walk.level.kept.begin(), walk.level.kept.end()); }
+  void end_traversal(const RowTraversal& traversal) {
+    kept_before_.insert(traversal.level.kept.begin(), traversal.level.kept.end());
+  }
 
   bool writes_whole() const {
     return std::ranges::any_of(program_.outputs, [&](std::size_t value) { return whole_[value]; });
@@ -263,24 +265,24 @@ class RowKernel {
     kernel_.line("  const long first = (long)get_global_id(0) * share;");
     kernel_.line("  const long past = min(first + share, rows);");
     kernel_.line("  const long mine = (long)get_global_id(0) * keep_length;");
-    for (const RowTraversal& walk : walks_) {
-      for (const std::size_t fold : walk.level.folds) {
+    for (const RowTraversal& traversal : traversals_) {
+      for (const std::size_t fold : traversal.level.folds) {
         kernel_.line(text("  ", fold_of(fold).type(), " tile", fold, "[", row_tile, "];"));
       }
     }
     kernel_.line("  for (long row = first; row < past; ++row) {");
     begin_row();
-    for (const RowTraversal& walk : walks_) {
-      row_values(walk);
-      if (!walk.level.folds.empty()) {
-        tiles(walk);
+    for (const RowTraversal& traversal : traversals_) {
+      row_values(traversal);
+      if (!traversal.level.folds.empty()) {
+        tiles(traversal);
       } else if (writes_whole()) {
         kernel_.line("    for (long j = 0; j < length; ++j) {");
-        element("      ", walk, "mine + ");
+        element("      ", traversal, "mine + ");
         store_whole("      ");
         kernel_.line("    }");
       }
-      end_walk(walk);
+      end_traversal(traversal);
     }
     end_row("");
     kernel_.line("  }");
@@ -290,27 +292,27 @@ class RowKernel {
   }
 
   // The order of additions is that of the kernel that reduces a tensor in memory.
-  void tiles(const RowTraversal& walk) {
-    for (const std::size_t fold : walk.level.folds) {
+  void tiles(const RowTraversal& traversal) {
+    for (const std::size_t fold : traversal.level.folds) {
       const FoldText f = fold_of(fold);
       kernel_.line(text("    ", f.type(), "16 total", fold, " = ", f.start(), "; ", f.type(), " single", fold, " = ",
                         f.start(), ";"));
     }
     kernel_.line(text("    for (long from = 0; from < length; from += ", stretch, ") {"));
     kernel_.line(text("      const long until = min(from + ", stretch, ", length);"));
-    for (const std::size_t fold : walk.level.folds) {
+    for (const std::size_t fold : traversal.level.folds) {
       kernel_.line(text("      ", fold_of(fold).type(), "16 some", fold, " = ", fold_of(fold).start(), ";"));
     }
     kernel_.line(text("      for (long at = from; at < until; at += ", row_tile, ") {"));
     kernel_.line(text("        const int width = (int)min((long)", row_tile, ", until - at);"));
     kernel_.line("        for (int l = 0; l < width; ++l) {");
     kernel_.line("          const long j = at + l;");
-    element("          ", walk, "mine + ");
-    for (const std::size_t fold : walk.level.folds) {
+    element("          ", traversal, "mine + ");
+    for (const std::size_t fold : traversal.level.folds) {
       kernel_.line(text("          tile", fold, "[l] = ", folded_element(fold), ";"));
     }
     kernel_.line("        }");
-    for (const std::size_t fold : walk.level.folds) {
+    for (const std::size_t fold : traversal.level.folds) {
       const FoldText f = fold_of(fold);
       const std::string some = text("some", fold), single = text("single", fold), tiled = text("tile", fold);
       kernel_.line("        { int l = 0; for (; l + 16 <= width; l += 16) {");
@@ -319,12 +321,12 @@ class RowKernel {
       kernel_.line(text("          } for (; l < width; ++l) ", single, " = ", f.two(single, tiled + "[l]"), "; }"));
     }
     kernel_.line("      }");
-    for (const std::size_t fold : walk.level.folds) {
+    for (const std::size_t fold : traversal.level.folds) {
       const std::string total = text("total", fold);
       kernel_.line(text("      ", total, " = ", fold_of(fold).sixteen(total, text("some", fold)), ";"));
     }
     kernel_.line("    }");
-    for (const std::size_t fold : walk.level.folds) {
+    for (const std::size_t fold : traversal.level.folds) {
       const std::string single = text("single", fold);
       kernel_.line(text("    ", fold_of(fold).across(text("total", fold), single, text("lanes", fold))));
       kernel_.line(text("    ", finished(fold, single)));
@@ -336,9 +338,9 @@ class RowKernel {
     const std::size_t group = std::clamp(std::bit_ceil(static_cast<std::size_t>(length_)), least, context_.group);
     // One tree for each type of accumulator serves all reductions, one after the other.
     std::set<std::string> types;
-    for (const RowTraversal& walk : walks_) {
-      for (const std::size_t fold : walk.level.folds) types.insert(fold_of(fold).type());
-      for (const std::size_t value : walk.level.kept) {
+    for (const RowTraversal& traversal : traversals_) {
+      for (const std::size_t fold : traversal.level.folds) types.insert(fold_of(fold).type());
+      for (const std::size_t value : traversal.level.kept) {
         kernel_.line(text("  local ", type(value), " keep", value, "[", padded_length(), "];"));
       }
     }
@@ -346,24 +348,24 @@ class RowKernel {
     kernel_.line("  const long row = get_group_id(0);");
     kernel_.line("  const int me = get_local_id(0);");
     begin_row();
-    for (const RowTraversal& walk : walks_) {
-      row_values(walk);
-      for (const std::size_t fold : walk.level.folds) {
+    for (const RowTraversal& traversal : traversals_) {
+      row_values(traversal);
+      for (const std::size_t fold : traversal.level.folds) {
         kernel_.line(text("    ", fold_of(fold).type(), " total", fold, " = ", fold_of(fold).start(), ";"));
       }
-      if (!walk.level.folds.empty() || writes_whole()) {
+      if (!traversal.level.folds.empty() || writes_whole()) {
         kernel_.line(text("    for (long j = me; j < length; j += ", group, ") {"));
-        element("      ", walk, "");
-        for (const std::size_t fold : walk.level.folds) {
+        element("      ", traversal, "");
+        for (const std::size_t fold : traversal.level.folds) {
           const std::string total = text("total", fold);
           kernel_.line(text("      { const ", fold_of(fold).type(), " next = ", folded_element(fold), "; ", total,
                             " = ", fold_of(fold).two(total, "next"), "; }"));
         }
-        if (walk.level.folds.empty()) store_whole("      ");
+        if (traversal.level.folds.empty()) store_whole("      ");
         kernel_.line("    }");
       }
-      for (const std::size_t fold : walk.level.folds) tree(fold, group);
-      end_walk(walk);
+      for (const std::size_t fold : traversal.level.folds) tree(fold, group);
+      end_traversal(traversal);
     }
     end_row("if (me == 0) ");
     KernelLaunch launch = kernel_.finish(text("__attribute__((reqd_work_group_size(", group, ", 1, 1))) "));
@@ -394,7 +396,7 @@ class RowKernel {
   KernelText kernel_;
   std::vector<View> kept_views_, reduced_views_;  // by lane
   std::vector<LoopAxes> kept_, reduced_;
-  std::vector<RowTraversal> walks_;
+  std::vector<RowTraversal> traversals_;
   std::set<std::size_t> kept_before_;
   std::int64_t rows_ = 0, length_ = 0;
 };

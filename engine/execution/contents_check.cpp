@@ -42,11 +42,11 @@ std::int64_t bytes_of(const Graph& graph, Port port) {
 
 bool is_concat_like(OpId op) { return op == OpId::concat || op == OpId::pad || op == OpId::set_slice; }
 
-class Walk {
+class SymbolicRun {
  public:
   /// Which arms are taken and how often loops run is made of the scenario's number. The first scenarios, `fixed` of
   /// them, take the arm of that number throughout.
-  Walk(std::size_t scenario, std::size_t fixed)
+  SymbolicRun(std::size_t scenario, std::size_t fixed)
       : scenario_(scenario), fixed_(fixed), choices_(scenario * 0x9E3779B97F4A7C15u) {}
 
   std::vector<std::string> faults(const PlannedProgram& program) {
@@ -85,7 +85,7 @@ class Walk {
     std::vector<Contents> contents;  // of the ports
   };
 
-  /// `what` outlives the walk.
+  /// `what` outlives the run.
   Contents fresh(std::string_view what, std::int64_t bytes) {
     names_.push_back({what, scope_});
     return Contents::of(static_cast<ValueNumber>(names_.size() - 1), bytes);
@@ -533,16 +533,16 @@ class Walk {
   /// Names the region that faults and values are said to be in.
   class Within {
    public:
-    Within(Walk& walk, const std::string& name) : walk_(walk), before_(walk.scope_) {
-      walk.scopes_.push_back(before_ == 0 ? name : walk.scopes_[before_] + ", " + name);
-      walk.scope_ = walk.scopes_.size() - 1;
+    Within(SymbolicRun& run, const std::string& name) : run_(run), before_(run.scope_) {
+      run.scopes_.push_back(before_ == 0 ? name : run.scopes_[before_] + ", " + name);
+      run.scope_ = run.scopes_.size() - 1;
     }
-    ~Within() { walk_.scope_ = before_; }
+    ~Within() { run_.scope_ = before_; }
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
 
    private:
-    Walk& walk_;
+    SymbolicRun& run_;
     std::size_t before_;
   };
 
@@ -579,7 +579,7 @@ std::vector<std::string> check_contents(const PlannedProgram& program) {
   const std::size_t fixed = std::min<std::size_t>(most_arms(program), 8);
   const std::size_t scenarios = fixed == 0 ? 1 : fixed + 2;
   for (std::size_t i = 0; i < scenarios; ++i) {
-    std::vector<std::string> faults = Walk(i, fixed).faults(program);
+    std::vector<std::string> faults = SymbolicRun(i, fixed).faults(program);
     if (!faults.empty()) return faults;
   }
   return {};

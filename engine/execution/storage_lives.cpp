@@ -1,4 +1,4 @@
-// A walk along the uses of each storage; a region's layout says when it needs its operands and results.
+// A pass over the uses of each storage; a region's layout says when it needs its operands and results.
 #include "engine/execution/storage_lives.hpp"
 
 #include <algorithm>

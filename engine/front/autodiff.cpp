@@ -1,4 +1,5 @@
-// Reverse mode over values: a walk from results to tracked inputs that emits gradient rules in the values' own mode.
+// Reverse mode over values: a traversal from results to tracked inputs that emits gradient rules in the values' own
+// mode.
 #include "tyto/autodiff.hpp"
 #include "core/op_ids.hpp"
 

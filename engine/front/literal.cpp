@@ -25,7 +25,7 @@ void write_number(const Scalar& number, DType dtype, std::byte* target) {
   }
 }
 
-// Walks the braces for the shape, the type and the numbers at once.
+// Reads the braces for the shape, the type and the numbers at once.
 class NestedListParser {
  public:
   void read(std::span<const NestedList> rows, std::size_t depth) {

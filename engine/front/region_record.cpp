@@ -203,7 +203,7 @@ detail::LoopResults record_loop(const detail::LoopCall& call) {
   if (body.number) inputs.push_back(body.number);
   if (loop.keyed) inputs.push_back(body.key);
   inputs.insert(inputs.end(), body.rows.begin(), body.rows.end());
-  // Parameters are inputs already; the walk for captures is to end at them.
+  // Parameters are inputs already; the search for captures is to end at them.
   const Captures captures = captures_for(roots, scope->since(), body.states);
   loop.body = region_of({inputs, body.outputs, next, captures.inside});
   scope.reset();

@@ -1,4 +1,4 @@
-// Tracing: one iterative walk in post-order, so that chains of a million nodes are no deeper than any other graph.
+// Tracing: one iterative traversal in post-order, so that chains of a million nodes are no deeper than any other graph.
 #include "engine/graph/trace.hpp"
 
 #include <algorithm>

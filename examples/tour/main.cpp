@@ -1,4 +1,4 @@
-// A walk through Tyto. Change Lazy to Eager below: every line stays as it is, and prints the same.
+// A tour of Tyto. Change Lazy to Eager below: every line stays as it is, and prints the same.
 #include <iostream>
 #include <tyto/autodiff.hpp>
 #include <tyto/elementwise.hpp>

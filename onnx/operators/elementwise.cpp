@@ -76,7 +76,7 @@ Outputs limited(const Array& x, const Array& low, const Array& high) {
   return {y};
 }
 
-// Where both limits are known numbers, one operator does it.
+// Where both limits are scalar constants, one operator does it.
 Outputs clip_by_attributes(const OperatorCall& call) {
   return {clip(call[0], call.number("min", std::numeric_limits<float>::lowest()),
                call.number("max", std::numeric_limits<float>::max()))};

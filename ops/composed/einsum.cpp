@@ -153,7 +153,7 @@ struct Term {
   }
 };
 
-/// An axis named twice is walked along its diagonal.
+/// An axis named twice is traversed along its diagonal.
 template <class M>
 Term<M> without_repeats(std::string_view equation, Term<M> term) {
   for (std::size_t i = 0; i < term.labels.size(); ++i) {

@@ -1,4 +1,4 @@
-// Walks from what is asked for back to what is given; every walk is iterative and visits a node once.
+// Goes from what is asked for back to what is given; every traversal is iterative and visits a node once.
 #include "optimiser/incremental/partial_graph.hpp"
 
 #include <algorithm>

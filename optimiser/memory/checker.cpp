@@ -125,7 +125,7 @@ class Judge {
     }
   }
 
-  // Walks through time with the live blocks by address. As long as those do not overlap each other, a newcomer that
+  // Goes through time with the live blocks by address. As long as those do not overlap each other, a newcomer that
   // overlaps any of them overlaps a neighbour; one that does is reported and left out.
   void check_by_time(const std::vector<Placed>& placed) {
     struct Event {

@@ -221,10 +221,10 @@ class Gaps {
   template <typename Less, typename Refresh>
   void remove_from(Links& links, Index node, Less&& less, Refresh&& refresh) {
     path_.clear();
-    Index walk = links.root;
-    while (walk != node) {
-      path_.push_back(walk);
-      walk = less(node, walk) ? links.left[at(walk)] : links.right[at(walk)];
+    Index below = links.root;
+    while (below != node) {
+      path_.push_back(below);
+      below = less(node, below) ? links.left[at(below)] : links.right[at(below)];
     }
     const Index rest = merge(links, links.left[at(node)], links.right[at(node)], refresh);
     if (path_.empty()) {

@@ -1,4 +1,4 @@
-// Constants: sub-graphs that depend on nothing given at run time are computed once.
+// Constants: parts of a graph that depend on nothing given at run time are computed once.
 #include <algorithm>
 
 #include "core/op_ids.hpp"

@@ -1,5 +1,5 @@
-// How groups are found: the state that the parts of the pass share. Groups are grown in one walk over the nodes, each
-// joining those of its producers; what no group changes stays as it was, node by node.
+// How groups are found: the state that the parts of the pass share. Groups are grown in one traversal of the nodes,
+// each joining those of its producers; what no group changes stays as it was, node by node.
 #pragma once
 
 #include <algorithm>

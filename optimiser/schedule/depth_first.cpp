@@ -1,4 +1,4 @@
-// The depth-first orders: one walk, three ways to order the inputs of a task.
+// The depth-first orders: one traversal, three ways to order the inputs of a task.
 #include <algorithm>
 #include <limits>
 #include <numeric>

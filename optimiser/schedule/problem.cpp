@@ -195,7 +195,7 @@ class ProblemBuilder {
     problem_.in_place_candidates = std::move(all);
   }
 
-  // Marks the storages of operands that the result may not overwrite: one walk, as operands may be thousands.
+  // Marks the storages of operands that the result may not overwrite: one pass, as operands may be thousands.
   void find_refused(const GraphNode& node, Port result, std::span<const Port> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::uint32_t storage = storage_of(inputs[i]);

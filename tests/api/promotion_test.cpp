@@ -230,7 +230,7 @@ BOTH_MODES("norms and deviations leave the range of whole numbers and of halves 
 // What NumPy gives for np.clip(number, least, most).astype(type), and np.float16(1 + 2**-11 + 2**-40) is 1 + 2**-10:
 // one rounding, where a detour through float32 would meet a tie and fall back to 1.
 BOTH_MODES(
-    "floating numbers that fill tensors stop at the end of the range and round once, in compiled functions too") {
+    "floating-point numbers that fill tensors stop at the end of the range and round once, in compiled functions too") {
   using T = tyto::Tensor<Mode>;
   const double above_tie = 1 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40);
   const auto check = [&](const std::vector<T>& made) {

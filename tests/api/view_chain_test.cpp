@@ -134,7 +134,7 @@ class Chain {
     if (!axes.empty()) tensor = transpose(tensor, axes);
   }
 
-  // Python's slice: positions are listed by walking, not computed.
+  // Python's slice: positions are listed by stepping, not computed.
   template <class T>
   void slice_it(Plain& x, T& tensor) {
     if (x.rank() == 0) return;

@@ -251,7 +251,7 @@ TEST_CASE("softmax, its logarithm, variances and logarithms of sums of every flo
 
 TEST_CASE("any axes and any layout: columns, several axes, turned tensors, other divisors") {
   // Element (i, j, k) is i + 10 j + 100 k, of shape (2, 3, 4); with its axes turned the other way round it lies so that
-  // the last axis walks in steps of 6.
+  // the last axis goes in steps of 6.
   HostTensor x{DType::f64, View{{2, 3, 4}, {1, 2, 6}, 0}, {}, {}};
   for (int k = 0; k < 4; ++k)
     for (int j = 0; j < 3; ++j)

@@ -1,4 +1,4 @@
-// Walks recorded nodes from results to what they are made of.
+// Traverses recorded nodes from results to what they are made of.
 #include "tests/golden/reach.hpp"
 
 #include <algorithm>

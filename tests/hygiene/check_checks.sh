@@ -76,6 +76,17 @@ tree
 printf '// A drawer for whatever is left.\n' >"$work/tree/ops/utils.cpp"
 expect refused check_files.sh "a file named utils" 'says nothing'
 
+tree
+expect ok check_words.sh "a clean tree"
+printf '// A file in which a graph walk is called so.\n' >"$work/tree/ops/said.cpp"
+expect refused check_words.sh "a forbidden word in a comment" 'said.cpp:1: .*graph walk'
+tree
+printf '// A file with a name.\nint GraphWalk(int x);\n' >"$work/tree/ops/named.cpp"
+expect refused check_words.sh "a forbidden word in a name" 'here is: traversal'
+tree
+printf '// A file of other words: the loop, variables, a sidewalk.\n' >"$work/tree/ops/other.cpp"
+expect ok check_words.sh "words that only look alike"
+
 # An exports list is what nm prints, so a printed one stands in for a library here.
 exports() {
   tree

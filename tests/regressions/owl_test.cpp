@@ -197,7 +197,7 @@ TEST_CASE("owl: random graphs follow partial updates of their inputs") {
   const auto pick = [&](std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random); };
   for (int round = 0; round < 60; ++round) {
     CAPTURE(round);
-    // A recipe of operations on numbered values, played in either mode.
+    // A list of operations on numbered values, played in either mode.
     struct Line {
       std::size_t op, a, b;
     };

@@ -173,19 +173,19 @@ TEST_CASE("random graphs under random partial assignments agree with whole evalu
     std::vector<L> inputs;
     const auto input_count = static_cast<std::size_t>(dice.between(1, 5));
     for (std::size_t i = 0; i < input_count; ++i) inputs.push_back(L::placeholder(shape, DType::f64));
-    // The same recipe is run on any leaves, so that what is expected comes from fresh evaluations.
+    // The same moves are made on any leaves, so that what is expected comes from fresh evaluations.
     struct Move {
       int kind;
       std::size_t a, b;
     };
-    std::vector<Move> recipe;
+    std::vector<Move> moves;
     for (std::int64_t n = dice.between(3, 25); n > 0; --n) {
-      const auto made = static_cast<std::int64_t>(input_count + recipe.size());
-      recipe.push_back({static_cast<int>(dice.below(9)), static_cast<std::size_t>(dice.below(made)),
-                        static_cast<std::size_t>(dice.below(made))});
+      const auto made = static_cast<std::int64_t>(input_count + moves.size());
+      moves.push_back({static_cast<int>(dice.below(9)), static_cast<std::size_t>(dice.below(made)),
+                       static_cast<std::size_t>(dice.below(made))});
     }
     const auto build = [&](std::vector<L> values) {
-      for (const Move& move : recipe) {
+      for (const Move& move : moves) {
         const L a = values[move.a], b = values[move.b];
         switch (move.kind) {
           case 0: values.push_back(tanh(a + b)); break;

@@ -1,4 +1,4 @@
-// Graphs of many nodes, readers and states: the walks over them neither recurse nor grow faster than the graph.
+// Graphs of many nodes, readers and states: the traversals of them neither recurse nor grow faster than the graph.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The axes of an element-wise loop, in the order in which it is best to walk over memory.
+// The axes of an element-wise loop, in the order in which it is best to traverse memory.
 #pragma once
 
 #include <cstddef>

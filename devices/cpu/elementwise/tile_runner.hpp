@@ -26,7 +26,7 @@ class TileRunner {
   void run_elements(Range elements);
 
  private:
-  /// The part of a tile that one walk step covers.
+  /// The part of a tile that is computed at a time.
   struct Extent {
     std::int64_t columns, rows;
     std::size_t count() const { return static_cast<std::size_t>(columns * rows); }

@@ -1,4 +1,4 @@
-// Lanes that record: types on which the functions of the vector mathematics, instead of computing, note down their
+// Lanes that record: types on which the functions of the vector mathematics, instead of computing, record their
 // code.
 #pragma once
 

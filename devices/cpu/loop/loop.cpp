@@ -82,7 +82,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   return with_whole_operands(bound, prepare_loop(bound));
 }
 
-/// What is walked along must not lie apart.
+/// What is traversed must not lie apart.
 std::uint64_t requires_dense(const core::Step& step) {
   const core::View& x = step.inputs[0].view;
   if (x.rank() == 0 || x.count() == 0) return 0;

@@ -17,7 +17,7 @@ class MatmulRoutine {
   virtual const char* name() const noexcept = 0;
 };
 
-/// Walks the points of a batch: the element offsets of its three matrices.
+/// Visits the points of a batch: the element offsets of its three matrices.
 struct BatchOffsets {
   std::int64_t a = 0, b = 0, c = 0;
 };

@@ -41,8 +41,8 @@ class ReduceKernel final : public core::Kernel {
     choose_columns(axes);
     choose_line(axes);
     choose_even_lines(axes);
-    outer_ = walk_of(axes.kept, axes.in, axes.out);
-    around_ = walk_of(axes.folded, 0, 0);
+    outer_ = iterator_over(axes.kept, axes.in, axes.out);
+    around_ = iterator_over(axes.folded, 0, 0);
 
     // A row of 4 KB at a time leaves room in L1 for the sums of its columns.
     chunk_ = std::min(width_, in_size_ == 8 ? fold_columns / 2 : fold_columns);
@@ -175,8 +175,8 @@ class ReduceKernel final : public core::Kernel {
 
   Range columns_of(std::int64_t chunk) const { return {chunk * chunk_, std::min(width_, (chunk + 1) * chunk_)}; }
 
-  /// Folds the elements with the given numbers, in the order of the walk, into `width` partial results, which have room
-  /// for fold_columns.
+  /// Folds the elements with the given numbers, in the order of the iteration, into `width` partial results, which have
+  /// room for fold_columns.
   void fold_range(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first,
                   void* second) const {
     if (group_ > 1 && elements.size() >= 4 * group_) return fold_groups(in, origin, elements, width, first);

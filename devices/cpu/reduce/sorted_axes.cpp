@@ -43,7 +43,7 @@ SortedAxes sorted_axes(const core::Step& step, bool ordered) {
   for (std::size_t i = in.shape.size(); i-- > 0;) {
     const bool folded = std::find(reduced.begin(), reduced.end(), static_cast<std::int64_t>(i)) != reduced.end();
     Axis axis{in.shape[i], in.strides[i], folded ? 0 : stride};
-    // Downward axes are walked upward from their other end, except where the order of elements matters.
+    // Downward axes are traversed upward from their other end, except where the order of elements matters.
     if (axis.in < 0 && axis.length > 0 && !(folded && ordered)) {
       axes.in += (axis.length - 1) * axis.in;
       axes.out += (axis.length - 1) * axis.out;
@@ -64,7 +64,7 @@ SortedAxes sorted_axes(const core::Step& step, bool ordered) {
   return axes;
 }
 
-StridedIterator<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out) {
+StridedIterator<2> iterator_over(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out) {
   std::array<core::View, 2> views;
   for (const Axis& axis : axes) {
     views[0].shape.push_back(axis.length);

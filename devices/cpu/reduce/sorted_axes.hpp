@@ -9,14 +9,14 @@
 
 namespace tyto::cpu {
 
-/// One axis, with the strides that it is walked by in the input and in the result.
+/// One axis, with the strides that it is traversed by in the input and in the result.
 struct Axis {
   std::int64_t length;
   std::int64_t in;
   std::int64_t out;
 };
 
-/// The input's axes as they are walked, outermost first.
+/// The input's axes as they are traversed, outermost first.
 struct SortedAxes {
   std::vector<Axis> kept;
   std::vector<Axis> folded;
@@ -27,7 +27,7 @@ struct SortedAxes {
 /// The axes of a step. `ordered`: the folded elements are met in the order of their indices.
 SortedAxes sorted_axes(const core::Step& step, bool ordered);
 
-/// A walk along axes from these offsets: of the input first, then of the result.
-StridedIterator<2> walk_of(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out);
+/// An iterator along axes from these offsets: of the input first, then of the result.
+StridedIterator<2> iterator_over(const std::vector<Axis>& axes, std::int64_t in, std::int64_t out);
 
 }  // namespace tyto::cpu

@@ -85,20 +85,20 @@ std::int64_t position_of(const std::byte* value, const std::byte* sorted, std::i
 KernelRef search_few(const core::Step& step) {
   const core::View& sorted = step.inputs[0].view;
   const bool right = std::get<core::AxisAttributes>(*step.attributes).flag;
-  const StridedIterator<2> walk(std::array<core::View, 2>{step.inputs[1].view, step.outputs[0].view});
+  const StridedIterator<2> iterator(std::array<core::View, 2>{step.inputs[1].view, step.outputs[0].view});
   const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset * size;
   const auto position =
       with_element(step.inputs[0].dtype, []<class T>(std::type_identity<T>) { return &position_of<T>; });
-  const int workers = threads_for(static_cast<double>(walk.count()) * 100);
+  const int workers = threads_for(static_cast<double>(iterator.count()) * 100);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer());
     run_team(workers, [&](Team team) {
-      walk.each(
-          share(walk.count(), team.member, team.size), [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
-            out[offsets[1]] =
-                position(inputs[1].pointer() + offsets[0] * size, inputs[0].pointer() + offset, stride, length, right);
-          });
+      iterator.each(share(iterator.count(), team.member, team.size),
+                    [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+                      out[offsets[1]] = position(inputs[1].pointer() + offsets[0] * size, inputs[0].pointer() + offset,
+                                                 stride, length, right);
+                    });
     });
   });
 }

@@ -10,7 +10,7 @@ STEPS = 8
 JOINED = (2, 3, 6, 7)
 
 
-def walk(arrays, name, make, weights, gradients):
+def descend(arrays, name, make, weights, gradients):
     """The parameter after each update."""
     w = weights.clone().requires_grad_()
     optimiser = make([w])
@@ -22,7 +22,7 @@ def walk(arrays, name, make, weights, gradients):
     put(arrays, f"rule/{name}", torch.stack(values))
 
 
-def walk_unevenly(arrays, name, make, weights, gradients):
+def descend_unevenly(arrays, name, make, weights, gradients):
     """Two parameters, the second of which has gradients in the updates of JOINED only and is a group of its own rate."""
     a, b = weights.clone().requires_grad_(), weights.clone().requires_grad_()
     optimiser = make([a])
@@ -135,15 +135,15 @@ def fill(arrays):
         "adadelta": lambda p: optim.Adadelta(p, 1.0, weight_decay=0.01),
     }
     for name, make in rules.items():
-        walk(arrays, name, make, weights, gradients)
+        descend(arrays, name, make, weights, gradients)
     for name in ("sgd_dampening", "rprop", "adam", "adamw", "adamax", "nadam", "radam", "asgd", "adafactor"):
-        walk_unevenly(arrays, name, rules[name], weights, gradients)
+        descend_unevenly(arrays, name, rules[name], weights, gradients)
     classify(arrays)
     for name, shape in {"vector": (12,), "axes": (3, 2, 2)}.items():
-        walk(arrays, f"adafactor_{name}", rules["adafactor"], weights.reshape(shape), [g.reshape(shape) for g in gradients])
+        descend(arrays, f"adafactor_{name}", rules["adafactor"], weights.reshape(shape), [g.reshape(shape) for g in gradients])
     # PyTorch computes Muon's products in bfloat16, where they are right to 1 in 100. Its matrices are (out, in).
     rows = [gradient.T for gradient in gradients]
-    walk(arrays, "muon_rounded", lambda p: optim.Muon(p, 0.1, weight_decay=0.1), weights.T, rows)
+    descend(arrays, "muon_rounded", lambda p: optim.Muon(p, 0.1, weight_decay=0.1), weights.T, rows)
     wide = [gradient.numpy() for gradient in gradients]
     put(arrays, "rule/muon", torch.tensor(np.stack(list(muon(weights.numpy(), wide, 0.1, 0.95, 0.1,
                                                              factor=(4 / 3)**0.5)))))
