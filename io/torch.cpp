@@ -60,8 +60,10 @@ class Checkpoint : public std::enable_shared_from_this<Checkpoint> {
   }
 
   StoredArrays tensors() {
-    visit("", pickle_.root, 0);
-    return std::move(found_);
+    // What is found holds this object: were it a member, a refused file would never be closed.
+    StoredArrays found;
+    visit(found, "", pickle_.root, 0);
+    return found;
   }
 
  private:
@@ -87,30 +89,30 @@ class Checkpoint : public std::enable_shared_from_this<Checkpoint> {
     return path.empty() ? key : path + "." + key;
   }
 
-  void visit(const std::string& path, std::uint32_t at, int depth) {
+  void visit(StoredArrays& found, const std::string& path, std::uint32_t at, int depth) {
     if (visits_left_-- == 0 || depth > deepest) refuse(file_, "nests its values too deep, or holds them in each other");
     const PickleValue& value = pickle_[at];
     if (value.kind == Kind::list) {
       for (std::size_t i = 0; i < value.items.size(); ++i)
-        visit(joined(path, std::to_string(i)), value.items[i], depth + 1);
+        visit(found, joined(path, std::to_string(i)), value.items[i], depth + 1);
     } else if (value.kind == Kind::dictionary) {
       for (std::size_t i = 0; i + 1 < value.items.size(); i += 2) {
         const PickleValue& key = pickle_[value.items[i]];
-        visit(joined(path, key.kind == Kind::integer ? std::to_string(key.integer) : key.text), value.items[i + 1],
-              depth + 1);
+        visit(found, joined(path, key.kind == Kind::integer ? std::to_string(key.integer) : key.text),
+              value.items[i + 1], depth + 1);
       }
     } else if (value.kind == Kind::call) {
-      visit_call(path, value, depth);
+      visit_call(found, path, value, depth);
     }
   }
 
-  void visit_call(const std::string& path, const PickleValue& call, int depth) {
+  void visit_call(StoredArrays& found, const std::string& path, const PickleValue& call, int depth) {
     const std::string& function = pickle_[call.items[0]].text;
     const PickleValue& arguments = pickle_[call.items[1]];
     if (function == "torch._utils._rebuild_tensor_v2") {
-      found_.push_back({path, tensor(path, arguments)});
+      found.push_back({path, tensor(path, arguments)});
     } else if (function == "torch._utils._rebuild_parameter") {
-      if (!arguments.items.empty()) visit(path, arguments.items[0], depth + 1);
+      if (!arguments.items.empty()) visit(found, path, arguments.items[0], depth + 1);
     } else if (function != "collections.OrderedDict" && function != "torch.Size" && function != "torch.device") {
       refuse(file_, "'", path, "' is an object of ", function.empty() ? "an unknown class" : function,
              "; only tensors in dictionaries and lists are read, and no code is run: save the model's state_dict()");
@@ -201,7 +203,6 @@ class Checkpoint : public std::enable_shared_from_this<Checkpoint> {
   std::map<std::string, ZipMember> members_;  // without the archive's own name in front
   Pickle pickle_;
   std::map<std::string, Storage> storages_;
-  StoredArrays found_;
   std::uint64_t visits_left_ = 0;
   std::uint64_t bytes_left_ = 0;
 };

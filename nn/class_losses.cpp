@@ -38,24 +38,22 @@ void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOpt
   }
 }
 
-Tensor<Any> picked(const Tensor<Any>& x, const Tensor<Any>& labels) {
-  return squeeze(take_along_axis(x, expand_dims(as_index(labels), {-1}), -1), -1);
-}
-
 /// Losses of rows over what they weigh: the sum of the weights, which is the count where there are none.
 Tensor<Any> weighted(const Tensor<Any>& losses, const Tensor<Any>& weights, Reduction reduction) {
   return reduction == Reduction::mean ? sum(losses) / sum(weights) : reduced(losses, reduction);
 }
 
-Tensor<Any> of_labels(const Tensor<Any>& log_p, const Tensor<Any>& given, const CrossEntropyOptions<Any>& o) {
+Tensor<Any> of_labels(const char* loss, const Tensor<Any>& log_p, const Tensor<Any>& given,
+                      const CrossEntropyOptions<Any>& o) {
   const Tensor<Any> counts = o.ignored ? not_equal(given, *o.ignored) : Tensor<Any>();
   const Tensor<Any> labels = o.ignored ? where(counts, given, 0) : given;
   const auto only_counting = [&](const Tensor<Any>& x) { return o.ignored ? where(counts, x, 0.0) : x; };
   const bool weighing = o.weights.defined();
+  const Tensor<Any> own = tyto::detail::at_labels(loss, log_p, labels);
   Tensor<Any> weights = Tensor<Any>::ones(given.shape(), log_p.dtype());
   if (weighing) weights = cast(take(o.weights, as_index(labels), 0), log_p.dtype());
   weights = only_counting(weights);
-  Tensor<Any> losses = -picked(log_p, labels) * weights;
+  Tensor<Any> losses = -own * weights;
   if (o.smoothing > 0) {
     const Tensor<Any> all = only_counting(-sum(weighing ? log_p * o.weights : log_p, -1));
     const double share = o.smoothing / static_cast<double>(log_p.shape().back());
@@ -85,13 +83,13 @@ Tensor<Any> cross_entropy(const Tensor<Any>& logits, const Tensor<Any>& labels, 
   else check_labels("cross_entropy", logits, labels);
   check_options("cross_entropy", logits, o);
   const Tensor<Any> log_p = log_softmax(logits, -1);
-  return distributions ? of_probabilities(log_p, labels, o) : of_labels(log_p, labels, o);
+  return distributions ? of_probabilities(log_p, labels, o) : of_labels("cross_entropy", log_p, labels, o);
 }
 
 Tensor<Any> nll(const Tensor<Any>& log_p, const Tensor<Any>& labels, const CrossEntropyOptions<Any>& o) {
   check_labels("nll", log_p, labels);
   check_options("nll", log_p, o);
-  return of_labels(log_p, labels, o);
+  return of_labels("nll", log_p, labels, o);
 }
 
 Tensor<Any> binary_cross_entropy(const Tensor<Any>& p, const Tensor<Any>& t, const BinaryOptions<Any>& o) {
@@ -139,7 +137,7 @@ Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, 
 Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions& o) {
   check_labels("multi_margin", x, labels);
   const std::int64_t classes = x.shape().back();
-  const Tensor<Any> own = take_along_axis(x, expand_dims(as_index(labels), {-1}), -1);
+  const Tensor<Any> own = expand_dims(tyto::detail::at_labels("multi_margin", x, labels), -1);
   Tensor<Any> excess = relu(o.margin - own + x);
   if (o.squared) excess = square(excess);
   const Tensor<Any> others = equal(one_hot(labels, classes, x.dtype()), 0.0);

@@ -128,6 +128,12 @@ std::int64_t OperatorCall::integer(const char* attribute) const {
   return found->integer;
 }
 
+std::int64_t OperatorCall::axis(std::int64_t otherwise, std::int64_t rank) const {
+  const std::int64_t stated = integer("axis", otherwise);
+  if (stated < -rank || stated >= rank) refuse("axis ", stated, " of ", rank, " axes");
+  return stated < 0 ? stated + rank : stated;
+}
+
 double OperatorCall::number(const char* attribute, double otherwise) const {
   const AttributeMessage* found = find(attribute, AttributeKind::number);
   return found == nullptr ? otherwise : static_cast<double>(found->number);

@@ -68,6 +68,28 @@ Tensor<M> log_softmax(const Tensor<M>& x, std::int64_t axis) {
                     {core::as_floating(x)});
 }
 
+namespace detail {
+
+template <class M>
+Tensor<M> at_labels(std::string_view loss, const Tensor<M>& x, const Tensor<M>& labels) {
+  const std::int64_t classes = x.shape().back();
+  // A label below zero is pushed out of reach of the operator, to which it would be a place counted from the end.
+  Tensor<M> places = labels;
+  if (is_integer(labels.dtype()) && !is_unsigned(labels.dtype())) {
+    places = cast(labels, DType::i64);
+    places = where(less(places, 0), places - classes, places);
+  }
+  try {
+    return squeeze(take_along_axis(x, expand_dims(places, -1), -1), -1);
+  } catch (const IndexError&) {
+    const auto least = min(labels).template item<std::int64_t>(), most = max(labels).template item<std::int64_t>();
+    throw IndexError(
+        core::text(loss, ": the label ", least < 0 ? least : most, " is no class; there are 0 to ", classes - 1));
+  }
+}
+
+}  // namespace detail
+
 template <class M>
 Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tensor<M>>& labels) {
   core::require("cross_entropy", logits, labels);
@@ -85,13 +107,7 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
     throw ShapeError(core::text("cross_entropy: labels ", labels.shape(), " for logits ", logits.shape(),
                                 " must have shape ", rows));
   }
-  // No class is counted from the end: a label below zero is pushed out of reach.
-  Tensor<M> classes = labels;
-  if (is_integer(labels.dtype()) && !is_unsigned(labels.dtype())) {
-    classes = cast(labels, DType::i64);
-    classes = where(less(classes, 0), classes - logits.shape().back(), classes);
-  }
-  return negate(mean(take_along_axis(scores, expand_dims(classes, -1), -1)));
+  return negate(mean(detail::at_labels("cross_entropy", scores, labels)));
 }
 
 template <class M>
@@ -106,6 +122,11 @@ Tensor<M> mean_squared_error(const Tensor<M>& prediction, const std::type_identi
 
 TYTO_INSTANTIATE(softmax)
 TYTO_INSTANTIATE(log_softmax)
+namespace detail {
+template Tensor<Eager> at_labels(std::string_view, const Tensor<Eager>&, const Tensor<Eager>&);
+template Tensor<Lazy> at_labels(std::string_view, const Tensor<Lazy>&, const Tensor<Lazy>&);
+template Tensor<Any> at_labels(std::string_view, const Tensor<Any>&, const Tensor<Any>&);
+}  // namespace detail
 TYTO_INSTANTIATE(cross_entropy)
 TYTO_INSTANTIATE(mean_squared_error)
 

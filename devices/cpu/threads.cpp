@@ -21,11 +21,14 @@ namespace tyto::cpu {
 
 namespace {
 
+// More are a mistake, and the run-time of OpenMP ends the process when the system refuses it threads.
+constexpr int most_threads = 1024;
+
 int read_initial_threads() noexcept {
   if (const char* wish = std::getenv("TYTO_THREADS")) {
     char* end = nullptr;
     const long count = std::strtol(wish, &end, 10);
-    if (*end == '\0' && count >= 1 && count <= 1024) return static_cast<int>(count);
+    if (*end == '\0' && count >= 1 && count <= most_threads) return static_cast<int>(count);
   }
 #if defined(_OPENMP)
   return std::max(1, omp_get_max_threads());
@@ -55,7 +58,10 @@ int worth_waking(int most, double nanoseconds) noexcept { return nanoseconds < s
 int threads() noexcept { return thread_count().load(std::memory_order_relaxed); }
 
 void set_threads(int count) {
-  if (count < 1) throw ValueError("threads: the count must be at least 1, got " + std::to_string(count));
+  if (count < 1 || count > most_threads) {
+    throw ValueError("threads: the count must be from 1 to " + std::to_string(most_threads) + ", got " +
+                     std::to_string(count));
+  }
   thread_count().store(count, std::memory_order_relaxed);
 }
 

@@ -88,7 +88,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   if (call.range) {
     first = value_of(call.name, call.range->first);
     const std::int64_t last = value_of(call.name, call.range->second);
-    trips = last > first ? std::min(trips, last - first) : 0;
+    trips = std::min(trips, trips_between(first, last));
   } else if (!call.condition) {
     trips = rows_of(call.name, stacks);
   }

@@ -533,8 +533,10 @@ std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, st
   const core::GradientContext context{attributes, operands, results, gradients, {needed.get(), operands.size()}};
   try {
     return LoopGradient(context).residuals();
+  } catch (const DeviceError&) {
+    throw;
   } catch (const Error&) {
-    // What has no gradient is said to those who ask for one: the loss may not hang on it.
+    // A rule that refuses says so again to those who ask for the gradient: the loss may not hang on it.
     return {};
   }
 }

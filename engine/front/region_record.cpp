@@ -110,8 +110,8 @@ Value count_of(const detail::LoopCall& call) {
     return AnyTensor(count.tensor() ? one_number(call.name, "a bound", count.tensor())
                                     : core::scalar_constant(Scalar(count.number()), DType::i64));
   };
-  return maximum(bound(call.range->second) - bound(call.range->first),
-                 AnyTensor(core::scalar_constant(Scalar(0), DType::i64)));
+  const AnyTensor first = bound(call.range->first), last = bound(call.range->second);
+  return where(last > first, last - first, AnyTensor(core::scalar_constant(Scalar(0), DType::i64)));
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ detail::LoopResults record_loop(const detail::LoopCall& call) {
   if (call.range) {
     const auto& [lower, upper] = *call.range;
     if (!lower.tensor() && !upper.tensor()) {
-      loop.trips = std::max<std::int64_t>(upper.number() - lower.number(), 0);
+      loop.trips = trips_between(lower.number(), upper.number());
       if (call.options.most != 0) loop.trips = std::min(loop.trips, call.options.most);
     } else {
       loop.counted = true;

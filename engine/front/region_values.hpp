@@ -18,6 +18,11 @@ std::vector<Value> strong(std::string_view op, std::span<const Value> values);
 
 /// One bool without axes. Throws naming `op` and `what`.
 Value one_truth(std::string_view op, std::string_view what, const Value& value);
+/// How often a loop over [first, last) runs.
+constexpr std::int64_t trips_between(std::int64_t first, std::int64_t last) {
+  std::int64_t trips = 0;
+  return last <= first ? 0 : __builtin_sub_overflow(last, first, &trips) ? INT64_MAX : trips;
+}
 /// One whole number as i64 without axes.
 Value one_number(std::string_view op, std::string_view what, const Value& value);
 

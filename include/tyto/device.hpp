@@ -35,8 +35,8 @@ class DeviceScope {
   void* outer_;
 };
 
-/// Threads that the CPU device uses, also set by TYTO_THREADS; `threads(n)` sets the number. Between steps they
-/// spin, or sleep while other programs want the processors (docs/adr/0011).
+/// Threads that the CPU device uses, also set by TYTO_THREADS; `threads(n)` sets the number, from 1 to 1024. Between
+/// steps they spin, or sleep while other programs want the processors (docs/adr/0011).
 int threads();
 void threads(int count);
 

@@ -82,6 +82,12 @@ Tensor<M> softmax(const Tensor<M>& x, std::int64_t axis = -1);
 /// Logarithm of softmax, without overflow.
 template <class M>
 Tensor<M> log_softmax(const Tensor<M>& x, std::int64_t axis = -1);
+namespace detail {
+/// What stands in each row of x at the row's label. No class is counted from the end: a label below zero is refused.
+template <class M>
+Tensor<M> at_labels(std::string_view loss, const Tensor<M>& x, const Tensor<M>& labels);
+}  // namespace detail
+
 /// Mean over rows of -log softmax(logits)[label]; labels are class numbers (integers) or distributions (as logits).
 template <class M>
 Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tensor<M>>& labels);

@@ -11,16 +11,10 @@ namespace tyto::onnx {
 
 namespace {
 
-std::int64_t axis_of(const OperatorCall& call, std::int64_t otherwise) {
-  const std::int64_t axis = call.integer("axis", otherwise), rank = call[0].ndim();
-  if (axis < -rank || axis >= rank) call.refuse("axis ", axis, " of shape ", call[0].shape());
-  return axis < 0 ? axis + rank : axis;
-}
-
-Outputs gathered(const OperatorCall& call) { return {take(call[0], call[1], axis_of(call, 0))}; }
+Outputs gathered(const OperatorCall& call) { return {take(call[0], call[1], call.axis(0, call[0].ndim()))}; }
 
 Outputs gathered_elements(const OperatorCall& call) {
-  const std::int64_t axis = axis_of(call, 0);
+  const std::int64_t axis = call.axis(0, call[0].ndim());
   // Other axes may be longer in the data than in the indices.
   std::vector<Index> entries;
   for (std::size_t i = 0; i < call[1].shape().size(); ++i) {
@@ -59,7 +53,7 @@ Array combined(const OperatorCall& call, std::string_view how, const Array& x, c
 }
 
 Outputs scattered_elements(const OperatorCall& call) {
-  const std::int64_t axis = axis_of(call, 0);
+  const std::int64_t axis = call.axis(0, call[0].ndim());
   const Array& indices = call[1];
   std::vector<Array> coordinates;
   for (std::int64_t i = 0; i < indices.ndim(); ++i) {
@@ -84,10 +78,8 @@ Outputs scattered_at(const OperatorCall& call) {
 
 // Classes count from the end where they are negative; those outside of [-depth, depth) give no one.
 Outputs one_hot_along(const OperatorCall& call) {
-  const std::int64_t depth = call.integer_in(1), axis = call.integer("axis", -1);
   const Array classes = cast(call[0], DType::i64), &values = call[2];
-  const std::int64_t rank = classes.ndim() + 1;
-  if (axis < -rank || axis >= rank) call.refuse("axis ", axis, " of ", rank, " axes");
+  const std::int64_t depth = call.integer_in(1), axis = call.axis(-1, classes.ndim() + 1);
   const Array off = reshape(at_position(values, 0, 0), {}), on = reshape(at_position(values, 0, 1), {});
   const Array hot = one_hot(where(less(classes, 0), classes + depth, classes), depth, DType::boolean);
   return {where(moveaxis(hot, -1, axis), on, off)};
@@ -108,14 +100,14 @@ Outputs compressed(const OperatorCall& call) {
   }
   const Array where_true = Array::from(places, {static_cast<std::int64_t>(places.size())});
   if (!call.has("axis")) return {take(reshape(call[0], {-1}), where_true, 0)};
-  return {take(call[0], where_true, axis_of(call, 0))};
+  return {take(call[0], where_true, call.axis(0, call[0].ndim()))};
 }
 
 // Distinct elements, or distinct slices along an axis, with where each came from: by size, or as they came.
 Outputs distinct(const OperatorCall& call) {
   call.require_known(0);
   UniqueOptions options;
-  if (call.has("axis")) options.axis = axis_of(call, 0);
+  if (call.has("axis")) options.axis = call.axis(0, call[0].ndim());
   const bool by_size = call.integer("sorted", 1) != 0;
   Unique<Any> found = unique_all(call[0], options);
   Array inverse = reshape(found.inverse, {-1});

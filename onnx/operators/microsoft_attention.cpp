@@ -48,14 +48,17 @@ double score_factor(const OperatorCall& call, const Array& q) {
   return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(q.shape()[3]));
 }
 
+// Causal: a query sees the keys of the past and those up to its own place; the last one, as ONNX Runtime has it, sees
+// all.
 Array attended(const OperatorCall& call, const Array& q, const Array& k, const Array& v, const Array& mask,
-               const Array& bias, bool causal) {
+               const Array& bias, bool causal, std::int64_t past) {
   Array scores = matmul(q, matrix_transpose(k)) * score_factor(call, q);
   scores = with_mask(call, scores, mask);
   if (bias.defined()) scores = scores + bias;
   if (causal) {
     const std::int64_t n = q.shape()[2], m = k.shape()[2];
-    const Array allowed = tril(Array::ones({n, m}), m - n) != 0;
+    Array allowed = tril(Array::ones({n, m}), past) != 0;
+    if (m > past + n) allowed = logical_or(allowed, expand_dims(equal(Array::arange(n), n - 1), 1));
     scores = where(allowed, scores, masked_score);
   }
   return matmul(softmax(scores, -1), v);
@@ -95,7 +98,8 @@ Outputs attention_of_one(const OperatorCall& call) {
     k = joined_pair(at_position(call[4], 0, 0), k, 2);
     v = joined_pair(at_position(call[4], 0, 1), v, 2);
   }
-  const Array y = attended(call, by_head(parts[0], heads), k, v, call.optional(3), call.optional(5), causal);
+  const std::int64_t past = call.has(4) ? call[4].shape()[3] : 0;
+  const Array y = attended(call, by_head(parts[0], heads), k, v, call.optional(3), call.optional(5), causal, past);
   if (!call.wants(1)) return {joined_heads(y)};
   return {joined_heads(y), stack<Any>({k, v}, 0)};
 }
@@ -124,7 +128,8 @@ Outputs attention_of_three(const OperatorCall& call) {
     k = joined_pair(call[6], k, 2);
     v = joined_pair(call[7], v, 2);
   }
-  const Array y = attended(call, by_head(q, heads), k, v, call.optional(4), call.optional(5), causal);
+  const std::int64_t past = call.has(6) ? call[6].shape()[2] : 0;
+  const Array y = attended(call, by_head(q, heads), k, v, call.optional(4), call.optional(5), causal, past);
   return {joined_heads(y), k, v};
 }
 

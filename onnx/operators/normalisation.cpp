@@ -1,6 +1,8 @@
 // Normalisations: to a mean of 0 and a deviation of 1 over a batch, a layer, a group, a picture.
 #include "onnx/normalisation.hpp"
 
+#include <algorithm>
+
 #include "onnx/operators.hpp"
 #include "onnx/windows.hpp"
 #include "tyto/elementwise.hpp"
@@ -18,7 +20,7 @@ Normalised normalised(const Array& x, const Axes& axes, double epsilon) {
 
 Axes last_axes(std::int64_t from, int rank) {
   IntList axes;
-  for (std::int64_t i = from < 0 ? from + rank : from; i < rank; ++i) axes.push_back(i);
+  for (std::int64_t i = from; i < rank; ++i) axes.push_back(i);
   return axes;
 }
 
@@ -63,7 +65,7 @@ Outputs instance_norm(const OperatorCall& call) {
 
 Outputs layer_norm(const OperatorCall& call) {
   const Array& x = call[0];
-  const Axes axes = last_axes(call.integer("axis", -1), x.ndim());
+  const Axes axes = last_axes(call.axis(-1, x.ndim()), x.ndim());
   const double epsilon = call.number("epsilon", 1e-5);
   // Halves are normalised in f32.
   const bool wide = call.integer("stash_type", 1) == 1 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16);
@@ -74,7 +76,7 @@ Outputs layer_norm(const OperatorCall& call) {
 
 Outputs root_mean_square_norm(const OperatorCall& call) {
   const Array& x = call[0];
-  const Axes axes = last_axes(call.integer("axis", -1), x.ndim());
+  const Axes axes = last_axes(call.axis(-1, x.ndim()), x.ndim());
   const double epsilon = call.number("epsilon", 1e-5);
   const bool wide = call.integer("stash_type", 1) == 1 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16);
   const Array y = root_mean_square_normalised(wide ? cast(x, DType::f32) : x, axes, epsilon);
@@ -105,8 +107,8 @@ Outputs mean_variance_norm(const OperatorCall& call) {
 }
 
 Outputs length_norm(const OperatorCall& call) {
-  const std::int64_t axis = call.integer("axis", -1), p = call.integer("p", 2);
   const Array& x = call[0];
+  const std::int64_t axis = call.axis(-1, x.ndim()), p = call.integer("p", 2);
   const Array length = p == 1 ? l1_norm(x, axis, true) : l2_norm(x, axis, true);
   return {where(length == 0, 0.0, x / length)};
 }
@@ -118,11 +120,13 @@ Outputs local_response(const OperatorCall& call) {
   const std::int64_t size = call.integer("size");
   if (size < 1 || x.ndim() < 2) call.refuse("size ", size, " for input ", x.shape());
   IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
-  before[1] = (size - 1) / 2;
-  after[1] = size - 1 - before[1];
+  // Beyond the last channel there is nothing to add up, however wide the window.
+  const std::int64_t most = std::max<std::int64_t>(x.shape()[1] - 1, 0);
+  before[1] = std::min((size - 1) / 2, most);
+  after[1] = std::min(size / 2, most);
   const Array squares = pad(square(x), before, after);
   Array total;
-  for (std::int64_t i = 0; i < size; ++i) {
+  for (std::int64_t i = 0; i <= before[1] + after[1]; ++i) {
     const Array shifted = part_of(squares, 1, i, i + x.shape()[1]);
     total = total.defined() ? total + shifted : shifted;
   }

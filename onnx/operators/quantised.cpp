@@ -56,7 +56,11 @@ Array dequantised(const Array& x, const Array& scale, const Array& zero_point) {
 
 Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::int64_t block) {
   if (!numbers.defined() || numbers.size() == 1) return numbers.defined() ? reshape(numbers, {}) : numbers;
-  if (axis < 0) axis += x.ndim();
+  const std::int64_t rank = x.ndim();
+  if (axis < -rank || axis >= rank) {
+    throw IndexError(core::text(numbers.size(), " scales or zero points along axis ", axis, " of ", rank, " axes"));
+  }
+  if (axis < 0) axis += rank;
   if (block != 0) {
     const Array spread = repeat(numbers, block, axis);
     std::vector<Index> entries(static_cast<std::size_t>(x.ndim()), Index(all));

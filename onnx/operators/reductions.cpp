@@ -82,11 +82,11 @@ Array place_of_smallest(const Array& x, const Axes& axis, bool keep) { return ar
 
 Outputs place_of(const OperatorCall& call) {
   const auto f = call.function().reduction;
-  const std::int64_t axis = call.integer("axis", 0);
-  const bool keep = call.integer("keepdims", 1) != 0, last = call.integer("select_last_index", 0) != 0;
   const Array& x = call[0];
+  const std::int64_t axis = call.axis(0, x.ndim());
+  const bool keep = call.integer("keepdims", 1) != 0, last = call.integer("select_last_index", 0) != 0;
   if (!last) return {f(x, axis, keep)};
-  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)];
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
   return {-f(flip(x, {axis}), axis, keep) + (length - 1)};
 }
 

@@ -8,11 +8,6 @@ namespace tyto::onnx {
 
 namespace {
 
-std::int64_t normal_axis(const OperatorCall& call, std::int64_t axis, std::int64_t rank) {
-  if (axis < -rank || axis >= rank) call.refuse("axis ", axis, " of ", rank, " axes");
-  return axis < 0 ? axis + rank : axis;
-}
-
 // Known whatever the elements are: this is where the arithmetic of shapes begins.
 Operand integers_known(const std::vector<std::int64_t>& values) {
   return {Array::from(values, {static_cast<std::int64_t>(values.size())}), true};
@@ -143,13 +138,13 @@ Outputs equal_pieces(const OperatorCall& call, std::int64_t axis, std::int64_t c
   return pieces(call, axis, lengths);
 }
 Outputs split_by_attribute(const OperatorCall& call) {
-  const std::int64_t axis = normal_axis(call, call.integer("axis", 0), call[0].ndim());
+  const std::int64_t axis = call.axis(0, call[0].ndim());
   const std::vector<std::int64_t>& lengths = call.integers("split");
   if (!lengths.empty()) return pieces(call, axis, lengths);
   return equal_pieces(call, axis, static_cast<std::int64_t>(call.output_count()));
 }
 Outputs split_by_input(const OperatorCall& call) {
-  const std::int64_t axis = normal_axis(call, call.integer("axis", 0), call[0].ndim());
+  const std::int64_t axis = call.axis(0, call[0].ndim());
   const std::int64_t count = call.integer("num_outputs", static_cast<std::int64_t>(call.output_count()));
   if (count <= 0) call.refuse("num_outputs ", count);
   if (call.has(1)) return pieces(call, axis, call.integers_in(1));
@@ -159,7 +154,7 @@ Outputs split_by_input(const OperatorCall& call) {
 // Pieces of one length, the last of which may be shorter; of lengths that a list says; or of length 1, then with the
 // axis or without it.
 Outputs split_to_sequence(const OperatorCall& call) {
-  const std::int64_t axis = normal_axis(call, call.integer("axis", 0), call[0].ndim());
+  const std::int64_t axis = call.axis(0, call[0].ndim());
   const std::int64_t whole = call[0].shape()[static_cast<std::size_t>(axis)];
   const bool keeps_axis = call.integer("keepdims", 1) != 0 || call.has(1);
   std::vector<std::int64_t> lengths;

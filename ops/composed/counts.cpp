@@ -1,4 +1,6 @@
 // Counts: how often numbers occur, and how many lie between edges.
+#include <limits>
+
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
@@ -32,7 +34,11 @@ std::int64_t length_for(const T& numbers) {
   if (numbers.size() == 0) return 0;
   const auto least = min(numbers).template item<std::int64_t>();
   if (least < 0) throw ValueError(text("bincount: the number ", least, " is negative"));
-  return max(numbers).template item<std::int64_t>() + 1;
+  const auto most = max(numbers).template item<std::int64_t>();
+  if (most == std::numeric_limits<std::int64_t>::max()) {
+    throw ValueError(text("bincount: counts of all numbers up to ", most, " are more than any memory holds"));
+  }
+  return most + 1;
 }
 
 /// How many points lie in each box; a vector of coordinates and one of edges for each axis. The last interval of an

@@ -248,7 +248,8 @@ TEST_CASE_TEMPLATE("devices and strategies that are not there", Mode, tyto::Eage
     message = error.what();
   }
   CHECK(message.find("no device 'gpu'; there are: cpu") == 0);
-  CHECK_THROWS_WITH_AS(tyto::threads(0), "threads: the count must be at least 1, got 0", ValueError);
+  CHECK_THROWS_WITH_AS(tyto::threads(0), "threads: the count must be from 1 to 1024, got 0", ValueError);
+  CHECK_THROWS_WITH_AS(tyto::threads(1025), "threads: the count must be from 1 to 1024, got 1025", ValueError);
 }
 
 TEST_CASE("what lazy mode cannot do, and graphs used against their rules") {
@@ -347,6 +348,13 @@ TEST_CASE_TEMPLATE("labels and weights that mean nothing", Mode, tyto::Eager, ty
   CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, 2}).to_string(), IndexError);
   CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, -1}).to_string(), IndexError);
   CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, -2}.astype(DType::i8)).to_string(), IndexError);
+  // The eager mode reads labels at once, and says which is none.
+  if constexpr (std::is_same_v<Mode, tyto::Eager>) {
+    CHECK_THROWS_WITH_AS(cross_entropy(logits, Tensor{0, -1}),
+                         "cross_entropy: the label -1 is no class; there are 0 to 1", IndexError);
+    CHECK_THROWS_WITH_AS(cross_entropy(logits, Tensor{0, 2}),
+                         "cross_entropy: the label 2 is no class; there are 0 to 1", IndexError);
+  }
   const Tensor v = Tensor{3, 1, 2};
   CHECK_THROWS_AS(choice(v, 2, true, Tensor{-1.0, 1.0, 1.0}).to_string(), tyto::Error);
   CHECK_THROWS_AS(choice(v, 2, true, Tensor{0.0, 0.0, 0.0}).to_string(), tyto::Error);

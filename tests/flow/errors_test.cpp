@@ -116,6 +116,16 @@ BOTH_MODES("options that make no sense are refused") {
       "scan: `most` is the number of rows", tyto::ValueError);
 }
 
+BOTH_MODES("a range whose length no integer holds runs no time where it ends before it begins") {
+  using Tensor = tyto::Tensor<Mode>;
+  const auto twice = [](const Tensor&, const Tensor& c) { return c * 2.0; };
+  const Tensor one = Tensor::full({}, 1.0);
+  CHECK(fori_loop(INT64_MAX, INT64_MIN, one, twice).template item<float>() == 1);
+  CHECK(fori_loop(1, INT64_MIN, one, twice).template item<float>() == 1);
+  const Tensor first = Tensor::full({}, INT64_MAX, DType::i64), last = Tensor::full({}, INT64_MIN, DType::i64);
+  CHECK(fori_loop(first, last, one, twice).template item<float>() == 1);
+}
+
 TEST_CASE("a value cannot be read while a body is recorded") {
   using Tensor = tyto::Tensor<Lazy>;
   const Tensor x{1.0, 2.0};

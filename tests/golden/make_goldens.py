@@ -58,13 +58,21 @@ def manifest_text(cases):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help="make these again and keep the others; all, if none")
     parser.add_argument("--check", action="store_true", help="compare with the committed files; write nothing")
     options = parser.parse_args()
+    unknown = set(options.families) - set(FAMILIES)
+    if unknown:
+        parser.error(f"no family is called {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
     torch.set_num_threads(1)
     folder = pathlib.Path(__file__).resolve().parent
+    committed = json.loads((folder / "cases.json").read_text())["cases"] if options.families else []
 
     cases, files = [], {}
     for family, fill in FAMILIES.items():
+        if options.families and family not in options.families:
+            cases += [case for case in committed if case["family"] == family]
+            continue
         book = Book(family)
         fill(book)
         cases += book.cases

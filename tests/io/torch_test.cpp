@@ -48,6 +48,24 @@ TEST_CASE("objects that only their own code could make are refused by name") {
       IoError);
 }
 
+TEST_CASE("a checkpoint that is refused after tensors were found in it is closed") {
+  if (!std::filesystem::exists("/proc/self/fd")) return;
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  // The archive's list of contents names the storage of the last tensor otherwise.
+  std::string text = text_of_file(data("checkpoint.pt"));
+  text[text.rfind("/data/") + 6] = 'x';
+  const tyto::testing::TemporaryFolder folder;
+  const std::string path = folder / "refused.pt";
+  std::ofstream(path, std::ios::binary) << text;
+  const auto before = open_files();
+  for (int i = 0; i < 3; ++i) {
+    CHECK_THROWS_WITH_AS(detail::open_torch_file(path), doctest::Contains("holds no storage"), IoError);
+  }
+  CHECK(open_files() == before);
+}
+
 TEST_CASE("a pickle that calls what it likes is read as words, and refused") {
   const auto refusal = [](std::string_view text) -> std::string {
     const Bytes bytes = bytes_of(text);

@@ -190,6 +190,14 @@ TEST_CASE("losses refuse what does not fit, by name, shape and type") {
                        "cross_entropy: the smoothing 2 must be in [0, 1]", ValueError);
   CHECK_THROWS_WITH_AS(nn::cross_entropy(x, x, {.ignored = 0}),
                        "cross_entropy: an ignored label needs labels that are class numbers", ValueError);
+  if constexpr (std::is_same_v<T, Tensor<Eager>>) {
+    const T below = where(equal(whole, whole), -1, whole);
+    CHECK_THROWS_WITH_AS(nn::cross_entropy(x, below, {.smoothing = 0.1}),
+                         "cross_entropy: the label -1 is no class; there are 0 to 2", IndexError);
+    CHECK_THROWS_WITH_AS(nll(x, below), "nll: the label -1 is no class; there are 0 to 2", IndexError);
+    CHECK_THROWS_WITH_AS(multi_margin(x, below), "multi_margin: the label -1 is no class; there are 0 to 2",
+                         IndexError);
+  }
   CHECK_THROWS_WITH_AS(nll(x, x), "nll: labels are f32; class numbers are expected", TypeError);
   CHECK_THROWS_WITH_AS(binary_cross_entropy(x, x, {.positive_weights = x}),
                        "binary_cross_entropy: weights of positive targets are for the loss with logits", ValueError);

@@ -203,6 +203,45 @@ TEST_CASE("errors of operators name file, node and operator") {
                        "m.onnx: node 'c' (MatMul): matmul: inner sizes differ: (2,3) x (4,5)", ShapeError);
 }
 
+TEST_CASE("an axis that a tensor has not is refused, however far off it is") {
+  const E x = E::ones({2, 3});
+  const auto refused = [&](const char* op, std::int64_t axis, std::size_t further) {
+    std::vector<std::string> inputs{"x", "s", "s"};
+    inputs.resize(1 + further);
+    OnnxModel<E> read_model = read<E>(model({.nodes = {node(op, inputs, {"y"}, {attribute("axis", axis)})},
+                                             .inputs = {value("x", {"2", "3"}), value("s", {"3"})},
+                                             .outputs = {value("y", {"2", "3"})}},
+                                            24));
+    try {
+      read_model({{"x", x}, {"s", E::ones({3})}});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const std::int64_t axis : {INT64_MIN, std::int64_t{-1'000'000}, std::int64_t{-3}, std::int64_t{2}, INT64_MAX}) {
+    const std::string stated = "axis " + std::to_string(axis) + " of 2 axes";
+    CHECK(refused("QuantizeLinear", axis, 1).find(stated) != std::string::npos);
+    CHECK(refused("LayerNormalization", axis, 1).find(stated) != std::string::npos);
+    CHECK(refused("RMSNormalization", axis, 1).find(stated) != std::string::npos);
+  }
+  CHECK(refused("QuantizeLinear", 1, 1).empty());
+  CHECK(refused("LayerNormalization", -1, 2).empty());
+}
+
+TEST_CASE("a causal query sees the keys up to its place, the last one all, as in ONNX Runtime") {
+  OnnxModel<E> read_model = read<E>(
+      model({.nodes = {node("MultiHeadAttention", {"q", "k", "v"}, {"y"},
+                            {attribute("num_heads", std::int64_t{1}), attribute("unidirectional", std::int64_t{1})},
+                            "com.microsoft")},
+             .inputs = {value("q", {"1", "3", "1"}), value("k", {"1", "4", "1"}), value("v", {"1", "4", "1"})},
+             .outputs = {value("y", {"1", "3", "1"})}}));
+  // Queries of zero weigh what they see alike.
+  const E v = E::from(std::vector<float>{1, 3, 8, 16}, {1, 4, 1});
+  CHECK(read_model({{"q", E::zeros({1, 3, 1})}, {"k", E::ones({1, 4, 1})}, {"v", v}})["y"].to_vector<float>() ==
+        std::vector<float>{1, 2, 7});
+}
+
 TEST_CASE("operators of attention refuse inputs of other ranks than theirs") {
   const auto called = [&](std::string_view op, const std::vector<Shape>& shapes,
                           const std::vector<Message>& attributes) {
