@@ -32,10 +32,12 @@ static void note_fault(volatile global int* faults, int code, long number, long 
     ((volatile global long*)faults)[2] = length;
   }
 }
+// The sign is shifted down: Mesa's llvmpipe 22.3 takes a negative int that was made a long for a positive one where it is
+// compared with zero.
 static long position_in(long index, long length, volatile global int* faults, int code) {
   const int outside = (index < -length) | (index >= length);
   if (outside) note_fault(faults, code, index, length);
-  return outside ? 0 : index < 0 ? index + length : index;
+  return outside ? 0 : index + (length & (index >> 63));
 }
 )CLC";
 
