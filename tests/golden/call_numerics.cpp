@@ -128,7 +128,9 @@ void add_numerics_calls(Calls<M>& calls) {
   calls["nanquantile"] = [](A a, Inputs in) {
     return Tensors<M>{nanquantile(in.at(0), a.at("q"), axes(a.at("axes")))};
   };
-  calls["quantile"] = [](A a, Inputs in) { return Tensors<M>{quantile(in.at(0), a.at("q"), axes(a.at("axes")))}; };
+  calls["quantile"] = [](A a, Inputs in) {
+    return Tensors<M>{quantile(in.at(0), a.at("q").get<double>(), axes(a.at("axes")))};
+  };
   calls["average"] = [](A a, Inputs in) { return Tensors<M>{average(in.at(0), in.at(1), axes(a.at("axes")))}; };
   calls["bincount"] = [](A a, Inputs in) {
     return Tensors<M>{bincount(in.at(0), a.at("length").get<std::int64_t>(), in.size() > 1 ? in.at(1) : T())};
