@@ -33,6 +33,8 @@ View part(const View& view, const IntList& start, const IntList& count) {
   return core::slice(view, start, count, IntList(count.size(), 1));
 }
 
+std::vector<Copy> copy_copies(const core::Step& step) { return {{0, view_of(step, 0), step.outputs[0].view}}; }
+
 std::vector<Copy> set_slice_copies(const core::Step& step) {
   const auto& replaced = std::get<core::SliceAttributes>(*step.attributes);
   const View& out = step.outputs[0].view;
@@ -113,8 +115,8 @@ struct Move {
 };
 
 constexpr Move moves[] = {
-    {OpId::set_slice, set_slice_copies}, {OpId::concat, concat_copies}, {OpId::tile, tile_copies},
-    {OpId::repeat, repeat_copies},       {OpId::roll, roll_copies},
+    {OpId::copy, copy_copies}, {OpId::set_slice, set_slice_copies}, {OpId::concat, concat_copies},
+    {OpId::tile, tile_copies}, {OpId::repeat, repeat_copies},       {OpId::roll, roll_copies},
 };
 
 const Move* move_of(OpId op) {

@@ -162,8 +162,8 @@ constexpr Family families[] = {
     {is_matrix_product, plan_matrix_product},
     {is_convolution, convolution_launch_plan},
     {is_reduction, reduction_launch_plan},
-    {is_loop, loop_launch_plan},
     {is_move, move_launch_plan},
+    {is_loop, loop_launch_plan},
     {is_indexed, indexed_launch_plan},
     {is_window_element, window_launch_plan},
     {is_scan, scan_launch_plan},
@@ -184,7 +184,8 @@ const Family* family_of(OpId op) {
 }  // namespace
 
 bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const {
-  const auto computes = [&](DType type) { return real_type(type) != DType::f64 || context_.has_f64; };
+  // What is moved is not read.
+  const auto computes = [&](DType type) { return real_type(type) != DType::f64 || context_.has_f64 || is_move(op); };
   if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
   const auto complex = [](DType type) { return is_complex(type); };

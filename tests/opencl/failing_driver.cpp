@@ -24,6 +24,7 @@ struct Watch {
   std::map<std::string, long> living;
   std::optional<cl_uint> platforms;
   std::atomic<bool> own_memory = false;
+  std::atomic<bool> narrow = false;
   CopiedBytes copied;
 };
 
@@ -126,6 +127,8 @@ CopiedBytes copied_bytes() {
 
 void pretend_own_memory(bool pretend) { watch().own_memory = pretend; }
 
+void pretend_narrow(bool pretend) { watch().narrow = pretend; }
+
 std::map<std::string, std::size_t> calls() {
   const std::lock_guard lock(watch().mutex);
   return watch().counted;
@@ -177,6 +180,9 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, std
   if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && value != nullptr && driver::watch().own_memory) {
     constexpr cl_bool no = CL_FALSE;
     std::memcpy(value, &no, sizeof no);
+  }
+  if (what == CL_DEVICE_EXTENSIONS && value != nullptr && driver::watch().narrow) {
+    if (char* const found = std::strstr(static_cast<char*>(value), "cl_khr_fp64")) *found = 'x';
   }
   return status;
 }

@@ -52,4 +52,7 @@ void pretend_platforms(std::optional<cl_uint> count);
 /// Whether devices say that they have memory of their own, whatever they have.
 void pretend_own_memory(bool pretend);
 
+/// Whether devices hide that they compute in f64.
+void pretend_narrow(bool pretend);
+
 }  // namespace tyto::opencl::test
