@@ -20,7 +20,7 @@ struct PatchOptions {
 /// The windows of x (batch, spatial..., channels) as rows: (batch, places, window * channels), the places in row-major
 /// order.
 ///
-///     auto patches = nn::Unfold(3, {.padding = 1})(image);  // (n, h * w, 9 * c)
+///     auto patches = nn::Unfold(3, {.padding = 1})(images);  // (n, h * w, 9 * c)
 struct TYTO_API Unfold : Layer {
   PerAxis window;
   PatchOptions options;
