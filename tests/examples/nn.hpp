@@ -1,6 +1,8 @@
 // What the examples of <tyto/nn/...> take for granted: a model, its loss on a batch, its descent, and data.
 #pragma once
 
+#include <vector>
+
 #include <tyto/nn.hpp>
 
 namespace context {
@@ -8,7 +10,8 @@ extern tyto::nn::Sequential model, head;
 extern tyto::nn::Descent descent;
 extern const tyto::Tensor<tyto::Eager> inputs, targets;
 extern const double validation_loss;
-extern const tyto::Tensor<tyto::Lazy> x, t, logits, images, labels, memory, is_word, hidden_weights;
+extern const tyto::Tensor<tyto::Lazy> x, t, logits, images, labels, memory, is_word;
+extern const std::vector<tyto::Tensor<tyto::Lazy>> hidden_weights;
 double accuracy(const tyto::nn::Sequential& model);
 tyto::Tensor<tyto::Lazy> objective(const tyto::Tensor<tyto::Lazy>& x, const tyto::Tensor<tyto::Lazy>& t);
 tyto::Tensor<tyto::Lazy> step(const tyto::Tensor<tyto::Lazy>& x, const tyto::Tensor<tyto::Lazy>& t);
