@@ -56,15 +56,17 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:e[-+]?\d+)?")
 
 
 def equal(found, value):
-    """Whether two texts agree, numbers with a point to four units in the last place of f32: the functions of NumPy and
-    PyTorch differ in the last place between processors, and so does how their numbers are padded."""
+    """Whether two texts agree, numbers with a point to four units in the last place: the functions of NumPy and PyTorch
+    differ there between processors, and so does how their numbers are padded. Numbers of f32 have nine digits at most."""
     def parts(text):
         return [re.sub(r" ", "", part) for part in NUMBER.split(text)], NUMBER.findall(text)
 
     def near(a, b):
         if "." not in a + b:
             return a == b
-        return abs(float(a) - float(b)) <= 4 * 2.0**-23 * max(abs(float(a)), abs(float(b)))
+        digits = max(len(re.sub(r"e.*|^[-+]?0*\.?0*|\.", "", each)) for each in (a, b))
+        unit = 2.0**-52 if digits > 9 else 2.0**-23
+        return abs(float(a) - float(b)) <= 4 * unit * max(abs(float(a)), abs(float(b)))
 
     (words, numbers), (other_words, other_numbers) = parts(found), parts(value)
     return found == value or (words == other_words and all(map(near, numbers, other_numbers)))
