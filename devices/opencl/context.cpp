@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <thread>
 
 #include "core/text.hpp"
 #include "tyto/version.hpp"
@@ -31,6 +32,13 @@ std::string identity_of(cl_device_id device) {
                     text_of(device, CL_DEVICE_VERSION), '\n', text_of(device, CL_DRIVER_VERSION));
 }
 
+// Oclgrind 21.10 ends with a segmentation violation now and then where two threads build programs.
+std::size_t builders_for(cl_device_id device) {
+  constexpr std::size_t most = 8;  // drivers that compile one at a time would not end with many
+  if (text_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM), CL_PLATFORM_NAME) == "Oclgrind") return 1;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
+}
+
 }  // namespace
 
 // llvmpipe, which rusticl calls a processor, runs the items of a work-group as the lanes of its vectors: alone, an item
@@ -49,6 +57,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
       has_f64(offers(device, "cl_khr_fp64")),
       shares_host_memory(value_of<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE),
       units(std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS), 1)),
+      builders(builders_for(device)),
       context(open_context(name, device)),
       queue(name, context.get(), device),
       faults(name, context.get()),

@@ -23,6 +23,7 @@ struct Context {
   bool has_f64 = false;
   bool shares_host_memory = false;
   std::size_t units = 1;        // compute units
+  std::size_t builders = 1;     // threads that build programs at a time
   std::size_t group = 64;       // items of a work-group of the GPU style: a power of two
   std::size_t alignment = 128;  // bytes
   std::size_t max_buffer = 0;   // bytes

@@ -36,9 +36,8 @@ using core::text;
 
 thread_local std::size_t allocations_here = 0;
 
-// Kernels for which a program of their own is worth what each program costs, whatever its size; and programs of a
-// graph, as drivers that compile one at a time would not end with many.
-constexpr std::size_t least_kernels = 2, most_programs = 8;
+// Kernels for which a program of their own is worth what each program costs, whatever its size.
+constexpr std::size_t least_kernels = 2;
 
 cl_mem memory_of(core::Address address) { return static_cast<cl_mem>(address.memory); }
 
@@ -280,14 +279,13 @@ void OpenClDevice::compile_missing(std::span<const LaunchPlan> plans) {
     }
   }
   if (missing.empty()) return;
-  // A program for each core, of much the same length, the longest kernels dealt out first.
+  // A program for each thread that builds, of much the same length, the longest kernels dealt out first.
   std::ranges::stable_sort(missing, std::ranges::greater(), [](const Missing& one) { return one.source->size(); });
-  const std::size_t cores = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_programs);
   struct Share {
     std::vector<const Missing*> kernels;
     std::string text;
   };
-  std::vector<Share> shares(std::min(cores, (missing.size() + least_kernels - 1) / least_kernels));
+  std::vector<Share> shares(std::min(context_.builders, (missing.size() + least_kernels - 1) / least_kernels));
   for (const Missing& one : missing) {
     Share& share = *std::ranges::min_element(shares, {}, [](const Share& each) { return each.text.size(); });
     share.kernels.push_back(&one);
