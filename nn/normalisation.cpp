@@ -248,12 +248,14 @@ Tensor<Any> LocalResponseNorm::forward(const Tensor<Any>& given, Phase) const {
   }
   const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
   IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
-  before[before.size() - 1] = options.size / 2;
-  after[after.size() - 1] = (options.size - 1) / 2;
+  // Beyond the last channel there is nothing to add up, however wide the window.
+  const std::int64_t channels = x.shape().back(), most = std::max<std::int64_t>(channels - 1, 0);
+  const std::int64_t below = std::min(options.size / 2, most), above = std::min((options.size - 1) / 2, most);
+  before[before.size() - 1] = below;
+  after[after.size() - 1] = above;
   const Tensor<Any> squares = pad(square(x), before, after);
-  const std::int64_t channels = x.shape().back();
   Tensor<Any> total;
-  for (std::int64_t i = 0; i < options.size; ++i) {
+  for (std::int64_t i = 0; i <= below + above; ++i) {
     const Tensor<Any> shifted = squares.get({ellipsis, slice(i, i + channels)});
     total = total.defined() ? total + shifted : shifted;
   }

@@ -256,6 +256,12 @@ TEST_CASE_TEMPLATE("a spectral norm follows the largest singular value, in train
   CHECK(layer.named_buffers()[1].name == "parametrizations.weight.0._v");
 }
 
+TEST_CASE("a window of a local response norm that is wider than all channels sums them all") {
+  const Tensor<Eager> x{{1.0, 2.0}};
+  const LocalResponseNorm norm({.size = 1'000'001, .alpha = 1'000'001, .beta = 1, .k = 1});
+  CHECK(allclose(norm(x), Tensor<Eager>{{1.0 / 6, 2.0 / 6}}));
+}
+
 TEST_CASE("layers refuse what does not fit, by name and shape") {
   using T = Tensor<Eager>;
   CHECK_THROWS_WITH_AS(Linear({.in = 2, .out = 3})(T::zeros({4, 5})), "Linear: the last axis of x (4,5) must be 2",
