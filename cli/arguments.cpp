@@ -56,7 +56,7 @@ std::optional<std::int64_t> Arguments::number(std::string_view name, std::int64_
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(value->data(), value->data() + value->size(), number);
   if (error != std::errc{} || stop != value->data() + value->size() || number < least) {
-    throw UsageError("option " + std::string(name) + " takes a whole number of at least " + std::to_string(least) +
+    throw UsageError("option " + std::string(name) + " takes an integer of at least " + std::to_string(least) +
                      ", not '" + *value + "'");
   }
   return number;

@@ -139,7 +139,7 @@ class CsvParser {
     std::int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::result_out_of_range) fail(quoted(text) + " does not fit into 64 bits", f + 1);
-    if (error != std::errc{} || stop != text.data() + text.size()) fail(quoted(text) + " is no whole number", f + 1);
+    if (error != std::errc{} || stop != text.data() + text.size()) fail(quoted(text) + " is not an integer", f + 1);
     return value;
   }
 

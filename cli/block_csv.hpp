@@ -22,8 +22,8 @@ struct BlockFile {
 /// one, of whatever is wrong.
 BlockFile read_blocks(std::istream& in, const std::string& path);
 
-/// `id,lower,upper,size,offset`, with a column `arena` when the plan has several and a column `spans` when a life has
-/// holes.
+/// `id,lower,upper,size,offset`, with a column `arena` when the plan has several and a column `spans` when a lifetime
+/// has holes.
 void write_solution(std::ostream& out, const BlockFile& file, const MemoryPlan& plan);
 
 }  // namespace tyto::cli

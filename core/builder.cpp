@@ -144,7 +144,7 @@ Value emit_given(Mode mode, OpId op, Attributes attributes, std::span<const Valu
   if (inputs.size() > usual) many.resize(inputs.size());
   Value* resolved = inputs.size() > usual ? many.data() : few.data();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) throw GraphError(text(definition(op).name, ": input ", i, " is an empty tensor"));
+    if (!inputs[i]) throw GraphError(text(definition(op).name, ": input ", i, " is an undefined tensor"));
     resolved[i] = resolve(inputs[i]);
   }
   const std::span<Value> operands(resolved, inputs.size());

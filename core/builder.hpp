@@ -65,9 +65,9 @@ Value constant(Mode mode, Array array);
 /// engine/graph, which keeps the sequence.
 Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<Key>& key);
 
-/// What an empty handle can have come from, for the errors that name one.
+/// What an undefined tensor can have come from, for the errors that name one.
 inline constexpr std::string_view empty_tensor =
-    "an empty tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
+    "an undefined tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
 
 /// Gradients of loops and branches: regions of their own. Defined in engine/front, which records them.
 std::vector<Value> branch_gradient(const GradientContext& context);

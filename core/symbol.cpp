@@ -12,11 +12,11 @@ namespace tyto TYTO_API {
 void Value::retain(core::Node* node) { node->retain(); }
 void Value::release(core::Node* node) { node->release(); }
 DType Value::dtype() const {
-  if (node_ == nullptr) throw GraphError("an empty tensor is asked for its element type");
+  if (node_ == nullptr) throw GraphError("an undefined tensor is asked for its element type");
   return core::result_of(*this).type.dtype;
 }
 const Shape& Value::shape() const {
-  if (node_ == nullptr) throw GraphError("an empty tensor is asked for its shape");
+  if (node_ == nullptr) throw GraphError("an undefined tensor is asked for its shape");
   return core::result_of(*this).type.shape;
 }
 

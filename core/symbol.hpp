@@ -154,8 +154,8 @@ class State : public std::enable_shared_from_this<State> {
   void end_stand_in(Value before);
   /// From now on contents that are made by the first read.
   void defer(DeferredContents contents);
-  /// Gives away contents that `contents` makes again, to the bit, when they are read: their revision stays. Empty, with
-  /// nothing done, where somebody else holds them or a run has written them and will again.
+  /// Gives away contents that `contents` makes again, bit for bit, when they are read: their revision stays. Empty,
+  /// with nothing done, where somebody else holds them or a run has written them and will again.
   Array release(DeferredContents contents);
   /// What it stands for, without making anything.
   Held held() const;

@@ -133,7 +133,7 @@ class Parser {
       const char* begin = text_.data() + at_;
       const auto [next, error] = std::from_chars(begin, text_.data() + text_.size(), length);
       if (error == std::errc::result_out_of_range) fail("a length that does not fit 63 bits");
-      if (error != std::errc()) fail("something other than a whole number in 'shape'");
+      if (error != std::errc()) fail("something other than an integer in 'shape'");
       if (length < 0) fail("the negative length ", length);
       at_ += static_cast<std::size_t>(next - begin);
       if (peek() == 'L') ++at_;  // long integers of Python 2

@@ -33,7 +33,7 @@ struct Entry {
 };
 
 std::uint64_t unsigned_of(const Json& value, const std::string& where, const char* what) {
-  if (!value.is_number_unsigned()) refuse(where, what, " holds ", value.dump(), ", expected a whole number from 0 on");
+  if (!value.is_number_unsigned()) refuse(where, what, " holds ", value.dump(), ", expected an integer from 0 on");
   return value.get<std::uint64_t>();
 }
 

@@ -1,4 +1,4 @@
-// Memories as states, and one update of all parameters.
+// Optimiser state as states of the graph, and one update of all parameters.
 #include "tyto/nn/descent.hpp"
 
 #include <algorithm>

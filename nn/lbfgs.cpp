@@ -17,9 +17,9 @@ using Array = Tensor<Any>;
 // Below it a pair says nothing of the curvature: the matrix would not stay positive.
 constexpr double smallest_curvature = 1e-10;
 
-/// The memories of the rule, as they stand behind one another.
-struct Memories {
-  explicit Memories(std::span<Array> state)
+/// The optimiser state of the rule, its tensors as they stand behind one another.
+struct OptimiserState {
+  explicit OptimiserState(std::span<Array> state)
       : steps(state[0]),
         differences(state[1]),
         gradient(state[2]),
@@ -40,7 +40,7 @@ Array pushed(const Array& rows, const Array& row) {
 }
 
 /// The matrix times the negative gradient, by the two loops of Nocedal (1980).
-Array direction_of(const Array& gradient, const Memories& own) {
+Array direction_of(const Array& gradient, const OptimiserState& own) {
   const Array curvatures = sum(own.steps * own.differences, {1});
   const Array known = greater(curvatures, smallest_curvature);
   const Array inverse = where(known, 1.0 / where(known, curvatures, 1.0), 0.0);
@@ -63,7 +63,7 @@ Array direction_of(const Array& gradient, const Memories& own) {
 Descent lbfgs(const LbfgsOptions& o) {
   if (o.history < 1) throw ValueError(core::text("lbfgs: history = ", o.history, " must be at least 1"));
   const auto change = [o](const UpdateContext& context) {
-    const Memories own(context.state);
+    const OptimiserState own(context.state);
     const Array& gradient = context.gradient;
     const Array goes_on = greater(max(abs(gradient)), o.smallest_gradient);
     const Array first = less(own.iterations, 0.5);
@@ -82,7 +82,7 @@ Descent lbfgs(const LbfgsOptions& o) {
     const Array descends = goes_on && less_equal(dot(gradient, own.direction), -o.smallest_descent);
     return where(descends, -own.rate * own.direction, 0.0);
   };
-  const auto memories = [rows = o.history](const Shape& all) {
+  const auto state_shapes = [rows = o.history](const Shape& all) {
     const Shape pairs{rows, all[0]};
     return NamedList<Shape>{{"steps", pairs}, {"differences", pairs}, {"gradient", all}, {"direction", all}};
   };
@@ -91,7 +91,7 @@ Descent lbfgs(const LbfgsOptions& o) {
                   .rate = o.rate,
                   .change = change,
                   .numbers = {"rate", "scale", "iterations"},
-                  .shaped = memories,
+                  .shaped = state_shapes,
                   .joint = true});
 }
 

@@ -67,7 +67,7 @@ Embedding::Embedding(const EmbeddingOptions& options) : padding(options.padding)
 
 Tensor<Any> Embedding::forward(const Tensor<Any>& indices, Phase) const {
   if (!is_integer(indices.dtype())) {
-    throw TypeError(core::text("Embedding: indices are ", name_of(indices.dtype()), "; whole numbers are expected"));
+    throw TypeError(core::text("Embedding: indices are ", name_of(indices.dtype()), "; integers are expected"));
   }
   const Tensor<Any> rows = take(weight, as_index(indices), 0);
   if (!padding) return rows;

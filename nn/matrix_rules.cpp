@@ -17,10 +17,10 @@ using Array = Tensor<Any>;
 
 Array root_mean_square(const Array& x) { return sqrt(mean(square(x))); }
 
-/// memory + share * (x - memory), which the memory is from now on.
-const Array& enter(Array& memory, const Array& x, const Array& share) {
-  memory = memory + share * (x - memory);
-  return memory;
+/// average + share * (x - average), which the average is from now on.
+const Array& enter(Array& average, const Array& x, const Array& share) {
+  average = average + share * (x - average);
+  return average;
 }
 
 /// The nearest matrix whose singular values are all about 1: each iteration takes them through an odd polynomial that
@@ -69,15 +69,19 @@ Descent adafactor(const AdafactorOptions& o) {
     const Array own = step * direction;
     return o.weight_decay == 0 ? own : own + context.rate * o.weight_decay * context.parameter;
   };
-  const auto memories = [](const Shape& parameter) {
+  const auto state_shapes = [](const Shape& parameter) {
     if (parameter.size() < 2) return NamedList<Shape>{{"square_mean", parameter}};
     Shape rows = parameter, columns = parameter;
     rows[parameter.size() - 1] = 1;
     columns[parameter.size() - 2] = 1;
     return NamedList<Shape>{{"row_square_mean", rows}, {"column_square_mean", columns}};
   };
-  return Descent(
-      {.name = "adafactor", .state_names = {}, .rate = o.rate, .change = change, .shaped = memories, .counted = true});
+  return Descent({.name = "adafactor",
+                  .state_names = {},
+                  .rate = o.rate,
+                  .change = change,
+                  .shaped = state_shapes,
+                  .counted = true});
 }
 
 Descent muon(const MuonOptions& o) {

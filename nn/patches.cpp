@@ -167,7 +167,7 @@ Tensor<Any> max_unpool(const Tensor<Any>& values, const Tensor<Any>& indices, co
   check_space(name, values);
   if (indices.shape() != values.shape() || !is_integer(indices.dtype())) {
     throw ShapeError(core::text(name, ": the indices ", indices.shape(), " of ", name_of(indices.dtype()),
-                                " must be whole numbers in the shape of the values ", values.shape()));
+                                " must be integers in the shape of the values ", values.shape()));
   }
   const Shape pooled = space_of(values);
   const Shape lengths = along_space(name, "window", window, pooled.size());

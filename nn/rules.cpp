@@ -35,13 +35,13 @@ Tensor<Any> decayed(const UpdateContext& context, double weight_decay) {
   return weight_decay != 0 ? context.gradient + weight_decay * context.parameter : context.gradient;
 }
 
-/// Replaces a memory by decay * memory + (1 - decay) * x.
-void blend(Tensor<Any>& memory, double decay, const Tensor<Any>& x) { memory = decay * memory + (1 - decay) * x; }
+/// Replaces a moving average by decay * average + (1 - decay) * x.
+void blend(Tensor<Any>& average, double decay, const Tensor<Any>& x) { average = decay * average + (1 - decay) * x; }
 
 // 1 - decay^count. The power itself is so close to 1 at first that f32 would lose half its digits in the difference.
 Tensor<Any> share_seen(const UpdateContext& context, double decay) { return -expm1(context.count * std::log(decay)); }
 
-/// `factor` times Adam's change, the mean over the root of squares, both corrected; memories are the means and, for
+/// `factor` times Adam's change, the mean over the root of squares, both corrected; the state is the means and, for
 /// AMSGrad, the largest mean of squares. The correction of the mean is one number, so it goes to the factor.
 Tensor<Any> adam_change(const UpdateContext& context, const Tensor<Any>& gradient, const AdamwOptions& o,
                         const Tensor<Any>& factor) {
@@ -52,7 +52,7 @@ Tensor<Any> adam_change(const UpdateContext& context, const Tensor<Any>& gradien
   return factor / share_seen(context, o.beta1) * context.state[0] / (root + o.epsilon);
 }
 
-std::vector<std::string> adam_memories(bool amsgrad) {
+std::vector<std::string> adam_state_names(bool amsgrad) {
   if (amsgrad) return {"mean", "square_mean", "largest_square_mean"};
   return {"mean", "square_mean"};
 }
@@ -103,9 +103,9 @@ Descent rmsprop(const RmspropOptions& o) {
   check_not_negative("rmsprop", "epsilon", o.epsilon);
   check_fraction("rmsprop", "momentum", o.momentum);
   check_not_negative("rmsprop", "weight_decay", o.weight_decay);
-  std::vector<std::string> memories{"square_mean"};
-  if (o.centred) memories.emplace_back("mean");
-  if (o.momentum > 0) memories.emplace_back("velocity");
+  std::vector<std::string> state_names{"square_mean"};
+  if (o.centred) state_names.emplace_back("mean");
+  if (o.momentum > 0) state_names.emplace_back("velocity");
   const auto change = [o](const UpdateContext& context) {
     const Tensor<Any> gradient = decayed(context, o.weight_decay);
     blend(context.state[0], o.decay, square(gradient));
@@ -119,7 +119,7 @@ Descent rmsprop(const RmspropOptions& o) {
     velocity = o.momentum * velocity + gradient / (sqrt(spread) + o.epsilon);
     return context.rate * velocity;
   };
-  return Descent({"rmsprop", memories, o.rate, change});
+  return Descent({"rmsprop", state_names, o.rate, change});
 }
 
 Descent adam(const AdamOptions& o) {
@@ -129,7 +129,7 @@ Descent adam(const AdamOptions& o) {
     return adam_change(context, decayed(context, weight_decay), as_adamw, context.rate);
   };
   return Descent(
-      {.name = "adam", .state_names = adam_memories(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
+      {.name = "adam", .state_names = adam_state_names(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
 }
 
 Descent adamw(const AdamwOptions& o) {
@@ -138,7 +138,7 @@ Descent adamw(const AdamwOptions& o) {
     return adam_change(context, context.gradient, o, context.rate) + context.rate * o.weight_decay * context.parameter;
   };
   return Descent(
-      {.name = "adamw", .state_names = adam_memories(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
+      {.name = "adamw", .state_names = adam_state_names(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
 }
 
 Descent adamax(const AdamaxOptions& o) {

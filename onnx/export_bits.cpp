@@ -57,7 +57,7 @@ Parts parts_of(const ExportedNode& n) {
   const PowersOfTwo two_to(n);
   const Name first = two_to.cut(n.add("Neg", {exponent}));
   const Name second = n.add("Neg", {n.add("Add", {exponent, first})});
-  // Between 1 and 2, or beside that where the logarithm was rounded over a whole number.
+  // Between 1 and 2, or beside that where the logarithm was rounded over an integer.
   Name m = n.add("Mul", {n.add("Mul", {y, two_to.of(first)}), two_to.of(second)});
   const Name over = n.add("GreaterOrEqual", {m, n.number(2)}), under = n.add("Less", {m, n.number(1)});
   const auto chosen = [&](Name where_over, Name where_under, Name otherwise) {

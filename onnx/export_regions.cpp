@@ -10,7 +10,7 @@ namespace {
 const ListedTensor number_type{DType::i64, {}};
 const ListedTensor truth_type{DType::boolean, {}};
 
-Name whole_number(GraphExport& out, std::int64_t value) { return out.number(value, DType::i64); }
+Name integer(GraphExport& out, std::int64_t value) { return out.number(value, DType::i64); }
 
 // Results of the arms from number `arm` on: If chooses between two, so others are within its second graph.
 Names choose(const ExportedNode& n, GraphExport& out, std::size_t arm) {
@@ -30,7 +30,7 @@ Names choose(const ExportedNode& n, GraphExport& out, std::size_t arm) {
   GraphExport first(n.regions()[arm], out), others(n.regions()[arm + 1], out);
   const ProtobufWriter then = fill(first, arm), otherwise = fill(others, arm + 1);
   // Numbers beyond the ends choose the first or the last.
-  const Name chosen = out.node("LessOrEqual", {n[0], whole_number(out, static_cast<std::int64_t>(arm))});
+  const Name chosen = out.node("LessOrEqual", {n[0], integer(out, static_cast<std::int64_t>(arm))});
   return out.nodes("If", {chosen}, n.result_count(), {{"then_branch", then}, {"else_branch", otherwise}});
 }
 
@@ -66,28 +66,28 @@ Names write_loop(const ExportedNode& n) {
   const bool tested = n.truth("tested"), counted = n.truth("counted"), numbered = n.truth("numbered"),
              reverse = n.truth("reverse");
   std::size_t next = 0;
-  Name most = trips < 0 ? Name::none : whole_number(out, trips);
+  Name most = trips < 0 ? Name::none : integer(out, trips);
   if (counted) most = most == Name::none ? n[next] : out.node("Min", {n[next], most});
   next += counted;
   Names operands{most, tested ? n[next] : Name::none};
   next += tested;
   const std::size_t first_row = next + carries, first_capture = first_row + rows;
   for (std::size_t i = 0; i < carries; ++i) operands.push_back(n[next + i]);
-  if (tested) operands.push_back(whole_number(out, 0));
+  if (tested) operands.push_back(integer(out, 0));
 
   GraphExport body(n.regions()[0], out);
   const Name iteration = body.add_input(number_type), begun = body.add_input(truth_type);
   std::size_t input = 0;
   for (; input < carries; ++input) body.name_input(input, body.add_input(n.result(input)));
   const Name done = tested ? body.add_input(number_type) : Name::none;
-  const Name row = reverse ? body.node("Sub", {body.node("Sub", {most, whole_number(body, 1)}), iteration}) : iteration;
+  const Name row = reverse ? body.node("Sub", {body.node("Sub", {most, integer(body, 1)}), iteration}) : iteration;
   if (numbered) body.name_input(input++, row);
   for (std::size_t i = first_row; i < first_capture; ++i) body.name_input(input++, body.node("Gather", {n[i], row}));
   for (std::size_t i = first_capture; i < n.inputs().size(); ++i) body.name_input(input++, n[i]);
   body.write_nodes();
   body.add_output(tested ? body.output(carries) : begun, truth_type);
   for (std::size_t i = 0; i < carries; ++i) body.add_output(body.output(i), n.result(i));
-  if (tested) body.add_output(body.node("Add", {done, whole_number(body, 1)}), number_type);
+  if (tested) body.add_output(body.node("Add", {done, integer(body, 1)}), number_type);
   for (std::size_t i = 0; i < stacks; ++i) {
     ListedTensor type = n.result(carries + i);
     type.shape.erase(0);

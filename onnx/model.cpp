@@ -299,7 +299,7 @@ class Model final : public detail::OnnxCore {
   // A value as the input takes it: numbers of its element type, in a shape that the file admits.
   Array checked(const ModelTensor& input, Array value) const {
     if (!value.defined()) {
-      throw GraphError(core::text(weights_.file(), ": the value given for ", input, " is an empty tensor"));
+      throw GraphError(core::text(weights_.file(), ": the value given for ", input, " is an undefined tensor"));
     }
     // A number stands for an input of one element, however many axes it has.
     const auto is_one = [](const ModelLength& length) { return length.length.value_or(1) == 1; };

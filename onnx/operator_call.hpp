@@ -106,7 +106,7 @@ class OperatorCall {
   const Operand& operand(std::size_t i) const;
   /// Throws IoError when it is no sequence.
   const std::vector<Operand>& sequence(std::size_t i) const;
-  /// The input if it is there, else an empty handle.
+  /// The input if it is there, else an undefined tensor.
   const Array& optional(std::size_t i) const;
   std::vector<Array> tensors() const;
   bool known(std::size_t i) const;

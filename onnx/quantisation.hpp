@@ -8,7 +8,7 @@ namespace tyto::onnx {
 /// round(x / scale) + zero_point, limited to what the type holds, or `bits` bits of it; ties go to even. Scale and zero
 /// point broadcast.
 Array quantised(const Array& x, const Array& scale, const Array& zero_point, DType dtype, int bits = 0);
-/// (x - zero_point) * scale. The zero point may be an empty handle.
+/// (x - zero_point) * scale. The zero point may be an undefined tensor.
 Array dequantised(const Array& x, const Array& scale, const Array& zero_point);
 /// A scale or zero point as x can be combined with: one number, one for each index along `axis`, or one for each block
 /// of `block` of them (0: no blocks).

@@ -101,7 +101,7 @@ std::uint64_t number_in(const std::string& where, std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    refuse(where, "says ", quoted(text), " of its external data, expected a whole number from 0 on");
+    refuse(where, "says ", quoted(text), " of its external data, expected an integer from 0 on");
   }
   return number;
 }

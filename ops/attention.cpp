@@ -278,7 +278,7 @@ void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<An
   }
 }
 
-/// The two masks as one: bool, or a number added to each score; an empty handle where there are none.
+/// The two masks as one: bool, or a number added to each score; an undefined tensor where there are none.
 Tensor<Any> joined_mask(const Tensor<Any>& q, const Tensor<Any>& k, const AttentionOptions<Any>& options) {
   Tensor<Any> mask = options.mask;
   if (mask.defined() && mask.dtype() != DType::boolean) mask = core::cast_to(mask, core::sum_type(q.dtype()));

@@ -68,7 +68,7 @@ Value as_floating(const Value& value);
 /// A constant of no mode, cached: the number 0-d in the given type.
 Value scalar_constant(const Scalar& value, DType dtype);
 
-/// Throws GraphError naming the function when an operand is an empty tensor.
+/// Throws GraphError naming the function when an operand is an undefined tensor.
 void require(std::string_view function, const Value& operand);
 template <class... Rest>
 void require(std::string_view function, const Value& first, const Rest&... rest) {
@@ -76,7 +76,7 @@ void require(std::string_view function, const Value& first, const Rest&... rest)
   (require(function, static_cast<const Value&>(rest)), ...);
 }
 
-/// An operand as it is now: resolved. Throws GraphError naming `op` when it is an empty tensor.
+/// An operand as it is now: resolved. Throws GraphError naming `op` when it is an undefined tensor.
 Value given(std::string_view op, const Value& operand);
 
 /// The length a + b. Throws ShapeError naming `op` where it is too large.

@@ -16,21 +16,21 @@ namespace {
 bool is_number(const Value& value) { return result_of(value).type.weak; }
 
 /// The number that was written where an operand stands, if it was one.
-const Scalar* bare_number(const Value& value) {
+const Scalar* scalar_operand(const Value& value) {
   const bool bare = is_number(value) && value.node()->op() == OpId::fill;
   return bare ? &core::get<RangeAttributes>(attributes_of(value)).start : nullptr;
 }
 
 /// An integer whose value only the run knows: an argument of a compiled function, or what was made of one.
 bool is_unknown_whole(const Value& value) {
-  return is_number(value) && bare_number(value) == nullptr && is_integer(result_of(value).type.dtype);
+  return is_number(value) && scalar_operand(value) == nullptr && is_integer(result_of(value).type.dtype);
 }
 
-struct WholeNumbers {
+struct IntegerRange {
   Scalar least, most;
 };
 
-WholeNumbers range_of(DType dtype) {
+IntegerRange range_of(DType dtype) {
   const std::size_t unused = 64 - 8 * size_of(dtype);
   if (is_unsigned(dtype)) return {0, UINT64_MAX >> unused};
   return {INT64_MIN >> unused, INT64_MAX >> unused};
@@ -57,7 +57,7 @@ void check_holds(std::string_view op, DType dtype, const Scalar& number) {
 }
 
 Value fitted_to(std::string_view op, const Value& value, DType dtype) {
-  if (const Scalar* number = bare_number(value)) check_holds(op, dtype, *number);
+  if (const Scalar* number = scalar_operand(value)) check_holds(op, dtype, *number);
   return cast_to(value, dtype);
 }
 
@@ -88,7 +88,7 @@ DType common_type(std::span<const Value> operands) {
 DType comparable_type(std::span<const Value> operands) {
   const DType type = common_type(operands);
   for (const Value& operand : operands) {
-    const Scalar* number = bare_number(operand);
+    const Scalar* number = scalar_operand(operand);
     if (number == nullptr ? !is_integer(type) || !is_unknown_whole(operand) : holds(type, *number)) continue;
     if (number != nullptr && is_unsigned(type) && number->as_int() >= 0) return DType::u64;
     return type == DType::u64 || (number != nullptr && number->is_large()) ? DType::f64 : DType::i64;
@@ -164,7 +164,7 @@ DType operand_type(const OpDef& def, std::span<const Value> operands) {
 
 // A bound that the elements cannot reach is as good as the last number they can.
 Value reachable(const Value& bound, DType type) {
-  const Scalar* number = bare_number(bound);
+  const Scalar* number = scalar_operand(bound);
   const bool unknown = is_integer(type) && is_unknown_whole(bound);
   if (!unknown && (number == nullptr || holds(type, *number))) return bound;
   const auto [least, most] = range_of(type);
@@ -177,7 +177,7 @@ Value reachable(const Value& bound, DType type) {
 
 // The power would be a fraction, of which integers hold the 0 before the point.
 void refuse_negative(const Value& exponent) {
-  const Scalar* number = bare_number(exponent);
+  const Scalar* number = scalar_operand(exponent);
   if (number == nullptr || number->as_int() >= 0) return;
   throw ValueError(text("power: integers to the power ", number->as_int(),
                         " are no integers; write the exponent with a point, or cast the base to f32 or f64"));
@@ -186,7 +186,7 @@ void refuse_negative(const Value& exponent) {
 // A square and a reciprocal are no powers to a processor, nor to NumPy: a number written as exponent tells them. The
 // rules of the optimiser find those whose exponent is known later.
 std::optional<OpId> simple_power(std::span<const Value> operands, DType type) {
-  const Scalar* number = bare_number(operands[1]);
+  const Scalar* number = scalar_operand(operands[1]);
   if (number == nullptr || is_complex(type) || type == DType::boolean) return {};
   if (number->as_double() == 2) return OpId::square;
   if (number->as_double() == -1 && is_floating(type)) return OpId::reciprocal;
@@ -206,7 +206,7 @@ bool alike(const OpDef& def, std::span<const Value> operands) {
 
 /// Natural numbers that u64 alone holds, and integers that may be negative: no integer type holds both.
 bool are_across_signs(const Value& natural, const Value& whole) {
-  const Scalar* const number = bare_number(whole);
+  const Scalar* const number = scalar_operand(whole);
   if (natural.dtype() != DType::u64 || !is_integer(whole.dtype())) return false;
   return number == nullptr ? !is_unsigned(whole.dtype()) : number->as_int() < 0;
 }
@@ -251,7 +251,7 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
-  // bf16 does not hold every whole number that can be an exponent.
+  // bf16 does not hold every integer that can be an exponent.
   if (op == OpId::ldexp && type == DType::bf16) {
     for (Value& operand : operands) operand = cast_to(operand, DType::f32);
     return cast_to(emit_resolved(op, operands), type);

@@ -46,7 +46,7 @@ Value with_columns(std::string_view op, const Value& a, const Value& b, const F&
   return vector ? squeeze(x, -1) : x;
 }
 
-/// Eager mode: throws ValueError where `info`, one whole number a matrix, is not zero for a matrix. `fault` says what
+/// Eager mode: throws ValueError where `info`, one integer a matrix, is not zero for a matrix. `fault` says what
 /// that number means, as "is singular: pivot " does. Nothing is read where a graph is recorded.
 void refuse_faulty(std::string_view op, const Value& info, std::string_view fault);
 

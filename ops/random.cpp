@@ -57,7 +57,7 @@ std::span<const OpDef> random_operators() {
                                [](DType t) -> Value { return samples::T::normal({2}, {.dtype = t}); }),
       row<OpId::random_bernoulli>("random_bernoulli", "True with a given probability.",
                                   [](DType t) -> Value { return samples::T::bernoulli({2}, {.dtype = t}); }),
-      row<OpId::random_integers>("random_integers", "Whole numbers in a range.",
+      row<OpId::random_integers>("random_integers", "Integers in a range.",
                                  [](DType t) -> Value { return samples::T::integers({2}, {.dtype = t}); }),
       row<OpId::random_truncated_normal>(
           "random_truncated_normal", "Normal, within two standard deviations.",

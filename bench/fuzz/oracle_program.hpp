@@ -9,7 +9,7 @@
 
 namespace tyto::oracle {
 
-/// What a value is: f64 of no axes, of one, of two of the same length, or one whole number.
+/// What a value is: f64 of no axes, of one, of two of the same length, or one integer.
 enum class Kind { scalar, line, page, whole };
 
 struct Region;

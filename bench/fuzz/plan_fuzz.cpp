@@ -50,17 +50,17 @@ memory_tests::RandomBlocks shape_of(std::mt19937_64& random, int most_blocks) {
 }
 
 // Every strategy on random blocks; in every fourth set under a random precedence, in every sixth over several arenas,
-// in every second with holes in their lives.
+// in every second with holes in their lifetimes.
 bool fuzz_strategies(std::int64_t sets, std::mt19937_64& random) {
   std::int64_t plans = 0;
   for (std::int64_t set = 0; set < sets; ++set) {
     const int most_blocks = set % 50 == 0 ? 80 : 20;
     memory_tests::RandomBlocks shape = shape_of(random, most_blocks);
-    // Blocks are fixed where lives leave room; under a precedence more of them would collide.
+    // Blocks are fixed where lifetimes leave room; under a precedence more of them would collide.
     shape.fixed = shape.fixed && set % 4 != 3;
     std::vector<Block> blocks = memory_tests::random_blocks(random, shape);
-    std::vector<std::vector<Span>> lives;
-    if (set % 2 == 0) lives = memory_tests::make_holes(random, blocks);
+    std::vector<std::vector<Span>> lifetimes;
+    if (set % 2 == 0) lifetimes = memory_tests::make_holes(random, blocks);
     PlanOptions options{.work = 20'000, .seed = static_cast<std::uint64_t>(set), .threads = 1};
     if (set % 4 == 3)
       options.precedence = std::make_shared<Precedence>(memory_tests::random_precedence(random, blocks));
@@ -89,8 +89,8 @@ bool fuzz_exact(std::int64_t sets, std::mt19937_64& random) {
     shape.steps = static_cast<int>(2 + random() % 8);
     shape.fixed = shape.fixed && set % 5 != 4;
     std::vector<Block> blocks = memory_tests::random_blocks(random, shape);
-    std::vector<std::vector<Span>> lives;
-    if (set % 2 == 0) lives = memory_tests::make_holes(random, blocks);
+    std::vector<std::vector<Span>> lifetimes;
+    if (set % 2 == 0) lifetimes = memory_tests::make_holes(random, blocks);
     PlanOptions options{.strategy = "exact", .threads = 1};
     if (set % 5 == 4)
       options.precedence = std::make_shared<Precedence>(memory_tests::random_precedence(random, blocks));

@@ -91,7 +91,7 @@ void fuzz(Bodies bodies, std::int64_t programs, std::uint64_t seed, int depth, i
               static_cast<double>(storages) / static_cast<double>(programs), static_cast<long long>(faults));
   best.print("best, holes used");
   greedy.print("lowest of four greedy");
-  hull.print("best, lives without holes");
+  hull.print("best, lifetimes without holes");
 }
 
 }  // namespace

@@ -289,10 +289,10 @@ int main(int argc, char** argv) {
   const Memory from(bytes), to(bytes);
   std::memset(from.get(), 1, bytes);
   std::memset(to.get(), 1, bytes);
-  const int workers = cpu::threads();
-  std::vector<std::uint64_t> sums(static_cast<std::size_t>(workers) * 8);
+  const int team_size = cpu::threads();
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(team_size) * 8);
   const double read = best_seconds([&] {
-    cpu::run_team(workers, [&](cpu::Team team) {
+    cpu::run_team(team_size, [&](cpu::Team team) {
       const cpu::Range mine = cpu::share(bytes / 8, team.member, team.size, 8);
       const auto* words = static_cast<const std::uint64_t*>(from.get());
       std::uint64_t sum = 0;
@@ -301,7 +301,7 @@ int main(int argc, char** argv) {
     });
   });
   const double copy = best_seconds([&] {
-    cpu::run_team(workers, [&](cpu::Team team) {
+    cpu::run_team(team_size, [&](cpu::Team team) {
       const cpu::Range mine = cpu::share(bytes, team.member, team.size, 64);
       std::memcpy(static_cast<char*>(to.get()) + mine.begin, static_cast<const char*>(from.get()) + mine.begin,
                   static_cast<std::size_t>(mine.size()));
@@ -309,7 +309,7 @@ int main(int argc, char** argv) {
   });
   const double read_speed = static_cast<double>(bytes) / read, copy_speed = static_cast<double>(bytes) / copy;
   std::printf("%s, %d threads; reading 16 MB: %.1f GB/s, copying: %.1f GB/s each way (checksum %llu)\n",
-              cpu::name_of(cpu::instruction_set()), workers, read_speed * 1e-9, copy_speed * 1e-9,
+              cpu::name_of(cpu::instruction_set()), team_size, read_speed * 1e-9, copy_speed * 1e-9,
               static_cast<unsigned long long>(sums[0]));
   for (const Case& each : cases()) {
     if (each.name.find(filter) != std::string::npos) run(each, read_speed, copy_speed);

@@ -147,12 +147,12 @@ KernelRef take_elements(const core::Step& step, const Indices& indices) {
   const StridedIterator<1> outer({lines});
   const std::int64_t chosen = step.inputs[1].view.count(), total = chosen * outer.count();
   const std::int64_t stride = x.strides[axis], length = indices.length(), begin = step.outputs[0].view.offset;
-  const int workers = threads_for(static_cast<double>(total) * 2);
+  const int team_size = threads_for(static_cast<double>(total) * 2);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     indices.check(inputs);
     const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
     U* target = reinterpret_cast<U*>(outputs[0].pointer()) + begin;
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       const Range mine = share(total, team.member, team.size, 64);
       indices.with_array(inputs, [&](const auto* array) {
         for (std::int64_t at = mine.begin; at < mine.end;) {
@@ -191,12 +191,12 @@ KernelRef prepare_take(const core::Step& step) {
   const InnerBlock inner(axes_of(x, axis + 1, x.shape.size()), axes_of(out, axis + index_rank, out.shape.size()), size);
   const std::int64_t stride = x.strides[axis], element = static_cast<std::int64_t>(size);
   const std::int64_t count = inner.bytes() == 0 ? 0 : iterator.count();
-  const int workers = threads_for(static_cast<double>(count) * (3.0 + static_cast<double>(inner.bytes()) / 10));
+  const int team_size = threads_for(static_cast<double>(count) * (3.0 + static_cast<double>(inner.bytes()) / 10));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     indices.check(inputs);
     const std::byte* source = inputs[0].pointer();
     std::byte* target = outputs[0].pointer();
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
         inner(source + (at[0] + indices.read(inputs, at[1]) * stride) * element, target + at[2] * element);
       });
@@ -214,13 +214,13 @@ KernelRef prepare_take_along_axis(const core::Step& step) {
   from = core::broadcast_to(from, out.shape);
   index = core::broadcast_to(index, out.shape);
   const StridedIterator<3> iterator({from, index, out});
-  const int workers = threads_for(static_cast<double>(iterator.count()) * 2);
+  const int team_size = threads_for(static_cast<double>(iterator.count()) * 2);
   return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) -> KernelRef {
     return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
       indices.check(inputs);
       const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
       U* target = reinterpret_cast<U*>(outputs[0].pointer());
-      run_team(workers, [&](Team team) {
+      run_team(team_size, [&](Team team) {
         iterator.each(share(iterator.count(), team.member, team.size),
                       [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
                         target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
@@ -274,12 +274,12 @@ KernelRef prepare_gather(const core::Step& step) {
                          size);
   const std::int64_t element = static_cast<std::int64_t>(size), block = inner.bytes();
   const std::int64_t count = block == 0 ? 0 : positions.count(), begin = x.offset, out_begin = out.offset;
-  const int workers = threads_for(static_cast<double>(count) * (5.0 + static_cast<double>(block) / 10));
+  const int team_size = threads_for(static_cast<double>(count) * (5.0 + static_cast<double>(block) / 10));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     positions.check(inputs);
     const std::byte* source = inputs[0].pointer() + begin * element;
     std::byte* target = outputs[0].pointer() + out_begin * element;
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       const Range mine = share(count, team.member, team.size);
       for (std::int64_t i = mine.begin; i < mine.end; ++i) {
         inner(source + positions.offset(inputs, i) * element, target + i * block);
@@ -406,10 +406,10 @@ KernelRef prepare_scatter(const core::Step& step) {
                         core::is_dense(given), out.offset};
   const std::int64_t width = scatter.inner.count(), cache_line = 64 / element;
   const double nanoseconds = static_cast<double>(positions.count()) * static_cast<double>(width) * 0.4;
-  const int workers = std::max(threads_to_move(copy.bytes()), width < 4 * cache_line ? 1 : threads_for(nanoseconds));
+  const int team_size = std::max(threads_to_move(copy.bytes()), width < 4 * cache_line ? 1 : threads_for(nanoseconds));
   return make_kernel([=, loop = scatter_loop_for(step.op, dtype)](Addresses inputs, Addresses outputs, core::Address) {
     scatter.positions.check(inputs);
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       copy.run(inputs, outputs[0].pointer(), team);
       team.barrier();
       const Range mine = share(width, team.member, team.size, cache_line);

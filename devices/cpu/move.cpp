@@ -25,9 +25,9 @@ using Addresses = std::span<const core::Address>;
 std::size_t element_size(const core::Step& step) { return size_of(step.outputs[0].dtype); }
 
 KernelRef run_copies(CopyList copies) {
-  const int workers = threads_to_move(copies.bytes());
-  return make_kernel([copies = std::move(copies), workers](Addresses inputs, Addresses outputs, core::Address) {
-    run_team(workers, [&](Team team) { copies.run(inputs, outputs[0].pointer(), team); });
+  const int team_size = threads_to_move(copies.bytes());
+  return make_kernel([copies = std::move(copies), team_size](Addresses inputs, Addresses outputs, core::Address) {
+    run_team(team_size, [&](Team team) { copies.run(inputs, outputs[0].pointer(), team); });
   });
 }
 
@@ -43,9 +43,9 @@ KernelRef prepare_set_slice(const core::Step& step) {
   CopyList whole, replaced;
   whole.add(0, step.inputs[0].view, out, size);
   replaced.add(1, step.inputs[1].view, core::slice(out, attributes.start, attributes.count, attributes.step), size);
-  const int workers = threads_to_move(whole.bytes() + replaced.bytes());
+  const int team_size = threads_to_move(whole.bytes() + replaced.bytes());
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       whole.run(inputs, outputs[0].pointer(), team);
       team.barrier();
       replaced.run(inputs, outputs[0].pointer(), team);
@@ -209,11 +209,11 @@ KernelRef pad_kernel(const core::Step& step) {
     }
     margin(first + run, width);
   };
-  const int workers = threads_to_move(total * static_cast<std::int64_t>(sizeof(U)));
+  const int team_size = threads_to_move(total * static_cast<std::int64_t>(sizeof(U)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     const U* x = reinterpret_cast<const U*>(inputs[0].pointer());
     U* y = reinterpret_cast<U*>(outputs[0].pointer()) + out.offset;
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       const Range mine = share(rows, team.member, team.size);
       for (std::int64_t row = mine.begin; row < mine.end; ++row) write_row(x, y + row * width, row);
     });
@@ -238,9 +238,9 @@ KernelRef prepare_diag_embed(const core::Step& step) {
   copies.add(0, step.inputs[0].view, diagonal, element_size(step));
   const std::int64_t bytes = out.count() * static_cast<std::int64_t>(element_size(step));
   const std::int64_t begin = out.offset * static_cast<std::int64_t>(element_size(step));
-  const int workers = threads_to_move(bytes);
+  const int team_size = threads_to_move(bytes);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       const Range mine = share(bytes, team.member, team.size, 4096);
       std::memset(outputs[0].pointer() + begin + mine.begin, 0, static_cast<std::size_t>(mine.size()));
       team.barrier();
@@ -267,9 +267,9 @@ KernelRef triangle_kernel(const core::Step& step) {
   }
   const StridedIterator<2> rows(std::array<View, 2>{rows_in, rows_out});
   const std::int64_t count = width == 0 ? 0 : rows.count();
-  const int workers = threads_to_move(count * width * static_cast<std::int64_t>(sizeof(U)));
+  const int team_size = threads_to_move(count * width * static_cast<std::int64_t>(sizeof(U)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       rows.each(share(count, team.member, team.size),
                 [&](std::int64_t index, const StridedIterator<2>::Offsets& offsets) {
                   const U* x = reinterpret_cast<const U*>(inputs[0].pointer()) + offsets[0];

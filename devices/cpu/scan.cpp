@@ -210,7 +210,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   const StridedIterator<2> outer(views);
   const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines_together : scan_columns;
   const std::int64_t chunks = (width + chunk - 1) / chunk;
-  const int workers = threads_for(static_cast<double>(total) * 1.0);
+  const int team_size = threads_for(static_cast<double>(total) * 1.0);
   const auto in_size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
   const ScanFunction function =
@@ -219,7 +219,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   return make_kernel([=](std::span<const core::Address> inputs, std::span<const core::Address> outputs, core::Address) {
     const std::byte* x = inputs[0].pointer();
     std::byte* y = outputs[0].pointer();
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       const Range mine = share(outer.count() * chunks, team.member, team.size);
       for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) {
         const auto offsets = outer.at(unit / chunks);

@@ -67,7 +67,7 @@ void set_threads(int count) {
 
 int threads_for(double nanoseconds) noexcept { return worth_waking(threads(), nanoseconds); }
 
-Workers workers_for(double nanoseconds) noexcept {
+TeamRequest team_for(double nanoseconds) noexcept {
   const int all = threads();
   if (nanoseconds < shortest_awake(all)) return {};
   return {all, nanoseconds < shortest_region(all), nanoseconds};
@@ -83,19 +83,20 @@ void Team::barrier() const noexcept {
 #endif
 }
 
-void run_region([[maybe_unused]] Workers workers, void (*body)(const void* context, Team member), const void* context) {
+void run_region([[maybe_unused]] TeamRequest request, void (*body)(const void* context, Team member),
+                const void* context) {
 #if defined(_OPENMP)
-  if (has_lost_threads()) return with_threads([&] { run_region(workers, body, context); });
+  if (has_lost_threads()) return with_threads([&] { run_region(request, body, context); });
   watch_for_forks();
   AwakeThreads& own = awake_threads();
   AwakeThreads::Time began;
-  if (workers.only_if_awake) began = AwakeThreads::Clock::now();
-  if (!workers.only_if_awake || own.take_short_step(began)) {
-#pragma omp parallel num_threads(workers.count)
+  if (request.only_if_awake) began = AwakeThreads::Clock::now();
+  if (!request.only_if_awake || own.take_short_step(began)) {
+#pragma omp parallel num_threads(request.count)
     body(context, Team{omp_get_thread_num(), omp_get_num_threads()});
     const AwakeThreads::Time ended = AwakeThreads::Clock::now();
-    if (workers.only_if_awake) {
-      own.short_step_done(began, ended, std::chrono::nanoseconds(static_cast<std::int64_t>(workers.nanoseconds)));
+    if (request.only_if_awake) {
+      own.short_step_done(began, ended, std::chrono::nanoseconds(static_cast<std::int64_t>(request.nanoseconds)));
     } else {
       own.region_done(ended);
     }

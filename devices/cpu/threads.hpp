@@ -19,14 +19,14 @@ void set_threads(int count);
 int threads_for(double nanoseconds) noexcept;
 
 /// How many threads run a step.
-struct Workers {
+struct TeamRequest {
   int count = 1;
   bool only_if_awake = false;  ///< the step is too short to wake them
   double nanoseconds = 0;      ///< that one thread would take, roughly
 };
 
 /// As threads_for, and for shorter work the threads that happen to be awake.
-Workers workers_for(double nanoseconds) noexcept;
+TeamRequest team_for(double nanoseconds) noexcept;
 
 /// A half-open range of work items.
 struct Range {
@@ -54,20 +54,20 @@ struct Team {
 };
 
 /// Runs body(context, member) for each member of a team in one parallel region; see run_team.
-void run_region(Workers workers, void (*body)(const void* context, Team member), const void* context);
+void run_region(TeamRequest request, void (*body)(const void* context, Team member), const void* context);
 
 /// Runs body(Team) on at most so many threads in one parallel region, or on the calling thread where a short step finds
 /// the others asleep. The system may grant fewer, so the body divides its work by Team::size. The body must not throw.
 template <class Body>
-void run_team(Workers workers, const Body& body) {
-  if (workers.count <= 1) return body(Team{});
+void run_team(TeamRequest request, const Body& body) {
+  if (request.count <= 1) return body(Team{});
   run_region(
-      workers, [](const void* context, Team member) { (*static_cast<const Body*>(context))(member); }, &body);
+      request, [](const void* context, Team member) { (*static_cast<const Body*>(context))(member); }, &body);
 }
 
 template <class Body>
 void run_team(int wanted, const Body& body) {
-  run_team(Workers{wanted}, body);
+  run_team(TeamRequest{wanted}, body);
 }
 
 }  // namespace tyto::cpu

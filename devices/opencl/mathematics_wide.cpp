@@ -94,7 +94,7 @@ static double erfc_f64(double x) {
   return fabs(x) < 0.5 ? near : x < 0 ? 2.0 - tail : tail;
 }
 // x over pi / 2 as whole quadrants (modulo 4) and a rest, for every float x >= 0: from 2^32 on, x is a power 2^k times
-// a whole number below 2^47, which is multiplied by 2^k 2/pi modulo 4 in parts whose products are exact.
+// an integer below 2^47, which is multiplied by 2^k 2/pi modulo 4 in parts whose products are exact.
 static float angle_f32(float x, uint* quadrant) {
   const double a = x;
   const int b32 = a >= 0x1p32;

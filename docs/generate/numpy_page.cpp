@@ -19,7 +19,7 @@ and every row, the rows in both modes, and hold each against the value in its la
 
 constexpr const char* general = R"(```
 
-What differs in general: floating literals and constructors give f32, not f64; a lone number never widens a tensor;
+What differs in general: floating literals and constructors give f32, not f64; a scalar operand never widens a tensor;
 `x(i) = v` rebinds `x` and leaves other holders of the old tensor alone; rows marked *eager* have a result whose shape
 depends on the data, so they throw a `GraphError` in lazy mode.
 

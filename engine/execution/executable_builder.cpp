@@ -259,7 +259,7 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
 }
 
 // All at once, so that a device that compiles can make one program of them. A kernel's workspace lives for its step; a
-// region's consists of blocks with lives of their own.
+// region's consists of blocks with lifetimes of their own.
 void ExecutableBuilder::prepare_kernels() {
   std::vector<std::int64_t> most(graph_.nodes().size(), 0);
   for (const bool on_host : {false, true}) {

@@ -11,7 +11,7 @@
 #include "engine/execution/executable_builder.hpp"
 #include "engine/execution/executable_sizes.hpp"
 #include "engine/execution/region_kernel.hpp"
-#include "engine/execution/storage_lives.hpp"
+#include "engine/execution/storage_lifetimes.hpp"
 #include "optimiser/memory/plan.hpp"
 
 namespace tyto::run {
@@ -77,8 +77,8 @@ ExecutableBuilder::ArenaBlocks ExecutableBuilder::blocks_of_arena(bool on_host) 
     has_regions = true;
     if (step.workspace != none) whole_arena[step.workspace] = true;
   }
-  std::vector<StorageLife> lives;
-  if (has_regions) lives = storage_lives(target_);
+  std::vector<StorageLifetime> lifetimes;
+  if (has_regions) lifetimes = storage_lifetimes(target_);
   ArenaBlocks made;
   const auto add = [&](Block block, std::vector<Span> spans) {
     if (!spans.empty()) {
@@ -98,9 +98,9 @@ ExecutableBuilder::ArenaBlocks ExecutableBuilder::blocks_of_arena(bool on_host) 
     made.block_of[i] = made.blocks.size();
     std::vector<Span> spans;
     if (has_regions) {
-      storage.begins_within = lives[i].begins_within;
-      storage.ends_within = lives[i].ends_within;
-      spans = std::move(lives[i].spans);
+      storage.begins_within = lifetimes[i].begins_within;
+      storage.ends_within = lifetimes[i].ends_within;
+      spans = std::move(lifetimes[i].spans);
     }
     // Labels lie in storages until the plan is made; there may be more storages then.
     add({.id = i,

@@ -55,11 +55,11 @@ const Executable* same_program(const Executable& executable,
 
 std::optional<MemoryPlan> plan_by_order(const Executable& related, std::span<const Block> blocks,
                                         const PlanOptions& options) {
-  const auto same_life = [](const Block& a, const Block& b) {
+  const auto same_lifetime = [](const Block& a, const Block& b) {
     return a.lower == b.lower && a.upper == b.upper && a.alignment == b.alignment &&
            std::ranges::equal(a.spans, b.spans);
   };
-  if (!std::ranges::equal(related.blocks(), blocks, same_life)) return {};
+  if (!std::ranges::equal(related.blocks(), blocks, same_lifetime)) return {};
   MemoryPlan plan = MemoryOrder(related.blocks(), related.plan(), options).apply(blocks);
   if (plan.height - plan.bound > plan.bound / tolerated) return {};
   return plan;

@@ -9,7 +9,7 @@
 #include "engine/execution/carry_places.hpp"
 #include "engine/execution/region_kernel.hpp"
 #include "engine/execution/region_program.hpp"
-#include "engine/execution/storage_lives.hpp"
+#include "engine/execution/storage_lifetimes.hpp"
 #include "optimiser/storage/carries.hpp"
 
 namespace tyto::run {
@@ -190,23 +190,23 @@ class IterationKernel final : public RegionKernel {
     program_->list_blocks(layout_, "loop", true);
     ++layout_.duration;
     for (std::size_t i = 0; i < lasting; ++i) layout_.blocks[i].upper = layout_.duration;
-    list_lives();
+    list_lifetimes();
   }
 
   // The next iteration reads again what this one was given. Of a carry in place the initial value is copied first, if
   // it lies elsewhere, and its place holds nothing between the last reader of a value and the next one.
-  void list_lives() {
+  void list_lifetimes() {
     const std::vector<Span> whole{{0, layout_.duration}};
     const std::size_t own = std::size_t{loop_.numbered} + std::size_t{loop_.keyed};  // inputs that are no operands
     layout_.operands.assign(places_.first_carry + input_bytes_.size() - own, whole);
     layout_.results.assign(places_.carries + places_.row_bytes.size() + std::size_t{loop_.tested}, whole);
-    const RegionProgram::BoundLives lives = program_->bound_lives();
+    const RegionProgram::BoundLifetimes lifetimes = program_->bound_lifetimes();
     for (const PlacedChain& placed : places_.chains) {
       if (!placed.in_place) continue;
       const std::uint32_t carry = placed.chain.members[0];
       layout_.operands[places_.first_carry + carry] = {{0, 1}};
       std::vector<Span> needed{{0, 1}, {layout_.duration - 1, layout_.duration}};
-      append_later(needed, lives.inputs[carry], 1);
+      append_later(needed, lifetimes.inputs[carry], 1);
       unite(needed);
       layout_.results[carry] = std::move(needed);
     }

@@ -7,7 +7,7 @@
 #include "core/text.hpp"
 #include "engine/execution/iteration_kernel.hpp"
 #include "engine/execution/region_program.hpp"
-#include "engine/execution/storage_lives.hpp"
+#include "engine/execution/storage_lifetimes.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::run {
@@ -26,10 +26,11 @@ class BranchKernel final : public RegionKernel {
       const std::int64_t begin = layout_.duration;
       arms_.push_back(std::make_unique<RegionProgram>(arm.graph(), device, options, 0));
       arms_.back()->list_blocks(layout_, core::text("arm ", arms_.size() - 1), false);
-      const RegionProgram::BoundLives lives = arms_.back()->bound_lives();
-      for (std::size_t i = 0; i < lives.inputs.size(); ++i)
-        append_later(layout_.operands[i + 1], lives.inputs[i], begin);
-      for (std::size_t i = 0; i < lives.outputs.size(); ++i) append_later(layout_.results[i], lives.outputs[i], begin);
+      const RegionProgram::BoundLifetimes lifetimes = arms_.back()->bound_lifetimes();
+      for (std::size_t i = 0; i < lifetimes.inputs.size(); ++i)
+        append_later(layout_.operands[i + 1], lifetimes.inputs[i], begin);
+      for (std::size_t i = 0; i < lifetimes.outputs.size(); ++i)
+        append_later(layout_.results[i], lifetimes.outputs[i], begin);
     }
     layout_.blocks[0].upper = layout_.duration;
     for (auto* list : {&layout_.operands, &layout_.results}) std::ranges::for_each(*list, unite);

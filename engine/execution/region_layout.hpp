@@ -1,4 +1,4 @@
-// What a region's kernel works in, as blocks with lives: they are planned with those of the program around it.
+// What a region's kernel works in, as blocks with lifetimes: they are planned with those of the program around it.
 #pragma once
 
 #include <cstddef>

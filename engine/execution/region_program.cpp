@@ -9,7 +9,7 @@
 #include "engine/execution/arrays.hpp"
 #include "engine/execution/graph_passes.hpp"
 #include "engine/execution/region_moves.hpp"
-#include "engine/execution/storage_lives.hpp"
+#include "engine/execution/storage_lifetimes.hpp"
 
 namespace tyto::run {
 
@@ -62,15 +62,15 @@ RegionProgram::RegionProgram(core::Graph region, core::Device& device, const Com
   }
 }
 
-RegionProgram::BoundLives RegionProgram::bound_lives() const {
+RegionProgram::BoundLifetimes RegionProgram::bound_lifetimes() const {
   const Executable& plan = *executable_;
-  BoundLives bound{std::vector<std::vector<Span>>(plan.graph().inputs().size()),
-                   std::vector<std::vector<Span>>(plan.graph().outputs().size())};
-  std::vector<StorageLife> lives = storage_lives(plan);
-  for (std::size_t i = 0; i < lives.size(); ++i) {
+  BoundLifetimes bound{std::vector<std::vector<Span>>(plan.graph().inputs().size()),
+                       std::vector<std::vector<Span>>(plan.graph().outputs().size())};
+  std::vector<StorageLifetime> lifetimes = storage_lifetimes(plan);
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
     const Storage& storage = plan.storages()[i];
-    if (storage.kind == StorageKind::input) bound.inputs[storage.index] = std::move(lives[i].spans);
-    if (storage.kind == StorageKind::output) bound.outputs[storage.index] = std::move(lives[i].spans);
+    if (storage.kind == StorageKind::input) bound.inputs[storage.index] = std::move(lifetimes[i].spans);
+    if (storage.kind == StorageKind::output) bound.outputs[storage.index] = std::move(lifetimes[i].spans);
   }
   return bound;
 }

@@ -30,10 +30,10 @@ class RegionProgram {
   /// live while the region does, a loop's from its first instant to its last; then the arena's. `name` is the region's.
   void list_blocks(RegionLayout& layout, const std::string& name, bool loop) const;
   /// When what is bound to its inputs and outputs is needed, from its first step on.
-  struct BoundLives {
+  struct BoundLifetimes {
     std::vector<std::vector<Span>> inputs, outputs;
   };
-  BoundLives bound_lives() const;
+  BoundLifetimes bound_lifetimes() const;
   void place(RegionOffsets& offsets);
 
   /// An operand of a step that lies where an input or output does, so many bytes after its start.

@@ -20,7 +20,7 @@ struct PackingPath {
 /// The path from the graph's input to what the node packs; null where an element may not be among the packed ones.
 std::shared_ptr<const PackingPath> reversible_path(const core::Graph& graph, std::uint32_t packing_node);
 
-/// The input's contents again, to the bit. Packing moves elements and adds zeros, so packing the elements' numbers
+/// The input's contents again, bit for bit. Packing moves elements and adds zeros, so packing the elements' numbers
 /// tells where each of them went.
 core::Array unpacked(const PackingPath& path, const std::byte* packed);
 

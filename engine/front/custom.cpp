@@ -62,7 +62,7 @@ core::DeviceSource source_for(const CustomOptions& options, ArrayTypes inputs, A
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (source.local_size[axis] != 0 && source.global_size[axis] % source.local_size[axis] == 0) continue;
       throw ShapeError(core::text("'", options.name, "': ", source.global_size[axis], " work-items along axis ", axis,
-                                  " are no whole number of groups of ", source.local_size[axis]));
+                                  " are not a multiple of the local size ", source.local_size[axis]));
     }
   }
   if (given.scalar_arguments) {

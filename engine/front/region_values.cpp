@@ -44,10 +44,10 @@ Value one_number(std::string_view op, std::string_view what, const Value& value)
   core::require(op, value);
   const Value current = core::resolve(value);
   if (element_count(current.shape()) != 1) {
-    throw ShapeError(core::text(op, ": ", what, " is ", shown(current), "; it must be one whole number"));
+    throw ShapeError(core::text(op, ": ", what, " is ", shown(current), "; it must be a single integer"));
   }
   if (!is_integer(current.dtype())) {
-    throw TypeError(core::text(op, ": ", what, " is ", shown(current), "; it must be one whole number"));
+    throw TypeError(core::text(op, ": ", what, " is ", shown(current), "; it must be a single integer"));
   }
   return without_axes(core::cast_to(current, DType::i64));
 }

@@ -13,7 +13,8 @@ namespace tyto::run {
 
 inline core::TensorType type_of(const Value& value) { return {value.dtype(), value.shape(), false}; }
 
-/// Operands as they are now; numbers without a width get their own. Throws GraphError naming `op` for empty tensors.
+/// Operands as they are now; numbers without a width get their own. Throws GraphError naming `op` for undefined
+/// tensors.
 std::vector<Value> strong(std::string_view op, std::span<const Value> values);
 
 /// One bool without axes. Throws naming `op` and `what`.
@@ -23,7 +24,7 @@ constexpr std::int64_t trips_between(std::int64_t first, std::int64_t last) {
   std::int64_t trips = 0;
   return last <= first ? 0 : __builtin_sub_overflow(last, first, &trips) ? INT64_MAX : trips;
 }
-/// One whole number as i64 without axes.
+/// One integer as i64 without axes.
 Value one_number(std::string_view op, std::string_view what, const Value& value);
 
 /// Of a body's results the first ones, which must have the types of the carries.

@@ -83,7 +83,7 @@ DType passed_as(const core::TensorType& type) {
 }
 
 // A scalar is one in the function as well, and yields to the tensors that it meets.
-Value bare_number(const Value& input, const core::TensorType& type) {
+Value scalar_operand(const Value& input, const core::TensorType& type) {
   Value operands[] = {core::resolve(input)};
   return Value(
       new core::Node(core::OpId::cast, core::Mode::lazy,
@@ -138,7 +138,7 @@ class CompiledFunction {
                         const std::function<detail::Results(const std::vector<Value>&)>& function) {
     const OneCall only(running_);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (!arguments[i]) throw GraphError(core::text("compile: argument ", i + 1, " is an empty tensor"));
+      if (!arguments[i]) throw GraphError(core::text("compile: argument ", i + 1, " is an undefined tensor"));
     }
     auto found = traces_.begin();
     while (found != traces_.end() && !fits(found->signature, arguments)) ++found;
@@ -202,11 +202,11 @@ class CompiledFunction {
     {
       const TraceScope scope;
       for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (signature.arguments[i].weak) inputs[i] = bare_number(inputs[i], signature.arguments[i]);
+        if (signature.arguments[i].weak) inputs[i] = scalar_operand(inputs[i], signature.arguments[i]);
       }
       const detail::Results results = function(inputs);
       for (const Value& result : results.values) {
-        if (!result) throw GraphError("compile: a result of the function is an empty tensor");
+        if (!result) throw GraphError("compile: a result of the function is an undefined tensor");
       }
       trace.results.structure = results.structure;
       const std::vector<StateUpdate> updates = scope.updates();

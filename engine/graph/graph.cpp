@@ -101,7 +101,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     updates.emplace_back(state, update.value);
   }
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
-    if (!spec.outputs[i].defined()) throw GraphError(core::text("Graph: output ", i + 1, " is an empty tensor"));
+    if (!spec.outputs[i].defined()) throw GraphError(core::text("Graph: output ", i + 1, " is an undefined tensor"));
   }
   state_->outputs.assign(spec.outputs.begin(), spec.outputs.end());
   for (const Value& output : state_->outputs) core::require("Graph", output);

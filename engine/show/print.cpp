@@ -223,7 +223,7 @@ std::string number_text(double value, DType dtype) {
   return parts.whole + "." + (parts.fraction.empty() ? "0" : parts.fraction);
 }
 
-/// One complex number as Python writes it: whole numbers without a point, no real part where it is plus zero.
+/// One complex number as Python writes it: integers without a point, no real part where it is plus zero.
 std::string complex_text(double real, double imaginary, DType part) {
   const auto text = [&](double value) {
     std::string digits = number_text(value, part);

@@ -94,7 +94,7 @@ struct CustomOptions {
   /// Computes on the host. OpenCL devices use it where there is no kernel for them, with copies that are planned.
   std::function<void(HostInputs inputs, HostResults results)> host = {};
   OpenClKernel opencl = {};
-  /// The inputs' gradients from the results'; an empty tensor stands for zero. Works in either mode, hence `Any`.
+  /// The inputs' gradients from the results'; an undefined tensor stands for zero. Works in either mode, hence `Any`.
   std::function<std::vector<Tensor<Any>>(const std::vector<Tensor<Any>>& inputs,
                                          const std::vector<Tensor<Any>>& results,
                                          const std::vector<Tensor<Any>>& gradients)>

@@ -16,7 +16,7 @@ namespace distributions {
 // What each has. Beyond its support the density is 0, its logarithm minus infinity.
 #define TYTO_DISTRIBUTION_MEMBERS                                                          \
   T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \
-  /** The logarithm of the density, or of the probability of a whole number. */            \
+  /** The logarithm of the density, or of the probability of an integer. */                \
   T log_prob(const T& x) const;                                                            \
   /** The probability of x or less. */                                                     \
   T cdf(const T& x) const;
@@ -147,7 +147,7 @@ struct NoncentralF {
   T noncentrality = 1.0;
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// 1 with a probability, else 0. Samples of whole numbers are i64.
+/// 1 with a probability, else 0. Samples of integers are i64.
 template <class T>
 struct Bernoulli {
   T probability = 0.5;

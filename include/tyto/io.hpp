@@ -72,7 +72,7 @@ void write_safetensors_shards(const std::string& path, const NamedList<HostArray
 
 template <class M>
 HostArrayView view_of(const char* function, const Tensor<M>& x) {
-  if (!x.defined()) throw GraphError(std::string(function) + ": given is an empty tensor");
+  if (!x.defined()) throw GraphError(std::string(function) + ": given is an undefined tensor");
   return {x.dtype(), x.shape(), x.bytes()};
 }
 template <class M>

@@ -32,8 +32,8 @@ struct Block {
   std::int64_t alignment = 1;  ///< its offset is a multiple of this
   std::optional<std::int64_t> fixed_offset = {};  ///< it lies there and nowhere else
   std::string_view label = {};                    ///< what people read in reports; "block ID" when empty
-  /// When it is alive, if its life has holes: ascending and disjoint, from `lower` to `upper`. Empty: all the time. Not
-  /// owned, like the label. Under a precedence the relation alone says who conflicts, and holes are not used.
+  /// When it is alive, if its lifetime has holes: ascending and disjoint, from `lower` to `upper`. Empty: all the time.
+  /// Not owned, like the label. Under a precedence the relation alone says who conflicts, and holes are not used.
   std::span<const Span> spans = {};
 };
 
@@ -152,7 +152,7 @@ class TYTO_API MemoryOrder {
  private:
   PlanOptions options_;
   std::vector<Block> planned_;            // hulls, alignments and fixed offsets; labels and spans are not kept here
-  std::vector<std::vector<Span>> spans_;  // by block; empty where no life has holes
+  std::vector<std::vector<Span>> spans_;  // by block; empty where no lifetime has holes
   std::vector<std::int32_t> arenas_;
   std::int32_t arena_count_;
   std::vector<std::int32_t> sequence_;     // bottom up

@@ -92,8 +92,9 @@ Outputs product_to_float(const OperatorCall& call) {
 
 // The bias is an integer in steps of the product; without a scale of its own the result is a floating-point number.
 Outputs quantised_general_product(const OperatorCall& call) {
-  const bool turn_a = call.integer("transA", 0) != 0, turn_b = call.integer("transB", 0) != 0;
-  const Array a = turn_a ? matrix_transpose(call[0]) : call[0], b = turn_b ? matrix_transpose(call[3]) : call[3];
+  const bool transpose_a = call.integer("transA", 0) != 0, transpose_b = call.integer("transB", 0) != 0;
+  const Array a = transpose_a ? matrix_transpose(call[0]) : call[0],
+              b = transpose_b ? matrix_transpose(call[3]) : call[3];
   if (a.ndim() != 2 || b.ndim() != 2) call.refuse("factors of shapes ", a.shape(), " and ", b.shape());
   const std::int64_t terms = a.shape()[static_cast<std::size_t>(a.ndim() - 1)];
   Array total = matmul(exact(a, call.optional(2), terms), exact(b, call.optional(5), terms));

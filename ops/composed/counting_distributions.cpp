@@ -1,4 +1,4 @@
-// Distributions of whole numbers: few of them by adding up probabilities, many by rejection.
+// Distributions of integers: few of them by adding up probabilities, many by rejection.
 #include <cmath>
 
 #include "ops/composed/distribution_draws.hpp"

@@ -67,7 +67,7 @@ std::vector<std::size_t> worth_separating(std::span<const Block> blocks, std::sp
   return candidates;
 }
 
-// Leaves the life within [lower, upper).
+// Leaves the lifetime within [lower, upper).
 void cut(Block& block, std::int64_t lower, std::int64_t upper, std::vector<std::vector<Span>>& spans) {
   if (block.spans.empty()) {
     block.lower = lower;

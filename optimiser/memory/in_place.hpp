@@ -23,7 +23,7 @@ struct InPlacePlan {
   MemoryPlan plan;
   std::vector<Block> blocks;             // as given, then one for the result of each separated reuse
   std::vector<std::size_t> separated;    // indices of reuses, in the order of those blocks
-  std::vector<std::vector<Span>> spans;  // that blocks view where a life with holes was cut
+  std::vector<std::vector<Span>> spans;  // that blocks view where a lifetime with holes was cut
 };
 
 /// Reuse never adds to the bytes alive at a step, but makes long blocks, which may not fit between others. Where a plan
@@ -32,7 +32,7 @@ struct InPlacePlan {
 InPlacePlan plan_in_place(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
                           const PlanOptions& options, int trials = 12);
 
-/// The blocks with these in-place reuses separated. Spans of lives that are cut are appended to `spans`.
+/// The blocks with these in-place reuses separated. Spans of lifetimes that are cut are appended to `spans`.
 std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
                                   std::span<const std::size_t> separated, std::vector<std::vector<Span>>& spans);
 

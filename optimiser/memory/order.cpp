@@ -121,8 +121,9 @@ MemoryPlan MemoryOrder::apply(std::span<const Block> blocks) const {
     const std::span<const Span> spans = spans_.empty() ? std::span<const Span>{} : std::span<const Span>(spans_[i]);
     if (a.lower != b.lower || a.upper != b.upper || !std::ranges::equal(a.spans, spans) || a.alignment != b.alignment ||
         a.fixed_offset != b.fixed_offset) {
-      throw ValueError("MemoryOrder::apply: block " + std::to_string(a.id) +
-                       " has another life, alignment or fixed offset than when it was planned; only sizes may change");
+      throw ValueError(
+          "MemoryOrder::apply: block " + std::to_string(a.id) +
+          " has another lifetime, alignment or fixed offset than when it was planned; only sizes may change");
     }
     if (a.size > 0 && a.upper > a.lower && !takes_part(b)) {
       throw ValueError("MemoryOrder::apply: block " + std::to_string(a.id) +

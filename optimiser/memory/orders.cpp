@@ -74,7 +74,7 @@ std::vector<double> breadth_ranks(const Problem& p) {
   Problem ranked;
   ranked.first = p.first;
   ranked.last = p.last;
-  ranked.life_begin = p.life_begin;
+  ranked.lifetime_begin = p.lifetime_begin;
   ranked.runs = p.runs;
   ranked.size = p.size;
   ranked.load.resize(p.load.size());
@@ -91,15 +91,15 @@ std::string_view name(Order order) {
   switch (order) {
     case Order::size: return "size";
     case Order::area: return "area";
-    case Order::life: return "life";
+    case Order::lifetime: return "lifetime";
     case Order::degree: return "degree";
     case Order::birth: return "birth";
     case Order::death: return "death";
     case Order::breadth: return "breadth";
     case Order::load_area: return "load, area";
-    case Order::load_life: return "load, life";
-    case Order::life_area: return "life, area";
-    case Order::area_life: return "area, life";
+    case Order::load_lifetime: return "load, lifetime";
+    case Order::lifetime_area: return "lifetime, area";
+    case Order::area_lifetime: return "area, lifetime";
   }
   return "unknown";
 }
@@ -109,8 +109,8 @@ std::vector<Index> arrange(const Problem& p, Order order) {
   std::vector<Keys> keys(n);
   std::vector<double> load;
   std::vector<double> extra;
-  if (order == Order::load_area || order == Order::load_life || order == Order::life_area ||
-      order == Order::area_life) {
+  if (order == Order::load_area || order == Order::load_lifetime || order == Order::lifetime_area ||
+      order == Order::area_lifetime) {
     const std::vector<Bytes> heaviest = heaviest_crossed(p);
     load.assign(heaviest.begin(), heaviest.end());
   }
@@ -120,20 +120,20 @@ std::vector<Index> arrange(const Problem& p, Order order) {
     const double size = static_cast<double>(p.size[i]);
     const double birth = static_cast<double>(p.birth[i]);
     const double death = static_cast<double>(p.death[i]);
-    const double life = p.life(i);
-    const double area = size * life;
+    const double lifetime = p.lifetime(i);
+    const double area = size * lifetime;
     switch (order) {
-      case Order::size: keys[i] = {size, life, 0, 0}; break;
-      case Order::area: keys[i] = {area, size, life, 0}; break;
-      case Order::life: keys[i] = {life, size, 0, 0}; break;
-      case Order::degree: keys[i] = {extra[i], size, life, 0}; break;
-      case Order::birth: keys[i] = {-birth, size, life, 0}; break;
-      case Order::death: keys[i] = {death, size, life, 0}; break;
-      case Order::breadth: keys[i] = {extra[i], size, life, 0}; break;
-      case Order::load_area: keys[i] = {load[i], area, life, 0}; break;
-      case Order::load_life: keys[i] = {load[i], life, area, 0}; break;
-      case Order::life_area: keys[i] = {life, area, load[i], 0}; break;
-      case Order::area_life: keys[i] = {area, life, load[i], 0}; break;
+      case Order::size: keys[i] = {size, lifetime, 0, 0}; break;
+      case Order::area: keys[i] = {area, size, lifetime, 0}; break;
+      case Order::lifetime: keys[i] = {lifetime, size, 0, 0}; break;
+      case Order::degree: keys[i] = {extra[i], size, lifetime, 0}; break;
+      case Order::birth: keys[i] = {-birth, size, lifetime, 0}; break;
+      case Order::death: keys[i] = {death, size, lifetime, 0}; break;
+      case Order::breadth: keys[i] = {extra[i], size, lifetime, 0}; break;
+      case Order::load_area: keys[i] = {load[i], area, lifetime, 0}; break;
+      case Order::load_lifetime: keys[i] = {load[i], lifetime, area, 0}; break;
+      case Order::lifetime_area: keys[i] = {lifetime, area, load[i], 0}; break;
+      case Order::area_lifetime: keys[i] = {area, lifetime, load[i], 0}; break;
     }
     keys[i].block = static_cast<Index>(i);
   }

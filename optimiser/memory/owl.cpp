@@ -42,8 +42,8 @@ class FreeObjects {
 }  // namespace
 
 // The mended defects: only free objects are candidates for growing (the report looks at all); an output never takes an
-// input's object while the input is still read (lives end exclusively, and ends come first only at equal times); and a
-// block without any other use, such as a scalar, shares like every other.
+// input's object while the input is still read (lifetimes end exclusively, and ends come first only at equal times);
+// and a block without any other use, such as a scalar, shares like every other.
 Placement owl(const Problem& p, const Effort&) {
   Objects objects(p);
   std::vector<Index> last_in_object;

@@ -22,12 +22,12 @@ struct PortfolioEntry {
 
 // Ordered by how often they were the first to answer on the instances of docs/memory.md and on perfect packings.
 constexpr std::array entries{
-    PortfolioEntry{Order::life_area, {.heaviest_first = true, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::lifetime_area, {.heaviest_first = true, .most_in_tight_section = 1}},
     PortfolioEntry{Order::death, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    PortfolioEntry{Order::life_area, {.heaviest_first = false, .most_in_tight_section = 1}},
-    PortfolioEntry{Order::area_life, {.heaviest_first = true, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::lifetime_area, {.heaviest_first = false, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::area_lifetime, {.heaviest_first = true, .most_in_tight_section = any_number}},
     PortfolioEntry{Order::death, {.heaviest_first = false, .most_in_tight_section = 1}},
-    PortfolioEntry{Order::area_life, {.heaviest_first = true, .most_in_tight_section = 0}},
+    PortfolioEntry{Order::area_lifetime, {.heaviest_first = true, .most_in_tight_section = 0}},
     PortfolioEntry{Order::area, {.heaviest_first = false, .most_in_tight_section = any_number}},
     PortfolioEntry{Order::degree, {.heaviest_first = false, .most_in_tight_section = 2}},
 };
@@ -37,10 +37,10 @@ constexpr std::array entries{
 constexpr double shaking = 0.4;
 constexpr std::array shaken_entries{
     PortfolioEntry{Order::area, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    PortfolioEntry{Order::area_life, {.heaviest_first = true, .most_in_tight_section = 1}},
-    PortfolioEntry{Order::life_area, {.heaviest_first = true, .most_in_tight_section = 1}},
-    PortfolioEntry{Order::area_life, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    PortfolioEntry{Order::life_area, {.heaviest_first = false, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::area_lifetime, {.heaviest_first = true, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::lifetime_area, {.heaviest_first = true, .most_in_tight_section = 1}},
+    PortfolioEntry{Order::area_lifetime, {.heaviest_first = false, .most_in_tight_section = any_number}},
+    PortfolioEntry{Order::lifetime_area, {.heaviest_first = false, .most_in_tight_section = any_number}},
     PortfolioEntry{Order::area, {.heaviest_first = true, .most_in_tight_section = any_number}},
 };
 

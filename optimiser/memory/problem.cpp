@@ -105,15 +105,16 @@ void make_sections(Problem& p) {
         });
     return;
   }
-  p.runs.resize(p.lives.size());
+  p.runs.resize(p.lifetimes.size());
   p.sections = cut_into_sections(
-      p.lives.size(), [&](std::size_t k) { return p.lives[k].lower; }, [&](std::size_t k) { return p.lives[k].upper; },
+      p.lifetimes.size(), [&](std::size_t k) { return p.lifetimes[k].lower; },
+      [&](std::size_t k) { return p.lifetimes[k].upper; },
       [&](std::size_t k, Index first, Index last) {
         p.runs[k] = {first, last};
       });
   for (std::size_t i = 0; i < n; ++i) {
-    p.first[i] = p.runs[p.life_begin[i]].first;
-    p.last[i] = p.runs[p.life_begin[i + 1] - 1].last;
+    p.first[i] = p.runs[p.lifetime_begin[i]].first;
+    p.last[i] = p.runs[p.lifetime_begin[i + 1] - 1].last;
   }
 }
 
@@ -191,7 +192,7 @@ void list_neighbours_of_runs(Problem& p) {
   p.listed = true;
   std::vector<std::size_t> owner(p.runs.size());
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = p.life_begin[i]; k < p.life_begin[i + 1]; ++k) owner[k] = i;
+    for (std::size_t k = p.lifetime_begin[i]; k < p.lifetime_begin[i + 1]; ++k) owner[k] = i;
   }
   std::vector<std::size_t> order(p.runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -308,26 +309,26 @@ void choose_units(Problem& p) {
   p.even = std::all_of(p.alignment.begin(), p.alignment.end(), [&](Bytes each) { return each == p.grain; });
 }
 
-// Lives of the blocks of `p`, given one after another as lists of spans; spans that touch are one. Nothing is kept when
-// no life has a hole, so that those problems are what they would be without spans.
+// Lifetimes of the blocks of `p`, given one after another as lists of spans; spans that touch are one. Nothing is kept
+// when no lifetime has a hole, so that those problems are what they would be without spans.
 template <typename SpansOf>
-void keep_lives(Problem& p, SpansOf&& spans_of) {
+void keep_lifetimes(Problem& p, SpansOf&& spans_of) {
   std::vector<std::size_t> begin{0};
-  std::vector<Span> lives;
+  std::vector<Span> lifetimes;
   for (std::size_t i = 0; i < p.size.size(); ++i) {
     for (const Span& span : spans_of(i)) {
-      if (lives.size() > begin.back() && lives.back().upper == span.lower) {
-        lives.back().upper = span.upper;
+      if (lifetimes.size() > begin.back() && lifetimes.back().upper == span.lower) {
+        lifetimes.back().upper = span.upper;
       } else {
-        lives.push_back(span);
+        lifetimes.push_back(span);
       }
     }
-    if (lives.size() == begin.back()) lives.push_back({p.birth[i], p.death[i]});
-    begin.push_back(lives.size());
+    if (lifetimes.size() == begin.back()) lifetimes.push_back({p.birth[i], p.death[i]});
+    begin.push_back(lifetimes.size());
   }
-  if (lives.size() == p.size.size()) return;
-  p.life_begin = std::move(begin);
-  p.lives = std::move(lives);
+  if (lifetimes.size() == p.size.size()) return;
+  p.lifetime_begin = std::move(begin);
+  p.lifetimes = std::move(lifetimes);
 }
 
 void finish(Problem& p) {
@@ -347,9 +348,9 @@ void finish(Problem& p) {
 }  // namespace
 
 bool Problem::runs_meet(std::size_t a, std::size_t b) const {
-  std::size_t i = life_begin[a];
-  std::size_t j = life_begin[b];
-  while (i < life_begin[a + 1] && j < life_begin[b + 1]) {
+  std::size_t i = lifetime_begin[a];
+  std::size_t j = lifetime_begin[b];
+  while (i < lifetime_begin[a + 1] && j < lifetime_begin[b + 1]) {
     if (runs[i].last <= runs[j].first) {
       ++i;
     } else if (runs[j].last <= runs[i].first) {
@@ -409,7 +410,7 @@ Problem make_problem(std::span<const Block> blocks, const PlanOptions& options) 
     if (spans > static_cast<std::size_t>(std::numeric_limits<Index>::max()) / 4) {
       throw ValueError("plan_memory: " + std::to_string(spans) + " spans are more than can be planned");
     }
-    keep_lives(p, [&](std::size_t i) { return blocks[static_cast<std::size_t>(p.input[i])].spans; });
+    keep_lifetimes(p, [&](std::size_t i) { return blocks[static_cast<std::size_t>(p.input[i])].spans; });
   }
   check_alignments(p, blocks);
   choose_units(p);
@@ -446,10 +447,10 @@ Problem sub_problem(const Problem& whole, std::span<const Index> members) {
     p.death.push_back(whole.death[at]);
   }
   if (whole.has_holes()) {
-    keep_lives(p, [&](std::size_t i) {
+    keep_lifetimes(p, [&](std::size_t i) {
       const auto at = static_cast<std::size_t>(members[i]);
-      return std::span<const Span>(whole.lives.data() + whole.life_begin[at],
-                                   whole.life_begin[at + 1] - whole.life_begin[at]);
+      return std::span<const Span>(whole.lifetimes.data() + whole.lifetime_begin[at],
+                                   whole.lifetime_begin[at + 1] - whole.lifetime_begin[at]);
     });
   }
   finish(p);
@@ -459,8 +460,8 @@ Problem sub_problem(const Problem& whole, std::span<const Index> members) {
 Problem hull_of(Problem p) {
   if (!p.has_holes()) return p;
   const Bytes bound = p.bound;
-  p.life_begin.clear();
-  p.lives.clear();
+  p.lifetime_begin.clear();
+  p.lifetimes.clear();
   p.runs.clear();
   p.listed = false;
   p.neighbour_begin.clear();

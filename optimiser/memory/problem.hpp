@@ -17,7 +17,7 @@ inline constexpr Bytes max_total_bytes = Bytes{1} << 61;
 
 inline constexpr Bytes not_fixed = -1;
 
-/// Calls visit(lower, upper) for every span of a block's life.
+/// Calls visit(lower, upper) for every span of a block's lifetime.
 template <typename Visit>
 void for_each_span(const Block& block, Visit&& visit) {
   if (block.spans.empty()) {
@@ -44,7 +44,7 @@ constexpr Bytes round_up(Bytes value, Bytes multiple) {
 /// and each block covers the sections [first, last). Under a precedence two blocks that share a section still conflict,
 /// but others may as well; `conflicts` and the neighbour lists know.
 ///
-/// Where lives have holes, [first, last) is the hull, and a block covers only the sections of its runs.
+/// Where lifetimes have holes, [first, last) is the hull, and a block covers only the sections of its runs.
 struct Problem {
   std::vector<Index> input;      // index in the caller's span
   std::vector<Bytes> size;       // in units, > 0
@@ -55,8 +55,8 @@ struct Problem {
   std::vector<Index> last;       // exclusive
   std::vector<Bytes> birth;      // the caller's times
   std::vector<Bytes> death;
-  std::vector<std::size_t> life_begin;        // count() + 1 entries when some life has holes, else none
-  std::vector<Span> lives;                    // without holes, in the caller's times
+  std::vector<std::size_t> lifetime_begin;    // count() + 1 entries when some lifetime has holes, else none
+  std::vector<Span> lifetimes;                // without holes, in the caller's times
   std::vector<Run> runs;                      // the same in sections
   std::vector<Bytes> load;                    // of each section: the sum of padded sizes
   std::int64_t pairs = 0;                     // blocks that meet in time, two by two, once for each run they share
@@ -74,7 +74,7 @@ struct Problem {
   bool even = true;      // every alignment is the grain, so that padded sizes laid side by side are aligned
 
   Index count() const { return static_cast<Index>(size.size()); }
-  bool has_holes() const { return !life_begin.empty(); }
+  bool has_holes() const { return !lifetime_begin.empty(); }
   /// Calls visit(first, last) for every run of sections that block i covers.
   template <typename Visit>
   void for_each_run(std::size_t i, Visit&& visit) const {
@@ -82,14 +82,14 @@ struct Problem {
       visit(first[i], last[i]);
       return;
     }
-    for (std::size_t k = life_begin[i]; k < life_begin[i + 1]; ++k) visit(runs[k].first, runs[k].last);
+    for (std::size_t k = lifetime_begin[i]; k < lifetime_begin[i + 1]; ++k) visit(runs[k].first, runs[k].last);
   }
   /// Steps at which block i is alive.
-  double life(std::size_t i) const {
+  double lifetime(std::size_t i) const {
     if (!has_holes()) return static_cast<double>(death[i]) - static_cast<double>(birth[i]);
     double steps = 0;
-    for (std::size_t k = life_begin[i]; k < life_begin[i + 1]; ++k) {
-      steps += static_cast<double>(lives[k].upper) - static_cast<double>(lives[k].lower);
+    for (std::size_t k = lifetime_begin[i]; k < lifetime_begin[i + 1]; ++k) {
+      steps += static_cast<double>(lifetimes[k].upper) - static_cast<double>(lifetimes[k].lower);
     }
     return steps;
   }
@@ -147,8 +147,8 @@ Problem with_neighbours(Problem problem, std::int64_t most_pairs = most_listed_p
 /// The sub-problem of `members` (ascending), with the same units, and neighbour lists where the whole has them.
 Problem sub_problem(const Problem& whole, std::span<const Index> members);
 
-/// The same blocks alive over their whole hulls, without neighbour lists; the bound stays that of the lives with holes.
-/// A plan of it is a plan of `problem`.
+/// The same blocks alive over their whole hulls, without neighbour lists; the bound stays that of the lifetimes with
+/// holes. A plan of it is a plan of `problem`.
 Problem hull_of(Problem problem);
 
 /// Groups of blocks that have nothing to do with each other, heaviest section first. One group under a precedence.

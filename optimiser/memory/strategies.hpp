@@ -15,13 +15,13 @@ struct Strategy {
   std::string_view summary;
   bool available;
   bool uses_neighbours;  // is to be given a problem with neighbour lists
-  bool uses_holes;       // of lives; otherwise it is given the hulls
+  bool uses_holes;       // of lifetimes; otherwise it is given the hulls
   Placement (*place)(const Problem&, const Effort&);
 };
 
 std::span<const Strategy> strategies();
 
-/// What `strategy` makes of a problem whose lives may have holes.
+/// What `strategy` makes of a problem whose lifetimes may have holes.
 Placement place_with(const Strategy& strategy, const Problem& problem, const Effort& effort);
 
 Placement bump(const Problem& problem, const Effort& effort);

@@ -117,8 +117,7 @@ const Condition widening_first{"the inner type holds every value of x", [](const
                                  return holds_all(m.editor.dtype(m.tensor('x')), cast_type(m.editor, m.node(1)));
                                }};
 // Between integers a cast wraps round, from floating ones it stops at the end of the range.
-const Condition wraps_as_before{"no whole number passes through a floating type into a narrower one",
-                                [](const Match& m) {
+const Condition wraps_as_before{"no integer passes through a floating type into a narrower one", [](const Match& m) {
                                   const DType from = m.editor.dtype(m.tensor('x'));
                                   return !is_integer(from) || !is_floating(cast_type(m.editor, m.node(1))) ||
                                          !is_integer(m.dtype()) || holds_all(from, m.dtype());

@@ -16,7 +16,7 @@ std::span<const Pass> pass_table() {
        apply_rules<reshape_rules>},
       {"constants", "Computes what depends on constants only.", fold_constants},
       {"stability", "Replaces compositions that lose digits or overflow.", apply_rules<stability_rules>},
-      {"algebra", "Applies identities that hold to the bit, and others under fast_math.", apply_rules<algebra_rules>},
+      {"algebra", "Applies identities that hold bit for bit, and others under fast_math.", apply_rules<algebra_rules>},
       {"padding", "Leaves the zeros around an image to the convolution that reads it.", apply_rules<padding_rules>},
       {"reductions", "Avoids, shortens and joins reductions.", apply_rules<reduction_rules>},
       {"scaling", "Moves the factors of frozen normalisations into constant weights.", apply_rules<scaling_rules>},

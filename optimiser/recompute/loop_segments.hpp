@@ -38,7 +38,7 @@ struct LoopSegments {
 /// there are too few iterations.
 LoopSegments segments_of(const LoopPair& pair, double share);
 
-/// The same results, to the bit. The way there keeps the carries with which segments began, instead of what the way
+/// The same results, bit for bit. The way there keeps the carries with which segments began, instead of what the way
 /// back reads of each iteration; the way back runs each segment once more before it goes back over it. Iterations after
 /// the segments are kept as they were.
 core::Graph with_segments(const core::Graph& graph, const LoopPair& pair, LoopSegments segments);

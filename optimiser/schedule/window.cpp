@@ -245,7 +245,7 @@ class Search {
   std::span<const Task> window_;
   std::vector<Member> members_;
   std::vector<WindowStorage> window_storages_;
-  std::unordered_map<std::uint32_t, std::uint32_t> number_of_;  // of storages among lives
+  std::unordered_map<std::uint32_t, std::uint32_t> number_of_;  // of storages among lifetimes
   std::vector<WindowWay> ways_;
   WaysBySet by_set_;
 };

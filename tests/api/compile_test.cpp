@@ -194,7 +194,7 @@ BOTH_MODES("keys given by hand make a compiled function repeat itself") {
   CHECK(numbers(Tensor::uniform({2}, {.key = tyto::Key{1, 2}})) == first);
 }
 
-TEST_CASE("a compiled function draws anew beside a bare number as well") {
+TEST_CASE("a compiled function draws anew beside a scalar operand as well") {
   const auto masks = []<class Mode>(Mode) {
     using Tensor = tyto::Tensor<Mode>;
     tyto::seed(11);
@@ -343,7 +343,7 @@ TEST_CASE("a compiled function that was moved from says so, and a copy shares it
 TEST_CASE("an empty result of a compiled function is an error") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   auto f = tyto::compile([](Tensor x) { return std::pair(x, Tensor()); });
-  CHECK_THROWS_WITH_AS(f(Tensor{1.0}), "compile: a result of the function is an empty tensor", tyto::GraphError);
+  CHECK_THROWS_WITH_AS(f(Tensor{1.0}), "compile: a result of the function is an undefined tensor", tyto::GraphError);
 }
 
 BOTH_MODES("a batch that does not divide the samples is one more shape") {
@@ -358,7 +358,7 @@ BOTH_MODES("a batch that does not divide the samples is one more shape") {
   CHECK(sum == doctest::Approx(190));
 }
 
-BOTH_MODES("a bare number given to a compiled function yields to the tensors it meets there") {
+BOTH_MODES("a scalar operand given to a compiled function takes the element type of the tensors it meets there") {
   using Tensor = tyto::Tensor<Mode>;
   auto f = tyto::compile([](const Tensor& x, const Tensor& s) { return x * s; });
   const Tensor half = Tensor{1.0, 2.0}.astype(DType::f16);
@@ -374,7 +374,7 @@ BOTH_MODES("a bare number given to a compiled function yields to the tensors it 
   CHECK(numbers(f(Tensor(3), Tensor(2.5))) == Numbers{7.5});
 }
 
-BOTH_MODES("a bare whole number given to a compiled function is compared as it is, and a limit of clip") {
+BOTH_MODES("an integer scalar operand given to a compiled function is compared as it is, and a limit of clip") {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor{1, 200, 255}.astype(DType::u8);
   auto below = tyto::compile([](const Tensor& v, const Tensor& n) { return v < n; });

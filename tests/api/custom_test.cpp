@@ -216,7 +216,7 @@ TEST_CASE("a kernel with its own groups and local memory runs on the device, wit
   CHECK(graph.report().fallbacks.empty());
   CHECK(graph.report().unplanned_allocations == 0);
   CHECK_THROWS_WITH_AS(turn(Tensor::ones({6})).to_string(),
-                       "'turn': 6 work-items along axis 0 are no whole number of groups of 4", ShapeError);
+                       "'turn': 6 work-items along axis 0 are not a multiple of the local size 4", ShapeError);
 }
 
 TEST_CASE("a host function serves an OpenCL graph by planned copies, which its report names") {

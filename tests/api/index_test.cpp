@@ -358,7 +358,7 @@ TEST_CASE("a mask of another shape is refused, and a mask reads in eager mode on
   CHECK_THROWS_WITH_AS((x(mask) = Lazy{4, 5}), told, tyto::GraphError);
   // A function that takes the part as it is finds no tensor.
   const char* none =
-      "sum: an operand is an empty tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
+      "sum: an operand is an undefined tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
   CHECK_THROWS_WITH_AS(sum(x(mask)), none, tyto::GraphError);
   CHECK_THROWS_AS((void)x(mask).shape(), tyto::GraphError);
   x(mask) = 9;

@@ -101,7 +101,7 @@ TEST_CASE_TEMPLATE("tensors print as NumPy prints them", Mode, tyto::Eager, tyto
 
 TEST_CASE("a tensor without anything in it has no text") {
   CHECK_THROWS_WITH_AS(tyto::Tensor<tyto::Eager>().to_string(),
-                       doctest::Contains("to_string: an operand is an empty tensor"), tyto::GraphError);
+                       doctest::Contains("to_string: an operand is an undefined tensor"), tyto::GraphError);
 }
 
 TEST_CASE("printing a four-dimensional tensor leaves the middle of every long axis out") {

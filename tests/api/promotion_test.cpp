@@ -172,7 +172,7 @@ BOTH_MODES("writing a part casts to the tensor's type") {
   CHECK(numbers(half) == Numbers{2, 6.5});
 }
 
-BOTH_MODES("whole numbers wrap round as in NumPy and arithmetic in halves is rounded once") {
+BOTH_MODES("integers wrap round as in NumPy and arithmetic in halves is rounded once") {
   using T = tyto::Tensor<Mode>;
   CHECK(numbers(T{200}.astype(DType::u8) + T{100}.astype(DType::u8)) == Numbers{44});
   CHECK(numbers(T{127}.astype(DType::i8) + 1) == Numbers{-128});
@@ -182,7 +182,7 @@ BOTH_MODES("whole numbers wrap round as in NumPy and arithmetic in halves is rou
   CHECK(numbers(T{256.0}.astype(DType::bf16) + 1.0) == Numbers{256});
 }
 
-BOTH_MODES("a bare whole number that the elements cannot hold is compared as it is and refused elsewhere") {
+BOTH_MODES("an integer scalar operand that the elements cannot hold is compared as it is and refused elsewhere") {
   using T = tyto::Tensor<Mode>;
   const T x = T{1, 44, 255}.astype(DType::u8);
   // NumPy 2: Python integers outside of the type compare exactly.
@@ -215,7 +215,7 @@ BOTH_MODES("a bare whole number that the elements cannot hold is compared as it 
   CHECK(numbers(T{1.0}.astype(DType::f16) < 100000) == Numbers{1});
 }
 
-BOTH_MODES("norms and deviations leave the range of whole numbers and of halves on the way only") {
+BOTH_MODES("norms and deviations leave the range of integers and of halves on the way only") {
   using T = tyto::Tensor<Mode>;
   CHECK(numbers(l2_norm(T{100, 240}.astype(DType::u8))) == Numbers{260});
   CHECK(numbers(l2_norm_sqr(T{100, 240}.astype(DType::u8))) == Numbers{67600});

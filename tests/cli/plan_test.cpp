@@ -100,8 +100,8 @@ TEST_CASE("spans say when a block is alive and are written beside the offsets") 
 TEST_CASE("spans that make no sense are refused with line and column") {
   const std::string head = "id,spans,lower,upper,size\n";
   CHECK(complaint(head + "a,0-3;6,0,10,8\n") == ":2, column 2: the span '6' is not of the form lower-upper\n");
-  CHECK(complaint(head + "a,0-x,0,10,8\n") == ":2, column 2: 'x' is no whole number\n");
-  CHECK(complaint(head + "a,-3-5,0,10,8\n") == ":2, column 2: '' is no whole number\n");
+  CHECK(complaint(head + "a,0-x,0,10,8\n") == ":2, column 2: 'x' is not an integer\n");
+  CHECK(complaint(head + "a,-3-5,0,10,8\n") == ":2, column 2: '' is not an integer\n");
   CHECK(complaint(head + "a,0-3;5-5,0,10,8\n") == ":2, column 2: the span '5-5' holds no step\n");
   CHECK(complaint(head + "a,0-3;2-10,0,10,8\n") ==
         ":2, column 2: the span '2-10' begins before the one in front of it ends\n");
@@ -148,10 +148,10 @@ TEST_CASE("malformed files are refused with line and column") {
 
 TEST_CASE("numbers that are none, negative, too large or contrary are refused with line and column") {
   const std::string head = "id,lower,upper,size,alignment,offset\n";
-  CHECK(complaint(head + "0,0,1,x,1,\n") == ":2, column 4: 'x' is no whole number\n");
-  CHECK(complaint(head + "0,0,1,1.5,1,\n") == ":2, column 4: '1.5' is no whole number\n");
-  CHECK(complaint(head + "0,0,1,0x10,1,\n") == ":2, column 4: '0x10' is no whole number\n");
-  CHECK(complaint(head + "0,0,1,,1,\n") == ":2, column 4: '' is no whole number\n");
+  CHECK(complaint(head + "0,0,1,x,1,\n") == ":2, column 4: 'x' is not an integer\n");
+  CHECK(complaint(head + "0,0,1,1.5,1,\n") == ":2, column 4: '1.5' is not an integer\n");
+  CHECK(complaint(head + "0,0,1,0x10,1,\n") == ":2, column 4: '0x10' is not an integer\n");
+  CHECK(complaint(head + "0,0,1,,1,\n") == ":2, column 4: '' is not an integer\n");
   CHECK(complaint(head + "0,0,1,-5,1,\n") == ":2, column 4: the size '-5' is negative\n");
   CHECK(complaint(head + "0,-2,1,5,1,\n") == ":2, column 2: the first step '-2' is negative\n");
   CHECK(complaint(head + "0,0,1,99999999999999999999,1,\n") ==
@@ -204,8 +204,8 @@ TEST_CASE("mistakes on the command line exit with status 2") {
   says("plan --json --json " + blocks, "option --json is given twice");
   says("plan --json=1 " + blocks, "option --json takes no value");
   says("plan " + blocks + " --budget-ms", "option --budget-ms needs a value: N");
-  says("plan --budget-ms soon " + blocks, "option --budget-ms takes a whole number of at least 1, not 'soon'");
-  says("plan --capacity -1 " + blocks, "option --capacity takes a whole number of at least 0, not '-1'");
+  says("plan --budget-ms soon " + blocks, "option --budget-ms takes an integer of at least 1, not 'soon'");
+  says("plan --capacity -1 " + blocks, "option --capacity takes an integer of at least 0, not '-1'");
   says("plan --strategy magic " + blocks, "no strategy `magic`; there are bump, owl");
   says("plan " + place.path("none.csv"), "none.csv: cannot be opened for reading");
   says("plan " + blocks + " --out " + place.path("no/such/folder.csv"), "folder.csv: cannot be opened for writing");

@@ -420,7 +420,7 @@ TEST_CASE("products and sums of a group are rounded one after the other") {
   }
 }
 
-TEST_CASE("whole numbers and truth values are reduced and read back in rows") {
+TEST_CASE("integers and truth values are reduced and read back in rows") {
   // How far each number is above the least of its row, where that is more than the mean.
   const HostTensor x = HostTensor::of_integers(DType::i32, {2, 5}, {3, 1, 4, 1, 5, -9, 2, -6, 5, 3});
   LoopAttributes group{{2, 5}, {1}, {}};

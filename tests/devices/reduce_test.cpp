@@ -134,7 +134,7 @@ TEST_CASE("a sum over either axis of a small matrix, and over both") {
                {1}) == std::vector<double>{2.5});
 }
 
-TEST_CASE("whole numbers and truths are summed to 64 bits") {
+TEST_CASE("integers and truths are summed to 64 bits") {
   CHECK(reduce(OpId::sum, AxesAttributes{{0}}, tensor(DType::u8, {3}, {255, 255, 255}), DType::i64, {}) ==
         std::vector<double>{765});
   CHECK(reduce(OpId::sum, AxesAttributes{{0}}, tensor(DType::boolean, {4}, {1, 0, 1, 1}), DType::i64, {}) ==

@@ -49,7 +49,7 @@ TEST_CASE("running sums of a small matrix along either axis") {
   CHECK(scan(OpId::cumprod, {1, false, false}, x, DType::f32) == std::vector<double>{1, 2, 6, 4, 20, 120});
 }
 
-TEST_CASE("running sums of whole numbers are 64 bits wide") {
+TEST_CASE("running sums of integers are 64 bits wide") {
   CHECK(scan(OpId::cumsum, {0, false, false}, tensor(DType::u8, {3}, {200, 200, 200}), DType::i64) ==
         std::vector<double>{200, 400, 600});
   CHECK(scan(OpId::cumsum, {0, false, false}, tensor(DType::boolean, {3}, {1, 1, 0}), DType::i64) ==

@@ -63,7 +63,7 @@ inline std::vector<std::byte> damaged(std::vector<std::byte> bytes, std::mt19937
       case 0: bytes[at] = static_cast<std::byte>(random()); break;
       case 1: bytes[at] ^= static_cast<std::byte>(1u << random() % 8); break;
       case 2: bytes.resize(at + 1); break;
-      default: {  // a whole number elsewhere in the file, or a wild one
+      default: {  // an integer elsewhere in the file, or a wild one
         const std::uint64_t wild[] = {0, 1, UINT64_MAX, UINT64_MAX / 2, 1u << 30};
         const std::uint64_t value = wild[random() % 5];
         std::memcpy(bytes.data() + at, &value, std::min<std::size_t>(random() % 2 == 0 ? 4 : 8, bytes.size() - at));

@@ -75,14 +75,14 @@ TEST_CASE("the arms of a branch yield the same types and shapes") {
                        "cond: the first arm yields 1 tensors and the second arm 2", tyto::GraphError);
 }
 
-BOTH_MODES("an index of an arm is one whole number, and there are arms") {
+BOTH_MODES("an index of an arm is one integer, and there are arms") {
   using Tensor = tyto::Tensor<Mode>;
   using Arm = std::function<Tensor()>;
   const Arm arm = [] { return Tensor::ones({2}); };
   CHECK_THROWS_WITH_AS(switch_case(Tensor::full({}, 1.0), std::vector<Arm>{arm}),
-                       "switch_case: the index is f32(); it must be one whole number", tyto::TypeError);
+                       "switch_case: the index is f32(); it must be a single integer", tyto::TypeError);
   CHECK_THROWS_WITH_AS(switch_case(Tensor{0, 1}, std::vector<Arm>{arm}),
-                       "switch_case: the index is i64(2,); it must be one whole number", tyto::ShapeError);
+                       "switch_case: the index is i64(2,); it must be a single integer", tyto::ShapeError);
   CHECK_THROWS_WITH_AS(switch_case(Tensor{0}, std::vector<Arm>{}), "switch_case: there are no arms", tyto::GraphError);
 }
 

@@ -413,7 +413,7 @@ BOTH_MODES("a carry that nobody reads has no gradient, not even zero times an in
 
 BOTH_MODES("a loop whose results hang on nothing that has a gradient passes none on") {
   using T = tyto::Tensor<Mode>;
-  // The rows are whole numbers, and what is stacked is made of them alone.
+  // The rows are integers, and what is stacked is made of them alone.
   const auto f = [](const T& x) {
     const T rows = T::arange(4).astype(DType::i64);
     const auto [last, stacked] =

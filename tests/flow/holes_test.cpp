@@ -113,7 +113,7 @@ std::vector<Block> without_holes(const tyto::run::Executable& executable) {
 
 TEST_CASE("programs of branches and loops need no more memory with holes, and many of them less") {
   std::int64_t with = 0, without = 0;
-  std::size_t lower = 0, higher = 0, holes = 0, lives = 0;
+  std::size_t lower = 0, higher = 0, holes = 0, lifetimes = 0;
   constexpr std::uint32_t programs = 150;
   for (std::uint32_t seed = 0; seed < programs; ++seed) {
     CAPTURE(seed);
@@ -126,12 +126,12 @@ TEST_CASE("programs of branches and loops need no more memory with holes, and ma
     lower += height < whole;
     higher += height > whole;
     for (const Block& block : executable.blocks()) {
-      ++lives;
+      ++lifetimes;
       holes += !block.spans.empty();
     }
   }
-  MESSAGE(with, " bytes with holes in ", holes, " of ", lives, " lives, ", without, " without; lower in ", lower,
-          ", higher in ", higher, " of ", programs);
+  MESSAGE(with, " bytes with holes in ", holes, " of ", lifetimes, " lifetimes, ", without, " without; lower in ",
+          lower, ", higher in ", higher, " of ", programs);
   CHECK(lower > programs / 10);
   CHECK(higher == 0);
   CHECK(with < without);

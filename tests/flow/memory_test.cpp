@@ -131,7 +131,7 @@ TEST_CASE("what a branch passes on, or leaves alone, stays where it lies") {
 }
 
 TEST_CASE("what lives between a carry's last reader and its next value lies in the carry's place, too") {
-  // A temporary four times as large as the carry, of whole numbers: made of the carry's largest and itself read before
+  // A temporary four times as large as the carry, of integers: made of the carry's largest and itself read before
   // the next value is computed.
   const auto loop = [](const auto& p) {
     const auto q = floor(p * 4), left = q.reshape({4 * side, side / 4}), right = q.get({tyto::slice(0, side / 4)});

@@ -438,7 +438,7 @@ BOTH_MODES("arms that keep different things for the gradient, and what one of th
   }
 }
 
-BOTH_MODES("whole numbers and truths are carried beside what has a gradient") {
+BOTH_MODES("integers and truths are carried beside what has a gradient") {
   using T = tyto::Tensor<Mode>;
   using State = std::tuple<T, T, T>;
   const auto f = [](const T& x) {

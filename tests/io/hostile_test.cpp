@@ -183,8 +183,7 @@ TEST_CASE("each way a safetensors file can be wrong is told") {
   refused(std::string(1000, '[') + std::string(1000, ']'), "", "is no JSON object");
   refused(R"({"a":[]})", "", "a: is described without 'dtype'");
   refused(R"({"a":{"dtype":"F8","shape":[1],"data_offsets":[0,1]}})", "a", "has the element type \"F8\"");
-  refused(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", "a",
-          "'shape' holds -1, expected a whole number");
+  refused(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", "a", "'shape' holds -1, expected an integer");
   refused(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1]}})", "a",
           "occupies bytes 0 to 1, its shape (2,) needs 2");
   refused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}})", "a", "occupies bytes 1 to 0");

@@ -37,7 +37,7 @@ TEST_CASE("an overlap of one byte is found") {
         "block 0 at [0, 10) and block 1 at [9, 14) share bytes while both are alive");
 }
 
-TEST_CASE("an overlap of one step is found, and none where lives only touch") {
+TEST_CASE("an overlap of one step is found, and none where lifetimes only touch") {
   CHECK(first_fault(blocks_of({{0, 3, 8}, {2, 4, 8}}), plan_at({0, 0}, 8)) != "");
   CHECK(first_fault(blocks_of({{0, 3, 8}, {3, 4, 8}}), plan_at({0, 0}, 8)) == "");
 }

@@ -89,10 +89,10 @@ TEST_CASE("a separated in-place reuse leaves both tensors alive at its step and 
   CHECK(is(pieces[3], 3, 7, 4));
 }
 
-TEST_CASE("a life with holes is cut where an in-place reuse is separated") {
-  const std::vector<Span> life{{0, 2}, {4, 7}, {8, 9}};
+TEST_CASE("a lifetime with holes is cut where an in-place reuse is separated") {
+  const std::vector<Span> lifetime{{0, 2}, {4, 7}, {8, 9}};
   std::vector<Block> blocks = blocks_of({{0, 9, 4}});
-  blocks[0].spans = life;
+  blocks[0].spans = lifetime;
   std::vector<std::vector<Span>> spans;
   const auto spans_of = [](const Block& block) { return std::vector<Span>(block.spans.begin(), block.spans.end()); };
   const std::vector<std::size_t> only{0};
@@ -106,7 +106,7 @@ TEST_CASE("a life with holes is cut where an in-place reuse is separated") {
   const std::vector<InPlaceReuse> last{{0, 8, 9}};
   pieces = memory::with_separated(blocks, last, only, spans);
   REQUIRE(pieces.size() == 2);
-  CHECK(spans_of(pieces[0]) == life);
+  CHECK(spans_of(pieces[0]) == lifetime);
   CHECK(pieces[1].spans.empty());
   CHECK(pieces[1].lower == 8);
   CHECK(pieces[1].upper == 9);

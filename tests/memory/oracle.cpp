@@ -74,24 +74,24 @@ bool alive_at(const Block& block, std::int64_t step) {
 }
 
 std::vector<std::vector<Span>> make_holes(std::mt19937_64& random, std::vector<Block>& blocks) {
-  std::vector<std::vector<Span>> lives(blocks.size());
+  std::vector<std::vector<Span>> lifetimes(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     Block& block = blocks[i];
     if (block.upper <= block.lower || between(random, 0, 3) == 0) continue;
     // The first and the last step are alive; of the others about half are.
-    std::vector<Span>& life = lives[i];
+    std::vector<Span>& lifetime = lifetimes[i];
     for (std::int64_t step = block.lower; step < block.upper; ++step) {
       const bool end = step == block.lower || step + 1 == block.upper;
       if (!end && between(random, 0, 1) == 0) continue;
-      if (!life.empty() && life.back().upper == step && between(random, 0, 3) != 0) {
-        life.back().upper = step + 1;
+      if (!lifetime.empty() && lifetime.back().upper == step && between(random, 0, 3) != 0) {
+        lifetime.back().upper = step + 1;
       } else {
-        life.push_back({step, step + 1});
+        lifetime.push_back({step, step + 1});
       }
     }
-    block.spans = life;
+    block.spans = lifetime;
   }
-  return lives;
+  return lifetimes;
 }
 
 std::int64_t lowest_height(const std::vector<Block>& blocks, const PlanOptions& options) {

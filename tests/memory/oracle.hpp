@@ -20,7 +20,7 @@ struct RandomBlocks {
   std::int64_t largest = 40;
   bool alignments = false;
   bool fixed = false;
-  bool empty = false;  // some without size or life
+  bool empty = false;  // some without size or lifetime
 };
 
 std::vector<Block> random_blocks(std::mt19937_64& random, const RandomBlocks& how);
@@ -28,7 +28,7 @@ std::vector<Block> random_blocks(std::mt19937_64& random, const RandomBlocks& ho
 /// Whether a block is alive at a step, by its spans where it has any.
 bool alive_at(const Block& block, std::int64_t step);
 
-/// Gives most blocks a life with holes, in one or several spans, some of which touch. The spans are those returned.
+/// Gives most blocks a lifetime with holes, in one or several spans, some of which touch. The spans are those returned.
 std::vector<std::vector<Span>> make_holes(std::mt19937_64& random, std::vector<Block>& blocks);
 
 /// A precedence that relates about half of the pairs which do not meet in time, closed under transitivity.

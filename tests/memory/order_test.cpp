@@ -53,7 +53,7 @@ TEST_CASE("random plans stay valid under random sizes, under both conflict polic
   }
 }
 
-TEST_CASE("a fixed block that would be lifted is an error, as are other lives") {
+TEST_CASE("a fixed block that would be lifted is an error, as are other lifetimes") {
   std::vector<Block> blocks = blocks_of({{0, 4, 8}, {0, 4, 8}});
   blocks[1].fixed_offset = 8;
   const MemoryOrder order(blocks, plan_memory(blocks));

@@ -209,9 +209,9 @@ TEST_CASE("a hundred thousand blocks are planned close to the bound, by one thre
   std::vector<Block> blocks;
   for (std::int64_t i = 0; i < 100'000; ++i) {
     const auto lower = static_cast<std::int64_t>(random() % 100'000);
-    const auto life = static_cast<std::int64_t>(1 + random() % 50'000);
+    const auto lifetime = static_cast<std::int64_t>(1 + random() % 50'000);
     blocks.push_back(
-        {.id = i, .lower = lower, .upper = lower + life, .size = static_cast<std::int64_t>(1 + random() % 4096)});
+        {.id = i, .lower = lower, .upper = lower + lifetime, .size = static_cast<std::int64_t>(1 + random() % 4096)});
   }
   const MemoryPlan plan = plan_memory(blocks, {.threads = 2});
   CHECK(check_memory_plan(blocks, plan).empty());

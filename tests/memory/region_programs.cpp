@@ -1,4 +1,4 @@
-// A random nest is drawn as a tree, emitted as flat steps, given lives by dataflow, and judged by running it.
+// A random nest is drawn as a tree, emitted as flat steps, given lifetimes by dataflow, and judged by running it.
 #include "tests/memory/region_programs.hpp"
 
 #include <algorithm>
@@ -384,11 +384,11 @@ class RegionEmitter {
 RegionProgram::RegionProgram(std::uint64_t seed, int depth, Bodies bodies) {
   const Drawing drawing(seed, depth);
   RegionEmitter(drawing, bodies, *this);
-  find_lives();
+  find_lifetimes();
 }
 
 // Classic liveness: alive where some path leads to a read without a full write before, and where it is touched.
-void RegionProgram::find_lives() {
+void RegionProgram::find_lifetimes() {
   const std::size_t count = steps_.size();
   const std::size_t storages = sizes_.size();
   std::vector<std::vector<char>> uses(count, std::vector<char>(storages, 0));

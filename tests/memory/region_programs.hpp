@@ -69,7 +69,7 @@ class RegionProgram {
 
  private:
   friend class RegionEmitter;
-  void find_lives();
+  void find_lifetimes();
 
   std::vector<Step> steps_;
   std::vector<Ring> rings_;

@@ -1,4 +1,5 @@
-// Blocks whose lives have holes: plans against brute force, the checker, stored orders, pictures, and running programs.
+// Blocks whose lifetimes have holes: plans against brute force, the checker, stored orders, pictures, and running
+// programs.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -56,7 +57,7 @@ TEST_CASE("every strategy makes valid plans of blocks with holes, no lower than 
                                                                      .alignments = round % 3 == 0,
                                                                      .fixed = round % 4 == 0,
                                                                      .empty = round % 5 == 0});
-    const auto lives = memory_tests::make_holes(random, blocks);
+    const auto lifetimes = memory_tests::make_holes(random, blocks);
     const std::int64_t lowest = small ? memory_tests::lowest_height(blocks) : 0;
     for (const MemoryStrategy& strategy : memory_strategies()) {
       if (!strategy.available || (strategy.name == "mip" && round % 50 != 0)) continue;
@@ -91,7 +92,7 @@ TEST_CASE("exact equals brute force on blocks with holes") {
                                                                      .largest = 1 + round % 13,
                                                                      .alignments = round % 3 == 0,
                                                                      .fixed = round % 4 == 0});
-    const auto lives = memory_tests::make_holes(random, blocks);
+    const auto lifetimes = memory_tests::make_holes(random, blocks);
     const MemoryPlan plan = plan_memory(blocks, {.strategy = "exact", .threads = 1});
     const std::int64_t lowest = memory_tests::lowest_height(blocks);
     CHECK_MESSAGE(plan.height == lowest, "round ", round);
@@ -111,7 +112,7 @@ TEST_CASE("the mixed-integer programme makes use of holes") {
   int below_hull = 0;
   for (int round = 0; round < 60; ++round) {
     std::vector<Block> blocks = memory_tests::random_blocks(random, {.most_blocks = 7, .steps = 8, .largest = 9});
-    const auto lives = memory_tests::make_holes(random, blocks);
+    const auto lifetimes = memory_tests::make_holes(random, blocks);
     const std::int64_t height = plan_memory(blocks, {.strategy = "mip", .threads = 1}).height;
     CHECK(height == memory_tests::lowest_height(blocks));
     for (Block& block : blocks) block.spans = {};
@@ -120,23 +121,23 @@ TEST_CASE("the mixed-integer programme makes use of holes") {
   CHECK(below_hull > 2);  // whole lives need more
 }
 
-TEST_CASE("spans without a hole give the plan of the whole life, to the last offset") {
+TEST_CASE("spans without a hole give the plan of the whole lifetime, to the last offset") {
   std::mt19937_64 random(6);
   for (int round = 0; round < 60; ++round) {
     const std::vector<Block> blocks =
         memory_tests::random_blocks(random, {.most_blocks = 30, .alignments = round % 2 == 0});
     std::vector<Block> spanned = blocks;
-    std::vector<std::vector<Span>> lives(blocks.size());
+    std::vector<std::vector<Span>> lifetimes(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       // Whole, or in two spans that touch.
       const Block& block = blocks[i];
       const std::int64_t cut = block.lower + 1;
       if (i % 2 == 0 || cut == block.upper) {
-        lives[i] = {{block.lower, block.upper}};
+        lifetimes[i] = {{block.lower, block.upper}};
       } else {
-        lives[i] = {{block.lower, cut}, {cut, block.upper}};
+        lifetimes[i] = {{block.lower, cut}, {cut, block.upper}};
       }
-      spanned[i].spans = lives[i];
+      spanned[i].spans = lifetimes[i];
     }
     for (const MemoryStrategy& strategy : memory_strategies()) {
       if (!strategy.available || strategy.name == "mip") continue;
@@ -150,7 +151,7 @@ TEST_CASE("spans without a hole give the plan of the whole life, to the last off
   }
 }
 
-TEST_CASE("plans of lives with holes do not depend on threads or repetition") {
+TEST_CASE("plans of lifetimes with holes do not depend on threads or repetition") {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const memory_tests::RegionProgram program(seed, 2, memory_tests::Bodies::each_phase);
     const MemoryPlan first = plan_memory(program.blocks(), {.work = 2'000'000, .threads = 1});
@@ -233,7 +234,7 @@ TEST_CASE("a stored order keeps holes for other sizes") {
   std::mt19937_64 random(9);
   for (int round = 0; round < 200; ++round) {
     std::vector<Block> blocks = memory_tests::random_blocks(random, {.alignments = true, .empty = true});
-    const auto lives = memory_tests::make_holes(random, blocks);
+    const auto lifetimes = memory_tests::make_holes(random, blocks);
     const MemoryOrder order(blocks, plan_memory(blocks, {.strategy = "greedy_by_size"}));
     for (Block& block : blocks) block.size = static_cast<std::int64_t>(random() % 50);
     const std::vector<std::string> faults = check_memory_plan(blocks, order.apply(blocks));
@@ -244,14 +245,14 @@ TEST_CASE("a stored order keeps holes for other sizes") {
   for (Block& block : blocks) block.size *= 5;
   CHECK(order.apply(blocks).height == 40);
   blocks[0].spans = {};
-  CHECK_THROWS_WITH_AS(order.apply(blocks), doctest::Contains("has another life"), ValueError);
+  CHECK_THROWS_WITH_AS(order.apply(blocks), doctest::Contains("has another lifetime"), ValueError);
 }
 
 TEST_CASE("several arenas take blocks with holes") {
   std::mt19937_64 random(10);
   for (int round = 0; round < 100; ++round) {
     std::vector<Block> blocks = memory_tests::random_blocks(random, {});
-    const auto lives = memory_tests::make_holes(random, blocks);
+    const auto lifetimes = memory_tests::make_holes(random, blocks);
     const PlanOptions options{
         .strategy = round % 2 == 0 ? "best" : "owl", .arena_limit = 60, .work = 50'000, .threads = 1};
     const std::vector<std::string> faults = check_memory_plan(blocks, plan_memory(blocks, options), options);

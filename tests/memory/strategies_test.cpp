@@ -28,7 +28,7 @@ const std::vector<Block> study = blocks_of({{0, 2, 8}, {1, 3, 6}, {3, 5, 5}, {2,
 // A large block dies and several small ones follow that together need just its room.
 const std::vector<Block> one_then_many = blocks_of({{0, 2, 12}, {2, 4, 4}, {2, 4, 4}, {2, 4, 4}});
 
-// A chain whose lives touch only: everything can lie at 0, and 100 -> 10 -> 100 needs 100.
+// A chain whose lifetimes touch only: everything can lie at 0, and 100 -> 10 -> 100 needs 100.
 const std::vector<Block> chain = blocks_of({{0, 1, 100}, {1, 2, 10}, {2, 3, 100}});
 
 }  // namespace
@@ -118,7 +118,7 @@ TEST_CASE("best stays within the work that it is given when lives are long and m
 }
 
 TEST_CASE("greedy strategies meet the bound where one order is as good as any") {
-  for (const char* strategy : {"greedy_by_size", "greedy_by_area", "greedy_by_life", "greedy_by_degree",
+  for (const char* strategy : {"greedy_by_size", "greedy_by_area", "greedy_by_lifetime", "greedy_by_degree",
                                "greedy_by_birth", "greedy_by_load", "greedy_by_breadth"}) {
     CAPTURE(strategy);
     CHECK(height(chain, strategy) == 100);
@@ -174,7 +174,7 @@ TEST_CASE("exact proves what no plan can avoid") {
   CHECK(plan.bound == plan.height);
 }
 
-TEST_CASE("every strategy takes no blocks, one block, and blocks without size or life") {
+TEST_CASE("every strategy takes no blocks, one block, and blocks without size or lifetime") {
   for (const MemoryStrategy& strategy : memory_strategies()) {
     if (!strategy.available) continue;
     const std::string name(strategy.name);

@@ -150,7 +150,7 @@ TEST_CASE_TEMPLATE("temporal classification gives PyTorch's values and gradients
   CHECK(std::isinf(loss.template item<float>()));
 }
 
-TEST_CASE_TEMPLATE("labels and indices may be whole numbers of any type", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("labels and indices may be integers of any type", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x{{1.0, 2.0, 3.0}, {3.0, 2.0, 1.0}}, labels{2, 1};
   const float expected = nn::cross_entropy(x, labels, {.ignored = 9}).template item<float>();
@@ -213,7 +213,7 @@ TEST_CASE("losses refuse what does not fit, by name, shape and type") {
       "for log_probabilities (2,4,3)",
       ShapeError);
   CHECK_THROWS_WITH_AS(ctc(log_p, x, whole, whole),
-                       "ctc: targets, input_lengths and target_lengths must be whole numbers, not f32", TypeError);
+                       "ctc: targets, input_lengths and target_lengths must be integers, not f32", TypeError);
   CHECK_THROWS_WITH_AS(ctc(log_p, T::zeros({2, 2}, DType::i64), whole, whole, {.blank = 3}),
                        "ctc: the blank 3 is none of 3 classes", IndexError);
 }

@@ -176,8 +176,8 @@ TEST_CASE("recurrent layers, attention and embeddings refuse what does not fit, 
                        ShapeError);
   CHECK_THROWS_WITH_AS(scaled_dot_product_attention(q, q, q, {.dropout = 1}),
                        "scaled_dot_product_attention: the dropout 1 must be in [0, 1)", ValueError);
-  CHECK_THROWS_WITH_AS(Embedding({.count = 3, .features = 2})(q),
-                       "Embedding: indices are f32; whole numbers are expected", TypeError);
+  CHECK_THROWS_WITH_AS(Embedding({.count = 3, .features = 2})(q), "Embedding: indices are f32; integers are expected",
+                       TypeError);
   CHECK_THROWS_WITH_AS(Embedding({.count = 3}), "Embedding: count = 3 and features = 0 must be at least 1", ValueError);
   CHECK_THROWS_WITH_AS(Embedding({.count = 3, .features = 2, .padding = 3}),
                        "Embedding: the padding index 3 is not below the count 3", IndexError);

@@ -178,7 +178,7 @@ TEST_CASE_TEMPLATE("half-precision pictures are normalised by statistics in f32"
   CHECK(norm.running_var.to_vector<float>()[0] == doctest::Approx(0.9 + 0.1 * 90000 * 256 / 255));
 }
 
-TEST_CASE_TEMPLATE("a checkpoint holds running statistics, and the resumed run goes on to the bit", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("a checkpoint holds running statistics, and the resumed run goes on bit for bit", M, Eager, Lazy) {
   const testing::TemporaryFolder folder;
   ResNetRun<M> whole;
   (void)whole.losses(3);
@@ -233,7 +233,7 @@ TEST_CASE_TEMPLATE("a frozen layer keeps its weights while the rest is trained",
   CHECK(model.named_states()[2].value.template to_vector<float>() != head);
 }
 
-TEST_CASE_TEMPLATE("a part that is unfrozen joins the training, which a checkpoint resumes to the bit", M, Eager,
+TEST_CASE_TEMPLATE("a part that is unfrozen joins the training, which a checkpoint resumes bit for bit", M, Eager,
                    Lazy) {
   using T = Tensor<M>;
   const testing::TemporaryFolder folder;

@@ -290,7 +290,7 @@ TEST_CASE("weights in other files come from the model's folder and from nowhere 
   CHECK(with(external_tensor("w", {2}, "w.bin", {{"length", "4"}})) ==
         where + "has 4 bytes of external data, its shape needs 8");
   CHECK(with(external_tensor("w", {2}, "w.bin", {{"offset", "-4"}})) ==
-        where + "says '-4' of its external data, expected a whole number from 0 on");
+        where + "says '-4' of its external data, expected an integer from 0 on");
   REQUIRE(::symlink("w.bin", (folder / "link.bin").c_str()) == 0);
   CHECK(with(external_tensor("w", {2}, "link.bin")) ==
         where + "is in 'link.bin', which a symbolic link leads to; links are not followed");

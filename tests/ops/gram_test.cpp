@@ -22,7 +22,7 @@ Tensor<M> waves(const Shape& shape, DType dtype) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("a matrix by its own transpose is what the product with a copy is, and symmetric", M, Eager, Lazy) {
-  // Whole numbers, whose sums are exact whatever their order.
+  // Integers, whose sums are exact whatever their order.
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const std::int64_t columns : {191, 192, 300, 515}) {
       const Tensor<M> x = waves<M>({130, columns}, dtype), other = copy(x * 1.0);

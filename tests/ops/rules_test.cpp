@@ -44,7 +44,7 @@ TEST_CASE("each line of the operator lists has a definition, in its place and of
   }
 }
 
-TEST_CASE("odd and even operators are so to the bit") {
+TEST_CASE("odd and even operators are so bit for bit") {
   std::size_t met = 0;
   for (const core::OpDef& def : core::op_table()) {
     const bool odd = def.is(core::Traits::is_odd);

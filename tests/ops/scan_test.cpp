@@ -22,7 +22,7 @@ TEST_CASE_TEMPLATE("a running sum goes along any axis, from either end, with or 
   CHECK(cumsum(x, 1, {.exclusive = true, .reverse = true}).template to_vector<double>() == Numbers{5, 3, 0, 11, 6, 0});
 }
 
-TEST_CASE_TEMPLATE("running sums and products of truths and whole numbers are i64", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("running sums and products of truths and integers are i64", M, Eager, Lazy) {
   const Tensor<M> truths{true, false, true};
   CHECK(cumsum(truths, 0).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 1, 2});
   const Tensor<M> bytes = Tensor<M>{100, 100, 100}.astype(DType::i8);

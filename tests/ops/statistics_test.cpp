@@ -68,7 +68,7 @@ BOTH_MODES("quantiles of nothing, and of no part, are refused") {
   CHECK_THROWS_AS(quantile(T{1.0}, NAN), tyto::ValueError);
 }
 
-BOTH_MODES("linspace ends where it is told to, and rounds whole numbers down") {
+BOTH_MODES("linspace ends where it is told to, and rounds integers down") {
   using T = tyto::Tensor<Mode>;
   const std::vector<double> unit = T::linspace(0, 1, 50, DType::f64).template to_vector<double>();
   CHECK(unit.back() == 1);

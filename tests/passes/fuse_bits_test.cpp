@@ -127,7 +127,7 @@ TEST_CASE("groups of any operators on any types give the bits of the operators o
 }
 
 // np.float32(2**53 + 2**29 + 1): by way of a double, which drops the 1, it would be a tie and fall back to 2**53.
-TEST_CASE("a whole number that fills floats in a group is rounded once") {
+TEST_CASE("an integer that fills floats in a group is rounded once") {
   Sketch s;
   const Port number = s.number((std::int64_t{1} << 53) + (1 << 29) + 1);
   const core::Graph plain = s.graph({s.add(OpId::add, {s.add(OpId::tanh, {s.input({3})}), number})});

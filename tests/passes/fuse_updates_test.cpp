@@ -75,7 +75,7 @@ TEST_CASE("updates of descent in one group each, states written in place, give t
 }
 
 TEST_CASE("each update of descent is one node and takes no memory but for Adam's rates") {
-  const std::size_t without_memories = trained<Lazy>(nn::sgd({.rate = 0.01}), DType::f32, "").report.arena_bytes;
+  const std::size_t without_state = trained<Lazy>(nn::sgd({.rate = 0.01}), DType::f32, "").report.arena_bytes;
   for (const DescentCase& each : descents()) {
     CAPTURE(std::string(each.name));
     const GraphReport report = trained<Lazy>(each.make(), DType::f32, "").report;
@@ -84,8 +84,8 @@ TEST_CASE("each update of descent is one node and takes no memory but for Adam's
     // count of all updates; Adam's own count of each parameter.
     CHECK(report.steps <= 8 + 2 * each.states);
     const std::size_t rates = std::string(each.name) == "adam" ? 2 * 64 : 0;
-    CHECK(report.arena_bytes >= without_memories);
-    CHECK(report.arena_bytes <= without_memories + rates);
+    CHECK(report.arena_bytes >= without_state);
+    CHECK(report.arena_bytes <= without_state + rates);
   }
 }
 

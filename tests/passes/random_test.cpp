@@ -156,6 +156,6 @@ TEST_CASE("floating graphs drawn at random compute the same after each pass alon
   for (std::uint64_t seed = 1; seed <= 250; ++seed) compare(seed, DType::f64);
 }
 
-TEST_CASE("integer graphs drawn at random compute the same to the bit") {
+TEST_CASE("integer graphs drawn at random compute the same bit for bit") {
   for (std::uint64_t seed = 1; seed <= 250; ++seed) compare(seed, DType::i32);
 }

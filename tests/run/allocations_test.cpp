@@ -203,9 +203,10 @@ TEST_CASE("a result that is kept costs one new output, and holds its value") {
   CHECK(second.to_vector<float>() == std::vector<float>{4, 4, 4, 4});
 }
 
-TEST_CASE("a compiled function refuses an empty tensor by number") {
+TEST_CASE("a compiled function refuses an undefined tensor by number") {
   auto sum = tyto::compile([](Tensor a, Tensor b) { return a + b; });
-  CHECK_THROWS_WITH_AS((void)sum(Tensor(1.0), Tensor()), "compile: argument 2 is an empty tensor", tyto::GraphError);
+  CHECK_THROWS_WITH_AS((void)sum(Tensor(1.0), Tensor()), "compile: argument 2 is an undefined tensor",
+                       tyto::GraphError);
 }
 
 #endif

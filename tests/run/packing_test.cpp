@@ -28,7 +28,7 @@ std::size_t packings(const Lazily& result) {
 }
 
 // Small integers: sums of their products are whole, so that every order of summation has the same bits.
-std::vector<float> whole_numbers(const Shape& shape, std::int64_t factor) {
+std::vector<float> integers(const Shape& shape, std::int64_t factor) {
   std::vector<float> numbers(static_cast<std::size_t>(element_count(shape)));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = static_cast<float>(static_cast<std::int64_t>(i) * factor % 7 - 3);
@@ -218,14 +218,14 @@ TEST_CASE("weights packed under one thread count are read under another") {
     for (const bool constant : {true, false}) {
       CAPTURE(rows);
       CAPTURE(constant);
-      const std::vector<float> weights = whole_numbers({inner, columns}, 5);
+      const std::vector<float> weights = integers({inner, columns}, 5);
       const Lazily given = Lazily::from(weights, {inner, columns});
       const Lazily w = constant ? given : Lazily::variable(given);
       const Lazily x = Lazily::placeholder({rows, inner}), y = Lazily::placeholder({rows, inner});
       const Lazily z = Lazily::placeholder({4});
       Graph graph{{.inputs = {x, y, z}, .outputs = {matmul(x, w), matmul(y, w), exp(z)}}};
       const auto set = [&](const Lazily& input, std::int64_t factor) {
-        const std::vector<float> numbers = whole_numbers({rows, inner}, factor);
+        const std::vector<float> numbers = integers({rows, inner}, factor);
         graph.set(input, Lazily::from(numbers, {rows, inner}));
         return product_by_definition(numbers, weights, static_cast<std::size_t>(rows), static_cast<std::size_t>(inner),
                                      static_cast<std::size_t>(columns));
@@ -256,7 +256,7 @@ TEST_CASE("a convolution's weights packed under one thread count are read under 
   constexpr std::int64_t side = 14, window = 3, in = 16, out = 64;
   const Shape image{1, side, side, in};
   const ConvolutionOptions padded{.padding = same};
-  const std::vector<float> weights = whole_numbers({window, window, in, out}, 5);
+  const std::vector<float> weights = integers({window, window, in, out}, 5);
   const auto by_definition = [&](const std::vector<float>& pixels) {
     std::vector<float> patches;
     for (std::int64_t i = 0; i < side * side; ++i) {
@@ -276,7 +276,7 @@ TEST_CASE("a convolution's weights packed under one thread count are read under 
       const Lazily x = Lazily::placeholder(image), y = Lazily::placeholder(image), z = Lazily::placeholder({4});
       Graph graph{{.inputs = {x, y, z}, .outputs = {conv2d(x, w, padded), conv2d(y, w, padded), exp(z)}}};
       const auto set = [&](const Lazily& input, std::int64_t factor) {
-        const std::vector<float> numbers = whole_numbers(image, factor);
+        const std::vector<float> numbers = integers(image, factor);
         graph.set(input, Lazily::from(numbers, image));
         return by_definition(numbers);
       };

@@ -106,7 +106,7 @@ void check_return(const Product& product, int& released) {
 
 }  // namespace
 
-TEST_CASE("weights that are held packed alone come back to the bit") {
+TEST_CASE("weights that are held packed alone come back bit for bit") {
   int released = 0;
   for (const Product& product : products()) check_return<float, std::uint32_t>(product, released);
   for (const Product& product : products()) {

@@ -31,7 +31,8 @@ inline std::vector<std::vector<unsigned char>> bits_of(const Outputs& outputs) {
   return list;
 }
 
-/// The way every other is compared with: every tensor has memory of its own, which is NaN before and after its life.
+/// The way every other is compared with: every tensor has memory of its own, which is NaN before and after its
+/// lifetime.
 inline CompileOptions plain_options() {
   return {.memory_strategy = "bump", .check_plan = true, .poison = true, .passes = "none"};
 }

@@ -61,12 +61,12 @@ TEST_CASE("eight hundred pairs of states are updated in place, each by its own r
   const L x = L::placeholder({4});
   GraphSpec spec{.inputs = {x}};
   std::vector<L> weights;
-  std::vector<L> memories;
+  std::vector<L> totals;
   for (int i = 0; i < count; ++i) {
     weights.push_back(L::variable(L::full({4}, static_cast<float>(i))));
-    memories.push_back(L::variable(L::zeros({4})));
-    const L sum = memories.back() + x * x;
-    spec.updates.push_back({memories.back(), sum});
+    totals.push_back(L::variable(L::zeros({4})));
+    const L sum = totals.back() + x * x;
+    spec.updates.push_back({totals.back(), sum});
     spec.updates.push_back({weights.back(), weights.back() - x / sqrt(sum)});
   }
   Graph graph(spec);
@@ -76,7 +76,7 @@ TEST_CASE("eight hundred pairs of states are updated in place, each by its own r
   for (const int i : {0, 1, 399, 799}) {
     CAPTURE(i);
     const auto at = static_cast<std::size_t>(i);
-    CHECK(values(memories[at])[3] == 8.0F);
+    CHECK(values(totals[at])[3] == 8.0F);
     // 2 / sqrt(4) in the first run, 2 / sqrt(8) in the second.
     CHECK(values(weights[at])[0] == doctest::Approx(static_cast<float>(i) - 1.0F - 2.0F / std::sqrt(8.0F)));
   }

@@ -110,7 +110,7 @@ class MaskBlock {
   std::int64_t matrix_;
 };
 
-/// A product of rows with packed panels for a whole number of blocks of the right operand, and for the rest.
+/// A product of rows with packed panels for full blocks of the right operand, and for the rest.
 template <class T>
 struct BlockedProduct {
   PanelProduct<T> whole, rest;

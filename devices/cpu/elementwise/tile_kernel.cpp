@@ -66,16 +66,16 @@ class TileRanges final : public RangeProgram {
 
 class TileKernel final : public core::Kernel {
  public:
-  TileKernel(BoundProgram program, Workers workers) : program_(std::move(program)), workers_(workers) {}
+  TileKernel(BoundProgram program, TeamRequest request) : program_(std::move(program)), team_(request) {}
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
     const std::int64_t tiles = program_.geometry.tiles();
-    if (workers_.count == 1) {
+    if (team_.count == 1) {
       TileRunner(program_, inputs, outputs).run_tiles({0, tiles});
       return;
     }
-    run_team(workers_, [&](Team team) {
+    run_team(team_, [&](Team team) {
       const Range mine = share(tiles, team.member, team.size);
       if (mine.size() > 0) TileRunner(program_, inputs, outputs).run_tiles(mine);
     });
@@ -83,7 +83,7 @@ class TileKernel final : public core::Kernel {
 
  private:
   BoundProgram program_;
-  Workers workers_;
+  TeamRequest team_;
 };
 
 /// Programs become machine code where there is a JIT, unless an instruction set or the interpreter is asked for.
@@ -114,8 +114,8 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
     if (auto kernel = jit::prepare_loop(program, inputs, outputs, choice)) return kernel;
   }
   BoundProgram prepared = bind_program(program, inputs, outputs, tile_loops(choice.set()), false);
-  const Workers workers = choice.threads > 0 ? Workers{choice.threads} : workers_for(prepared.nanoseconds);
-  return std::make_shared<const TileKernel>(std::move(prepared), workers);
+  const TeamRequest request = choice.threads > 0 ? TeamRequest{choice.threads} : team_for(prepared.nanoseconds);
+  return std::make_shared<const TileKernel>(std::move(prepared), request);
 }
 
 std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,

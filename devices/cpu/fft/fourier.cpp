@@ -70,9 +70,9 @@ class FourierKernel final : public core::Kernel {
     array_ = std::max(line_.room(), transform_.length / 2 + 1) * lanes_;
     const double nanoseconds =
         static_cast<double>(count) * (line_.nanoseconds() + 4.0 * static_cast<double>(to_.points));
-    workers_ = threads_for(nanoseconds);
+    team_size_ = threads_for(nanoseconds);
     WorkspaceLayout layout;
-    start_ = layout.reserve_each(static_cast<std::size_t>(workers_), 4 * static_cast<std::size_t>(array_) * sizeof(T),
+    start_ = layout.reserve_each(static_cast<std::size_t>(team_size_), 4 * static_cast<std::size_t>(array_) * sizeof(T),
                                  room_);
     workspace_ = layout.bytes();
   }
@@ -83,7 +83,7 @@ class FourierKernel final : public core::Kernel {
     const T* const from = reinterpret_cast<const T*>(inputs[0].pointer());
     T* const to = reinterpret_cast<T*>(outputs[0].pointer());
     const std::int64_t count = lines_->count();
-    run_team(workers_, [&](Team team) {
+    run_team(team_size_, [&](Team team) {
       T* const room = at<T>(workspace.pointer(), start_ + static_cast<std::size_t>(team.member) * room_);
       const Range mine = share(count, team.member, team.size, lanes_);
       for (std::int64_t line = mine.begin; line < mine.end; line += lanes_) {
@@ -210,7 +210,7 @@ class FourierKernel final : public core::Kernel {
   std::optional<StridedIterator<2>> lines_;
   Roots<T> roots_;
   std::int64_t lanes_ = 1, array_ = 0;
-  int workers_ = 1;
+  int team_size_ = 1;
   std::size_t start_ = 0, room_ = 0, workspace_ = 0;
 };
 

@@ -29,13 +29,13 @@ class LoopKernel final : public core::Kernel {
         non_temporal_(std::move(non_temporal.code)) {
     const double nanoseconds =
         std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, bytes / memory_bytes);
-    workers_ = threads > 0 ? Workers{threads} : workers_for(nanoseconds);
+    team_ = threads > 0 ? TeamRequest{threads} : team_for(nanoseconds);
     if (geometry_.crossed) {
       block_columns_ = std::min(geometry_.columns, crossed_columns);
       block_rows_ = std::min(geometry_.rows, crossed_rows);
     } else {
       // Short work has a rectangle for each thread all the same.
-      const std::int64_t each = std::max(geometry_.elements / workers_.count, shortest_rectangle);
+      const std::int64_t each = std::max(geometry_.elements / team_.count, shortest_rectangle);
       const std::int64_t elements = std::min(rectangle_elements, (each + grain - 1) / grain * grain);
       block_columns_ = std::min(geometry_.columns, elements);
       block_rows_ = std::clamp<std::int64_t>(elements / block_columns_, 1, geometry_.rows);
@@ -48,8 +48,8 @@ class LoopKernel final : public core::Kernel {
               core::Address) const override {
     const std::int64_t blocks = column_blocks_ * row_blocks_ * geometry_.outer_count;
     if (blocks == 1) return run_whole(inputs, outputs);
-    if (workers_.count == 1) return run(inputs, outputs, {0, blocks});
-    run_team(workers_, [&](Team team) {
+    if (team_.count == 1) return run(inputs, outputs, {0, blocks});
+    run_team(team_, [&](Team team) {
       const Range mine = share(blocks, team.member, team.size);
       if (mine.size() > 0) run(inputs, outputs, mine);
     });
@@ -140,7 +140,7 @@ class LoopKernel final : public core::Kernel {
   std::size_t inputs_;
   std::shared_ptr<const MachineCode> plain_, non_temporal_;
   std::int64_t block_columns_ = 1, block_rows_ = 1, column_blocks_ = 1, row_blocks_ = 1;
-  Workers workers_;
+  TeamRequest team_;
 };
 
 Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout& layout, DType type) {

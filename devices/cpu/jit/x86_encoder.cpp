@@ -150,8 +150,8 @@ void X86Encoder::convert(Lane from, Lane to, int d, int a, int spare) {
 }
 
 void X86Encoder::convert(Lane from, Lane to, const Xmm& y, const Xmm& x) {
-  const bool whole_numbers = !is_float(from) && !is_float(to);
-  if (whole_numbers) return is_wide(from) ? vpmovqd(y, x) : vpmovsxdq(y, x);
+  const bool integers = !is_float(from) && !is_float(to);
+  if (integers) return is_wide(from) ? vpmovqd(y, x) : vpmovsxdq(y, x);
   if (from == Lane::f32 && to == Lane::f64) return vcvtps2pd(y, x);
   if (from == Lane::f64 && to == Lane::f32) return vcvtpd2ps(y, x);
   if (from == Lane::i32 && to == Lane::f32) return vcvtdq2ps(y, x);

@@ -86,7 +86,7 @@ KernelRef for_each_matrix(std::int64_t count, const Effort& effort, Work work) {
   // A thread makes some ten operations a nanosecond outside of its products.
   const int wanted = threads_for(static_cast<double>(count) * effort.operations / 10);
   const bool by_matrix = count >= wanted;
-  const int workers = by_matrix ? wanted : 1;
+  const int team_size = by_matrix ? wanted : 1;
   Bench<T> bench;
   bench.loops = &vector_loops<T>(instruction_set());
   bench.tiles = &tiles<T>(instruction_set());
@@ -94,13 +94,13 @@ KernelRef for_each_matrix(std::int64_t count, const Effort& effort, Work work) {
 
   WorkspaceLayout layout;
   std::size_t packed_step = 0, room_step = 0, index_step = 0;
-  const auto members = static_cast<std::size_t>(workers);
+  const auto members = static_cast<std::size_t>(team_size);
   const std::size_t packed = layout.reserve_each(members, packed_bytes<T>(*bench.tiles, effort.widest), packed_step);
   const std::size_t room = layout.reserve_each(members, static_cast<std::size_t>(effort.room) * sizeof(T), room_step);
   const std::size_t indices =
       layout.reserve_each(members, static_cast<std::size_t>(effort.indices) * sizeof(std::int64_t), index_step);
   const auto run = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       const auto member = static_cast<std::size_t>(team.member);
       Desk<T> desk{bench, at<T>(workspace.pointer(), room + member * room_step),
                    at<std::int64_t>(workspace.pointer(), indices + member * index_step)};

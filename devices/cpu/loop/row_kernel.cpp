@@ -16,8 +16,8 @@ constexpr std::size_t most_operands = TileProgram::most_operands;
 class RowKernel final : public core::Kernel {
  public:
   explicit RowKernel(RowPlan plan) : plan_(std::move(plan)) {
-    if (plan_.rows > 1) workers_ = workers_for(plan_.nanoseconds);
-    buffers_ = std::clamp<std::int64_t>(workers_.count, 1, std::max<std::int64_t>(plan_.rows, 1));
+    if (plan_.rows > 1) team_ = team_for(plan_.nanoseconds);
+    buffers_ = std::clamp<std::int64_t>(team_.count, 1, std::max<std::int64_t>(plan_.rows, 1));
   }
 
   std::size_t workspace() const override { return plan_.buffers * static_cast<std::size_t>(buffers_); }
@@ -25,7 +25,7 @@ class RowKernel final : public core::Kernel {
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
     if (plan_.rows == 0) return;
-    run_team(workers_, [&](Team team) {
+    run_team(team_, [&](Team team) {
       const Range mine = share(plan_.rows, team.member, team.size);
       if (mine.size() <= 0) return;
       std::byte* buffers =
@@ -139,7 +139,7 @@ class RowKernel final : public core::Kernel {
   }
 
   RowPlan plan_;
-  Workers workers_;
+  TeamRequest team_;
   std::int64_t buffers_ = 1;  // members beyond the rows need none
 };
 

@@ -268,20 +268,20 @@ class StagedKernel final : public core::Kernel {
     blocks_ = element_count(lengths_) * pieces_;
     const auto work =
         static_cast<double>(element_count(shape)) * static_cast<double>(bound.loop.program.instructions.size());
-    workers_ = workers_for(work * 0.2);
-    workers_.count = static_cast<int>(std::clamp<std::int64_t>(workers_.count, 1, blocks_));
+    team_ = team_for(work * 0.2);
+    team_.count = static_cast<int>(std::clamp<std::int64_t>(team_.count, 1, blocks_));
     own_ = std::max(whole_.workspace, rest_.workspace);
   }
 
   std::size_t workspace() const override {
-    return blocks_ == 0 ? whole_.workspace : own_ * static_cast<std::size_t>(workers_.count);
+    return blocks_ == 0 ? whole_.workspace : own_ * static_cast<std::size_t>(team_.count);
   }
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
     std::byte* const buffers = this->workspace() == 0 ? nullptr : workspace.pointer();
     if (blocks_ == 0) return whole_.launch(inputs, outputs, buffers);
-    run_team(workers_, [&](Team team) {
+    run_team(team_, [&](Team team) {
       std::byte* const own = buffers + static_cast<std::size_t>(team.member) * own_;
       std::array<core::Address, TileProgram::most_operands> from, to;
       const Range mine = share(blocks_, team.member, team.size);
@@ -337,7 +337,7 @@ class StagedKernel final : public core::Kernel {
   Shape lengths_;  // of the axes before the reduced ones
   std::int64_t piece_ = 1, pieces_ = 1, blocks_ = 0;
   std::vector<Steps> inputs_, outputs_;
-  Workers workers_;
+  TeamRequest team_;
   std::size_t own_ = 0;  // bytes of a member's workspace
 };
 

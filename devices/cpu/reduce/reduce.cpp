@@ -52,14 +52,14 @@ class ReduceKernel final : public core::Kernel {
     const double nanoseconds = static_cast<double>(extent_.count) * static_cast<double>(results_) *
                                reduction.nanoseconds * std::max(1.0, static_cast<double>(in_size_) / 4);
     const bool divides = outer_.count() * chunks_ * pieces_ > 1;
-    if (divides && choice.threads > 0) workers_.count = choice.threads;
-    else if (divides) workers_ = workers_for(nanoseconds + (source_ == nullptr ? 0 : source_->nanoseconds()));
+    if (divides && choice.threads > 0) team_.count = choice.threads;
+    else if (divides) team_ = team_for(nanoseconds + (source_ == nullptr ? 0 : source_->nanoseconds()));
     if (source_ == nullptr) return;
     // One part of a line, or the rows that are folded together.
     const std::int64_t across = group_ > 1 ? group_ * width_ : chunk_;
     const auto bytes = static_cast<std::size_t>(std::max(source_part, source_rows * across) * in_size_);
     if (bytes <= own_buffer) return;
-    produced_at_ = layout_.reserve_each(static_cast<std::size_t>(workers_.count), bytes, produced_stride_);
+    produced_at_ = layout_.reserve_each(static_cast<std::size_t>(team_.count), bytes, produced_stride_);
   }
 
   std::size_t workspace() const override { return layout_.bytes(); }
@@ -70,7 +70,7 @@ class ReduceKernel final : public core::Kernel {
     std::byte* out = outputs[0].pointer();
     std::byte* partials = pieces_ > 1 ? workspace.pointer() : nullptr;
     const std::int64_t blocks = outer_.count() * chunks_;
-    run_team(workers_, [&](Team team) {
+    run_team(team_, [&](Team team) {
       Elements in{source_ == nullptr ? inputs[0].pointer() : nullptr, inputs, nullptr};
       alignas(64) std::byte buffer[own_buffer];
       in.buffer = buffer;
@@ -346,7 +346,7 @@ class ReduceKernel final : public core::Kernel {
   bool joined_apart_ = false;
   bool even_lines_ = false;
   std::int64_t line_distance_ = 0, line_out_ = 0;  // of their elements and of their results
-  Workers workers_;
+  TeamRequest team_;
   WorkspaceLayout layout_;
   std::size_t first_at_ = 0, second_at_ = 0;
   std::shared_ptr<const ElementSource> source_;  // null for elements in memory

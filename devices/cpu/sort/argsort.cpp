@@ -97,12 +97,12 @@ KernelRef order_kernel(const core::Step& step, const Wanted& wish, int values, i
 
   WorkspaceLayout layout;
   std::size_t keys_distance = 0, packed_distance = 0;
-  const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.workers, pairs.work));
+  const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.team_size, pairs.work));
   const auto each = static_cast<std::size_t>(count);
   const std::size_t keys_at = layout.reserve_each(members, each * keys_of.size(), keys_distance);
   const std::size_t packed_at = layout.reserve_each(2 * members, each * 8, packed_distance);
   const auto order_lines = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
-    run_team(pairs.workers, [&](Team team) {
+    run_team(pairs.team_size, [&](Team team) {
       const Range mine = share(pairs.work, team.member, team.size);
       if (mine.size() == 0) return;
       const auto member = static_cast<std::size_t>(team.member);

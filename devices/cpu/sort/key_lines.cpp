@@ -49,7 +49,7 @@ LinePairs::LinePairs(const core::Step& step, std::int64_t axis) {
   // A key is compared about as often as the length of the line has bits.
   const double nanoseconds =
       0.3 * static_cast<double>(64 - __builtin_clzll(static_cast<unsigned long long>(count) | 1));
-  workers = work <= 1 ? 1 : threads_for(static_cast<double>(work) * static_cast<double>(count) * nanoseconds);
+  team_size = work <= 1 ? 1 : threads_for(static_cast<double>(work) * static_cast<double>(count) * nanoseconds);
 }
 
 bool LineKeys::read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const {

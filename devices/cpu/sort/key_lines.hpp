@@ -21,7 +21,7 @@ struct LinePairs {
   std::int64_t count, in_stride, out_stride;  ///< of an input's line
   StridedIterator<2> lines;
   std::int64_t work;  ///< lines that have elements
-  int workers;
+  int team_size;
 
   LinePairs(const core::Step& step, std::int64_t axis);
 };
@@ -89,13 +89,13 @@ std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const 
                                                   std::int64_t keys, std::size_t key_size, LineKernel line_kernel) {
   WorkspaceLayout layout;
   std::size_t distance = 0;
-  const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.workers, pairs.work));
+  const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.team_size, pairs.work));
   layout.reserve_each(static_cast<std::size_t>(arrays) * members, static_cast<std::size_t>(keys) * key_size, distance);
   const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
   const auto run_lines = [=](std::span<const core::Address> inputs, std::span<const core::Address> outputs,
                              core::Address workspace) {
-    run_team(pairs.workers, [&](Team team) {
+    run_team(pairs.team_size, [&](Team team) {
       const Range mine = share(pairs.work, team.member, team.size);
       if (mine.size() == 0) return;
       std::byte* own = workspace.pointer() + static_cast<std::size_t>(arrays * team.member) * distance;

@@ -56,8 +56,8 @@ class ValueParts {
 struct PartRoom {
   std::size_t distance = 0, begin = 0;
 
-  PartRoom(WorkspaceLayout& layout, int workers) {
-    begin = layout.reserve_each(2 * static_cast<std::size_t>(workers), values_together * 8, distance);
+  PartRoom(WorkspaceLayout& layout, int team_size) {
+    begin = layout.reserve_each(2 * static_cast<std::size_t>(team_size), values_together * 8, distance);
   }
 
   std::byte* keys(core::Address workspace, int member) const {
@@ -90,10 +90,10 @@ KernelRef search_few(const core::Step& step) {
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset * size;
   const auto position =
       with_element(step.inputs[0].dtype, []<class T>(std::type_identity<T>) { return &position_of<T>; });
-  const int workers = threads_for(static_cast<double>(iterator.count()) * 100);
+  const int team_size = threads_for(static_cast<double>(iterator.count()) * 100);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer());
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       iterator.each(share(iterator.count(), team.member, team.size),
                     [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
                       out[offsets[1]] = position(inputs[1].pointer() + offsets[0] * size, inputs[0].pointer() + offset,
@@ -123,14 +123,14 @@ KernelRef search_many(const core::Step& step) {
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], out_offset = step.outputs[0].view.offset;
   const auto size = static_cast<std::int64_t>(keys_of.element_size());
   const std::int64_t offset = sorted.offset * size;
-  const int workers = threads_for(static_cast<double>(parts.elements()) * 3);
+  const int team_size = threads_for(static_cast<double>(parts.elements()) * 3);
   WorkspaceLayout layout;
   const std::size_t keys_at = layout.reserve(static_cast<std::size_t>(length) * keys_of.size());
-  const PartRoom room(layout, workers);
+  const PartRoom room(layout, team_size);
   const auto search = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
     std::byte* line_keys = workspace.pointer() + keys_at;
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer()) + out_offset;
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       std::byte* keys = room.keys(workspace, team.member);
       std::byte* others = keys + room.distance;
       read_together(keys_of, inputs[0].pointer() + offset, length, stride, line_keys, others, team);
@@ -177,12 +177,12 @@ KernelRef prepare_histogram(const core::Step& step) {
   const std::int64_t bins = length - 1;
   const auto size = static_cast<std::int64_t>(keys_of.element_size());
   const std::int64_t offset = edges.offset * size;
-  const int workers = threads_for(static_cast<double>(parts.elements()) * 4);
+  const int team_size = threads_for(static_cast<double>(parts.elements()) * 4);
   WorkspaceLayout layout;
   const std::size_t edges_at = layout.reserve(static_cast<std::size_t>(length) * keys_of.size());
-  const PartRoom room(layout, workers);
+  const PartRoom room(layout, team_size);
   std::size_t counts_distance = 0, found_distance = 0;
-  const auto members = static_cast<std::size_t>(workers);
+  const auto members = static_cast<std::size_t>(team_size);
   const std::size_t counts_at =
       layout.reserve_each(members, static_cast<std::size_t>(length + 1) * sizeof(std::int64_t), counts_distance);
   const std::size_t found_at = layout.reserve_each(members, values_together * sizeof(std::int64_t), found_distance);
@@ -194,7 +194,7 @@ KernelRef prepare_histogram(const core::Step& step) {
     keys_of.with_keys(edge_keys, edge_keys, [&](const auto&, const auto* keys, const auto*) {
       for (std::int64_t i = 1; i < length; ++i) check_ascending(i, keys[i] < keys[i - 1]);
     });
-    run_team(workers, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       const auto member = static_cast<std::size_t>(team.member);
       auto* counts = at<std::int64_t>(workspace.pointer(), counts_at + member * counts_distance);
       auto* found = at<std::int64_t>(workspace.pointer(), found_at + member * found_distance);

@@ -31,9 +31,9 @@ struct AttentionCache {
 ///     auto z = attention(x, memory, memory, {.key_mask = is_word}, nn::training);
 struct TYTO_API MultiheadAttention : Layer {
   MultiheadAttentionOptions options;
-  Tensor<Any> in_proj_weight;  ///< (features, 3 features): queries, keys, values; or an empty handle
+  Tensor<Any> in_proj_weight;  ///< (features, 3 features): queries, keys, values; or an undefined tensor
   Tensor<Any> q_proj_weight, k_proj_weight, v_proj_weight;  ///< where keys or values have other features
-  Tensor<Any> in_proj_bias;                                 ///< (3 features,), or an empty handle
+  Tensor<Any> in_proj_bias;                                 ///< (3 features,), or an undefined tensor
   Linear out_proj;
 
   explicit MultiheadAttention(const MultiheadAttentionOptions& given);

@@ -23,7 +23,7 @@ struct ConvolutionLayerOptions {
 /// Convolution of x (batch, spatial..., in) with as many spatial axes as the derived layer names.
 struct TYTO_API Convolution : Layer {
   Tensor<Any> weight;          ///< (window..., in / groups, out)
-  Tensor<Any> bias;            ///< (out,), or an empty handle
+  Tensor<Any> bias;            ///< (out,), or an undefined tensor
   ConvolutionOptions options;  ///< layout stays channels last
 
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -58,7 +58,7 @@ struct TransposedConvolutionLayerOptions {
 /// The transpose of a convolution: makes space larger where a convolution makes it smaller.
 struct TYTO_API TransposedConvolution : Layer {
   Tensor<Any> weight;  ///< (window..., out / groups, in)
-  Tensor<Any> bias;    ///< (out,), or an empty handle
+  Tensor<Any> bias;    ///< (out,), or an undefined tensor
   TransposedConvolutionOptions options;
 
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;

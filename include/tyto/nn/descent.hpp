@@ -1,4 +1,4 @@
-// Gradient descent: a rule with its memories, which updates the parameters that it is given.
+// Gradient descent: a rule with its optimiser state, which updates the parameters that it is given.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,12 @@ struct UpdateContext {
   const Tensor<Any>& rate;
 };
 
-/// How a parameter changes: `change` is subtracted from it. One memory of the parameter's shape for each name, and one
-/// number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first. A `counted` rule asks
-/// for the count of updates; each parameter has its own, since one may join later than others.
+/// How a parameter changes: `change` is subtracted from it. One state tensor of the parameter's shape for each name,
+/// and one number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first. A `counted`
+/// rule asks for the count of updates; each parameter has its own, since one may join later than others.
 ///
-/// `shaped` gives memories of other shapes, by the shape of the parameter; they stand behind those of `state_names`.
+/// `shaped` gives state tensors of other shapes, by the shape of the parameter; they stand behind those of
+/// `state_names`.
 ///
 /// A `joint` rule is of all parameters together: `change` is given them as one vector, their gradients too.
 struct DescentRule {
@@ -104,8 +105,8 @@ class TYTO_API Descent {
              const std::vector<Tensor<Any>>& gradients);
   bool is_joint() const { return rules_[0].joint; }
 
-  /// A parameter, and its memories, numbers and, of a counted rule, the count. `rule` is its number: rules move when
-  /// groups are added.
+  /// A parameter, and its state tensors, numbers and, of a counted rule, the count. `rule` is its number: rules move
+  /// when groups are added.
   struct Trained {
     Tensor<Any> parameter;
     std::size_t rule = 0;

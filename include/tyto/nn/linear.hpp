@@ -19,7 +19,7 @@ struct LinearOptions {
 /// x (..., in) times weight (in, out), plus bias.
 struct TYTO_API Linear : Layer {
   Tensor<Any> weight;
-  Tensor<Any> bias;  ///< (out,), or an empty handle
+  Tensor<Any> bias;  ///< (out,), or an undefined tensor
 
   explicit Linear(const LinearOptions& options);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -37,7 +37,7 @@ struct BilinearOptions {
 /// Of two inputs a (..., left) and b (..., right): result k is a weight[k] b, plus bias.
 struct TYTO_API Bilinear : Module {
   Tensor<Any> weight;  ///< (out, left, right)
-  Tensor<Any> bias;    ///< (out,), or an empty handle
+  Tensor<Any> bias;    ///< (out,), or an undefined tensor
 
   explicit Bilinear(const BilinearOptions& options);
   template <class M>

@@ -28,7 +28,7 @@ class Module;
 /// One of the things that a module consists of, under a name: a state of its own, another module, or a list of modules.
 class TYTO_API Member {
  public:
-  /// A state; an empty handle is passed over. Axis i of it is axis `pytorch_axes[i]` of what PyTorch saves.
+  /// A state; an undefined tensor is passed over. Axis i of it is axis `pytorch_axes[i]` of what PyTorch saves.
   Member(std::string name, Tensor<Any> state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
   Member(std::string name, const Module& module);
   /// Modules named "NAME.0", "NAME.1", ...

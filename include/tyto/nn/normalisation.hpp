@@ -20,8 +20,8 @@ struct BatchNormOptions {
 /// enter the running ones; in inference by the running ones (Ioffe, Szegedy 2015).
 struct TYTO_API BatchNorm : Layer {
   BatchNormOptions options;
-  Tensor<Any> weight, bias;               ///< (channels,), or empty handles
-  Tensor<Any> running_mean, running_var;  ///< buffers (channels,), or empty handles
+  Tensor<Any> weight, bias;               ///< (channels,), or undefined tensors
+  Tensor<Any> running_mean, running_var;  ///< buffers (channels,), or undefined tensors
   Tensor<Any> num_batches_tracked;        ///< a buffer: how many batches entered the running statistics
 
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -57,8 +57,8 @@ struct InstanceNormOptions {
 /// Each channel of each sample of x (batch, spatial..., channels) normalised over its space.
 struct TYTO_API InstanceNorm : Layer {
   InstanceNormOptions options;
-  Tensor<Any> weight, bias;               ///< (channels,), or empty handles
-  Tensor<Any> running_mean, running_var;  ///< buffers (channels,), or empty handles
+  Tensor<Any> weight, bias;               ///< (channels,), or undefined tensors
+  Tensor<Any> running_mean, running_var;  ///< buffers (channels,), or undefined tensors
   Tensor<Any> num_batches_tracked;        ///< a buffer that stays 0, since PyTorch's files have it
 
   explicit InstanceNorm(const InstanceNormOptions& given);
@@ -76,7 +76,7 @@ struct GroupNormOptions {
 /// Groups of channels of each sample normalised over themselves and space (Wu, He 2018).
 struct TYTO_API GroupNorm : Layer {
   GroupNormOptions options;
-  Tensor<Any> weight, bias;  ///< (channels,), or empty handles
+  Tensor<Any> weight, bias;  ///< (channels,), or undefined tensors
 
   explicit GroupNorm(const GroupNormOptions& given);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -93,7 +93,7 @@ struct LayerNormOptions {
 /// The last axes normalised over themselves (Ba, Kiros, Hinton 2016): nn::LayerNorm({.shape = {64}}).
 struct TYTO_API LayerNorm : Layer {
   LayerNormOptions options;
-  Tensor<Any> weight, bias;  ///< of these axes, or empty handles
+  Tensor<Any> weight, bias;  ///< of these axes, or undefined tensors
 
   explicit LayerNorm(const LayerNormOptions& given);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -123,7 +123,7 @@ struct RMSNormOptions {
 /// The last axes divided by the root of the mean of their squares (Zhang, Sennrich 2019).
 struct TYTO_API RMSNorm : Layer {
   RMSNormOptions options;
-  Tensor<Any> weight;  ///< of these axes, or an empty handle
+  Tensor<Any> weight;  ///< of these axes, or an undefined tensor
 
   explicit RMSNorm(const RMSNormOptions& given);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;

@@ -18,7 +18,8 @@ struct RecurrentOptions {
   DType dtype = DType::f32;
 };
 
-/// What is remembered: (layers, or twice as many with two directions, batch, hidden). Empty handles stand for zeros.
+/// What is remembered: (layers, or twice as many with two directions, batch, hidden). Undefined tensors stand for
+/// zeros.
 template <class M>
 struct RecurrentState {
   Tensor<M> hidden = {};

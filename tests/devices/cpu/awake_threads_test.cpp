@@ -114,17 +114,17 @@ TEST_CASE("helpers that always come late cost next to nothing") {
 TEST_CASE("work is shared by all threads or none, and short work only while they are awake") {
   const int before = threads();
   set_threads(2);
-  CHECK(workers_for(3'000).count == 1);
-  CHECK(workers_for(5'000).count == 2);
-  CHECK(workers_for(5'000).only_if_awake);
-  CHECK(workers_for(50'000).count == 2);
-  CHECK_FALSE(workers_for(50'000).only_if_awake);
+  CHECK(team_for(3'000).count == 1);
+  CHECK(team_for(5'000).count == 2);
+  CHECK(team_for(5'000).only_if_awake);
+  CHECK(team_for(50'000).count == 2);
+  CHECK_FALSE(team_for(50'000).only_if_awake);
   CHECK(threads_for(19'000) == 1);
   CHECK(threads_for(21'000) == 2);
   set_threads(16);
-  CHECK(workers_for(17'000).count == 1);
-  CHECK(workers_for(31'000).count == 16);
-  CHECK(workers_for(31'000).only_if_awake);
+  CHECK(team_for(17'000).count == 1);
+  CHECK(team_for(31'000).count == 16);
+  CHECK(team_for(31'000).only_if_awake);
   CHECK(threads_for(31'000) == 1);
   CHECK(threads_for(33'000) == 16);
   set_threads(before);

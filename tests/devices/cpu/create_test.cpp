@@ -41,7 +41,7 @@ TEST_CASE("fill writes one value everywhere, converted to the element type") {
   CHECK(std::isnan(create(OpId::fill, {1}, DType::f16, std::nan("")).get(0)));
 }
 
-TEST_CASE("arange counts in whole numbers without rounding, in f64 otherwise") {
+TEST_CASE("arange counts in integers without rounding, in f64 otherwise") {
   CHECK(create(OpId::arange, {4}, DType::i32, 5, -2).numbers() == Numbers{5, 3, 1, -1});
   CHECK(create(OpId::arange, {3}, DType::f32, 0.5, 0.25).numbers() == Numbers{0.5, 0.75, 1});
   CHECK(create(OpId::arange, {3}, DType::i64, std::int64_t{1} << 60, 1).numbers() ==

@@ -277,7 +277,7 @@ def fill_binary(book):
             book.case(op, f"broadcast{index}", [a, b], gradient=smooth, **common)
         a, b = (spread(book, f"tail{i}", *limits, (131,), "f32") for i, limits in enumerate((first, second)))
         book.case(op, "tail", [a, b], **common)
-    for tag in WIDE_FLOATS:  # quotients that round up to a whole number, where flooring the rounded quotient is wrong
+    for tag in WIDE_FLOATS:  # quotients that round up to an integer, where flooring the rounded quotient is wrong
         a, b = tensor([1, 0.3, 0.6, 0.7, 2, -1, 5, 1e6], tag), tensor([0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.05, 0.1], tag)
         book.case("floor_divide", "rounded_quotient", [a, b], numpy=np.floor_divide)
         book.case("remainder", "rounded_quotient", [a, b], numpy=np.remainder)

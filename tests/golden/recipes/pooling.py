@@ -49,7 +49,7 @@ def fill(book):
         narrow = ("bf16", "f16") if label in ("1d_same", "2d_valid", "2d_explicit", "3d_same") else ()
         for tag in WIDE_FLOATS + narrow:
             random = book.random(f"pool{shape}")
-            count = int(np.prod(shape))  # distinct whole numbers: no ties, and exact in every type up to 256
+            count = int(np.prod(shape))  # distinct integers: no ties, and exact in every type up to 256
             values = random.permutation(np.arange(count) - count // 2).reshape(shape)
             x = tensor(values / (4 if tag in WIDE_FLOATS else 1), tag)
             book.case("max_pool", label, [x], args=args, gradient=tag in WIDE_FLOATS, second=False,

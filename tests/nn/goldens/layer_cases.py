@@ -162,8 +162,8 @@ def fill(arrays):
     image = (2, 5, 4, 3)
     add("linear", nn.Linear(3, 4), (5, 3), **plain)
     add("linear_without_bias", nn.Linear(3, 4, bias=False), (2, 3, 3), **plain)
-    add("embedding", nn.Embedding(6, 3), (2, 4), draw_x=whole_numbers(6), **plain)
-    add("embedding_padding", nn.Embedding(6, 3, padding_idx=2), (3, 4), draw_x=whole_numbers(6), **plain)
+    add("embedding", nn.Embedding(6, 3), (2, 4), draw_x=integers(6), **plain)
+    add("embedding_padding", nn.Embedding(6, 3, padding_idx=2), (3, 4), draw_x=integers(6), **plain)
     add("bilinear", nn.Bilinear(3, 2, 4), (5, 5), call=lambda m, x: m(x[:, :3].contiguous(), x[:, 3:].contiguous()),
         **plain)
 
@@ -289,7 +289,7 @@ def pooled_indices(arrays):
         put(arrays, f"pooled_indices/{name}/indices", last(indices))
 
 
-def whole_numbers(count):
+def integers(count):
     return lambda random, shape: torch.tensor(random.integers(0, count, size=shape))
 
 

@@ -1,4 +1,4 @@
-// An empty tensor given to any public function is a GraphError that names the function, in both modes.
+// An undefined tensor given to any public function is a GraphError that names the function, in both modes.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -7,9 +7,9 @@
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
-namespace {
+using namespace tyto;
 
-using tyto::DType;
+namespace {
 
 /// Runs `f` and tells whether what it throws is a GraphError whose message begins with the function's name.
 void refuses(const std::string& function, const std::function<void()>& f) {
@@ -23,14 +23,14 @@ void refuses(const std::string& function, const std::function<void()>& f) {
     message = std::string("another exception: ") + error.what();
   }
   CHECK(message.substr(0, function.size() + 2) == function + ": ");
-  CHECK(message.find("empty tensor") != std::string::npos);
+  CHECK(message.find("undefined tensor") != std::string::npos);
 }
 
 }  // namespace
 
 #define REFUSES(function, ...) refuses(function, [&] { (void)(__VA_ARGS__); })
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: element-wise functions", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: element-wise functions", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor none;
   const Tensor x = Tensor::ones({2});
@@ -50,7 +50,7 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: element-wise functions",
   REFUSES("logical_not", !none);
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: shapes and places", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: shapes and places", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor none;
   const Tensor x = Tensor::ones({2, 2});
@@ -89,7 +89,7 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: shapes and places", Mode
   REFUSES("full_like", full_like(none, 1));
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: reductions, scans, losses", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: reductions, scans, losses", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor none;
   const Tensor x = Tensor::ones({2});
@@ -131,7 +131,7 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: reductions, scans, losse
   REFUSES("allclose", allclose(none, x));
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: linear algebra", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: linear algebra", Mode, tyto::Eager, tyto::Lazy) {
   namespace linalg = tyto::linalg;
   using Tensor = tyto::Tensor<Mode>;
   const Tensor none;
@@ -177,7 +177,7 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: linear algebra", Mode, t
   REFUSES("eigvals", linalg::eigvals(none));
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: complex numbers and transforms", Mode, tyto::Eager,
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: complex numbers and transforms", Mode, tyto::Eager,
                    tyto::Lazy) {
   namespace fft = tyto::fft;
   using Tensor = tyto::Tensor<Mode>;
@@ -212,7 +212,7 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: complex numbers and tran
   REFUSES("istft", fft::istft(none, 2));
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: indexing and ordering", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: indexing and ordering", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   Tensor none;
   Tensor x = Tensor::ones({2});
@@ -348,7 +348,7 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: indexing and ordering", 
   REFUSES("dropout_mask", dropout_mask(none, 0.5));
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: products and windows", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: products and windows", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor none;
   const Tensor x = Tensor::ones({2, 2});
@@ -372,7 +372,7 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: products and windows", M
   REFUSES("upsample", upsample(none, 2));
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by name: reading, states, gradients, files", Mode, tyto::Eager,
+TEST_CASE_TEMPLATE("an undefined tensor is refused by name: reading, states, gradients, files", Mode, tyto::Eager,
                    tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor none;
@@ -398,12 +398,12 @@ TEST_CASE_TEMPLATE("an empty tensor is refused by name: reading, states, gradien
   REFUSES("write_npy", write_npy("never.npy", none));
   REFUSES("write_npz", tyto::write_npz<Mode>("never.npz", {{"x", none}}));
   REFUSES("write_safetensors", tyto::write_safetensors<Mode>("never.safetensors", {{"x", none}}));
-  const char* told = "an empty tensor (default-constructed, moved from, or what a mask picks in lazy mode) is used";
+  const char* told = "an undefined tensor (default-constructed, moved from, or what a mask picks in lazy mode) is used";
   CHECK_THROWS_WITH_AS(none.shape(), told, tyto::GraphError);
   CHECK_THROWS_WITH_AS(none.dtype(), told, tyto::GraphError);
 }
 
-TEST_CASE("an empty tensor is refused by name: graphs") {
+TEST_CASE("an undefined tensor is refused by name: graphs") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   const Tensor none;
   const Tensor x = Tensor::placeholder({2}, DType::f32, "x");
@@ -421,7 +421,7 @@ TEST_CASE("an empty tensor is refused by name: graphs") {
   REFUSES("compile", tyto::compile([](const Tensor&) { return Tensor(); })(y));
 }
 
-TEST_CASE_TEMPLATE("an empty tensor is refused by layers", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("an undefined tensor is refused by layers", Mode, tyto::Eager, tyto::Lazy) {
   const tyto::Tensor<Mode> none;
   CHECK_THROWS_AS(tyto::nn::Linear({.in = 2, .out = 2})(none), tyto::GraphError);
   CHECK_THROWS_AS(tyto::nn::Conv2d({.in = 2, .out = 2})(none), tyto::GraphError);

@@ -1,4 +1,4 @@
-// When the contents of a program's storages are needed: lives with holes, where regions need them for a part of the
+// When the contents of a program's storages are needed: lifetimes with holes, where regions need them for a part of the
 // time.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tyto::run {
 
-struct StorageLife {
+struct StorageLifetime {
   std::vector<Span> spans;     // in instants of the program, ascending, none touches the next
   bool begins_within = false;  // its first step is a region, which needs it for a part of its time only
   bool ends_within = false;    // the same of its last step
@@ -24,6 +24,6 @@ void unite(std::vector<Span>& spans);
 /// through regions: a branch's operand that dies in it is not needed in the arms that do not read it, its result not
 /// before an arm computes it, the place of a loop's carry not between its last reader and its next value. Inputs hold
 /// something from the first instant on; outputs, and inputs updated in place, are needed to the last one.
-std::vector<StorageLife> storage_lives(const Executable& plan);
+std::vector<StorageLifetime> storage_lifetimes(const Executable& plan);
 
 }  // namespace tyto::run

@@ -1,5 +1,5 @@
 // A pass over the uses of each storage; a region's layout says when it needs its operands and results.
-#include "engine/execution/storage_lives.hpp"
+#include "engine/execution/storage_lifetimes.hpp"
 
 #include <algorithm>
 
@@ -53,12 +53,12 @@ std::vector<Span> needed_within(const Executable& plan, std::uint32_t index, std
   return spans;
 }
 
-StorageLife life_of(const Executable& plan, std::uint32_t index, const std::vector<Use>& uses, bool lasting) {
+StorageLifetime lifetime_of(const Executable& plan, std::uint32_t index, const std::vector<Use>& uses, bool lasting) {
   const Storage& storage = plan.storages()[index];
   const bool given = storage.kind == StorageKind::input;
-  StorageLife life;
+  StorageLifetime lifetime;
   const auto add = [&](std::int64_t lower, std::int64_t upper) {
-    if (lower < upper) life.spans.push_back({lower, upper});
+    if (lower < upper) lifetime.spans.push_back({lower, upper});
   };
   std::int64_t reached = given ? 0 : plan.begin_of(storage.first_instruction);
   for (std::size_t k = 0; k < uses.size(); ++k) {
@@ -74,14 +74,14 @@ StorageLife life_of(const Executable& plan, std::uint32_t index, const std::vect
       add(begin, end);
       continue;
     }
-    append_later(life.spans, needed_within(plan, use.step, index), 0);
-    life.begins_within = life.begins_within || is_first;
-    life.ends_within = life.ends_within || is_last;
+    append_later(lifetime.spans, needed_within(plan, use.step, index), 0);
+    lifetime.begins_within = lifetime.begins_within || is_first;
+    lifetime.ends_within = lifetime.ends_within || is_last;
   }
   if (lasting) add(reached, plan.duration());
   else if (!given) add(reached, plan.begin_of(storage.last_step + 1));
-  unite(life.spans);
-  return life;
+  unite(lifetime.spans);
+  return lifetime;
 }
 
 }  // namespace
@@ -103,20 +103,20 @@ void unite(std::vector<Span>& spans) {
   spans.resize(count);
 }
 
-std::vector<StorageLife> storage_lives(const Executable& plan) {
+std::vector<StorageLifetime> storage_lifetimes(const Executable& plan) {
   std::vector<bool> updated(plan.graph().inputs().size(), false);
   for (std::size_t i = 0; i < plan.graph().updates().size(); ++i) {
     if (plan.is_updated_in_place(i)) updated[plan.graph().updates()[i].input] = true;
   }
   const std::vector<std::vector<Use>> uses = uses_of(plan);
-  std::vector<StorageLife> lives;
+  std::vector<StorageLifetime> lifetimes;
   for (std::uint32_t i = 0; i < plan.storages().size(); ++i) {
     const Storage& storage = plan.storages()[i];
     const bool lasting =
         storage.kind == StorageKind::output || (storage.kind == StorageKind::input && updated[storage.index]);
-    lives.push_back(life_of(plan, i, uses[i], lasting));
+    lifetimes.push_back(lifetime_of(plan, i, uses[i], lasting));
   }
-  return lives;
+  return lifetimes;
 }
 
 }  // namespace tyto::run
