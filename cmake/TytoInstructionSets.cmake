@@ -2,10 +2,14 @@
 set(TYTO_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
 set(TYTO_AVX512_FLAGS ${TYTO_AVX2_FLAGS} -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512)
 
+set(TYTO_BASELINE_FLAGS)
+
 set(TYTO_HAVE_X86_ISA FALSE)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set(TYTO_HAVE_X86_ISA TRUE)
   target_compile_definitions(tyto_build_facts INTERFACE TYTO_HAVE_X86_ISA=1)
+  # Only processors without AVX2 take the baseline where there are other sets: it is kept small.
+  set(TYTO_BASELINE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-O2>)
 endif()
 
 # Kernels are optimised in every build: a debug build that takes minutes for one convolution helps nobody. Errno and
@@ -31,7 +35,7 @@ endfunction()
 function(tyto_instruction_set_flags sources)
   foreach(source IN LISTS sources)
     if(source MATCHES "\\.baseline\\.cpp$")
-      tyto_source_options("${source}" ${ARGN})
+      tyto_source_options("${source}" ${TYTO_BASELINE_FLAGS} ${ARGN})
     elseif(source MATCHES "\\.(avx2|avx512)\\.cpp$")
       if(TYTO_HAVE_X86_ISA)
         string(TOUPPER "${CMAKE_MATCH_1}" set)
