@@ -2,9 +2,9 @@
 #include "tyto/special.hpp"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "core/floating_format.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 
@@ -15,28 +15,6 @@ namespace {
 template <class M>
 Tensor<M> floating(std::string_view function, const Tensor<M>& x) {
   return core::as_floating(core::given(function, x));
-}
-
-/// Bits of the mantissa, and the exponent of the least number above zero.
-struct Precision {
-  int digits, least_exponent;
-};
-Precision precision_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return {11, -24};
-    case DType::bf16: return {8, -133};
-    case DType::f32: return {24, -149};
-    default: return {53, -1074};
-  }
-}
-
-double largest_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return 65504;
-    case DType::bf16: return 0x1.fep127;
-    case DType::f32: return std::numeric_limits<float>::max();
-    default: return std::numeric_limits<double>::max();
-  }
 }
 
 }  // namespace
@@ -68,14 +46,15 @@ Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& t
   const Value operands[] = {core::as_floating(x), core::as_floating(toward)};
   const DType type = core::common_type(operands);
   const Tensor<M> a = core::cast_to(operands[0], type), b = core::cast_to(operands[1], type);
-  const auto [digits, least_exponent] = precision_of(type);
+  const core::FloatingFormat format = core::format_of(type);
   const Tensor<M> up = greater(b, a), zero = equal(a, 0);
   const Tensor<M> away = equal(up, greater(a, 0));
   const Tensor<M> halved = !away && equal(abs(frexp_mantissa(a)), 0.5);
-  const Tensor<M> exponent = frexp_exponent(a) - static_cast<double>(digits) - halved.astype(type);
-  const Tensor<M> step = ldexp(ones_like(a), where(zero, least_exponent, maximum(exponent, least_exponent)));
+  const Tensor<M> exponent = frexp_exponent(a) - static_cast<double>(format.digits) - halved.astype(type);
+  const Tensor<M> step =
+      ldexp(ones_like(a), where(zero, format.least_exponent(), maximum(exponent, format.least_exponent())));
   const Tensor<M> moved = a + where(up, step, -step);
-  const Tensor<M> finite = where(isinf(a), copysign(largest_of(type), a), where(zero, moved, copysign(moved, a)));
+  const Tensor<M> finite = where(isinf(a), copysign(format.largest(), a), where(zero, moved, copysign(moved, a)));
   return where(equal(a, b), b, where(isnan(a) || isnan(b), a + b, finite));
 }
 
@@ -94,7 +73,7 @@ template <class M>
 Tensor<M> nan_to_num(const Tensor<M>& x, double nan, std::optional<double> positive, std::optional<double> negative) {
   const Tensor<M> given = core::given("nan_to_num", x);
   if (!is_floating(given.dtype())) return given;
-  const double most = largest_of(given.dtype());
+  const double most = core::format_of(given.dtype()).largest();
   const Tensor<M> finite =
       where(isposinf(given), positive.value_or(most), where(isneginf(given), negative.value_or(-most), given));
   return where(isnan(given), nan, finite);

@@ -1,8 +1,7 @@
 // What element types can hold, from the widths of their mantissas and exponents.
 #include "tyto/type_info.hpp"
 
-#include <limits>
-
+#include "core/floating_format.hpp"
 #include "ops/define.hpp"
 
 namespace tyto TYTO_API {
@@ -11,29 +10,13 @@ namespace {
 
 int bits_of(DType dtype) { return static_cast<int>(size_of(dtype)) * 8; }
 
-/// Digits of the mantissa, the leading one included.
-int digits_of(DType floating) {
-  switch (floating) {
-    case DType::f16: return 11;
-    case DType::bf16: return 8;
-    case DType::f32: return 24;
-    default: return 53;
-  }
-}
-
 }  // namespace
 
 FloatInfo finfo(DType dtype) {
-  switch (real_type(dtype)) {
-    case DType::f16: return {dtype, bits_of(dtype), 0x1p-10, 65504, -65504, 0x1p-14};
-    case DType::bf16: return {dtype, bits_of(dtype), 0x1p-7, 0x1.fep127, -0x1.fep127, 0x1p-126};
-    case DType::f32: return {dtype, bits_of(dtype), 0x1p-23, 0x1.fffffep127, -0x1.fffffep127, 0x1p-126};
-    case DType::f64: {
-      constexpr double max = std::numeric_limits<double>::max();
-      return {dtype, bits_of(dtype), 0x1p-52, max, -max, 0x1p-1022};
-    }
-    default: throw TypeError(core::text("finfo: a floating or complex type is needed, not ", dtype));
-  }
+  const DType part = real_type(dtype);
+  if (!is_floating(part)) throw TypeError(core::text("finfo: a floating or complex type is needed, not ", dtype));
+  const core::FloatingFormat format = core::format_of(part);
+  return {dtype, bits_of(dtype), format.epsilon(), format.largest(), -format.largest(), format.smallest_normal()};
 }
 
 IntegerInfo iinfo(DType dtype) {
@@ -52,7 +35,7 @@ bool can_cast(DType from, DType to) {
     const IntegerInfo range = iinfo(from);
     if (!is_integer(to)) {
       const DType parts = real_type(to);
-      return parts == DType::f64 || bits_of(from) - (range.min < 0 ? 1 : 0) <= digits_of(parts);
+      return parts == DType::f64 || bits_of(from) - (range.min < 0 ? 1 : 0) <= core::format_of(parts).digits;
     }
     return range.max <= iinfo(to).max && range.min >= iinfo(to).min;
   }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/floating_format.hpp"
 #include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/magnitude.hpp"
@@ -70,7 +71,8 @@ const Condition power_of_two{"C is a power of two with a normal reciprocal", [](
                              }};
 // Without infinities in them, numbers made ahead of the run add none to it, nor NaN as their products with zero.
 bool is_normal(double number, DType dtype) {
-  return std::abs(number) <= most_finite(dtype) && std::abs(number) >= least_normal(dtype);
+  const core::FloatingFormat format = core::format_of(dtype);
+  return std::abs(number) <= format.largest() && std::abs(number) >= format.smallest_normal();
 }
 const Condition normal_reciprocal{"1 / C is a normal number",
                                   [](const Match& m) { return is_normal(1.0 / m.number('C').as_double(), m.dtype()); }};

@@ -71,19 +71,6 @@ std::optional<Magnitude> magnitude_in(const core::Array& array) {
 
 }  // namespace
 
-double least_normal(DType dtype) {
-  if (dtype == DType::f64) return std::numeric_limits<double>::min();
-  if (dtype == DType::f16) return 0x1p-14;
-  return static_cast<double>(std::numeric_limits<float>::min());
-}
-
-double most_finite(DType dtype) {
-  if (dtype == DType::f64) return std::numeric_limits<double>::max();
-  if (dtype == DType::f16) return 65504;
-  if (dtype == DType::bf16) return 0x1.fep127;
-  return static_cast<double>(std::numeric_limits<float>::max());
-}
-
 std::optional<Magnitude> magnitude_of(GraphEditor& editor, core::Port port) {
   GraphEditor::Index producer = editor.producer(port);
   while (editor.definition(producer).is(core::Traits::view) && editor.node(producer).input_count != 0) {

@@ -19,8 +19,4 @@ struct Magnitude {
 /// else.
 std::optional<Magnitude> magnitude_of(GraphEditor& editor, core::Port port);
 
-/// The least normal number of a floating-point type, and the largest finite one.
-double least_normal(DType dtype);
-double most_finite(DType dtype);
-
 }  // namespace tyto::optimiser

@@ -4,6 +4,7 @@
 // The products are rounded one step earlier, so results differ in the last places; the sums stay as they were.
 #include <optional>
 
+#include "core/floating_format.hpp"
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "optimiser/passes/families.hpp"
@@ -42,7 +43,8 @@ bool stays_normal(const Match& m, char scaled) {
   if (divides && s->has_zero) return false;
   const double most = divides ? number->most / s->least : number->most * s->most;
   const double least = divides ? number->least / s->most : number->least * s->least;
-  return !(most > most_finite(m.dtype())) && !(least < least_normal(m.dtype()));
+  const core::FloatingFormat format = core::format_of(m.dtype());
+  return !(most > format.largest()) && !(least < format.smallest_normal());
 }
 const Condition constants_or_fast{
     "w and s are constants whose products are neither infinite nor below the normal numbers, "
