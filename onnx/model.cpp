@@ -111,7 +111,10 @@ class Model final : public detail::OnnxCore {
     fold();
     Slots slots = started(given);
     if (lazy_ && !detail::inlined()) {
+      const std::size_t before = segments_.recordings();
       segments_.run(slots);
+      // Weights were packed, and are read from there.
+      if (segments_.recordings() != before) weights_.discard_pages();
     } else {
       program_.run(slots, 0, program_.steps().size(), lazy_);
     }
@@ -322,8 +325,10 @@ class Model final : public detail::OnnxCore {
   }
 
   void fold() {
-    if (!folded_) program_.fold();
+    if (folded_) return;
+    program_.fold();
     folded_ = true;
+    weights_.discard_pages();
   }
 
   std::shared_ptr<const MappedFile> mapping_;

@@ -20,6 +20,9 @@ class Segments {
   /// Runs the whole program; slots hold the inputs, and then the outputs.
   void run(Slots& slots);
 
+  /// How often steps were recorded and compiled so far.
+  std::size_t recordings() const { return recordings_; }
+
   /// Of the last run: the plan of the segment with the largest one.
   const MemoryPlan& plan() const;
   std::vector<GraphReport> reports() const;
@@ -38,6 +41,7 @@ class Segments {
 
   const Program& program_;
   CompileOptions options_;
+  std::size_t recordings_ = 0;
   std::set<std::size_t> at_once_;  // steps that were found to need elements of what is computed; none is foreseen
   std::map<std::size_t, std::unique_ptr<Segment>> segments_;  // by first step
 };

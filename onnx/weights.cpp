@@ -183,7 +183,9 @@ Tensor<Any> Weights::tensor(const TensorMessage& message) {
     return Tensor<Any>::from_bytes(truth.data(), count, shape, *dtype);
   }
   if (needed < least_borrowed || address % size_of(*dtype) != 0 || !stored.owner) {
-    return Tensor<Any>::from_bytes(stored.bytes.data(), count, shape, *dtype);
+    const Tensor<Any> copy = Tensor<Any>::from_bytes(stored.bytes.data(), count, shape, *dtype);
+    if (stored.owner) stored.owner->discard(stored.bytes);
+    return copy;
   }
   return Tensor<Any>::borrow_bytes(stored.bytes.data(), shape, *dtype, [owner = stored.owner] {});
 }
@@ -192,6 +194,11 @@ Operand Weights::operand(const TensorMessage& message) {
   Operand operand(tensor(message), true);
   operand.bits = packed_bits(message.element_type);
   return operand;
+}
+
+void Weights::discard_pages() const {
+  if (mapping_) mapping_->discard(mapping_->bytes());
+  for (const auto& [path, file] : others_) file->discard(file->bytes());
 }
 
 }  // namespace tyto::onnx

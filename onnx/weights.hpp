@@ -27,6 +27,8 @@ class Weights {
   Tensor<Any> tensor(const TensorMessage& message);
   /// The same, with what its type does not say.
   Operand operand(const TensorMessage& message);
+  /// Lets go of the pages of all files: those that are read again come back from there.
+  void discard_pages() const;
 
  private:
   struct Bytes {

@@ -1,14 +1,16 @@
-// Matrix products by CLBlast, whose own temporary memory is planned with everything else.
+// Matrix products by CLBlast, whose own temporary memory is planned with everything else. The library is loaded when
+// the first of them is made.
 #include "devices/opencl/matrix_product.hpp"
 
 #if defined(TYTO_HAVE_CLBLAST)
 
-#include <clblast.h>
+#include <clblast_c.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "core/shared_library.hpp"
 #include "core/text.hpp"
 #include "tyto/error.hpp"
 
@@ -18,8 +20,8 @@ namespace {
 
 using core::text;
 
-void check_blast(clblast::StatusCode status, const std::string& what) {
-  if (status == clblast::StatusCode::kSuccess) return;
+void check_blast(CLBlastStatusCode status, const std::string& what) {
+  if (status == CLBlastSuccess) return;
   // Its own codes lie beyond those of OpenCL.
   if (static_cast<int>(status) <= -1000) {
     throw DeviceError(text(what, ": CLBlast: clblast::StatusCode ", static_cast<int>(status)));
@@ -27,10 +29,47 @@ void check_blast(clblast::StatusCode status, const std::string& what) {
   throw DeviceError(text(what, ": ", failure("CLBlast", static_cast<cl_int>(status))));
 }
 
+template <class T>
+struct Functions {
+  decltype(&CLBlastSgemmWithTempBuffer) multiply = nullptr;
+  decltype(&CLBlastSGemmTempBufferSize) workspace = nullptr;
+};
+template <>
+struct Functions<double> {
+  decltype(&CLBlastDgemmWithTempBuffer) multiply = nullptr;
+  decltype(&CLBlastDGemmTempBufferSize) workspace = nullptr;
+};
+
+struct Blast {
+  core::SharedLibrary library{"libclblast.so.1", "libclblast.so"};
+  Functions<float> of_floats;
+  Functions<double> of_doubles;
+  bool complete = false;
+
+  Blast() {
+    library.find(of_floats.multiply, "CLBlastSgemmWithTempBuffer");
+    library.find(of_floats.workspace, "CLBlastSGemmTempBufferSize");
+    library.find(of_doubles.multiply, "CLBlastDgemmWithTempBuffer");
+    library.find(of_doubles.workspace, "CLBlastDGemmTempBufferSize");
+    complete = of_floats.multiply != nullptr && of_floats.workspace != nullptr && of_doubles.multiply != nullptr &&
+               of_doubles.workspace != nullptr;
+  }
+  template <class T>
+  const Functions<T>& functions() const {
+    if constexpr (std::is_same_v<T, float>) return of_floats;
+    else return of_doubles;
+  }
+};
+
+const Blast& blast() {
+  static const Blast loaded;
+  return loaded;
+}
+
 // How BLAS reads a matrix: rows follow each other with a leading dimension, or columns do.
 struct Layout {
   bool readable = false;
-  clblast::Transpose transpose = clblast::Transpose::kNo;
+  CLBlastTranspose transpose = CLBlastTransposeNo;
   std::size_t leading = 0;
 };
 
@@ -39,10 +78,10 @@ Layout layout_of(const ProductOperand& operand) {
   const std::int64_t row = operand.rows.strides[0], column = operand.columns.strides[0];
   const bool row_major = (column == 1 || columns == 1) && (row >= columns || rows == 1);
   if (row_major)
-    return {true, clblast::Transpose::kNo, static_cast<std::size_t>(std::max(rows == 1 ? columns : row, columns))};
+    return {true, CLBlastTransposeNo, static_cast<std::size_t>(std::max(rows == 1 ? columns : row, columns))};
   const bool column_major = (row == 1 || rows == 1) && (column >= rows || columns == 1);
   if (column_major)
-    return {true, clblast::Transpose::kYes, static_cast<std::size_t>(std::max(columns == 1 ? rows : column, rows))};
+    return {true, CLBlastTransposeYes, static_cast<std::size_t>(std::max(columns == 1 ? rows : column, rows))};
   return {};
 }
 
@@ -59,9 +98,9 @@ class ClblastKernel final : public core::Kernel {
       starts_.push_back({start(product.a), start(product.b), start(product.c)});
     }
     context.queue.give(what_, [&](cl_command_queue queue) {
-      check_blast(clblast::GemmTempBufferSize<T>(clblast::Layout::kRowMajor, a.transpose, b.transpose, size(product.m),
-                                                 size(product.n), size(product.k), 0, a.leading, 0, b.leading, 0,
-                                                 c.leading, &queue, workspace_),
+      check_blast(blast().functions<T>().workspace(CLBlastLayoutRowMajor, a.transpose, b.transpose, size(product.m),
+                                                   size(product.n), size(product.k), 0, a.leading, 0, b.leading, 0,
+                                                   c.leading, &queue, &workspace_),
                   what_);
     });
   }
@@ -82,11 +121,11 @@ class ClblastKernel final : public core::Kernel {
     for (const std::array<std::size_t, 3>& start : starts_) {
       const auto at = [&](std::size_t o) { return addresses[o].offset / sizeof(T) + start[o]; };
       const auto memory = [&](std::size_t o) { return static_cast<cl_mem>(addresses[o].memory); };
-      check_blast(
-          clblast::Gemm<T>(clblast::Layout::kRowMajor, a_.transpose, b_.transpose, size(product_.m), size(product_.n),
-                           size(product_.k), T(1), memory(0), at(0), a_.leading, memory(1), at(1), b_.leading, T(0),
-                           memory(2), at(2), c_.leading, &queue, nullptr, temporary.get()),
-          what_);
+      check_blast(blast().functions<T>().multiply(CLBlastLayoutRowMajor, a_.transpose, b_.transpose, size(product_.m),
+                                                  size(product_.n), size(product_.k), T(1), memory(0), at(0),
+                                                  a_.leading, memory(1), at(1), b_.leading, T(0), memory(2), at(2),
+                                                  c_.leading, &queue, nullptr, temporary.get()),
+                  what_);
     }
   }
 
@@ -124,7 +163,8 @@ std::shared_ptr<const core::Kernel> clblast_kernel(const Context& context, const
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.c.batch.count() == 0) return nullptr;
   if (product.epilogue) return nullptr;
   const Layout a = layout_of(product.a), b = layout_of(product.b), c = layout_of(product.c);
-  if (!a.readable || !b.readable || !c.readable || c.transpose == clblast::Transpose::kYes) return nullptr;
+  if (!blast().complete) return nullptr;
+  if (!a.readable || !b.readable || !c.readable || c.transpose == CLBlastTransposeYes) return nullptr;
   if (product.c.dtype == DType::f32) return std::make_shared<ClblastKernel<float>>(context, product, a, b, c);
   if (product.c.dtype == DType::f64) return std::make_shared<ClblastKernel<double>>(context, product, a, b, c);
   return nullptr;

@@ -22,7 +22,7 @@ namespace {
 std::vector<core::Array> evaluate_constants(core::Graph graph) {
   CompileOptions plain;
   plain.passes = as_recorded;
-  plain.memory_strategy = "bump";
+  plain.memory_strategy = "greedy_by_size";
   Session session(std::make_shared<const Executable>(std::move(graph), cpu_device(), plain));
   session.run();
   std::vector<core::Array> results;

@@ -12,19 +12,6 @@
 
 namespace tyto::onnx {
 
-Array kernels_of(const OperatorCall& call, std::size_t i, const Array& w) {
-  // In eager mode each call would lay them out anew.
-  if (!call.lazy() || !call.known(i) || w.ndim() < 3) return w;
-  IntList there, back{static_cast<std::int64_t>(w.ndim() - 1), static_cast<std::int64_t>(w.ndim() - 2)};
-  for (std::int64_t axis = 2; axis < w.ndim(); ++axis) {
-    there.push_back(axis);
-    back.push_back(axis - 2);
-  }
-  there.push_back(1);
-  there.push_back(0);
-  return transpose(copy(transpose(w, there)), back);
-}
-
 Array convolved(const OperatorCall& call, const Array& x, const Array& w, const Array& bias) {
   if (w.ndim() < 3) call.refuse("kernels of shape ", w.shape(), "; expected (out, in, window...)");
   const Windows windows = windows_of(call, x.shape(), IntList(std::span(w.shape().begin() + 2, w.shape().end())));
@@ -39,12 +26,26 @@ Array convolved(const OperatorCall& call, const Array& x, const Array& w, const 
 
 namespace {
 
-Outputs convolution_rule(const OperatorCall& call) {
-  return {convolved(call, call[0], kernels_of(call, 1, call[1]), call.optional(2))};
+// Kernels that are known are laid out once in the order in which they are read, (window..., in, out); in eager mode
+// each call would do that anew.
+Array laid_out(const OperatorCall& call, std::size_t i, const Array& w) {
+  if (!call.lazy() || !call.known(i) || w.ndim() < 3) return w;
+  // Recorded, to be computed one after the other when constants are folded.
+  const Array recorded(Tensor<Lazy>::borrow_bytes(w.bytes().data(), w.shape(), w.dtype(), [kept = w] {}).value());
+  IntList there, back{static_cast<std::int64_t>(w.ndim() - 1), static_cast<std::int64_t>(w.ndim() - 2)};
+  for (std::int64_t axis = 2; axis < w.ndim(); ++axis) {
+    there.push_back(axis);
+    back.push_back(axis - 2);
+  }
+  there.push_back(1);
+  there.push_back(0);
+  return transpose(copy(transpose(recorded, there)), back);
 }
 
+Outputs convolution_rule(const OperatorCall& call) { return {convolved(call, call[0], call[1], call.optional(2))}; }
+
 Outputs transposed_rule(const OperatorCall& call) {
-  const Array &x = call[0], w = kernels_of(call, 1, call[1]);
+  const Array &x = call[0], w = laid_out(call, 1, call[1]);
   if (x.ndim() < 3 || w.ndim() != x.ndim()) call.refuse("kernels ", w.shape(), " for input ", x.shape());
   const std::size_t axes = static_cast<std::size_t>(x.ndim()) - 2;
   call.ignore("kernel_shape");  // the kernels have it

@@ -34,7 +34,7 @@ Array activated(const OperatorCall& call, const Array& x) {
 }
 
 Outputs fused_convolution(const OperatorCall& call) {
-  const Array y = convolved(call, call[0], kernels_of(call, 1, call[1]), call.optional(2));
+  const Array y = convolved(call, call[0], call[1], call.optional(2));
   return {activated(call, call.has(3) ? y + call[3] : y)};
 }
 

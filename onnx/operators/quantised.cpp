@@ -159,16 +159,15 @@ std::int64_t terms_of(const Array& kernels) { return kernels.size() / std::max<s
 Outputs convolution_of_integers(const OperatorCall& call) {
   const Array &x = call[0], &w = call[1];
   const std::int64_t terms = terms_of(w);
-  const Array y = convolved(call, exact(x, call.optional(2), terms),
-                            kernels_of(call, 1, exact(w, along_axis(call.optional(3), w, 0), terms)), {});
+  const Array y =
+      convolved(call, exact(x, call.optional(2), terms), exact(w, along_axis(call.optional(3), w, 0), terms), {});
   return {cast(y, DType::i32)};
 }
 
 Outputs quantised_convolution(const OperatorCall& call) {
   const Array &x = call[0], &w = call[3];
   const std::int64_t terms = terms_of(w);
-  Array y =
-      convolved(call, exact(x, call[2], terms), kernels_of(call, 3, exact(w, along_axis(call[5], w, 0), terms)), {});
+  Array y = convolved(call, exact(x, call[2], terms), exact(w, along_axis(call[5], w, 0), terms), {});
   if (call.has(8)) y = y + cast(by_channel(call[8], y.ndim()), y.dtype());
   const Array scale = call[1] * call[4] / call[6];
   const Array by = scale.size() == 1 ? reshape(scale, {}) : by_channel(scale, y.ndim());

@@ -1,11 +1,17 @@
-// mip: the planning problem as a mixed-integer programme, solved by Cbc where the library was built with it.
+// mip: the planning problem as a mixed-integer programme, solved by Cbc where the library was built with it. Cbc is
+// loaded when somebody plans so.
 #include "optimiser/memory/strategies.hpp"
 
 #ifdef TYTO_HAVE_CBC
+#include <coin/Cbc_C_Interface.h>
+
 #include <cmath>
-#include <coin/CbcModel.hpp>
-#include <coin/CoinPackedMatrix.hpp>
-#include <coin/OsiClpSolverInterface.hpp>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/shared_library.hpp"
 #endif
 
 namespace tyto::memory {
@@ -27,6 +33,39 @@ constexpr std::int64_t most_pairs = 4'000;
 constexpr Bytes most_units = Bytes{1} << 40;
 constexpr std::int64_t default_nodes = 500;
 constexpr std::int64_t work_per_mip_node = 1'000'000;
+
+struct Cbc {
+  decltype(&Cbc_newModel) new_model = nullptr;
+  decltype(&Cbc_deleteModel) delete_model = nullptr;
+  decltype(&Cbc_loadProblem) load_problem = nullptr;
+  decltype(&Cbc_setInteger) set_integer = nullptr;
+  decltype(&Cbc_setLogLevel) set_log_level = nullptr;
+  decltype(&Cbc_setParameter) set_parameter = nullptr;
+  decltype(&Cbc_solve) solve = nullptr;
+  decltype(&Cbc_bestSolution) best_solution = nullptr;
+
+  Cbc() {
+    const core::SharedLibrary library{"libCbcSolver.so.3", "libCbcSolver.so"};
+    library.find(new_model, "Cbc_newModel");
+    library.find(delete_model, "Cbc_deleteModel");
+    library.find(load_problem, "Cbc_loadProblem");
+    library.find(set_integer, "Cbc_setInteger");
+    library.find(set_log_level, "Cbc_setLogLevel");
+    library.find(set_parameter, "Cbc_setParameter");
+    library.find(solve, "Cbc_solve");
+    library.find(best_solution, "Cbc_bestSolution");
+  }
+  bool complete() const {
+    return new_model != nullptr && delete_model != nullptr && load_problem != nullptr && set_integer != nullptr &&
+           set_log_level != nullptr && set_parameter != nullptr && solve != nullptr && best_solution != nullptr;
+  }
+};
+
+const Cbc& cbc() {
+  static const Cbc loaded;
+  if (!loaded.complete()) throw ValueError("plan_memory: mip needs the library Cbc (libCbcSolver.so.3)");
+  return loaded;
+}
 
 // Variables: the height first, then an offset a block (in multiples of its alignment), then one either-or a pair.
 class IntegerProgram {
@@ -50,31 +89,51 @@ class IntegerProgram {
     }
   }
 
-  std::vector<Bytes> solve(const Effort& effort) {
-    CoinPackedMatrix matrix(true, rows_.data(), columns_.data(), values_.data(), static_cast<int>(values_.size()));
-    OsiClpSolverInterface solver;
-    solver.messageHandler()->setLogLevel(0);
-    const std::vector<double> no_lower(upper_of_row_.size(), -solver.getInfinity());
-    matrix.setDimensions(static_cast<int>(upper_of_row_.size()), static_cast<int>(lower_.size()));
-    solver.loadProblem(matrix, lower_.data(), upper_.data(), cost_.data(), no_lower.data(), upper_of_row_.data());
-    for (const int which : integers_) solver.setInteger(which);
-    CbcModel model(solver);
-    model.setLogLevel(0);
-    model.messageHandler()->setLogLevel(0);
-    model.solver()->messageHandler()->setLogLevel(0);
-    // Trying out branches before taking one costs seconds a node here, where thousands of either-ors look alike.
-    model.setNumberStrong(0);
-    model.setNumberBeforeTrust(0);
-    model.setCutoff(ceiling_ - 0.5);  // only what is lower than the greedy plan is of use
-    model.setMaximumNodes(static_cast<int>(std::min<std::int64_t>(
-        effort.deadline ? 1'000'000'000 : effort.work_or(default_nodes * work_per_mip_node) / work_per_mip_node + 1,
-        1'000'000'000)));
-    if (effort.deadline) {
-      model.setUseElapsedTime(true);
-      model.setMaximumSeconds(std::max(0.01, std::chrono::duration<double>(*effort.deadline - Clock::now()).count()));
+  std::vector<Bytes> solve(const Cbc& cbc, const Effort& effort) {
+    const auto columns = static_cast<int>(lower_.size()), rows = static_cast<int>(upper_of_row_.size());
+    // Terms come row by row; Cbc takes them column by column.
+    std::vector<CoinBigIndex> start(lower_.size() + 1, 0);
+    for (const int column : columns_) ++start[static_cast<std::size_t>(column) + 1];
+    for (std::size_t i = 0; i < lower_.size(); ++i) start[i + 1] += start[i];
+    std::vector<CoinBigIndex> next(start.begin(), start.end() - 1);
+    std::vector<int> row_of(values_.size());
+    std::vector<double> value_of(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const auto at = static_cast<std::size_t>(next[static_cast<std::size_t>(columns_[i])]++);
+      row_of[at] = rows_[i];
+      value_of[at] = values_[i];
     }
-    model.branchAndBound();
-    const double* found = model.bestSolution();
+    const std::vector<double> no_lower(upper_of_row_.size(), -std::numeric_limits<double>::max());
+    const std::unique_ptr<Cbc_Model, decltype(cbc.delete_model)> model(cbc.new_model(), cbc.delete_model);
+    cbc.set_log_level(model.get(), 0);
+    cbc.load_problem(model.get(), columns, rows, start.data(), row_of.data(), value_of.data(), lower_.data(),
+                     upper_.data(), cost_.data(), no_lower.data(), upper_of_row_.data());
+    for (const int which : integers_) cbc.set_integer(model.get(), which);
+    const std::int64_t nodes = std::min<std::int64_t>(
+        effort.deadline ? 1'000'000'000 : effort.work_or(default_nodes * work_per_mip_node) / work_per_mip_node + 1,
+        1'000'000'000);
+    const auto option = [&](const char* name, const std::string& value) {
+      cbc.set_parameter(model.get(), name, value.c_str());
+    };
+    // Trying out branches before taking one costs seconds a node here, where thousands of either-ors look alike. A
+    // plain branch and bound also ends where the limit of nodes says.
+    for (const char* name : {"preprocess", "presolve", "heuristicsOnOff", "cutsOnOff"}) option(name, "off");
+    option("strongBranching", "0");
+    option("trustPseudoCosts", "0");
+    option("cutoff", std::to_string(ceiling_ - 0.5));  // only what is lower than the greedy plan is of use
+    option("maxNodes", std::to_string(nodes));
+    if (effort.deadline) {
+      const double seconds = std::chrono::duration<double>(*effort.deadline - Clock::now()).count();
+      option("timeMode", "elapsed");
+      option("seconds", std::to_string(std::max(0.01, seconds)));
+    }
+    {
+      // Cbc's own thread safety is not documented, and parts of a problem are planned by several threads.
+      static std::mutex one_at_a_time;
+      const std::lock_guard lock(one_at_a_time);
+      cbc.solve(model.get());
+    }
+    const double* found = cbc.best_solution(model.get());
     if (found == nullptr) return {};
     std::vector<Bytes> offsets(p_.size.size());
     for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -135,7 +194,7 @@ Placement mip_part(const Problem& p, const Effort& effort) {
     start.remark = "too large for Cbc: " + start.remark;
     return start;
   }
-  const std::vector<Bytes> offsets = IntegerProgram(p, start.height).solve(effort);
+  const std::vector<Bytes> offsets = IntegerProgram(p, start.height).solve(cbc(), effort);
   if (offsets.empty()) return start;
   // The solver's offsets went through floating point, so they count as an order only: placing blocks in that order
   // gives whole offsets that are valid whatever was rounded. For the same reason its own claim to optimality is not

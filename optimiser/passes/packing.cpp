@@ -1,6 +1,6 @@
 // Packing: weights that stay as they are from run to run are laid out as their product's kernel reads them, once.
 // Packed constants fold; packed states are packed anew after they were assigned; what a loop captures is packed before
-// it.
+// it. Constant kernels that no layout is better for are at least made dense once.
 #include <algorithm>
 
 #include "core/op_ids.hpp"
@@ -10,6 +10,7 @@ namespace tyto::optimiser {
 
 namespace {
 
+using core::GraphNode;
 using core::OpId;
 using core::Port;
 using core::ProductAttributes;
@@ -34,13 +35,32 @@ class Packer {
   }
 
  private:
-  /// A constant, or a state that this graph does not change, through any views.
-  bool stays(Port port) {
+  /// Whose elements the port has, seen through any views.
+  Index source(Port port) {
     Index producer = editor_.producer(port);
     while (editor_.definition(producer).is(Traits::view) && editor_.node(producer).input_count != 0) {
       producer = editor_.producer(editor_.input(producer, 0));
     }
+    return producer;
+  }
+
+  /// A constant, or a state that this graph does not change.
+  bool stays(Port port) {
+    const Index producer = source(port);
     return editor_.node(producer).op == OpId::constant || (producer < stays_.size() && stays_[producer]);
+  }
+
+  /// Kernels of convolutions are read densely; what is transposed would be copied in every run.
+  void make_dense(Index index, Port weights) {
+    if (!editor_.definition(editor_.producer(weights)).is(Traits::view)) return;
+    if (editor_.node(source(weights)).op != OpId::constant) return;
+    const auto inputs = editor_.inputs(index);
+    std::vector<Port> operands(inputs.begin(), inputs.end());
+    operands[1] = editor_.add(index, OpId::copy, core::NoAttributes{}, {weights});
+    const GraphNode node = editor_.node(index);
+    const Port result = editor_.add(index, node.op, *node.attributes, operands);
+    editor_.replace(node.first_result, result);
+    context_.fired("made dense");
   }
 
   void pack(Index index) {
@@ -66,7 +86,10 @@ class Packer {
     product.left = editor_.shape(operands[0]);
     product.weights = editor_.shape(operands[1]);
     product.bytes = context_.options.packed_bytes(packed, product, editor_.dtype(operands[1]));
-    if (product.bytes == 0) return;
+    if (product.bytes == 0) {
+      if (packed == OpId::convolution_epilogue) make_dense(index, operands[1]);
+      return;
+    }
     operands[1] = editor_.add(index, OpId::pack_weights, product, {operands[1]});
     product.packed = true;
     const Port result = editor_.add(index, packed, product, operands);

@@ -417,4 +417,22 @@ TEST_CASE("weights are packed where the device asks for it, and constants among 
   CHECK(packed({4, 3}, false) == 0);  // an argument is another in each run
 }
 
+TEST_CASE("constant kernels that nothing packs are laid out densely once, where they are seen through a transpose") {
+  optimiser::PassOptions options;
+  options.passes = {"packing"};
+  options.packed_bytes = [](OpId, const ProductAttributes&, DType) { return std::int64_t{0}; };
+  const auto copies = [&](bool constant, bool transposed) {
+    Sketch s;
+    const Shape shape = transposed ? Shape{2, 3, 1, 1} : Shape{1, 1, 3, 2};
+    Port w = constant ? s.constant({1, 2, 3, 4, 5, 6}, shape) : s.input(shape);
+    if (transposed) w = s.add(OpId::transpose, {w}, core::ListAttributes{{2, 3, 1, 0}});
+    const core::WindowAttributes window{{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false, {}};
+    return count(optimiser::optimise(s.graph({s.add(OpId::convolution, {s.input({1, 4, 4, 3}), w}, window)}), options),
+                 OpId::copy);
+  };
+  CHECK(copies(true, true) == 1);
+  CHECK(copies(true, false) == 0);
+  CHECK(copies(false, true) == 0);  // other kernels in each run
+}
+
 }  // namespace epilogues_test
