@@ -37,13 +37,8 @@ int read_initial_threads() noexcept {
 #endif
 }
 
-int initial_threads() noexcept {
-  static const int count = read_initial_threads();
-  return count;
-}
-
 std::atomic<int>& thread_count() noexcept {
-  static std::atomic<int> count{initial_threads()};
+  static std::atomic<int> count{read_initial_threads()};
   return count;
 }
 
@@ -73,7 +68,10 @@ TeamRequest team_for(double nanoseconds) noexcept {
   return {all, nanoseconds < shortest_region(all), nanoseconds};
 }
 
-int layout_threads_for(double nanoseconds) noexcept { return worth_waking(initial_threads(), nanoseconds); }
+int layout_threads_for(double nanoseconds) noexcept {
+  static const int count = threads();
+  return worth_waking(count, nanoseconds);
+}
 
 void Team::barrier() const noexcept {
 #if defined(_OPENMP)

@@ -101,4 +101,22 @@ TEST_CASE("tyto run gives a sequence tensor by tensor, and an optional only wher
   CHECK(contains(wild.output, "--input axes: 1e30 is no number of type i64"));
 }
 
+TEST_CASE("tyto run with one thread never has two, however many the system offers") {
+  // oneDNN lays these weights out for two threads in a way that it does not read with one.
+  const Workplace place;
+  const std::int64_t in = 1024, out = 512;
+  const std::string path = place.write(
+      "m.onnx", model({.nodes = {node("Conv", {"x", "w", "b"}, {"c"}), node("Relu", {"c"}, {"y"})},
+                       .inputs = {value("x", {"1", "1024", "14", "14"})},
+                       .outputs = {value("y", {})},
+                       .initialisers = {raw_tensor<float>("w", {out, in, 1, 1}, std::vector<float>(out * in, 1)),
+                                        raw_tensor<float>("b", {out}, std::vector<float>(out, 1))}}));
+  // OpenMP tells of every thread that it begins.
+  const Ran ran = run("run " + path + " --threads 1",
+                      "OMP_NUM_THREADS=2 OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='thread %n'");
+  CHECK(ran.status == 0);
+  CHECK(contains(ran.output, "y f32 (1,512,14,14)"));
+  CHECK_FALSE(contains(ran.output, "thread 1"));
+}
+
 }  // namespace cli_model_test
