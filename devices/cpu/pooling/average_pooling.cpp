@@ -37,18 +37,18 @@ class AveragePooling final : public PoolingRoutine {
   }
 
   void gather(const PoolingArguments& arguments, Team team) const noexcept {
-    const Extents& output = plan_.output;
-    const std::int64_t pixels = product_of(output), channels = plan_.channels;
-    const Range mine = share(plan_.batch * pixels, team.member, team.size);
-    for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
-      const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * channels;
-      T* out = static_cast<T*>(arguments.result) + pixel * pitch_;
-      if (!fold_window(plan_, pixel % pixels, image, channels, out, sums_)) std::fill_n(out, channels, T(0));
-      const std::int64_t x = pixel % output[2], y = pixel / output[2] % output[1];
-      const std::int64_t z = pixel / (output[2] * output[1]) % output[0];
-      const auto count = static_cast<T>(std::max<std::int64_t>(divisor(0, z) * divisor(1, y) * divisor(2, x), 1));
-      for (std::int64_t c = 0; c < channels; ++c) out[c] /= count;
-    }
+    const std::int64_t channels = plan_.channels;
+    const Range mine = share(plan_.batch * product_of(plan_.output), team.member, team.size);
+    for_each_run(plan_, mine, [&](const WindowRun& run) {
+      T* out = static_cast<T*>(arguments.result) + run.pixel * pitch_;
+      const bool seen = fold_windows(plan_, run, static_cast<const T*>(arguments.input), channels, out, pitch_, sums_);
+      const std::int64_t seen_by_each = divisor(0, run.at[0]) * divisor(1, run.at[1]) * divisor(2, run.at[2]);
+      const auto count = static_cast<T>(std::max<std::int64_t>(seen_by_each, 1));
+      for (std::int64_t i = 0; i < run.length; ++i, out += pitch_) {
+        if (!seen) std::fill_n(out, channels, T(0));
+        for (std::int64_t c = 0; c < channels; ++c) out[c] /= count;
+      }
+    });
   }
 
   // By input pixels, so that members write to different places and sums are formed in one order for any team.

@@ -29,11 +29,15 @@ bool wins(T value, T so_far) noexcept {
 }
 
 template <class T>
-void maxima_of_integers(const T* const* pixels, std::int64_t count, std::int64_t channels, bool accumulate,
-                        T* out) noexcept {
-  if (!accumulate) std::copy_n(pixels[0], channels, out);
-  for (std::int64_t i = accumulate ? 0 : 1; i < count; ++i) {
-    for (std::int64_t c = 0; c < channels; ++c) out[c] = wins(pixels[i][c], out[c]) ? pixels[i][c] : out[c];
+void maxima_of_integers(const PixelFoldArguments<T>& t) noexcept {
+  for (std::int64_t result = 0; result < t.results; ++result) {
+    const std::int64_t shift = result * t.pixel_step;
+    T* out = t.out + result * t.out_step;
+    if (!t.accumulate) std::copy_n(t.pixels[0] + shift, t.channels, out);
+    for (std::int64_t i = t.accumulate ? 0 : 1; i < t.count; ++i) {
+      const T* pixel = t.pixels[i] + shift;
+      for (std::int64_t c = 0; c < t.channels; ++c) out[c] = wins(pixel[c], out[c]) ? pixel[c] : out[c];
+    }
   }
 }
 
@@ -54,15 +58,17 @@ class MaximumForward final : public PoolingRoutine {
         result_pitch_(problem.result_pitch != 0 ? problem.result_pitch : problem.channels) {}
 
   void run(const PoolingArguments& arguments) const override {
-    const std::int64_t pixels = product_of(plan_.output), channels = plan_.channels;
     run_team(plan_.threads, [&](Team team) {
-      const Range mine = share(plan_.batch * pixels, team.member, team.size);
-      for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
-        const T* image = static_cast<const T*>(arguments.input) + pixel / pixels * product_of(plan_.input) * pitch_;
-        T* out = static_cast<T*>(arguments.result) + pixel * result_pitch_;
-        const bool seen = fold_window(plan_, pixel % pixels, image, pitch_, out, maxima_);
-        if (!seen) std::fill_n(out, channels, lowest<T>());
-      }
+      const Range mine = share(plan_.batch * product_of(plan_.output), team.member, team.size);
+      for_each_run(plan_, mine, [&](const WindowRun& run) {
+        T* out = static_cast<T*>(arguments.result) + run.pixel * result_pitch_;
+        if (fold_windows(plan_, run, static_cast<const T*>(arguments.input), pitch_, out, result_pitch_, maxima_)) {
+          return;
+        }
+        for (std::int64_t i = 0; i < run.length; ++i) {
+          std::fill_n(out + i * result_pitch_, plan_.channels, lowest<T>());
+        }
+      });
     });
   }
 

@@ -91,11 +91,21 @@ struct ChannelArguments {
 template <class T>
 using ChannelFunction = void (*)(const ChannelArguments<T>&) noexcept;
 
-/// Channel by channel over `count` pixels, at least one: their sum, or the greatest of them, the last NaN if there is
-/// one. `accumulate` begins with what `out` holds.
+/// Channel by channel over some pixels: their sum, or the greatest of them, the last NaN if there is one.
 template <class T>
-using PixelFoldFunction = void (*)(const T* const* pixels, std::int64_t count, std::int64_t channels, bool accumulate,
-                                   T* out) noexcept;
+struct PixelFoldArguments {
+  const T* const* pixels = nullptr;
+  std::int64_t count = 0;  ///< addresses in pixels, at least one
+  std::int64_t channels = 0;
+  bool accumulate = false;  ///< begins with what `out` holds
+  T* out = nullptr;
+  std::int64_t results = 1;  ///< of as many windows side by side: each reads, and writes, so many elements further on
+  std::int64_t pixel_step = 0;
+  std::int64_t out_step = 0;
+};
+
+template <class T>
+using PixelFoldFunction = void (*)(const PixelFoldArguments<T>&) noexcept;
 
 /// The tiles of one type for one instruction set.
 template <class T>
