@@ -271,6 +271,12 @@ Tensor<M> Tensor<M>::placeholder(const Shape& shape, DType dtype, std::string na
 }
 
 namespace {
+// Not lent by the user, nor a part of something larger.
+bool is_a_buffer_of_its_own(const core::Array& array) {
+  return core::is_dense(array.view) && array.view.offset == 0 && !array.buffer->read_only() &&
+         array.buffer->bytes() == run::byte_count(array.dtype, array.view.shape);
+}
+
 template <class M>
 Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string name) {
   core::require(kind == core::State::Kind::variable ? "variable" : "persistent", initial);
@@ -282,10 +288,12 @@ Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string nam
     core::Device& device = run::current_device();
     state->defer({mode_tag<M>, [value, &device] { return run::to_device(run::contents(value), device); }, 0});
   } else {
-    // A copy of its own: a run writes to it.
-    const core::Array array = run::contents(value);
-    core::Array own = run::new_array(*array.buffer->device(), array.dtype, array.view.shape);
-    run::copy_elements(array, own);
+    // Shared until a run is to write to it, which takes a copy of what anybody else holds.
+    core::Array own = run::contents(value);
+    if (!is_a_buffer_of_its_own(own)) {
+      const core::Array array = std::exchange(own, run::new_array(*own.buffer->device(), own.dtype, own.view.shape));
+      run::copy_elements(array, own);
+    }
     state->set_current(core::version(mode_tag<M>, state, run::to_device(own, run::current_device())));
   }
   return handle;

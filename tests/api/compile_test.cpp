@@ -119,6 +119,28 @@ BOTH_MODES("what a compiled function captures is read as it is when the function
   CHECK(numbers(pending) == Numbers{3, 6});
 }
 
+BOTH_MODES("states made of one tensor are written each by itself, and the tensor stays as it was") {
+  using Tensor = tyto::Tensor<Mode>;
+  Tensor start{1.0, 2.0};
+  const Tensor early = start * 1.0;  // pending in lazy mode
+  const Tensor a = Tensor::variable(start), b = Tensor::variable(start), rest = Tensor::persistent(early);
+  auto step = tyto::compile([&](Tensor x) {
+    assign(a, a + x);
+    assign(b, b * x);
+    assign(rest, rest - x);
+    return a + b;
+  });
+  CHECK(numbers(step(Tensor{10.0, 10.0})) == Numbers{21, 32});
+  CHECK(numbers(step(Tensor{10.0, 10.0})) == Numbers{121, 222});
+  start(0) = 7;
+  CHECK(numbers(step(Tensor{1.0, 1.0})) == Numbers{122, 223});
+  CHECK(numbers(a) == Numbers{22, 23});
+  CHECK(numbers(b) == Numbers{100, 200});
+  CHECK(numbers(rest) == Numbers{-20, -19});
+  CHECK(numbers(start) == Numbers{7, 2});
+  CHECK(numbers(early) == Numbers{1, 2});
+}
+
 BOTH_MODES("compiled functions may call compiled functions") {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor count = Tensor::persistent(Tensor::zeros({}));
