@@ -13,7 +13,7 @@ namespace {
 constexpr char usage[] =
     "usage: graph_fuzz [PROGRAMS [FIRST_SEED [regions] [DEVICE]]]\n"
     "regions: small programs of loops and branches, each in a few of the ways in turn\n"
-    "DEVICE: such as opencl; programs run there, and are held against eager mode on the CPU\n";
+    "DEVICE: such as opencl; small programs run there, and are held against eager mode on the CPU\n";
 
 }  // namespace
 
@@ -30,7 +30,9 @@ int main(int count, char** arguments) {
   tyto::fuzz::TrialCount tried;
   std::uint64_t faults = 0;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
-    const tyto::fuzz::Trial trial = regions ? tyto::fuzz::region_trial_of(seed) : tyto::fuzz::trial_of(seed);
+    const tyto::fuzz::Trial trial = regions           ? tyto::fuzz::region_trial_of(seed)
+                                    : device == "cpu" ? tyto::fuzz::trial_of(seed)
+                                                      : tyto::fuzz::device_trial_of(seed);
     const std::optional<std::string> fault =
         device == "cpu" ? tyto::fuzz::fault_of(trial, tried) : tyto::fuzz::fault_on(device, trial, tried);
     if (fault) {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/builder.hpp"
+#include "engine/front/eager_substitute.hpp"
 #include "engine/front/overwrite.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "tyto/tensor.hpp"
@@ -23,6 +24,7 @@ bool track(Node& node) {
 }
 
 thread_local constinit bool postpones_draws = false;
+thread_local constinit Builder* eager_substitute = nullptr;
 
 class LazyBuilder final : public Builder {
  public:
@@ -60,8 +62,11 @@ Builder& builder_of(Mode mode) {
   static EagerBuilder eager(Mode::eager);
   static EagerBuilder neutral(Mode::neutral);
   if (mode == Mode::lazy) return lazy;
-  return mode == Mode::eager ? eager : neutral;
+  if (mode == Mode::neutral) return neutral;
+  return eager_substitute == nullptr ? eager : *eager_substitute;
 }
+
+Builder* exchange_eager_substitute(Builder* substitute) { return std::exchange(eager_substitute, substitute); }
 
 }  // namespace tyto::core
 

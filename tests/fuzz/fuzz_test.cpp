@@ -1,6 +1,8 @@
 // Random programs over all operators, in both modes, through every pass and every planner, with changing inputs.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
@@ -9,6 +11,7 @@
 #include "core/operator.hpp"
 #include "tests/fuzz/comparison.hpp"
 #include "tests/fuzz/program.hpp"
+#include "tests/fuzz/rounding_errors.hpp"
 #include "tests/fuzz/trial.hpp"
 
 using namespace tyto;
@@ -76,4 +79,58 @@ TEST_CASE("the sign of a zero is open where it is the larger or smaller of two, 
   }
   CHECK(largest == std::set<float>{-1, 1});
   CHECK(added == std::set<float>{-1});
+}
+
+TEST_CASE("drawn rounding errors are as large as functions may make them, and what is exact makes none") {
+  const std::vector<float> numbers{0.5f, -1.25f, 3.0f};
+  const auto x = Tensor<Eager>::from(numbers, {3});
+  const auto half = cast(x, DType::f16);
+  float furthest = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const fuzz::RoundingErrors errors(16, seed);
+    const std::vector<float> power = exp(x).to_vector<float>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      // 16 places of the operand, as many of the result, and one of what rounds.
+      const float exact = std::exp(numbers[i]), places = 16 * std::abs(numbers[i]) + 17;
+      CHECK(std::abs(power[i] - exact) <= places * exact * 0x1p-23f);
+      furthest = std::max(furthest, std::abs(power[i] - exact) / exact);
+    }
+    CHECK(maximum(x, 1.0f).to_vector<float>() == std::vector<float>{1, 1, 3});
+    CHECK(take(x, Tensor<Eager>{2, 0}, 0).to_vector<float>() == std::vector<float>{3, 0.5f});
+    // Twice each is a number of that type, and one place of it is a 1024th at most.
+    const std::vector<float> doubled = cast(half + half, DType::f32).to_vector<float>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      CHECK(std::abs(doubled[i] - 2 * numbers[i]) <= std::abs(2 * numbers[i]) / 1024);
+    }
+  }
+  CHECK(furthest > 0x1p-22f);
+  CHECK(exp(x).get({0}).item<float>() == doctest::Approx(1.6487213).epsilon(1e-6));
+}
+
+TEST_CASE("copies of one number get errors of their own in transforms and factorisations") {
+  float largest = 0, least = 10, most = -10;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const fuzz::RoundingErrors errors(16, seed);
+    // All but the first of these sums are zero; eight numbers are off by 16 + 8 places each, and what is computed of
+    // them, too.
+    const auto sums = abs(fft::rfft(Tensor<Eager>::full({8}, 0.1f, DType::f32))).to_vector<float>();
+    for (std::size_t i = 1; i < sums.size(); ++i) {
+      CHECK(sums[i] <= 8 * (24 + 16) * 0.1f * 0x1p-23f);
+      largest = std::max(largest, sums[i]);
+    }
+    // Of two equal columns the second leaves no direction: any is as good as another for the third.
+    const auto equal = Tensor<Eager>{{1.0f, 1.0f, 1.0f}, {2.0f, 2.0f, 0.0f}, {3.0f, 3.0f, 1.0f}};
+    const float r = std::abs(linalg::qr(equal).r.get({1, 2}).item<float>());
+    least = std::min(least, r);
+    most = std::max(most, r);
+  }
+  CHECK(largest > 0);
+  CHECK(most - least > 0.1f);
+}
+
+TEST_CASE("gradients are taken through drawn rounding errors") {
+  const fuzz::RoundingErrors errors(16, 1);
+  const auto slope = grad([](Tensor<Eager> x) { return sum(x * x); })(Tensor<Eager>{1.5f, -2.0f});
+  CHECK(slope.get({0}).item<float>() == doctest::Approx(3).epsilon(1e-4));
+  CHECK(slope.get({1}).item<float>() == doctest::Approx(-4).epsilon(1e-4));
 }

@@ -35,12 +35,15 @@ Trial trial_of(std::uint64_t seed);
 /// A small program of loops and branches.
 Trial region_trial_of(std::uint64_t seed);
 
+/// A small program for another device, whose driver compiles kernels for each: of one to six moves.
+Trial device_trial_of(std::uint64_t seed);
+
 /// What went wrong, or nothing.
 std::optional<std::string> fault_of(const Trial& trial, TrialCount& count);
 
-/// What went wrong on another device, or nothing: a graph without passes, and with all, beside eager mode on the CPU. A
-/// device may be off by the last places that its functions are documented to be off by, and by what becomes of that:
-/// how much is told by programs whose operands chance moves as far.
+/// What went wrong on another device, or nothing: a graph without passes (even seeds) or with all (odd ones) beside
+/// eager mode on the CPU. The device may be off by what its functions are documented to be off by, by what the theory
+/// of each operator allows, and by what becomes of that: see RoundingErrors.
 std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count);
 
 /// The fewest moves of the same seed that go wrong in some way, and the program they make; on another device, if one
