@@ -239,17 +239,37 @@ TEST_CASE("of programs that are compiled side by side the first that is refused 
   CHECK(cache.get({list, 1}, "").size() == 1);
 }
 
+namespace {
+
+/// Checks something while a variable of the environment has a value, or none.
+template <class Check>
+void with(const char* variable, const char* value, const Check& check) {
+  const char* const before = std::getenv(variable);
+  const std::string kept = before == nullptr ? "" : before;
+  value == nullptr ? ::unsetenv(variable) : ::setenv(variable, value, 1);
+  check();
+  before == nullptr ? ::unsetenv(variable) : ::setenv(variable, kept.c_str(), 1);
+}
+
+}  // namespace
+
+TEST_CASE("further options of the environment reach the driver's compiler") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  const auto use_macro = [&] {
+    const Context context("opencl:7", cl->context().id, Style::cpu, {});
+    ProgramCache cache(context.context.get(), context.id, "test", {});
+    const ProgramSource source{"kernel void answer(global float* x) { x[0] = ANSWER; }\n", "answer"};
+    (void)cache.get({&source, 1}, context.options);
+  };
+  with("TYTO_OPENCL_OPTIONS", "-DANSWER=42", [&] { CHECK_NOTHROW(use_macro()); });
+  with("TYTO_OPENCL_OPTIONS", nullptr, [&] { CHECK_THROWS_AS(use_macro(), DeviceError); });
+}
+
 TEST_CASE("the cache folder follows the environment, and is left to drivers that have their own") {
   OpenClDevice* const cl = device(Style::cpu);
   if (cl == nullptr) return;
   const cl_device_id id = cl->context().id;
-  const auto with = [&](const char* variable, const char* value, const auto& check) {
-    const char* const before = std::getenv(variable);
-    const std::string kept = before == nullptr ? "" : before;
-    value == nullptr ? ::unsetenv(variable) : ::setenv(variable, value, 1);
-    check();
-    before == nullptr ? ::unsetenv(variable) : ::setenv(variable, kept.c_str(), 1);
-  };
   with("TYTO_CACHE_DIR", "/some/where", [&] { CHECK(default_cache_directory(id) == "/some/where/opencl"); });
   with("TYTO_CACHE_DIR", "", [&] { CHECK(default_cache_directory(id).empty()); });
   const bool is_pocl = cl->properties().description.find("Portable Computing Language") != std::string::npos;
