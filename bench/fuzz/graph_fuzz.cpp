@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/operator.hpp"
 #include "optimiser/passes/families.hpp"
@@ -14,6 +15,9 @@ constexpr char usage[] =
     "usage: graph_fuzz [PROGRAMS [FIRST_SEED [regions] [DEVICE]]]\n"
     "regions: small programs of loops and branches, each in a few of the ways in turn\n"
     "DEVICE: such as opencl; small programs run there, and are held against eager mode on the CPU\n";
+
+// Programs for a device that are compiled together.
+constexpr std::size_t at_once = 100;
 
 }  // namespace
 
@@ -29,22 +33,29 @@ int main(int count, char** arguments) {
   const std::uint64_t first = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1'000'000;
   tyto::fuzz::TrialCount tried;
   std::uint64_t faults = 0;
+  std::vector<tyto::fuzz::Trial> waiting;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
-    const tyto::fuzz::Trial trial = regions           ? tyto::fuzz::region_trial_of(seed)
-                                    : device == "cpu" ? tyto::fuzz::trial_of(seed)
-                                                      : tyto::fuzz::device_trial_of(seed);
-    const std::optional<std::string> fault =
-        device == "cpu" ? tyto::fuzz::fault_of(trial, tried) : tyto::fuzz::fault_on(device, trial, tried);
-    if (fault) {
-      ++faults;
-      std::printf("%s\n%s\n", fault->c_str(), tyto::fuzz::smallest_fault(trial, device).c_str());
-      std::fflush(stdout);
+    if (device == "cpu") {
+      const auto trial = regions ? tyto::fuzz::region_trial_of(seed) : tyto::fuzz::trial_of(seed);
+      if (const auto fault = tyto::fuzz::fault_of(trial, tried)) {
+        ++faults;
+        std::printf("%s\n%s\n", fault->c_str(), tyto::fuzz::smallest_fault(trial).c_str());
+      }
+    } else {
+      waiting.push_back(regions ? tyto::fuzz::region_trial_of(seed) : tyto::fuzz::device_trial_of(seed));
+      if (waiting.size() == at_once || seed + 1 == first + programs) {
+        for (const std::string& fault : tyto::fuzz::faults_on(device, waiting, tried)) {
+          ++faults;
+          std::printf("%s\n", fault.c_str());
+        }
+        waiting.clear();
+      }
     }
     if ((seed + 1 - first) % 1000 == 0) {
       std::printf("%llu programs, %llu faults\n", static_cast<unsigned long long>(seed + 1 - first),
                   static_cast<unsigned long long>(faults));
-      std::fflush(stdout);
     }
+    std::fflush(stdout);
   }
   std::printf(
       "%zu programs of %zu operators, %zu runs, %zu results within rounding, %zu by open signs, %zu moves refused: "

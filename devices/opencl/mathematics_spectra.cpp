@@ -43,16 +43,16 @@ static element reflect_column@(global element* a, int rows, int columns, int hea
   largest = team_max@(largest, shared, member, members);
   const int exponent = largest == 0 ? 0 : ilogb(largest);
   for (int row = head + 1 + member; row < rows; row += members) {
-    part += square_of@(scaled@(a[(long)row * columns + k], -exponent));
+    part += square_of@(times_power@(a[(long)row * columns + k], -exponent));
   }
   const real rest = team_sum@(part, shared, member, members);
-  const element alpha = scaled@(a[(long)head * columns + k], -exponent);
+  const element alpha = times_power@(a[(long)head * columns + k], -exponent);
   const int past = rest == 0 && imaginary_part@(alpha) == 0 ? 0 : rows;
   const real length = sqrt(square_of@(alpha) + rest), beta = real_part@(alpha) > 0 ? -length : length;
   const element divisor = alpha - of_real@(beta);
   team_wait();
   for (int row = head + 1 + member; row < past; row += members) {
-    a[(long)row * columns + k] = over@(scaled@(a[(long)row * columns + k], -exponent), divisor);
+    a[(long)row * columns + k] = over@(times_power@(a[(long)row * columns + k], -exponent), divisor);
   }
   if (member == 0 && past != 0) a[(long)head * columns + k] = of_real@(ldexp(beta, exponent));
   team_wait();
@@ -111,7 +111,7 @@ static real bring_into_range@(global element* a, long count, local real* shared,
   wrong = team_any(wrong, places, member, members);
   largest = team_max@(largest, shared, member, members);
   const int exponent = wrong || largest == 0 ? 0 : ilogb(largest);
-  for (long i = member; i < count; i += members) a[i] = scaled@(a[i], -exponent);
+  for (long i = member; i < count; i += members) a[i] = times_power@(a[i], -exponent);
   team_wait();
   return wrong ? NAN : ldexp((real)1, exponent);
 }
@@ -364,7 +364,7 @@ static void matrix_exponential@(global const real* a, global real* result, int s
   global real* const even = room + 4 * count;
   global real* const odd = room + 5 * count;
   global real* const inner = room + 6 * count;
-  for (long i = member; i < count; i += members) x[i] = scaled@(a[i], -squarings);
+  for (long i = member; i < count; i += members) x[i] = times_power@(a[i], -squarings);
   team_wait();
   multiply_matrices@(x, x, powers, size, size, size, member, members);
   multiply_matrices@(powers, powers, powers + count, size, size, size, member, members);

@@ -80,7 +80,7 @@ static element times@(element a, element b) { return a * b; }
 static element over@(element a, element b) { return a / b; }
 static real square_of@(element a) { return a * a; }
 static real length_of@(element a) { return fabs(a); }
-static element scaled@(element a, int exponent) { return ldexp(a, exponent); }
+static element times_power@(element a, int exponent) { return ldexp(a, exponent); }
 static real rough_length@(element a) { return fabs(a); }
 static real largest_part@(element a) { return fabs(a); }
 static int is_finite@(element a) { return fabs(a) < INFINITY; }
@@ -106,7 +106,7 @@ static element over@(element a, element b) {
 static real square_of@(element a) { return a.x * a.x + a.y * a.y; }
 static real length_of@(element a) { return hypot(a.x, a.y); }
 // Oclgrind 21.10 scales just the first of two numbers by an exponent that is one.
-static element scaled@(element a, int exponent) { return (element)(ldexp(a.x, exponent), ldexp(a.y, exponent)); }
+static element times_power@(element a, int exponent) { return (element)(ldexp(a.x, exponent), ldexp(a.y, exponent)); }
 static real rough_length@(element a) { return fabs(a.x) + fabs(a.y); }
 static real largest_part@(element a) { return fmax(fabs(a.x), fabs(a.y)); }
 static int is_finite@(element a) { return fabs(a.x) < INFINITY && fabs(a.y) < INFINITY; }

@@ -96,6 +96,25 @@ TEST_CASE("systems of equations are factorised and solved on OpenCL") {
   check(steps);
 }
 
+// Their parts come from all sections of the library, in which a name must not mean two things.
+TEST_CASE("functions of elements and factorisations are compiled as one program on OpenCL") {
+  std::vector<Step> steps;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = 100 * rounding(dtype);
+    const HostTensor inner = spread(dtype, {5}, 0.1, 0.9), square = with_diagonal(scattered(dtype, {4, 4}), 4);
+    for (const core::OpDef& def : core::op_table()) {
+      if (!def.is(core::Traits::elementwise) || def.max_inputs != 1 || def.domain != core::Domain::floating) continue;
+      steps.push_back({def.id, {}, {inner}, tolerance});
+    }
+    for (const OpId op : {OpId::det, OpId::inv, OpId::cholesky, OpId::eigvalsh, OpId::svdvals, OpId::expm}) {
+      steps.push_back({op, {}, {square}, tolerance});
+    }
+    steps.push_back({OpId::power, {}, {inner, inner}, tolerance});
+    steps.push_back({OpId::eigvals, {}, {scattered(complex_type(dtype), {1, 1})}, tolerance});
+  }
+  check(steps);
+}
+
 namespace {
 
 using Matrix = std::vector<double>;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <unordered_set>
 
 #include "core/graph.hpp"
@@ -138,30 +139,51 @@ class Recorded {
 
   History run(const Way& way, TrialCount& count) const {
     seed(trial_.seed);
-    Graph graph{{.inputs = inputs_, .outputs = program_.outputs, .updates = updates_}, way.options};
-    std::vector<Data> inputs = material_.inputs;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) graph.set(inputs_[i], inputs[i].tensor<Lazy>());
-    History history;
+    const Recorded* const alone = this;
+    return run_together({&alone, 1}, way, count).front();
+  }
+
+  // Several as one graph, which compiles what they need at once.
+  static std::vector<History> run_together(std::span<const Recorded* const> list, const Way& way, TrialCount& count) {
+    std::vector<Tensor<Lazy>> inputs, outputs;
+    std::vector<Update> updates;
+    for (const Recorded* each : list) {
+      inputs.insert(inputs.end(), each->inputs_.begin(), each->inputs_.end());
+      outputs.insert(outputs.end(), each->program_.outputs.begin(), each->program_.outputs.end());
+      updates.insert(updates.end(), each->updates_.begin(), each->updates_.end());
+    }
+    Graph graph{{.inputs = inputs, .outputs = outputs, .updates = updates}, way.options};
+    for (const Recorded* each : list) {
+      for (std::size_t i = 0; i < each->inputs_.size(); ++i) {
+        graph.set(each->inputs_[i], each->material_.inputs[i].template tensor<Lazy>());
+      }
+    }
+    std::vector<History> histories(list.size());
     for (std::size_t run = 0; run < way.runs; ++run) {
-      change(inputs, material_, run);
-      if (run > 0) {
-        for (const Material::Change& c : material_.changes[run - 1]) {
-          graph.set(inputs_[c.input], c.value.tensor<Lazy>());
+      for (const Recorded* each : list) {
+        if (run == 0) break;
+        for (const Material::Change& c : each->material_.changes[run - 1]) {
+          graph.set(each->inputs_[c.input], c.value.tensor<Lazy>());
         }
       }
       graph.run();
-      Snapshot now;
-      for (std::size_t i = 0; i < program_.outputs.size(); ++i) now.outputs.push_back(Data::of(graph.output(i)));
-      for (const Tensor<Lazy>& state : states_) now.states.push_back(Data::of(state));
-      history.push_back(std::move(now));
+      std::size_t next = 0;
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        Snapshot now;
+        for (std::size_t i = 0; i < list[k]->program_.outputs.size(); ++i) {
+          now.outputs.push_back(Data::of(graph.output(next++)));
+        }
+        for (const Tensor<Lazy>& state : list[k]->states_) now.states.push_back(Data::of(state));
+        histories[k].push_back(std::move(now));
+      }
     }
-    count.runs += history.size();
+    count.runs += way.runs * list.size();
     const GraphReport report = graph.report();
     for (const PassSummary& pass : report.passes.passes) {
       for (const RuleCount& rule : pass.rules) count.rules[rule.rule] += rule.count;
     }
     for (const std::string& fallback : report.fallbacks) ++count.fallbacks[fallback];
-    return history;
+    return histories;
   }
 
   // Written to bytes and read again, where no function of the user's stands in the way.
@@ -407,38 +429,122 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count) {
   return std::nullopt;
 }
 
+namespace {
+
+Way way_on_device(std::uint64_t seed) {
+  if (seed % 2 == 0) return {"no passes", {.check_plan = true, .passes = "none"}, Faith::rounding, runs_on_device};
+  return {"all passes", {.check_plan = true, .passes = "all"}, Faith::stabler, runs_on_device};
+}
+
+// A trial's program recorded for a device, and what it should give there.
+class OnDevice {
+ public:
+  OnDevice(const std::string& device, const Trial& trial)
+      : trial_(trial),
+        material_(material_of(trial)),
+        expected_(line_by_line<Eager>(trial_, material_, runs_on_device, {}, &program_)),
+        scope_(std::in_place, device),
+        recorded_(trial_, material_),
+        times_(operators_of(recorded_.program())) {
+    scope_.reset();
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+  const Trial& trial() const { return trial_; }
+  const Recorded& recorded() const { return recorded_; }
+
+  /// Whether it draws from the random sequence, which another program beside it would move on.
+  bool draws() const {
+    return std::ranges::any_of(core::op_table(), [&](const core::OpDef& def) {
+      return def.is(core::Traits::random) && times_[static_cast<std::size_t>(def.id)] > 0;
+    });
+  }
+
+  std::string verdict(const History& found, TrialCount& count) {
+    count.operators.resize(times_.size());
+    for (std::size_t op = 0; op < times_.size(); ++op) {
+      count.operators[op] += times_[op];
+      count.nodes += times_[op];
+    }
+    ++count.graphs;
+    Judge judge(trial_, material_, expected_, program_.finite, times_);
+    return judge.verdict_of_device(way_on_device(trial_.seed).faith, found, count);
+  }
+
+ private:
+  Trial trial_;
+  Material material_;
+  Program<Eager> program_;
+  History expected_;
+  std::optional<DeviceScope> scope_;
+  Recorded recorded_;
+  std::vector<std::size_t> times_;
+};
+
+}  // namespace
+
 std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count) {
-  const Way way = trial.seed % 2 == 0
-                      ? Way{"no passes", {.check_plan = true, .passes = "none"}, Faith::rounding, runs_on_device}
-                      : Way{"all passes", {.check_plan = true, .passes = "all"}, Faith::stabler, runs_on_device};
+  const Way way = way_on_device(trial.seed);
   const auto fault = [&](const std::string& text) {
     return core::text("seed ", trial.seed, trial.regions ? " of regions, " : ", ", trial.moves, " moves, ", way.name,
                       " on ", device, ": ", text);
   };
   try {
-    const Material material = material_of(trial);
-    Program<Eager> program;
-    const History expected = line_by_line<Eager>(trial, material, way.runs, {}, &program);
+    OnDevice program(device, trial);
     History found;
-    std::vector<std::size_t> times;
     {
       const DeviceScope scope(device);
-      const Recorded recorded(trial, material);
-      times = operators_of(recorded.program());
-      found = recorded.run(way, count);
+      found = program.recorded().run(way, count);
     }
-    count.operators.resize(times.size());
-    for (std::size_t op = 0; op < times.size(); ++op) {
-      count.operators[op] += times[op];
-      count.nodes += times[op];
-    }
-    ++count.graphs;
-    Judge judge(trial, material, expected, program.finite, times);
-    if (std::string text = judge.verdict_of_device(way.faith, found, count); !text.empty()) return fault(text);
+    if (std::string text = program.verdict(found, count); !text.empty()) return fault(text);
   } catch (const std::exception& error) {
     return fault(error.what());
   }
   return std::nullopt;
+}
+
+std::vector<std::string> faults_on(const std::string& device, std::span<const Trial> trials, TrialCount& count) {
+  std::vector<std::string> faults;
+  const auto alone = [&](const Trial& trial) {
+    const std::optional<std::string> fault = fault_on(device, trial, count);
+    if (fault) faults.push_back(*fault + "\n" + smallest_fault(trial, device));
+    return fault.has_value();
+  };
+  for (const std::uint64_t parity : {0U, 1U}) {
+    std::vector<std::unique_ptr<OnDevice>> programs;
+    std::vector<const Recorded*> recorded;
+    for (const Trial& trial : trials) {
+      if (trial.seed % 2 != parity) continue;
+      try {
+        auto program = std::make_unique<OnDevice>(device, trial);
+        if (!program->draws()) {
+          recorded.push_back(&program->recorded());
+          programs.push_back(std::move(program));
+          continue;
+        }
+      } catch (const std::exception&) {
+        // told below
+      }
+      alone(trial);
+    }
+    std::vector<History> found;
+    try {
+      const DeviceScope scope(device);
+      if (!recorded.empty()) found = Recorded::run_together(recorded, way_on_device(parity), count);
+    } catch (const std::exception& error) {
+      bool told = false;
+      for (const auto& program : programs) told = alone(program->trial()) || told;
+      if (!told) faults.push_back(core::text("programs as one graph: ", error.what()));
+    }
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const std::string text = programs[k]->verdict(found[k], count);
+      if (text.empty()) continue;
+      const std::uint64_t seed = programs[k]->trial().seed;
+      if (!alone(programs[k]->trial())) faults.push_back(core::text("seed ", seed, ", beside others: ", text));
+    }
+  }
+  return faults;
 }
 
 std::string smallest_fault(const Trial& trial, const std::string& device) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,10 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count);
 /// eager mode on the CPU. The device may be off by what its functions are documented to be off by, by what the theory
 /// of each operator allows, and by what becomes of that: see RoundingErrors.
 std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count);
+
+/// The same of many programs, with the fewest moves that go wrong. Those that draw no random numbers run as one graph,
+/// as what a driver's compiler takes to begin is most of what a small program costs.
+std::vector<std::string> faults_on(const std::string& device, std::span<const Trial> trials, TrialCount& count);
 
 /// The fewest moves of the same seed that go wrong in some way, and the program they make; on another device, if one
 /// is named.
