@@ -1,5 +1,7 @@
 // Running programs: each step by its row of the operator table, by its function, or by a graph that it holds.
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
 #include "onnx/program.hpp"
 
@@ -28,6 +30,10 @@ auto naming(const std::string& place, const F& f) {
     throw ValueError(told(error));
   } catch (const GraphError& error) {
     throw GraphError(told(error));
+  } catch (const std::bad_alloc&) {
+    throw DeviceError(core::text(place, ": there is no memory for what it makes"));
+  } catch (const std::length_error&) {
+    throw DeviceError(core::text(place, ": what it makes is larger than memory can be"));
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
+#include "tyto/error.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {
@@ -14,7 +16,9 @@ constexpr std::int64_t a_tensor = -2;  // less its bits
 
 Array indexed(const Array& x, std::int64_t axis, const Index& index) {
   std::vector<Index> entries(static_cast<std::size_t>(x.ndim()), Index(all));
-  entries.at(static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis)) = index;
+  const auto at = static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis);
+  static_cast<void>(axis_length(x, at));  // or there is no such axis
+  entries[at] = index;
   return x.get(entries);
 }
 
@@ -39,6 +43,13 @@ Operand Operand::of_nothing() {
   Operand operand;
   operand.known = true;
   return operand;
+}
+
+std::int64_t axis_length(const Array& x, std::size_t axis) {
+  if (axis >= x.shape().size()) {
+    throw ShapeError(core::text("an input of shape ", x.shape(), " has too few axes"));
+  }
+  return x.shape()[axis];
 }
 
 Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {

@@ -49,6 +49,9 @@ struct Operand {
   int bits = 0;
 };
 
+/// How long an axis is. Throws ShapeError where the tensor has no such axis.
+std::int64_t axis_length(const Array& x, std::size_t axis);
+
 /// Elements of an axis from `begin` up to but without `end`; as a slice counts them.
 Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
 /// Two along an axis, one behind the other.

@@ -134,6 +134,13 @@ std::int64_t OperatorCall::axis(std::int64_t otherwise, std::int64_t rank) const
   return stated < 0 ? stated + rank : stated;
 }
 
+void OperatorCall::require_bounded(const char* attribute, std::span<const std::int64_t> numbers) const {
+  constexpr std::int64_t largest = std::int64_t{1} << 31;
+  for (const std::int64_t number : numbers) {
+    if (number > largest || number < -largest) refuse(attribute, " ", number, "; no axis is so long");
+  }
+}
+
 double OperatorCall::number(const char* attribute, double otherwise) const {
   const AttributeMessage* found = find(attribute, AttributeKind::number);
   return found == nullptr ? otherwise : static_cast<double>(found->number);

@@ -136,6 +136,10 @@ class OperatorCall {
   Operand tensor(const char* attribute) const;
   /// The attribute that names one of `rank` axes, counted from the first. Throws IoError when it names none of them.
   std::int64_t axis(std::int64_t otherwise, std::int64_t rank) const;
+  /// Throws IoError where one of the numbers that `attribute` says of lengths is larger than any axis (2^31), so that
+  /// arithmetic with them cannot overflow.
+  void require_bounded(const char* attribute, std::span<const std::int64_t> numbers) const;
+  void require_bounded(const char* attribute, std::int64_t number) const { require_bounded(attribute, {&number, 1}); }
   /// A graph that is an attribute.
   Body body(const char* attribute) const;
   /// Says that an attribute may be there but changes nothing here.

@@ -73,6 +73,10 @@ std::vector<double> weights_at(double place, const ResizedAxis& axis, const Resi
 // Along an axis the result is a matrix times the input; outside of a box it is a number.
 Array along_axis_by_weights(const Array& x, const ResizedAxis& axis, const ResizingRules& rules) {
   std::vector<double> matrix;
+  if (axis.to > (std::int64_t{1} << 40) / axis.from) {
+    throw ShapeError(core::text("axis ", axis.axis, " of ", axis.from, " to length ", axis.to));
+  }
+  matrix.reserve(static_cast<std::size_t>(axis.to * axis.from));  // or fail at once
   std::vector<std::int64_t> outside;
   for (std::int64_t i = 0; i < axis.to; ++i) {
     const double place = place_of(i, axis, rules);
@@ -178,7 +182,7 @@ Array resized_by(const OperatorCall& call, const Array& x, const std::vector<Res
   }
   std::vector<ResizedAxis> all_axes;
   for (std::int64_t i = 0; i < x.ndim(); ++i) {
-    const std::int64_t length = x.shape()[static_cast<std::size_t>(i)];
+    const std::int64_t length = axis_length(x, static_cast<std::size_t>(i));
     const auto named = std::find_if(axes.begin(), axes.end(), [&](const ResizedAxis& each) { return each.axis == i; });
     all_axes.push_back(named == axes.end() ? ResizedAxis{i, length, length} : *named);
   }

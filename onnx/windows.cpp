@@ -11,6 +11,7 @@ IntList per_spatial_axis(const OperatorCall& call, const char* attribute, std::s
   const std::vector<std::int64_t>& given = call.integers(attribute);
   if (given.empty()) return IntList(axes, otherwise);
   if (given.size() != axes) call.refuse(attribute, " has ", given.size(), " numbers for ", axes, " spatial axes");
+  call.require_bounded(attribute, given);
   return IntList(std::span(given));
 }
 
@@ -27,6 +28,8 @@ Windows windows_of(const OperatorCall& call, const Shape& input, const IntList& 
   const bool up = call.integer("ceil_mode", 0) != 0;
   std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
   if (pads.size() != 2 * axes) call.refuse(pads.size(), " numbers of padding for ", axes, " spatial axes");
+  call.require_bounded("kernel_shape", w.kernel);
+  call.require_bounded("pads", pads);
   w.before = w.after = w.counted_after = w.results = IntList(axes, 0);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t length = input[i + 2];

@@ -81,7 +81,7 @@ Outputs over_matrix(const OperatorCall& call) {
   if (axis < 0) axis += x.ndim();
   if (axis < 0 || axis > x.ndim()) call.refuse("axis ", axis, " of shape ", x.shape());
   std::int64_t rows = 1, columns = 1;
-  for (int i = 0; i < x.ndim(); ++i) (i < axis ? rows : columns) *= x.shape()[static_cast<std::size_t>(i)];
+  for (int i = 0; i < x.ndim(); ++i) (i < axis ? rows : columns) *= axis_length(x, static_cast<std::size_t>(i));
   return {reshape(call.function().along_axis(reshape(x, {rows, columns}), 1), x.shape())};
 }
 Outputs over_axis(const OperatorCall& call) { return {call.function().along_axis(call[0], call.integer("axis", -1))}; }
@@ -90,8 +90,8 @@ Array hardmax(const Array& x, std::int64_t axis) {
   const Array place = argmax(x, axis, true);
   Shape along(static_cast<std::size_t>(x.ndim()), 1);
   const std::size_t at = static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis);
-  along[at] = x.shape()[at];
-  return cast(place == reshape(Array::arange(x.shape()[at]), along), x.dtype());
+  along[at] = axis_length(x, at);
+  return cast(place == reshape(Array::arange(axis_length(x, at)), along), x.dtype());
 }
 
 constexpr OperatorRow activation_table[] = {

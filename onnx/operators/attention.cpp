@@ -14,17 +14,21 @@ namespace tyto::onnx {
 
 Array by_head(const Array& x, std::int64_t heads) {
   if (x.ndim() == 4) return x;
-  return transpose(reshape(x, {x.shape()[0], x.shape()[1], heads, -1}), {0, 2, 1, 3});
+  if (heads < 1) throw ValueError(core::text(heads, " heads; there must be one or more"));
+  return transpose(reshape(x, {axis_length(x, 0), axis_length(x, 1), heads, -1}), {0, 2, 1, 3});
 }
 
 Array for_heads(const Array& x, std::int64_t heads) {
-  const std::int64_t own = x.shape()[1];
+  const std::int64_t own = axis_length(x, 1);
   if (own == heads) return x;
+  if (own < 1 || heads % own != 0) throw ShapeError(core::text(heads, " heads of queries for ", own, " of keys"));
   const Shape& s = x.shape();
   return reshape(broadcast_to(expand_dims(x, 2), {s[0], own, heads / own, s[2], s[3]}), {s[0], heads, s[2], s[3]});
 }
 
-Array joined_heads(const Array& x) { return reshape(transpose(x, {0, 2, 1, 3}), {x.shape()[0], x.shape()[2], -1}); }
+Array joined_heads(const Array& x) {
+  return reshape(transpose(x, {0, 2, 1, 3}), {axis_length(x, 0), axis_length(x, 2), -1});
+}
 
 Array rotated(const Array& x, const Array& cosine, const Array& sine, std::int64_t turned, bool interleaved) {
   const Array part = part_of(x, -1, 0, turned);
@@ -33,7 +37,7 @@ Array rotated(const Array& x, const Array& cosine, const Array& sine, std::int64
   const Array real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
   const Array y =
       interleaved ? reshape(stack<Any>({real, imaginary}, -1), part.shape()) : joined_pair(real, imaginary, -1);
-  const std::int64_t features = x.shape()[static_cast<std::size_t>(x.ndim() - 1)];
+  const std::int64_t features = axis_length(x, static_cast<std::size_t>(x.ndim() - 1));
   return turned < features ? joined_pair(y, x.get({ellipsis, slice(turned, {})}), -1) : y;
 }
 
@@ -50,8 +54,9 @@ class ScoreBias {
 
   /// Numbers to add, or bool; keys behind its end are forbidden.
   void add_mask(const Array& mask) {
+    if (mask.ndim() < 1) throw ShapeError("a mask without axes");
     const auto last = static_cast<std::size_t>(mask.ndim() - 1);
-    const std::int64_t missing = keys_ - mask.shape()[last];
+    const std::int64_t missing = keys_ - axis_length(mask, last);
     IntList after(last + 1, 0);
     after[last] = std::max<std::int64_t>(missing, 0);
     const IntList before(last + 1, 0);
@@ -82,8 +87,8 @@ class ScoreBias {
 
 Outputs attention(const OperatorCall& call) {
   const Array &q0 = call[0], &k0 = call[1], &v0 = call[2];
-  const std::int64_t q_heads = call.integer("q_num_heads", q0.ndim() == 4 ? q0.shape()[1] : 0);
-  const std::int64_t kv_heads = call.integer("kv_num_heads", k0.ndim() == 4 ? k0.shape()[1] : 0);
+  const std::int64_t q_heads = call.integer("q_num_heads", q0.ndim() == 4 ? axis_length(q0, 1) : 0);
+  const std::int64_t kv_heads = call.integer("kv_num_heads", k0.ndim() == 4 ? axis_length(k0, 1) : 0);
   const double cap = call.number("softcap", 0);
   const bool causal = call.integer("is_causal", 0) != 0;
   const std::int64_t shown = call.integer("qk_matmul_output_mode", 0);
@@ -91,15 +96,18 @@ Outputs attention(const OperatorCall& call) {
   const std::optional<DType> precision = dtype_from(call.integer("softmax_precision", element_type_of(q0.dtype())));
   if (q_heads < 1 || kv_heads < 1 || q_heads % kv_heads != 0) call.refuse(q_heads, " heads for ", kv_heads, " of keys");
   if (!precision || shown < 0 || shown > 3) call.refuse("qk_matmul_output_mode ", shown, " or softmax_precision");
+  for (const std::size_t i : {0, 1, 2}) {
+    if (call[i].ndim() != 3 && call[i].ndim() != 4) call.refuse("input ", i, " of shape ", call[i].shape());
+  }
   const Array q = by_head(q0, q_heads);
   Array k = by_head(k0, kv_heads), v = by_head(v0, kv_heads);
   Array offset = Array::full({}, 0, DType::i64);  // keys that come before the first query
   if (call.has(4)) {
-    offset = Array::full({}, call[4].shape()[2], DType::i64);
+    offset = Array::full({}, axis_length(call[4], 2), DType::i64);
     k = joined_pair(call[4], k, 2);
     v = joined_pair(call[5], v, 2);
   }
-  const std::int64_t n = q.shape()[2], m = k.shape()[2];
+  const std::int64_t n = axis_length(q, 2), m = axis_length(k, 2);
   ScoreBias bias(q.dtype(), n, m);
   if (call.has(3)) bias.add_mask(call[3]);
   if (call.has(6)) {
@@ -110,14 +118,17 @@ Outputs attention(const OperatorCall& call) {
   if (causal) bias.allow(greater_equal(bias.distance(offset), 0));
   if (left >= 0) bias.allow(less_equal(bias.distance(offset), left));
   if (right >= 0) bias.allow(greater_equal(bias.distance(offset), -right));
-  const double scale = std::sqrt(call.number("scale", 1 / std::sqrt(static_cast<double>(q.shape()[3]))));
+  const double scale = std::sqrt(call.number("scale", 1 / std::sqrt(static_cast<double>(axis_length(q, 3)))));
   Array scores = matmul(q * scale, matrix_transpose(for_heads(k, q_heads)) * scale);
   if (cap > 0) scores = tanh(scores / cap) * cap;
   const Array masked = bias.applied(scores);
   const Array weights = cast(bias.weights(cast(masked, *precision)), q.dtype());
   Array y = matmul(weights, for_heads(v, q_heads));
   if (q0.ndim() == 3) y = joined_heads(y);
-  return {y, k, v, shown == 3 ? weights : shown == 2 ? broadcast_to(masked, {q.shape()[0], q_heads, n, m}) : scores};
+  return {y, k, v,
+          shown == 3   ? weights
+          : shown == 2 ? broadcast_to(masked, {axis_length(q, 0), q_heads, n, m})
+                       : scores};
 }
 
 // Pairs of features turned by an angle for each position: halves of the features, or neighbours when interleaved.
@@ -127,8 +138,8 @@ Outputs rotary_embedding(const OperatorCall& call) {
   if (flat && heads < 1) call.refuse("num_heads is needed for an input of three axes");
   // (batch, length, heads, features)
   const Array x =
-      flat ? reshape(call[0], {call[0].shape()[0], call[0].shape()[1], heads, -1}) : swapaxes(call[0], 1, 2);
-  const std::int64_t features = x.shape()[3], turned = stated == 0 ? features : stated;
+      flat ? reshape(call[0], {axis_length(call[0], 0), axis_length(call[0], 1), heads, -1}) : swapaxes(call[0], 1, 2);
+  const std::int64_t features = axis_length(x, 3), turned = stated == 0 ? features : stated;
   const auto cache = [&](std::size_t i) {
     const Array rows = call.has(3) ? take(call[i], call[3], 0) : call[i];
     return expand_dims(rows, 2);
@@ -145,10 +156,10 @@ Outputs cache_update(const OperatorCall& call) {
   std::int64_t axis = call.integer("axis", -2);
   if (axis < 0) axis += cache.ndim();
   if (axis < 1 || axis >= cache.ndim()) call.refuse("axis ", axis, " of shape ", cache.shape());
-  const std::int64_t batch = cache.shape()[0], steps = update.shape()[static_cast<std::size_t>(axis)];
+  const std::int64_t batch = axis_length(cache, 0), steps = axis_length(update, static_cast<std::size_t>(axis));
   Array places = reshape(Array::arange(steps), {1, steps});
   if (call.has(2)) places = places + reshape(cast(call[2], DType::i64), {batch, 1});
-  if (mode == "circular") places = places % cache.shape()[static_cast<std::size_t>(axis)];
+  if (mode == "circular") places = places % axis_length(cache, static_cast<std::size_t>(axis));
   const Array rows = reshape(Array::arange(batch), {batch, 1});
   const Array written = scatter<Any>(moveaxis(cache, axis, 1), {rows, places}, moveaxis(update, axis, 1));
   return {moveaxis(written, 1, axis)};

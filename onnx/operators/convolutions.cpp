@@ -55,13 +55,15 @@ Outputs transposed_rule(const OperatorCall& call) {
   const std::string_view rule = call.text("auto_pad", "NOTSET");
   const std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
   const std::vector<std::int64_t>& wanted = call.integers("output_shape");
+  call.require_bounded("pads", pads);
+  call.require_bounded("output_shape", wanted);
   if (pads.size() != 2 * axes || (!wanted.empty() && wanted.size() < axes)) {
     call.refuse(pads.size(), " numbers of padding and ", wanted.size(), " of output_shape for ", axes, " spatial axes");
   }
   IntList before(axes, 0), after(axes, 0);
   for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t length = x.shape()[i + 2];
-    const std::int64_t whole = stride[i] * (length - 1) + extra[i] + (w.shape()[i + 2] - 1) * dilation[i] + 1;
+    const std::int64_t length = axis_length(x, i + 2);
+    const std::int64_t whole = stride[i] * (length - 1) + extra[i] + (axis_length(w, i + 2) - 1) * dilation[i] + 1;
     const bool same = rule == "SAME_UPPER" || rule == "SAME_LOWER";
     if (!wanted.empty() || same) {
       // What is more than wanted is cut off; the odd one at the end, or at the beginning.
@@ -99,10 +101,18 @@ Outputs patches_added(const OperatorCall& call) {
   if (image.size() != axes || pads.size() != 2 * axes || x.ndim() != 3) {
     call.refuse("an image of ", image.size(), " axes, blocks of ", axes, ", input ", x.shape());
   }
+  call.require_bounded("image_shape", image);
+  call.require_bounded("pads", pads);
   std::int64_t count = 1;
-  for (const std::int64_t length : block) count *= length;
-  const std::int64_t channels = x.shape()[1] / count;
-  Shape grid{x.shape()[0], x.shape()[1]}, kernels{x.shape()[1], 1};
+  for (const std::int64_t length : block) {
+    // What is more than all channels cannot be a block.
+    if (length < 1 || length > axis_length(x, 1) / count)
+      call.refuse("blocks of ", count, " by ", length, " for ", x.shape());
+    count *= length;
+  }
+  if (axis_length(x, 1) % count != 0) call.refuse("blocks of ", count, " elements for input ", x.shape());
+  const std::int64_t channels = axis_length(x, 1) / count;
+  Shape grid{axis_length(x, 0), axis_length(x, 1)}, kernels{axis_length(x, 1), 1};
   IntList before, after, extra;
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t free = image[i] + pads[i] + pads[i + axes] - dilation[i] * (block[i] - 1) - 1;
@@ -129,10 +139,17 @@ Outputs patches_added(const OperatorCall& call) {
 Outputs deformed(const OperatorCall& call) {
   const Array &x = call[0], &w = call[1], &offset = call[2];
   if (x.ndim() != 4) call.refuse("an input of shape ", x.shape(), "; expected (batch, channels, height, width)");
-  const Windows windows = windows_of(call, x.shape(), {w.shape()[2], w.shape()[3]});
+  const Windows windows = windows_of(call, x.shape(), {axis_length(w, 2), axis_length(w, 3)});
   const std::int64_t groups = call.integer("group", 1), own = call.integer("offset_group", 1);
-  const std::int64_t n = x.shape()[0], c = x.shape()[1], h = x.shape()[2], width = x.shape()[3];
+  if (w.ndim() != 4 || groups < 1 || own < 1 || axis_length(x, 1) % own != 0 || axis_length(x, 1) % groups != 0 ||
+      axis_length(w, 0) % groups != 0) {
+    call.refuse(groups, " groups and ", own, " of offsets for input ", x.shape(), " and kernels ", w.shape());
+  }
+  const std::int64_t n = axis_length(x, 0), c = axis_length(x, 1), h = axis_length(x, 2), width = axis_length(x, 3);
   const std::int64_t taps = windows.size(), oh = windows.results[0], ow = windows.results[1];
+  if (static_cast<double>(taps) * static_cast<double>(oh) * static_cast<double>(ow) > 0x1p40) {
+    call.refuse("windows ", windows.results, " of ", taps, " elements are more than memory holds");
+  }
   // Where each tap would read without its offset, along one axis of two.
   const auto places = [&](std::size_t axis) {
     std::vector<double> at;
@@ -157,7 +174,8 @@ Outputs deformed(const OperatorCall& call) {
                            {.corners = true, .layout = nchw});  // (batch * own, channels / own, taps, places)
   if (call.has(4)) read = read * reshape(call[4], {n * own, 1, taps, oh * ow});
   const Array patches = reshape(read, {n, groups, c / groups * taps, oh * ow});
-  const Array y = reshape(matmul(reshape(w, {groups, w.shape()[0] / groups, -1}), patches), {n, w.shape()[0], oh, ow});
+  const Array y =
+      reshape(matmul(reshape(w, {groups, axis_length(w, 0) / groups, -1}), patches), {n, axis_length(w, 0), oh, ow});
   return {call.has(3) ? y + by_channel(call[3], 4) : y};
 }
 

@@ -1,4 +1,6 @@
 // Tensors made of numbers: constants, ranges, random ones.
+#include <cmath>
+
 #include "onnx/element_types.hpp"
 #include "onnx/operators.hpp"
 #include "tyto/elementwise.hpp"
@@ -51,7 +53,9 @@ Outputs eye_like(const OperatorCall& call) {
 
 std::optional<Key> key_of(const OperatorCall& call) {
   if (!call.has("seed")) return std::nullopt;
-  return Key{static_cast<std::uint64_t>(static_cast<std::int64_t>(call.number("seed", 0))), 0};
+  const double seed = call.number("seed", 0);
+  if (!(std::abs(seed) < 0x1p63)) call.refuse("seed ", seed, "; it must be a number of 64 bits");
+  return Key{static_cast<std::uint64_t>(static_cast<std::int64_t>(seed)), 0};
 }
 
 template <class M>

@@ -19,18 +19,21 @@ Outputs gathered_elements(const OperatorCall& call) {
   std::vector<Index> entries;
   for (std::size_t i = 0; i < call[1].shape().size(); ++i) {
     if (static_cast<std::int64_t>(i) == axis) entries.emplace_back(all);
-    else entries.emplace_back(slice(0, call[1].shape()[i]));
+    else entries.emplace_back(slice(0, axis_length(call[1], i)));
   }
   return {take_along_axis(call[0].get(entries), call[1], axis)};
 }
 
 // The last axis of `indices` holds coordinates, for the axes from `first` on; those before are gone through.
 std::vector<Array> coordinates_in(const Array& indices, std::int64_t batch_axes) {
-  const std::int64_t rank = indices.ndim(), count = indices.shape()[static_cast<std::size_t>(rank - 1)];
+  const std::int64_t rank = indices.ndim(), count = axis_length(indices, static_cast<std::size_t>(rank - 1));
+  if (batch_axes < 0 || batch_axes >= rank) {
+    throw IndexError(core::text("batch_dims ", batch_axes, " of indices ", indices.shape()));
+  }
   std::vector<Array> coordinates;
   for (std::int64_t axis = 0; axis < batch_axes; ++axis) {
     Shape along(static_cast<std::size_t>(rank - 1), 1);
-    along[static_cast<std::size_t>(axis)] = indices.shape()[static_cast<std::size_t>(axis)];
+    along[static_cast<std::size_t>(axis)] = axis_length(indices, static_cast<std::size_t>(axis));
     coordinates.push_back(reshape(Array::arange(along[static_cast<std::size_t>(axis)]), along));
   }
   for (std::int64_t i = 0; i < count; ++i) coordinates.push_back(at_position(indices, -1, i));
@@ -62,7 +65,7 @@ Outputs scattered_elements(const OperatorCall& call) {
       continue;
     }
     Shape along(static_cast<std::size_t>(indices.ndim()), 1);
-    along[static_cast<std::size_t>(i)] = indices.shape()[static_cast<std::size_t>(i)];
+    along[static_cast<std::size_t>(i)] = axis_length(indices, static_cast<std::size_t>(i));
     coordinates.push_back(
         broadcast_to(reshape(Array::arange(along[static_cast<std::size_t>(i)]), along), indices.shape()));
   }

@@ -224,7 +224,7 @@ Outputs scan_along_axes(const OperatorCall& call) {
   for (std::size_t i = 0; i < operands.stacks; ++i) {
     Array stack = moveaxis(call[operands.states + i], axes[i], 0);
     if (directions[i] != reverse) stack = flip(stack, 0);
-    empty = empty || stack.shape()[0] == 0;
+    empty = empty || axis_length(stack, 0) == 0;
     stacks.push_back(stack.value());
   }
   const auto run = [&] {
@@ -255,7 +255,7 @@ Outputs scan_of_examples(const OperatorCall& call) {
     const std::size_t axes = i < operands.states ? 1 : 2;
     if (operand.shape().size() < axes) call.refuse("input ", i + 2, " of shape ", operand.shape(), " has too few axes");
     if (axes == 2 && directions[i - operands.states] != 0) operand = flip(operand, 1);
-    for (std::size_t axis = 0; axis < axes; ++axis) empty = empty || operand.shape()[axis] == 0;
+    for (std::size_t axis = 0; axis < axes; ++axis) empty = empty || axis_length(operand, axis) == 0;
     all.push_back(operand.value());
   }
   const auto run = [&] {

@@ -75,12 +75,13 @@ Outputs skip_simplified_layer_norm(const OperatorCall& call) {
 Outputs embed_layer_norm(const OperatorCall& call) {
   const Array& words = call[0];
   call.ignore("mask_index_type");
-  const std::int64_t length = words.shape()[1];
+  const std::int64_t length = axis_length(words, 1);
   const Array places = call.has(8) ? call[8] : Array::arange(length);
   Array total = take(call[2], words, 0) + take(call[3], places, 0);
   if (call.has(4)) total = total + take(call[4], call[1], 0);
   const Array y = normalised(total, -1, call.number("epsilon", 1e-12)).result * call[5] + call[6];
-  const Array counts = call.has(7) ? cast(sum(call[7], 1), DType::i32) : Array::zeros({words.shape()[0]}, DType::i32);
+  const Array counts =
+      call.has(7) ? cast(sum(call[7], 1), DType::i32) : Array::zeros({axis_length(words, 0)}, DType::i32);
   return {y, counts, total};
 }
 

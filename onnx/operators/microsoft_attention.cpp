@@ -24,7 +24,7 @@ void require_rank(const OperatorCall& call, std::size_t input, int rank) {
 // key.
 Array with_mask(const OperatorCall& call, const Array& scores, const Array& mask) {
   if (!mask.defined()) return scores;
-  const std::int64_t batch = scores.shape()[0], keys = scores.shape()[3];
+  const std::int64_t batch = axis_length(scores, 0), keys = axis_length(scores, 3);
   const double forbidden = call.number("mask_filter_value", -10000);
   const auto numbers = [&](std::int64_t from) {
     return reshape(cast(part_of(mask, 0, from, from + batch), DType::i64), {batch, 1, 1, 1});
@@ -34,7 +34,7 @@ Array with_mask(const OperatorCall& call, const Array& scores, const Array& mask
     allowed = less(Array::arange(keys), numbers(0));
     if (mask.size() != batch) allowed = logical_and(allowed, greater_equal(Array::arange(keys), numbers(batch)));
   } else if (mask.ndim() == 2) {
-    allowed = reshape(mask, {mask.shape()[0], 1, 1, keys}) != 0;
+    allowed = reshape(mask, {axis_length(mask, 0), 1, 1, keys}) != 0;
   } else if (mask.ndim() == 3) {
     allowed = expand_dims(mask, 1) != 0;
   } else {
@@ -45,7 +45,7 @@ Array with_mask(const OperatorCall& call, const Array& scores, const Array& mask
 
 double score_factor(const OperatorCall& call, const Array& q) {
   const double scale = call.number("scale", 0);
-  return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(q.shape()[3]));
+  return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(axis_length(q, 3)));
 }
 
 // Causal: a query sees the keys of the past and those up to its own place; the last one, as ONNX Runtime has it, sees
@@ -56,7 +56,7 @@ Array attended(const OperatorCall& call, const Array& q, const Array& k, const A
   scores = with_mask(call, scores, mask);
   if (bias.defined()) scores = scores + bias;
   if (causal) {
-    const std::int64_t n = q.shape()[2], m = k.shape()[2];
+    const std::int64_t n = axis_length(q, 2), m = axis_length(k, 2);
     Array allowed = tril(Array::ones({n, m}), past) != 0;
     if (m > past + n) allowed = logical_or(allowed, expand_dims(equal(Array::arange(n), n - 1), 1));
     scores = where(allowed, scores, masked_score);
@@ -72,7 +72,7 @@ std::vector<Array> in_widths(const OperatorCall& call, const Array& x, const std
     parts.push_back(part_of(x, -1, total, total + width));
     total += width;
   }
-  const std::int64_t columns = x.shape()[static_cast<std::size_t>(x.ndim() - 1)];
+  const std::int64_t columns = axis_length(x, static_cast<std::size_t>(x.ndim() - 1));
   if (total != columns) call.refuse("queries, keys and values of ", total, " features in all, the input has ", columns);
   return parts;
 }
@@ -80,6 +80,7 @@ std::vector<Array> in_widths(const OperatorCall& call, const Array& x, const std
 // One matrix makes queries, keys and values of the input. Past ones come as (2, batch, heads, length, features).
 Outputs attention_of_one(const OperatorCall& call) {
   const std::int64_t heads = call.integer("num_heads");
+  call.require_bounded("num_heads", heads);
   const bool causal = call.integer("unidirectional", 0) != 0;
   if (call.integer("do_rotary", 0) != 0 || call.integer("past_present_share_buffer", 0) != 0 || call.has(6)) {
     call.refuse("rotary positions and a buffer that past and present share are not supported");
@@ -89,8 +90,9 @@ Outputs attention_of_one(const OperatorCall& call) {
   require_rank(call, 4, 5);
   Array all_three = matmul(call[0], call[1]);
   if (call.has(2)) all_three = all_three + call[2];
-  const std::int64_t third = all_three.shape()[2] / 3;
+  const std::int64_t third = axis_length(all_three, 2) / 3;
   const std::vector<std::int64_t> widths = call.integers("qkv_hidden_sizes", {third, third, third});
+  call.require_bounded("qkv_hidden_sizes", widths);
   if (widths.size() != 3) call.refuse("qkv_hidden_sizes of ", widths.size(), " numbers, expected 3");
   const std::vector<Array> parts = in_widths(call, all_three, widths);
   Array k = by_head(parts[1], heads), v = by_head(parts[2], heads);
@@ -98,7 +100,7 @@ Outputs attention_of_one(const OperatorCall& call) {
     k = joined_pair(at_position(call[4], 0, 0), k, 2);
     v = joined_pair(at_position(call[4], 0, 1), v, 2);
   }
-  const std::int64_t past = call.has(4) ? call[4].shape()[3] : 0;
+  const std::int64_t past = call.has(4) ? axis_length(call[4], 3) : 0;
   const Array y = attended(call, by_head(parts[0], heads), k, v, call.optional(3), call.optional(5), causal, past);
   if (!call.wants(1)) return {joined_heads(y)};
   return {joined_heads(y), stack<Any>({k, v}, 0)};
@@ -107,6 +109,7 @@ Outputs attention_of_one(const OperatorCall& call) {
 // Keys and values may come by head already; past ones do.
 Outputs attention_of_three(const OperatorCall& call) {
   const std::int64_t heads = call.integer("num_heads");
+  call.require_bounded("num_heads", heads);
   const bool causal = call.integer("unidirectional", 0) != 0;
   if (call.has(8) || call.has(9) || call.wants(3)) {
     call.refuse("a buffer that past and present share, and scores as a result, are not supported");
@@ -117,7 +120,8 @@ Outputs attention_of_three(const OperatorCall& call) {
   }
   if (call.has(3)) {
     if (k.ndim() != 3) call.refuse("a bias of keys that come by head already");
-    const std::vector<Array> biases = in_widths(call, call[3], {q.shape()[2], k.shape()[2], v.shape()[2]});
+    const std::vector<Array> biases =
+        in_widths(call, call[3], {axis_length(q, 2), axis_length(k, 2), axis_length(v, 2)});
     q = q + biases[0];
     k = k + biases[1];
     v = v + biases[2];
@@ -128,7 +132,7 @@ Outputs attention_of_three(const OperatorCall& call) {
     k = joined_pair(call[6], k, 2);
     v = joined_pair(call[7], v, 2);
   }
-  const std::int64_t past = call.has(6) ? call[6].shape()[2] : 0;
+  const std::int64_t past = call.has(6) ? axis_length(call[6], 2) : 0;
   const Array y = attended(call, by_head(q, heads), k, v, call.optional(4), call.optional(5), causal, past);
   return {joined_heads(y), k, v};
 }
@@ -146,7 +150,7 @@ struct CachePlace {
 
 // The cache (batch, heads, length, features) with new keys or values at their places, and zeros behind them.
 Array continued(const OperatorCall& call, const Array& past, const Array& fresh, const CachePlace& place) {
-  const std::int64_t before = past.defined() ? past.shape()[2] : 0;
+  const std::int64_t before = past.defined() ? axis_length(past, 2) : 0;
   const Shape& s = fresh.shape();
   const auto blank = [&](std::int64_t places) {
     return broadcast_to(Array::full({}, 0.0, fresh.dtype()), {s[0], s[1], places, s[3]});
@@ -175,10 +179,10 @@ Array continued(const OperatorCall& call, const Array& past, const Array& fresh,
 // own.
 CachePlace cache_place(const OperatorCall& call, const Array& q, const Array& past) {
   CachePlace place;
-  place.batch = q.shape()[0];
-  place.steps = q.shape()[1];
+  place.batch = axis_length(q, 0);
+  place.steps = axis_length(q, 1);
   const std::int64_t total = call.integer_in(6);
-  place.length = std::max(total, past.defined() ? past.shape()[2] : std::int64_t{0});
+  place.length = std::max(total, past.defined() ? axis_length(past, 2) : std::int64_t{0});
   if (total == place.steps) place.at = 0;
   else if (place.batch == 1) place.at = total - place.steps;
   if (place.at && *place.at < 0) call.refuse(place.steps, " places, of which there are ", total, " in all");
@@ -214,13 +218,15 @@ Outputs grouped_attention(const OperatorCall& call) {
   for (const std::size_t input : {0, 1, 2}) require_rank(call, input, 3);
   for (const std::size_t cache : {3, 4}) require_rank(call, cache, 4);
   for (const std::size_t table : {7, 8}) require_rank(call, table, 2);
+  call.require_bounded("num_heads", heads);
+  call.require_bounded("kv_num_heads", own);
   if (heads < 1 || own < 1 || heads % own != 0) call.refuse(heads, " heads for ", own, " of keys");
   std::vector<Array> parts{call[0], call.optional(1), call.optional(2)};
   if (!call.has(1)) {
-    const std::int64_t features = call[0].shape()[2] / (heads + 2 * own);
+    const std::int64_t features = axis_length(call[0], 2) / (heads + 2 * own);
     parts = in_widths(call, call[0], {heads * features, own * features, own * features});
   }
-  const std::int64_t batch = call[0].shape()[0], steps = call[0].shape()[1];
+  const std::int64_t batch = axis_length(call[0], 0), steps = axis_length(call[0], 1);
   const CachePlace place = cache_place(call, call[0], call.optional(3));
   const auto apart = [&](const Array& x, std::int64_t count) { return reshape(x, {batch, steps, count, -1}); };
   Array q = apart(parts[0], heads), k = apart(parts[1], own);
@@ -228,7 +234,7 @@ Outputs grouped_attention(const OperatorCall& call) {
   if (rotary) {
     const Array places = call.has(9) ? cast(call[9], DType::i64) : place.places();
     const Array cosine = expand_dims(take(call[7], places, 0), 2), sine = expand_dims(take(call[8], places, 0), 2);
-    const std::int64_t turned = 2 * call[7].shape()[1];
+    const std::int64_t turned = 2 * axis_length(call[7], 1);
     q = rotated(q, cosine, sine, turned, interleaved);
     k = rotated(k, cosine, sine, turned, interleaved);
   }
@@ -257,17 +263,17 @@ Outputs rotary_with_positions(const OperatorCall& call) {
   }
   for (const std::size_t table : {2, 3}) require_rank(call, table, 2);
   if (!flat) require_rank(call, 0, 4);
-  const std::int64_t turned = 2 * call[2].shape()[1];
+  const std::int64_t turned = 2 * axis_length(call[2], 1);
   if (stated != 0 && (stated != turned || heads < 1)) {
     call.refuse("rotary_embedding_dim ", stated, " with ", heads, " heads and a table of ", turned / 2, " columns");
   }
   Array x = flat ? call[0] : swapaxes(call[0], 1, 2);
   if (flat) {
-    const std::int64_t features = stated == 0 ? turned : x.shape()[2] / heads;
-    x = reshape(x, {x.shape()[0], x.shape()[1], -1, features});
+    const std::int64_t features = stated == 0 ? turned : axis_length(x, 2) / heads;
+    x = reshape(x, {axis_length(x, 0), axis_length(x, 1), -1, features});
   }
   Array places = cast(call[1], DType::i64);
-  if (places.ndim() == 1) places = reshape(places, {1, 1}) + reshape(Array::arange(x.shape()[1]), {1, -1});
+  if (places.ndim() == 1) places = reshape(places, {1, 1}) + reshape(Array::arange(axis_length(x, 1)), {1, -1});
   const auto table = [&](std::size_t i) { return expand_dims(take(call[i], places, 0), 2); };
   const Array y = rotated(x, table(2), table(3), turned, interleaved);
   return {flat ? reshape(y, call[0].shape()) : swapaxes(y, 1, 2)};

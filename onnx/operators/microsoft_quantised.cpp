@@ -66,7 +66,7 @@ Outputs quantised_softmax(const OperatorCall& call) {
   Array y = x;
   if (as_matrix) {
     std::int64_t rows = 1;
-    for (std::int64_t i = 0; i < axis; ++i) rows *= x.shape()[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; i < axis; ++i) rows *= axis_length(x, static_cast<std::size_t>(i));
     y = reshape(softmax(reshape(x, {rows, -1}), 1), x.shape());
   } else {
     y = softmax(x, axis);
@@ -96,7 +96,7 @@ Outputs quantised_general_product(const OperatorCall& call) {
   const Array a = transpose_a ? matrix_transpose(call[0]) : call[0],
               b = transpose_b ? matrix_transpose(call[3]) : call[3];
   if (a.ndim() != 2 || b.ndim() != 2) call.refuse("factors of shapes ", a.shape(), " and ", b.shape());
-  const std::int64_t terms = a.shape()[static_cast<std::size_t>(a.ndim() - 1)];
+  const std::int64_t terms = axis_length(a, static_cast<std::size_t>(a.ndim() - 1));
   Array total = matmul(exact(a, call.optional(2), terms), exact(b, call.optional(5), terms));
   if (call.has(6)) total = cast(total, DType::f64) + cast(call[6], DType::f64);
   const Array scale = call[1] * call[4] * call.number("alpha", 1);
@@ -126,9 +126,12 @@ std::int64_t bits_of(const OperatorCall& call, std::int64_t otherwise) {
 
 // Weights (N, K) in blocks along K, each with a scale and a zero point; which block a column is of may be listed.
 Outputs product_with_blocks(const OperatorCall& call) {
-  const std::int64_t columns = call.integer("K"), rows = call.integer("N"), block = call.integer("block_size");
+  const std::int64_t columns = call.integer("K"), rows = call.integer("N"), stated = call.integer("block_size");
+  const std::int64_t block = std::min(stated, std::max<std::int64_t>(columns, 1));
   const std::int64_t bits = bits_of(call, 4);
   call.ignore("accuracy_level");
+  call.require_bounded("K", columns);
+  call.require_bounded("N", rows);
   if (columns < 1 || rows < 1 || block < 1) call.refuse("K ", columns, ", N ", rows, ", block_size ", block);
   const std::int64_t blocks = columns / block + (columns % block != 0 ? 1 : 0);
   const Array& a = call[0];
@@ -175,7 +178,7 @@ Outputs rows_of_blocks(const OperatorCall& call) {
     zero = rows(call[3]);
     if (packed) {
       std::vector<Index> stored(static_cast<std::size_t>(zero.ndim()), Index(all));
-      stored.back() = slice(0, scale.shape()[static_cast<std::size_t>(scale.ndim() - 1)]);
+      stored.back() = slice(0, axis_length(scale, static_cast<std::size_t>(scale.ndim() - 1)));
       zero = unpacked_numbers(zero, bits).get(stored);
     }
   } else if (call[0].dtype() == DType::u8 && call.bits(0) == 0) {

@@ -39,7 +39,7 @@ Outputs sliced(const OperatorCall& call, const std::vector<std::int64_t>& starts
     const std::int64_t axis = axes[i] < 0 ? axes[i] + x.ndim() : axes[i];
     if (axis < 0 || axis >= x.ndim()) call.refuse("axis ", axes[i], " of shape ", x.shape());
     if (steps[i] == 0) call.refuse("a step of 0");
-    const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+    const std::int64_t length = axis_length(x, static_cast<std::size_t>(axis));
     if (length == 0) continue;
     entries[static_cast<std::size_t>(axis)] = range_of(starts[i], ends[i], steps[i], length);
   }
@@ -63,6 +63,7 @@ Outputs padded(const OperatorCall& call, const std::vector<std::int64_t>& pads, 
   if (axes.empty()) {
     for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
   }
+  call.require_bounded("pads", pads);
   if (pads.size() != 2 * axes.size()) call.refuse(pads.size(), " numbers of padding for ", axes.size(), " axes");
   IntList before(rank, 0), after(rank, 0);
   std::vector<Index> kept(rank, Index(all));
@@ -73,8 +74,8 @@ Outputs padded(const OperatorCall& call, const std::vector<std::int64_t>& pads, 
     before[at] = std::max<std::int64_t>(pads[i], 0);
     after[at] = std::max<std::int64_t>(pads[i + axes.size()], 0);
     const std::int64_t begin = std::max<std::int64_t>(-pads[i], 0);
-    const std::int64_t end = x.shape()[at] - std::max<std::int64_t>(-pads[i + axes.size()], 0);
-    if (begin != 0 || end != x.shape()[at]) kept[at] = slice(begin, std::max(begin, end));
+    const std::int64_t end = axis_length(x, at) - std::max<std::int64_t>(-pads[i + axes.size()], 0);
+    if (begin != 0 || end != axis_length(x, at)) kept[at] = slice(begin, std::max(begin, end));
   }
   x = std::as_const(x).get(kept);
   if (mode == "constant") return {pad(x, before, after, PaddingMode::constant, value)};
@@ -108,13 +109,14 @@ Outputs triangle(const OperatorCall& call) {
 Outputs reversed_sequences(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t batch_axis = call.integer("batch_axis", 1), time_axis = call.integer("time_axis", 0);
-  if (x.ndim() < 2 || batch_axis + time_axis != 1 || batch_axis * time_axis != 0) {
+  if (x.ndim() < 2 || batch_axis == time_axis || std::min(batch_axis, time_axis) != 0 ||
+      std::max(batch_axis, time_axis) != 1) {
     call.refuse("batch_axis ", batch_axis, " and time_axis ", time_axis, "; they are 0 and 1, one each");
   }
-  const std::int64_t steps = x.shape()[static_cast<std::size_t>(time_axis)];
+  const std::int64_t steps = axis_length(x, static_cast<std::size_t>(time_axis));
   Shape along(static_cast<std::size_t>(x.ndim()), 1), across = along;
   along[static_cast<std::size_t>(time_axis)] = steps;
-  across[static_cast<std::size_t>(batch_axis)] = x.shape()[static_cast<std::size_t>(batch_axis)];
+  across[static_cast<std::size_t>(batch_axis)] = axis_length(x, static_cast<std::size_t>(batch_axis));
   const Array time = reshape(Array::arange(steps), along);
   const Array lengths = reshape(cast(call[1], DType::i64), across);
   const Array from = where(less(time, lengths), lengths - 1 - time, time);
@@ -129,6 +131,7 @@ Outputs centred(const OperatorCall& call) {
   if (axes.empty()) {
     for (std::int64_t i = 0; i < x.ndim(); ++i) axes.push_back(i);
   }
+  call.require_bounded("shape", lengths);
   if (axes.size() != lengths.size()) call.refuse(lengths.size(), " lengths for ", axes.size(), " axes");
   IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
   std::vector<Index> kept(static_cast<std::size_t>(x.ndim()), Index(all));
@@ -136,7 +139,8 @@ Outputs centred(const OperatorCall& call) {
     const std::int64_t axis = axes[i] < 0 ? axes[i] + x.ndim() : axes[i];
     if (axis < 0 || axis >= x.ndim()) call.refuse("axis ", axes[i], " of shape ", x.shape());
     const auto at = static_cast<std::size_t>(axis);
-    const std::int64_t more = lengths[i] - x.shape()[at];
+    if (lengths[i] < 0) call.refuse("a length of ", lengths[i]);
+    const std::int64_t more = lengths[i] - axis_length(x, at);
     if (more >= 0) {
       before[at] = more / 2;
       after[at] = more - more / 2;

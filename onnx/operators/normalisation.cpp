@@ -89,8 +89,9 @@ Outputs group_norm(const OperatorCall& call) {
   const std::int64_t groups = call.integer("num_groups");
   const double epsilon = call.number("epsilon", 1e-5);
   call.ignore("stash_type");
-  if (x.ndim() < 2 || groups < 1 || x.shape()[1] % groups != 0) call.refuse(groups, " groups for input ", x.shape());
-  const Shape grouped{x.shape()[0], groups, -1};
+  if (x.ndim() < 2 || groups < 1 || axis_length(x, 1) % groups != 0)
+    call.refuse(groups, " groups for input ", x.shape());
+  const Shape grouped{axis_length(x, 0), groups, -1};
   Array y = normalised(reshape(x, grouped), -1, epsilon).result;
   const bool by_group = call[1].size() == groups && call.version() < 21;
   if (by_group) y = y * by_channel(call[1], 3) + by_channel(call[2], 3);
@@ -121,13 +122,13 @@ Outputs local_response(const OperatorCall& call) {
   if (size < 1 || x.ndim() < 2) call.refuse("size ", size, " for input ", x.shape());
   IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
   // Beyond the last channel there is nothing to add up, however wide the window.
-  const std::int64_t most = std::max<std::int64_t>(x.shape()[1] - 1, 0);
+  const std::int64_t most = std::max<std::int64_t>(axis_length(x, 1) - 1, 0);
   before[1] = std::min((size - 1) / 2, most);
   after[1] = std::min(size / 2, most);
   const Array squares = pad(square(x), before, after);
   Array total;
   for (std::int64_t i = 0; i <= before[1] + after[1]; ++i) {
-    const Array shifted = part_of(squares, 1, i, i + x.shape()[1]);
+    const Array shifted = part_of(squares, 1, i, i + axis_length(x, 1));
     total = total.defined() ? total + shifted : shifted;
   }
   return {x / power(total * (alpha / static_cast<double>(size)) + bias, beta)};

@@ -68,12 +68,12 @@ Array covered(const Shape& input, const Windows& w, bool count_padding) {
     const std::int64_t end = w.before[i] + input[i + 2] + (count_padding ? w.counted_after[i] : 0);
     std::vector<float> along;
     for (std::int64_t k = 0; k < w.results[i]; ++k) {
-      float count = 0;
-      for (std::int64_t j = 0; j < w.kernel[i]; ++j) {
-        const std::int64_t at = k * w.stride[i] + j * w.dilation[i];
-        count += at >= begin && at < end ? 1.0F : 0.0F;
-      }
-      along.push_back(std::max(count, 1.0F));
+      // Taps j of the window that lie in [begin, end).
+      const std::int64_t start = k * w.stride[i], step = w.dilation[i];
+      const auto first_at = [&](std::int64_t place) {
+        return std::clamp<std::int64_t>(place <= start ? 0 : (place - start + step - 1) / step, 0, w.kernel[i]);
+      };
+      along.push_back(static_cast<float>(std::max<std::int64_t>(first_at(end) - first_at(begin), 1)));
     }
     Shape shape(w.axes(), 1);
     shape[i] = w.results[i];
@@ -140,14 +140,16 @@ Outputs norm_of_image(const OperatorCall& call) {
 // would come from; a larger one is padded.
 Outputs unpooled(const OperatorCall& call) {
   const Array& x = call[0];
+  if (x.ndim() < 3) call.refuse("input of shape ", x.shape(), "; expected (batch, channels, spatial...)");
   const std::size_t axes = static_cast<std::size_t>(x.ndim()) - 2;
   const IntList kernel = per_spatial_axis(call, "kernel_shape", axes, 1),
                 stride = per_spatial_axis(call, "strides", axes, 1);
   const std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
   if (pads.size() != 2 * axes) call.refuse(pads.size(), " numbers of padding for ", axes, " spatial axes");
-  Shape shape{x.shape()[0], x.shape()[1]};
+  call.require_bounded("pads", pads);
+  Shape shape{axis_length(x, 0), axis_length(x, 1)};
   for (std::size_t i = 0; i < axes; ++i) {
-    shape.push_back((x.shape()[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + axes]);
+    shape.push_back((axis_length(x, i + 2) - 1) * stride[i] + kernel[i] - pads[i] - pads[i + axes]);
   }
   const Array places = reshape(call[1], {-1});
   const Array flat = scatter(zeros_like(broadcast_to(Array::full({}, 0, x.dtype()), {element_count(shape)})), {places},
@@ -155,6 +157,7 @@ Outputs unpooled(const OperatorCall& call) {
   const Array image = reshape(flat, shape);
   if (!call.has(2)) return {image};
   const std::vector<std::int64_t> wanted = call.integers_in(2);
+  call.require_bounded("output_shape", wanted);
   if (wanted.size() != shape.size()) call.refuse("output_shape of ", wanted.size(), " axes for ", shape);
   IntList after;
   for (std::size_t i = 0; i < shape.size(); ++i) after.push_back(wanted[i] - shape[i]);

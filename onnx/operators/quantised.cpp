@@ -62,9 +62,11 @@ Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::i
   }
   if (axis < 0) axis += rank;
   if (block != 0) {
-    const Array spread = repeat(numbers, block, axis);
+    // Longer blocks than the axis are one.
+    const std::int64_t length = axis_length(x, static_cast<std::size_t>(axis));
+    const Array spread = repeat(numbers, std::min(block, std::max<std::int64_t>(length, 1)), axis);
     std::vector<Index> entries(static_cast<std::size_t>(x.ndim()), Index(all));
-    entries[static_cast<std::size_t>(axis)] = slice(0, x.shape()[static_cast<std::size_t>(axis)]);
+    entries[static_cast<std::size_t>(axis)] = slice(0, axis_length(x, static_cast<std::size_t>(axis)));
     return spread.get(entries);
   }
   Shape shape(static_cast<std::size_t>(x.ndim()), 1);
@@ -139,7 +141,7 @@ Array of_rows(const Array& zero, const Array& a) {
 }
 
 Array integer_product(const Array& a, const Array& b, const Array& a_zero, const Array& b_zero) {
-  const std::int64_t terms = a.shape()[static_cast<std::size_t>(a.ndim() - 1)];
+  const std::int64_t terms = axis_length(a, static_cast<std::size_t>(a.ndim() - 1));
   return matmul(exact(a, of_rows(a_zero, a), terms), exact(b, b_zero, terms));
 }
 
@@ -154,7 +156,9 @@ Outputs quantised_product(const OperatorCall& call) {
   return {quantised(y, Array::full({}, 1.0), call[7], call[7].dtype())};
 }
 
-std::int64_t terms_of(const Array& kernels) { return kernels.size() / std::max<std::int64_t>(kernels.shape()[0], 1); }
+std::int64_t terms_of(const Array& kernels) {
+  return kernels.size() / std::max<std::int64_t>(axis_length(kernels, 0), 1);
+}
 
 Outputs convolution_of_integers(const OperatorCall& call) {
   const Array &x = call[0], &w = call[1];

@@ -168,7 +168,7 @@ Run run_direction(const Cell& cell, const Architecture& how, const Array& x, con
   using States = std::vector<Array>;
   States states{start.h}, rows{given};
   if (how.has_cell) states.push_back(start.c);
-  if (lengths.defined()) rows.push_back(Array::arange(x.shape()[0]));
+  if (lengths.defined()) rows.push_back(Array::arange(axis_length(x, 0)));
   const auto moment = [&](const States& before, const States& in) {
     const CellState state{before[0], how.has_cell ? before[1] : Array()};
     CellState next = how.step(cell, in[0], state);
@@ -188,9 +188,9 @@ Run run_direction(const Cell& cell, const Architecture& how, const Array& x, con
 // Along time, each sequence by its own length.
 Array reversed(const Array& x, const Array& lengths) {
   if (!lengths.defined()) return flip(x, 0);
-  const std::int64_t steps = x.shape()[0];
+  const std::int64_t steps = axis_length(x, 0);
   Shape across(static_cast<std::size_t>(x.ndim()), 1), along = across;
-  across[1] = x.shape()[1];
+  across[1] = axis_length(x, 1);
   along[0] = steps;
   const Array time = reshape(Array::arange(steps), along), own = reshape(lengths, across);
   return take_along_axis(x, broadcast_to(where(less(time, own), own - 1 - time, time), x.shape()), 0);
@@ -210,19 +210,20 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
     return swapaxes(dequantised(call[input], by_direction(call[scale]), by_direction(call[scale + 1])), 1, 2);
   };
   const Array w = weights(1, 8), r = weights(2, 10);
-  const std::int64_t hidden = call.integer("hidden_size", r.shape()[static_cast<std::size_t>(r.ndim() - 1)]);
+  const std::int64_t hidden = call.integer("hidden_size", axis_length(r, 2));
   const Array x = batch_first ? swapaxes(call[0], 0, 1) : call[0];
-  if (x.ndim() != 3 || w.ndim() != 3 || r.ndim() != 3 || w.shape()[0] != static_cast<std::int64_t>(directions)) {
+  if (x.ndim() != 3 || w.ndim() != 3 || r.ndim() != 3 || axis_length(w, 0) != static_cast<std::int64_t>(directions)) {
     call.refuse("input ", x.shape(), ", weights ", w.shape(), " and ", r.shape(), " for ", directions, " directions");
   }
-  const std::int64_t batch = x.shape()[1];
+  const std::int64_t batch = axis_length(x, 1);
   Array lengths;
   if (call.has(4)) {
     lengths = cast(call[4], DType::i64);
+    if (lengths.size() != batch) call.refuse(lengths.size(), " lengths for ", batch, " sequences");
     // Sequences that all last to the end need no masks.
     if (call.known(4)) {
       bool whole = true;
-      for (const std::int64_t length : call.integers_in(4)) whole = whole && length == x.shape()[0];
+      for (const std::int64_t length : call.integers_in(4)) whole = whole && length == axis_length(x, 0);
       if (whole) lengths = Array();
     }
   }

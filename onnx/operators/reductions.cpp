@@ -47,7 +47,7 @@ bool empty_along(const Array& x, const Axes& axes) {
   if (axes.all()) return x.size() == 0;
   for (const std::int64_t axis : axes.list()) {
     const std::int64_t at = axis < 0 ? axis + x.ndim() : axis;
-    if (at >= 0 && at < x.ndim() && x.shape()[static_cast<std::size_t>(at)] == 0) return true;
+    if (at >= 0 && at < x.ndim() && axis_length(x, static_cast<std::size_t>(at)) == 0) return true;
   }
   return false;
 }
@@ -86,7 +86,7 @@ Outputs place_of(const OperatorCall& call) {
   const std::int64_t axis = call.axis(0, x.ndim());
   const bool keep = call.integer("keepdims", 1) != 0, last = call.integer("select_last_index", 0) != 0;
   if (!last) return {f(x, axis, keep)};
-  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+  const std::int64_t length = axis_length(x, static_cast<std::size_t>(axis));
   return {-f(flip(x, {axis}), axis, keep) + (length - 1)};
 }
 

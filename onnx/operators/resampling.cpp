@@ -41,13 +41,19 @@ Outputs resize_of(const OperatorCall& call, std::size_t roi, std::size_t scales,
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = axes[i] < 0 ? axes[i] + x.ndim() : axes[i];
     if (axis < 0 || axis >= x.ndim()) call.refuse("axis ", axes[i], " of shape ", x.shape());
+    call.require_bounded("sizes", lengths);
+    if (lengths.empty() && !(factors[i] > 0 && factors[i] <= 0x1p31)) call.refuse("a scale of ", factors[i]);
     ResizedAxis each;
     each.axis = axis;
-    each.from = x.shape()[static_cast<std::size_t>(axis)];
+    each.from = axis_length(x, static_cast<std::size_t>(axis));
     each.scale = lengths.empty() ? factors[i] : static_cast<double>(lengths[i]) / static_cast<double>(each.from);
     each.to = lengths.empty() ? static_cast<std::int64_t>(std::floor(factors[i] * static_cast<double>(each.from)))
                               : lengths[i];
-    if (!box.empty()) each.box = {box.at(i), box.at(i + axes.size())};
+    if (!box.empty() && box.size() != 2 * axes.size()) call.refuse("a box of ", box.size(), " numbers");
+    for (const double edge : box) {
+      if (!(std::abs(edge) <= 0x1p31)) call.refuse("a box with an edge at ", edge);
+    }
+    if (!box.empty()) each.box = {box[i], box[i + axes.size()]};
     resized.push_back(each);
   }
   if (!lengths.empty()) keep_aspect_ratio(call, resized);
@@ -75,8 +81,11 @@ Outputs affine_grid(const OperatorCall& call) {
   const Array& maps = call[0];
   const std::vector<std::int64_t> size = call.integers_in(1);
   const bool corners = call.integer("align_corners", 0) != 0;
-  const std::size_t axes = size.size() - 2;
   if (size.size() < 4 || size.size() > 5) call.refuse("a size of ", size.size(), " axes; expected 4 or 5");
+  const std::size_t axes = size.size() - 2;
+  for (const std::int64_t length : size) {
+    if (length < 1) call.refuse("a size with the length ", length);
+  }
   Shape grid(std::span(size.data() + 2, axes));
   std::vector<Array> coordinates;
   for (std::size_t i = axes; i-- > 0;) {
@@ -131,7 +140,8 @@ Array largest_in_box(const Array& image, const BoxSamples& rows, const BoxSample
       largest = largest.defined() ? maximum(largest, each) : each;
     }
   }
-  return max(reshape(largest, {image.shape()[0], size[0], -1, size[1], largest.shape()[2] / size[1]}), {2, 4});
+  return max(reshape(largest, {axis_length(image, 0), size[0], -1, size[1], axis_length(largest, 2) / size[1]}),
+             {2, 4});
 }
 
 // The mean of all samples, which is a product with weights along each axis.
@@ -146,7 +156,8 @@ Array mean_in_box(const Array& image, const BoxSamples& rows, const BoxSamples& 
     }
     return cast(Array::from(matrix, {results, length}), image.dtype());
   };
-  const Array tall = weights(rows, size[0], image.shape()[1]), wide = weights(columns, size[1], image.shape()[2]);
+  const Array tall = weights(rows, size[0], axis_length(image, 1)),
+              wide = weights(columns, size[1], axis_length(image, 2));
   return matmul(matmul(tall, image), transpose(wide));
 }
 
@@ -162,11 +173,20 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
                           .aligned = rule == "half_pixel",
                           .layout = nchw};
   if (mode != "avg" && mode != "max") call.refuse("mode '", mode, "'; known are avg and max");
+  call.require_bounded("sampling_ratio", options.samples);
+  for (const std::int64_t length : options.size) {
+    call.require_bounded("output size", length);
+    if (length < 1) call.refuse("an output of length ", length);
+  }
   if (options.samples > 0 && mode == "avg") return {roi_align(x, boxes, images, options)};
   const std::vector<double> corners = call.numbers_in(1);
   const std::vector<std::int64_t> numbers = call.integers_in(2);
+  if (x.ndim() != 4 || boxes.ndim() != 2 || axis_length(boxes, 1) != 4 ||
+      std::ssize(numbers) != axis_length(boxes, 0)) {
+    call.refuse("input ", x.shape(), ", boxes ", boxes.shape(), " and their pictures ", images.shape());
+  }
   std::vector<Array> parts;
-  for (std::int64_t i = 0; i < boxes.shape()[0]; ++i) {
+  for (std::int64_t i = 0; i < axis_length(boxes, 0); ++i) {
     const double* box = corners.data() + 4 * i;
     const double offset = options.aligned ? 0.5 : 0;
     const auto edges = [&](double from, double to) {
@@ -177,17 +197,18 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
     const auto [left, right] = edges(box[0], box[2]);
     const auto needed = [&](double length, std::int64_t results) {
       if (options.samples > 0) return options.samples;
+      if (!(std::abs(length) < 0x1p31)) call.refuse("a box of length ", length);
       return std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(length / static_cast<double>(results))), 1);
     };
     const BoxSamples rows =
-        samples_along(top, bottom, options.size[0], needed(bottom - top, options.size[0]), x.shape()[2]);
+        samples_along(top, bottom, options.size[0], needed(bottom - top, options.size[0]), axis_length(x, 2));
     const BoxSamples columns =
-        samples_along(left, right, options.size[1], needed(right - left, options.size[1]), x.shape()[3]);
+        samples_along(left, right, options.size[1], needed(right - left, options.size[1]), axis_length(x, 3));
     const Array image = at_position(x, 0, numbers[static_cast<std::size_t>(i)]);
     parts.push_back(mode == "max" ? largest_in_box(image, rows, columns, options.size)
                                   : mean_in_box(image, rows, columns, options.size));
   }
-  if (parts.empty()) return {Array::zeros({0, x.shape()[1], options.size[0], options.size[1]}, x.dtype())};
+  if (parts.empty()) return {Array::zeros({0, axis_length(x, 1), options.size[0], options.size[1]}, x.dtype())};
   return {stack(parts, 0)};
 }
 
@@ -208,9 +229,9 @@ Outputs chosen_boxes(const OperatorCall& call) {
     boxes = joined_pair(minimum(a, b), maximum(a, b), -1);
   }
   std::vector<std::int64_t> chosen;
-  for (std::int64_t picture = 0; count > 0 && picture < scores.shape()[0]; ++picture) {
-    for (std::int64_t kind = 0; kind < scores.shape()[1]; ++kind) {
-      options.count = std::min(count, scores.shape()[2]);
+  for (std::int64_t picture = 0; count > 0 && picture < axis_length(scores, 0); ++picture) {
+    for (std::int64_t kind = 0; kind < axis_length(scores, 1); ++kind) {
+      options.count = std::min(count, axis_length(scores, 2));
       const Array kept = nms(at_position(boxes, 0, picture), scores.get({picture, kind}), options).indices;
       for (const std::int64_t box : cast(kept, DType::i64).to_vector<std::int64_t>()) {
         if (box >= 0) chosen.insert(chosen.end(), {picture, kind, box});

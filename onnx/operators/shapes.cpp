@@ -33,7 +33,7 @@ Outputs reshaped_to(const OperatorCall& call, std::vector<std::int64_t> lengths)
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] != 0 || zero_is_zero) continue;
     if (i >= x.shape().size()) call.refuse("shape copies axis ", i, " of an input of shape ", x.shape());
-    lengths[i] = x.shape()[i];
+    lengths[i] = axis_length(x, i);
   }
   return {reshape(x, Shape(std::span(lengths)))};
 }
@@ -51,7 +51,7 @@ Outputs flattened(const OperatorCall& call) {
   if (axis < 0) axis += x.ndim();
   if (axis < 0 || axis > x.ndim()) call.refuse("axis ", axis, " of shape ", x.shape());
   std::int64_t rows = 1, columns = 1;
-  for (int i = 0; i < x.ndim(); ++i) (i < axis ? rows : columns) *= x.shape()[static_cast<std::size_t>(i)];
+  for (int i = 0; i < x.ndim(); ++i) (i < axis ? rows : columns) *= axis_length(x, static_cast<std::size_t>(i));
   return {reshape(x, {rows, columns})};
 }
 
@@ -77,7 +77,7 @@ Outputs expanded(const OperatorCall& call) {
   if (target.size() < rank) target.insert(target.begin(), rank - target.size(), 1);
   for (std::size_t i = 0; i < rank; ++i) {
     std::int64_t& length = target[target.size() - rank + i];
-    if (length == 1) length = x.shape()[i];
+    if (length == 1) length = axis_length(x, i);
   }
   return {broadcast_to(x, Shape(std::span(target)))};
 }
@@ -87,10 +87,12 @@ Outputs depth_to_space(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t block = call.integer("blocksize");
   const std::string_view mode = call.text("mode", "DCR");
-  if (x.ndim() != 4 || block <= 0 || x.shape()[1] % (block * block) != 0) {
+  call.require_bounded("blocksize", block);
+  if (x.ndim() != 4 || block <= 0 || axis_length(x, 1) % (block * block) != 0) {
     call.refuse("shape ", x.shape(), " with blocks of ", block, "; expected 4 axes and channels by the square of it");
   }
-  const std::int64_t n = x.shape()[0], c = x.shape()[1] / (block * block), h = x.shape()[2], w = x.shape()[3];
+  const std::int64_t n = axis_length(x, 0), c = axis_length(x, 1) / (block * block), h = axis_length(x, 2),
+                     w = axis_length(x, 3);
   const Array y = mode == "CRD" ? transpose(reshape(x, {n, c, block, block, h, w}), {0, 1, 4, 2, 5, 3})
                                 : transpose(reshape(x, {n, block, block, c, h, w}), {0, 3, 4, 1, 5, 2});
   return {reshape(y, {n, c, h * block, w * block})};
@@ -99,10 +101,12 @@ Outputs space_to_depth(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t block = call.integer("blocksize");
   const std::string_view mode = call.text("mode", "DCR");
-  if (x.ndim() != 4 || block <= 0 || x.shape()[2] % block != 0 || x.shape()[3] % block != 0) {
+  call.require_bounded("blocksize", block);
+  if (x.ndim() != 4 || block <= 0 || axis_length(x, 2) % block != 0 || axis_length(x, 3) % block != 0) {
     call.refuse("shape ", x.shape(), " with blocks of ", block, "; expected 4 axes that blocks divide");
   }
-  const std::int64_t n = x.shape()[0], c = x.shape()[1], h = x.shape()[2] / block, w = x.shape()[3] / block;
+  const std::int64_t n = axis_length(x, 0), c = axis_length(x, 1), h = axis_length(x, 2) / block,
+                     w = axis_length(x, 3) / block;
   const Array blocks = reshape(x, {n, c, h, block, w, block});
   const Array y = mode == "CRD" ? transpose(blocks, {0, 1, 3, 5, 2, 4}) : transpose(blocks, {0, 3, 5, 1, 2, 4});
   return {reshape(y, {n, c * block * block, h, w})};
@@ -114,11 +118,12 @@ Outputs pieces(const OperatorCall& call, std::int64_t axis, const std::vector<st
   IntList positions;
   std::int64_t at = 0;
   for (const std::int64_t length : lengths) {
-    if (length < 0) call.refuse("a piece of length ", length);
+    if (length < 0 || length > axis_length(x, static_cast<std::size_t>(axis)))
+      call.refuse("a piece of length ", length);
     at += length;
     positions.push_back(at);
   }
-  const std::int64_t whole = x.shape()[static_cast<std::size_t>(axis)];
+  const std::int64_t whole = axis_length(x, static_cast<std::size_t>(axis));
   if (at != whole) call.refuse("pieces of ", at, " in all, of an axis of length ", whole);
   std::vector<Array> parts;
   if (lengths.size() > 1) {
@@ -129,7 +134,9 @@ Outputs pieces(const OperatorCall& call, std::int64_t axis, const std::vector<st
   return Outputs(std::move(parts));
 }
 Outputs equal_pieces(const OperatorCall& call, std::int64_t axis, std::int64_t count) {
-  const std::int64_t whole = call[0].shape()[static_cast<std::size_t>(axis)];
+  const std::int64_t whole = axis_length(call[0], static_cast<std::size_t>(axis));
+  if (count != static_cast<std::int64_t>(call.output_count()))
+    call.refuse("num_outputs ", count, " for ", call.output_count());
   const std::int64_t length = (whole + count - 1) / count;
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(count), length);
   for (std::int64_t i = 0, left = whole; i < count; ++i, left -= length) {
@@ -155,7 +162,7 @@ Outputs split_by_input(const OperatorCall& call) {
 // axis or without it.
 Outputs split_to_sequence(const OperatorCall& call) {
   const std::int64_t axis = call.axis(0, call[0].ndim());
-  const std::int64_t whole = call[0].shape()[static_cast<std::size_t>(axis)];
+  const std::int64_t whole = axis_length(call[0], static_cast<std::size_t>(axis));
   const bool keeps_axis = call.integer("keepdims", 1) != 0 || call.has(1);
   std::vector<std::int64_t> lengths;
   if (call.has(1) && call[1].ndim() > 0) {

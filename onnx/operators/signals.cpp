@@ -21,6 +21,7 @@ Outputs cosine_window(const OperatorCall& call, const std::vector<double>& a) {
   const std::optional<DType> dtype = dtype_from(type);
   if (!dtype || size < 0) call.refuse("a window of ", size, " elements of type ", element_type_name(type));
   std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(size));  // or fail at once
   for (std::int64_t i = 0; i < size; ++i) {
     double value = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
@@ -43,6 +44,10 @@ struct Waves {
 
 Waves waves(std::int64_t length, std::int64_t frequencies, std::int64_t period, DType dtype) {
   std::vector<double> cosines, sines;
+  const auto count = static_cast<double>(length) * static_cast<double>(frequencies);
+  if (count > 0x1p40) throw ValueError(core::text("a transform of ", length, " numbers into ", frequencies));
+  cosines.reserve(static_cast<std::size_t>(length * frequencies));
+  sines.reserve(cosines.capacity());
   for (std::int64_t i = 0; i < length; ++i) {
     for (std::int64_t k = 0; k < frequencies; ++k) {
       // Brought into one turn as integers, or large products would lose digits.
@@ -57,9 +62,9 @@ Waves waves(std::int64_t length, std::int64_t frequencies, std::int64_t period, 
 
 /// The transform of signals (..., length, 1 or 2), real or with imaginary parts, as (..., frequencies, 2).
 Array transformed(const Array& x, std::int64_t period, std::int64_t frequencies, bool inverse) {
-  const std::int64_t rank = x.ndim(), length = x.shape()[static_cast<std::size_t>(rank - 2)];
+  const std::int64_t rank = x.ndim(), length = axis_length(x, static_cast<std::size_t>(rank - 2));
   const Waves w = waves(length, frequencies, period, x.dtype());
-  const bool complex = x.shape()[static_cast<std::size_t>(rank - 1)] == 2;
+  const bool complex = axis_length(x, static_cast<std::size_t>(rank - 1)) == 2;
   const Array real = at_position(x, -1, 0);
   const double sign = inverse ? 1 : -1;
   Array out_real = matmul(real, w.cosine), out_imaginary = matmul(real, w.sine) * sign;
@@ -94,8 +99,12 @@ Outputs discrete_transform(const OperatorCall& call, std::int64_t axis) {
   x = moveaxis(x, axis, x.ndim() - 2);
   const auto at = static_cast<std::size_t>(x.ndim() - 2);
   const bool mirrored = inverse && one_sided;
-  const std::int64_t own = x.shape()[at], period = call.has(1) ? call.integer_in(1) : mirrored ? 2 * (own - 1) : own;
+  const std::int64_t own = axis_length(x, at), period = call.has(1) ? call.integer_in(1)
+                                                        : mirrored  ? 2 * (own - 1)
+                                                                    : own;
   const std::int64_t length = mirrored ? period / 2 + 1 : period;
+  if (period < 0) call.refuse("a transform of length ", period);
+  call.require_bounded("dft_length", period);
   if (own > length) {
     x = std::as_const(x).get({ellipsis, slice(0, length), all});
   } else if (own < length) {
@@ -120,10 +129,12 @@ Outputs short_time_transform(const OperatorCall& call) {
   if (call.has(2)) length = call[2].size();
   if (call.has(3)) length = call.integer_in(3);
   if (x.ndim() == 2) x = expand_dims(x, -1);
-  if (length < 1 || step < 1 || x.shape()[1] < length)
+  if (x.ndim() != 3) call.refuse("a signal of shape ", x.shape());
+  if (length < 1 || step < 1 || axis_length(x, 1) < length)
     call.refuse("frames of ", length, " every ", step, " of ", x.shape());
-  const std::int64_t frames = (x.shape()[1] - length) / step + 1;
+  const std::int64_t frames = (axis_length(x, 1) - length) / step + 1;
   std::vector<std::int64_t> places;
+  places.reserve(static_cast<std::size_t>(frames * length));
   for (std::int64_t f = 0; f < frames; ++f) {
     for (std::int64_t i = 0; i < length; ++i) places.push_back(f * step + i);
   }
@@ -140,7 +151,12 @@ Outputs mel_weights(const OperatorCall& call) {
   const std::optional<DType> dtype = dtype_from(type);
   if (!dtype || bins < 1 || length < 1 || rate < 1) call.refuse(bins, " bins of ", element_type_name(type));
   const std::int64_t spectrum = length / 2 + 1;
+  call.require_bounded("num_mel_bins", bins);
+  call.require_bounded("dft_length", length);
+  // Frequencies are not negative, and the edges are counted in integers.
+  if (!(low >= 0 && low <= high && high <= 0x1p31)) call.refuse("frequencies from ", low, " to ", high);
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  std::vector<double> weights(static_cast<std::size_t>(spectrum * bins), 0);
   std::vector<std::int64_t> edges;
   const double step = (mel(high) - mel(low)) / static_cast<double>(bins + 2);
   for (std::int64_t i = 0; i < bins + 2; ++i) {
@@ -148,7 +164,6 @@ Outputs mel_weights(const OperatorCall& call) {
     edges.push_back(
         static_cast<std::int64_t>(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
   }
-  std::vector<double> weights(static_cast<std::size_t>(spectrum * bins), 0);
   const auto put = [&](std::int64_t row, std::int64_t bin, double value) {
     if (row >= 0 && row < spectrum) weights[static_cast<std::size_t>(row * bins + bin)] = value;
   };

@@ -17,7 +17,7 @@ namespace {
 // (batch, length, heads * features) as (batch, heads, length, features), in f32.
 Array heads_of(const Array& x, std::int64_t heads) {
   const Array wide = cast(x, DType::f32);
-  return transpose(reshape(wide, {x.shape()[0], x.shape()[1], heads, -1}), {0, 2, 1, 3});
+  return transpose(reshape(wide, {axis_length(x, 0), axis_length(x, 1), heads, -1}), {0, 2, 1, 3});
 }
 
 // The state is a matrix for each head, to which each moment adds key times value; it may fade, and be corrected for
@@ -33,17 +33,18 @@ Outputs linear_attention(const OperatorCall& call) {
   }
   if (q_heads < 1 || kv_heads < 1 || q_heads % kv_heads != 0) call.refuse(q_heads, " heads for ", kv_heads, " of keys");
   const Array q = heads_of(call[0], q_heads), k = heads_of(call[1], kv_heads), v = heads_of(call[2], kv_heads);
-  const std::int64_t batch = q.shape()[0], steps = q.shape()[2], features = q.shape()[3], group = q_heads / kv_heads;
+  const std::int64_t batch = axis_length(q, 0), steps = axis_length(q, 2), features = axis_length(q, 3),
+                     group = q_heads / kv_heads;
   Array fade, rate;
   if (fades) {
-    const bool by_head = call[4].shape()[2] == kv_heads && features != 1;
+    const bool by_head = axis_length(call[4], 2) == kv_heads && features != 1;
     fade = exp(by_head ? transpose(reshape(cast(call[4], DType::f32), {batch, steps, kv_heads, 1}), {0, 2, 1, 3})
                        : heads_of(call[4], kv_heads));
   }
   if (corrected) rate = transpose(expand_dims(cast(call[5], DType::f32), -1), {0, 2, 1, 3});
-  const Array state = call.has(3)
-                          ? cast(call[3], DType::f32)
-                          : broadcast_to(Array::full({}, 0.0, DType::f32), {batch, kv_heads, features, v.shape()[3]});
+  const Array state =
+      call.has(3) ? cast(call[3], DType::f32)
+                  : broadcast_to(Array::full({}, 0.0, DType::f32), {batch, kv_heads, features, axis_length(v, 3)});
   const double scale = stated != 0 ? stated : 1 / std::sqrt(static_cast<double>(features));
   using Parts = std::vector<Array>;
   const auto by_moment = [](const Array& each) { return transpose(each, {2, 0, 1, 3}); };
@@ -72,15 +73,15 @@ Outputs linear_attention(const OperatorCall& call) {
 Outputs causal_convolution(const OperatorCall& call) {
   const Array &x = call[0], &w = call[1];
   const std::string_view activation = call.text("activation", "none");
-  const std::int64_t channels = x.shape()[1], past = w.shape()[2] - 1;
+  const std::int64_t channels = axis_length(x, 1), past = axis_length(w, 2) - 1;
   const Array before =
-      call.has(3) ? call[3] : broadcast_to(Array::full({}, 0.0, x.dtype()), {x.shape()[0], channels, past});
+      call.has(3) ? call[3] : broadcast_to(Array::full({}, 0.0, x.dtype()), {axis_length(x, 0), channels, past});
   const Array whole = joined_pair(before, x, 2);
   Array y = convolution(whole, w, {.groups = channels, .layout = nchw});
   if (call.has(2)) y = y + by_channel(call[2], 3);
   if (activation == "silu" || activation == "swish") y = silu(y);
   else if (activation != "none") call.refuse("activation '", activation, "'; known are none, silu and swish");
-  return {y, whole.get({ellipsis, slice(whole.shape()[2] - past, {})})};
+  return {y, whole.get({ellipsis, slice(axis_length(whole, 2) - past, {})})};
 }
 
 constexpr OperatorRow state_space_table[] = {

@@ -1,0 +1,120 @@
+// Nodes whose attributes, or whose inputs that say shapes, are far off: refused by name, by no crash, overflow or
+// allocation of what memory cannot hold.
+#include <doctest/doctest.h>
+#include <tyto/tyto.hpp>
+
+#include <limits>
+
+#include "tests/onnx/model_text.hpp"
+
+namespace tyto::onnx_tests {
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                       least = std::numeric_limits<std::int64_t>::min();
+
+struct Given {
+  std::string name;
+  Shape shape;
+  std::vector<std::int64_t> integers = {};  // of what says a shape; the others are zeros of f32
+};
+
+template <class T>
+std::string outcome(const Message& one, const std::vector<Given>& inputs, int version) {
+  GraphParts parts{.nodes = {one}, .inputs = {}, .outputs = {value("y", {"n"})}, .initialisers = {}};
+  NamedList<T> given;
+  for (const Given& each : inputs) {
+    if (!each.integers.empty()) {
+      parts.initialisers.push_back(raw_tensor<std::int64_t>(
+          each.name, std::vector<std::int64_t>(each.shape.begin(), each.shape.end()), each.integers));
+      continue;
+    }
+    std::vector<std::string> lengths;
+    for (const std::int64_t length : each.shape) lengths.push_back(std::to_string(length));
+    parts.inputs.push_back(value(each.name, lengths));
+    given.push_back({each.name, T::zeros(each.shape)});
+  }
+  try {
+    // Lengths of 0 are open ones in a file, and the output has another rank: both are what the call makes them.
+    for (const Named<T>& output : read<T>(model(parts, version))(given)) (void)output.value.bytes();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void refuses(const std::string& phrase, const Message& one, const std::vector<Given>& inputs, int version = 23) {
+  for (const std::string& text :
+       {outcome<Tensor<Eager>>(one, inputs, version), outcome<Tensor<Lazy>>(one, inputs, version)}) {
+    CAPTURE(phrase);
+    CHECK_MESSAGE(text.find(phrase) != std::string::npos, text);
+  }
+}
+
+const Given image{"x", {1, 2, 5, 5}};
+
+Message of(std::string_view op, const std::vector<std::string>& inputs, const std::vector<Message>& attributes = {}) {
+  return node(op, inputs, {"y"}, attributes);
+}
+
+}  // namespace
+
+TEST_CASE("windows with padding, steps or dilations beyond every axis are refused") {
+  const Message kernel = attribute("kernel_shape", std::vector<std::int64_t>{2, 2});
+  for (const std::int64_t far : {most, least, (std::int64_t{1} << 31) + 1}) {
+    refuses("no axis is so long", of("AveragePool", {"x"}, {kernel, attribute("pads", {0, far, 0, 0})}), {image});
+    refuses("no axis is so long", of("AveragePool", {"x"}, {kernel, attribute("dilations", {far, 1})}), {image});
+    refuses("no axis is so long", of("MaxPool", {"x"}, {kernel, attribute("strides", {1, far})}), {image});
+    refuses("no axis is so long", of("MaxPool", {"x"}, {attribute("kernel_shape", {far, 2})}), {image});
+    refuses("no axis is so long", of("Conv", {"x", "w"}, {attribute("pads", {far, 0, 0, 0})}),
+            {image, {"w", {1, 2, 2, 2}}});
+    refuses("no axis is so long", of("Pad", {"x", "pads"}), {{"x", {2}}, {"pads", {2}, {far, 0}}});
+    refuses("no axis is so long", of("DepthToSpace", {"x"}, {attribute("blocksize", far)}), {image});
+  }
+  refuses("no axis is so long", of("SpaceToDepth", {"x"}, {attribute("blocksize", std::int64_t{1} << 32)}), {image});
+}
+
+TEST_CASE("blocks, groups and heads that divide nothing are refused") {
+  const Given columns{"x", {1, 4, 9}}, size{"size", {2}, {4, 4}};
+  for (const std::vector<std::int64_t>& block : {std::vector<std::int64_t>{0, 2}, {least, 2}, {most, most}, {3, 1}}) {
+    refuses("blocks of", of("Col2Im", {"x", "size", "block"}), {columns, size, {"block", {2}, block}});
+  }
+  const Given q{"q", {1, 4, 3, 8}}, k{"k", {1, 2, 3, 8}}, none{"v", {1, 0, 3, 8}};
+  refuses("heads", of("Attention", {"q", "k", "v"}), {q, k, none});
+  refuses("groups", of("DeformConv", {"x", "w", "o"}, {attribute("group", std::int64_t{0})}),
+          {image, {"w", {1, 2, 2, 2}}, {"o", {1, 8, 4, 4}}});
+  refuses("of offsets", of("DeformConv", {"x", "w", "o"}, {attribute("offset_group", std::int64_t{0})}),
+          {image, {"w", {1, 2, 2, 2}}, {"o", {1, 8, 4, 4}}});
+  refuses("num_outputs", of("Split", {"x"}, {attribute("num_outputs", most)}), {{"x", {4}}});
+}
+
+TEST_CASE("inputs with fewer axes than an operator reads are refused") {
+  refuses("has too few axes", of("GatherND", {"x", "i"}), {{"x", {2}}, {"i", {}, {0}}});
+  refuses("a signal of shape", of("STFT", {"x", "step", "", "length"}),
+          {{"x", {8}}, {"step", {}, {1}}, {"length", {}, {4}}});
+  refuses("axes", of("RotaryEmbedding", {"x", "c", "s"}), {{"x", {4}}, {"c", {2, 2}}, {"s", {2, 2}}});
+  refuses("axes", of("GRU", {"x", "w", "r"}), {{"x", {2, 1, 3}}, {"w", {1, 6, 3}}, {"r", {6}}});
+}
+
+TEST_CASE("lengths that memory cannot hold are refused before they are filled") {
+  refuses("memory", of("HannWindow", {"size"}), {{"size", {}, {most}}});
+  refuses("no axis is so long", of("DFT", {"x", "length"}), {{"x", {1, 4, 1}}, {"length", {}, {most}}});
+  refuses("a size with the length", of("AffineGrid", {"x", "size"}),
+          {{"x", {1, 2, 3}}, {"size", {4}, {1, 1, least, 4}}});
+  refuses("memory", of("MelWeightMatrix", {"bins", "length", "rate", "low", "high"}),
+          {{"bins", {}, {std::int64_t{1} << 31}},
+           {"length", {}, {1 << 30}},
+           {"rate", {}, {8000}},
+           {"low", {}, {0}},
+           {"high", {}, {4000}}});
+  refuses("a length of", of("CenterCropPad", {"x", "size"}), {{"x", {4}}, {"size", {1}, {-1}}});
+}
+
+TEST_CASE("numbers that are none are refused where integers are made of them") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  refuses("seed", of("Bernoulli", {"x"}, {attribute("seed", nan)}), {{"x", {4}}});
+  refuses("a scale of", of("Resize", {"x", "", "scales"}), {image, {"scales", {4}, {0, 1, 1, 1}}});
+  refuses("seed", of("RandomNormalLike", {"x"}, {attribute("seed", 1e30F)}), {{"x", {4}}});
+}
+
+}  // namespace tyto::onnx_tests
