@@ -60,9 +60,7 @@ bool strike_scattered(Pool& kept, void* memory) {
   return true;
 }
 
-// As Linux has them since 5.14 and 6.1; older headers do not name them.
-constexpr int populate_write = 23;
-constexpr int collapse = 25;
+constexpr int collapse = 25;  // MADV_COLLAPSE, since Linux 6.1; older headers do not name it
 
 // Whether the system moves memory to huge pages when it is told to.
 bool can_collapse() {
@@ -169,7 +167,6 @@ void* allocate_block(std::size_t bytes, bool scattered) {
     if (alignment == huge_page && !(scattered && can_collapse())) {
       madvise(memory, size, MADV_HUGEPAGE);
     } else if (alignment == huge_page) {
-      madvise(memory, size, populate_write);
       Pool& kept = pool();
       const std::lock_guard lock(kept.mutex);
       kept.scattered.push_back(memory);

@@ -94,8 +94,25 @@ void copy_narrow(const std::byte* from, std::byte* to, const CopyBlock& block) {
   }
 }
 
+// A few planes to elements side by side, as the channels of a picture: a length that the compiler knows makes vectors
+// of this loop.
+template <class U, int Planes>
+void interleave(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  const U* x[Planes];
+  for (int k = 0; k < Planes; ++k) x[k] = reinterpret_cast<const U*>(from) + k * block.from_column;
+  U* __restrict y = reinterpret_cast<U*>(to);
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    for (int k = 0; k < Planes; ++k) y[i * Planes + k] = x[k][i];
+  }
+}
+
 template <class U>
 auto copy_function(const CopyBlock& block) {
+  if (block.rows > 1 && block.from_row == 1 && block.to_row == block.columns && block.to_column == 1) {
+    if (block.columns == 2) return interleave<U, 2>;
+    if (block.columns == 3) return interleave<U, 3>;
+    if (block.columns == 4) return interleave<U, 4>;
+  }
   if (block.rows > 1 && block.columns >= short_row) {
     const bool transposes = block.from_row == 1 && block.to_column == 1;
     return sizeof(U) == 4 && transposes ? transpose_words : copy_rectangle<U>;

@@ -324,6 +324,46 @@ TEST_CASE("f16 and bf16 convolutions end with the bits that adding and ReLU by t
   check(BFloat16());
 }
 
+TEST_CASE("our own convolutions scale and add with the bits that multiplying and adding by themselves would give") {
+  for (const std::int64_t filters : {3, 10, 24, 40, 64}) {
+    for (const bool depthwise : {false, true}) {
+      for (const Path& path : all_paths(1)) {
+        if (path.choice.implementation != Implementation::own) continue;
+        CAPTURE(filters);
+        CAPTURE(path.name);
+        ConvolutionProblem p = image_problem(5, depthwise ? filters : 12, 3, filters);
+        if (depthwise) p.groups = filters;
+        const Sizes sizes(p);
+        Draw draw(8);
+        Fenced<float> input(sizes.input), kernel(sizes.kernel), scale(filters), bias(filters), plain(sizes.output),
+            ended(sizes.output);
+        for (Fenced<float>* tensor : {&input, &kernel, &scale, &bias}) tensor->draw(draw);
+        const auto run = [&](Fenced<float>& result) {
+          const Convolution convolution = prepare_convolution(p, path.choice);
+          Bytes workspace(convolution.workspace_bytes());
+          ConvolutionArguments arguments;
+          arguments.input = input.data();
+          arguments.kernel = kernel.data();
+          arguments.scale = scale.data();
+          arguments.bias = bias.data();
+          arguments.result = result.data();
+          arguments.workspace = workspace.data();
+          convolution.run(arguments);
+        };
+        run(plain);
+        p.scale = p.bias = true;
+        run(ended);
+        std::int64_t wrong = 0;
+        for (std::int64_t i = 0; i < sizes.output; ++i) {
+          const volatile float scaled = plain[i] * scale[i % filters];
+          wrong += ended[i] != scaled + bias[i % filters];
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("kernels of one tap are right where strides leave the end of an axis over") {
   Draw draw(5);
   for (int number = 0; number < 60; ++number) {
