@@ -141,19 +141,29 @@ template <class T>
 MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept {
   const std::int64_t row_tiles = (product.rows + tile_rows - 1) / tile_rows, panels = product.layout.count();
   if (product.packs_on_the_fly) return {{0, product.rows}, share(panels, team.member, team.size)};
-  // The busiest member's tiles decide; between equal cuts, fewer cuts of the panels read the packed operand less often.
-  std::int64_t best_load = -1;
-  int best_columns = 1;
-  for (int by_columns = 1; by_columns <= team.size; ++by_columns) {
-    if (team.size % by_columns != 0) continue;
+  // What the busiest member multiplies decides. Panels that are narrower count for less.
+  const auto load_of = [&](int by_columns) {
     const std::int64_t by_rows = team.size / by_columns;
-    const std::int64_t load = ((row_tiles + by_rows - 1) / by_rows) * ((panels + by_columns - 1) / by_columns);
-    // Few rows: cutting panels instead reads the larger operand once in all.
-    const bool prefer_columns = row_tiles * tile_rows < product.layout.columns;
-    if (best_load < 0 || load < best_load || (load == best_load && prefer_columns)) {
-      best_load = load;
-      best_columns = by_columns;
+    std::int64_t widest = 0;
+    for (int part = 0; part < by_columns; ++part) {
+      const Range mine = share(panels, part, by_columns);
+      std::int64_t width = 0;
+      for (std::int64_t panel = mine.begin; panel < mine.end; ++panel) width += product.layout.pitch_of(panel);
+      widest = std::max(widest, width);
     }
+    return (row_tiles + by_rows - 1) / by_rows * widest;
+  };
+  std::int64_t least = load_of(1);
+  for (int by_columns = 2; by_columns <= team.size; ++by_columns) {
+    if (team.size % by_columns == 0) least = std::min(least, load_of(by_columns));
+  }
+  // Between cuts that are about equal: where columns are cut, several members read the same rows; where rows are cut,
+  // all of them read the right operand, which is the larger one if rows are few.
+  const bool prefer_columns = row_tiles * tile_rows < product.layout.columns;
+  int best_columns = 0;
+  for (int by_columns = 1; by_columns <= team.size; ++by_columns) {
+    if (team.size % by_columns != 0 || load_of(by_columns) > least + least / 16) continue;
+    if (best_columns == 0 || prefer_columns) best_columns = by_columns;
   }
   const std::int64_t by_rows = team.size / best_columns;
   return {share(product.rows, team.member / best_columns, by_rows, tile_rows),
