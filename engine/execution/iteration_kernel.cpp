@@ -52,6 +52,7 @@ class IterationKernel final : public RegionKernel {
     }
     if (other) make_program(options);
     list_moving();
+    list_strides();
     list_blocks();
     place_alone(device);
   }
@@ -95,8 +96,10 @@ class IterationKernel final : public RegionKernel {
   }
 
  private:
-  // In the block of what decides how it goes on, as aligned as operands of a kernel are.
+  // In the block of what decides how it goes on, as aligned as operands of a kernel are. Iterations that a kernel
+  // repeats find their numbers side by side.
   static constexpr std::size_t number_at = 0, key_at = 64, again_at = 128, control_bytes = 192;
+  static constexpr std::int64_t most_numbers = 8;
 
   // Among the inputs of the body.
   std::size_t first_row_input() const {
@@ -163,11 +166,32 @@ class IterationKernel final : public RegionKernel {
     }
     for (const PlacedChain& placed : places_.chains) {
       if (!placed.in_rows()) continue;
+      ends_apart_ = ends_apart_ || placed.chain.history.has_value();
       settled_ = std::max(settled_, static_cast<std::int64_t>(placed.chain.members.size()) + 1);
       for (const std::uint32_t member : placed.chain.members) {
         add(program_->operands_of_input(member), step(placed.bytes));
       }
       if (placed.output != none) add(program_->operands_of_output(placed.output), step(placed.bytes));
+    }
+  }
+
+  // Of a body of one kernel whose operands all stay where they are or move on by rows: it repeats itself, which takes a
+  // fraction of what is done between two iterations.
+  void list_strides() {
+    const core::RepeatedLaunches* const kernel = program_->repeated_launches();
+    const auto changes_places = [](const PlacedChain& placed) { return !placed.in_place && !placed.in_rows(); };
+    if (kernel == nullptr || loop_.keyed || (loop_.tested && !kernel->can_stop()) || !memory_.on_host() ||
+        std::ranges::any_of(places_.chains, changes_places)) {
+      return;
+    }
+    repeated_ = kernel;
+    strides_.assign(program_->executable().operands().size(), 0);
+    for (const RegionProgram::MovingOperand& each : moving_) {
+      strides_[each.operand] = static_cast<std::ptrdiff_t>(each.bytes);
+    }
+    if (!loop_.numbered) return;
+    for (const RegionProgram::BoundOperand& each : program_->operands_of_input(places_.carries)) {
+      strides_[each.operand] = sizeof(std::int64_t);
     }
   }
 
@@ -303,9 +327,14 @@ class IterationKernel final : public RegionKernel {
     void run() {
       bind_once();
       while (done_ < trips_ && runs_) {
-        bind_iteration();
-        frame_.run();
-        ++done_;
+        const std::int64_t launches = repeated();
+        bind_iteration(launches);
+        if (launches > 1) {
+          done_ += frame_.repeat(*kernel_.repeated_, {launches, kernel_.strides_, goes_on()});
+        } else {
+          frame_.run();
+          ++done_;
+        }
         if (loop_.tested) runs_ = memory_.read<bool>(control_ + again_at);
       }
       finish();
@@ -338,9 +367,18 @@ class IterationKernel final : public RegionKernel {
       }
     }
 
-    void bind_iteration() {
+    // How many iterations from this one on the kernel does by itself. Carries must have come to where they move on by
+    // rows, and the last iteration of a loop that stacks them has its result elsewhere.
+    std::int64_t repeated() const {
+      if (kernel_.repeated_ == nullptr || done_ + 1 < kernel_.settled_) return 1;
+      const std::int64_t launches = trips_ - done_ - std::int64_t{kernel_.ends_apart_};
+      return loop_.numbered ? std::min(launches, most_numbers) : launches;
+    }
+    const std::byte* goes_on() const { return loop_.tested ? (control_ + again_at).pointer() : nullptr; }
+
+    void bind_iteration(std::int64_t launches) {
       const std::int64_t row = places_.row_at(done_, trips_);
-      if (loop_.numbered) memory_.write(control_ + number_at, row);
+      if (loop_.numbered) bind_numbers(std::max<std::int64_t>(launches, 1));
       if (loop_.keyed) memory_.write(control_ + key_at, region_key(key_, loop_.draw, row));
       if (done_ < kernel_.settled_) bind_rows(row);
       else frame_.move(kernel_.moving_);
@@ -349,6 +387,14 @@ class IterationKernel final : public RegionKernel {
         if (!placed.in_rows()) bind_changing(placed);
         else if (done_ < kernel_.settled_ || done_ + 1 == trips_) bind_carries(placed);
       }
+    }
+
+    void bind_numbers(std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto at = number_at + static_cast<std::size_t>(i) * sizeof(std::int64_t);
+        memory_.write(control_ + at, places_.row_at(done_ + i, trips_));
+      }
+      if (kernel_.repeated_ != nullptr) frame_.bind_input(places_.carries, control_ + number_at);
     }
 
     void bind_rows(std::int64_t row) {
@@ -429,7 +475,10 @@ class IterationKernel final : public RegionKernel {
   CarryPlaces places_;
   std::unique_ptr<RegionProgram> program_;
   std::vector<RegionProgram::MovingOperand> moving_;
-  std::int64_t settled_ = 1;  // from this iteration on they move
+  std::int64_t settled_ = 1;                          // from this iteration on they move
+  bool ends_apart_ = false;                           // the last iteration writes a carry elsewhere
+  const core::RepeatedLaunches* repeated_ = nullptr;  // the body's only kernel, where it does many iterations by itself
+  std::vector<std::ptrdiff_t> strides_;               // bytes that its operands move on by in each
   std::size_t control_at_ = 0;
 };
 

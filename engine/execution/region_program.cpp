@@ -75,6 +75,11 @@ RegionProgram::BoundLifetimes RegionProgram::bound_lifetimes() const {
   return bound;
 }
 
+const core::RepeatedLaunches* RegionProgram::repeated_launches() const {
+  if (steps_.size() != 1 || steps_[0].passes_on || executable_->is_poisoned()) return nullptr;
+  return dynamic_cast<const core::RepeatedLaunches*>(steps_[0].kernel);
+}
+
 void RegionProgram::list_blocks(RegionLayout& layout, const std::string& name, bool loop) const {
   const std::int64_t begin = layout.duration;
   layout.duration += std::max<std::int64_t>(1, executable_->duration());
@@ -151,6 +156,15 @@ void RegionProgram::Frame::launch(const Step& step) const {
 void RegionProgram::Frame::run() const {
   if (program_.executable_->is_poisoned()) return run_poisoned();
   for (const Step& step : program_.steps_) launch(step);
+}
+
+std::int64_t RegionProgram::Frame::repeat(const core::RepeatedLaunches& kernel,
+                                          const core::Repetition& repetition) const {
+  const std::int64_t done = kernel.repeat({addresses_, repetition.strides.size()}, repetition);
+  for (std::size_t i = 0; i < repetition.strides.size(); ++i) {
+    addresses_[i].offset += static_cast<std::size_t>((done - 1) * repetition.strides[i]);
+  }
+  return done;
 }
 
 void RegionProgram::Frame::run_poisoned() const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/repeated_launches.hpp"
 #include "engine/execution/executable.hpp"
 #include "engine/execution/planned_program.hpp"
 #include "engine/execution/region_layout.hpp"
@@ -48,6 +49,9 @@ class RegionProgram {
     std::size_t bytes;
   };
 
+  /// What repeats its runs by itself: its kernel, if there is only one and nothing else is done in a run. Or null.
+  const core::RepeatedLaunches* repeated_launches() const;
+
   std::span<const BoundOperand> operands_of_input(std::size_t input) const { return inputs_.of(input); }
   std::span<const BoundOperand> operands_of_output(std::size_t output) const { return outputs_.of(output); }
 
@@ -77,6 +81,9 @@ class RegionProgram {
     core::Address* more_addresses() const { return addresses_ + program_.executable_->operands().size(); }
     /// Runs every step once.
     void run() const;
+    /// Runs as the repetition says, by `repeated_launches`, and returns how often. What is bound is left as the last
+    /// run was given it; strides are those of all operands.
+    std::int64_t repeat(const core::RepeatedLaunches& kernel, const core::Repetition& repetition) const;
 
    private:
     void bind(std::span<const BoundOperand> operands, core::Address address) const {

@@ -33,8 +33,8 @@ constexpr bool strides_by_two(DType stored, std::ptrdiff_t column) {
   return width >= 4 && column == 2 * width;
 }
 
-/// `single`: operands of one element. `non_temporal`: stores of results are non-temporal, from the first one's
-/// next multiple of a vector on; all must lie alike there.
+/// `single`: operands of one element; rows follow one another while the frame says so. `non_temporal`: stores of
+/// results are non-temporal, from the first one's next multiple of a vector on; all must lie alike there.
 enum class Variant : std::uint8_t { rows, non_temporal, single };
 
 struct KernelSpec {
@@ -54,8 +54,10 @@ struct OperandPointers {
 /// What a call is given: a rectangle of elements, then the places of all operands, inputs first. It is left to the
 /// caller to set what there is: launches of small kernels would notice.
 struct Frame {
-  std::int64_t rows;
+  std::int64_t rows;  // those that are left, as the code runs
   std::int64_t columns;
+  /// Of operands of one element: a row that leaves a zero there is the last one. Not read after the last of `rows`.
+  const std::byte* goes_on;
   OperandPointers pointers[2 * TileProgram::most_operands];  // inputs, then outputs
 };
 

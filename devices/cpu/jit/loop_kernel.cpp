@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/repeated_launches.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/loop_geometry.hpp"
 #include "devices/cpu/jit/non_temporal.hpp"
@@ -19,7 +20,7 @@ constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
 
-class LoopKernel final : public core::Kernel {
+class LoopKernel : public core::Kernel {
  public:
   LoopKernel(LoopGeometry geometry, std::size_t inputs, Compiled plain, Compiled non_temporal, double bytes,
              int threads)
@@ -55,8 +56,28 @@ class LoopKernel final : public core::Kernel {
     });
   }
 
+  /// Whether all elements are one row, so that launches can be rows of one run of the code: each row begins when the
+  /// one before has been written.
+  bool is_row() const { return geometry_.elements == geometry_.columns && column_blocks_ == 1; }
+  bool is_single() const { return geometry_.elements == 1; }
+
+ protected:
+  std::int64_t run_rows(std::span<const core::Address> operands, const core::Repetition& repetition) const {
+    Frame frame;
+    frame.rows = repetition.launches;
+    frame.columns = geometry_.columns;
+    frame.goes_on = repetition.goes_on != nullptr ? repetition.goes_on : &always;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      frame.pointers[i] = {operands[i].pointer() + geometry_.layouts[i].start, repetition.strides[i],
+                           geometry_.layouts[i].column, nullptr};
+    }
+    plain_->entry()(&frame);
+    return repetition.launches - frame.rows;
+  }
+
  private:
   static constexpr std::size_t most_places = 2 * TileProgram::most_operands;
+  static constexpr std::byte always{1};
 
   /// The only rectangle: what precedes the call counts for small tensors.
   void run_whole(std::span<const core::Address> inputs, std::span<const core::Address> outputs) const {
@@ -143,6 +164,15 @@ class LoopKernel final : public core::Kernel {
   TeamRequest team_;
 };
 
+class RepeatedLoopKernel final : public LoopKernel, public core::RepeatedLaunches {
+ public:
+  using LoopKernel::LoopKernel;
+  bool can_stop() const override { return is_single(); }
+  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
+    return run_rows(operands, repetition);
+  }
+};
+
 Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout& layout, DType type) {
   const auto width = static_cast<std::ptrdiff_t>(size_of(type));
   if (geometry.columns == 1 || layout.column == width) return Access::contiguous;
@@ -193,6 +223,11 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
   const double bytes = (read + written) * static_cast<double>(geometry.elements);
+  if (geometry.elements == geometry.columns) {
+    auto row =
+        std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes, choice.threads);
+    if (row->is_row()) return row;
+  }
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
                                             choice.threads);
 }

@@ -56,6 +56,7 @@ void X86Function::emit_function() {
   mov(r13, columns);
   Label row;
   L(row);
+  load_pointers();
   emit_row_start();
   if (accumulators_.empty()) {
     emit_columns();
@@ -96,26 +97,48 @@ void X86Function::emit_rest(std::size_t size_at) {
   rewrite(size_at, static_cast<std::uint64_t>(slot_area() + (most_slots_ + 2) * vector_bytes), 4);
 }
 
-/// The body once, without a loop: what surrounds it would take longer.
+/// The body without a loop along the row, which would take longer than it. Where there are more rows, what leads to
+/// the next one stands behind the function.
 void X86Function::emit_single() {
   assign_pointers();
   push(rbx);
   push(rbp);
   const std::size_t frame_size_at = emit_entry();
+  Label row, next, end;
+  load_pointers();
+  L(row);
   emit_row_start();
   emit_body(false);
+  dec(qword[rbx + static_cast<int>(offsetof(Frame, rows))]);
+  jnz(next, T_NEAR);
+  L(end);
   vzeroupper();
   mov(rsp, rbp);
   pop(rbp);
   pop(rbx);
   ret();
+  L(next);
+  mov(rax, qword[rbx + static_cast<int>(offsetof(Frame, goes_on))]);
+  cmp(byte[rax], 0);
+  je(end, T_NEAR);
+  for (int each = 0; each < operand_count(); ++each) {
+    const int which = pointers_[static_cast<std::size_t>(each)];
+    mov(rax, row_of(each));
+    which >= 0 ? add(pointer_register(which), rax) : add(start_of(each), rax);
+  }
+  jmp(row, T_NEAR);
   emit_rest(frame_size_at);
+}
+
+void X86Function::load_pointers() {
+  for (int each = 0; each < operand_count(); ++each) {
+    const int which = pointers_[static_cast<std::size_t>(each)];
+    if (which >= 0) mov(pointer_register(which), start_of(each));
+  }
 }
 
 void X86Function::emit_row_start() {
   for (int each = 0; each < operand_count(); ++each) {
-    const int which = pointers_[static_cast<std::size_t>(each)];
-    if (which >= 0) mov(pointer_register(which), start_of(each));
     if (!has_cursor(each)) continue;
     mov(rax, start_of(each));
     mov(cursor_of(each), rax);

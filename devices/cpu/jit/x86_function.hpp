@@ -191,6 +191,7 @@ class X86Function : public X86Encoder {
   std::size_t emit_entry();
   void emit_rest(std::size_t size_at);
 
+  void load_pointers();
   void emit_row_start();
 
   /// The elements from r12 to r13.
