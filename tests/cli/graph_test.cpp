@@ -1,4 +1,5 @@
 // `tyto graph` as a user runs it, on a graph that was saved by the library.
+#include <tyto/flow.hpp>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
 
@@ -57,4 +58,36 @@ TEST_CASE("tyto graph refuses what is no graph, and says so with status 2") {
   CHECK(ran.output == "tyto: " + path + ": at byte 8: this is no graph file of Tyto\n");
   CHECK(run("graph " + place.path("missing.graph")).status == 2);
   CHECK(run("graph").status == 2);
+}
+
+TEST_CASE("ten processes plan the memory of loops and branches alike, on one thread or several") {
+  const Workplace place;
+  const Tensor x = Tensor::placeholder({16, 16}, tyto::DType::f32, "x");
+  const auto [last, rows] = scan(
+      [&](const std::vector<Tensor>& c, const Tensor& row) {
+        const Tensor mixed = cond(
+            row.sum() > 0.0, [&] { return tanh(matmul(c[0], x)) + row; }, [&] { return softmax(c[1]) * 2; });
+        return std::pair(std::vector<Tensor>{c[1], mixed}, mixed.sum());
+      },
+      std::vector<Tensor>{x, x * 2}, Tensor::ones({5, 16}));
+  const Tensor looped = while_loop(
+      matmul(x, x), [](const Tensor& c) { return c.sum() < 9.0; },
+      [&](const Tensor& c) {
+        return fori_loop(0, 3, c, [&](const Tensor& i, const Tensor& inner) { return matmul(inner, x) + i; });
+      },
+      {.most = 5});
+  const tyto::Graph graph{{.inputs = {x}, .outputs = {last[0], last[1], rows, looped}}};
+  tyto::save_graph(place.path("regions.graph"), graph);
+  const auto shown = [&](const std::string& threads) {
+    const Ran ran = run("graph --html " + place.path("regions.graph"), "TYTO_THREADS=" + threads);
+    CHECK(ran.status == 0);
+    return ran.output;
+  };
+  const std::string expected = shown("1");
+  CHECK(contains(expected, "\"offset\""));
+  CHECK(contains(expected, "loop"));
+  for (int process = 1; process < 10; ++process) {
+    CAPTURE(process);
+    CHECK(shown(process % 3 == 0 ? "1" : process % 3 == 1 ? "2" : "4") == expected);
+  }
 }

@@ -6,6 +6,8 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
+namespace segments_test {
+
 namespace {
 
 using T = tyto::Tensor<tyto::Lazy>;
@@ -246,3 +248,5 @@ TEST_CASE("loops inside of regions run in segments") {
         {0.7, 0.4});
   }
 }
+
+}  // namespace segments_test

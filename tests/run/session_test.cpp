@@ -58,6 +58,42 @@ TEST_CASE("threads run one executable with a session each") {
   CHECK(faults[0] + faults[1] + faults[2] + faults[3] == "");
 }
 
+TEST_CASE("eight threads run one executable with loops and branches, each in a session of its own") {
+  const Tensor x = Tensor::placeholder({16});
+  const auto [last, rows] = scan(
+      [](const std::vector<Tensor>& c, const Tensor& row) {
+        const Tensor next = cond(
+            row.sum() > 8.0, [&] { return tanh(c[0] + row) * 2.0; }, [&] { return softmax(c[1]) + row; });
+        return std::pair(std::vector<Tensor>{c[1], next}, next);
+      },
+      std::vector<Tensor>{x, x * 2.0}, Tensor::arange(5 * 16).astype(DType::f32).reshape({5, 16}) * 0.03125);
+  const Tensor looped = while_loop(
+      sum(x), [](const Tensor& c) { return c < 1000.0; }, [](const Tensor& c) { return c * 2.0 + 1.0; });
+  const auto executable = executable_of(x, {sum(last[0]) + sum(last[1]) + sum(rows), looped});
+  const auto computed = [&](run::Session& session, float value) {
+    session.bind(0, run::contents(tyto::Tensor<tyto::Eager>::full({16}, value)));
+    session.run();
+    return std::pair(first_element(session.output(0)), first_element(session.output(1)));
+  };
+  std::vector<std::pair<float, float>> expected;
+  run::Session alone(executable);
+  for (int i = 0; i < 20; ++i) expected.push_back(computed(alone, static_cast<float>(i) * 0.125F));
+  std::vector<int> wrong(8, 0);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < wrong.size(); ++thread) {
+      threads.emplace_back([&, thread] {
+        run::Session session(executable);
+        for (std::size_t i = 0; i < 100; ++i) {
+          const std::size_t at = (i * 7 + thread) % expected.size();
+          if (computed(session, static_cast<float>(at) * 0.125F) != expected[at]) ++wrong[thread];
+        }
+      });
+    }
+  }
+  CHECK(wrong == std::vector<int>(8, 0));
+}
+
 TEST_CASE("a session allocates nothing from the second run on, unless its outputs are held") {
   const Tensor x = Tensor::placeholder({64});
   const auto executable = executable_of(x, {tanh(x * 2.0) + x, x(tyto::slice({}, {}, -1))});
