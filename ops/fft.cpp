@@ -149,6 +149,10 @@ Value as_real(std::string_view op, const Value& x) {
 
 std::int64_t checked_length(std::string_view op, std::int64_t length) {
   if (length < 1) throw ValueError(text(op, ": a transform of ", length, " points does not exist"));
+  // Kernels are prepared with tables as long as the transform, before there is anything to transform.
+  constexpr std::int64_t longest = std::int64_t{1} << 36;
+  if (length > longest)
+    throw ValueError(text(op, ": a transform of ", length, " points; at most ", longest, " are computed"));
   return length;
 }
 

@@ -110,6 +110,9 @@ std::vector<Tensor<M>> array_split(const Tensor<M>& x, std::int64_t parts, std::
   core::require("array_split", x);
   const int along = core::normalise_axis("array_split", axis, x.ndim());
   if (parts < 1) throw ValueError(core::text("array_split: ", parts, " parts are asked for; at least one is needed"));
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  if (parts > most)
+    throw ValueError(core::text("array_split: ", parts, " parts are asked for; at most ", most, " are made"));
   const std::int64_t length = x.shape()[static_cast<std::size_t>(along)];
   std::vector<Tensor<M>> out;
   std::int64_t begin = 0;

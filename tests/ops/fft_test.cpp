@@ -119,6 +119,9 @@ BOTH_MODES("transforms that do not exist are refused by name") {
   using L = Tensor<Mode>;
   const L x{1.0, 2.0, 3.0};
   CHECK_THROWS_WITH_AS((void)fft::fft(x, {.n = 0}), "fft: a transform of 0 points does not exist", ValueError);
+  CHECK_THROWS_WITH_AS((void)fft::irfft(L{1.0, 2.0}, {.n = INT64_MAX}),
+                       "irfft: a transform of 9223372036854775807 points; at most 68719476736 are computed",
+                       ValueError);
   CHECK_THROWS_WITH_AS((void)fft::irfft(L{1.0}), "irfft: a transform of 0 points does not exist", ValueError);
   CHECK_THROWS_WITH_AS((void)fft::rfft(x * 1i), "rfft: the input must be real, not c64; fft transforms complex numbers",
                        TypeError);
