@@ -33,10 +33,12 @@ std::string identity_of(cl_device_id device) {
                     text_of(device, CL_DEVICE_VERSION), '\n', text_of(device, CL_DRIVER_VERSION));
 }
 
-// Oclgrind 21.10 ends with a segmentation violation now and then where two threads build programs.
+// PoCL has one compiler for the whole process, and what it takes to begin a program is as much again for each of
+// several. Oclgrind 21.10 ends with a segmentation violation now and then where two threads build programs.
 std::size_t builders_for(cl_device_id device) {
   constexpr std::size_t most = 8;  // drivers that compile one at a time would not end with many
-  if (text_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM), CL_PLATFORM_NAME) == "Oclgrind") return 1;
+  const std::string platform = text_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM), CL_PLATFORM_NAME);
+  if (platform == "Oclgrind" || platform == "Portable Computing Language") return 1;
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
 }
 
