@@ -12,6 +12,9 @@ constexpr std::int64_t panel_bytes = 128 * 1024;
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 constexpr std::int64_t most_chunk_rows = 960;
 constexpr std::int64_t most_table_bytes = 128 * 1024;
+// Steps of rows that are prefetched, and steps times vectors of a tile that ends before what it prefetched is there.
+constexpr std::int64_t longest_short_row = 128;
+constexpr std::int64_t short_tile = 64;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -170,6 +173,16 @@ MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept {
           share(panels, team.member % best_columns, best_columns)};
 }
 
+// The rows of a later tile, whose addresses begin so many behind this one's.
+template <class T>
+void prefetch_rows(const TileArguments<T>& t, std::int64_t later) noexcept {
+  constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (int r = 0; r < tile_rows; ++r) {
+    const T* row = t.rows[later + r] + t.first;
+    for (std::int64_t i = 0; i < t.steps; i += line_elements) __builtin_prefetch(row + i);
+  }
+}
+
 template <class T>
 void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Range panels, const RowTables<T>& tables,
                     const PanelOperand<T>& right, T* c, const Epilogue<T>& epilogue) noexcept {
@@ -219,10 +232,14 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
       const std::int64_t vectors = pitch / layout.lanes, row_tiles = (chunk_rows + tile_rows - 1) / tile_rows;
       t.ahead = next_panel;
       t.ahead_step = next_panel == nullptr ? 0 : (pitch + row_tiles - 1) / row_tiles;
+      // Short rows of one tap come too late otherwise. Long ones hardware prefetches, and further taps read rows again.
+      const bool in_time = block.taps != 1 || block.steps > longest_short_row || product.row_step != 1;
+      const std::int64_t soon = in_time ? chunk_rows : block.steps * vectors > short_tile ? tile_rows : 2 * tile_rows;
       for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
         const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
         t.rows = tables.rows + row * product.taps + block.first_tap * tile_rows;
         t.c_offsets = tables.c_offsets + row;
+        if (panel == panels.begin && row + soon + tile_rows <= chunk_rows) prefetch_rows(t, soon * product.taps);
         product.tiles->tile[rows - 1][vectors - 1](t);
         t.ahead += t.ahead_step * block.depth();
       }
