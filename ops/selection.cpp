@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "core/op_ids.hpp"
+#include "core/view_now.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -27,7 +28,7 @@ struct Selected {
   bool adjacent = true;          // the index tensors stand side by side, so their axes stay in place
 };
 
-void require_tensors(const std::vector<Index>& entries) {
+void require_tensors(std::span<const Index> entries) {
   for (const Index& index : entries) {
     if (const Value* tensor = std::get_if<Value>(&index.entry())) core::require("index", *tensor);
   }
@@ -58,7 +59,11 @@ void add_slice(Selected& out, std::int64_t start, std::int64_t count, std::int64
   out.slice.step.push_back(step);
 }
 
-void add_range(Selected& out, const Slice& range, std::int64_t length) {
+struct Range {
+  std::int64_t start, count, step;
+};
+
+Range range_of(const Slice& range, std::int64_t length) {
   if (range.step == 0) throw ValueError("index: a slice's step is 0");
   const auto bound = [&](std::int64_t position) { return position < 0 ? position + length : position; };
   std::int64_t start, stop;
@@ -73,8 +78,22 @@ void add_range(Selected& out, const Slice& range, std::int64_t length) {
   // Towards negative numbers every distance divides without overflow, whatever the step.
   const std::int64_t size = range.step > 0 ? -range.step : range.step;
   const std::int64_t count = distance <= 0 ? 0 : 1 - (distance - 1) / size;
-  add_slice(out, count == 0 ? 0 : start, count, count <= 1 ? 1 : range.step);
-  out.shape.push_back(count);
+  return {count == 0 ? 0 : start, count, count <= 1 ? 1 : range.step};
+}
+
+void add_range(Selected& out, const Slice& slice, std::int64_t length) {
+  const Range range = range_of(slice, length);
+  add_slice(out, range.start, range.count, range.step);
+  out.shape.push_back(range.count);
+}
+
+/// An index counted from the front.
+std::int64_t position_of(std::int64_t index, const Shape& shape, std::size_t axis) {
+  const std::int64_t length = shape[axis];
+  if (index < -length || index >= length) {
+    throw IndexError(text("index: ", index, " is outside axis ", axis, " of length ", length));
+  }
+  return index < 0 ? index + length : index;
 }
 
 // A mask stands for the coordinates of its true elements, one index tensor for each of its axes.
@@ -95,7 +114,8 @@ void add_mask(Selected& out, const Value& mask, const Shape& shape, std::size_t 
   }
 }
 
-Selected select(const Shape& shape, const std::vector<Index>& entries) {
+/// How many axes the entries use, which an ellipsis fills up to all.
+std::int64_t axes_used(std::span<const Index> entries, const Shape& shape) {
   std::int64_t used = 0;
   int ellipses = 0;
   for (const Index& index : entries) {
@@ -105,6 +125,45 @@ Selected select(const Shape& shape, const std::vector<Index>& entries) {
   const std::int64_t rank = shape.rank();
   if (ellipses > 1) throw IndexError("index: more than one ellipsis");
   if (used > rank) throw IndexError(text("index: ", used, " indices for a tensor of rank ", rank, ", shape ", shape));
+  return used;
+}
+
+/// The part that entries without tensors take of a view: as it lies, whatever they are.
+core::View basic_view(const core::View& x, std::span<const Index> entries) {
+  const std::int64_t used = axes_used(entries, x.shape), rank = x.rank();
+  core::View out{{}, {}, x.offset};
+  bool empty = false;
+  std::size_t axis = 0;
+  const auto add = [&](const Range& range) {
+    out.shape.push_back(range.count);
+    out.strides.push_back(x.strides[axis] * range.step);
+    out.offset += range.start * x.strides[axis++];
+    empty |= range.count == 0;
+  };
+  const auto whole = [&] { add({0, x.shape[axis], 1}); };
+  for (const Index& index : entries) {
+    const auto& entry = index.entry();
+    if (const auto* position = std::get_if<std::int64_t>(&entry)) {
+      out.offset += position_of(*position, x.shape, axis) * x.strides[axis];
+      ++axis;
+    } else if (const auto* range = std::get_if<Slice>(&entry)) {
+      add(range_of(*range, x.shape[axis]));
+    } else if (std::holds_alternative<NewAxis>(entry)) {
+      out.shape.push_back(1);
+      out.strides.push_back(1);
+    } else if (std::holds_alternative<Ellipsis>(entry)) {
+      for (std::int64_t i = used; i < rank; ++i) whole();
+    } else {
+      whole();
+    }
+  }
+  while (axis < x.shape.size()) whole();
+  if (empty) out.offset = x.offset;
+  return out;
+}
+
+Selected select(const Shape& shape, std::span<const Index> entries) {
+  const std::int64_t used = axes_used(entries, shape), rank = shape.rank();
   Selected out;
   std::size_t axis = 0;
   std::vector<std::size_t> entry_of_tensor;
@@ -115,11 +174,7 @@ Selected select(const Shape& shape, const std::vector<Index>& entries) {
   for (std::size_t e = 0; e < entries.size(); ++e) {
     const auto& entry = entries[e].entry();
     if (const auto* position = std::get_if<std::int64_t>(&entry)) {
-      const std::int64_t length = shape[axis];
-      if (*position < -length || *position >= length) {
-        throw IndexError(text("index: ", *position, " is outside axis ", axis, " of length ", length));
-      }
-      add_slice(out, *position < 0 ? *position + length : *position, 1, 1);
+      add_slice(out, position_of(*position, shape, axis), 1, 1);
       ++axis;
     } else if (const auto* range = std::get_if<Slice>(&entry)) {
       add_range(out, *range, shape[axis++]);
@@ -199,7 +254,15 @@ IntList inverse(const IntList& order) {
   return back;
 }
 
-T read_part(const T& x, const std::vector<Index>& entries) {
+bool is_basic(std::span<const Index> entries) {
+  return std::none_of(entries.begin(), entries.end(),
+                      [](const Index& index) { return std::holds_alternative<Value>(index.entry()); });
+}
+
+T read_part(const T& x, std::span<const Index> entries) {
+  if (const core::Array* array = core::contents_now(x); array != nullptr && is_basic(entries)) {
+    return core::viewed_now(*array, basic_view(array->view, entries));
+  }
   require_tensors(entries);
   // A mask over all of x picks by position: one index instead of one an axis.
   if (entries.size() == 1 && is_mask(entries[0]) && x.ndim() > 0) {

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "core/op_ids.hpp"
+#include "core/view_now.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/shaping.hpp"
@@ -223,6 +224,9 @@ Tensor<M> reshape(const Tensor<M>& x, const Shape& shape) {
     target[*open] = x.size() / known;
   }
   if (target == x.shape()) return x;
+  if (const core::Array* array = core::contents_now(x); array && element_count(target) == x.size()) {
+    if (auto view = reshape(array->view, target)) return core::viewed_now(*array, *std::move(view));
+  }
   return emit(OpId::reshape, core::ListAttributes{target}, {x});
 }
 
@@ -242,6 +246,7 @@ Tensor<M> transpose(const Tensor<M>& x, const IntList& order) {
     (void)core::normalise_axes("transpose", axes, rank);  // throws when an axis is named twice
   }
   if (std::is_sorted(axes.begin(), axes.end())) return x;
+  if (const core::Array* array = core::contents_now(x)) return core::viewed_now(*array, permute(array->view, axes));
   return emit(OpId::transpose, core::ListAttributes{axes}, {x});
 }
 

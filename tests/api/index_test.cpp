@@ -381,3 +381,22 @@ TEST_CASE_TEMPLATE("one number in braces is a position to split at, as in NumPy,
   CHECK(lengths(split(x.reshape({1, 6}), {5}, 1)) == List{5, 1});
   CHECK(numbers(split(x, {2})[1]) == Numbers{2, 3, 4, 5});
 }
+
+TEST_CASE("an eager index list is a view of the same memory, of views and parts of complex numbers too") {
+  using T = tyto::Tensor<tyto::Eager>;
+  const T x = T::arange(24).reshape({2, 3, 4});
+  const auto* const first = x.data<std::int64_t>().data();
+  CHECK(x(1, tyto::ellipsis, 2, tyto::newaxis).shape() == Shape{3, 1});
+  CHECK(numbers(x(1, tyto::ellipsis, 2, tyto::newaxis)) == Numbers{14, 18, 22});
+  CHECK(x[1][2].data<std::int64_t>().data() == first + 20);
+  CHECK(numbers(x.T()(slice({}, {}, -2), -1, 0)) == Numbers{11, 9});
+  CHECK(x(slice(2, 1), 1).shape() == Shape{0, 4});
+  const T z = tyto::complex(x, -2 * x)(all, slice({}, {}, 2), slice(3, 1, -1));
+  CHECK(numbers(real(z)) == Numbers{3, 2, 11, 10, 15, 14, 23, 22});
+  CHECK(numbers(imag(z)) == Numbers{-6, -4, -22, -20, -30, -28, -46, -44});
+  const std::vector<T> parts = unstack(x.T(), 1);
+  REQUIRE(parts.size() == 3);
+  CHECK(numbers(parts[2]) == Numbers{8, 20, 9, 21, 10, 22, 11, 23});
+  CHECK(unstack(T::zeros({0, 2})).empty());
+  CHECK(numbers(grad([](const T& y) { return y[1](0) * y[1](0); })(T{{1.0, 2.0}, {3.0, 4.0}})) == Numbers{0, 0, 6, 0});
+}
