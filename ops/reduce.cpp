@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "ops/define.hpp"
+#include "ops/planned.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
@@ -208,7 +209,22 @@ Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
   return in_parts ? of_parts(emit(id, over, {as_parts(resolve(x))})) : emit(id, over, {x});
 }
 
-// Halves times halves, until one is left: any product of two has its gradient.
+constexpr std::int64_t factors_at_once = 8;
+
+// The parts that cut the axis into eight of one length, multiplied: in one pass where it is planned.
+T product_of_parts(const T& x, std::int64_t axis) {
+  if (const Value planned = core::planned(&product_of_parts, x, axis)) return planned;
+  const auto along = static_cast<std::size_t>(axis);
+  const std::int64_t length = x.shape()[along] / factors_at_once;
+  std::vector<T> factors;
+  for (std::int64_t i = 0; i < factors_at_once; ++i) factors.push_back(part_along(x, along, i * length, length));
+  for (std::size_t apart = 1; apart < factors.size(); apart *= 2) {
+    for (std::size_t i = 0; i + apart < factors.size(); i += 2 * apart) factors[i] = factors[i] * factors[i + apart];
+  }
+  return factors[0];
+}
+
+// Parts times parts, until one is left: any product of two has its gradient.
 Value complex_product(const T& x, const Axes& axes, bool keepdims) {
   const IntList over = normalise_axes("prod", axes, x.ndim());
   T product = x;
@@ -218,6 +234,12 @@ Value complex_product(const T& x, const Axes& axes, bool keepdims) {
       Shape one = product.shape();
       one[along] = 1;
       product = emit(mode_beside(x), OpId::fill, RangeAttributes{one, x.dtype(), Scalar(1), 0});
+    }
+    while (product.shape()[along] >= 2 * factors_at_once) {
+      const std::int64_t length = product.shape()[along], beyond = length % factors_at_once;
+      const T whole = product;
+      product = product_of_parts(part_along(whole, along, 0, length - beyond), axis);
+      if (beyond != 0) product = concat<Any>({product, T(part_along(whole, along, length - beyond, beyond))}, axis);
     }
     while (product.shape()[along] > 1) {
       const std::int64_t length = product.shape()[along], half = length / 2;

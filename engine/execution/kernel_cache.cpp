@@ -182,4 +182,6 @@ const PreparedOperator& prepared_operator(const Node& node, std::span<const Arra
 
 void forget_kernels() { epoch.fetch_add(1, std::memory_order_relaxed); }
 
+std::uint64_t kernel_epoch() { return epoch.load(std::memory_order_relaxed); }
+
 }  // namespace tyto::run

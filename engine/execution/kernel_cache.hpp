@@ -47,4 +47,7 @@ const PreparedOperator& prepared_operator(const core::Node& node, std::span<cons
 /// Has every kernel prepared anew: something that kernels are chosen by has changed.
 void forget_kernels();
 
+/// Changes whenever kernels are forgotten.
+std::uint64_t kernel_epoch();
+
 }  // namespace tyto::run

@@ -2,6 +2,7 @@
 #include "tyto/bits.hpp"
 
 #include "ops/define.hpp"
+#include "ops/planned.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -26,6 +27,7 @@ Tensor<M> packbits(const Tensor<M>& x, std::optional<std::int64_t> axis, BitOrde
   if (!is_integer(given.dtype()) && given.dtype() != DType::boolean) {
     throw TypeError(core::text("packbits: bool or integers are packed, not ", given.dtype()));
   }
+  if (const Value planned = core::planned(&packbits<Any>, given, axis, order)) return planned;
   const Tensor<M> source = axis ? given : ravel(given);
   const auto along = static_cast<std::size_t>(core::normalise_axis("packbits", axis.value_or(0), source.ndim()));
   IntList none(source.shape().size(), 0), fill = none;
@@ -44,6 +46,7 @@ Tensor<M> unpackbits(const Tensor<M>& x, std::optional<std::int64_t> axis, std::
                      BitOrder order) {
   const Tensor<M> given = core::given("unpackbits", x);
   if (given.dtype() != DType::u8) throw TypeError(core::text("unpackbits: u8 is needed, not ", given.dtype()));
+  if (const Value planned = core::planned(&unpackbits<Any>, given, axis, count, order)) return planned;
   const Tensor<M> source = axis ? given : ravel(given);
   const auto along = static_cast<std::size_t>(core::normalise_axis("unpackbits", axis.value_or(0), source.ndim()));
   const auto place = static_cast<std::int64_t>(along);

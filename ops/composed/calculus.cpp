@@ -2,6 +2,7 @@
 #include "tyto/calculus.hpp"
 
 #include "ops/define.hpp"
+#include "ops/planned.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -59,6 +60,7 @@ Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis, double period) {
   const std::int64_t along = core::normalise_axis("unwrap", axis, angles.ndim());
   if (!(period > 0)) throw ValueError(core::text("unwrap: the period ", period, " is not positive"));
   if (angles.shape()[static_cast<std::size_t>(along)] < 2) return angles;
+  if (const Value planned = core::planned(&unwrap<Any>, angles, axis, period)) return planned;
   const double half = period / 2;
   const Tensor<M> steps = diff(angles, 1, along);
   const Tensor<M> short_steps = remainder(steps + half, period) - half;
@@ -75,6 +77,7 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
                    int edge_order) {
   const Tensor<M> f = floating_of("gradient", x);
   core::require("gradient", spacing);
+  if (const Value planned = core::planned(&gradient<Any>, f, axis, spacing, edge_order)) return planned;
   const std::int64_t along = core::normalise_axis("gradient", axis, f.ndim());
   const std::int64_t length = f.shape()[static_cast<std::size_t>(along)];
   if (edge_order != 1 && edge_order != 2)
@@ -127,6 +130,7 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
                  std::optional<double> right) {
   const Tensor<M> given = floating_of("interp", x);
   const Tensor<M> places = floating_of("interp", at), heights = floating_of("interp", values);
+  if (const Value planned = core::planned(&interp<Any>, given, places, heights, left, right)) return planned;
   if (places.ndim() != 1 || places.shape() != heights.shape() || places.size() == 0) {
     throw ShapeError(core::text("interp: places and values must be vectors of one length from 1 on, not ",
                                 places.shape(), " and ", heights.shape()));

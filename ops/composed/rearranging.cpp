@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/op_ids.hpp"
+#include "core/planned_call.hpp"
+#include "core/view_now.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -82,6 +84,27 @@ Tensor<M> column_stack(const std::vector<Tensor<M>>& parts) {
 }
 template <class M>
 Tensor<M> block(const std::vector<std::vector<Tensor<M>>>& rows) {
+  // By a plan each part is copied once, straight to its place in the whole.
+  std::vector<std::uint64_t> lengths;
+  std::vector<Value> parts;
+  for (const std::vector<Tensor<M>>& row : rows) {
+    lengths.push_back(row.size());
+    for (const Tensor<M>& part : row) {
+      core::require("block", part);
+      parts.push_back(part);
+    }
+  }
+  const auto record = [](const void* context, std::span<const Value> replaced) {
+    std::vector<std::vector<Tensor<Any>>> recorded;
+    auto next = replaced.begin();
+    for (const std::uint64_t length : *static_cast<const std::vector<std::uint64_t>*>(context)) {
+      recorded.emplace_back(next, next + static_cast<std::ptrdiff_t>(length));
+      next += static_cast<std::ptrdiff_t>(length);
+    }
+    return block(recorded).value();
+  };
+  const auto function = reinterpret_cast<std::uintptr_t>(&block<Any>);
+  if (const Value planned = core::planned_result({function, lengths, parts, record, &lengths})) return planned;
   std::vector<Tensor<M>> joined_rows;
   for (const std::vector<Tensor<M>>& row : rows) {
     joined_rows.push_back(joined(row, -1, [](const Tensor<M>& x) { return with_axes_before("block", x, 2); }));
@@ -95,11 +118,22 @@ std::vector<Tensor<M>> unstack(const Tensor<M>& x, std::int64_t axis) {
   const int along = core::normalise_axis("unstack", axis, x.ndim());
   const Value whole = core::resolve(x);
   const auto axis_of_parts = static_cast<std::size_t>(along);
+  std::vector<Tensor<M>> parts;
+  parts.reserve(static_cast<std::size_t>(whole.shape()[axis_of_parts]));
+  if (const core::Array* array = core::contents_now(whole)) {
+    core::View part = array->view;
+    part.shape.erase(axis_of_parts);
+    part.strides.erase(axis_of_parts);
+    for (std::int64_t i = 0; i < whole.shape()[axis_of_parts]; ++i) {
+      parts.emplace_back(core::viewed_now(*array, part));
+      if (element_count(part.shape) != 0) part.offset += array->view.strides[axis_of_parts];
+    }
+    return parts;
+  }
   core::ListAttributes rest;
   for (std::size_t i = 0; i < x.shape().size(); ++i) {
     if (i != axis_of_parts) rest.list.push_back(x.shape()[i]);
   }
-  std::vector<Tensor<M>> parts;
   for (std::int64_t i = 0; i < x.shape()[axis_of_parts]; ++i) {
     parts.push_back(core::emit(core::OpId::reshape, rest, {core::part_along(whole, axis_of_parts, i, 1)}));
   }

@@ -6,6 +6,7 @@
 
 #include "core/floating_format.hpp"
 #include "ops/define.hpp"
+#include "ops/planned.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
@@ -22,6 +23,7 @@ Tensor<M> floating(std::string_view function, const Tensor<M>& x) {
 template <class M>
 Tensor<M> float_power(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   core::require("float_power", a, b);
+  if (const Value planned = core::planned(&float_power<Any>, a, b)) return planned;
   const auto floating_or_wide = [](const Tensor<M>& x) { return is_floating(x.dtype()) ? x : x.astype(DType::f64); };
   return power(floating_or_wide(a), floating_or_wide(b));
 }
@@ -43,6 +45,7 @@ std::pair<Tensor<M>, Tensor<M>> frexp(const Tensor<M>& x) {
 template <class M>
 Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& toward) {
   core::require("nextafter", x, toward);
+  if (const Value planned = core::planned(&nextafter<Any>, x, toward)) return planned;
   const Value operands[] = {core::as_floating(x), core::as_floating(toward)};
   const DType type = core::common_type(operands);
   const Tensor<M> a = core::cast_to(operands[0], type), b = core::cast_to(operands[1], type);
@@ -62,6 +65,7 @@ Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& t
 template <class M>
 Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   core::require("logaddexp2", a, b);
+  if (const Value planned = core::planned(&logaddexp2<Any>, a, b)) return planned;
   const Value operands[] = {core::as_floating(a), core::as_floating(b)};
   const DType type = core::common_type(operands);
   const Tensor<M> x = core::cast_to(operands[0], type), y = core::cast_to(operands[1], type);
@@ -73,6 +77,7 @@ template <class M>
 Tensor<M> nan_to_num(const Tensor<M>& x, double nan, std::optional<double> positive, std::optional<double> negative) {
   const Tensor<M> given = core::given("nan_to_num", x);
   if (!is_floating(given.dtype())) return given;
+  if (const Value planned = core::planned(&nan_to_num<Any>, given, nan, positive, negative)) return planned;
   const double most = core::format_of(given.dtype()).largest();
   const Tensor<M> finite =
       where(isposinf(given), positive.value_or(most), where(isneginf(given), negative.value_or(-most), given));
@@ -83,23 +88,32 @@ template <class M>
 Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute,
                   bool equal_nan) {
   core::require("isclose", a, b);
-  // What is infinite on either side is infinite or NaN here, hence near nothing.
-  const Tensor<M> near = fma(abs(b), -relative, abs(a - b)) <= absolute;
-  const Tensor<M> close = near || equal(a, b);
-  return equal_nan ? close || (isnan(a) && isnan(b)) : close;
+  if (const Value planned = core::planned(&isclose<Any>, a, b, relative, absolute, equal_nan)) return planned;
+  // In NumPy's order, which decides what is just within the tolerance; integers and truths are compared as f64.
+  const Value operands[] = {core::operand(a), core::operand(b)};
+  const DType common = core::common_type(operands), type = is_inexact(common) ? common : DType::f64;
+  const Tensor<M> x = core::cast_to(operands[0], type), y = core::cast_to(operands[1], type);
+  const Tensor<M> near = abs(x - y) <= absolute + relative * abs(y) && isfinite(y);
+  const Tensor<M> close = near || equal(x, y);
+  return equal_nan ? close || (isnan(x) && isnan(y)) : close;
 }
 
 template <class M>
 Tensor<M> isposinf(const Tensor<M>& x) {
+  core::require("isposinf", x);
+  if (const Value planned = core::planned(&isposinf<Any>, x)) return planned;
   return isinf(x) && greater(x, 0);
 }
 template <class M>
 Tensor<M> isneginf(const Tensor<M>& x) {
+  core::require("isneginf", x);
+  if (const Value planned = core::planned(&isneginf<Any>, x)) return planned;
   return isinf(x) && less(x, 0);
 }
 template <class M>
 Tensor<M> signbit(const Tensor<M>& x) {
   const Tensor<M> given = core::given("signbit", x);
+  if (const Value planned = core::planned(&signbit<Any>, given)) return planned;
   return is_floating(given.dtype()) ? less(copysign(ones_like(given), given), 0) : less(given, 0);
 }
 template <class M>
@@ -114,6 +128,7 @@ Tensor<M> rad2deg(const Tensor<M>& x) {
 template <class M>
 Tensor<M> sinc(const Tensor<M>& x) {
   const Tensor<M> given = floating("sinc", x);
+  if (const Value planned = core::planned(&sinc<Any>, given)) return planned;
   const Tensor<M> none = equal(given, 0);
   const Tensor<M> angle = where(none, 1, given) * std::numbers::pi;
   return where(none, 1, sin(angle) / angle);
@@ -122,6 +137,7 @@ Tensor<M> sinc(const Tensor<M>& x) {
 template <class M>
 Tensor<M> heaviside(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at_zero) {
   core::require("heaviside", x, at_zero);
+  if (const Value planned = core::planned(&heaviside<Any>, x, at_zero)) return planned;
   const Tensor<M> given = core::as_floating(core::resolve(x));
   const Tensor<M> step = where(given < 0, 0, where(equal(given, 0), core::as_floating(core::resolve(at_zero)), 1));
   return where(isnan(given), given, step);
@@ -134,6 +150,7 @@ Tensor<M> i0(const Tensor<M>& x) {
   constexpr double border = 25;
   constexpr int near_terms = 60, far_terms = 20;
   const Tensor<M> given = floating("i0", x);
+  if (const Value planned = core::planned(&i0<Any>, given)) return planned;
   const Tensor<M> size = abs(given).astype(DType::f64);
   const Tensor<M> quarter = square(minimum(size, border)) * 0.25;
   Tensor<M> near = ones_like(quarter);

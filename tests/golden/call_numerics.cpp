@@ -180,6 +180,7 @@ void add_numerics_calls(Calls<M>& calls) {
   calls["deg2rad"] = [](A, Inputs in) { return Tensors<M>{deg2rad(in.at(0))}; };
   calls["signbit"] = [](A, Inputs in) { return Tensors<M>{signbit(in.at(0))}; };
   calls["nan_to_num"] = [](A, Inputs in) { return Tensors<M>{nan_to_num(in.at(0))}; };
+  calls["isclose"] = [](A, Inputs in) { return Tensors<M>{isclose(in.at(0), in.at(1))}; };
   calls["heaviside"] = [](A, Inputs in) { return Tensors<M>{heaviside(in.at(0), in.at(1))}; };
   calls["frexp"] = [](A, Inputs in) {
     const auto [mantissa, exponent] = frexp(in.at(0));

@@ -232,7 +232,7 @@ TEST_CASE("gradients of the other operators are their derivatives in the goldens
         check_along_directions(name, slopes, inputs, dice);
       }
     } catch (const std::exception& error) {
-      FAIL_CHECK(one.id << ": " << error.what());
+      FAIL_CHECK(one.id << ": " << std::string(error.what()));
     }
   }
 }

@@ -213,6 +213,20 @@ def fill_bits_and_boxes(book):
                   tolerance="factorised", scale=10, numpy=lambda v: np.linalg.tensorinv(v, 1))
 
 
+def borderline(tag):
+    """Numbers whose distance is the tolerance of np.isclose, and up to three units in the last place beside it."""
+    y = np.array([0, 1e-8, -3e-4, 0.7, 1, -1.5, 123.456, 7e5, -6e10, np.inf, np.nan], {"f32": "f4", "f64": "f8"}[tag])
+    reach = y.dtype.type(1e-8) + y.dtype.type(1e-5) * abs(y)
+    edges = []
+    for edge in (y + reach, y - reach):
+        for beside in range(-3, 4):
+            moved = edge
+            for _ in range(abs(beside)):
+                moved = np.nextafter(moved, y.dtype.type(np.sign(beside) * np.inf))
+            edges.append(moved)
+    return [tensor(np.stack(edges), tag), tensor(y, tag)]
+
+
 def fill_special(book):
     for tag in WIDE_FLOATS:
         ends = [0.0, 1, -2.5, 90, -90, np.inf, -np.inf, np.nan]
@@ -230,6 +244,9 @@ def fill_special(book):
         book.case("nan_to_num", "limits", [special], numpy=np.nan_to_num if tag == "f64" else
                   lambda v: np.nan_to_num(v, posinf=np.finfo("f4").max, neginf=np.finfo("f4").min))
         book.case("heaviside", "special", [special, tensor(0.25, tag)], numpy=np.heaviside)
+        own = {"f32": "f4", "f64": "f8"}[tag]  # tolerances round as elements do
+        book.case("isclose", "borderline", borderline(tag),
+                  numpy=lambda x, y: np.isclose(x.astype(own), y.astype(own)))
         book.case("frexp", "numbers", [tensor([1, 8, -3.5, 0.49, 0, 1e-30, 1.0e30, 0.99999994], tag)],
                   numpy=lambda v: (np.frexp(v)[0], np.frexp(v)[1].astype(np.int32)), out=[tag, "i32"])
         book.case("ldexp", "numbers", [tensor([1, 0.75, -3, 0], tag), tensor([3, -5, 100, 7], "i32")],

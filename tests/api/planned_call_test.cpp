@@ -1,0 +1,138 @@
+// Functions made of operators give the same bits one by one, through their plan, and recorded in lazy mode, whatever
+// the operands are.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include <tyto/tyto.hpp>
+
+#include "tests/support/numbers.hpp"
+
+using tyto::DType;
+using tyto::Shape;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+namespace planned_call_test {
+
+using T = tyto::Tensor<tyto::Eager>;
+using L = tyto::Tensor<tyto::Lazy>;
+
+std::string bytes(const auto& x) {
+  const auto wide = x.astype(DType::f64).ravel();
+  const std::vector<double> values = numbers(wide);
+  std::string out(values.size() * sizeof(double), '\0');
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i] == values[i] ? values[i] : 0x1p1000;  // any NaN is one value
+    std::memcpy(out.data() + i * sizeof value, &value, sizeof value);
+  }
+  return out;
+}
+
+/// More calls than it takes until there is a plan.
+constexpr int many = 200;
+
+template <class F>
+T after_many(const F& call) {
+  for (int i = 0; i < many; ++i) (void)call();
+  return call();
+}
+
+template <class F>
+void compare(const char* name, DType type, const T& first, const T& second, const F& call) {
+  CAPTURE(name);
+  CAPTURE(tyto::name_of(type));
+  const T a = first.astype(type), b = second.astype(type);
+  const std::string once = bytes(call(a, b));
+  CHECK(once == bytes(call(L(numbers(a)).astype(type), L(numbers(b)).astype(type))));
+  T last;
+  for (int i = 0; i < many; ++i) last = call(a, b);
+  CHECK(once == bytes(last));
+}
+
+TEST_CASE("plans of functions compute the bits that their operators do, one by one or recorded") {
+  const double none = std::numeric_limits<double>::quiet_NaN(), ever = std::numeric_limits<double>::infinity();
+  std::vector<double> x_numbers, y_numbers;
+  for (int i = 0; i < 301; ++i) {
+    x_numbers.push_back(i % 17 == 0 ? none : i % 23 == 0 ? -ever : (i * 37 % 101 - 50) / 8.0);
+    y_numbers.push_back(i % 19 == 0 ? ever : i % 5 == 0 ? x_numbers.back() : (i * 53 % 89 - 40) / 16.0);
+  }
+  const T first(x_numbers), second(y_numbers);
+  for (const DType type : {DType::f32, DType::f64, DType::f16}) {
+#define COMPARE(expression)                 \
+  compare(#expression, type, first, second, \
+          []([[maybe_unused]] const auto& x, [[maybe_unused]] const auto& y) { return expression; });
+    COMPARE(isclose(x, y))
+    COMPARE(isclose(x, 0.5, 0.25, 0.125, true))
+    COMPARE(nan_to_num(x, 3))
+    COMPARE(sinc(x))
+    COMPARE(heaviside(x, 0.25))
+    COMPARE(nextafter(x, y))
+    COMPARE(logaddexp2(x, y))
+    COMPARE(signbit(x))
+    COMPARE(isposinf(x))
+    COMPARE(gradient(y, 0, 2))
+    COMPARE(gradient(x.reshape({43, 7}), 1, 0.5, 2))
+    COMPARE(unwrap(y, 0, 4))
+    COMPARE(leaky_relu(x, 0.1))
+    COMPARE(elu(x, 2))
+    COMPARE(block<typename std::decay_t<decltype(x)>::mode>({{x, y}, {y, x}}))
+#undef COMPARE
+  }
+}
+
+TEST_CASE("packed bits and products of complex numbers go by plans that give what was computed without") {
+  const T bits{1, 0, 1, 1, 0, 0, 0, 1, 1};
+  CHECK(numbers(after_many([&] { return packbits(bits); })) == Numbers{177, 128});
+  CHECK(numbers(after_many([&] { return packbits(bits, {}, tyto::BitOrder::little); })) == Numbers{141, 1});
+  const T bytes_of_bits = packbits(bits);
+  CHECK(numbers(after_many([&] { return unpackbits(bytes_of_bits, {}, 9); })) == numbers(bits));
+  CHECK(numbers(after_many([&] { return unpackbits(bytes_of_bits, {}, -7); })) == numbers(bits));
+  // 1 + i thirty-five times, a quarter turn each other time.
+  const T z = T(T::ones({35})).astype(DType::c128) * tyto::complex(T(1.0), T(1.0));
+  const T product = after_many([&] { return z.prod(); });
+  CHECK(numbers(real(product)) == Numbers{-131072});
+  CHECK(numbers(imag(product)) == Numbers{131072});
+}
+
+TEST_CASE("a plan serves the numbers, types, shapes and threads that it was made for") {
+  const T x{-1, 0, 2};
+  CHECK(numbers(after_many([&] { return heaviside(x, 0.5); })) == Numbers{0, 0.5, 1});
+  CHECK(numbers(heaviside(x, 0.75)) == Numbers{0, 0.75, 1});
+  CHECK(numbers(heaviside(T{0, 3}, 0.5)) == Numbers{0.5, 1});
+  CHECK(heaviside(x.astype(DType::f64), 0.5).dtype() == DType::f64);
+  CHECK(numbers(after_many([&] { return nan_to_num(T{NAN, 2}, 5); })) == Numbers{5, 2});
+  CHECK(numbers(after_many([&] { return nan_to_num(T{NAN, 2}, 5, 7.0); })) == Numbers{5, 2});
+  CHECK(numbers(nan_to_num(T{INFINITY, 2}, 5, 9.0)) == Numbers{9, 2});
+  const int before = tyto::threads();
+  tyto::threads(before == 1 ? 2 : 1);
+  CHECK(numbers(heaviside(x, 0.5)) == Numbers{0, 0.5, 1});
+  tyto::threads(before);
+  std::thread([&] { CHECK(numbers(after_many([&] { return heaviside(x, 0.5); })) == Numbers{0, 0.5, 1}); }).join();
+}
+
+TEST_CASE("what views show, variables hold and tapes remember goes through plans or round them") {
+  const T x{{1, 2, 4}, {3, 9, 27}};
+  const T columns = x.T();
+  CHECK(numbers(after_many([&] { return gradient(columns, 0); })) == Numbers{1, 6, 1.5, 12, 2, 18});
+  CHECK(numbers(after_many([&] { return isclose(broadcast_to(T{1, 2}, {3, 2}), 2); })) == Numbers{0, 1, 0, 1, 0, 1});
+  T w = T::variable(T{-1, 0, 2});
+  CHECK(numbers(after_many([&] { return heaviside(w, 0.5); })) == Numbers{0, 0.5, 1});
+  assign(w, T{0, 0, -1});
+  CHECK(numbers(heaviside(w, 0.5)) == Numbers{0.5, 0.5, 0});
+  const T y{-2.0, 3.0};
+  auto slope = grad([](const T& of) { return sum(leaky_relu(of, 0.5)); });
+  CHECK(numbers(after_many([&] { return leaky_relu(y, 0.5); })) == Numbers{-1, 3});
+  CHECK(numbers(slope(y)) == Numbers{0.5, 1});
+  // A result is its caller's: the next call leaves it alone.
+  const T kept = leaky_relu(y, 0.5);
+  (void)leaky_relu(T{8.0, 9.0}, 0.5);
+  CHECK(numbers(kept) == Numbers{-1, 3});
+  CHECK(leaky_relu(T::zeros({0}), 0.5).shape() == Shape{0});
+}
+
+}  // namespace planned_call_test
