@@ -1,4 +1,5 @@
 // Reading and writing at positions given by tensors of indices. Every index is checked before anything is written.
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ class Indices {
     }
   }
   bool dense() const { return dense_; }
+  /// Where the first index stands in the tensor's memory.
+  std::int64_t begin() const { return start_; }
 
   /// Throws IndexError naming the first index that is outside the axis.
   void check(Addresses inputs) const {
@@ -137,6 +140,8 @@ class InnerBlock {
   bool run_;
 };
 
+constexpr std::int64_t few_places = 16;
+
 // Single elements along the last axis, by a dense tensor of indices: nothing but loads, so that many are under way.
 template <class U>
 KernelRef take_elements(const core::Step& step, const Indices& indices) {
@@ -148,6 +153,26 @@ KernelRef take_elements(const core::Step& step, const Indices& indices) {
   const std::int64_t chosen = step.inputs[1].view.count(), total = chosen * outer.count();
   const std::int64_t stride = x.strides[axis], length = indices.length(), begin = step.outputs[0].view.offset;
   const int team_size = threads_for(static_cast<double>(total) * 2);
+  // A few elements of each line: their places are read once, and lines follow one another without a division.
+  if (chosen <= few_places) {
+    return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+      indices.check(inputs);
+      const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
+      U* target = reinterpret_cast<U*>(outputs[0].pointer()) + begin;
+      std::array<std::int64_t, few_places> places;
+      for (std::int64_t i = 0; i < chosen; ++i) {
+        places[static_cast<std::size_t>(i)] = indices.read(inputs, indices.begin() + i) * stride;
+      }
+      run_team(team_size, [&](Team team) {
+        outer.each(share(outer.count(), team.member, team.size, 64),
+                   [&](std::int64_t line, const StridedIterator<1>::Offsets& at) {
+                     for (std::int64_t i = 0; i < chosen; ++i) {
+                       target[line * chosen + i] = source[at[0] + places[static_cast<std::size_t>(i)]];
+                     }
+                   });
+      });
+    });
+  }
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     indices.check(inputs);
     const U* source = reinterpret_cast<const U*>(inputs[0].pointer());

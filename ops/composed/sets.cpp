@@ -109,7 +109,7 @@ void require_eager(std::string_view function, const Tensor<M>& a, const Tensor<M
   throw GraphError(core::text(function, ": the shape depends on the data, so it works in eager mode only"));
 }
 
-/// The elements of a vector that the mask holds.
+/// The parts along an axis that the mask, which may be shorter, holds.
 template <class M>
 Tensor<M> chosen(const Tensor<M>& x, const Tensor<M>& mask, std::int64_t axis = 0) {
   return take(x, reshape(nonzero(mask), {-1}), axis);
@@ -138,18 +138,23 @@ template <class M>
 Tensor<M> intersect1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   require_eager("intersect1d", a, b);
   const Tensor<M> values = unique(a);
-  return chosen(values, isin(values, b));
+  return extract(isin(values, b), values);
 }
 template <class M>
 Tensor<M> setdiff1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   require_eager("setdiff1d", a, b);
   const Tensor<M> values = unique(a);
-  return chosen(values, isin(values, b, true));
+  return extract(isin(values, b, true), values);
 }
 template <class M>
 Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   require_eager("setxor1d", a, b);
-  return sort(concat({setdiff1d(a, b), setdiff1d(b, a)}));
+  // What stands once among the values of both.
+  const Tensor<M> both = sort(concat({unique(a), unique(b)}));
+  if (both.size() == 0) return both;
+  const Tensor<M> changes = not_equal(narrow(both, 0, 1, INT64_MAX), narrow(both, 0, 0, -1));
+  const Tensor<M> end = Tensor<M>::ones({1}, DType::boolean);
+  return extract(concat({end, changes}) && concat({changes, end}), both);
 }
 template <class M>
 Tensor<M> flatnonzero(const Tensor<M>& x) {

@@ -179,3 +179,12 @@ TEST_CASE_TEMPLATE("functions of nothing give nothing", M, Eager, Lazy) {
   CHECK(sinc(none).shape() == Shape{0});
   CHECK(unravel_index(none.astype(DType::i64), {2, 2})[1].shape() == Shape{0});
 }
+
+TEST_CASE("setxor1d takes what stands once among the values of both, NaN of each") {
+  using T = Tensor<Eager>;
+  CHECK(numbers(setxor1d(T{3, 1, 1, 5, 9}, T{9, 2, 3, 2})) == std::vector<double>{1, 2, 5});
+  CHECK(numbers(setxor1d(T{4, 4}, T{4})).empty());
+  CHECK(setxor1d(T::zeros({0}), T::zeros({0})).shape() == Shape{0});
+  CHECK(numbers(setxor1d(T::zeros({0}), T{2, 1})) == std::vector<double>{1, 2});
+  CHECK(setxor1d(T{std::nan(""), 1.0}, T{std::nan(""), 1.0}).size() == 2);
+}
