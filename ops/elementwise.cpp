@@ -251,7 +251,7 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
-  // bf16 does not hold every integer that can be an exponent.
+  // The table gives operands one type, and bf16 does not hold every integer that can be an exponent.
   if (op == OpId::ldexp && type == DType::bf16) {
     for (Value& operand : operands) operand = cast_to(operand, DType::f32);
     return cast_to(emit_resolved(op, operands), type);

@@ -36,7 +36,7 @@ struct PlaneOptions {
   Norm norm = Norm::backward;
 };
 
-/// Complex to complex: element k is the sum of x_j e^(-2 pi i jk/n).
+/// Complex to complex: element k is the sum of x_j e^(-2 pi i jk/n); `ifft` is its inverse.
 template <class M>
 Tensor<M> fft(const Tensor<M>& x, const AxisOptions& options = {});
 template <class M>
@@ -51,7 +51,7 @@ template <class M>
 Tensor<M> hfft(const Tensor<M>& x, const AxisOptions& options = {});
 template <class M>
 Tensor<M> ihfft(const Tensor<M>& x, const AxisOptions& options = {});
-
+/// `fft`, `ifft`, `rfft` and `irfft` along two axes, then along several: along one after the other.
 template <class M>
 Tensor<M> fft2(const Tensor<M>& x, const PlaneOptions& options = {});
 template <class M>
@@ -64,13 +64,13 @@ template <class M>
 Tensor<M> fftn(const Tensor<M>& x, const AxesOptions& options = {});
 template <class M>
 Tensor<M> ifftn(const Tensor<M>& x, const AxesOptions& options = {});
-/// The last of the axes is the one of which half is left.
+/// The last of the axes is the one of which half is left, and which `irfftn` makes whole again.
 template <class M>
 Tensor<M> rfftn(const Tensor<M>& x, const AxesOptions& options = {});
 template <class M>
 Tensor<M> irfftn(const Tensor<M>& x, const AxesOptions& options = {});
 
-/// Frequency zero moved to the middle, and back.
+/// Frequency zero moved to the middle, and back: inverse to each other for odd lengths too.
 template <class M>
 Tensor<M> fftshift(const Tensor<M>& x, const Axes& axes = {});
 template <class M>

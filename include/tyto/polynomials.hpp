@@ -1,4 +1,4 @@
-// Polynomials as vectors of coefficients, the highest power first, and the products of vectors that they stand on.
+// Polynomials as vectors of coefficients, the highest power first: sums, differences, products, values and zeros.
 #pragma once
 
 #include "tyto/tensor.hpp"
@@ -28,8 +28,8 @@ template <class M>
 Tensor<M> polysub(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 template <class M>
 Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
-/// Quotient and remainder of a division; the remainder has the length of the divisor less one, zeros in front included
-/// (NumPy cuts them off), but of a constant divisor one element.
+/// Quotient and remainder of a division. The remainder has one element less than the divisor, zeros in front included
+/// (NumPy cuts them off), of a constant divisor one; a dividend shorter than the divisor is the remainder as it is.
 template <class M>
 struct PolynomialDivision {
   Tensor<M> quotient, remainder;

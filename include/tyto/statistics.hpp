@@ -36,12 +36,12 @@ template <class M>
 Tensor<M> ptp(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 
 // Reductions over the elements that are not NaN.
-
+/// Their sum, 0 where there are none, and their product, 1 there.
 template <class M>
 Tensor<M> nansum(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 template <class M>
 Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
-/// NaN where there is nothing but NaN, as for those below.
+/// Their mean, variance, deviation, least, greatest, median and quantile; NaN where there is nothing but NaN.
 template <class M>
 Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 template <class M>
@@ -56,7 +56,7 @@ template <class M>
 Tensor<M> nanmedian(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 template <class M>
 Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes = {}, bool keepdims = false);
-/// Position of the (first) smallest number; 0 where there is nothing but NaN.
+/// Position of the (first) smallest, or largest, number; 0 where there is nothing but NaN.
 template <class M>
 Tensor<M> nanargmin(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 template <class M>
