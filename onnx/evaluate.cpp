@@ -78,7 +78,7 @@ Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& 
   Slots around = body.start();
   bool known = !body.draws(), sequences = false;
   for (const auto& [slot, outside] : body.captures_) {
-    const Operand& captured = slots[static_cast<std::size_t>(outside)];
+    const Operand captured = weights_.loaded(slots[static_cast<std::size_t>(outside)], !folding_);
     around[static_cast<std::size_t>(slot)] = captured;
     known = known && captured.known;
     sequences = sequences || !captured.tensor.defined();
@@ -141,13 +141,14 @@ Operand Program::settled_output(std::size_t output, Slots slots) const {
     }
   }
   const Operand& settled = slots[static_cast<std::size_t>(wanted)];
-  return settled.known ? settled : Operand();
+  return settled.known ? weights_.loaded(settled) : Operand();
 }
 
 Outputs Program::apply(const Step& step, const Slots& slots, bool lazy) const {
   std::vector<Operand> inputs;
   for (const std::int32_t slot : step.inputs) {
-    inputs.push_back(slot == none ? Operand() : slots[static_cast<std::size_t>(slot)]);
+    inputs.push_back(slot == none ? Operand()
+                                  : weights_.loaded(slots[static_cast<std::size_t>(slot)], !lazy && !folding_));
   }
   if (!step.function) return apply_row(step, slots, std::move(inputs), lazy);
   const Program& function = *step.function;
@@ -164,7 +165,9 @@ Outputs Program::apply(const Step& step, const Slots& slots, bool lazy) const {
 Outputs Program::run_all(Slots slots, bool lazy) const {
   run(slots, 0, steps_.size(), lazy);
   Outputs outputs;
-  for (const std::int32_t slot : output_slots_) outputs.push_back(slots[static_cast<std::size_t>(slot)]);
+  for (const std::int32_t slot : output_slots_) {
+    outputs.push_back(weights_.loaded(slots[static_cast<std::size_t>(slot)]));
+  }
   return outputs;
 }
 
@@ -179,7 +182,7 @@ void Program::run(Slots& slots, std::size_t begin, std::size_t end, bool lazy) c
         refuse(weights_.file(), described(*step.node), ": it has no output ", k + 1, ", which the file names '",
                step.node->outputs[k], "'");
       }
-      if (k < outputs.size()) slots[static_cast<std::size_t>(step.outputs[k])] = std::move(outputs[k]);
+      if (k < outputs.size()) slots[static_cast<std::size_t>(step.outputs[k])] = weights_.loaded(outputs[k]);
     }
     for (const std::int32_t slot : step.last_uses) slots[static_cast<std::size_t>(slot)] = {};
   }

@@ -82,7 +82,7 @@ class Model final : public detail::OnnxCore {
         const std::string& folder, const OnnxOptions& options, bool lazy)
       : mapping_(std::move(mapping)),
         copy_(std::move(copy)),
-        weights_(file, mapping_, folder),
+        weights_(file, mapping_, folder, lazy),
         message_(read_model(file, mapping_ ? mapping_->bytes() : std::span<const std::byte>(copy_))),
         budget_(static_cast<std::int64_t>((mapping_ ? mapping_->bytes().size() : copy_.size()))),
         program_(*message_.graph, scope_of(file, message_, budget_), weights_),
@@ -92,6 +92,10 @@ class Model final : public detail::OnnxCore {
         segments_(program_, options.compile) {
     program_.check_supported();
     for (const Operand& operand : program_.start()) {
+      if (operand.stored != nullptr) {
+        info_.parameters += element_count(Shape(std::span(operand.stored->lengths)));
+        info_.parameter_bytes += std::ssize(operand.stored->raw);
+      }
       if (!operand.known || !operand.tensor.defined()) continue;
       info_.parameters += operand.tensor.size();
       info_.parameter_bytes += operand.tensor.size() * static_cast<std::int64_t>(size_of(operand.tensor.dtype()));
@@ -218,10 +222,10 @@ class Model final : public detail::OnnxCore {
     return slots;
   }
 
-  NamedList<Value> results_of(const Slots& slots) const {
+  NamedList<Value> results_of(const Slots& slots) {
     NamedList<Value> results;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      const Operand& output = slots[static_cast<std::size_t>(program_.output_slots()[i])];
+      const Operand output = weights_.loaded(slots[static_cast<std::size_t>(program_.output_slots()[i])]);
       if (output.tensor.defined()) results.push_back({outputs_[i].name, output.tensor.value()});
       if (output.sequence == nullptr) continue;
       for (std::size_t k = 0; k < output.sequence->size(); ++k) {

@@ -12,6 +12,7 @@
 namespace tyto::onnx {
 
 using Array = Tensor<Any>;
+struct TensorMessage;
 
 /// How many tensors a sequence has, and whether an optional holds anything, is known wherever there is an operand:
 /// graphs have tensors alone, so this much is decided before they are recorded. Without a tensor or a sequence it is
@@ -37,10 +38,12 @@ struct Operand {
   }
 
   /// Whether it holds a tensor or a sequence.
-  bool there() const { return tensor.defined() || sequence != nullptr; }
+  bool there() const { return tensor.defined() || sequence != nullptr || stored != nullptr; }
 
   Array tensor;
   std::shared_ptr<const std::vector<Operand>> sequence;
+  /// In place of both: a tensor that is read from the file when it is used, as `Weights::loaded` does.
+  const TensorMessage* stored = nullptr;
   /// Its elements can be read now, so shapes may depend on them. In lazy mode that is what follows from constants and
   /// shapes alone; in eager mode everything.
   bool known = false;

@@ -179,6 +179,12 @@ Operand OperatorCall::tensor(const char* attribute) const {
   return weights_.operand(*found->tensor);
 }
 
+Operand OperatorCall::stored_tensor(const char* attribute) const {
+  const AttributeMessage* found = find(attribute, AttributeKind::tensor);
+  if (found == nullptr || !found->tensor) refuse("attribute '", attribute, "' holds no tensor");
+  return weights_.stored_operand(*found->tensor);
+}
+
 Body OperatorCall::body(const char* attribute) const {
   const AttributeMessage* found = find(attribute, AttributeKind::graph);
   if (found == nullptr || !found->graph) refuse("attribute '", attribute, "' holds no graph");

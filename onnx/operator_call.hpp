@@ -134,6 +134,8 @@ class OperatorCall {
   std::vector<double> numbers(const char* attribute, std::vector<double> otherwise = {}) const;
   std::vector<std::string> texts(const char* attribute) const;
   Operand tensor(const char* attribute) const;
+  /// The same, but a large one may stay where it is stored.
+  Operand stored_tensor(const char* attribute) const;
   /// The attribute that names one of `rank` axes, counted from the first. Throws IoError when it names none of them.
   std::int64_t axis(std::int64_t otherwise, std::int64_t rank) const;
   /// Throws IoError where one of the numbers that `attribute` says of lengths is larger than any axis (2^31), so that

@@ -53,7 +53,7 @@ Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weight
     if (const std::string why = Weights::unsupported(tensor); !why.empty()) {
       problems_.push_back(core::text("initialiser ", quoted(tensor.name), ": ", why));
     } else {
-      bind(slot, weights_.operand(tensor));
+      bind(slot, weights_.stored_operand(tensor));
     }
   }
   for (const std::string_view name : graph.sparse_initialisers) {
@@ -239,6 +239,7 @@ std::vector<std::int32_t> Program::read_by(std::size_t begin, std::size_t end) c
 }
 
 void Program::fold() {
+  folding_ = true;
   std::vector<Step> left;
   for (Step& step : steps_) {
     const std::vector<std::int32_t> read = slots_read(step);
@@ -263,6 +264,7 @@ void Program::fold() {
     if (!needed[slot]) start_[slot] = {};
   }
   find_last_uses();
+  folding_ = false;
 }
 
 }  // namespace tyto::onnx

@@ -97,6 +97,7 @@ class Program {
   std::vector<std::int32_t> output_slots_;
   std::vector<Step> steps_;
   Slots start_;
+  bool folding_ = false;
   std::vector<std::string> problems_;
 };
 

@@ -196,6 +196,35 @@ Operand Weights::operand(const TensorMessage& message) {
   return operand;
 }
 
+Operand Weights::stored_operand(const TensorMessage& message) {
+  constexpr std::size_t least_stored = std::size_t{64} << 10;
+  const std::optional<DType> dtype = dtype_from(message.element_type);
+  const bool whole_bytes = dtype && *dtype != DType::boolean && packed_bits(message.element_type) == 0;
+  const bool lies_well = dtype && reinterpret_cast<std::uintptr_t>(message.raw.data()) % size_of(*dtype) == 0;
+  if (!lazy_ || !whole_bytes || !message.has_raw || message.external || message.raw.size() < least_stored ||
+      (lies_well && mapping_)) {
+    return operand(message);
+  }
+  const std::string where = file_ + ": " + quoted(message.name);
+  if (byte_count(where, shape_of(where, message), *dtype) != message.raw.size()) return operand(message);  // throws
+  Operand later;
+  later.known = true;
+  later.stored = &message;
+  return later;
+}
+
+Operand Weights::loaded(const Operand& operand, bool kept) {
+  if (operand.stored == nullptr) return operand;
+  std::weak_ptr<const Tensor<Any>>& known = copies_[operand.stored];
+  std::shared_ptr<const Tensor<Any>> copy = known.lock();
+  if (!copy) {
+    copy = std::make_shared<const Tensor<Any>>(tensor(*operand.stored));
+    known = copy;
+    if (kept) kept_.push_back(copy);
+  }
+  return {Tensor<Any>::borrow_bytes(copy->bytes().data(), copy->shape(), copy->dtype(), [copy] {}), true};
+}
+
 void Weights::discard_pages() const {
   if (mapping_) mapping_->discard(mapping_->bytes());
   for (const auto& [path, file] : others_) file->discard(file->bytes());

@@ -15,9 +15,10 @@ namespace tyto::onnx {
 class Weights {
  public:
   /// `file` is the model's name in messages; `bytes` are kept as long as a tensor points into them. Without a folder,
-  /// weights in other files are refused.
-  Weights(std::string file, std::shared_ptr<const MappedFile> mapping, std::string folder)
-      : file_(std::move(file)), mapping_(std::move(mapping)), folder_(std::move(folder)) {}
+  /// weights in other files are refused. With `lazy`, what is recorded is soon packed elsewhere, and large copies are
+  /// made only for that.
+  Weights(std::string file, std::shared_ptr<const MappedFile> mapping, std::string folder, bool lazy)
+      : file_(std::move(file)), mapping_(std::move(mapping)), folder_(std::move(folder)), lazy_(lazy) {}
 
   const std::string& file() const { return file_; }
 
@@ -27,6 +28,11 @@ class Weights {
   Tensor<Any> tensor(const TensorMessage& message);
   /// The same, with what its type does not say.
   Operand operand(const TensorMessage& message);
+  /// The same, but of a large tensor that would be a copy of what the file has only where it is stored.
+  Operand stored_operand(const TensorMessage& message);
+  /// The operand with its tensor. Copies of the same tensor that are alive at a time are one; those that each call
+  /// reads anew are kept.
+  Operand loaded(const Operand& operand, bool kept = false);
   /// Lets go of the pages of all files: those that are read again come back from there.
   void discard_pages() const;
 
@@ -41,6 +47,9 @@ class Weights {
   std::shared_ptr<const MappedFile> mapping_;
   std::string folder_;
   std::map<std::string, std::shared_ptr<const MappedFile>> others_;
+  bool lazy_;
+  std::map<const TensorMessage*, std::weak_ptr<const Tensor<Any>>> copies_;
+  std::vector<std::shared_ptr<const Tensor<Any>>> kept_;
 };
 
 }  // namespace tyto::onnx

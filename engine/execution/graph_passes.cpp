@@ -13,6 +13,7 @@
 #include "engine/execution/session.hpp"
 #include "optimiser/passes/hoisting.hpp"
 #include "optimiser/passes/optimise.hpp"
+#include "tyto/device.hpp"
 
 namespace tyto::run {
 
@@ -20,6 +21,14 @@ namespace {
 
 // On the host, whatever the device: rules look at numbers, and constants are transferred once.
 std::vector<core::Array> evaluate_constants(core::Graph graph) {
+  // What constants before were made of is free by now, but of other sizes than what is made next.
+  constexpr std::size_t large = std::size_t{1} << 20;
+  std::size_t bytes = 0;
+  for (const core::Port output : graph.outputs()) {
+    const core::TensorType& type = graph.type(output);
+    bytes += static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
+  }
+  if (bytes >= large) trim_memory();
   CompileOptions plain;
   plain.passes = as_recorded;
   plain.memory_strategy = "greedy_by_size";

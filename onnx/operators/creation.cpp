@@ -22,7 +22,7 @@ Outputs constant(const OperatorCall& call) {
   const auto vector = [](const auto& values) {
     return Array::from(values, {static_cast<std::int64_t>(values.size())});
   };
-  if (call.has("value")) return {call.tensor("value")};
+  if (call.has("value")) return {call.stored_tensor("value")};
   if (call.has("value_int")) return {Array::full({}, call.integer("value_int"), DType::i64)};
   if (call.has("value_float")) return {Array::full({}, call.number("value_float", 0), DType::f32)};
   if (call.has("value_ints")) return {vector(call.integers("value_ints"))};

@@ -1,5 +1,6 @@
 // Constants: parts of a graph that depend on nothing given at run time are computed once.
 #include <algorithm>
+#include <span>
 
 #include "core/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
@@ -16,6 +17,8 @@ using Index = GraphEditor::Index;
 
 // On the way to a small constant, tensors of this many times the limit may be computed.
 constexpr std::size_t intermediate_factor = 64;
+// Constants of so many bytes are computed together.
+constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
 // Random numbers are drawn when the graph runs. A loop may run for long, or for ever in an arm that is never chosen.
 bool may_fold(const GraphNode& node) {
@@ -92,11 +95,24 @@ class ConstantFolder {
     if (instead || bytes <= context_.options.fold_limit) wanted_.push_back(port);
   }
 
+  // Part by part: what large constants are made of goes before the next ones are made.
   void fold() {
+    for (std::size_t begin = 0, end = 0; begin < wanted_.size(); begin = end) {
+      std::size_t bytes = 0;
+      while (end < wanted_.size() && (end == begin || bytes + bytes_of(wanted_[end]) <= part_bytes)) {
+        bytes += bytes_of(wanted_[end++]);
+      }
+      fold(std::span(wanted_).subspan(begin, end - begin));
+      if (end != wanted_.size()) editor_.discard_dead_constants();
+    }
+    context_.fired("folded", wanted_.size());
+  }
+
+  void fold(std::span<const Port> wanted) {
     core::GraphBuilder builder;
     std::vector<Index> needed;
-    std::vector<bool> seen(known_.size(), false);
-    for (const Port port : wanted_) visit(editor_.producer(port), seen, needed);
+    std::vector<bool> seen(editor_.index_limit(), false);
+    for (const Port port : wanted) visit(editor_.producer(port), seen, needed);
     std::vector<Port> place(port_limit(needed), core::no_port);
     std::vector<Port> inputs;
     std::vector<core::TensorType> types;
@@ -109,12 +125,11 @@ class ConstantFolder {
       const Port first = builder.add(node.op, node.attributes, inputs, types, nullptr);
       for (std::uint32_t i = 0; i < node.result_count; ++i) place[node.first_result + i] = first + i;
     }
-    for (const Port port : wanted_) builder.add_output(place[port]);
+    for (const Port port : wanted) builder.add_output(place[port]);
     std::vector<core::Array> arrays = context_.options.evaluate(builder.finish());
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      editor_.replace(wanted_[i], editor_.add_constant(editor_.producer(wanted_[i]), std::move(arrays[i])));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      editor_.replace(wanted[i], editor_.add_constant(editor_.producer(wanted[i]), std::move(arrays[i])));
     }
-    context_.fired("folded", wanted_.size());
   }
 
   void visit(Index root, std::vector<bool>& seen, std::vector<Index>& order) {

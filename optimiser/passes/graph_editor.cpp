@@ -190,6 +190,12 @@ void GraphEditor::release(Index index) {
   }
 }
 
+void GraphEditor::discard_dead_constants() {
+  for (Index index = 0; index < index_limit(); ++index) {
+    if (!alive_[index] && data_.nodes[index].op == core::OpId::constant) data_.nodes[index].attributes = nullptr;
+  }
+}
+
 core::Graph GraphEditor::finish() {
   if (edits_ == 0) return core::Graph(std::move(data_));
   const std::span<const Index> kept = order();

@@ -85,6 +85,8 @@ class GraphEditor {
   void replace(core::Port old, core::Port by);
   /// Takes away a node that nobody reads, and what only it read.
   void remove(Index index);
+  /// Lets go of the elements of constants that were taken away, which finish() would do.
+  void discard_dead_constants();
   /// A node that stays though nobody reads it: an input of the graph, or one with an effect.
   bool is_kept(Index index) const;
 

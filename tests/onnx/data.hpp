@@ -37,7 +37,7 @@ inline std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
 
 inline Tensor<Any> stored_tensor(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = bytes_of(path);
-  onnx::Weights weights(path.string(), nullptr, "");
+  onnx::Weights weights(path.string(), nullptr, "", false);
   return weights.tensor(onnx::read_tensor(path.string(), bytes));
 }
 
@@ -46,7 +46,7 @@ inline std::vector<Tensor<Any>> stored_tensors(const std::filesystem::path& path
   if (!type.is_sequence && !type.is_optional) return {stored_tensor(path)};
   const std::vector<std::byte> bytes = bytes_of(path);
   const std::string file = path.string();
-  onnx::Weights weights(file, nullptr, "");
+  onnx::Weights weights(file, nullptr, "", false);
   std::vector<Tensor<Any>> tensors;
   // Tensors are field 3 of SequenceProto and of OptionalProto, whose field 5 is a sequence.
   const auto read = [&](onnx::ProtobufReader in, const auto& self) -> void {

@@ -50,6 +50,28 @@ BOTH_MODES("a model takes tensors by name and gives tensors by name and number")
                        "m.onnx: the value given for a f32 (n,2) has elements of type i64", TypeError);
 }
 
+BOTH_MODES("large weights are the same in each call, for each shape and where a model gives them out") {
+  using T = Tensor<Mode>;
+  constexpr std::int64_t rows = 130, columns = 200;
+  std::vector<float> w;
+  std::vector<float> sums(columns, 0);
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    w.push_back(static_cast<float>(i % 7));
+    sums[static_cast<std::size_t>(i % columns)] += w.back();
+  }
+  OnnxModel<T> f = read<T>(model({.nodes = {node("MatMul", {"x", "w"}, {"y"})},
+                                  .inputs = {value("x", {"n", "130"})},
+                                  .outputs = {value("y", {"n", "200"}), value("w", {"130", "200"})},
+                                  .initialisers = {raw_tensor<float>("w", {rows, columns}, w)}}));
+  CHECK(f.info().parameters == rows * columns);
+  CHECK(f.info().parameter_bytes == rows * columns * 4);
+  for (const std::int64_t n : {1, 3, 1, 2}) {
+    const NamedList<T> out = f({{"x", T::ones({n, rows})}});
+    CHECK(out["w"].template to_vector<float>() == w);
+    for (std::int64_t i = 0; i < n; ++i) CHECK(out["y"].get({i}).template to_vector<float>() == sums);
+  }
+}
+
 TEST_CASE("a model says what it takes, gives and consists of") {
   const OnnxModel<L> f = read<L>(branches());
   std::ostringstream text;
