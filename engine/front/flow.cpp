@@ -78,19 +78,6 @@ std::vector<Value> changed_carries(std::string_view op, std::size_t count, std::
   return strong(op, yielded.first(count));
 }
 
-Value as_wide_as(const Value& value, DType type) {
-  return promote(value.dtype(), type) == type ? core::cast_to(value, type) : value;
-}
-
-/// The types are those of lazy mode; a body that reads its tensors cannot be asked for them.
-std::vector<Value> carries_without_iterations(const detail::LoopCall& call) {
-  try {
-    return carries_as_kept(call);
-  } catch (const GraphError&) {
-    return strong(call.name, call.carries);
-  }
-}
-
 detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   const Key key = next_region_key();
   detail::LoopResults results;
@@ -110,7 +97,6 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   for (const Value& stack : stacks) readers.emplace_back(stack, call.options.reverse);
   std::vector<std::vector<AnyTensor>> rows;
   std::int64_t done = 0;
-  bool takes_type = false;  // one of the carries in the first iteration, and then what is stacked of it there
   while (done < trips) {
     if (call.condition) {
       const DrawScope refusing(call.name);
@@ -122,26 +108,13 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     if (call.range) given.push_back(number_of(first + row));
     for (RowReader& reader : readers) given.push_back(reader.next());
     const std::vector<Value> yielded = call.body(given);
-    // A number without a width of its own has the type that the body makes of it.
-    for (std::size_t i = 0; done == 0 && !call.flexible && i < std::min(carries, yielded.size()); ++i) {
-      const Value kept = widened(call.carries[i], results.carries[i], yielded[i]);
-      if (same_value(kept, results.carries[i])) continue;
-      results.carries[i] = kept;
-      takes_type = true;
-    }
     results.carries = call.flexible ? changed_carries(call.name, carries, yielded)
                                     : next_carries(call.name, results.carries, yielded);
     for (Value& carry : results.carries) carry = between_iterations(carry);
-    std::vector<Value> own =
+    const std::vector<Value> own =
         strong(call.name, std::span(yielded).subspan(std::min(yielded.size(), carries + (call.stops ? 1 : 0))));
-    for (std::size_t k = 0; takes_type && done == 0 && k < carries; ++k) {
-      for (Value& each : own) {
-        if (same_value(each, given[k])) each = as_wide_as(each, results.carries[k].dtype());
-      }
-    }
     if (rows.empty()) rows.resize(own.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
-      if (takes_type && done == 1) rows[i][0] = AnyTensor(as_wide_as(rows[i][0], own[i].dtype()));
       if (!rows[i].empty() && !(type_of(rows[i][0]) == type_of(own[i]))) {
         throw ShapeError(core::text(call.name, ": result ", i, " is ", own[i].dtype(), own[i].shape(), " at row ", row,
                                     " and was ", rows[i][0].dtype(), rows[i][0].shape(), " before"));
@@ -152,7 +125,6 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     if (call.stops && holds(call.name, "whether to stop", yielded[carries])) break;
   }
   results.count = number_of(done);
-  if (done == 0 && !call.flexible) results.carries = carries_without_iterations(call);
   if (call.condition || (call.range && !call.flexible)) return results;
   std::vector<core::TensorType> types;
   for (const std::vector<AnyTensor>& list : rows) types.push_back(type_of(list[0]));

@@ -72,9 +72,8 @@ Value truth_of_condition(const detail::LoopCall& call, const std::vector<Value>&
   return one_truth(call.name, "the condition", call.condition(carries));
 }
 
-/// `types_alone`: what the body yields is wanted as it is, with other types than those of the carries.
 RecordedBody record_body(const detail::LoopCall& call, RegionScope& scope, std::span<const Value> carries,
-                         std::span<const Value> stacks, bool types_alone = false) {
+                         std::span<const Value> stacks) {
   RecordedBody body;
   for (std::size_t i = 0; i < carries.size(); ++i) {
     body.carries.push_back(scope.parameter(type_of(carries[i]), core::text("carry ", i)));
@@ -92,10 +91,6 @@ RecordedBody record_body(const detail::LoopCall& call, RegionScope& scope, std::
   given.insert(given.end(), rows.begin(), rows.end());
   const DrawScope draws(key);
   const std::vector<Value> yielded = call.body(given);
-  if (types_alone) {
-    body.next = yielded;
-    return body;
-  }
   body.next = next_carries(call.name, carries, yielded);
   std::size_t own = carries.size();
   if (call.condition) body.outputs.push_back(truth_of_condition(call, body.next));
@@ -159,21 +154,9 @@ std::vector<Value> emit_loop(core::IterationAttributes loop, std::span<const Val
   return out;
 }
 
-std::vector<Value> carries_as_kept(const detail::LoopCall& call) {
-  std::vector<Value> carries = strong(call.name, call.carries);
-  const auto is_weak = [](const Value& init) { return core::result_of(core::resolve(init)).type.weak; };
-  if (std::ranges::none_of(call.carries, is_weak)) return carries;
-  RegionScope scope;
-  const std::vector<Value> yielded = record_body(call, scope, carries, strong(call.name, call.stacks), true).next;
-  for (std::size_t i = 0; i < std::min(carries.size(), yielded.size()); ++i) {
-    carries[i] = widened(call.carries[i], carries[i], yielded[i]);
-  }
-  return carries;
-}
-
 detail::LoopResults record_loop(const detail::LoopCall& call) {
   const Draw draw = next_draw(Mode::lazy);
-  std::vector<Value> carries = carries_as_kept(call);
+  std::vector<Value> carries = strong(call.name, call.carries);
   const std::vector<Value> stacks = strong(call.name, call.stacks);
   core::IterationAttributes loop;
   std::vector<Value> operands;
@@ -241,9 +224,8 @@ detail::LoopResults record_loop(const detail::LoopCall& call) {
 }
 
 std::vector<core::TensorType> recorded_row_types(const detail::LoopCall& call) {
-  const std::vector<Value> carries = carries_as_kept(call);
   RegionScope scope;
-  const RecordedBody body = record_body(call, scope, carries, strong(call.name, call.stacks));
+  const RecordedBody body = record_body(call, scope, strong(call.name, call.carries), strong(call.name, call.stacks));
   std::vector<core::TensorType> types;
   for (const Value& row : std::span(body.outputs).subspan(call.stops ? 1 : 0)) types.push_back(type_of(row));
   return types;

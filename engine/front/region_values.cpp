@@ -76,15 +76,6 @@ std::vector<Value> next_carries(std::string_view op, std::span<const Value> carr
   return next;
 }
 
-Value widened(const Value& init, const Value& carry, const Value& yielded) {
-  const bool weak = init && core::result_of(core::resolve(init)).type.weak;
-  if (!weak || !yielded) return carry;
-  const Value value = core::resolve(yielded);
-  const bool takes = value.shape() == carry.shape() && !core::result_of(value).type.weak &&
-                     promote(carry.dtype(), value.dtype()) == value.dtype();
-  return takes ? core::cast_to(carry, value.dtype()) : carry;
-}
-
 std::int64_t rows_of(std::string_view op, std::span<const Value> stacks) {
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     if (stacks[i].ndim() == 0) {

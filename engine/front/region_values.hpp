@@ -30,10 +30,6 @@ Value one_number(std::string_view op, std::string_view what, const Value& value)
 /// Of a body's results the first ones, which must have the types of the carries.
 std::vector<Value> next_carries(std::string_view op, std::span<const Value> carries, std::span<const Value> results);
 
-/// A carry that was given as a number without a width of its own (`init`) in the type that the body yields for it,
-/// where that type holds it; any other carry as it is.
-Value widened(const Value& init, const Value& carry, const Value& yielded);
-
 /// The number of rows of the stacks; all must have as many.
 std::int64_t rows_of(std::string_view op, std::span<const Value> stacks);
 
@@ -46,9 +42,6 @@ void check_call(const detail::LoopCall& call);
 /// As recorded; eager mode needs it for the types of what a loop yields that does not run at all.
 detail::LoopResults record_loop(const detail::LoopCall& call);
 std::vector<core::TensorType> recorded_row_types(const detail::LoopCall& call);
-/// The call's carries in the types that a loop keeps: those given as numbers without a width of their own in the types
-/// that the body yields, for which it is recorded once more than otherwise.
-std::vector<Value> carries_as_kept(const detail::LoopCall& call);
 std::vector<Value> record_branch(std::string_view op, const Value& index, bool is_truth,
                                  std::span<const std::function<std::vector<Value>()>> arms);
 

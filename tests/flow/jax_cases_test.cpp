@@ -517,35 +517,6 @@ BOTH_MODES("a loop without rows has its number alone, forwards and backwards") {
   CHECK(none.shape() == tyto::Shape{0});
 }
 
-BOTH_MODES("an initial value without a type takes that of the body") {
-  using T = tyto::Tensor<Mode>;
-  const T last = scan([](const T& c, const T& row) { return std::pair(c + row, c + row); }, T(0), T{1.5, 2.5}).first;
-  CHECK(last.dtype() == DType::f32);
-  CHECK(value_of(last) == 4);
-  const T tested = while_loop(
-      T(1), [](const T& c) { return c < 100.0; }, [](const T& c) { return c * T::full({}, 2.5); });
-  CHECK(tested.dtype() == DType::f32);
-  CHECK(value_of(tested) == std::pow(2.5, 6));
-  const T wide = fori_loop(0, 3, T(1.0), [](const T&, const T& c) { return c + real<T>(0.1); });
-  CHECK(wide.dtype() == DType::f64);
-  CHECK(value_of(wide) == 1.0 + 0.1 + 0.1 + 0.1);
-  const auto [none, rows] = scan([](const T& c, const T& row) { return std::pair(c + row, c); }, T(2), T::zeros({0}));
-  CHECK(none.dtype() == DType::f32);
-  CHECK(rows.dtype() == DType::f32);
-  CHECK(value_of(none) == 2);
-  const T never = fori_loop(0, 0, T(3), [](const T&, const T& c) { return c * T::full({}, 2.5); });
-  CHECK(never.dtype() == DType::f32);
-  CHECK(value_of(never) == 3);
-  // A tensor keeps its type, and so does a number that the body makes no wider.
-  CHECK_THROWS_AS(fori_loop(0, 3, whole<T>(1), [](const T&, const T& c) { return c * T::full({}, 2.5); }),
-                  tyto::TypeError);
-  CHECK(fori_loop(0, 3, T(1), [](const T&, const T& c) { return c * 2; }).dtype() == DType::i64);
-  const auto square_of = [](const T& x) {
-    return scan([](const T& c, const T& row) { return std::pair(c + row * row, c); }, T(0), x).first;
-  };
-  CHECK(numbers(tyto::grad(square_of)(T{1.5, -2.0})) == Numbers{3, -4});
-}
-
 BOTH_MODES("what a body hands on as it was, captures twice or reads alone is the same after passes") {
   using T = tyto::Tensor<Mode>;
   using List = std::vector<T>;
