@@ -257,15 +257,7 @@ class LoopGradient {
     for (std::size_t i = first_row_; i < first_capture_; ++i) {
       if (is_wanted(i)) row_gradients_.push_back(found[next++]);
     }
-    // Of a captured value that no line differentiates there is nothing to add up.
-    std::vector<Wanted> added;
-    for (const Wanted& sum : sums_) {
-      const Value& gradient = found[next++];
-      if (same_value(gradient, sum.tracked)) continue;
-      added.push_back(sum);
-      next_sums_.push_back(gradient);
-    }
-    sums_ = std::move(added);
+    for (std::size_t i = 0; i < sums_.size(); ++i) next_sums_.push_back(found[next++]);
   }
 
   /// Whether a gradient comes to what the loop takes: in the order of cotangents_, row_gradients_ and sums_.

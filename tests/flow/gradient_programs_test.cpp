@@ -254,24 +254,4 @@ BOTH_MODES("a custom gradient and a stopped one within a branch within a loop") 
   CHECK(value_of(tyto::grad(loss)(real<T>(x))) == doctest::Approx(slope).epsilon(1e-13));
 }
 
-TEST_CASE("a captured value that nothing differentiates has no sum in the loop of the gradient") {
-  using T = tyto::Tensor<tyto::Lazy>;
-  const auto sums_of = [](const auto& body) {
-    const T x = T::placeholder({3}, DType::f64, "x"), w = T::placeholder({3}, DType::f64, "w");
-    auto f = tyto::value_and_grad(
-        [&](const T& a, const T& b) {
-          return sum(fori_loop(0, 4, a, [&](const T&, const T& c) { return body(c, b); }));
-        },
-        {0, 1});
-    const std::string text = tyto::Graph({.inputs = {x, w}, .outputs = f(x, w).second}, {.passes = "none"}).text();
-    CHECK(text.find("update \"cotangent") != std::string::npos);
-    std::size_t sums = 0;
-    for (std::size_t at = 0; (at = text.find("update \"gradient so far", at)) != std::string::npos; ++at) ++sums;
-    return sums;
-  };
-  CHECK(sums_of([](const T& c, const T& w) { return where(w > 0, c * 2, c); }) == 0);
-  CHECK(sums_of([](const T& c, const T& w) { return c * tyto::stop_gradient(w); }) == 0);
-  CHECK(sums_of([](const T& c, const T& w) { return c * w; }) == 1);
-}
-
 }  // namespace gradient_programs
