@@ -48,6 +48,7 @@ struct Traits {
     takes_complex = 1u << 15,   // complex elements too; others refuse them
     is_holomorphic = 1u << 16,  // takes them, and has a complex derivative: that of ops/elementwise.def
     is_real_valued = 1u << 17,  // of complex elements it gives numbers of their parts' type
+    is_nonnegative = 1u << 18,  // of floating operands the result is no less than +0, or NaN
   };
 
   std::uint32_t flags = 0;
@@ -70,6 +71,7 @@ struct Traits {
   constexpr Traits complex() const { return with(takes_complex); }
   constexpr Traits holomorphic() const { return with(takes_complex | is_holomorphic); }
   constexpr Traits real_valued() const { return with(is_real_valued); }
+  constexpr Traits nonnegative() const { return with(is_nonnegative); }
   constexpr Traits identity(double value) const {
     Traits out = *this;
     out.identity_element = out.right_identity_element = value;

@@ -37,17 +37,8 @@ const Condition unrounded{"not rounded, or fast_math", [](const Match& m) {
 
 bool never_minus_zero(GraphEditor& editor, Port x) {
   const GraphEditor::Index producer = editor.producer(x);
-  switch (editor.node(producer).op) {
-    case OpId::abs:
-    case OpId::square:
-    case OpId::exp:
-    case OpId::exp2:
-    case OpId::sigmoid:
-    case OpId::softplus:
-    case OpId::cosh: return true;
-    case OpId::cast: return !is_floating(editor.dtype(editor.input(producer, 0)));
-    default: return false;
-  }
+  if (editor.node(producer).op == OpId::cast) return !is_floating(editor.dtype(editor.input(producer, 0)));
+  return editor.definition(producer).is(core::Traits::is_nonnegative);
 }
 const Condition zero_of_either_sign{"integers, x is never -0, or fast_math", [](const Match& m) {
                                       return !m.is_floating() || m.context.fast_math ||

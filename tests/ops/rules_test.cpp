@@ -44,6 +44,31 @@ TEST_CASE("each line of the operator lists has a definition, in its place and of
   }
 }
 
+TEST_CASE("what is said to be never negative is never below +0") {
+  std::size_t met = 0;
+  for (const core::OpDef& def : core::op_table()) {
+    if (!def.is(core::Traits::is_nonnegative)) continue;
+    CAPTURE(def.name);
+    ++met;
+    for (const DType type : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+      CAPTURE(type);
+      const auto ends = Tensor<Eager>({0.0, -0.0, 1e-30, -1e-30, 1e-310, -1e-310, 1e5, -1e5, 1.0 / 0.0, -1.0 / 0.0});
+      for (const double reach : {1.0, 20.0, 800.0, 1e38}) {
+        const auto x = concat<Eager>(
+            {Tensor<Eager>::uniform({3000}, {.low = -reach, .high = reach, .dtype = type}), ends.astype(type)});
+        const Value operands[] = {x, flip(x, 0)};
+        const Tensor<Eager> y =
+            emit(def.id, core::NoAttributes{}, std::span(operands).first(static_cast<std::size_t>(def.min_inputs)));
+        std::size_t wrong = 0;
+        for (const double value : y.astype(DType::f64).template to_vector<double>())
+          wrong += std::signbit(value) && !std::isnan(value) ? 1 : 0;
+        CHECK(wrong == 0);
+      }
+    }
+  }
+  CHECK(met >= 8);
+}
+
 TEST_CASE("odd and even operators are so bit for bit") {
   std::size_t met = 0;
   for (const core::OpDef& def : core::op_table()) {
