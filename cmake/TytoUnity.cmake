@@ -5,8 +5,16 @@ set(TYTO_STANDARD_HEADERS
   <initializer_list> <iterator> <limits> <map> <memory> <mutex> <numeric> <optional> <ostream> <set> <span> <sstream>
   <stdexcept> <string> <string_view> <tuple> <type_traits> <unordered_map> <unordered_set> <utility> <variant> <vector>)
 
-# So many files at a time that the headers which they share weigh little; who works on few files takes fewer.
-set(TYTO_UNITY_BATCH 16 CACHE STRING "How many files are compiled at a time, where TYTO_UNITY is on")
+# So many files at a time that the headers which they share weigh little, and so few that every processor has its part;
+# who works on few files takes fewer.
+cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR files_for_each "96 / ${processors}")
+if(files_for_each LESS 12)
+  set(files_for_each 12)
+elseif(files_for_each GREATER 48)
+  set(files_for_each 48)
+endif()
+set(TYTO_UNITY_BATCH ${files_for_each} CACHE STRING "How many files are compiled at a time, where TYTO_UNITY is on")
 mark_as_advanced(TYTO_UNITY_BATCH)
 
 # tyto_precompile(<target> [<owner>] [HEADERS <more headers>]): the headers come precompiled, from the owner's copy where

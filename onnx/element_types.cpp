@@ -14,7 +14,7 @@ struct Row {
 };
 
 // In the order of TensorProto.DataType, from 0 on.
-const Row table[] = {
+const Row element_types[] = {
     {"undefined", {}},        {"float", DType::f32},     {"uint8", DType::u8},
     {"int8", DType::i8},      {"uint16", DType::u16},    {"int16", DType::i16},
     {"int32", DType::i32},    {"int64", DType::i64},     {"string", {}},
@@ -27,24 +27,26 @@ const Row table[] = {
 };
 
 bool listed(std::int64_t element_type) {
-  return element_type >= 0 && element_type < static_cast<std::int64_t>(std::size(table));
+  return element_type >= 0 && element_type < static_cast<std::int64_t>(std::size(element_types));
 }
 
 }  // namespace
 
 std::optional<DType> dtype_from(std::int64_t element_type) {
-  return listed(element_type) ? table[element_type].dtype : std::nullopt;
+  return listed(element_type) ? element_types[element_type].dtype : std::nullopt;
 }
 
-int packed_bits(std::int64_t element_type) { return listed(element_type) ? table[element_type].packed_bits : 0; }
+int packed_bits(std::int64_t element_type) {
+  return listed(element_type) ? element_types[element_type].packed_bits : 0;
+}
 
 std::string element_type_name(std::int64_t element_type) {
-  return listed(element_type) ? table[element_type].name : core::text("element type ", element_type);
+  return listed(element_type) ? element_types[element_type].name : core::text("element type ", element_type);
 }
 
 std::int64_t element_type_of(DType dtype) {
   std::int64_t number = 1;
-  while (table[number].dtype != dtype) ++number;
+  while (element_types[number].dtype != dtype) ++number;
   return number;
 }
 

@@ -37,12 +37,12 @@ class PowersOfTwo {
 };
 
 /// A number as mantissa and exponent (i64); the number itself and 0 where it has none.
-struct Parts {
+struct BinaryParts {
   Name mantissa, exponent;
 };
 
 // The logarithm gives the exponent or one beside it: the mantissa tells.
-Parts parts_of(const ExportedNode& n) {
+BinaryParts parts_of(const ExportedNode& n) {
   constexpr std::int64_t lift = 64;
   const bool wide = n.computed_in() == DType::f64;
   const Name x = n.as_result(0), size = n.add("Abs", {x}), none = whole(n, 0);

@@ -11,7 +11,7 @@ namespace tyto::onnx {
 
 namespace {
 
-constexpr std::int64_t nothing = -1;
+constexpr std::int64_t no_tensor = -1;
 constexpr std::int64_t a_tensor = -2;  // less its bits
 
 Array indexed(const Array& x, std::int64_t axis, const Index& index) {
@@ -62,7 +62,7 @@ Layout layout_of(std::span<const Operand> operands) {
   Layout layout;
   for (const Operand& operand : operands) {
     if (operand.sequence != nullptr) layout.push_back(static_cast<std::int64_t>(operand.sequence->size()));
-    else layout.push_back(operand.tensor.defined() ? a_tensor - operand.bits : nothing);
+    else layout.push_back(operand.tensor.defined() ? a_tensor - operand.bits : no_tensor);
   }
   return layout;
 }
@@ -84,7 +84,7 @@ std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> 
   for (const std::int64_t part : layout) {
     if (part <= a_tensor) {
       operands.emplace_back(Array(*next++), known).bits = static_cast<int>(a_tensor - part);
-    } else if (part == nothing) {
+    } else if (part == no_tensor) {
       operands.push_back(Operand::of_nothing());
     } else {
       std::vector<Operand> elements;
