@@ -2,6 +2,10 @@
 // Packed constants fold; packed states are packed anew after they were assigned; what a loop captures is packed before
 // it. Constant kernels that no layout is better for are at least made dense once.
 #include <algorithm>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <vector>
 
 #include "core/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
@@ -50,13 +54,31 @@ class Packer {
     return editor_.node(producer).op == OpId::constant || (producer < stays_.size() && stays_[producer]);
   }
 
-  /// Kernels of convolutions are read densely; what is transposed would be copied in every run.
+  /// Kernels of convolutions are read densely: a constant that lies otherwise, or is seen so through views, would be
+  /// copied in every run.
   void make_dense(Index index, Port weights) {
-    if (!editor_.definition(editor_.producer(weights)).is(Traits::view)) return;
-    if (editor_.node(source(weights)).op != OpId::constant) return;
+    if (!context_.options.evaluate || editor_.node(source(weights)).op != OpId::constant) return;
+    std::vector<Index> views;
+    for (Index node = editor_.producer(weights); editor_.node(node).op != OpId::constant;) {
+      views.push_back(node);
+      node = editor_.producer(editor_.input(node, 0));
+    }
+    const core::Array& stored = editor_.attributes_as<core::ConstantAttributes>(source(weights)).array;
+    std::optional<core::View> view = stored.view;
+    core::GraphBuilder builder;
+    Port port = builder.add_constant(stored);
+    for (const Index each : std::views::reverse(views)) {
+      const core::ViewRule rule = editor_.definition(each).view;
+      const GraphNode& node = editor_.node(each);
+      view = view && rule != nullptr ? rule(*node.attributes, *view) : std::nullopt;
+      port = builder.add(node.op, node.attributes, {&port, 1});
+    }
+    if (view && core::is_dense(*view)) return;
+    builder.add_output(builder.add(OpId::copy, core::NoAttributes{}, {port}));
+    core::Array dense = std::move(context_.options.evaluate(builder.finish()).front());
     const auto inputs = editor_.inputs(index);
     std::vector<Port> operands(inputs.begin(), inputs.end());
-    operands[1] = editor_.add(index, OpId::copy, core::NoAttributes{}, {weights});
+    operands[1] = editor_.add_constant(index, std::move(dense));
     const GraphNode node = editor_.node(index);
     const Port result = editor_.add(index, node.op, *node.attributes, operands);
     editor_.replace(node.first_result, result);
