@@ -119,7 +119,8 @@ bool read_operands(const core::PlannedCall& call, std::span<Value> operands, Pla
     }
     if (array->buffer->device() != &cpu_device() || core::repeats_elements(array->view)) return false;
     elements = std::max(elements, array->view.count());
-    key.add(0x100 | static_cast<std::uint64_t>(array->dtype) | static_cast<std::uint64_t>(array->view.rank()) << 32);
+    const std::uint64_t weak = core::result_of(operands[i]).type.weak ? 0x200 : 0x100;
+    key.add(weak | static_cast<std::uint64_t>(array->dtype) | static_cast<std::uint64_t>(array->view.rank()) << 32);
     for (const std::int64_t length : array->view.shape) key.add(static_cast<std::uint64_t>(length));
   }
   return elements > 0 && key.holds_all();

@@ -135,4 +135,14 @@ TEST_CASE("what views show, variables hold and tapes remember goes through plans
   CHECK(leaky_relu(T::zeros({0}), 0.5).shape() == Shape{0});
 }
 
+TEST_CASE("a plan for a tensor without axes does not serve a number that was computed") {
+  const T halves = T{0.5, 1.5}.astype(DType::f16);
+  const T number = T(0.125) + T(0.125);
+  const T tensor = T::full({}, 0.25, number.dtype());
+  const DType beside_number = (halves + number).dtype(), beside_tensor = (halves + tensor).dtype();
+  CHECK(after_many([&] { return logaddexp2(halves, tensor); }).dtype() == beside_tensor);
+  CHECK(after_many([&] { return logaddexp2(halves, number); }).dtype() == beside_number);
+  CHECK(after_many([&] { return logaddexp2(halves, tensor); }).dtype() == beside_tensor);
+}
+
 }  // namespace planned_call_test
