@@ -53,7 +53,7 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
         return input.known || !input.there();
       }));
   const OperatorCall call(*step.node, step.row->function, step.version, std::move(inputs), lazy, weights_,
-                          [&](const GraphMessage& graph) { return body_of(step, graph, slots); });
+                          [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
   return naming(call.where(), [&] {
     Outputs outputs = step.row->apply(call);
     call.check_attributes();
@@ -72,13 +72,13 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
   });
 }
 
-Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& slots) const {
+Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& slots, bool lazy) const {
   const Program& body = *step.bodies.at(&graph);
   body.check_supported();
   Slots around = body.start();
   bool known = !body.draws(), sequences = false;
   for (const auto& [slot, outside] : body.captures_) {
-    const Operand captured = weights_.loaded(slots[static_cast<std::size_t>(outside)], !folding_);
+    const Operand captured = weights_.loaded(slots[static_cast<std::size_t>(outside)], !lazy && !folding_);
     around[static_cast<std::size_t>(slot)] = captured;
     known = known && captured.known;
     sequences = sequences || !captured.tensor.defined();
@@ -87,8 +87,8 @@ Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& 
           body.output_slots_.size(),
           known,
           sequences,
-          [&body, around](std::vector<Operand> inputs, bool lazy) {
-            return body.run_all(body.with_inputs(around, std::move(inputs)), lazy);
+          [&body, around](std::vector<Operand> inputs, bool each_lazy) {
+            return body.run_all(body.with_inputs(around, std::move(inputs)), each_lazy);
           },
           [&body, around](std::size_t output, std::vector<Operand> inputs) {
             return body.settled_output(output, body.with_inputs(around, std::move(inputs)));

@@ -82,7 +82,7 @@ class Program {
   Outputs apply(const Step& step, const Slots& slots, bool lazy) const;
   Outputs apply_row(const Step& step, const Slots& slots, std::vector<Operand> inputs, bool lazy) const;
   Outputs run_all(Slots slots, bool lazy) const;
-  Body body_of(const Step& step, const GraphMessage& graph, const Slots& slots) const;
+  Body body_of(const Step& step, const GraphMessage& graph, const Slots& slots, bool lazy) const;
   Slots with_inputs(Slots slots, std::vector<Operand> inputs) const;
   bool draws() const;
   Operand settled_output(std::size_t output, Slots slots) const;

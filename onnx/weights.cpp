@@ -8,6 +8,7 @@
 
 #include "onnx/element_types.hpp"
 #include "onnx/message.hpp"
+#include "tyto/device.hpp"
 
 namespace tyto::onnx {
 
@@ -218,6 +219,7 @@ Operand Weights::loaded(const Operand& operand, bool kept) {
   std::weak_ptr<const Tensor<Any>>& known = copies_[operand.stored];
   std::shared_ptr<const Tensor<Any>> copy = known.lock();
   if (!copy) {
+    const DeviceScope host("cpu");  // where it is recorded from; a device takes it in when it compiles
     copy = std::make_shared<const Tensor<Any>>(tensor(*operand.stored));
     known = copy;
     if (kept) kept_.push_back(copy);

@@ -49,11 +49,11 @@ Value planned(Tensor<Any> (*function)(P...), const Given&... arguments) {
   std::array<Value, (0u + ... + (TensorOperand<Given> ? 1u : 0u))> operands;
   NumberWords<2 * sizeof...(Given)> numbers;
   std::size_t operand = 0;
-  const auto sort = [&]<class T>(const T& argument) {
+  const auto add_argument = [&]<class T>(const T& argument) {
     if constexpr (TensorOperand<T>) operands[operand++] = argument;
     else numbers.add(argument);
   };
-  (sort(arguments), ...);
+  (add_argument(arguments), ...);
   const std::tuple given(function, std::tuple<const Given&...>(arguments...));
   const auto record = [](const void* context, std::span<const Value> replaced) -> Value {
     const auto& call = *static_cast<decltype(&given)>(context);

@@ -68,6 +68,8 @@ Builder& builder_of(Mode mode) {
 
 Builder* exchange_eager_substitute(Builder* substitute) { return std::exchange(eager_substitute, substitute); }
 
+bool has_eager_substitute() { return eager_substitute != nullptr; }
+
 }  // namespace tyto::core
 
 namespace tyto TYTO_API {

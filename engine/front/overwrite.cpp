@@ -1,6 +1,7 @@
 // Copy-on-write without the copy: allowed only while one handle holds the node and one node holds the buffer.
 #include "engine/front/overwrite.hpp"
 
+#include <atomic>
 #include <vector>
 
 #include "core/op_ids.hpp"
@@ -23,6 +24,7 @@ bool is_exclusive(core::Node& node) {
 bool overwrite(const Value& first, core::OpId op, const core::Attributes& attributes, std::span<const Value> others) {
   core::Node& node = *first.node();
   if (core::definition(op).in_place != core::InPlace::first_input || !is_exclusive(node)) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // what others read before they let go comes first
   const core::Array& target = node.result(0).array;
   core::Device& device = *target.buffer->device();
   if (!core::is_dense(target.view) || target.view.offset != 0) return false;

@@ -15,6 +15,7 @@
 #include "engine/execution/graph_passes.hpp"
 #include "engine/execution/kernel_cache.hpp"
 #include "engine/execution/session.hpp"
+#include "engine/front/eager_substitute.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 
@@ -107,6 +108,7 @@ bool is_number(const Value& value) {
 bool read_operands(const core::PlannedCall& call, std::span<Value> operands, PlanKey& key, std::int64_t& elements) {
   key.add(call.function);
   key.add(kernel_epoch());
+  key.add(call.numbers.size());
   for (const std::uint64_t number : call.numbers) key.add(number);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     operands[i] =
@@ -175,7 +177,8 @@ Value planned_result(const PlannedCall& call) {
   if (call.operands.size() > most_operands) return {};
   bool eager = false;
   for (const Value& operand : call.operands) eager |= operand.node()->mode() == Mode::eager;
-  if (!eager || run::trace_in_progress() || &run::current_device() != &run::cpu_device()) return {};
+  if (!eager || has_eager_substitute() || run::trace_in_progress() || &run::current_device() != &run::cpu_device())
+    return {};
   std::array<Value, most_operands> resolved;
   const std::span<Value> operands(resolved.data(), call.operands.size());
   run::PlanKey key;

@@ -1,6 +1,7 @@
 // States around a run. A state is written in place when nobody else holds its contents; else on a copy of its own.
 #include "engine/graph/binding.hpp"
 
+#include <atomic>
 #include <cstring>
 
 #include "core/builder.hpp"
@@ -43,6 +44,8 @@ void BoundSession::bind_state(std::uint32_t input) {
     // Held by the version's node and by `array` here; the node held by the state and by `current`.
     const bool alone = node.op() == core::OpId::read && node.inputs().empty() && node.references() == 2 &&
                        array.buffer.use_count() == 2 && !array.buffer->read_only();
+    // What others read of it before they let go of it comes before it is written.
+    std::atomic_thread_fence(std::memory_order_acquire);
     if (!alone || !core::is_dense(array.view) || array.buffer->device() != &executable.device()) {
       // Copied on the device: what arrives there may be the host's memory, shared.
       const core::Array there = to_device(array, executable.device());

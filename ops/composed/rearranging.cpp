@@ -14,6 +14,9 @@ namespace tyto TYTO_API {
 
 namespace {
 
+// A list of more tensors than that is a mistake.
+constexpr std::int64_t most_parts = std::int64_t{1} << 24;
+
 template <class M>
 Tensor<M> with_axes_before(std::string_view function, const Tensor<M>& x, std::size_t rank) {
   core::require(function, x);
@@ -118,6 +121,9 @@ std::vector<Tensor<M>> unstack(const Tensor<M>& x, std::int64_t axis) {
   const int along = core::normalise_axis("unstack", axis, x.ndim());
   const Value whole = core::resolve(x);
   const auto axis_of_parts = static_cast<std::size_t>(along);
+  if (whole.shape()[axis_of_parts] > most_parts)
+    throw ValueError(core::text("unstack: axis ", along, " of shape ", whole.shape(), " has more than the ", most_parts,
+                                " parts that are made at most"));
   std::vector<Tensor<M>> parts;
   parts.reserve(static_cast<std::size_t>(whole.shape()[axis_of_parts]));
   if (const core::Array* array = core::contents_now(whole)) {
@@ -144,9 +150,8 @@ std::vector<Tensor<M>> array_split(const Tensor<M>& x, std::int64_t parts, std::
   core::require("array_split", x);
   const int along = core::normalise_axis("array_split", axis, x.ndim());
   if (parts < 1) throw ValueError(core::text("array_split: ", parts, " parts are asked for; at least one is needed"));
-  constexpr std::int64_t most = std::int64_t{1} << 24;
-  if (parts > most)
-    throw ValueError(core::text("array_split: ", parts, " parts are asked for; at most ", most, " are made"));
+  if (parts > most_parts)
+    throw ValueError(core::text("array_split: ", parts, " parts are asked for; at most ", most_parts, " are made"));
   const std::int64_t length = x.shape()[static_cast<std::size_t>(along)];
   std::vector<Tensor<M>> out;
   std::int64_t begin = 0;

@@ -61,8 +61,13 @@ struct Cbc {
   }
 };
 
-const Cbc& cbc() {
+const Cbc& cbc_if_there() {
   static const Cbc loaded;
+  return loaded;
+}
+
+const Cbc& cbc() {
+  const Cbc& loaded = cbc_if_there();
   if (!loaded.complete()) throw ValueError("plan_memory: mip needs the library Cbc (libCbcSolver.so.3)");
   return loaded;
 }
@@ -104,6 +109,9 @@ class IntegerProgram {
       value_of[at] = values_[i];
     }
     const std::vector<double> no_lower(upper_of_row_.size(), -std::numeric_limits<double>::max());
+    // Cbc's own thread safety is not documented.
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
     const std::unique_ptr<Cbc_Model, decltype(cbc.delete_model)> model(cbc.new_model(), cbc.delete_model);
     cbc.set_log_level(model.get(), 0);
     cbc.load_problem(model.get(), columns, rows, start.data(), row_of.data(), value_of.data(), lower_.data(),
@@ -127,12 +135,7 @@ class IntegerProgram {
       option("timeMode", "elapsed");
       option("seconds", std::to_string(std::max(0.01, seconds)));
     }
-    {
-      // Cbc's own thread safety is not documented, and parts of a problem are planned by several threads.
-      static std::mutex one_at_a_time;
-      const std::lock_guard lock(one_at_a_time);
-      cbc.solve(model.get());
-    }
+    cbc.solve(model.get());
     const double* found = cbc.best_solution(model.get());
     if (found == nullptr) return {};
     std::vector<Bytes> offsets(p_.size.size());
@@ -207,7 +210,7 @@ Placement mip_part(const Problem& p, const Effort& effort) {
 
 }  // namespace
 
-bool mip_available() { return true; }
+bool mip_available() { return cbc_if_there().complete(); }
 
 Placement mip(const Problem& p, const Effort& effort) { return by_parts(p, effort, mip_part); }
 

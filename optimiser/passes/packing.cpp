@@ -5,6 +5,8 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/op_ids.hpp"
@@ -58,6 +60,20 @@ class Packer {
   /// copied in every run.
   void make_dense(Index index, Port weights) {
     if (!context_.options.evaluate || editor_.node(source(weights)).op != OpId::constant) return;
+    const auto [known, is_new] = dense_.try_emplace(weights, weights);
+    if (is_new) known->second = dense_constant(index, weights);
+    if (known->second == weights) return;
+    const auto inputs = editor_.inputs(index);
+    std::vector<Port> operands(inputs.begin(), inputs.end());
+    operands[1] = known->second;
+    const GraphNode node = editor_.node(index);
+    const Port result = editor_.add(index, node.op, *node.attributes, operands);
+    editor_.replace(node.first_result, result);
+    context_.fired("made dense");
+  }
+
+  /// The same numbers as a dense constant before node `at`; the port itself if it is one, seen through views or not.
+  Port dense_constant(Index at, Port weights) {
     std::vector<Index> views;
     for (Index node = editor_.producer(weights); editor_.node(node).op != OpId::constant;) {
       views.push_back(node);
@@ -73,16 +89,9 @@ class Packer {
       view = view && rule != nullptr ? rule(*node.attributes, *view) : std::nullopt;
       port = builder.add(node.op, node.attributes, {&port, 1});
     }
-    if (view && core::is_dense(*view)) return;
+    if (view && core::is_dense(*view)) return weights;
     builder.add_output(builder.add(OpId::copy, core::NoAttributes{}, {port}));
-    core::Array dense = std::move(context_.options.evaluate(builder.finish()).front());
-    const auto inputs = editor_.inputs(index);
-    std::vector<Port> operands(inputs.begin(), inputs.end());
-    operands[1] = editor_.add_constant(index, std::move(dense));
-    const GraphNode node = editor_.node(index);
-    const Port result = editor_.add(index, node.op, *node.attributes, operands);
-    editor_.replace(node.first_result, result);
-    context_.fired("made dense");
+    return editor_.add_constant(at, std::move(context_.options.evaluate(builder.finish()).front()));
   }
 
   void pack(Index index) {
@@ -121,7 +130,8 @@ class Packer {
 
   PassContext& context_;
   GraphEditor& editor_;
-  std::vector<bool> stays_;  // by node: a state that this graph does not change
+  std::vector<bool> stays_;               // by node: a state that this graph does not change
+  std::unordered_map<Port, Port> dense_;  // constant kernels that nothing packs, as convolutions are to read them
 };
 
 }  // namespace

@@ -122,6 +122,9 @@ TEST_CASE_TEMPLATE("functions of arrays say what was wrong with them", M, Eager,
   CHECK_THROWS_WITH_AS(array_split(x, 0), "array_split: 0 parts are asked for; at least one is needed", ValueError);
   CHECK_THROWS_WITH_AS(array_split(x, INT64_MAX),
                        "array_split: 9223372036854775807 parts are asked for; at most 16777216 are made", ValueError);
+  CHECK_THROWS_WITH_AS(
+      (void)unstack(Tensor<M>::zeros({std::int64_t{1} << 40, 0})),
+      "unstack: axis 0 of shape (1099511627776,0) has more than the 16777216 parts that are made at most", ValueError);
   CHECK(bitwise_count(T(std::uint64_t{UINT64_MAX})).template item<int>() == 64);
   CHECK(bitwise_count(T{true, false}).template to_vector<int>() == std::vector<int>{1, 0});
   CHECK_THROWS_WITH_AS(gcd(T{1.5}, 2), "gcd: operands of type f32 are not accepted; it works on integers", TypeError);

@@ -452,6 +452,13 @@ TEST_CASE("constant kernels that nothing packs are laid out densely once, howeve
   CHECK(made_dense(Kernel::stored_transposed) == 1);
   CHECK(made_dense(Kernel::reshaped) == 0);
   CHECK(made_dense(Kernel::given) == 0);  // other kernels in each run
+
+  Sketch twice;
+  const Port shared = twice.add(OpId::transpose, {twice.constant(by_channel, {3, 1, 2, 1})}, channels_last);
+  std::vector<Port> both;
+  for (int i = 0; i < 2; ++i)
+    both.push_back(twice.add(OpId::convolution, {twice.input({1, 4, 4, 3}), shared}, each_channel));
+  CHECK(count(optimised(twice.graph(both), "packing"), OpId::constant) == 1);
 }
 
 }  // namespace epilogues_test
