@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/floating_format.hpp"
 #include "core/op_ids.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
@@ -75,15 +76,6 @@ HostTensor softmax_step_by_step(OpenClDevice& device, const HostTensor& x) {
   const HostTensor terms = one(OpId::exp, none, {one(OpId::subtract, none, {x, largest}, whole)}, whole);
   const HostTensor total = stretched(one(OpId::sum, last, {terms}, row));
   return one(OpId::divide, none, {terms, total}, whole);
-}
-
-double machine_epsilon(DType type) {
-  switch (type) {
-    case DType::f16: return 0x1p-10;
-    case DType::bf16: return 0x1p-7;
-    case DType::f32: return 0x1p-23;
-    default: return 0x1p-52;
-  }
 }
 
 bool same(const std::vector<double>& a, const std::vector<double>& b) {
@@ -186,7 +178,7 @@ TEST_CASE("a softmax in one kernel rounds as its operators do one by one, whatev
         CAPTURE(type);
         CAPTURE(shape);
         CHECK(same(fused.values, softmax_step_by_step(*device, x).values));
-        CHECK(distance(fused.values, by_rows(x, true_softmax)) < 6 * machine_epsilon(type));
+        CHECK(distance(fused.values, by_rows(x, true_softmax)) < 6 * core::format_of(type).epsilon());
       }
     }
   }
@@ -235,7 +227,7 @@ TEST_CASE("softmax, its logarithm, variances and logarithms of sums of every flo
         const core::TensorType whole{type, shape}, rows{type, {shape[0]}};
         const core::Attributes last = core::AxisAttributes{1, false, false}, axes = core::AxesAttributes{{1}, false};
         const core::Attributes variance = core::VarianceAttributes{{1}, false, 0};
-        const double fine = machine_epsilon(type);
+        const double fine = core::format_of(type).epsilon();
         const auto run_it = [&](OpId op, const core::Attributes& attributes, const core::TensorType& result) {
           return run_step(*device, op, attributes, {&x, 1}, {&result, 1})[0].values;
         };
@@ -310,7 +302,7 @@ TEST_CASE("variances of columns and of few long rows, in the mean's own way") {
       const std::vector<double> all = variance(wide, {0, 1}, 0, true);
       REQUIRE(all.size() == 1);
       CHECK(all[0] == doctest::Approx(by_rows(HostTensor::of(type, {1, 10 * columns}, values), true_variance)[0])
-                          .epsilon(2 * machine_epsilon(type)));
+                          .epsilon(2 * core::format_of(type).epsilon()));
     }
     HostTensor number = HostTensor::of_integers(DType::i32, {2, 3, 2}, {1, 0, 5, 0, 9, 0, 3, 4, 7, 4, 11, 4});
     const core::TensorType type{DType::f32, {2}};
@@ -399,7 +391,7 @@ TEST_CASE("a reduction takes the elements that a group computes, over rows, colu
         const bool exact = request.fold == OpId::max || request.fold == OpId::min || type == DType::f16;
         double scale = 1;
         for (const double value : apart.values) scale = std::max(scale, std::isfinite(value) ? std::fabs(value) : 0);
-        CHECK(distance(fused.values, apart.values) <= (exact ? 0 : 16 * machine_epsilon(type)) * scale);
+        CHECK(distance(fused.values, apart.values) <= (exact ? 0 : 16 * core::format_of(type).epsilon()) * scale);
       }
     }
   }

@@ -7,11 +7,16 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
+#include "tests/flow/programs.hpp"
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
 
 namespace jax_cases {
 
+using flow_programs::check_near;
+using flow_programs::check_slopes;
+using flow_programs::real;
+using flow_programs::whole;
 using tyto::DType;
 using tyto_test::doubles;
 using tyto_test::finite_differences;
@@ -19,40 +24,12 @@ using tyto_test::Numbers;
 using tyto_test::numbers;
 
 template <class T>
-T whole(std::int64_t number) {
-  return T(number).astype(DType::i64);
-}
-template <class T>
-T real(double number) {
-  return T::full({}, number, DType::f64);
-}
-template <class T>
 std::int64_t integer(const T& x) {
   return x.astype(DType::i64).template item<std::int64_t>();
 }
 template <class T>
 double value_of(const T& x) {
   return x.astype(DType::f64).template item<double>();
-}
-
-void check_near(const Numbers& found, const Numbers& expected, double tolerance) {
-  REQUIRE(found.size() == expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    CAPTURE(i);
-    CHECK(std::abs(found[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])));
-  }
-}
-
-/// The gradient of f at x against differences, and the gradient of a weighted sum of it against differences of it.
-template <class T, class F>
-void check_slopes(const F& f, const Numbers& at, const tyto::Shape& shape) {
-  const auto first = [&](const T& x) { return tyto::grad(f)(x); };
-  check_near(numbers(first(doubles<T>(at, shape))), finite_differences<T>(f, at, shape), 1e-7);
-  const auto weighted = [&](const T& x) {
-    const T slope = first(x);
-    return sum(slope * cos(T::arange(slope.size()).astype(DType::f64).reshape(slope.shape())));
-  };
-  check_near(numbers(tyto::grad(weighted)(doubles<T>(at, shape))), finite_differences<T>(weighted, at, shape), 1e-6);
 }
 
 BOTH_MODES("two counters run side by side to a limit inside or outside of the loop") {

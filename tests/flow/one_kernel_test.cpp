@@ -6,24 +6,18 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
+#include "tests/flow/programs.hpp"
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
 
 namespace one_kernel {
 
+using flow_programs::real;
+using flow_programs::whole;
 using tyto::DType;
 using tyto_test::doubles;
 using tyto_test::Numbers;
 using tyto_test::numbers;
-
-template <class T>
-T whole(std::int64_t number) {
-  return T(number).astype(DType::i64);
-}
-template <class T>
-T real(double number) {
-  return T::full({}, number, DType::f64);
-}
 
 BOTH_MODES("a number and a line of numbers in place, by a count that is known or given") {
   using T = tyto::Tensor<Mode>;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/floating_format.hpp"
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "core/symbol.hpp"
@@ -24,15 +25,6 @@ const std::vector<Move<M>>& moves() {
     return all;
   }();
   return list;
-}
-
-double last_place(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return 0x1p-10;
-    case DType::bf16: return 0x1p-7;
-    case DType::f32: return 0x1p-23;
-    default: return 0x1p-52;
-  }
 }
 
 }  // namespace
@@ -112,7 +104,7 @@ Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
     if (!noisy || weak || !is_floating(x.dtype())) return x;
     const Key key{noise_.seed, ++perturbations_};
     const Tensor<M> chance = Tensor<M>::uniform(x.shape(), {.low = -1, .high = 1, .dtype = DType::f64, .key = key});
-    const double reach = noise_.places * last_place(x.dtype());
+    const double reach = noise_.places * core::format_of(x.dtype()).epsilon();
     const Tensor<M> moved = reach == 0 ? x : cast(cast(x, DType::f64) * (chance * reach + 1.0), x.dtype());
     if (!noise_.open_signs) return moved;
     const Tensor<M> open = is_extreme(x.value().node()->op()) ? isnan(x) || x == 0.0 : isnan(x);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/floating_format.hpp"
 #include "core/op_ids.hpp"
 #include "engine/front/eager_substitute.hpp"
 #include "tyto/tyto.hpp"
@@ -99,15 +100,6 @@ Errors errors_of(OpId op) {
   }
 }
 
-double last_place(DType part) {
-  switch (part) {
-    case DType::f16: return 0x1p-10;
-    case DType::bf16: return 0x1p-7;
-    case DType::f32: return 0x1p-23;
-    default: return 0x1p-52;
-  }
-}
-
 /// Zeros stand around images, and between the elements of what is spread over them. Whether a kernel multiplies with
 /// those is open, and so is what becomes of an infinite factor there: nothing, or NaN.
 bool multiplies_open_zeros(OpId op, const core::Attributes& attributes) {
@@ -178,7 +170,7 @@ class RoundingBuilder final : public core::Builder {
       if (again.node() != nullptr) result.array = again.node()->result(i).array;
       const DType dtype = result.type.dtype;
       if (!rounds(dtype) || result.type.weak) continue;
-      const double reach = (is_half(dtype) ? 1 : places_) * last_place(real_type(dtype));
+      const double reach = (is_half(dtype) ? 1 : places_) * core::format_of(real_type(dtype)).epsilon();
       const T given = T(core::constant(core::Mode::eager, result.array));
       const T off = open ? T::full(given.shape(), std::numeric_limits<double>::quiet_NaN(), dtype)
                          : moved(given, reach, false, {seed_, ++drawn_});
@@ -190,7 +182,7 @@ class RoundingBuilder final : public core::Builder {
     const core::Result& given = core::result_of(operand);
     const DType dtype = given.type.dtype;
     if (given.type.weak || !rounds(dtype) || is_half(dtype) || !operand.node()->evaluated()) return operand;
-    const double reach = (places_ + terms) * last_place(real_type(dtype));
+    const double reach = (places_ + terms) * core::format_of(real_type(dtype)).epsilon();
     return moved(T(core::constant(core::Mode::eager, given.array)), reach, by_matrix, {seed_, ++drawn_}).value();
   }
 
