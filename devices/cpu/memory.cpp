@@ -133,10 +133,6 @@ ThreadCache::List* list_of(std::size_t size) {
 #endif
 }
 
-}  // namespace
-
-namespace {
-
 // A new block is `scattered` if it is large enough for huge pages and asks for none.
 void* allocate_block(std::size_t bytes, bool scattered) {
   if (bytes > (std::size_t{1} << 60)) throw DeviceError(core::text("cpu: cannot allocate ", bytes, " bytes"));
