@@ -92,6 +92,19 @@ Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<An
   return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), query.shape()), phase);
 }
 
+Tensor<Any> MultiheadAttention::weigh(const Tensor<Any>& query, const Tensor<Any>& key,
+                                      AttentionOptions<Any> masks) const {
+  check_sequence("query", query, options.features);
+  check_sequence("key", key, options.key_features);
+  masks.mask = for_all_heads(masks.mask);
+  const Tensor<Any> keys = projected(key, 1, k_proj_weight);
+  // What attention makes of unit vectors is how much of each it takes.
+  const std::int64_t count = key.shape()[1];
+  const Tensor<Any> units =
+      broadcast_to(Tensor<Any>::eye(count, count, 0, keys.dtype()), {key.shape()[0], options.heads, count, count});
+  return scaled_dot_product_attention(projected(query, 0, q_proj_weight), keys, units, masks);
+}
+
 AttentionCache MultiheadAttention::make_cache(std::int64_t batch, std::int64_t length) const {
   if (options.key_features != options.features || options.value_features != options.features) {
     throw ValueError(core::text(multihead, ": a cache is for self-attention; keys have ", options.key_features,

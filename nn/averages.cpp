@@ -29,8 +29,9 @@ void AveragedWeights::update() {
       continue;
     }
     const Tensor<Any> before = cast(count_, average.dtype());
+    // The first time all. A choice between two plain numbers would be in f32.
     const Tensor<Any> share =
-        options_.decay ? where(equal(before, 0.0), 1.0, 1 - *options_.decay) : 1.0 / (before + 1.0);
+        options_.decay ? 1.0 - *options_.decay * cast(greater(before, 0.0), average.dtype()) : 1.0 / (before + 1.0);
     assign(average, average + share * (now - average));
   }
   assign(count_, count_ + 1);

@@ -102,9 +102,10 @@ Tensor<Any> triplet_margin(const Tensor<Any>& anchor, const Tensor<Any>& positiv
                            const TripletOptions& o) {
   check_pair("triplet_margin", anchor, positive);
   check_pair("triplet_margin", anchor, negative);
-  Tensor<Any> apart = pairwise_distance(anchor, negative, 1e-6);
-  if (o.swap) apart = minimum(apart, pairwise_distance(positive, negative, 1e-6));
-  return reduced(relu(o.margin + pairwise_distance(anchor, positive, 1e-6) - apart), o.reduction);
+  const auto distance = [&](const Tensor<Any>& a, const Tensor<Any>& b) { return pairwise_distance(a, b, 1e-6, o.p); };
+  Tensor<Any> apart = distance(anchor, negative);
+  if (o.swap) apart = minimum(apart, distance(positive, negative));
+  return reduced(relu(o.margin + distance(anchor, positive) - apart), o.reduction);
 }
 
 Tensor<Any> cosine_similarity(const Tensor<Any>& a, const Tensor<Any>& b, std::int64_t axis, double epsilon) {
@@ -113,9 +114,14 @@ Tensor<Any> cosine_similarity(const Tensor<Any>& a, const Tensor<Any>& b, std::i
   return sum(a * b, axis) / lengths;
 }
 
-Tensor<Any> pairwise_distance(const Tensor<Any>& a, const Tensor<Any>& b, double epsilon) {
+Tensor<Any> pairwise_distance(const Tensor<Any>& a, const Tensor<Any>& b, double epsilon, double p) {
   check_pair("pairwise_distance", a, b);
-  return l2_norm(a - b + epsilon, -1);
+  check_bend("pairwise_distance", "p", p);
+  const Tensor<Any> difference = a - b + epsilon;
+  if (p == 2) return l2_norm(difference, -1);
+  const Tensor<Any> lengths = abs(difference);
+  if (p == 1) return sum(lengths, -1);
+  return std::isinf(p) ? max(lengths, -1) : power(sum(power(lengths, p), -1), 1 / p);
 }
 
 }  // namespace detail

@@ -64,8 +64,10 @@ Tensor<Any> running(const char* name, double value, std::int64_t channels, DType
 
 Tensor<Any> counter() { return Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "num_batches_tracked"); }
 
-/// old + share * (now - old), which the state holds from now on. No gradient flows through a statistic.
-void enter(const Tensor<Any>& state, const Tensor<Any>& now, const Tensor<Any>& share) {
+/// old + share * (now - old), which the state holds from now on. No gradient flows through a statistic. A share that is
+/// a number stays one, so that it takes the type of the statistic.
+template <class Share>
+void enter(const Tensor<Any>& state, const Tensor<Any>& now, const Share& share) {
   assign(state, (1.0 - share) * state + share * as_type(stop_gradient(now), state.dtype()));
 }
 
@@ -116,11 +118,13 @@ BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(
 
 void BatchNorm::track(const Tensor<Any>& mean, const Tensor<Any>& variance, std::int64_t count) const {
   const Tensor<Any> batches = num_batches_tracked + 1;
-  const Tensor<Any> share =
-      options.momentum ? Tensor<Any>(*options.momentum) : 1.0 / cast(batches, running_mean.dtype());
   const double unbiased = static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(count - 1, 1));
-  enter(running_mean, reshape(mean, {options.channels}), share);
-  enter(running_var, reshape(variance, {options.channels}) * unbiased, share);
+  const auto enter_both = [&](const auto& share) {
+    enter(running_mean, reshape(mean, {options.channels}), share);
+    enter(running_var, reshape(variance, {options.channels}) * unbiased, share);
+  };
+  if (options.momentum) enter_both(*options.momentum);
+  else enter_both(1.0 / cast(batches, running_mean.dtype()));
   assign(num_batches_tracked, batches);
 }
 
@@ -184,9 +188,8 @@ Tensor<Any> InstanceNorm::forward(const Tensor<Any>& given, Phase phase) const {
   const Moments of = moments(x, space);
   if (phase == training && options.track) {
     const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
-    const Tensor<Any> share(options.momentum);
-    enter(running_mean, mean(reshape(of.mean, {-1, options.channels}), 0), share);
-    enter(running_var, mean(reshape(of.variance, {-1, options.channels}), 0) * unbiased, share);
+    enter(running_mean, mean(reshape(of.mean, {-1, options.channels}), 0), options.momentum);
+    enter(running_var, mean(reshape(of.variance, {-1, options.channels}), 0) * unbiased, options.momentum);
   }
   return as_type(scaled(normalised(of, options.epsilon), weight, bias), given.dtype());
 }

@@ -22,13 +22,22 @@ Shape lengths_of_space(const char* layer, const PerAxis& given, const Tensor<Any
 }
 
 /// Largest elements of `size` windows along one axis, window i from floor(i n / size) to ceil((i + 1) n / size).
+/// Pooling gives the gradient of equal ones to the first.
 Tensor<Any> adaptive_max(const Tensor<Any>& x, std::int64_t axis, std::int64_t size) {
   const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+  IntList window(static_cast<std::size_t>(x.ndim() - 2), 1);
+  std::int64_t& own = window[static_cast<std::size_t>(axis) - 1];
+  if (length % size == 0) {
+    own = length / size;
+    return max_pool(x, window);
+  }
   std::vector<Tensor<Any>> results;
   for (std::int64_t i = 0; i < size; ++i) {
+    const std::int64_t begin = i * length / size, end = ((i + 1) * length + size - 1) / size;
     std::vector<Index> index(static_cast<std::size_t>(axis), Index(tyto::all));
-    index.emplace_back(slice(i * length / size, ((i + 1) * length + size - 1) / size));
-    results.push_back(max(x.get(index), {axis}, true));
+    index.emplace_back(slice(begin, end));
+    own = end - begin;
+    results.push_back(max_pool(x.get(index), window));
   }
   return concat(results, axis);
 }
@@ -62,12 +71,12 @@ Tensor<Any> AdaptiveAveragePool::forward(const Tensor<Any>& x, Phase) const { re
 
 Tensor<Any> AdaptiveMaxPool::forward(const Tensor<Any>& x, Phase) const {
   const Shape lengths = lengths_of_space("AdaptiveMaxPool", size, x);
-  Tensor<Any> y = x;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] < 1)
-      throw ValueError(core::text("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on"));
-    y = adaptive_max(y, static_cast<std::int64_t>(i) + 1, lengths[i]);
+  for (const std::int64_t length : lengths) {
+    if (length < 1) throw ValueError(core::text("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on"));
   }
+  // The last axis first: of equal elements the first one is then that of the first row.
+  Tensor<Any> y = x;
+  for (std::size_t i = lengths.size(); i-- > 0;) y = adaptive_max(y, static_cast<std::int64_t>(i) + 1, lengths[i]);
   return y;
 }
 
@@ -78,7 +87,9 @@ Tensor<Any> GlobalAveragePool::forward(const Tensor<Any>& x, Phase) const {
 
 Tensor<Any> GlobalMaxPool::forward(const Tensor<Any>& x, Phase) const {
   check_space("GlobalMaxPool", x);
-  return max(x, Axes(spatial_axes_of(x)));
+  IntList window;
+  for (const std::int64_t axis : spatial_axes_of(x)) window.push_back(x.shape()[static_cast<std::size_t>(axis)]);
+  return reshape(max_pool(x, window), {x.shape()[0], x.shape().back()});
 }
 
 Tensor<Any> Upsample::forward(const Tensor<Any>& x, Phase) const { return upsample(x, scale, how); }

@@ -32,14 +32,22 @@ Recurrent::Recurrent(const char* name, std::int64_t gates, bool has_cell, const 
   if (!(given.dropout >= 0 && given.dropout < 1)) {
     throw ValueError(core::text(name, ": the dropout ", given.dropout, " must be in [0, 1)"));
   }
+  if (given.projection != 0 && (!has_cell || given.projection < 1 || given.projection >= given.hidden)) {
+    throw ValueError(core::text(name, ": the projection ", given.projection, " must be ",
+                                has_cell ? core::text("below hidden = ", given.hidden) : "0; an LSTM has one"));
+  }
   const std::int64_t directions = given.bidirectional ? 2 : 1;
   const std::int64_t width = gates * given.hidden;
   // All weights of all gates begin within 1 / sqrt(hidden), as PyTorch's do, unless another initialiser is given.
   const Fans fans{static_cast<double>(given.hidden), static_cast<double>(given.hidden)};
   for (std::int64_t network = 0; network < given.layers * directions; ++network) {
-    const std::int64_t features = network < directions ? given.in : given.hidden * directions;
+    const std::int64_t features = network < directions ? given.in : given_on() * directions;
     weights_in.push_back(weight_parameter("weight_ih", given.initial, {features, width}, fans, given.dtype));
-    weights_hidden.push_back(weight_parameter("weight_hh", given.initial, {given.hidden, width}, fans, given.dtype));
+    weights_hidden.push_back(weight_parameter("weight_hh", given.initial, {given_on(), width}, fans, given.dtype));
+    if (given.projection > 0) {
+      const Shape shape{given.hidden, given.projection};
+      projections.push_back(weight_parameter("weight_hr", given.initial, shape, fans, given.dtype));
+    }
     if (!given.bias) continue;
     biases_in.push_back(zero_parameter("bias_ih", {width}, given.dtype));
     biases_hidden.push_back(zero_parameter("bias_hh", {width}, given.dtype));
@@ -53,9 +61,12 @@ Members Recurrent::members() const {
     const IntList exchanged{1, 0};
     list.emplace_back(name_of_network("weight_ih", i, directions), weights_in[i], StateKind::parameter, exchanged);
     list.emplace_back(name_of_network("weight_hh", i, directions), weights_hidden[i], StateKind::parameter, exchanged);
-    if (!options.bias) continue;
-    list.emplace_back(name_of_network("bias_ih", i, directions), biases_in[i]);
-    list.emplace_back(name_of_network("bias_hh", i, directions), biases_hidden[i]);
+    if (options.bias) {
+      list.emplace_back(name_of_network("bias_ih", i, directions), biases_in[i]);
+      list.emplace_back(name_of_network("bias_hh", i, directions), biases_hidden[i]);
+    }
+    if (projections.empty()) continue;
+    list.emplace_back(name_of_network("weight_hr", i, directions), projections[i], StateKind::parameter, exchanged);
   }
   return list;
 }
@@ -65,8 +76,9 @@ Tensor<Any> Recurrent::from_hidden(const Tensor<Any>& hidden, std::size_t networ
   return options.bias ? product + to_multiply(biases_hidden[network]) : product;
 }
 
-Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x) const {
-  const Shape shape{static_cast<std::int64_t>(weights_in.size()), x.shape()[0], options.hidden};
+Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x,
+                                    std::int64_t features) const {
+  const Shape shape{static_cast<std::int64_t>(weights_in.size()), x.shape()[0], features};
   if (!given.defined()) return to_multiply(Tensor<Any>::zeros(shape, x.dtype()));
   if (given.shape() != shape) {
     throw ShapeError(core::text(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape));
@@ -83,8 +95,8 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
   if (!has_cell_ && initial.cell.defined()) {
     throw ValueError(core::text(name_, ": it has no cell state; only the hidden state can be given"));
   }
-  const Tensor<Any> hidden = initial_part("hidden", initial.hidden, x);
-  const Tensor<Any> cell = has_cell_ ? initial_part("cell", initial.cell, x) : Tensor<Any>();
+  const Tensor<Any> hidden = initial_part("hidden", initial.hidden, x, given_on());
+  const Tensor<Any> cell = has_cell_ ? initial_part("cell", initial.cell, x, options.hidden) : Tensor<Any>();
   const std::size_t directions = options.bidirectional ? 2 : 1;
   std::vector<Tensor<Any>> last_hidden, last_cell;
   Tensor<Any> y = swapaxes(x, 0, 1);  // (time, batch, features)
@@ -124,7 +136,8 @@ RecurrentState<Any> RNN::step(const Tensor<Any>& in, const RecurrentState<Any>& 
 RecurrentState<Any> LSTM::step(const Tensor<Any>& in, const RecurrentState<Any>& before, std::size_t network) const {
   const std::vector<Tensor<Any>> gates = split(in + from_hidden(before.hidden, network), 4, 1);
   const Tensor<Any> cell = sigmoid(gates[1]) * before.cell + sigmoid(gates[0]) * tanh(gates[2]);
-  return {sigmoid(gates[3]) * tanh(cell), cell};
+  const Tensor<Any> hidden = sigmoid(gates[3]) * tanh(cell);
+  return {projections.empty() ? hidden : matmul(hidden, to_multiply(projections[network])), cell};
 }
 
 RecurrentState<Any> GRU::step(const Tensor<Any>& in, const RecurrentState<Any>& before, std::size_t network) const {

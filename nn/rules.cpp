@@ -35,6 +35,11 @@ Tensor<Any> decayed(const UpdateContext& context, double weight_decay) {
   return weight_decay != 0 ? context.gradient + weight_decay * context.parameter : context.gradient;
 }
 
+/// The change with the weight decay of AdamW beside it.
+Tensor<Any> beside_decay(const UpdateContext& context, const Tensor<Any>& change, double weight_decay) {
+  return weight_decay != 0 ? change + context.rate * weight_decay * context.parameter : change;
+}
+
 /// Replaces a moving average by decay * average + (1 - decay) * x.
 void blend(Tensor<Any>& average, double decay, const Tensor<Any>& x) { average = decay * average + (1 - decay) * x; }
 
@@ -89,11 +94,12 @@ Descent sgd(const SgdOptions& o) {
 Descent adagrad(const AdagradOptions& o) {
   check_not_negative("adagrad", "epsilon", o.epsilon);
   check_not_negative("adagrad", "weight_decay", o.weight_decay);
+  check_not_negative("adagrad", "first_squares", o.first_squares);
   const auto change = [o](const UpdateContext& context) {
     const Tensor<Any> gradient = decayed(context, o.weight_decay);
     Tensor<Any>& squares = context.state[0];
     squares = squares + square(gradient);
-    return context.rate * gradient / (sqrt(squares) + o.epsilon);
+    return context.rate * gradient / (sqrt(o.first_squares > 0 ? squares + o.first_squares : squares) + o.epsilon);
   };
   return Descent({"adagrad", {"squares"}, o.rate, change});
 }
@@ -135,7 +141,7 @@ Descent adam(const AdamOptions& o) {
 Descent adamw(const AdamwOptions& o) {
   check_adam("adamw", o);
   const auto change = [o](const UpdateContext& context) {
-    return adam_change(context, context.gradient, o, context.rate) + context.rate * o.weight_decay * context.parameter;
+    return beside_decay(context, adam_change(context, context.gradient, o, context.rate), o.weight_decay);
   };
   return Descent(
       {.name = "adamw", .state_names = adam_state_names(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
@@ -158,7 +164,7 @@ Descent nadam(const NadamOptions& o) {
   check_adam("nadam", o);
   check_not_negative("nadam", "momentum_decay", o.momentum_decay);
   const auto change = [o](const UpdateContext& context) {
-    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    const Tensor<Any> gradient = o.decoupled ? context.gradient : decayed(context, o.weight_decay);
     const auto momentum_at = [&](const Tensor<Any>& t) {
       return o.beta1 * (1.0 - 0.5 * exp(t * (o.momentum_decay * std::log(0.96))));
     };
@@ -171,7 +177,8 @@ Descent nadam(const NadamOptions& o) {
     const Tensor<Any> root = sqrt(context.state[1] / share_seen(context, o.beta2)) + o.epsilon;
     const Tensor<Any> of_gradient = (1.0 - momentum) / -expm1(log_product);
     const Tensor<Any> of_mean = next / -expm1(log_product + log(next));
-    return context.rate * (of_gradient * gradient + of_mean * context.state[0]) / root;
+    const Tensor<Any> taken = context.rate * (of_gradient * gradient + of_mean * context.state[0]) / root;
+    return beside_decay(context, taken, o.decoupled ? o.weight_decay : 0);
   };
   return Descent({.name = "nadam",
                   .state_names = {"mean", "square_mean"},
@@ -184,7 +191,7 @@ Descent nadam(const NadamOptions& o) {
 Descent radam(const RadamOptions& o) {
   check_adam("radam", o);
   const auto change = [o](const UpdateContext& context) {
-    const Tensor<Any> gradient = decayed(context, o.weight_decay);
+    const Tensor<Any> gradient = o.decoupled ? context.gradient : decayed(context, o.weight_decay);
     blend(context.state[0], o.beta1, gradient);
     blend(context.state[1], o.beta2, square(gradient));
     const Tensor<Any> seen = share_seen(context, o.beta2);
@@ -196,7 +203,8 @@ Descent radam(const RadamOptions& o) {
     const Tensor<Any> rectified =
         sqrt((safe - 4.0) * (safe - 2.0) * most / ((most - 4) * (most - 2) * safe)) * sqrt(seen);
     const Tensor<Any> scale = where(known, rectified / (sqrt(context.state[1]) + o.epsilon), 1.0);
-    return context.rate / share_seen(context, o.beta1) * context.state[0] * scale;
+    const Tensor<Any> taken = context.rate / share_seen(context, o.beta1) * context.state[0] * scale;
+    return beside_decay(context, taken, o.decoupled ? o.weight_decay : 0);
   };
   return Descent(
       {.name = "radam", .state_names = {"mean", "square_mean"}, .rate = o.rate, .change = change, .counted = true});

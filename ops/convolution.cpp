@@ -219,14 +219,24 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
                                 " channels, a multiple of ", options.groups, " groups; the input is ", x.shape()));
   }
   const IntList extra = core::per_axis(op, "output_padding", options.output_padding, axes, 0);
+  const bool is_same = options.padding.kind() == Padding::Kind::same;
+  // A step leaves less than its stride over. What is asked for beyond, dilated windows may reach: elements more in x.
+  IntList none(axes + 2, 0), beyond(axes + 2, 0), left(axes, 0);
   for (std::size_t i = 0; i < axes; ++i) {
-    if (extra[i] >= a.stride[i]) {
+    if (extra[i] >= std::max(a.stride[i], is_same ? 1 : a.dilation[i])) {
       throw ValueError(core::text(op, ": output_padding ", extra, " must be below the stride ", a.stride,
-                                  ", as a step leaves no more than that over"));
+                                  is_same ? "" : core::text(" or the dilation ", a.dilation)));
     }
+    beyond[i + (options.layout == nchw ? 2 : 1)] = extra[i] / a.stride[i];
+    left[i] = extra[i] % a.stride[i];
+  }
+  if (beyond != none && x.size() > 0) {
+    TransposedConvolutionOptions rest = options;
+    rest.output_padding = left;
+    return transposed_convolution(pad(x, none, beyond), w, rest);
   }
   Shape sizes;
-  if (options.padding.kind() == Padding::Kind::same) {
+  if (is_same) {
     for (std::size_t i = 0; i < axes; ++i) sizes.push_back(from[i + 1] * a.stride[i]);
     core::resolve_padding(op, options.padding, {sizes.data(), axes}, a);
   } else {

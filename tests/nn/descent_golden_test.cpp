@@ -110,6 +110,9 @@ TEST_CASE_TEMPLATE("rules of descent take PyTorch's steps", M, Eager, Lazy) {
   check_rule<M>("muon", muon({.rate = 0.1}));
   check_rule<M>("muon_plain",
                 muon({.rate = 0.1, .momentum = 0.9, .nesterov = false, .weight_decay = 0, .scale = MuonScale::adam}));
+  check_rule<M>("adagrad_begun", adagrad({.rate = 0.1, .first_squares = 0.5}));
+  check_rule<M>("nadam_decoupled", nadam({.rate = 0.1, .weight_decay = 0.1, .decoupled = true}));
+  check_rule<M>("radam_decoupled", radam({.rate = 0.1, .weight_decay = 0.1, .decoupled = true}));
   check_rule<M>("lion", lion({.rate = 0.1, .weight_decay = 0.01}));
   check_rule<M>("lamb", lamb({.rate = 0.1, .weight_decay = 0.01}));
 }

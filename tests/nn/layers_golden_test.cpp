@@ -60,6 +60,15 @@ TEST_CASE_TEMPLATE("convolution layers compute, learn and load as PyTorch's", M,
                  ConvTranspose2d({.in = 3, .out = 2, .stride = 2, .padding = 1, .output_padding = 1, .dtype = wide}));
   check_layer<M>("conv_transpose2d_groups",
                  ConvTranspose2d({.in = 4, .out = 4, .window = 2, .stride = 2, .groups = 2, .dtype = wide}));
+  check_layer<M>("conv_transpose2d_dilated", ConvTranspose2d({.in = 4,
+                                                              .out = 6,
+                                                              .window = {3, 2},
+                                                              .stride = {1, 2},
+                                                              .padding = Padding({1, 0}, {1, 0}),
+                                                              .dilation = {3, 2},
+                                                              .output_padding = {2, 1},
+                                                              .groups = 2,
+                                                              .dtype = wide}));
   check_layer<M>("conv_transpose3d", ConvTranspose3d({.in = 2, .out = 2, .window = 2, .stride = 2, .dtype = wide}));
 }
 
@@ -97,6 +106,8 @@ TEST_CASE_TEMPLATE("layers that change space compute as PyTorch's", M, Eager, La
   check_layer<M>("power_pool_cubes", PowerPool(3, 3, {.stride = 1}));
   check_layer<M>("adaptive_average_pool", AdaptiveAveragePool({2, 3}));
   check_layer<M>("adaptive_max_pool", AdaptiveMaxPool({2, 3}));
+  check_layer<M>("adaptive_max_pool_equal", AdaptiveMaxPool({2, 3}));
+  check_layer<M>("global_max_pool_equal", GlobalMaxPool());
   check_layer<M>("adaptive_max_pool1d", AdaptiveMaxPool(3));
   check_layer<M>("global_average_pool", GlobalAveragePool());
   check_layer<M>("global_max_pool", GlobalMaxPool());

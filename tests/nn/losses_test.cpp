@@ -76,6 +76,13 @@ TEST_CASE_TEMPLATE("losses of pairs and triplets give PyTorch's values and gradi
   check_loss<M>("triplet_margin_swap", {"a", "b", "c"}, 3, [](I in, Reduction r) {
     return triplet_margin(in[0], in[1], in[2], {.margin = 0.5, .swap = true, .reduction = r});
   });
+  const auto check_norm = [](const char* name, double p) {
+    check_loss<M>(name, {"a", "b", "c"}, 3,
+                  [p](I in, Reduction r) { return triplet_margin(in[0], in[1], in[2], {.p = p, .reduction = r}); });
+  };
+  check_norm("triplet_margin_one", 1);
+  check_norm("triplet_margin_three", 3);
+  check_norm("triplet_margin_largest", INFINITY);
   const Tensor<M> a = array<M>(losses_file, "distances/a"), b = array<M>(losses_file, "distances/b");
   check_near(cosine_similarity(a, b), array<Eager>(losses_file, "distances/cosine_similarity"), "cosine");
   check_near(pairwise_distance(a, b), array<Eager>(losses_file, "distances/pairwise_distance"), "distance");

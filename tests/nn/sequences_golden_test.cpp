@@ -52,12 +52,16 @@ TEST_CASE_TEMPLATE("recurrent layers compute, learn and load as PyTorch's", M, E
                  RNN({.in = 3, .hidden = 2, .layers = 2, .bias = false, .dtype = f64}, RecurrentActivation::relu));
   check_layer<M>("lstm", LSTM({.in = 3, .hidden = 4, .dtype = f64}));
   check_layer<M>("lstm_both", LSTM({.in = 3, .hidden = 2, .layers = 2, .bidirectional = true, .dtype = f64}));
+  check_layer<M>("lstm_projection",
+                 LSTM({.in = 3, .hidden = 4, .layers = 2, .bidirectional = true, .projection = 2, .dtype = f64}));
   check_layer<M>("gru", GRU({.in = 3, .hidden = 4, .dtype = f64}));
   check_layer<M>("gru_both", GRU({.in = 3, .hidden = 2, .layers = 2, .bidirectional = true, .dtype = f64}));
 }
 
 TEST_CASE_TEMPLATE("recurrent layers go on from states and hand states on, as PyTorch's", M, Eager, Lazy) {
   check_states<M>("lstm_states", LSTM({.in = 3, .hidden = 2, .layers = 2, .bidirectional = true, .dtype = f64}), true);
+  check_states<M>("lstm_projection_states", LSTM({.in = 3, .hidden = 4, .layers = 2, .projection = 3, .dtype = f64}),
+                  true);
   check_states<M>("gru_states", GRU({.in = 3, .hidden = 4, .dtype = f64}), false);
 }
 
@@ -80,6 +84,14 @@ TEST_CASE_TEMPLATE("attention of several heads computes, learns and loads as PyT
   check_module<M>("attention_across", across, [&](const T& x, Phase phase) {
     return across(x(ellipsis, slice(0, 4)), x(ellipsis, slice(4, 7)), x(ellipsis, slice(7, 9)), {}, phase);
   });
+}
+
+TEST_CASE_TEMPLATE("attention tells how much each head looks where, as PyTorch's does", M, Eager, Lazy) {
+  const MultiheadAttention attention({.features = 6, .heads = 2, .key_features = 4, .value_features = 3, .dtype = f64});
+  goldens::load_case(attention, "attention_weights");
+  const auto given = [](const char* what) { return array<M>(layers_file, std::string("attention_weights/") + what); };
+  const Tensor<M> weights = attention.weights(given("q"), given("k"), {.key_mask = given("words")});
+  check_near(weights, array<Eager>(layers_file, "attention_weights/weights"), "the weights");
 }
 
 TEST_CASE_TEMPLATE("blocks of transformers compute, learn and load as PyTorch's", M, Eager, Lazy) {

@@ -209,6 +209,10 @@ TEST_CASE("layers without weights refuse what they cannot take, by name and shap
                        "TransposedConvolution: x (1,8,8,2) must have 4 axes, the last of 3 channels", ShapeError);
   CHECK_THROWS_WITH_AS(Conv1d({.in = 3, .out = 4, .window = 0}),
                        "Convolution: the window (0,) must have lengths from 1 on", ValueError);
+  CHECK_THROWS_WITH_AS(GRU({.in = 2, .hidden = 3, .projection = 2}), "GRU: the projection 2 must be 0; an LSTM has one",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(LSTM({.in = 2, .hidden = 3, .projection = 3}), "LSTM: the projection 3 must be below hidden = 3",
+                       ValueError);
   CHECK_THROWS_WITH_AS(GlobalAveragePool()(T::zeros({2, 3})),
                        "GlobalAveragePool: x (2,3) must be (batch, spatial..., channels)", ShapeError);
   CHECK_THROWS_WITH_AS(AdaptiveMaxPool({2, 2, 2})(T::zeros({2, 4, 4, 3})),

@@ -274,6 +274,25 @@ TEST_CASE("states go where the work goes: a model made on the processor is used 
   CHECK(found != expected.to_vector<float>());
 }
 
+TEST_CASE_TEMPLATE("statistics and averages of f64 are right to its last places", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x = T{{1.0}, {2.0}, {6.0}}.astype(DType::f64);  // mean 3, unbiased variance 7
+  const BatchNorm1d batch({.channels = 1, .momentum = 0.1, .dtype = DType::f64});
+  (void)batch(x, training).template to_vector<double>();
+  CHECK(std::abs(batch.running_mean.item<double>() - 0.3) < 1e-15);
+  CHECK(std::abs(batch.running_var.item<double>() - 1.6) < 1e-15);
+  const InstanceNorm instance({.channels = 1, .momentum = 0.1, .track = true, .dtype = DType::f64});
+  (void)instance(x.reshape({1, 3, 1}), training).template to_vector<double>();
+  CHECK(std::abs(instance.running_mean.item<double>() - 0.3) < 1e-15);
+  CHECK(std::abs(instance.running_var.item<double>() - 1.6) < 1e-15);
+  const T w = T::variable(T::full({1}, 1.0, DType::f64), "w");
+  AveragedWeights average({{"w", Tensor<Any>(w.value())}}, {.decay = 0.9});
+  average.update();
+  assign(w, T::full({1}, 2.0, DType::f64));
+  average.update();
+  CHECK(std::abs(average.state()["w"].template item<double>() - 1.1) < 1e-15);
+}
+
 TEST_CASE("normalisation refuses what it cannot normalise, by name, type and shape") {
   using T = Tensor<Eager>;
   CHECK_THROWS_WITH_AS(BatchNorm2d({.channels = 3})(T::zeros({2, 4, 4, 2})),

@@ -55,6 +55,15 @@ struct TYTO_API MultiheadAttention : Layer {
                                        tyto::detail::in_any_mode(masks), phase));
   }
 
+  /// How much each query looks at each key in each head: (batch, heads, queries, keys), rows that add up to 1.
+  /// PyTorch's second result is their mean over the heads.
+  template <class M>
+  Tensor<M> weights(const Tensor<M>& query, const std::type_identity_t<Tensor<M>>& key,
+                    const std::type_identity_t<AttentionOptions<M>>& masks = {}) const {
+    return detail::with_mode<M>(
+        weigh(detail::modeless(query), detail::modeless(key), tyto::detail::in_any_mode(masks)));
+  }
+
   /// Memory for sequences of up to `length` places.
   AttentionCache make_cache(std::int64_t batch, std::int64_t length) const;
   /// Causal self-attention read on: x (batch, 1, features) stands at `position`, one integer below the cache's length;
@@ -66,6 +75,7 @@ struct TYTO_API MultiheadAttention : Layer {
   }
 
  private:
+  Tensor<Any> weigh(const Tensor<Any>& query, const Tensor<Any>& key, AttentionOptions<Any> masks) const;
   Tensor<Any> read_on(const Tensor<Any>& x, const Tensor<Any>& position, const AttentionCache& cache) const;
   Tensor<Any> attend(const Tensor<Any>& query, const Tensor<Any>& key, const Tensor<Any>& value,
                      AttentionOptions<Any> masks, Phase phase) const;

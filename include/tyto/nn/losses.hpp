@@ -16,6 +16,7 @@ struct MarginOptions {
 };
 struct TripletOptions {
   double margin = 1;
+  double p = 2;       ///< of the norm that distances are lengths in
   bool swap = false;  ///< the distance of positive and negative counts where it is smaller
   Reduction reduction = Reduction::mean;
 };
@@ -48,7 +49,7 @@ Tensor<Any> cosine_embedding(const Tensor<Any>& a, const Tensor<Any>& b, const T
 Tensor<Any> triplet_margin(const Tensor<Any>& anchor, const Tensor<Any>& positive, const Tensor<Any>& negative,
                            const TripletOptions& options);
 Tensor<Any> cosine_similarity(const Tensor<Any>& a, const Tensor<Any>& b, std::int64_t axis, double epsilon);
-Tensor<Any> pairwise_distance(const Tensor<Any>& a, const Tensor<Any>& b, double epsilon);
+Tensor<Any> pairwise_distance(const Tensor<Any>& a, const Tensor<Any>& b, double epsilon, double p);
 }  // namespace detail
 
 /// Squares of differences.
@@ -132,10 +133,12 @@ Tensor<M> cosine_similarity(const Tensor<M>& a, const std::type_identity_t<Tenso
                             double epsilon = 1e-8) {
   return detail::with_mode<M>(detail::cosine_similarity(detail::modeless(a), detail::modeless(b), axis, epsilon));
 }
-/// Length of a - b along the last axis; `epsilon` is added to each difference, which keeps its slope finite.
+/// Length of a - b along the last axis, in the norm of this p (infinity: the largest difference); `epsilon` is added to
+/// each difference, which keeps its slope finite.
 template <class M>
-Tensor<M> pairwise_distance(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double epsilon = 1e-6) {
-  return detail::with_mode<M>(detail::pairwise_distance(detail::modeless(a), detail::modeless(b), epsilon));
+Tensor<M> pairwise_distance(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double epsilon = 1e-6,
+                            double p = 2) {
+  return detail::with_mode<M>(detail::pairwise_distance(detail::modeless(a), detail::modeless(b), epsilon, p));
 }
 
 }  // namespace TYTO_API

@@ -11,15 +11,16 @@ struct RecurrentOptions {
   std::int64_t in = 0;      ///< features at each time
   std::int64_t hidden = 0;  ///< features that are remembered
   std::int64_t layers = 1;
-  bool bidirectional = false;  ///< a second network reads from the end; results stand side by side
-  double dropout = 0;          ///< between layers, in training
+  bool bidirectional = false;   ///< a second network reads from the end; results stand side by side
+  double dropout = 0;           ///< between layers, in training
+  std::int64_t projection = 0;  ///< of an LSTM: features that its hidden state is multiplied down to; 0: it is not
   bool bias = true;
   Initialiser initial = lecun_uniform;
   DType dtype = DType::f32;
 };
 
-/// What is remembered: (layers, or twice as many with two directions, batch, hidden). Undefined tensors stand for
-/// zeros.
+/// What is remembered: (layers, or twice as many with two directions, batch, hidden), the hidden state of as many
+/// features as a projection leaves. Undefined tensors stand for zeros.
 template <class M>
 struct RecurrentState {
   Tensor<M> hidden = {};
@@ -42,6 +43,7 @@ struct TYTO_API Recurrent : Layer {
   std::vector<Tensor<Any>> weights_in;      ///< one for each layer and direction: (features, gates hidden)
   std::vector<Tensor<Any>> weights_hidden;  ///< (hidden, gates hidden)
   std::vector<Tensor<Any>> biases_in, biases_hidden;
+  std::vector<Tensor<Any>> projections;  ///< (hidden, projection); empty without one
 
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
@@ -59,12 +61,15 @@ struct TYTO_API Recurrent : Layer {
   /// One time: `in` is the part of the gates that comes from x.
   virtual RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
                                    std::size_t network) const = 0;
+  /// Features of what each time gives.
+  std::int64_t given_on() const { return options.projection > 0 ? options.projection : options.hidden; }
   /// The part of the gates that comes from what is remembered.
   Tensor<Any> from_hidden(const Tensor<Any>& hidden, std::size_t network) const;
 
  private:
   Recurrence<Any> read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const;
-  Tensor<Any> initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x) const;
+  Tensor<Any> initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x,
+                           std::int64_t features) const;
 
   const char* name_;
   bool has_cell_;

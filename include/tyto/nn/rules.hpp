@@ -25,6 +25,7 @@ struct AdagradOptions {
   LearningRate rate = 0.01;
   double epsilon = 1e-10;
   double weight_decay = 0;
+  double first_squares = 0;  ///< what the sum of squares begins with
 };
 /// w -= rate * g / (sqrt(s) + epsilon), s the sum of all squared gradients.
 Descent adagrad(const AdagradOptions& options = {});
@@ -79,6 +80,7 @@ struct NadamOptions {
   double epsilon = 1e-8;
   double weight_decay = 0;
   double momentum_decay = 0.004;
+  bool decoupled = false;  ///< the weight decay is that of AdamW
 };
 /// Adam with Nesterov's look ahead (Dozat 2016).
 Descent nadam(const NadamOptions& options = {});
@@ -89,6 +91,7 @@ struct RadamOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
+  bool decoupled = false;  ///< the weight decay is that of AdamW
 };
 /// Adam that divides by the root of squares only once enough of them were seen (Liu et al. 2020).
 Descent radam(const RadamOptions& options = {});

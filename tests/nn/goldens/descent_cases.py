@@ -132,6 +132,9 @@ def fill(arrays):
         "asgd": lambda p: optim.ASGD(p, 0.1, lambd=0.05, t0=3, weight_decay=0.01),
         "adafactor": lambda p: optim.Adafactor(p, 0.1, weight_decay=0.01),
         "adafactor_clipped": lambda p: optim.Adafactor(p, 0.3, beta2_decay=-0.5, eps=(0.1, 0.5), d=1.5),
+        "adagrad_begun": lambda p: optim.Adagrad(p, 0.1, initial_accumulator_value=0.5),
+        "nadam_decoupled": lambda p: optim.NAdam(p, 0.1, weight_decay=0.1, decoupled_weight_decay=True),
+        "radam_decoupled": lambda p: optim.RAdam(p, 0.1, weight_decay=0.1, decoupled_weight_decay=True),
         "adadelta": lambda p: optim.Adadelta(p, 1.0, weight_decay=0.01),
     }
     for name, make in rules.items():

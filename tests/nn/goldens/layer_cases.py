@@ -176,6 +176,8 @@ def fill(arrays):
     add("conv_transpose1d", nn.ConvTranspose1d(3, 4, 3, stride=2), (2, 4, 3))
     add("conv_transpose2d", nn.ConvTranspose2d(3, 2, 3, stride=2, padding=1, output_padding=1), (2, 3, 2, 3))
     add("conv_transpose2d_groups", nn.ConvTranspose2d(4, 4, 2, stride=2, groups=2), (1, 3, 2, 4))
+    add("conv_transpose2d_dilated", nn.ConvTranspose2d(4, 6, (3, 2), stride=(1, 2), padding=(1, 0), groups=2,
+                                                       dilation=(3, 2), output_padding=(2, 1)), (2, 3, 2, 4))
     add("conv_transpose3d", nn.ConvTranspose3d(2, 2, 2, stride=2), (1, 2, 2, 2, 2))
 
     add("batch_norm1d", nn.BatchNorm1d(3), (6, 3))
@@ -201,6 +203,8 @@ def fill(arrays):
     add("average_pool", nn.AvgPool2d(3, stride=1, padding=1, count_include_pad=False), image)
     add("adaptive_average_pool", nn.AdaptiveAvgPool2d((2, 3)), image)
     add("adaptive_max_pool", nn.AdaptiveMaxPool2d((2, 3)), image)
+    add("adaptive_max_pool_equal", nn.AdaptiveMaxPool2d((2, 3)), (2, 6, 4, 3), draw_x=few)
+    add("global_max_pool_equal", nn.Sequential(nn.AdaptiveMaxPool2d(1), nn.Flatten()), (2, 3, 4, 3), draw_x=few)
     add("adaptive_max_pool1d", nn.AdaptiveMaxPool1d(3), (2, 7, 3))
     add("global_average_pool", nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()), image)
     add("global_max_pool", nn.Sequential(nn.AdaptiveMaxPool2d(1), nn.Flatten()), image)
@@ -252,9 +256,12 @@ def fill(arrays):
         call=outputs, **plain)
     add("lstm", nn.LSTM(3, 4, batch_first=True), (2, 5, 3), call=outputs, **plain)
     add("lstm_both", nn.LSTM(3, 2, num_layers=2, bidirectional=True, batch_first=True), (2, 4, 3), call=outputs, **plain)
+    add("lstm_projection", nn.LSTM(3, 4, num_layers=2, bidirectional=True, proj_size=2, batch_first=True), (2, 4, 3),
+        call=outputs, **plain)
     add("gru", nn.GRU(3, 4, batch_first=True), (2, 5, 3), call=outputs, **plain)
     add("gru_both", nn.GRU(3, 2, num_layers=2, bidirectional=True, batch_first=True), (2, 4, 3), call=outputs, **plain)
     states(arrays, "lstm_states", nn.LSTM(3, 2, num_layers=2, bidirectional=True, batch_first=True), True)
+    states(arrays, "lstm_projection_states", nn.LSTM(3, 4, num_layers=2, proj_size=3, batch_first=True), True)
     states(arrays, "gru_states", nn.GRU(3, 4, batch_first=True), False)
 
     add("attention", nn.MultiheadAttention(4, 2, batch_first=True), (2, 3, 4), call=to_itself(), **plain)
@@ -266,6 +273,7 @@ def fill(arrays):
         call=to_itself(attn_mask=torch.tensor([[0.0, 0.5, -1.0], [0.25, 0.0, 1.0], [2.0, -0.5, 0.0]])), **plain)
     add("attention_across", nn.MultiheadAttention(4, 2, kdim=3, vdim=2, batch_first=True), (2, 3, 9),
         call=lambda m, x: m(x[..., :4], x[..., 4:7], x[..., 7:], need_weights=False)[0], **plain)
+    attention_weights(arrays)
     add("encoder", nn.TransformerEncoderLayer(4, 2, 5, dropout=0.0, batch_first=True), (2, 3, 4), **plain)
     add("encoder_norm_first", nn.TransformerEncoderLayer(4, 2, 5, dropout=0.0, activation="gelu", norm_first=True,
                                                          batch_first=True), (2, 3, 4),
@@ -298,6 +306,11 @@ def wide(random, shape):
     return torch.tensor(np.round(random.normal(size=shape) * 192) / 64 + 1 / 256)
 
 
+def few(random, shape):
+    """Many equal numbers, as a relu leaves them."""
+    return torch.tensor(np.maximum(np.round(random.normal(size=shape)), 0.0))
+
+
 def outputs(module, x):
     return module(x)[0]
 
@@ -314,7 +327,7 @@ def states(arrays, name, layer, has_cell):
         put(arrays, f"{name}/state/{key}", value)
     networks = layer.num_layers * (2 if layer.bidirectional else 1)
     x = draw(random, (2, 4, 3)).requires_grad_()
-    h = draw(random, (networks, 2, layer.hidden_size)).requires_grad_()
+    h = draw(random, (networks, 2, layer.proj_size or layer.hidden_size)).requires_grad_()
     c = draw(random, (networks, 2, layer.hidden_size)).requires_grad_()
     y, last_states = layer(x, (h, c) if has_cell else h)
     results = [y, *(last_states if has_cell else (last_states,))]
@@ -325,6 +338,20 @@ def states(arrays, name, layer, has_cell):
     for key, value in zip(("y", "last_h", "last_c"), results):
         put(arrays, f"{name}/{key}", value)
     put(arrays, f"{name}/gradients", joined({key: value.grad for key, value in layer.named_parameters()}))
+
+
+def attention_weights(arrays):
+    """How much each head looks where."""
+    random, layer = generator("attention_weights"), nn.MultiheadAttention(6, 2, kdim=4, vdim=3, batch_first=True)
+    draw_states(random, layer)
+    for key, value in layer.state_dict().items():
+        put(arrays, f"attention_weights/state/{key}", value)
+    q, k, v = draw(random, (2, 3, 6)), draw(random, (2, 5, 4)), draw(random, (2, 5, 3))
+    words = torch.tensor([[True] * 5, [True, True, False, False, True]])
+    put(arrays, "attention_weights/q", q)
+    put(arrays, "attention_weights/k", k)
+    put(arrays, "attention_weights/words", words)
+    put(arrays, "attention_weights/weights", layer(q, k, v, key_padding_mask=~words, average_attn_weights=False)[1])
 
 
 def functional_attention(arrays):

@@ -71,6 +71,10 @@ def fill(arrays):
     add(arrays, "triplet_margin_swap", lambda a, b, c, **o: f.triplet_margin_loss(a, b, c, margin=0.5, swap=True, **o),
         triplet, 3)
 
+    for name, p in {"one": 1.0, "three": 3.0, "largest": float("inf")}.items():
+        add(arrays, f"triplet_margin_{name}",
+            lambda a, b, c, p=p, **o: f.triplet_margin_loss(a, b, c, p=p, **o), triplet, 3)
+
     labels = whole(5, 4)
     ignoring = labels.clone()
     ignoring[1] = -100
