@@ -53,10 +53,12 @@ class RowReader {
   std::vector<Value> pending_;  // what is left, its next part last
 };
 
-/// What later iterations add to a carry's gradient is added up first, as where the loop is part of a graph.
-Value between_iterations(const Value& carry) {
-  if (!carry.node()->tracked()) return carry;
-  return core::emit(core::OpId::alias, core::NoAttributes{}, {carry});
+/// What crosses the border of a region has a gradient of its own there, as where the region is part of a graph: what
+/// comes to it beyond the border is added up first. The gradients of the first values are met first.
+void cross_border(std::span<Value> values) {
+  for (std::size_t i = values.size(); i-- > 0;) {
+    if (values[i].node()->tracked()) values[i] = core::emit(core::OpId::alias, core::NoAttributes{}, {values[i]});
+  }
 }
 
 /// Rows, and zeros for those that are missing, as one tensor.
@@ -82,6 +84,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   const Key key = next_region_key();
   detail::LoopResults results;
   results.carries = strong(call.name, call.carries);
+  cross_border(results.carries);
   const std::vector<Value> stacks = strong(call.name, call.stacks);
   std::int64_t trips = call.options.most != 0 ? call.options.most : INT64_MAX;
   std::int64_t first = 0;
@@ -110,9 +113,10 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     const std::vector<Value> yielded = call.body(given);
     results.carries = call.flexible ? changed_carries(call.name, carries, yielded)
                                     : next_carries(call.name, results.carries, yielded);
-    for (Value& carry : results.carries) carry = between_iterations(carry);
-    const std::vector<Value> own =
+    cross_border(results.carries);
+    std::vector<Value> own =
         strong(call.name, std::span(yielded).subspan(std::min(yielded.size(), carries + (call.stops ? 1 : 0))));
+    cross_border(own);
     if (rows.empty()) rows.resize(own.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (!rows[i].empty() && !(type_of(rows[i][0]) == type_of(own[i]))) {
@@ -145,7 +149,9 @@ std::vector<Value> branch_eagerly(std::string_view op, const Value& index, bool 
   const std::int64_t chosen = is_truth ? std::int64_t{!holds(op, "the condition", index)}
                                        : AnyTensor(one_number(op, "the index", index)).item<std::int64_t>();
   const DrawScope draws(next_region_key().split(0));
-  return strong(op, arms[static_cast<std::size_t>(std::clamp<std::int64_t>(chosen, 0, last))]());
+  std::vector<Value> results = strong(op, arms[static_cast<std::size_t>(std::clamp<std::int64_t>(chosen, 0, last))]());
+  cross_border(results);
+  return results;
 }
 
 // An eager function that vmap records is given lazy values.

@@ -34,6 +34,7 @@ class Tracer {
     for (Value& root : roots) root = core::resolve(root);
     settle_surroundings(roots);
     for (const Value& root : roots) visit(root.node());
+    if (request_.captured) order_as_recorded();
     number_draws();
     build();
     for (std::size_t i = 0; i < request_.outputs.size(); ++i) builder_.add_output(port_of(roots[i]));
@@ -127,6 +128,11 @@ class Tracer {
       order_.push_back(frame.node);
       stack.pop_back();
     }
+  }
+
+  // A region's nodes: gradients replay them and add up in the order of its lines.
+  void order_as_recorded() {
+    std::ranges::sort(order_, {}, [](const Node* node) { return node->sequence(); });
   }
 
   // The draws of a graph are numbered in the order in which they were recorded.
