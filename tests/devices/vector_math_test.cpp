@@ -413,6 +413,30 @@ void check_integers() {
   }
 }
 
+/// The rule that removes `power(x, 1)` relies on it.
+template <class T>
+void check_first_power() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> x = {Limits::denorm_min(), Limits::min(), Limits::max(),
+                      Limits::infinity(),   T(0),          T(2.9907536300193489)};
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<T> mantissa(1, 2);
+  constexpr int most = Limits::max_exponent - 2;
+  for (int i = 0; i < 4000; ++i)
+    x.push_back(std::ldexp(mantissa(random), static_cast<int>(random() % (2 * most)) - most));
+  const std::size_t count = x.size();
+  for (std::size_t i = 0; i < count; ++i) x.push_back(-x[i]);
+  for (const Set& set : sets_of_this_processor()) {
+    INFO(set.name);
+    const std::vector<T> power = apply(set, "pow", x, std::vector<T>(x.size(), T(1)));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      INFO(x[i]);
+      CHECK(power[i] == x[i]);
+      CHECK(std::signbit(power[i]) == std::signbit(x[i]));
+    }
+  }
+}
+
 /// Functions of two numbers whose results are one of them, as NumPy's of the same name treat NaN.
 template <class T>
 void check_extremes() {
@@ -478,6 +502,11 @@ TEST_CASE("runs whose arguments are all near zero are as exact as any") {
 TEST_CASE("every function of two arguments is within its stated error, special values included") {
   check_binary_of_all_kinds<float>();
   check_binary_of_all_kinds<double>();
+}
+
+TEST_CASE("a number to the power 1 is that number in every bit") {
+  check_first_power<float>();
+  check_first_power<double>();
 }
 
 TEST_CASE("dawsn, digamma and erfinv agree with values computed in eighty digits") {

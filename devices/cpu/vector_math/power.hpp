@@ -5,8 +5,8 @@
 
 namespace tyto::cpu::TYTO_ISA {
 
-/// What pow(x, y) makes of |x|^y: the sign of an odd power, NaN of a broken power of a negative number, and the two
-/// ones that beat NaN.
+/// What pow(x, y) makes of |x|^y: the sign of an odd power, NaN of a broken power of a negative number, the two ones
+/// that beat NaN, and x^1, which is x to the last bit.
 template <class T>
 TYTO_VECTOR_INLINE T power_ends(T x, T y, T magnitude) {
   const mask integral = rint(y) == y, odd = integral && rint(y * T(0.5)) != y * T(0.5);
@@ -14,7 +14,7 @@ TYTO_VECTOR_INLINE T power_ends(T x, T y, T magnitude) {
   const mask broken = x < T(0) && x > -Format<T>::infinity && !integral;
   const T signed_power = select(broken, Format<T>::nan, select(copysign(T(1), x) < T(0), negative, magnitude));
   const mask one = y == T(0) || x == T(1) || (x == T(-1) && abs(y) == Format<T>::infinity);
-  return select(one, T(1), signed_power);
+  return select(one, T(1), select(y == T(1), x, signed_power));
 }
 
 /// log2(x) to 2^-40 for a normal x > 0: the logarithm within f32 powers.
