@@ -3,6 +3,11 @@
 
 #include <cstdint>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "devices/cpu/fold_halves.hpp"
 #include "devices/cpu/fold_order.hpp"
 #include "devices/cpu/narrow_float.hpp"
 
@@ -24,6 +29,35 @@ struct Lanes {
   [[gnu::always_inline]] static inline void store(T* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
   [[gnu::always_inline]] static inline Vector all(T value) { return value - Vector{}; }
 
+  /// The first `lanes` ones from memory, of which nothing else is read, and `filling` in the others.
+  [[gnu::always_inline]] static inline Vector load_first(const T* from, int lanes, T filling) {
+#if defined(__AVX512BW__)
+    const std::uint64_t mask = (std::uint64_t{1} << lanes) - 1;
+    const __m512i others = (__m512i)all(filling);
+    if constexpr (sizeof(T) == 1) return (Vector)_mm512_mask_loadu_epi8(others, mask, from);
+    if constexpr (sizeof(T) == 2) return (Vector)_mm512_mask_loadu_epi16(others, static_cast<__mmask32>(mask), from);
+    if constexpr (sizeof(T) == 4) return (Vector)_mm512_mask_loadu_epi32(others, static_cast<__mmask16>(mask), from);
+    if constexpr (sizeof(T) == 8) return (Vector)_mm512_mask_loadu_epi64(others, static_cast<__mmask8>(mask), from);
+#else
+#if defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) {
+      const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+      return (Vector)_mm256_blendv_epi8((__m256i)all(filling),
+                                        _mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask), mask);
+    }
+    if constexpr (sizeof(T) == 8) {
+      const __m256i mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes), _mm256_setr_epi64x(0, 1, 2, 3));
+      return (Vector)_mm256_blendv_epi8((__m256i)all(filling),
+                                        _mm256_maskload_epi64(reinterpret_cast<const long long*>(from), mask), mask);
+    }
+#endif
+    T part[count];
+    for (int k = 0; k < count; ++k) part[k] = filling;
+    __builtin_memcpy(part, from, static_cast<std::size_t>(lanes) * sizeof(T));
+    return load(part);
+#endif
+  }
+
   /// Whether a lane is one of the last `lanes`: in a vector that ends where an array does, those that the whole vectors
   /// before it have left.
   [[gnu::always_inline]] static inline auto among_last(int lanes) {
@@ -32,6 +66,15 @@ struct Lanes {
     return number >= all(static_cast<T>(count - lanes));
   }
 };
+
+template <class Mask>
+[[gnu::always_inline]] inline bool any_bit(const Mask& mask) {
+  std::uint64_t words[TYTO_VECTOR_BYTES / 8], any = 0;
+  static_assert(sizeof(words) == sizeof(mask));
+  __builtin_memcpy(words, &mask, sizeof(mask));
+  for (const std::uint64_t word : words) any |= word;
+  return any != 0;
+}
 
 // Each works on single elements and on vectors of them.
 struct Add {
@@ -100,12 +143,7 @@ template <class Op, class C, class Source>
   for (int half = accumulators / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) sums[k] = Op::apply(sums[k], sums[k + half]);
   }
-  C lanes[L::count];
-  L::store(lanes, sums[0]);
-  for (int half = L::count / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) lanes[k] = static_cast<C>(Op::apply(lanes[k], lanes[k + half]));
-  }
-  return static_cast<C>(Op::apply(start, lanes[0]));
+  return static_cast<C>(Op::apply(start, fold_halves<Op, C, TYTO_VECTOR_BYTES>(sums[0])));
 }
 
 template <class C>
@@ -113,10 +151,7 @@ struct ArrayElements {
   const C* x;
   [[gnu::always_inline]] inline typename Lanes<C>::Vector vector(std::int64_t i) const { return Lanes<C>::load(x + i); }
   [[gnu::always_inline]] inline typename Lanes<C>::Vector rest(std::int64_t i, std::int64_t count, C start) const {
-    C part[Lanes<C>::count];
-    for (int k = 0; k < Lanes<C>::count; ++k) part[k] = start;
-    __builtin_memcpy(part, x + i, static_cast<std::size_t>(count - i) * sizeof(C));
-    return Lanes<C>::load(part);
+    return Lanes<C>::load_first(x + i, static_cast<int>(count - i), start);
   }
 };
 
@@ -142,11 +177,7 @@ template <class Op, class C>
   };
   Mask unordered{};
   result = fold_elements<typename Op::OfNumbers, C>(Numbers{x, &unordered}, count, start);
-  std::uint64_t words[TYTO_VECTOR_BYTES / 8], any = 0;
-  static_assert(sizeof(words) == sizeof(unordered));
-  __builtin_memcpy(words, &unordered, sizeof(words));
-  for (const std::uint64_t word : words) any |= word;
-  return any == 0;
+  return !any_bit(unordered);
 }
 
 template <class Op, class C>

@@ -1,6 +1,7 @@
 // Reductions: sorted axes are run through the inner loops in the shape that reads memory in order. The order of
 // additions depends on shapes and strides only, never on the number of threads.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -70,6 +71,9 @@ class ReduceKernel final : public core::Kernel {
     std::byte* out = outputs[0].pointer();
     std::byte* partials = pieces_ > 1 ? workspace.pointer() : nullptr;
     const std::int64_t blocks = outer_.count() * chunks_;
+    // One result: when a piece settles it, those behind are left as they start.
+    const bool settles = rules_.settled_by_one && results_ == 1;
+    std::atomic<bool> settled = false;
     run_team(team_, [&](Team team) {
       Elements in{source_ == nullptr ? inputs[0].pointer() : nullptr, inputs, nullptr};
       alignas(64) std::byte buffer[own_buffer];
@@ -82,7 +86,16 @@ class ReduceKernel final : public core::Kernel {
         return;
       }
       const Range mine = share(blocks * pieces_, team.member, team.size);
-      for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) fold_piece(in, partials, unit);
+      for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) {
+        if (settles && settled.load(std::memory_order_relaxed)) {
+          rules_.start(first_of(partials, unit), second_of(partials, unit), 1);
+          continue;
+        }
+        fold_piece(in, partials, unit);
+        if (settles && *static_cast<const std::uint8_t*>(first_of(partials, unit)) != 0) {
+          settled.store(true, std::memory_order_relaxed);
+        }
+      }
       if (joined_apart_) return;
       team.barrier();
       join_blocks(partials, out, share(blocks, team.member, team.size));
