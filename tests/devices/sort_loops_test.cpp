@@ -86,9 +86,26 @@ void check_loops(const cpu::KeyLoops<K>& loops) {
       std::vector<K> wanted;
       std::copy_if(given.begin(), given.end(), std::back_inserter(wanted),
                    [&](K key) { return key >= expected[size / 4] && key <= bound; });
-      const std::int64_t held = loops.keep(given.data(), count, expected[size / 4], bound, kept.data());
+      std::int64_t less = 0;
+      const std::int64_t held = loops.keep(given.data(), count, expected[size / 4], bound, kept.data(), less);
+      CHECK(less == std::count_if(given.begin(), given.end(), [&](K key) { return key < expected[size / 4]; }));
       kept.resize(static_cast<std::size_t>(held));
       if (kept != wanted) FAIL("kept wrongly: " << what);
+
+      CHECK(loops.count_from(given.data(), count, bound) ==
+            std::count_if(given.begin(), given.end(), [&](K key) { return key >= bound; }));
+      K least, greatest;
+      loops.bracket(given.data(), count, count / 2, least, greatest);
+      CHECK(least <= greatest);
+      std::vector<K> below_bound, above_bound, low(size + 16), high = given;
+      std::copy_if(given.begin(), given.end(), std::back_inserter(below_bound), [&](K key) { return key < bound; });
+      std::copy_if(given.begin(), given.end(), std::back_inserter(above_bound), [&](K key) { return key > bound; });
+      high.resize(size + 16);
+      std::int64_t highs = 0;
+      low.resize(
+          static_cast<std::size_t>(loops.part_around(high.data(), count, bound, low.data(), high.data(), highs)));
+      high.resize(static_cast<std::size_t>(highs));
+      if (low != below_bound || high != above_bound) FAIL("parted wrongly: " << what);
 
       std::vector<std::int64_t> places(size);
       for (const bool after : {false, true}) {

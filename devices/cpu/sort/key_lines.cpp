@@ -60,16 +60,16 @@ bool LineKeys::read(const void* line, std::int64_t count, std::int64_t stride, v
   return elements_.encode(line, count, descending_, keys);
 }
 
-const void* LineKeys::view(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const {
-  if (same_ && stride == 1) return line;
-  read(line, count, stride, keys, others);
-  return keys;
-}
-
-void LineKeys::write(const void* keys, std::int64_t count, void* line, std::int64_t stride, void* others) const {
+void LineKeys::write(const void* keys, std::int64_t count, void* line, std::int64_t stride) const {
   if (stride == 1) return elements_.decode(keys, count, descending_, line);
-  elements_.decode(keys, count, descending_, others);
-  copy_strided(others, 1, line, stride, count, size_);
+  constexpr std::int64_t together = 512;
+  alignas(64) std::byte elements[together * 8];
+  const auto element_bytes = static_cast<std::int64_t>(size_), key_bytes = static_cast<std::int64_t>(size());
+  for (std::int64_t first = 0; first < count; first += together) {
+    const std::int64_t part = std::min(together, count - first);
+    elements_.decode(static_cast<const std::byte*>(keys) + first * key_bytes, part, descending_, elements);
+    copy_strided(elements, 1, static_cast<std::byte*>(line) + first * stride * element_bytes, stride, part, size_);
+  }
 }
 
 }  // namespace tyto::cpu

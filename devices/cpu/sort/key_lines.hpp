@@ -54,10 +54,10 @@ class LineKeys {
 
   /// Fills `keys` from a line; `others` is room for as many. Returns whether the line has a negative zero.
   bool read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const;
-  /// The keys of a line that is not written to: where its elements are keys and lie side by side, the line itself.
-  const void* view(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const;
-  /// Writes elements with these keys to a line; `others` is room for as many keys.
-  void write(const void* keys, std::int64_t count, void* line, std::int64_t stride, void* others) const;
+  /// Whether the elements of a line are its keys, as they lie.
+  bool are_elements(std::int64_t stride) const noexcept { return same_ && stride == 1; }
+  /// Writes elements with these keys to a line.
+  void write(const void* keys, std::int64_t count, void* line, std::int64_t stride) const;
 
  private:
   const SortLoops& loops_;

@@ -1,6 +1,7 @@
 // order_statistics, partition and argpartition: what of an order a few ranks tell, by selection instead of sorting.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "devices/cpu/sort/key_lines.hpp"
@@ -30,6 +31,23 @@ void each_part(K middle, const F& f) {
 /// Keys are kept a vector at a time, which writes past the last one.
 constexpr std::int64_t vector_room = 16;
 
+/// The key of a rank by those near it, which are few where samples do not deceive; nothing where they do. `room` is
+/// for as many keys and a vector more.
+template <class K>
+std::optional<K> bracketed_key(const KeyLoops<K>& loops, const K* keys, std::int64_t count, std::int64_t rank,
+                               K* room) {
+  constexpr std::int64_t shortest = 1024;  // what is shorter is selected from in less time
+  if (count < shortest || count > INT32_MAX) return {};
+  K least, greatest;
+  loops.bracket(keys, count, rank, least, greatest);
+  std::int64_t below = 0;
+  const std::int64_t inside = loops.keep(keys, count, least, greatest, room, below), place = rank - below;
+  if (place < 0 || place >= inside || 2 * inside > count) return {};
+  K found;
+  loops.select(room, room + inside, inside, &place, 1, &found);
+  return found;
+}
+
 }  // namespace
 
 KernelRef prepare_order_statistics(const core::Step& step) {
@@ -45,7 +63,7 @@ KernelRef prepare_order_statistics(const core::Step& step) {
       std::int64_t rank = signed_zeros ? loops.split(own, count, 0, other) : 0;
       K* const selected = own + count;
       loops.select(own, other, count, ranks.data(), wanted, selected);
-      keys_of.write(selected, wanted, found, pairs.out_stride, others);
+      keys_of.write(selected, wanted, found, pairs.out_stride);
       if (!signed_zeros) return;
       // Sorting would put zeros of both signs as they stand in the line.
       auto next = static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
@@ -64,19 +82,33 @@ KernelRef prepare_partition(const core::Step& step) {
   const auto& around = std::get<core::TopkAttributes>(*step.attributes);
   const LinePairs pairs(step, around.axis);
   const LineKeys keys_of(step.inputs[0].dtype, false);
+  const auto size = static_cast<std::int64_t>(keys_of.element_size());
   const auto partition_line = [=, rank = around.k](const std::byte* line, std::byte* parts, std::byte* keys,
                                                    std::byte* others) {
     const std::int64_t count = pairs.count;
-    const bool signed_zeros = keys_of.read(line, count, pairs.in_stride, keys, others);
+    const bool in_line = keys_of.are_elements(pairs.in_stride);
+    const bool signed_zeros = !in_line && keys_of.read(line, count, pairs.in_stride, keys, others);
     keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
-      K middle;
-      loops.select(own, other, count, &rank, 1, &middle);
-      const K* const all = static_cast<const K*>(keys_of.view(line, count, pairs.in_stride, keys, others));
-      K* next = other;
-      each_part(middle,
-                [&](const KeyRange<K>& range) { next += loops.keep(all, count, range.least, range.greatest, next); });
+      const K* const all = in_line ? reinterpret_cast<const K*>(line) : own;
+      std::optional<K> middle = bracketed_key(loops, all, count, rank, other);
+      if (!middle) {
+        K selected;
+        if (in_line) keys_of.read(line, count, pairs.in_stride, keys, others);
+        loops.select(own, other, count, &rank, 1, &selected);
+        if (!in_line) keys_of.read(line, count, pairs.in_stride, keys, others);
+        middle = selected;
+      }
+      std::int64_t above = 0;
+      const std::int64_t below = loops.part_around(all, count, *middle, other, own, above);
+      const std::int64_t equal = count - below - above;
+      const auto write = [&](const K* from, std::int64_t wanted, std::int64_t first) {
+        keys_of.write(from, wanted, parts + first * pairs.out_stride * size, pairs.out_stride);
+      };
+      write(other, below, 0);
+      write(own, above, count - above);
+      std::fill_n(own, equal, *middle);
+      write(own, equal, below);
     });
-    keys_of.write(others, count, parts, pairs.out_stride, keys);
     if (!signed_zeros) return;
     // Zeros of both signs have one key, so they are in one part, one after the other.
     std::int64_t position = 0;

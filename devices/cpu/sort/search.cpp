@@ -146,6 +146,9 @@ KernelRef search_many(const core::Step& step) {
   return make_kernel(search, layout.bytes());
 }
 
+/// So few edges are each compared with all values; among more, every value searches for its place.
+constexpr std::int64_t few_edges = 16;
+
 void check_ascending(std::int64_t edge, bool below) {
   if (!below) return;
   throw ValueError(core::text("histogram: edges must ascend, but edge ", edge, " is below edge ", edge - 1));
@@ -204,10 +207,23 @@ KernelRef prepare_histogram(const core::Step& step) {
           share(parts.count(), team.member, team.size), [&](std::int64_t from, std::int64_t, std::int64_t count) {
             keys_of.read(inputs[0].pointer() + from * size, count, parts.stride(), keys, keys + room.distance);
             keys_of.with_keys(edge_keys, keys, [&]<class K>(const KeyLoops<K>& loops, const K* line, const K* values) {
-              loops.search(line, length, values, count, true, found);
               // The last bin holds its upper edge too. NaN is in no bin, and an edge that is NaN is met by none.
               const K top = line[length - 1];
               const bool closed = !keys_of.is_nan(top);
+              if (length <= few_edges) {
+                std::int64_t from_edge = loops.count_from(values, count, line[0]);
+                for (std::int64_t bin = 1; bin < length; ++bin) {
+                  const bool with_edge = bin == length - 1 && closed;
+                  const std::int64_t from_next =
+                      with_edge && top == greatest_key<K>
+                          ? 0
+                          : loops.count_from(values, count, with_edge ? static_cast<K>(top + 1) : line[bin]);
+                  counts[bin] += from_edge - from_next;
+                  from_edge = from_next;
+                }
+                return;
+              }
+              loops.search(line, length, values, count, true, found);
               for (std::int64_t i = 0; i < count; ++i) {
                 ++counts[found[i] - (closed && values[i] == top ? 1 : 0)];
               }

@@ -45,7 +45,7 @@ KernelRef prepare_sort(const core::Step& step) {
       else loops.sort(own, other, count);
       if (signed_zeros) position = std::lower_bound(own, own + count, static_cast<K>(zero)) - own;
     });
-    keys_of.write(keys, count, sorted, pairs.out_stride, others);
+    keys_of.write(keys, count, sorted, pairs.out_stride);
     if (!signed_zeros) return;
     // Both zeros have one key: they are written as they stand in the line, one after the other.
     each_zero(line, count, pairs.in_stride, keys_of.element_size(), [&]<class Bits>(const Bits* element) {

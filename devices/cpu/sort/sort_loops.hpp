@@ -19,8 +19,16 @@ struct KeyLoops {
   /// Puts the keys below `bound` at the front of `to`, the others behind them; returns how many are below.
   std::int64_t (*split)(const K* keys, std::int64_t count, K bound, K* to);
   /// Puts the keys from `least` to `greatest` in their order at the front of `to`, which has room for a vector more;
-  /// returns how many.
-  std::int64_t (*keep)(const K* keys, std::int64_t count, K least, K greatest, K* to);
+  /// returns how many, and in `below` how many are less than they.
+  std::int64_t (*keep)(const K* keys, std::int64_t count, K least, K greatest, K* to, std::int64_t& below);
+  /// Keys between which the one that sorting would put at `rank` very likely lies, and few others do.
+  void (*bracket)(const K* keys, std::int64_t count, std::int64_t rank, K& least, K& greatest);
+  /// Puts the keys below `middle` in their order at the front of `below`, those above it at the front of `above`, which
+  /// may be `keys`. Both have room for a vector more. Returns how many are below; what `above` holds is counted there.
+  std::int64_t (*part_around)(const K* keys, std::int64_t count, K middle, K* below, K* above,
+                              std::int64_t& above_count);
+  /// How many of at most 2^31 keys are not below `bound`.
+  std::int64_t (*count_from)(const K* keys, std::int64_t count, K bound);
   /// found[i] = how many of the sorted keys, fewer than 2^31, are below values[i], or with `after` not above it.
   void (*search)(const K* keys, std::int64_t count, const K* values, std::int64_t wanted, bool after,
                  std::int64_t* found);

@@ -79,10 +79,11 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
 }
 
 template <class K>
-std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to) {
+std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to, std::int64_t& below) {
   using L = Lanes<K>;
   const __m512i from = as_integers<K>(L::all(least)), upto = as_integers<K>(L::all(greatest));
   K* next = to;
+  std::int64_t upwards = 0;
   for (std::int64_t i = 0; i < count; i += L::count) {
     const int lanes = count - i < L::count ? static_cast<int>(count - i) : L::count;
     const unsigned present = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
@@ -91,17 +92,48 @@ std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to)
     __m512i packed;
     if constexpr (sizeof(K) == 4) {
       const __mmask16 above = _mm512_mask_cmpge_epi32_mask(static_cast<__mmask16>(present), v, from);
+      upwards += _mm_popcnt_u32(above);
       kept = _mm512_mask_cmple_epi32_mask(above, v, upto);
       packed = _mm512_maskz_compress_epi32(static_cast<__mmask16>(kept), v);
     } else {
       const __mmask8 above = _mm512_mask_cmpge_epi64_mask(static_cast<__mmask8>(present), v, from);
+      upwards += _mm_popcnt_u32(above);
       kept = _mm512_mask_cmple_epi64_mask(above, v, upto);
       packed = _mm512_maskz_compress_epi64(static_cast<__mmask8>(kept), v);
     }
     L::store(next, (typename L::Vector)packed);
     next += _mm_popcnt_u32(kept);
   }
+  below = count - upwards;
   return next - to;
+}
+
+template <class K>
+std::int64_t part_around(const K* keys, std::int64_t count, K middle, K* below, K* above, std::int64_t& above_count) {
+  using L = Lanes<K>;
+  const __m512i limit = as_integers<K>(L::all(middle));
+  K *low = below, *high = above;
+  for (std::int64_t i = 0; i < count; i += L::count) {
+    const int lanes = count - i < L::count ? static_cast<int>(count - i) : L::count;
+    // What is left over counts as equal.
+    const __m512i v = as_integers<K>(load_first(keys + i, lanes, middle));
+    unsigned lows, highs;
+    if constexpr (sizeof(K) == 4) {
+      lows = _mm512_cmplt_epi32_mask(v, limit);
+      highs = _mm512_cmpgt_epi32_mask(v, limit);
+      L::store(low, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(lows), v));
+      L::store(high, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(highs), v));
+    } else {
+      lows = _mm512_cmplt_epi64_mask(v, limit);
+      highs = _mm512_cmpgt_epi64_mask(v, limit);
+      L::store(low, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(lows), v));
+      L::store(high, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(highs), v));
+    }
+    low += _mm_popcnt_u32(lows);
+    high += _mm_popcnt_u32(highs);
+  }
+  above_count = high - above;
+  return low - below;
 }
 
 #else
@@ -194,23 +226,52 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
 }
 
 template <class K>
-std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to) {
+std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to, std::int64_t& below) {
   K* next = to;
   std::int64_t i = 0;
+  below = 0;
 #if defined(__AVX2__)
   using L = Lanes<K>;
   for (; i + L::count <= count; i += L::count) {
     const typename L::Vector v = L::load(keys + i);
-    const unsigned kept = bits_of<K>((__m256i)((v >= L::all(least)) & (v <= L::all(greatest))));
+    const auto above = v >= L::all(least);
+    below += L::count - _mm_popcnt_u32(bits_of<K>((__m256i)above));
+    const unsigned kept = bits_of<K>((__m256i)(above & (v <= L::all(greatest))));
     L::store(next, chosen_first<K>(v, kept));
     next += _mm_popcnt_u32(kept);
   }
 #endif
   for (; i < count; ++i) {
     *next = keys[i];
+    below += static_cast<std::int64_t>(keys[i] < least);
     next += static_cast<std::int64_t>(keys[i] >= least) & static_cast<std::int64_t>(keys[i] <= greatest);
   }
   return next - to;
+}
+
+template <class K>
+std::int64_t part_around(const K* keys, std::int64_t count, K middle, K* below, K* above, std::int64_t& above_count) {
+  K *low = below, *high = above;
+  std::int64_t i = 0;
+#if defined(__AVX2__)
+  using L = Lanes<K>;
+  for (; i + L::count <= count; i += L::count) {
+    const typename L::Vector v = L::load(keys + i);
+    const unsigned lows = bits_of<K>((__m256i)(v < L::all(middle))), highs = bits_of<K>((__m256i)(v > L::all(middle)));
+    L::store(low, chosen_first<K>(v, lows));
+    L::store(high, chosen_first<K>(v, highs));
+    low += _mm_popcnt_u32(lows);
+    high += _mm_popcnt_u32(highs);
+  }
+#endif
+  for (; i < count; ++i) {
+    const K key = keys[i];
+    *low = key;
+    low += static_cast<std::int64_t>(key < middle);
+    if (key > middle) *high++ = key;
+  }
+  above_count = high - above;
+  return low - below;
 }
 
 #endif
