@@ -46,7 +46,8 @@ def run_layer(d, kind, folder, name):
     if kind == "fold":
         enter = rows
     draw_states(d.values, layer)
-    if kind in ("rnn", "lstm", "gru"):  # which multiply again and again
+    # Recurrent layers multiply again and again, and large scores of attention tell keys apart by their roundings.
+    if kind in ("rnn", "lstm", "gru", "attention", "encoder", "decoder"):
         with torch.no_grad():
             for value in layer.parameters():
                 value.copy_((value * 0.25).float())

@@ -39,8 +39,7 @@ constexpr const char* pytorch_closing = R"(
 | `nn.Module`, `nn.Parameter`, `nn.Buffer`, `nn.Container` | `nn::Layer` or `nn::Module`; a `Tensor<Any>::variable` or `persistent` that `members()` names |
 | `nn.ModuleDict`, `nn.ParameterList`, `nn.ParameterDict` | members of a struct, a `std::vector` or `std::map` of them, listed by `members()` |
 | `nn.AvgPool3d`, `nn.MaxPool1d`, `nn.MaxPool3d`, `nn.LPPool1d`, `nn.LPPool3d`, `nn.MaxUnpool1d`, `nn.MaxUnpool3d`, `nn.AdaptiveAvgPool1d`, `nn.AdaptiveAvgPool3d`, `nn.AdaptiveMaxPool1d`, `nn.AdaptiveMaxPool3d` | the layers above, for any number of spatial axes |
-| `nn.ConstantPad1d`, `nn.ConstantPad3d`, `nn.ZeroPad1d`, `nn.ZeroPad3d`, `nn.ReflectionPad1d`, `nn.ReflectionPad3d`, `nn.ReplicationPad1d`, `nn.ReplicationPad3d` | `nn::Pad` |
-| `nn.CircularPad2d`, `nn.CircularPad3d` | as `nn.CircularPad1d`, axis by axis |
+| `nn.ConstantPad1d`, `nn.ConstantPad3d`, `nn.ZeroPad1d`, `nn.ZeroPad3d`, `nn.ReflectionPad1d`, `nn.ReflectionPad3d`, `nn.ReplicationPad1d`, `nn.ReplicationPad3d`, `nn.CircularPad2d`, `nn.CircularPad3d` | `nn::Pad` |
 | `nn.InstanceNorm1d`, `nn.InstanceNorm3d`, `nn.Dropout1d`, `nn.Dropout3d`, `nn.CrossMapLRN2d` | `nn::InstanceNorm`, `nn::ChannelDropout`, `nn::LocalResponseNorm` |
 | `nn.UpsamplingNearest2d`, `nn.UpsamplingBilinear2d` | `nn::Upsample`; corners to corners by `resize` of `<tyto/resampling.hpp>` |
 | `nn.RNNCell`, `nn.GRUCell`, `nn.RNNBase`, `nn.RNNCellBase` | as `nn.LSTMCell`: a sequence of length one |
