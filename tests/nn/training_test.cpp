@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <tyto/autodiff.hpp>
 #include <tyto/elementwise.hpp>
@@ -90,6 +91,64 @@ TEST_CASE_TEMPLATE("a run that is resumed from a checkpoint goes on exactly", M,
   CHECK(resumed.steps(9) == rest);
   CHECK(resumed.model.parameters()[2].template to_vector<float>() ==
         whole.model.parameters()[2].template to_vector<float>());
+}
+
+TEST_CASE_TEMPLATE("every rule of descent goes on from a checkpoint bit for bit", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const LearningRate rate = cosine_decay(0.1, 0.01, 8);
+  const std::vector<std::function<Descent()>> rules{
+      [&] { return sgd({.rate = rate, .momentum = 0.9, .nesterov = true}); },
+      [&] { return sgd({.rate = rate, .momentum = 0.9, .dampening = 0.5}); },
+      [&] { return adagrad({.rate = rate, .first_squares = 0.1}); },
+      [&] { return rmsprop({.rate = rate, .momentum = 0.5, .centred = true}); },
+      [&] { return adam({.rate = rate, .amsgrad = true}); },
+      [&] { return adamw({.rate = rate}); },
+      [&] { return adamax({.rate = rate}); },
+      [&] { return nadam({.rate = rate}); },
+      [&] { return radam({.rate = rate, .beta2 = 0.9}); },
+      [&] { return adadelta({.rate = rate}); },
+      [&] { return lion({.rate = rate}); },
+      [&] { return lamb({.rate = rate, .weight_decay = 0.1}); },
+      [&] { return rprop({.rate = rate}); },
+      [&] { return asgd({.rate = rate, .average_from = 2}); },
+      [&] { return adafactor({.rate = rate}); },
+      [&] { return muon({.rate = rate}); },
+      [&] { return lbfgs({.rate = rate, .history = 3}); },
+  };
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "rule.npz";
+  for (const std::function<Descent()>& make : rules) {
+    struct One {
+      T w = T::variable(T::linspace(-1, 1, 12).reshape({3, 4}), "w");
+      Descent descent;
+      Checkpoint checkpoint;
+
+      explicit One(Descent given) : descent(std::move(given)) {
+        const NamedList<Tensor<Any>> named{{"w", Tensor<Any>(w.value())}};
+        checkpoint.add("w", named).add("descent", descent.state(named));
+      }
+      void steps(int count) {
+        auto step = compile([&](T t) {
+          auto objective = [&](const T& in) { return mean(square(sin(w * in) - in)); };
+          auto [loss, gradients] = value_and_grad(objective, std::vector{w})(t);
+          descent.update(std::vector{w}, gradients);
+          return loss;
+        });
+        for (int i = 0; i < count; ++i) (void)step(T::linspace(0, 2, 4)).template item<float>();
+      }
+    };
+    One whole(make());
+    CAPTURE(whole.descent.name());
+    whole.steps(7);
+    One first(make());
+    first.steps(3);
+    first.checkpoint.save(path);
+    One second(make());
+    second.checkpoint.load(path);
+    second.steps(4);
+    CHECK(second.descent.count() == 7);
+    CHECK(second.w.template to_vector<float>() == whole.w.template to_vector<float>());
+  }
 }
 
 TEST_CASE("a checkpoint written in one mode is read in the other") {
