@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/complex_loop.hpp"
+#include "core/known_values.hpp"
 #include "core/loop_builder.hpp"
 #include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
@@ -187,6 +188,7 @@ std::optional<BoundLoop> whole_loop(const Step& step, bool has_f64) {
 std::optional<BoundLoop> loop_of(const Step& step, bool has_f64) {
   std::optional<BoundLoop> bound = whole_loop(step, has_f64);
   if (bound && is_complex(*bound)) bound = in_parts(*bound, has_f64);
+  if (bound && step.op == OpId::fused) drop_known_values(*bound);
   return bound;
 }
 

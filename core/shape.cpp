@@ -59,7 +59,8 @@ Strides row_major(const Shape& shape) {
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<std::int64_t>(shape[i], 1);
+    // Only a tensor without elements has axes that long.
+    if (__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &step)) step = 0;
   }
   return strides;
 }

@@ -10,7 +10,7 @@
 
 namespace tyto::core {
 
-/// Row-major strides over `shape`.
+/// Row-major strides over `shape`. Those that no int64 holds, of a tensor without elements, are 0.
 Strides row_major(const Shape& shape);
 
 /// The shape two operands broadcast to, by NumPy's rules. Throws ShapeError naming `op` and both shapes.

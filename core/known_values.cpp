@@ -1,0 +1,177 @@
+// Values in order, each from what is known of its operands; then those that somebody still reads.
+#include "core/known_values.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/known_integer.hpp"
+#include "core/loop_builder.hpp"
+#include "core/loop_rows.hpp"
+#include "core/op_ids.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+class Knowledge {
+ public:
+  Knowledge(const LoopProgram& program, std::span<const DType> inputs)
+      : program_(program),
+        types_(value_types(program, inputs)),
+        stands_for_(program.values()),
+        kept_(program.values()) {
+    for (std::size_t v = 0; v < program.values(); ++v) stands_for_[v] = static_cast<LoopValue>(v);
+    for (const LoopValue output : program.outputs) kept_[output] = true;
+    for (std::size_t v = program.first_instruction(); v < program.values(); ++v) {
+      if (may_fold(program.instruction_of(v).op)) kept_[program.operands_of(v)[0]] = kept_[v] = true;
+    }
+    for (std::size_t v = 0; v < program.values(); ++v) learn(v);
+  }
+
+  bool found_any() const { return found_any_; }
+
+  /// The program of the values that its results still need.
+  LoopProgram rest(std::span<const DType> inputs) const {
+    std::vector<bool> read(program_.values());
+    for (const LoopValue output : program_.outputs) read[stands_for_[output]] = true;
+    for (std::size_t v = program_.values(); v-- > program_.first_instruction();) {
+      if (!read[v] || number_[v]) continue;
+      for (const LoopValue operand : program_.operands_of(v)) read[stands_for_[operand]] = true;
+    }
+    LoopBuilder builder(inputs);
+    std::vector<LoopValue> made(program_.values());
+    for (std::size_t v = 0; v < program_.values(); ++v) {
+      if (v < program_.inputs) made[v] = static_cast<LoopValue>(v);
+      else if (read[v]) made[v] = write(builder, v, made);
+    }
+    std::vector<LoopValue> outputs;
+    for (const LoopValue output : program_.outputs) outputs.push_back(made[stands_for_[output]]);
+    return builder.finish(outputs);
+  }
+
+ private:
+  void learn(std::size_t v) {
+    number_.push_back(std::nullopt);
+    if (v < program_.inputs) {
+      known_.push_back(any_of(types_[v]));
+    } else if (v < program_.first_instruction()) {
+      const LoopConstant& constant = program_.constants[v - program_.inputs];
+      known_.push_back(only(constant.dtype, constant.value.as_int()));
+    } else {
+      learn_instruction(v);
+    }
+  }
+
+  void learn_instruction(std::size_t v) {
+    const LoopInstruction& step = program_.instruction_of(v);
+    std::vector<std::optional<KnownInteger>> operands;
+    std::vector<DType> types;
+    std::vector<LoopValue> from;
+    for (const LoopValue operand : program_.operands_of(v)) {
+      from.push_back(stands_for_[operand]);
+      operands.push_back(known_[from.back()]);
+      types.push_back(types_[operand]);
+    }
+    // Sums and products of rows wrap round; extremes are among what they are taken of.
+    if (may_fold(step.op)) {
+      const bool among = step.op == OpId::min || step.op == OpId::max;
+      known_.push_back(among && types[0] == step.dtype ? operands[0] : any_of(step.dtype));
+      return;
+    }
+    known_.push_back(known_result(step.op, step.dtype, types, operands));
+    if (const std::optional<std::size_t> same = operand_it_is(step.op, operands)) {
+      const bool is_constant =
+          from[*same] >= program_.inputs && (from[*same] < program_.first_instruction() || number_[from[*same]]);
+      if (types[*same] == step.dtype && !(kept_[v] && is_constant)) found_any_ = true, stands_for_[v] = from[*same];
+    } else if (known_[v] && known_[v]->is_one_number() && !kept_[v]) {
+      found_any_ = true, number_[v] = known_[v]->low;
+    }
+  }
+
+  /// Which operand the result always is.
+  static std::optional<std::size_t> operand_it_is(OpId op, std::span<const std::optional<KnownInteger>> operands) {
+    const auto is_known = [&](std::size_t i) { return i < operands.size() && operands[i].has_value(); };
+    if (op == OpId::where) {
+      if (!is_known(0) || !operands[0]->is_one_number()) return std::nullopt;
+      return operands[0]->low != 0 ? 1 : 2;
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!is_known(i)) return std::nullopt;
+    }
+    const KnownInteger& a = *operands[0];
+    switch (op) {
+      case OpId::abs:
+      case OpId::relu: return a.low >= 0 ? std::optional<std::size_t>(0) : std::nullopt;
+      case OpId::clip:
+        return a.low >= operands[1]->high && a.high <= operands[2]->low ? std::optional<std::size_t>(0) : std::nullopt;
+      case OpId::maximum:
+      case OpId::minimum: return extreme(op, a, *operands[1]);
+      case OpId::bitwise_and:
+      case OpId::bitwise_or: return covering(op, a, *operands[1]);
+      default: return std::nullopt;
+    }
+  }
+
+  static std::optional<std::size_t> extreme(OpId op, const KnownInteger& a, const KnownInteger& b) {
+    if (a.low >= b.high) return op == OpId::maximum ? 0 : 1;
+    if (b.low >= a.high) return op == OpId::maximum ? 1 : 0;
+    return std::nullopt;
+  }
+
+  /// A mask that takes nothing away, or adds nothing.
+  static std::optional<std::size_t> covering(OpId op, const KnownInteger& a, const KnownInteger& b) {
+    const bool both = op == OpId::bitwise_and;
+    if (both ? (~a.zeros & ~b.ones) == 0 : (~b.zeros & ~a.ones) == 0) return 0;
+    if (both ? (~b.zeros & ~a.ones) == 0 : (~a.zeros & ~b.ones) == 0) return 1;
+    return std::nullopt;
+  }
+
+  LoopValue write(LoopBuilder& builder, std::size_t v, std::span<const LoopValue> made) const {
+    if (number_[v]) {
+      return builder.constant(types_[v] == DType::boolean ? Scalar(*number_[v] != 0) : Scalar(*number_[v]), types_[v]);
+    }
+    if (v < program_.first_instruction()) {
+      const LoopConstant& constant = program_.constants[v - program_.inputs];
+      return builder.constant(constant.value, constant.dtype);
+    }
+    std::vector<LoopValue> operands;
+    for (const LoopValue operand : program_.operands_of(v)) operands.push_back(made[stands_for_[operand]]);
+    return builder.apply(program_.instruction_of(v), operands);
+  }
+
+  const LoopProgram& program_;
+  std::vector<DType> types_;
+  std::vector<std::optional<KnownInteger>> known_;
+  std::vector<std::optional<std::int64_t>> number_;  // what the value is, where it is one number
+  std::vector<LoopValue> stands_for_;                // the value that is read instead
+  std::vector<bool> kept_;                           // results and what is reduced stay instructions
+  bool found_any_ = false;
+};
+
+/// By output, and by reduction in order: whether it, or what it reduces, is whole.
+std::vector<bool> whole_ends(const LoopAttributes& loop, std::span<const Shape> given) {
+  const std::vector<bool> whole = whole_values(loop, given);
+  std::vector<bool> ends;
+  for (const LoopValue output : loop.program.outputs) ends.push_back(whole[output]);
+  for (std::size_t v = loop.program.first_instruction(); v < loop.program.values(); ++v) {
+    if (may_fold(loop.program.instruction_of(v).op)) ends.push_back(whole[loop.program.operands_of(v)[0]]);
+  }
+  return ends;
+}
+
+}  // namespace
+
+void drop_known_values(BoundLoop& bound) {
+  const LoopProgram& program = bound.loop.program;
+  const auto is_of_integers = [](const LoopInstruction& step) { return any_of(step.dtype).has_value(); };
+  if (program.instructions.size() < 2 || std::ranges::none_of(program.instructions, is_of_integers)) return;
+  const std::vector<DType> inputs = bound.input_types();
+  const Knowledge knowledge(program, inputs);
+  if (!knowledge.found_any()) return;
+  LoopAttributes rest{bound.loop.shape, bound.loop.axes, knowledge.rest(inputs)};
+  // What is made of rows alone is one element a row: the loop stays as it is if it would make less than it should.
+  if (!rest.axes.empty() && whole_ends(rest, bound.given) != whole_ends(bound.loop, bound.given)) return;
+  bound.loop = std::move(rest);
+}
+
+}  // namespace tyto::core

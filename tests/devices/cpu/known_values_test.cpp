@@ -1,0 +1,245 @@
+// What is said of integers before they are computed, held against what the operators compute in eager mode.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <tyto/tyto.hpp>
+
+#include "core/known_integer.hpp"
+#include "core/known_values.hpp"
+#include "core/loop_builder.hpp"
+#include "core/op_ids.hpp"
+#include "ops/define.hpp"
+
+namespace {
+
+using namespace tyto;
+using core::KnownInteger;
+using core::OpId;
+using Known = std::optional<KnownInteger>;
+using Numbers = std::vector<std::int64_t>;
+
+/// The most that can be said of so many numbers.
+KnownInteger described(const Numbers& numbers) {
+  const auto [low, high] = std::ranges::minmax(numbers);
+  KnownInteger known{low, high, ~std::uint64_t{0}, ~std::uint64_t{0}};
+  for (const std::int64_t number : numbers) {
+    known.ones &= static_cast<std::uint64_t>(number);
+    known.zeros &= ~static_cast<std::uint64_t>(number);
+  }
+  return known;
+}
+
+bool agrees(const KnownInteger& known, std::int64_t number) {
+  const auto bits = static_cast<std::uint64_t>(number);
+  return number >= known.low && number <= known.high && (bits & known.zeros) == 0 && (~bits & known.ones) == 0;
+}
+
+/// A few numbers near one another, or with bits in common, or alone.
+Numbers drawn(std::mt19937& random, const KnownInteger& any) {
+  const auto between = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  const std::int64_t first = between(any.low, any.high);
+  Numbers numbers = {between(0, 3) == 0 ? between(0, std::min<std::int64_t>(any.high, 9)) : first};
+  const std::int64_t kind = between(0, 3), mask = between(0, 127);
+  for (std::int64_t more = kind == 0 ? 0 : between(1, 5); more > 0; --more) {
+    const std::int64_t apart = kind == 1 ? between(-4, 4) : between(any.low, any.high);
+    const std::int64_t number = kind == 2 ? (apart & ~mask) | (first & mask) : kind == 1 ? first + apart : apart;
+    numbers.push_back(std::clamp(number, any.low, any.high));
+  }
+  return numbers;
+}
+
+template <class M>
+Numbers numbers_of(const Tensor<M>& x) {
+  const Tensor<M> wide = x.astype(DType::i64).reshape({-1});
+  return wide.template to_vector<std::int64_t>();
+}
+
+Tensor<Eager> tensor_of(const Numbers& numbers, DType type) {
+  Tensor<Eager> out = Tensor<Eager>::zeros({static_cast<std::int64_t>(numbers.size())}, DType::i64);
+  for (std::size_t i = 0; i < numbers.size(); ++i) out(static_cast<std::int64_t>(i)) = numbers[i];
+  return out.astype(type);
+}
+
+/// Checks one operator on all tuples of the operands' numbers; whether anything was said of its results.
+bool check_operator(const core::OpDef& def, DType type, std::mt19937& random) {
+  const KnownInteger any = *core::any_of(type);
+  std::vector<Numbers> sets;
+  std::vector<DType> types;
+  std::vector<Known> known;
+  for (int i = 0; i < def.min_inputs; ++i) {
+    types.push_back(def.id == OpId::where && i == 0 ? DType::boolean : type);
+    sets.push_back(drawn(random, types.back() == type ? any : *core::any_of(DType::boolean)));
+    known.push_back(described(sets.back()));
+  }
+  std::vector<Numbers> columns(sets.size());
+  std::size_t count = 1;
+  for (const Numbers& set : sets) count *= set.size();
+  for (std::size_t tuple = 0; tuple < count; ++tuple) {
+    for (std::size_t i = 0, rest = tuple; i < sets.size(); rest /= sets[i].size(), ++i) {
+      columns[i].push_back(sets[i][rest % sets[i].size()]);
+    }
+  }
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < sets.size(); ++i) operands.push_back(core::operand(tensor_of(columns[i], types[i])));
+  const Tensor<Eager> result(core::emit_elementwise(def.id, operands));
+  const Known said = core::known_result(def.id, result.dtype(), types, known);
+  if (!said) return false;
+  const Numbers results = numbers_of(result);
+  for (std::size_t tuple = 0; tuple < count; ++tuple) {
+    const auto number = results[tuple];
+    CAPTURE(def.name);
+    CAPTURE(std::string(name_of(type)));
+    for (const Numbers& column : columns) CAPTURE(column[tuple]);
+    CAPTURE(said->low);
+    CAPTURE(said->high);
+    CAPTURE(number);
+    REQUIRE(agrees(*said, number));
+  }
+  return *said != *core::any_of(result.dtype());
+}
+
+}  // namespace
+
+TEST_CASE("what is said of an operator's integers holds for all that it computes") {
+  std::mt19937 random(7);
+  for (const core::OpDef& def : core::op_table()) {
+    if (!core::is_listed_elementwise(def.id) || def.domain == core::Domain::floating) continue;
+    for (const DType type : {DType::i8, DType::u8, DType::boolean, DType::i16, DType::i32, DType::u32, DType::i64}) {
+      const bool takes =
+          type != DType::boolean || (def.domain != core::Domain::arithmetic && def.domain != core::Domain::integer);
+      if (takes)
+        for (int i = 0; i < 40; ++i) check_operator(def, type, random);
+    }
+  }
+}
+
+TEST_CASE("what is said of conversions holds") {
+  std::mt19937 random(8);
+  const DType types[] = {DType::boolean, DType::i8,  DType::u8,  DType::i16,
+                         DType::u16,     DType::i32, DType::u32, DType::i64};
+  for (const DType from : types) {
+    for (const DType to : types) {
+      for (int i = 0; i < 30; ++i) {
+        const Numbers numbers = drawn(random, *core::any_of(from));
+        const Known known = described(numbers);
+        const Known said = core::known_result(OpId::cast, to, {&from, 1}, {&known, 1});
+        const Numbers result = numbers_of(tensor_of(numbers, from).astype(to));
+        for (std::size_t n = 0; n < numbers.size(); ++n) {
+          CHECK(agrees(*said, result[n]));
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+std::string without_known(const core::LoopProgram& program, std::vector<DType> inputs, bool of_rows) {
+  core::BoundLoop bound;
+  bound.loop = {{3, 4}, {}, program};
+  if (of_rows) bound.loop.axes = {1};
+  for (const DType type : inputs) {
+    bound.inputs.push_back({type, core::View::dense({3, 4})});
+    bound.given.push_back({3, 4});
+  }
+  core::drop_known_values(bound);
+  return to_string(bound.loop.program);
+}
+
+}  // namespace
+
+TEST_CASE("instructions go whose result is one number, or that of an operand") {
+  const DType type = DType::i32;
+  core::LoopBuilder masks({&type, 1});
+  const core::LoopValue number =
+      masks.apply(OpId::bitwise_or, type,
+                  {masks.apply(OpId::bitwise_and, type, {0, masks.constant(16, type)}), masks.constant(52, type)});
+  const core::LoopValue sum = masks.apply(OpId::add, type, {0, number});
+  CHECK(without_known(masks.finish({&sum, 1}), {type}, false) == "v0=add(x0,52) -> v0");
+
+  core::LoopBuilder limits({&type, 1});
+  const core::LoopValue within = limits.apply(OpId::remainder, type, {0, limits.constant(10, type)});
+  const core::LoopValue limited =
+      limits.apply(OpId::clip, type, {within, limits.constant(-1, type), limits.constant(9, type)});
+  const core::LoopValue absolute = limits.apply(OpId::abs, type, {limited});
+  CHECK(without_known(limits.finish({&absolute, 1}), {type}, false) == "v0=remainder(x0,10) -> v0");
+
+  core::LoopBuilder choice({&type, 1});
+  const core::LoopValue odd = choice.apply(OpId::bitwise_or, type, {0, choice.constant(1, type)});
+  const core::LoopValue never = choice.apply(OpId::equal, DType::boolean, {odd, choice.constant(4, type)});
+  const core::LoopValue chosen = choice.apply(OpId::where, type, {never, odd, choice.apply(OpId::negate, type, {0})});
+  CHECK(without_known(choice.finish({&chosen, 1}), {type}, false) == "v0=negate(x0) -> v0");
+}
+
+TEST_CASE("results and what is reduced keep their shape when their numbers are known") {
+  const DType type = DType::i32;
+  core::LoopBuilder builder({&type, 1});
+  const core::LoopValue sign =
+      builder.apply(OpId::sign, type, {builder.apply(OpId::bitwise_or, type, {0, builder.constant(2, type)})});
+  const core::LoopValue one = builder.apply(OpId::abs, type, {sign});
+  const core::LoopValue sum = builder.apply(OpId::sum, type, {one});
+  CHECK(without_known(builder.finish({&sum, 1}), {type}, true) ==
+        "v0=bitwise_or(x0,2); v1=sign(v0); v2=abs(v1); v3=sum(v2) -> v3");
+}
+
+namespace {
+
+/// A program of integers with many masks and limits, the same in every mode.
+template <class M>
+Tensor<M> chain(const Tensor<M>& x, const Tensor<M>& y, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<Tensor<M>> values = {x, y};
+  const auto pick = [&] { return values[random() % values.size()]; };
+  const auto number = [&] { return static_cast<int>(random() % 128) - (is_unsigned(x.dtype()) ? 0 : 64); };
+  for (int steps = 4 + static_cast<int>(random() % 16); steps > 0; --steps) {
+    const Tensor<M> a = pick(), b = pick();
+    const int n = number(), m = number();
+    switch (random() % 20) {
+      case 0: values.push_back(bitwise_and(a, n & 63)); break;
+      case 1: values.push_back(bitwise_or(a, n & 63)); break;
+      case 2: values.push_back(bitwise_xor(a, b)); break;
+      case 3: values.push_back(clip(a, std::min(n, m), std::max(n, m))); break;
+      case 4: values.push_back(maximum(a, n)); break;
+      case 5: values.push_back(minimum(a, n)); break;
+      case 6: values.push_back(abs(a)); break;
+      case 7: values.push_back(sign(a)); break;
+      case 8: values.push_back(remainder(a, (n & 31) + 1)); break;
+      case 9: values.push_back(floor_divide(a, (n & 7) + 1)); break;
+      case 10: values.push_back(left_shift(a, n & 3)); break;
+      case 11: values.push_back(right_shift(a, n & 7)); break;
+      case 12: values.push_back(where(less(a, n), a, b)); break;
+      case 13: values.push_back(where(equal(bitwise_or(a, 56), 35), b, a)); break;
+      case 14: values.push_back(a * n); break;
+      case 15: values.push_back(a + b); break;
+      case 16: values.push_back(n - a); break;
+      case 17: values.push_back(maximum(a, b)); break;
+      case 18: values.push_back(square(a)); break;
+      default: values.push_back(where(logical_and(greater_equal(a, n), less(b, m)), a, n)); break;
+    }
+  }
+  return random() % 3 == 0 ? sum(values.back(), {-1}) : values.back();
+}
+
+}  // namespace
+
+TEST_CASE("compiled programs with known integers compute what eager mode does") {
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const DType type = std::vector{DType::i32, DType::i64, DType::i16, DType::u8}[seed % 4];
+    const auto same = [&]<class M>(M) {
+      const auto values = [&](std::int64_t factor) {
+        return ((Tensor<M>::arange(600) * factor) % 251 - 125).astype(type).reshape({20, 30});
+      };
+      const Tensor<M> x = values(37), y = values(91);
+      if constexpr (std::is_same_v<M, Eager>) return numbers_of(chain(x, y, seed));
+      else return numbers_of(compile([&](Tensor<M> a, Tensor<M> b) { return chain(a, b, seed); })(x, y));
+    };
+    CAPTURE(seed);
+    CHECK(same(Lazy()) == same(Eager()));
+  }
+}
