@@ -3,7 +3,6 @@
 // it. Constant kernels that no layout is better for are at least made dense once.
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -83,9 +82,9 @@ class Packer {
     std::optional<core::View> view = stored.view;
     core::GraphBuilder builder;
     Port port = builder.add_constant(stored);
-    for (const Index each : std::views::reverse(views)) {
-      const core::ViewRule rule = editor_.definition(each).view;
-      const GraphNode& node = editor_.node(each);
+    for (auto each = views.rbegin(); each != views.rend(); ++each) {
+      const core::ViewRule rule = editor_.definition(*each).view;
+      const GraphNode& node = editor_.node(*each);
       view = view && rule != nullptr ? rule(*node.attributes, *view) : std::nullopt;
       port = builder.add(node.op, node.attributes, {&port, 1});
     }
