@@ -66,7 +66,7 @@ class Halver {
   }
 
   void follow(const Instruction& each) {
-    const auto [a, b, c] = each.operands;
+    const Value a = each.operands[0], b = each.operands[1], c = each.operands[2];
     const bool wide = is_wide(each.lane);
     if (is_leaf(each.op)) {
       if (each.op == Op::constant) {

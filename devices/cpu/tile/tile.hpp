@@ -126,6 +126,10 @@ struct TileSet {
 /// The tiles for a set; narrower ones where the build lacks it.
 template <class T>
 const TileSet<T>& tiles(InstructionSet set) noexcept;
+template <>
+const TileSet<float>& tiles<float>(InstructionSet set) noexcept;
+template <>
+const TileSet<double>& tiles<double>(InstructionSet set) noexcept;
 
 namespace baseline {
 const TileSet<float>& tiles_f32() noexcept;
