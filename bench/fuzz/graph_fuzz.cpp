@@ -58,7 +58,7 @@ int main(int count, char** arguments) {
     std::fflush(stdout);
   }
   std::printf(
-      "%zu programs of %zu operators, %zu runs, %zu results within rounding, %zu by open signs, %zu moves refused: "
+      "%zu graphs of %zu operators, %zu runs, %zu results within rounding, %zu by open signs, %zu moves refused: "
       "%llu faults\n",
       tried.graphs, tried.nodes, tried.runs, tried.within_rounding, tried.by_open_signs, tried.refused,
       static_cast<unsigned long long>(faults));

@@ -431,10 +431,10 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count) {
 
 namespace {
 
-Way way_on_device(std::uint64_t seed) {
-  if (seed % 2 == 0) return {"no passes", {.check_plan = true, .passes = "none"}, Faith::rounding, runs_on_device};
-  return {"all passes", {.check_plan = true, .passes = "all"}, Faith::stabler, runs_on_device};
-}
+const Way ways_on_device[] = {
+    {"no passes", {.check_plan = true, .passes = "none"}, Faith::rounding, runs_on_device},
+    {"all passes", {.check_plan = true, .passes = "all"}, Faith::stabler, runs_on_device},
+};
 
 // A trial's program recorded for a device, and what it should give there.
 class OnDevice {
@@ -461,7 +461,7 @@ class OnDevice {
     });
   }
 
-  std::string verdict(const History& found, TrialCount& count) {
+  std::string verdict(const Way& way, const History& found, TrialCount& count) {
     count.operators.resize(times_.size());
     for (std::size_t op = 0; op < times_.size(); ++op) {
       count.operators[op] += times_[op];
@@ -469,7 +469,7 @@ class OnDevice {
     }
     ++count.graphs;
     Judge judge(trial_, material_, expected_, program_.finite, times_);
-    return judge.verdict_of_device(way_on_device(trial_.seed).faith, found, count);
+    return judge.verdict_of_device(way.faith, found, count);
   }
 
  private:
@@ -484,8 +484,9 @@ class OnDevice {
 
 }  // namespace
 
-std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count) {
-  const Way way = way_on_device(trial.seed);
+namespace {
+
+std::optional<std::string> fault_on(const std::string& device, const Trial& trial, const Way& way, TrialCount& count) {
   const auto fault = [&](const std::string& text) {
     return core::text("seed ", trial.seed, trial.regions ? " of regions, " : ", ", trial.moves, " moves, ", way.name,
                       " on ", device, ": ", text);
@@ -497,25 +498,33 @@ std::optional<std::string> fault_on(const std::string& device, const Trial& tria
       const DeviceScope scope(device);
       found = program.recorded().run(way, count);
     }
-    if (std::string text = program.verdict(found, count); !text.empty()) return fault(text);
+    if (std::string text = program.verdict(way, found, count); !text.empty()) return fault(text);
   } catch (const std::exception& error) {
     return fault(error.what());
   }
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count) {
+  for (const Way& way : ways_on_device) {
+    if (std::optional<std::string> fault = fault_on(device, trial, way, count)) return fault;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> faults_on(const std::string& device, std::span<const Trial> trials, TrialCount& count) {
   std::vector<std::string> faults;
-  const auto alone = [&](const Trial& trial) {
-    const std::optional<std::string> fault = fault_on(device, trial, count);
-    if (fault) faults.push_back(*fault + "\n" + smallest_fault(trial, device));
-    return fault.has_value();
-  };
-  for (const std::uint64_t parity : {0U, 1U}) {
+  for (const Way& way : ways_on_device) {
+    const auto alone = [&](const Trial& trial) {
+      const std::optional<std::string> fault = fault_on(device, trial, way, count);
+      if (fault) faults.push_back(*fault + "\n" + smallest_fault(trial, device));
+      return fault.has_value();
+    };
     std::vector<std::unique_ptr<OnDevice>> programs;
     std::vector<const Recorded*> recorded;
     for (const Trial& trial : trials) {
-      if (trial.seed % 2 != parity) continue;
       try {
         auto program = std::make_unique<OnDevice>(device, trial);
         if (!program->draws()) {
@@ -531,14 +540,14 @@ std::vector<std::string> faults_on(const std::string& device, std::span<const Tr
     std::vector<History> found;
     try {
       const DeviceScope scope(device);
-      if (!recorded.empty()) found = Recorded::run_together(recorded, way_on_device(parity), count);
+      if (!recorded.empty()) found = Recorded::run_together(recorded, way, count);
     } catch (const std::exception& error) {
       bool told = false;
       for (const auto& program : programs) told = alone(program->trial()) || told;
       if (!told) faults.push_back(core::text("programs as one graph: ", error.what()));
     }
     for (std::size_t k = 0; k < found.size(); ++k) {
-      const std::string text = programs[k]->verdict(found[k], count);
+      const std::string text = programs[k]->verdict(way, found[k], count);
       if (text.empty()) continue;
       const std::uint64_t seed = programs[k]->trial().seed;
       if (!alone(programs[k]->trial())) faults.push_back(core::text("seed ", seed, ", beside others: ", text));

@@ -19,7 +19,7 @@ struct Trial {
 
 /// What was tried, for the record.
 struct TrialCount {
-  std::size_t graphs = 0;
+  std::size_t graphs = 0;  ///< one a program on the CPU, one a program and way on another device
   std::size_t runs = 0;
   std::size_t nodes = 0;            ///< recorded
   std::size_t refused = 0;          ///< moves that the library refused, in both modes alike
@@ -42,8 +42,8 @@ Trial device_trial_of(std::uint64_t seed);
 /// What went wrong, or nothing.
 std::optional<std::string> fault_of(const Trial& trial, TrialCount& count);
 
-/// What went wrong on another device, or nothing: a graph without passes (even seeds) or with all (odd ones) beside
-/// eager mode on the CPU. The device may be off by what its functions are documented to be off by, by what the theory
+/// What went wrong on another device, or nothing: a graph without passes, then one with all, beside eager mode on the
+/// CPU. The device may be off by what its functions are documented to be off by, by what the theory
 /// of each operator allows, and by what becomes of that: see RoundingErrors.
 std::optional<std::string> fault_on(const std::string& device, const Trial& trial, TrialCount& count);
 
