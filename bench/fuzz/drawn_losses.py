@@ -63,7 +63,7 @@ def triplet(d):
 
 def cosine_similarity(d):
     # Where epsilon is the longer one, PyTorch takes the gradient as if it were not.
-    shape, epsilon = [d.integer(1, 6) for _ in range(d.integer(1, 3))], d.one(1e-8, 1e-6)
+    shape, epsilon = [d.integer(2, 6) for _ in range(d.integer(1, 3))], d.one(1e-8, 1e-6)
     axis = d.integer(0, len(shape) - 1)
     d.say(axis=axis, number=epsilon)
     return (lambda a, b, reduction: f.cosine_similarity(a, b, axis, epsilon)), [d.array(*shape), d.array(*shape)], 2
