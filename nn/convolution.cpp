@@ -11,11 +11,7 @@ namespace {
 
 /// One length for each spatial axis.
 Shape window_lengths(const char* layer, int spatial_axes, const PerAxis& window) {
-  const auto axes = static_cast<std::size_t>(spatial_axes);
-  if (window.size() != 1 && window.size() != axes) {
-    throw ShapeError(core::text(layer, ": the window ", window, " must have 1 or ", axes, " lengths"));
-  }
-  const Shape lengths = window.size() == axes ? Shape(window) : Shape(axes, window[0]);
+  const Shape lengths = along_space(layer, "window", window, static_cast<std::size_t>(spatial_axes));
   for (const std::int64_t length : lengths) {
     if (length < 1) throw ValueError(core::text(layer, ": the window ", window, " must have lengths from 1 on"));
   }

@@ -5,6 +5,7 @@
 #include "tyto/nn/initial.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"
+#include "tyto/windows.hpp"
 
 namespace tyto::nn {
 
@@ -44,6 +45,14 @@ Tensor<Any> to_multiply(const Tensor<Any>& x);
 
 inline void check_space(const char* layer, const Tensor<Any>& x) {
   if (x.ndim() < 3) throw ShapeError(core::text(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)"));
+}
+
+/// A length for each axis of space; given are as many, or one for all.
+inline Shape along_space(const char* layer, const char* what, const PerAxis& given, std::size_t axes) {
+  if (given.size() != 1 && given.size() != axes) {
+    throw ShapeError(core::text(layer, ": the ", what, " ", given, " must have 1 or ", axes, " lengths"));
+  }
+  return given.size() == axes ? Shape(given) : Shape(axes, given[0]);
 }
 
 /// All axes but the first and the last: those of space.

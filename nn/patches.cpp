@@ -24,13 +24,6 @@ struct WindowGrid {
   std::int64_t elements() const { return element_count(window); }
 };
 
-Shape along_space(const char* function, const char* what, const PerAxis& given, std::size_t axes) {
-  if (given.size() != 1 && given.size() != axes) {
-    throw ShapeError(core::text(function, ": the ", what, " ", given, " must have 1 or ", axes, " lengths"));
-  }
-  return given.size() == axes ? Shape(given) : Shape(axes, given[0]);
-}
-
 WindowGrid grid_of(const char* function, const Shape& space, const PerAxis& window, const PerAxis& stride,
                    const PerAxis& dilation, const Padding& padding) {
   const std::size_t axes = space.size();

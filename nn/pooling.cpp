@@ -12,13 +12,9 @@ namespace nn {
 
 namespace {
 
-Shape lengths_of_space(const char* layer, const PerAxis& given, const Tensor<Any>& x) {
+Shape along_space_of(const Tensor<Any>& x, const char* layer, const char* what, const PerAxis& given) {
   check_space(layer, x);
-  const auto axes = static_cast<std::size_t>(x.ndim() - 2);
-  if (given.size() != 1 && given.size() != axes) {
-    throw ShapeError(core::text(layer, ": ", given, " must have 1 or ", axes, " lengths for x ", x.shape()));
-  }
-  return given.size() == axes ? Shape(given) : Shape(axes, given[0]);
+  return along_space(layer, what, given, static_cast<std::size_t>(x.ndim() - 2));
 }
 
 /// Largest elements of `size` windows along one axis, window i from floor(i n / size) to ceil((i + 1) n / size).
@@ -59,7 +55,7 @@ PowerPool::PowerPool(double p, PerAxis size, PoolOptions given)
 }
 
 Tensor<Any> PowerPool::forward(const Tensor<Any>& x, Phase) const {
-  const Shape lengths = lengths_of_space("PowerPool", window, x);
+  const Shape lengths = along_space_of(x, "PowerPool", "window", window);
   const double count = static_cast<double>(element_count(lengths));
   const Tensor<Any> sums = average_pool(tyto::power(abs(x), power), window, options) * count;
   // The root of 0 has no slope; like PyTorch's it is flat there.
@@ -70,7 +66,7 @@ Tensor<Any> PowerPool::forward(const Tensor<Any>& x, Phase) const {
 Tensor<Any> AdaptiveAveragePool::forward(const Tensor<Any>& x, Phase) const { return adaptive_average_pool(x, size); }
 
 Tensor<Any> AdaptiveMaxPool::forward(const Tensor<Any>& x, Phase) const {
-  const Shape lengths = lengths_of_space("AdaptiveMaxPool", size, x);
+  const Shape lengths = along_space_of(x, "AdaptiveMaxPool", "size", size);
   for (const std::int64_t length : lengths) {
     if (length < 1) throw ValueError(core::text("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on"));
   }
@@ -97,8 +93,8 @@ Tensor<Any> Upsample::forward(const Tensor<Any>& x, Phase) const { return upsamp
 Tensor<Any> Pad::forward(const Tensor<Any>& x, Phase) const {
   if (border.kind() != Padding::Kind::explicit_counts) throw ValueError("Pad: counts of elements are expected");
   IntList before{0}, after{0};
-  const Shape first = lengths_of_space("Pad", PerAxis(border.before()), x);
-  const Shape last = lengths_of_space("Pad", PerAxis(border.after()), x);
+  const Shape first = along_space_of(x, "Pad", "padding", border.before());
+  const Shape last = along_space_of(x, "Pad", "padding", border.after());
   for (const std::int64_t count : first) before.push_back(count);
   for (const std::int64_t count : last) after.push_back(count);
   before.push_back(0);
