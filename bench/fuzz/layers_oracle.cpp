@@ -1,4 +1,4 @@
-// Computes the cases that layers_oracle.py drew, in both modes: layers_oracle FOLDER [NAME].
+// Computes the cases that layers_oracle.py drew, in both modes: layers_oracle FOLDER [DEVICE [NAME]].
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -62,12 +62,13 @@ bool run(DrawnCase& drawn, const char* mode) {
 }
 
 int main_of(int count, char** arguments) {
-  if (count < 2) throw std::invalid_argument("layers_oracle FOLDER [NAME]");
+  if (count < 2) throw std::invalid_argument("layers_oracle FOLDER [DEVICE [NAME]]");
+  const DeviceScope device(count > 2 ? arguments[2] : "cpu");
   std::ifstream list(arguments[1] + std::string("/cases.txt"));
   int faults = 0;
   for (std::string line; std::getline(list, line);) {
     DrawnCase drawn(arguments[1], line);
-    if (count > 2 && drawn.name() != arguments[2]) continue;
+    if (count > 3 && drawn.name() != arguments[3]) continue;
     faults += !run<Eager>(drawn, "eager");
     faults += !run<Lazy>(drawn, "lazy");
   }

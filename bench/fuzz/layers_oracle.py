@@ -1,7 +1,7 @@
 """Draws layers, losses, rules of descent and schedules with all their options, computes them in PyTorch in f64, and
 compares what Tyto gives in both modes: values, gradients, states after three steps.
 
-layers_oracle.py PROGRAM [--cases 500] [--seed 1] [--only KIND,KIND] [--folder DIR]
+layers_oracle.py PROGRAM [--cases 500] [--seed 1] [--only KIND,KIND] [--device cpu] [--folder DIR]
 
 PROGRAM is layers_oracle. Prints a line for each case that differs by more than rounding, with all its options, and at
 the end how many of each kind were compared. Cases in f32 differ by what the network makes of a rounding."""
@@ -50,6 +50,7 @@ def main():
     arguments.add_argument("--cases", type=int, default=500)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--only", default="")
+    arguments.add_argument("--device", default="cpu")
     arguments.add_argument("--folder")
     given = arguments.parse_args()
     torch.set_default_dtype(torch.float64)
@@ -76,7 +77,7 @@ def main():
             lines.append(" ".join([name, kind, *[f"{key}={value}" for key, value in d.options.items()]]))
             wanted[name] = (kind, lines[-1], {key: value.detach().numpy() for key, value in want.items()})
         pathlib.Path(folder, "cases.txt").write_text("\n".join(lines) + "\n")
-        done = subprocess.run([given.program, folder], stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([given.program, folder, given.device], stdout=subprocess.PIPE, text=True)
         faults = {tuple(line.split(" ", 2)[:2]): line for line in done.stdout.splitlines()}
         counts, apart, worst = collections.Counter(), 0, collections.defaultdict(float)
         for name, (kind, line, want) in wanted.items():
