@@ -92,6 +92,7 @@ class IterationKernel final : public RegionKernel {
     region.output_of_row = output_of_row_;
     region.number = control_at_ + number_at;
     region.again = control_at_ + again_at;
+    region.repeated = repeated_ != nullptr;
     return region;
   }
 

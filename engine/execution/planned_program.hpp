@@ -60,6 +60,7 @@ struct PlannedRegion {
   CarryPlaces places;
   std::vector<std::uint32_t> output_of_row;
   std::size_t number = 0, again = 0;
+  bool repeated = false;  // the body is one kernel, which does many iterations in a call
 
   /// Where a member's value lies in an iteration, and where it is taken from after the last one.
   using Place = std::function<RegionPlace(const PlacedChain&, std::size_t member, std::int64_t iteration,

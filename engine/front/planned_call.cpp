@@ -16,6 +16,7 @@
 #include "engine/execution/kernel_cache.hpp"
 #include "engine/execution/session.hpp"
 #include "engine/front/eager_substitute.hpp"
+#include "engine/front/planned_call_count.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 
@@ -72,6 +73,7 @@ struct Plans {
   std::vector<std::uint64_t> hashes;  // of the plans: few cache lines to look through
   std::vector<std::unique_ptr<KeptPlan>> list;
   std::uint64_t now = 0;
+  PlannedCallCount count;
 
   KeptPlan& find(const PlanKey& key) {
     ++now;
@@ -168,6 +170,8 @@ Value run(KeptPlan& plan, std::span<const Value> operands) {
 
 }  // namespace
 
+PlannedCallCount planned_call_count() { return own_plans().count; }
+
 }  // namespace tyto::run
 
 namespace tyto::core {
@@ -194,7 +198,9 @@ Value planned_result(const PlannedCall& call) {
     plan.executable = run::made(call, operands);
     plan.refused = plan.executable == nullptr;
     if (plan.refused) return {};
+    ++run::own_plans().count.plans;
   }
+  ++run::own_plans().count.runs;
   return run::run(plan, operands);
 }
 

@@ -6,6 +6,11 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
+#include "devices/cpu/jit/compile.hpp"
+#include "engine/execution/devices.hpp"
+#include "engine/execution/executable.hpp"
+#include "engine/execution/planned_program.hpp"
+#include "engine/graph/trace.hpp"
 #include "tests/flow/programs.hpp"
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
@@ -192,6 +197,89 @@ BOTH_MODES("several carries of several types in one body") {
     count += static_cast<double>(n);
     small = static_cast<std::int8_t>(small * 5);
     odd = !odd;
+  }
+}
+
+namespace {
+
+using Lazy = tyto::Tensor<tyto::Lazy>;
+using List = std::vector<Lazy>;
+
+Lazy given(const tyto::Shape& shape, DType type = DType::f64) { return Lazy::placeholder(shape, type); }
+
+/// Whether the kernel of the only loop behind these tensors does many iterations in a call, by the plan that runs them.
+bool is_repeated(const List& results) {
+  const std::vector<tyto::Value> outputs(results.begin(), results.end());
+  const tyto::run::Executable executable(tyto::run::trace({.outputs = outputs, .updates = {}, .inputs = {}}).graph,
+                                         tyto::run::cpu_device(), {.check_plan = true});
+  const tyto::run::PlannedRegion* loop = nullptr;
+  const tyto::run::PlannedProgram program = planned_program(executable);
+  for (const tyto::run::PlannedStep& step : program.steps) {
+    if (step.regions == nullptr) continue;
+    REQUIRE(loop == nullptr);
+    loop = step.regions.get();
+  }
+  REQUIRE(loop != nullptr);
+  REQUIRE(loop->loop != nullptr);
+  return loop->repeated;
+}
+
+bool is_repeated(const Lazy& result) { return is_repeated(List{result}); }
+
+}  // namespace
+
+TEST_CASE("the kernel does the iterations of these bodies by itself, and of none that changes more than rows") {
+  if (!tyto::cpu::jit::is_available()) return;
+  const auto add = [](const Lazy&, const Lazy& c) { return c * 0.75 + 1.25; };
+  const Lazy count = given({}, DType::i64), number = given({}), line = given({128}), rows = given({20, 128});
+  SUBCASE("a carry in place, by a count that is known or given") {
+    CHECK(is_repeated(tyto::fori_loop(0, 100, number, add)));
+    CHECK(is_repeated(tyto::fori_loop(0, count, number, add)));
+    CHECK(is_repeated(tyto::fori_loop(0, count, line, add)));
+  }
+  SUBCASE("the number of the iteration, unless a kernel of its own casts it for a line of numbers") {
+    const auto with_number = [](const Lazy& i, const Lazy& c) { return c * 3 + i; };
+    CHECK(is_repeated(tyto::fori_loop(0, count, given({}, DType::i64), with_number)));
+    CHECK(is_repeated(tyto::fori_loop(0, count, given({128}, DType::i64), with_number)));
+    CHECK_FALSE(is_repeated(tyto::fori_loop(0, count, line, with_number)));
+  }
+  SUBCASE("a condition on one number, but not one on many") {
+    const auto doubled = [](const Lazy& c) { return c * 2 + 1; };
+    CHECK(is_repeated(tyto::while_loop(
+        number, [&](const Lazy& c) { return c < 100.0; }, doubled)));
+    CHECK(is_repeated(tyto::while_loop(number, [&](const Lazy& c) { return c < 100.0; }, doubled, {.most = 9})));
+    CHECK_FALSE(is_repeated(tyto::while_loop(
+        line, [&](const Lazy& c) { return sum(c) < 100.0; }, doubled)));
+  }
+  SUBCASE("rows in and out, forwards and backwards") {
+    for (const bool reverse : {false, true}) {
+      const auto [last, ys] =
+          tyto::scan([](const Lazy& c, const Lazy& row) { return std::pair(c * 0.5 + row, c * 0.5 + row); }, line, rows,
+                     {.reverse = reverse});
+      CHECK(is_repeated(List{last, ys}));
+    }
+  }
+  SUBCASE("a delay whose values lie in their stack, but not one that goes round in a ring") {
+    const auto next = [](const List& c) { return List{tanh(c[2]), c[0], c[1]}; };
+    const List first{line, line + 1, line + 2};
+    const auto [last, ys] = tyto::scan(
+        [&](const List& c, const Lazy&) {
+          const List after = next(c);
+          return std::pair(after, after[0]);
+        },
+        first, rows);
+    CHECK(is_repeated(List{last[0], last[1], last[2], ys}));
+    CHECK_FALSE(is_repeated(tyto::fori_loop(0, count, first, [&](const Lazy&, const List& c) { return next(c); })));
+  }
+  SUBCASE("not two kernels, nor a branch, nor draws") {
+    CHECK_FALSE(is_repeated(
+        tyto::fori_loop(0, count, given({4, 4}), [](const Lazy&, const Lazy& c) { return tanh(matmul(c, c)); })));
+    CHECK_FALSE(is_repeated(tyto::fori_loop(0, count, line, [](const Lazy& i, const Lazy& c) {
+      return tyto::cond(
+          remainder(i, 2) == 0, [&] { return tanh(c); }, [&] { return c; });
+    })));
+    CHECK_FALSE(is_repeated(tyto::fori_loop(
+        0, count, line, [](const Lazy&, const Lazy& c) { return c + Lazy::uniform({128}, {.dtype = DType::f64}); })));
   }
 }
 
