@@ -43,19 +43,19 @@ struct Mapped {
 void OpenClDevice::ask_for_huge_pages(cl_mem memory, std::size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   if (!context_.shares_host_memory || context_.style != Style::cpu || bytes < 2 * huge_page) return;
-  const auto what = [&] { return text(context_.name, ": looking where ", bytes, " bytes lie"); };
-  void* mapped = nullptr;
-  context_.queue.enqueue("clEnqueueMapBuffer", what, [&](cl_command_queue queue, cl_event* event) {
+  const std::string what = text(context_.name, ": looking where ", bytes, " bytes lie");
+  // Nothing uses the buffer yet, so nothing that is enqueued needs to be waited for.
+  context_.queue.beside(what, [&](cl_command_queue queue) {
     cl_int status = CL_SUCCESS;
-    mapped = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, bytes, 0, nullptr, event,
-                                &status);
-    return status;
+    void* const mapped = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, bytes, 0,
+                                            nullptr, nullptr, &status);
+    check(status, "clEnqueueMapBuffer", what);
+    const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
+    const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page,
+                         past = (begin + bytes) / huge_page * huge_page;
+    if (first < past) madvise(reinterpret_cast<void*>(first), past - first, MADV_HUGEPAGE);  // else it is just slower
+    check(clEnqueueUnmapMemObject(queue, memory, mapped, 0, nullptr, nullptr), "clEnqueueUnmapMemObject", what);
   });
-  const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
-  const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page,
-                       past = (begin + bytes) / huge_page * huge_page;
-  if (first < past) madvise(reinterpret_cast<void*>(first), past - first, MADV_HUGEPAGE);  // else it is just slower
-  context_.queue.unmap(memory, mapped);
 #else
   (void)memory;
   (void)bytes;

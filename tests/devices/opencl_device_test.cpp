@@ -6,8 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 
 #include "devices/opencl/device.hpp"
 #include "tests/devices/opencl_rig.hpp"
@@ -93,6 +95,22 @@ TEST_CASE("memory is counted, copied and given back") {
     cl->synchronise();
   }
   CHECK(cl->allocated() == before);
+}
+
+TEST_CASE("a large buffer is made while work is enqueued that has not begun") {
+  OpenClDevice* const cl = device(Style::cpu);
+  if (cl == nullptr) return;
+  cl_int status = CL_SUCCESS;
+  const cl_event gate = clCreateUserEvent(cl->context().context.get(), &status);
+  REQUIRE(status == CL_SUCCESS);
+  cl->context().queue.enqueue("clEnqueueMarkerWithWaitList", "a gate", [&](cl_command_queue queue, cl_event* event) {
+    return clEnqueueMarkerWithWaitList(queue, 1, &gate, event);
+  });
+  auto made = std::async(std::launch::async, [cl] { return cl->allocate(std::size_t{16} << 20); });
+  CHECK(made.wait_for(std::chrono::seconds(60)) == std::future_status::ready);
+  clSetUserEventStatus(gate, CL_COMPLETE);
+  cl->synchronise();
+  clReleaseEvent(gate);
 }
 
 TEST_CASE("what cannot be done is refused with the numbers that matter") {
