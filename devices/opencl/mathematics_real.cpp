@@ -129,7 +129,11 @@ static real dawsn@(real x) {
   return x != x ? x : copysign(outer, x);
 }
 
-static real lgamma@(real x) { return lgamma(x); }
+// Towards its poles and both ends it grows; Mesa's has the signs of gamma there.
+static real lgamma@(real x) {
+  const real value = lgamma(x);
+  return isinf(value) ? INFINITY : value;
+}
 
 // Shifted up by recurrence to where the asymptotic series has converged, reflected below 1/2.
 static real digamma@(real x) {

@@ -233,6 +233,23 @@ TEST_CASE("real functions agree with the host's, for every floating type") {
   }
 }
 
+TEST_CASE("the logarithm of gamma is positive infinity at its poles and at both ends") {
+  const double infinity = HUGE_VAL;
+  const std::vector<double> ends = {0, -0.0, -1, -2, -8388608, infinity, -infinity};
+  const auto n = static_cast<std::int64_t>(ends.size());
+  for (OpenClDevice* device : both_styles()) {
+    for (const DType dtype : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
+      const HostTensor input = HostTensor::of(dtype, {n}, ends);
+      NamedLoop loop;
+      loop.name = "poles";
+      loop.bound.loop.program.instructions.push_back({OpId::lgamma, dtype, {0}});
+      loop.bound.loop.program.outputs.push_back(1);
+      loop.bound.outputs.push_back({dtype, core::View::dense({n})});
+      CHECK(run_program(*device, loop, {&input, 1})[0].values == std::vector<double>(ends.size(), infinity));
+    }
+  }
+}
+
 TEST_CASE("real functions give at their ends what C gives: zeros, infinities, NaN, denormal and huge numbers") {
   const double infinity = HUGE_VAL;
   for (OpenClDevice* device : both_styles()) {
