@@ -1,16 +1,19 @@
 // Patches are read where the image lies, as a matrix whose rows and columns run along several axes. Where windows reach
-// beyond the image, or a stride leaves gaps between what is spread, the image is first laid out with zeros in between.
+// beyond the image, it is laid out with zeros around it.
 #include "devices/opencl/convolution.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/attributes.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/coordinate_loop.hpp"
+#include "devices/opencl/image_bands.hpp"
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_axes.hpp"
 #include "devices/opencl/matrix_product.hpp"
+#include "devices/opencl/product_kernels.hpp"
 
 namespace tyto::opencl {
 
@@ -29,21 +32,19 @@ constexpr std::int64_t most_image_parts = 16;
 // Of the vectors in which the CPU style lays out images.
 constexpr std::int64_t layout_lanes = 16;
 
-/// How one spatial axis of an image is laid out: element c of `extent` is element (c + shift) / stride of the image,
-/// where there is one, else zero.
-struct LaidOutAxis {
-  std::int64_t extent, shift, stride;
+/// The windows along one spatial axis. Element c of the axis as windows see it is element c + shift of the image, where
+/// there is one, else zero.
+struct WindowAxis {
+  std::int64_t positions, step, taps, dilation, shift;
 
-  bool is_image(std::int64_t length) const { return shift == 0 && stride == 1 && extent <= length; }
+  std::int64_t extent() const { return (positions - 1) * step + (taps - 1) * dilation + 1; }
+  bool lies_within(std::int64_t length) const { return shift >= 0 && shift + extent() <= length; }
 };
 
 struct Convolution {
-  const WindowAttributes& window;
-  std::size_t axes;                 // spatial ones
-  const core::Operand& image;       // what patches are taken of
-  std::vector<LaidOutAxis> layout;  // of the image
-  IntList positions;                // of the window
-  IntList step;                     // between positions, in elements of the laid-out image
+  const core::Operand& image;  // what patches are taken of
+  std::int64_t groups;
+  std::vector<WindowAxis> axes;  // spatial ones
 };
 
 const WindowAttributes& window_of(const core::Step& step) {
@@ -53,24 +54,10 @@ const WindowAttributes& window_of(const core::Step& step) {
 
 /// The windows of a forward convolution, over whose positions the gradient by the kernel adds up too.
 Convolution over_input(const core::Step& step, const Shape& result) {
-  Convolution c{window_of(step), result.size() - 2, step.inputs[0], {}, {}, {}};
-  for (std::size_t i = 0; i < c.axes; ++i) {
-    const std::int64_t count = result[i + 1], reach = (c.window.window[i] - 1) * c.window.dilation[i];
-    c.positions.push_back(count);
-    c.step.push_back(c.window.stride[i]);
-    c.layout.push_back({std::max<std::int64_t>(count - 1, 0) * c.window.stride[i] + reach + 1, -c.window.before[i], 1});
-  }
-  return c;
-}
-
-/// The gradient by the input: windows of the mirrored kernel over the result's gradient, its elements a stride apart.
-Convolution over_gradient(const core::Step& step, const Shape& result) {
-  Convolution c{window_of(step), result.size() - 2, step.inputs[0], {}, {}, {}};
-  for (std::size_t i = 0; i < c.axes; ++i) {
-    const std::int64_t count = result[i + 1], reach = (c.window.window[i] - 1) * c.window.dilation[i];
-    c.positions.push_back(count);
-    c.step.push_back(1);
-    c.layout.push_back({count + reach, c.window.before[i] - reach, c.window.stride[i]});
+  const WindowAttributes& window = window_of(step);
+  Convolution c{step.inputs[0], window.groups, {}};
+  for (std::size_t i = 0; i + 2 < result.size(); ++i) {
+    c.axes.push_back({result[i + 1], window.stride[i], window.window[i], window.dilation[i], -window.before[i]});
   }
   return c;
 }
@@ -78,13 +65,14 @@ Convolution over_gradient(const core::Step& step, const Shape& result) {
 /// Copies the image to the workspace, with zeros where it has no elements.
 KernelLaunch layout_kernel(const Context& context, const Convolution& c, const View& laid_out, std::size_t at) {
   const DType type = c.image.dtype, stored = accumulator_of(type);
+  const std::size_t axes = c.axes.size();
   const std::vector<View> views = {c.image.view, laid_out};
   KernelText kernel(context.style == Style::gpu && fits_int(views));
   // Channels by vectors: loops over few of them would be short for a compiler's.
   const bool by_vectors = context.style == Style::cpu && is_floating(type) && stored == type &&
-                          c.image.view.strides[c.axes + 1] == 1 && laid_out.shape[c.axes + 1] % layout_lanes == 0;
+                          c.image.view.strides[axes + 1] == 1 && laid_out.shape[axes + 1] % layout_lanes == 0;
   Shape shape = laid_out.shape;
-  if (by_vectors) shape[c.axes + 1] /= layout_lanes;
+  if (by_vectors) shape[axes + 1] /= layout_lanes;
   const CoordinateLoop loop(context, shape);
   kernel.memory(Role::input, 0, c.image, "in");
   kernel.memory(Role::workspace, 0, storage_name(stored), size_of(stored),
@@ -92,24 +80,19 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
   const StridedMemory memory("in", c.image.view);
   memory.declare(kernel);
   std::vector<std::string> place = {loop.coordinate(0)};
-  for (std::size_t i = 0; i < c.axes; ++i) {
-    kernel.number(text("shift", i), c.layout[i].shift);
+  for (std::size_t i = 0; i < axes; ++i) {
+    kernel.number(text("shift", i), c.axes[i].shift);
     kernel.number(text("length", i), c.image.view.shape[i + 1]);
-    if (c.layout[i].stride != 1) kernel.number(text("stride", i), c.layout[i].stride);
     place.push_back(text("p", i));
   }
-  const std::string channel = loop.coordinate(static_cast<std::int64_t>(c.axes) + 1);
+  const std::string channel = loop.coordinate(static_cast<std::int64_t>(axes) + 1);
   place.push_back(by_vectors ? text(channel, " * ", layout_lanes) : channel);
   loop.open(kernel);
   kernel.line("    int inside = 1;");
-  for (std::size_t i = 0; i < c.axes; ++i) {
-    const std::string p = text("p", i), stride = text("stride", i);
-    kernel.line(text("    ", kernel.index(), " ", p, " = ", loop.coordinate(static_cast<std::int64_t>(i) + 1),
-                     " + shift", i, "; inside &= ", p, " >= 0;"));
-    if (c.layout[i].stride != 1) {
-      kernel.line(text("    inside &= ", p, " % ", stride, " == 0; ", p, " /= ", stride, ";"));
-    }
-    kernel.line(text("    inside &= ", p, " < length", i, ";"));
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::string p = text("p", i);
+    kernel.line(text("    const ", kernel.index(), " ", p, " = ", loop.coordinate(static_cast<std::int64_t>(i) + 1),
+                     " + shift", i, "; inside &= ", p, " >= 0 && ", p, " < length", i, ";"));
   }
   if (by_vectors) {
     kernel.line(text("    ", type_name(compute_of(type)), layout_lanes, " value = 0;"));
@@ -123,37 +106,74 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
   return loop.close(kernel);
 }
 
-/// The image as patches are read from it: where it lies, or laid out in the workspace first.
-ProductOperand patches_of(LaunchPlan& plan, const Context& context, const Convolution& c) {
+/// The image for items to lay out in bands.
+BandedImage banded(const Convolution& c) {
+  const View& all = c.image.view;
+  BandedImage image{all, {}, {}, {}, c.axes[0].step};
+  image.view.shape[c.axes.size() + 1] /= c.groups;
+  for (const WindowAxis& axis : c.axes) {
+    image.extent.push_back(axis.extent());
+    image.shift.push_back(axis.shift);
+    image.positions.push_back(axis.positions);
+  }
+  if (c.axes.size() == 1) {
+    // Its lines are the positions.
+    image.view.shape.insert(std::size_t{2}, 1);
+    image.view.strides.insert(std::size_t{2}, image.view.shape.back());
+    for (IntList* list : {&image.extent, &image.positions}) list->push_back(1);
+    image.shift.push_back(0);
+  }
+  return image;
+}
+
+/// The image as patches are read from it: where it lies, or laid out: by items as they multiply, where there are
+/// register tiles, else in the workspace first. `may_band` says whether sums may be cut where bands are.
+ProductOperand patches_of(LaunchPlan& plan, const Context& context, const Convolution& c, bool may_band = true) {
   ProductOperand image{Role::input, 0, c.image.dtype, c.image.view.offset, {}, {}, {}};
   View view = c.image.view;
-  bool as_it_is = true;
-  for (std::size_t i = 0; i < c.axes; ++i) as_it_is = as_it_is && c.layout[i].is_image(view.shape[i + 1]);
-  if (!as_it_is) {
+  const std::size_t axes = c.axes.size();
+  const std::int64_t channels = view.shape.back() / c.groups;
+  const DType computed = accumulator_of(c.image.dtype);
+  image.batch = View{{c.groups}, {channels * view.strides.back()}, 0};
+  bool within = true, empty = view.count() == 0;
+  for (std::size_t i = 0; i < axes; ++i) {
+    within = within && c.axes[i].lies_within(view.shape[i + 1]);
+    empty = empty || c.axes[i].taps == 0 || c.axes[i].positions == 0;
+  }
+  if (within) {
+    for (std::size_t i = 0; i < axes; ++i) image.offset += c.axes[i].shift * view.strides[i + 1];
+  } else if (!empty) {
     Shape shape = view.shape;
-    for (std::size_t i = 0; i < c.axes; ++i) shape[i + 1] = c.layout[i].extent;
-    view = View::dense(shape);
-    image.role = Role::workspace;
-    image.dtype = accumulator_of(c.image.dtype);
-    const std::size_t size = size_of(image.dtype);
-    const std::size_t at = plan.reserve(static_cast<std::size_t>(view.count()) * size);
-    if (view.count() > 0) plan.launches.push_back(layout_kernel(context, c, view, at));
-    image.offset = static_cast<std::int64_t>(at / size);
+    for (std::size_t i = 0; i < axes; ++i) shape[i + 1] = c.axes[i].extent();
+    // Of few channels of many a band would be gathered element by element, once for each group.
+    const bool has_lines = c.groups == 1 || channels >= layout_lanes;
+    BandedImage bands = banded(c);
+    if (may_band && has_lines && !multiplies_in_groups(context) && has_small_bands(bands, size_of(computed))) {
+      image.image = std::move(bands);
+      shape[axes + 1] = channels;
+      view = View::dense(shape);
+    } else {
+      view = View::dense(shape);
+      image.role = Role::workspace;
+      image.dtype = computed;
+      const std::size_t size = size_of(image.dtype);
+      const std::size_t at = plan.reserve(static_cast<std::size_t>(view.count()) * size);
+      plan.launches.push_back(layout_kernel(context, c, view, at));
+      image.offset = static_cast<std::int64_t>(at / size);
+      image.batch.strides[0] = channels;
+    }
   }
   // Rows are positions, columns what a window covers of a group's channels.
-  const std::int64_t groups = c.window.groups, channels = view.shape.back() / groups;
-  const std::int64_t channel = view.strides[c.axes + 1];
-  image.batch = View{{groups}, {channels * channel}, 0};
   image.rows = View{{view.shape[0]}, {view.strides[0]}, 0};
   image.columns = View{{}, {}, 0};
-  for (std::size_t i = 0; i < c.axes; ++i) {
-    image.rows.shape.push_back(c.positions[i]);
-    image.rows.strides.push_back(c.step[i] * view.strides[i + 1]);
-    image.columns.shape.push_back(c.window.window[i]);
-    image.columns.strides.push_back(c.window.dilation[i] * view.strides[i + 1]);
+  for (std::size_t i = 0; i < axes; ++i) {
+    image.rows.shape.push_back(c.axes[i].positions);
+    image.rows.strides.push_back(c.axes[i].step * view.strides[i + 1]);
+    image.columns.shape.push_back(c.axes[i].taps);
+    image.columns.strides.push_back(c.axes[i].dilation * view.strides[i + 1]);
   }
   image.columns.shape.push_back(channels);
-  image.columns.strides.push_back(channel);
+  image.columns.strides.push_back(view.strides[axes + 1]);
   return image;
 }
 
@@ -196,7 +216,7 @@ MatrixProduct product_of(const core::Step& step, ProductOperand a, ProductOperan
 void plan_forward(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand& result = step.outputs[0];
   const Convolution convolution = over_input(step, result.view.shape);
-  const std::int64_t groups = convolution.window.groups;
+  const std::int64_t groups = convolution.groups;
   ProductOperand patches = patches_of(plan, context, convolution);
   ProductOperand out = by_group(Role::output, 0, result, groups);
   merge_rows(out);
@@ -205,25 +225,94 @@ void plan_forward(LaunchPlan& plan, const Context& context, const core::Step& st
       product_of(step, std::move(patches), by_group(Role::input, 1, step.inputs[1], groups), std::move(out)));
 }
 
-// The same with the kernel mirrored, and with its channels exchanged.
+/// Positions of the input `step` apart along an axis, which see the same taps, a number of such runs side by side.
+struct Phase {
+  std::int64_t first, runs;            // positions at which runs begin, one behind the other
+  std::int64_t first_tap, tap_stride;  // of the first run; that of the next is one further on
+  WindowAxis windows;                  // over the result's gradient
+};
+
+// Position p sees tap t of the window at o where p = o * stride + t * dilation - before. Of positions a stride apart,
+// p = first + j * stride, neighbours see the same taps, at neighbouring windows: taps are t = first_tap + u * every,
+// and o = j + near - u * apart. With the taps mirrored, that is a window of step 1. Where the next position begins with
+// the next tap, at the same windows, both are runs of one phase.
+std::vector<Phase> phases_of(const WindowAttributes& window, std::size_t axis, std::int64_t count) {
+  const std::int64_t stride = window.stride[axis], dilation = window.dilation[axis];
+  const std::int64_t every = stride / std::gcd(stride, dilation), apart = every * dilation / stride;
+  std::vector<Phase> phases;
+  for (std::int64_t first = 0; first < std::min(stride, count); ++first) {
+    const std::int64_t at = first + window.before[axis];
+    std::int64_t tap = 0;
+    while (tap < every && (at - tap * dilation) % stride != 0) ++tap;
+    const std::int64_t taps =
+        tap < window.window[axis] && tap < every ? (window.window[axis] - tap - 1) / every + 1 : 0;
+    const std::int64_t near = taps == 0 ? 0 : (at - tap * dilation) / stride;
+    const WindowAxis windows{divided_up(count - first, stride), 1, taps, apart, near - (taps - 1) * apart};
+    if (!phases.empty()) {
+      Phase& before = phases.back();
+      const bool same_windows = before.windows.taps == taps && before.windows.shift == windows.shift &&
+                                before.windows.positions == windows.positions;
+      if (same_windows && (taps == 0 || tap == before.first_tap + before.runs)) {
+        ++before.runs;
+        continue;
+      }
+    }
+    phases.push_back({first, 1, tap, every, windows});
+  }
+  return phases;
+}
+
+// Windows of the mirrored kernel over the result's gradient, with its channels exchanged: a product for each phase.
 void plan_input_gradient(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand &result = step.outputs[0], &weights = step.inputs[1];
-  const Convolution convolution = over_gradient(step, result.view.shape);
-  const std::int64_t groups = convolution.window.groups;
-  ProductOperand patches = patches_of(plan, context, convolution);
-  ProductOperand kernel = by_group(Role::input, 1, weights, groups);
-  View taps = axes_between(weights.view, 0, convolution.axes);
-  for (std::size_t i = 0; i < convolution.axes; ++i) {
-    kernel.offset += (taps.shape[i] - 1) * taps.strides[i];
-    taps.strides[i] = -taps.strides[i];
+  const WindowAttributes& window = window_of(step);
+  const std::size_t axes = result.view.shape.size() - 2;
+  std::vector<std::vector<Phase>> along;
+  std::size_t products = 1;
+  for (std::size_t i = 0; i < axes; ++i) {
+    along.push_back(phases_of(window, i, result.view.shape[i + 1]));
+    products *= along.back().size();
   }
-  taps.shape.push_back(kernel.columns.shape[0]);
-  taps.strides.push_back(kernel.columns.strides[0]);
-  kernel.columns = axes_between(weights.view, convolution.axes, convolution.axes + 1);
-  kernel.rows = taps;
-  ProductOperand out = by_group(Role::output, 0, result, groups);
-  merge_rows(out);
-  append_product(plan, context, product_of(step, std::move(patches), std::move(kernel), std::move(out)));
+  for (std::size_t number = 0; number < products; ++number) {
+    Convolution convolution{step.inputs[0], window.groups, {}};
+    ProductOperand kernel = by_group(Role::input, 1, weights, window.groups);
+    ProductOperand out = by_group(Role::output, 0, result, window.groups);
+    View taps{{}, {}, 0}, runs_of_kernel{{}, {}, 0}, runs_of_result{{}, {}, 0};
+    std::size_t rest = number;
+    for (std::size_t i = 0; i < axes; ++i) {
+      const Phase& phase = along[i][rest % along[i].size()];
+      rest /= along[i].size();
+      const std::int64_t tap = weights.view.strides[i], position = result.view.strides[i + 1];
+      convolution.axes.push_back(phase.windows);
+      if (phase.windows.taps > 0)
+        kernel.offset += (phase.first_tap + (phase.windows.taps - 1) * phase.tap_stride) * tap;
+      taps.shape.push_back(phase.windows.taps);
+      taps.strides.push_back(-phase.tap_stride * tap);
+      out.offset += phase.first * position;
+      out.rows.shape[i + 1] = phase.windows.positions;
+      out.rows.strides[i + 1] = window.stride[i] * position;
+      runs_of_kernel.shape.push_back(phase.runs);
+      runs_of_kernel.strides.push_back(tap);
+      runs_of_result.shape.push_back(phase.runs);
+      runs_of_result.strides.push_back(position);
+    }
+    taps.shape.push_back(kernel.columns.shape[0]);
+    taps.strides.push_back(kernel.columns.strides[0]);
+    kernel.columns = axes_between(weights.view, axes, axes + 1);
+    kernel.rows = taps;
+    ProductOperand patches = patches_of(plan, context, convolution);
+    for (std::size_t i = 0; i < axes; ++i) {
+      const auto add = [&](View& batch, std::int64_t stride) {
+        batch.shape.push_back(runs_of_result.shape[i]);
+        batch.strides.push_back(stride);
+      };
+      add(patches.batch, 0);
+      add(kernel.batch, runs_of_kernel.strides[i]);
+      add(out.batch, runs_of_result.strides[i]);
+    }
+    if (core::is_dense(result.view) && products == 1 && out.batch.count() == window.groups) merge_rows(out);
+    append_product(plan, context, product_of(step, std::move(patches), std::move(kernel), std::move(out)));
+  }
 }
 
 /// Adds the parts up, one after the other.
@@ -249,26 +338,30 @@ KernelLaunch sum_of_parts(const Context& context, const core::Operand& result, s
 void plan_kernel_gradient(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand& result = step.outputs[0];
   const Convolution convolution = over_input(step, step.inputs[1].view.shape);
-  const std::int64_t groups = convolution.window.groups, images = convolution.image.view.shape[0];
-  ProductOperand patches = patches_of(plan, context, convolution);
-  std::swap(patches.rows, patches.columns);
-  ProductOperand gradient = by_group(Role::input, 1, step.inputs[1], groups);
-  ProductOperand out = by_group(Role::output, 0, result, groups);
-  merge_rows(out);
+  const std::int64_t groups = convolution.groups, images = convolution.image.view.shape[0];
   std::int64_t parts = std::clamp<std::int64_t>(images, 1, most_image_parts);
   while (images % parts != 0) --parts;
   // Any element is true: there is no sum to be cut.
-  if (parts == 1 || result.dtype == DType::boolean) {
+  if (result.dtype == DType::boolean) parts = 1;
+  const bool may_band = parts > 1 || accumulator_of(result.dtype) == result.dtype;
+  ProductOperand patches = patches_of(plan, context, convolution, may_band);
+  std::swap(patches.rows, patches.columns);
+  if (patches.image) patches.image->is_inner = true;
+  ProductOperand gradient = by_group(Role::input, 1, step.inputs[1], groups);
+  ProductOperand out = by_group(Role::output, 0, result, groups);
+  merge_rows(out);
+  if (parts == 1) {
     append_product(plan, context, product_of(step, std::move(patches), std::move(gradient), std::move(out)));
     return;
   }
-  const auto share = [&](ProductOperand& operand, View& positions) {
+  const auto share = [&](ProductOperand& operand, View& positions, std::int64_t image_stride) {
     positions.shape[0] = images / parts;
     operand.batch.shape.insert(std::size_t{0}, parts);
-    operand.batch.strides.insert(std::size_t{0}, positions.strides[0] * (images / parts));
+    operand.batch.strides.insert(std::size_t{0}, image_stride * (images / parts));
   };
-  share(patches, patches.columns);
-  share(gradient, gradient.rows);
+  share(patches, patches.columns, patches.image ? patches.image->view.strides[0] : patches.columns.strides[0]);
+  if (patches.image) patches.image->view.shape[0] = images / parts;
+  share(gradient, gradient.rows, gradient.rows.strides[0]);
   out.role = Role::workspace;
   out.dtype = accumulator_of(result.dtype);
   const std::size_t size = size_of(out.dtype);

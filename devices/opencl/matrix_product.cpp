@@ -55,7 +55,15 @@ void simplify(MatrixProduct& product) {
   core::collapse(batch);
   for (View& view : batch) give_axis(view);
   product.a.batch = batch[0], product.b.batch = batch[1], product.c.batch = batch[2];
-  for (View* axes : {&product.a.rows, &product.a.columns, &product.b.rows}) merge_axes(*axes);
+  for (View* axes : {&product.a.columns, &product.b.rows}) merge_axes(*axes);
+  if (product.c.rows.rank() <= 1) {
+    merge_axes(product.a.rows);
+    return;
+  }
+  std::array<View, 2> rows = {product.a.rows, product.c.rows};
+  if (product.m > 0) core::collapse(rows);
+  for (View& view : rows) give_axis(view);
+  product.a.rows = rows[0], product.c.rows = rows[1];
 }
 
 ProductEpilogue epilogue_of(const core::Step& step) {
@@ -91,13 +99,18 @@ MatrixProduct matrix_product(const core::Step& step) {
   return product;
 }
 
+bool multiplies_in_groups(const Context& context) {
+  return context.style == Style::gpu && context.group >= group_side * group_side;
+}
+
 void append_product(LaunchPlan& plan, const Context& context, const MatrixProduct& product) {
   if (product.m == 0 || product.n == 0 || product.c.batch.count() == 0) return;
-  if (context.style == Style::gpu && context.group >= group_side * group_side) {
+  if (multiplies_in_groups(context)) {
     plan.launches.push_back(group_kernel(product));
     return;
   }
-  plan.launches.push_back(tile_kernel(product, plan, static_cast<std::int64_t>(context.units) * 4));
+  // Two for each unit, so that one that begins late has less to do; each packs its panels for itself.
+  plan.launches.push_back(tile_kernel(product, plan, static_cast<std::int64_t>(context.units) * 2));
 }
 
 LaunchPlan matrix_launch_plan(const Context& context, const MatrixProduct& product) {

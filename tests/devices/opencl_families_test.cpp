@@ -77,6 +77,22 @@ TEST_CASE("convolutions of any rank, stride, dilation, padding and groups, and b
   check(steps);
 }
 
+TEST_CASE("convolutions of several bands, of images and of parts of them, on OpenCL") {
+  const DType f32 = DType::f32;
+  std::vector<Step> steps;
+  add_convolution(steps, f32, windows({5, 12, 11, 8}, {3, 3, 8, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+  add_convolution(steps, f32, windows({40, 4, 4, 16}, {3, 3, 16, 16}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+  add_convolution(steps, f32, windows({34, 8, 8, 3}, {3, 3, 3, 16}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+  add_convolution(steps, f32, windows({2, 40, 30, 4}, {5, 3, 4, 7}, {2, 1}, {1, 2}, {2, 2}, {2, 2}, 1));
+  add_convolution(steps, DType::f16, windows({1, 9, 60, 4}, {3, 3, 4, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+  add_convolution(steps, DType::i32, windows({3, 70, 5}, {4, 5, 6}, {1}, {2}, {3}, {3}, 1));
+  add_convolution(steps, f32,
+                  windows({2, 7, 9, 8, 6}, {3, 3, 3, 6, 10}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1));
+  // Sums longer than a block of the panel.
+  add_convolution(steps, f32, windows({2, 6, 6, 70}, {3, 3, 70, 40}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+  check(steps);
+}
+
 TEST_CASE("products of any type, and with epilogues, on OpenCL") {
   std::vector<Step> steps;
   for (const DType dtype : {DType::i8, DType::i64, DType::boolean, DType::f16, DType::bf16}) {

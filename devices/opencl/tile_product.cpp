@@ -1,11 +1,9 @@
-// The texts of products: packing and a register tile for processors, a tile in local memory for GPUs.
-#include "devices/opencl/product_kernels.hpp"
-
+// The text of products for processors: packing and a register tile.
 #include <algorithm>
 
-#include "core/text.hpp"
-#include "devices/opencl/kernel_text.hpp"
-#include "devices/opencl/loop_axes.hpp"
+#include "devices/opencl/image_bands.hpp"
+#include "devices/opencl/product_kernels.hpp"
+#include "devices/opencl/product_text.hpp"
 
 namespace tyto::opencl {
 
@@ -28,27 +26,12 @@ constexpr TileShape adjoining_shapes[] = {{1, 16, true}, {1, 8, true}, {2, 12, t
 constexpr std::int64_t depth_block = 512;  // of a packed panel that stays in the second-level cache
 constexpr std::int64_t least_rows = 32;    // of a task, where there are as many
 
-// The local-memory tile of the GPU style: 16 x 16 items, each with 4 x 4 results.
-constexpr std::int64_t results_a_side = 4;
-constexpr std::int64_t group_tile = group_side * results_a_side;
-constexpr std::int64_t group_depth = 16;
-
-/// The C type of sums. Integers wrap, which only unsigned arithmetic defines.
-const char* sum_type(DType type) {
-  switch (compute_of(type)) {
-    case Compute::i32: return "uint";
-    case Compute::i64:
-    case Compute::u64: return "ulong";
-    case Compute::f32: return "float";
-    default: return "double";
-  }
-}
-
 TileShape tile_shape(const MatrixProduct& product, std::int64_t lanes) {
   const std::int64_t vectors = std::min(divided_up(product.n, lanes), most_vectors);
   const core::View& rows = product.a.rows;
   const std::size_t inner = rows.shape.size() - 1;
-  if (rows.strides[inner] == 1) {
+  const bool in_bands = product.a.image && !product.a.image->is_inner;  // which may end within a tile
+  if (rows.strides[inner] == 1 && !in_bands) {
     for (const TileShape& shape : adjoining_shapes) {
       if (shape.vectors == vectors && rows.shape[inner] % shape.rows == 0) return shape;
     }
@@ -56,136 +39,9 @@ TileShape tile_shape(const MatrixProduct& product, std::int64_t lanes) {
   return {vectors, rows_of_tile[vectors - 1], false};
 }
 
-class ProductText {
- public:
-  explicit ProductText(const MatrixProduct& product)
-      : kernel_(false),
-        product_(product),
-        result_(product.c.dtype),
-        type_(sum_type(product.c.dtype)),
-        batch_{LoopAxes("ba", product.a.batch), LoopAxes("bb", product.b.batch), LoopAxes("bc", product.c.batch)},
-        rows_("ra", product.a.rows),
-        depth_{LoopAxes("da", product.a.columns), LoopAxes("db", product.b.rows)} {}
-
- protected:
-  void memory(const ProductOperand& operand, std::string_view name) {
-    kernel_.memory(operand.role, operand.index, storage_name(operand.dtype), size_of(operand.dtype), operand.offset,
-                   name);
-  }
-  void packed_memory(std::size_t at) {
-    const std::size_t size = size_of(accumulator_of(result_));
-    kernel_.memory(Role::workspace, 0, type_, size, static_cast<std::int64_t>(at / size), "packed");
-  }
-  void epilogue_memory() {
-    if (!product_.epilogue) return;
-    const ProductEpilogue& epilogue = *product_.epilogue;
-    const auto input = [&](std::size_t which, std::int64_t offset, std::string_view name) {
-      kernel_.memory(Role::input, which, storage_name(result_), size_of(result_), offset, name);
-    };
-    for_each_column_operand([&](const ColumnOperand& operand, std::string_view name) {
-      input(operand.input, operand.offset, name);
-      kernel_.number(text(name, "_step"), operand.stride);
-      kernel_.number(text(name, "_batch_step"), operand.batch_stride);
-    });
-    if (epilogue.residual) input(*epilogue.residual, epilogue.residual_offset, "residual");
-    if (!epilogue.is_limited) return;
-    const bool wide = compute_of(result_) == Compute::f64;
-    const auto limit = [&](double at) { return wide ? Argument(at) : Argument(static_cast<float>(at)); };
-    kernel_.constant(type_, "low", limit(epilogue.low));
-    kernel_.constant(type_, "high", limit(epilogue.high));
-  }
-  void sizes() {
-    kernel_.number("m", product_.m);
-    kernel_.number("n", product_.n);
-    kernel_.number("k", product_.k);
-    batch_[0].declare_lengths(kernel_);  // of all three
-  }
-  void axes(const LoopAxes& axes) {
-    axes.declare_lengths(kernel_);
-    axes.declare_strides(kernel_);
-  }
-  // A unit stride is part of the text: it decides how memory is read.
-  void stride(const std::string& name, std::int64_t value) {
-    if (value == 1) {
-      kernel_.line(text("  const long ", name, " = 1;"));
-    } else {
-      kernel_.number(name, value);
-    }
-  }
-  void batch_axes(int which) { batch_[which].declare_strides(kernel_); }
-  void b_columns() { stride("b_column", product_.b.columns.strides[0]); }
-  void c_strides() {
-    stride("c_row", product_.c.rows.strides[0]);
-    stride("c_column", product_.c.columns.strides[0]);
-  }
-  void split_batch(std::string_view index) { kernel_.line(text("  ", batch_[0].split("batch", index, "long"))); }
-  void start_column_operands(std::string_view batch) {
-    for_each_column_operand([&](const ColumnOperand&, std::string_view name) {
-      kernel_.line(text("  const long ", name, "_start = (", batch, ") * ", name, "_batch_step;"));
-    });
-  }
-  void start(int which) {
-    static constexpr const char* names[3] = {"a", "b", "c"};
-    kernel_.line(text("  const long ", names[which], "_start = ", batch_[which].place("batch"), ";"));
-  }
-
-  /// Calls visit(operand, its name in the text) for each that there is.
-  template <class Visit>
-  void for_each_column_operand(const Visit& visit) const {
-    if (!product_.epilogue) return;
-    if (product_.epilogue->scale) visit(*product_.epilogue->scale, "scale");
-    if (product_.epilogue->bias) visit(*product_.epilogue->bias, "bias");
-  }
-  /// An element of an operand as it is multiplied.
-  std::string element(DType type, std::string_view pointer, std::string_view index) const {
-    return text("(", type_, ")(", load(type, pointer, index), ")");
-  }
-  /// x and y, multiplied, added to a sum.
-  std::string plus_product(const std::string& sum, const std::string& x, const std::string& y) const {
-    if (result_ == DType::boolean) return text(sum, " | (", x, " & ", y, ")");
-    return is_floating(compute_of(result_)) ? text("fma(", x, ", ", y, ", ", sum, ")") : text(sum, " + ", x, " * ", y);
-  }
-  std::string plus(std::string_view a, std::string_view b) const {
-    return text(a, result_ == DType::boolean ? " | " : " + ", b);
-  }
-  std::string of_column(std::string_view name, std::string_view column) const {
-    return element(result_, name, text(name, "_start + (", column, ") * ", name, "_step"));
-  }
-  /// A statement that scales `value` of a column.
-  std::string with_scale(std::string_view value, std::string_view column) const {
-    if (!product_.epilogue || !product_.epilogue->scale) return "";
-    return text(value, " = ", value, " * ", of_column("scale", column), "; ");
-  }
-  /// A statement that adds the residual's element at `index` of c to `value`.
-  std::string with_residual(std::string_view value, std::string_view index) const {
-    if (!product_.epilogue || !product_.epilogue->residual) return "";
-    return text(value, " = ", plus(value, element(result_, "residual", index)), ";");
-  }
-  /// Statements that do to `value` of a column what comes last. NaN passes the limits.
-  std::string with_bias_and_limits(std::string_view value, std::string_view column) const {
-    std::string out;
-    if (!product_.epilogue) return out;
-    if (product_.epilogue->bias) {
-      out += text(value, " = ", plus(value, of_column("bias", column)), "; ");
-    }
-    if (product_.epilogue->is_limited) {
-      out += text(value, " = ", value, " < low ? low : ", value, "; ", value, " = ", value, " > high ? high : ", value,
-                  ";");
-    }
-    return out;
-  }
-
-  KernelText kernel_;
-  const MatrixProduct& product_;
-  DType result_;
-  std::string type_;
-  LoopAxes batch_[3];
-  LoopAxes rows_;      // of a
-  LoopAxes depth_[2];  // the inner dimension, in a and in b
-};
-
 // A register tile at a time multiplies rows of a with a panel of b, whose rows each item first copies to a block of its
-// own: [depth][lanes of the panel], zeros beyond the last column. The block stays in the second-level cache.
+// own: [depth][lanes of the panel], zeros beyond the last column. The block stays in the second-level cache. So does
+// the band of an image whose windows reach beyond it.
 class TileText : ProductText {
  public:
   TileText(const MatrixProduct& product, std::int64_t lanes, const TileShape& shape)
@@ -198,7 +54,7 @@ class TileText : ProductText {
         vector_(text(type_, lanes)),
         // Sums of a type that is not stored as it is added up are made in one piece.
         cuts_(accumulator_of(result_) == result_),
-        block_((cuts_ ? std::min(product.k, depth_block) : product.k) * width_) {}
+        is_panel_(is_panel()) {}
 
   KernelLaunch generate(LaunchPlan& plan, std::int64_t items) {
     const std::int64_t panels = divided_up(product_.n, width_);
@@ -208,13 +64,25 @@ class TileText : ProductText {
     const std::int64_t most_blocks = std::max<std::int64_t>(product_.m / least_rows, 1);
     const std::int64_t blocks = std::clamp<std::int64_t>(divided_up(items, batches * panels), 1, most_blocks);
     const std::int64_t rows = divided_up(divided_up(product_.m, blocks), tile_rows_) * tile_rows_;
-    const std::int64_t row_blocks = divided_up(product_.m, rows), tasks = batches * panels * row_blocks;
     const std::size_t size = size_of(accumulator_of(result_));
-    const std::size_t packed =
-        plan.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(items, 1, tasks) * block_) * size);
-    memory(product_.a, "a");
+    if (product_.a.image) bands_.emplace(product_.a, product_.a.image->is_inner ? depth_block : rows, size);
+    const bool bands_of_rows = bands_ && !product_.a.image->is_inner, bands_of_depth = bands_ && !bands_of_rows;
+    const std::int64_t row_blocks = bands_of_rows ? bands_->count() : divided_up(product_.m, rows);
+    const std::int64_t tasks = batches * panels * row_blocks, busy = std::clamp<std::int64_t>(items, 1, tasks);
+    const std::int64_t depth_a_block = bands_of_depth ? bands_->positions() : cuts_ ? depth_block : product_.k;
+    const std::int64_t block = std::min(product_.k, depth_a_block) * width_;
     memory(product_.b, "b");
-    packed_memory(packed);
+    if (bands_) {
+      bands_->declare(kernel_);
+      workspace(plan, busy * bands_->elements(), "band");
+      kernel_.number("band_block", bands_->elements());
+    } else {
+      memory(product_.a, "a");
+    }
+    if (!is_panel_) {
+      workspace(plan, busy * block, "packed");
+      kernel_.number("block", block);
+    }
     memory(product_.c, "c");
     epilogue_memory();
     sizes();
@@ -224,23 +92,45 @@ class TileText : ProductText {
     axes(rows_);
     for (const LoopAxes& depth : depth_) axes(depth);
     kernel_.number("panels", panels);
-    kernel_.number("rows", rows);
+    if (!bands_of_rows) kernel_.number("rows", rows);
     kernel_.number("row_blocks", row_blocks);
-    kernel_.number("block", block_);
     kernel_.distribute(tasks, items);
     kernel_.line("  const long panel = task / row_blocks % panels;");
     split_batch("task / (row_blocks * panels)");
     start_column_operands("task / (row_blocks * panels)");
     for (int which = 0; which < 3; ++which) start(which);
     kernel_.line(text("  const long column = panel * ", width_, ";"));
-    kernel_.line("  const long first_row = task % row_blocks * rows;");
-    kernel_.line("  const long past_row = min(first_row + rows, m);");
-    kernel_.line(text("  global ", type_, "* const panel_start = packed + (long)get_global_id(0) * block;"));
+    if (bands_) kernel_.line(text("  global ", type_, "* const a = band + (long)get_global_id(0) * band_block;"));
+    if (bands_of_rows) {
+      bands_->locate_by_number(kernel_, "task % row_blocks");
+      kernel_.line(text("  const long first_row = ", ImageBands::first, ";"));
+      kernel_.line(text("  const long past_row = first_row + ", ImageBands::size, ";"));
+      bands_->lay_out(kernel_, "a", type_, "a_start");
+    } else {
+      kernel_.line("  const long first_row = task % row_blocks * rows;");
+      kernel_.line("  const long past_row = min(first_row + rows, m);");
+    }
     kernel_.line("  long depth = 0;");
     kernel_.line("  do {");
-    kernel_.line(text("  const long until = ", cuts_ ? text("min(depth + ", depth_block, ", k)") : "k", ";"));
-    pack();
-    kernel_.line(text("  ", rows_.split("r", "first_row", "long")));
+    if (bands_of_depth) {
+      bands_->locate_by_position(kernel_, "depth");
+      kernel_.line(text("  const long until = depth + ", ImageBands::size, ";"));
+      bands_->lay_out(kernel_, "a", type_, "a_start");
+    } else {
+      kernel_.line(text("  const long until = ", cuts_ ? text("min(depth + ", depth_block, ", k)") : "k", ";"));
+    }
+    if (is_panel_) {
+      kernel_.line(text("  const global ", type_, "* const panel_start = b + b_start + depth * ", width_, ";"));
+    } else {
+      kernel_.line(text("  global ", type_, "* const panel_start = packed + (long)get_global_id(0) * block;"));
+      pack();
+    }
+    // Within a band of rows coordinates are the band's own.
+    if (has_row_axes() && bands_of_rows) {
+      kernel_.line(text("  long band_place; { ", rows_.split("r", "first_row", "long"),
+                        " band_place = ", result_rows_.place("r"), "; }"));
+    }
+    kernel_.line(text("  ", rows_.split("r", bands_of_rows ? "0" : "first_row", "long")));
     kernel_.line(text("  for (long row = first_row; row < past_row; row += ", tile_rows_, ") {"));
     tile();
     kernel_.line("  }");
@@ -251,6 +141,20 @@ class TileText : ProductText {
   }
 
  private:
+  /// Whether b lies in memory as its one panel would be packed.
+  bool is_panel() const {
+    const core::View& rows = product_.b.rows;
+    return product_.n == width_ && product_.b.columns.strides[0] == 1 && rows.rank() == 1 &&
+           rows.strides[0] == width_ && is_floating(result_) && product_.b.dtype == accumulator_of(result_);
+  }
+
+  /// So many elements of the workspace, of the type of sums.
+  void workspace(LaunchPlan& plan, std::int64_t elements, std::string_view name) {
+    const std::size_t size = size_of(accumulator_of(result_));
+    const std::size_t at = plan.reserve(static_cast<std::size_t>(elements) * size);
+    kernel_.memory(Role::workspace, 0, type_, size, static_cast<std::int64_t>(at / size), name);
+  }
+
   // Copies rows depth ... until - 1 of the panel.
   void pack() {
     const LoopAxes& depth = depth_[1];
@@ -337,27 +241,28 @@ class TileText : ProductText {
                                : text(past, "if (", last_row, " == ", row_length, ") { ", last_row, " = 0; ",
                                       rows_.advance("r"), " }");
     };
-    if (is_adjoining_) {
-      kernel_.line(text("    const long at0 = a_start + ", rows_.place("r"), ";"));
-      kernel_.line(text("    ", next_row(tile_rows_)));
-    } else {
+    const bool bands_of_rows = bands_ && !product_.a.image->is_inner;
+    const std::string start = bands_ ? "" : "a_start + ",
+                      result_start = bands_of_rows ? "c_start + band_place + " : "c_start + ";
+    for (int r = 0; r < (is_adjoining_ ? 1 : tile_rows_); ++r) {
+      kernel_.line(text("    const long at", r, " = ", start, rows_.place("r"), ";"));
+      if (has_row_axes()) kernel_.line(text("    const long to", r, " = ", result_start, result_rows_.place("r"), ";"));
       // Rows past the end repeat the last one, and are not stored.
-      for (int r = 0; r < tile_rows_; ++r) {
-        kernel_.line(text("    const long at", r, " = a_start + ", rows_.place("r"), ";"));
-        kernel_.line(text("    if (row + ", r, " + 1 < m) { ", next_row(1), " }"));
-      }
+      if (!is_adjoining_) kernel_.line(text("    if (row + ", r, " + 1 < past_row) { ", next_row(1), " }"));
     }
+    if (is_adjoining_) kernel_.line(text("    ", next_row(tile_rows_)));
     for (int r = 0; r < tile_rows_; ++r) kernel_.line(text("    ", vector_, " ", sums(r), ";"));
     kernel_.line(text("    const global ", type_, "* w = panel_start;"));
     const LoopAxes& depth = depth_[0];
     const std::string inner = text("d_c", depth.rank() - 1);
-    kernel_.line(text("    ", depth.split("d", "depth", "long")));
+    // A band of the inner dimension begins where its first position does.
+    kernel_.line(text("    ", depth.split("d", bands_ && product_.a.image->is_inner ? "0" : "depth", "long")));
     kernel_.line("    for (long i = depth; i < until;) {");
     kernel_.line(text("    const long run = min(da_n", depth.rank() - 1, " - ", inner, ", until - i);"));
     kernel_.line(text("    const long from = ", depth.place("d"), ";"));
     for (int r = 0; r < (is_adjoining_ ? 1 : tile_rows_); ++r) {
-      kernel_.line(
-          text("    const global ", storage_name(product_.a.dtype), "* restrict a", r, " = a + at", r, " + from;"));
+      kernel_.line(text("    const global ", bands_ ? type_ : storage_name(product_.a.dtype), "* restrict a", r,
+                        " = a + at", r, " + from;"));
     }
     kernel_.line(text("    for (long j = 0; j < run; ++j, w += ", width_, ") {"));
     for (int v = 0; v < vectors_; ++v) {
@@ -366,7 +271,7 @@ class TileText : ProductText {
     for (int r = 0; r < tile_rows_; ++r) {
       const std::string at = text(is_adjoining_ ? r : 0, depth.inner_term("j"));
       kernel_.line(text("      { const ", vector_, " x = (", vector_, ")(",
-                        element(product_.a.dtype, text("a", is_adjoining_ ? 0 : r), at), ");"));
+                        a_element(text("a", is_adjoining_ ? 0 : r), at), ");"));
       for (int v = 0; v < vectors_; ++v) {
         const std::string sum = text("s", r, "_", v);
         kernel_.line(text("      ", sum, " = ", plus_product(sum, "x", text("w", v)), ";"));
@@ -379,6 +284,17 @@ class TileText : ProductText {
     for (int r = 0; r < tile_rows_; ++r) store_row(r);
   }
 
+  std::string a_element(std::string_view pointer, std::string_view at) const {
+    return bands_ ? text(pointer, "[", at, "]") : element(product_.a.dtype, pointer, at);
+  }
+
+  /// Where column `column` of a row of the tile is stored.
+  std::string result_place(int r) const {
+    if (!has_row_axes()) return text("c_start + (row + ", r, ") * c_row + column * c_column");
+    const std::string within = is_adjoining_ ? text("to0 + ", r, " * ", result_rows_.inner_step()) : text("to", r);
+    return text(within, " + column * c_column");
+  }
+
   std::string sums(int r) const {
     std::string list;
     for (int v = 0; v < vectors_; ++v) list += text(v == 0 ? "" : ", ", "s", r, "_", v, " = 0");
@@ -387,7 +303,7 @@ class TileText : ProductText {
 
   void store_row(int r) {
     kernel_.line(text("    if (row + ", r, " < past_row) {"));
-    kernel_.line(text("      const long place = c_start + (row + ", r, ") * c_row + column * c_column;"));
+    kernel_.line(text("      const long place = ", result_place(r), ";"));
     kernel_.line(is_stored_as_vectors() ? text("      if (column + ", width_, " <= n) {") : "      {");
     if (is_stored_as_vectors()) {
       for (int v = 0; v < vectors_; ++v) store_vector(r, v);
@@ -450,99 +366,8 @@ class TileText : ProductText {
   bool is_adjoining_;
   std::string vector_;
   bool cuts_;
-  std::int64_t block_;  // elements of an item's panel
-};
-
-// GPU: a work-group computes a square of the result from strips of a and b in local memory.
-class GroupText : ProductText {
- public:
-  explicit GroupText(const MatrixProduct& product) : ProductText(product) {}
-
-  KernelLaunch generate() {
-    memory(product_.a, "a");
-    memory(product_.b, "b");
-    memory(product_.c, "c");
-    epilogue_memory();
-    sizes();
-    b_columns();
-    c_strides();
-    for (int which = 0; which < 3; ++which) batch_axes(which);
-    axes(rows_);
-    for (const LoopAxes& depth : depth_) axes(depth);
-    const std::int64_t items = group_side * group_side;
-    kernel_.line(text("  local ", type_, " left[", group_depth, "][", group_tile + 1, "];"));
-    kernel_.line(text("  local ", type_, " right[", group_depth, "][", group_tile + 1, "];"));
-    split_batch("get_group_id(2)");
-    start_column_operands("get_group_id(2)");
-    for (int which = 0; which < 3; ++which) start(which);
-    kernel_.line("  const int x = get_local_id(0); const int y = get_local_id(1);");
-    kernel_.line(text("  const int me = y * ", group_side, " + x;"));
-    kernel_.line(text("  const long column = (long)get_group_id(0) * ", group_tile, ";"));
-    kernel_.line(text("  const long row = (long)get_group_id(1) * ", group_tile, ";"));
-    kernel_.line(text("  ", type_, " sum[", results_a_side, "][", results_a_side, "];"));
-    each_result("sum[i][j] = 0;");
-    kernel_.line(text("  for (long depth = 0; depth < k; depth += ", group_depth, ") {"));
-    kernel_.line(text("    for (int i = me; i < ", group_tile * group_depth, "; i += ", items, ") {"));
-    fetch_left();
-    fetch_right();
-    kernel_.line("    }");
-    kernel_.line("    barrier(CLK_LOCAL_MEM_FENCE);");
-    kernel_.line(text("    for (int d = 0; d < ", group_depth, "; ++d) {"));
-    each_result(text("sum[i][j] = ",
-                     plus_product("sum[i][j]", text("left[d][y + i * ", group_side, "]"),
-                                  text("right[d][x + j * ", group_side, "]")),
-                     ";"));
-    kernel_.line("    }");
-    kernel_.line("    barrier(CLK_LOCAL_MEM_FENCE);");
-    kernel_.line("  }");
-    const std::string at_row = text("row + y + i * ", group_side);
-    const std::string at_column = text("column + x + j * ", group_side);
-    each_result(text("if (", at_row, " < m && ", at_column, " < n) { const long place = c_start + (", at_row,
-                     ") * c_row + (", at_column, ") * c_column; ", type_, " value = sum[i][j]; ",
-                     with_scale("value", at_column), with_residual("value", "place"),
-                     with_bias_and_limits("value", at_column), store(result_, "c", "place", "value"), " }"));
-    KernelLaunch launch =
-        kernel_.finish(text("__attribute__((reqd_work_group_size(", group_side, ", ", group_side, ", 1))) "));
-    launch.local = {group_side, group_side, 1};
-    launch.global = {static_cast<std::size_t>(divided_up(product_.n, group_tile) * group_side),
-                     static_cast<std::size_t>(divided_up(product_.m, group_tile) * group_side),
-                     static_cast<std::size_t>(product_.a.batch.count())};
-    return launch;
-  }
-
- private:
-  void each_result(std::string_view statement) {
-    kernel_.line(text("    for (int i = 0; i < ", results_a_side, "; ++i) for (int j = 0; j < ", results_a_side,
-                      "; ++j) { ", statement, " }"));
-  }
-
-  // Neighbouring items read neighbouring elements: along the depth or across it, as the strides have it.
-  void open_fetch(bool depth_first) {
-    const std::string depth = depth_first ? text("i % ", group_depth) : text("i / ", group_tile);
-    const std::string across = depth_first ? text("i / ", group_depth) : text("i % ", group_tile);
-    kernel_.line(text("      { const int d = ", depth, "; const int e = ", across, ";"));
-  }
-
-  void fetch_left() {
-    open_fetch(depth_[0].inner_stride() == 1);
-    kernel_.line(text("      ", type_, " value = 0;"));
-    kernel_.line(text("      if (depth + d < k && row + e < m) { ", rows_.split("r", "row + e", "long"),
-                      depth_[0].split("d", "depth + d", "long")));
-    kernel_.line(text("        value = ",
-                      element(product_.a.dtype, "a", text("a_start + ", rows_.place("r"), " + ", depth_[0].place("d"))),
-                      "; }"));
-    kernel_.line("      left[d][e] = value; }");
-  }
-
-  void fetch_right() {
-    open_fetch(product_.b.columns.strides[0] != 1);
-    kernel_.line(text("      ", type_, " value = 0;"));
-    kernel_.line(text("      if (depth + d < k && column + e < n) { ", depth_[1].split("d", "depth + d", "long")));
-    kernel_.line(text(
-        "        value = ",
-        element(product_.b.dtype, "b", text("b_start + ", depth_[1].place("d"), " + (column + e) * b_column")), "; }"));
-    kernel_.line("      right[d][e] = value; }");
-  }
+  bool is_panel_;
+  std::optional<ImageBands> bands_;
 };
 
 }  // namespace
@@ -551,7 +376,5 @@ KernelLaunch tile_kernel(const MatrixProduct& product, LaunchPlan& plan, std::in
   const std::int64_t lanes = 64 / static_cast<std::int64_t>(size_of(accumulator_of(product.c.dtype)));
   return TileText(product, lanes, tile_shape(product, lanes)).generate(plan, items);
 }
-
-KernelLaunch group_kernel(const MatrixProduct& product) { return GroupText(product).generate(); }
 
 }  // namespace tyto::opencl
