@@ -98,9 +98,9 @@ std::size_t InflateStream::read_some(std::span<std::byte> target) {
 }
 
 std::unique_ptr<Stream> plain_stream(const ByteSource& source) {
-  std::byte magic[2] = {};
-  if (source.size() >= 2) source.read(0, magic, "its first bytes");
-  if (magic[0] == std::byte{0x1f} && magic[1] == std::byte{0x8b}) {
+  std::byte first[2] = {};
+  if (source.size() >= 2) source.read(0, first, "its first bytes");
+  if (first[0] == std::byte{0x1f} && first[1] == std::byte{0x8b}) {
     return std::make_unique<InflateStream>(source, 0, source.size(), DeflateFormat::gzip, source.name());
   }
   return std::make_unique<RangeStream>(source);

@@ -33,7 +33,7 @@ struct ListedNode {
   NamedList<Attribute> attributes;
   /// The arms of a branch, or the body of a loop, which yields the next carries before its other outputs. Their tensors
   /// have numbers of their own.
-  std::vector<GraphListing> regions = {};
+  std::vector<GraphListing> regions;
 };
 
 struct GraphListing {

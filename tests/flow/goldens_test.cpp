@@ -120,19 +120,25 @@ void check_near(const Numbers& found, const Numbers& expected) {
 }
 
 void check(const Named& found, const Case& expected) {
-  for (const auto& [key, value] : expected.out) {
+  for (const auto& each : expected.out) {
+    const auto& key = each.first;
+    const auto& value = each.second;
     if (found.count(key) == 0) continue;
     CAPTURE(key);
     check_near(found.at(key), numbers(value));
   }
-  for (const auto& [key, value] : expected.gradients) {
+  for (const auto& each : expected.gradients) {
+    const auto& key = each.first;
+    const auto& value = each.second;
     CAPTURE(key);
     check_near(found.at("d_" + key), numbers(value));
   }
 }
 
 void check_same(const Named& found, const Named& expected) {
-  for (const auto& [key, value] : expected) {
+  for (const auto& each : expected) {
+    const auto& key = each.first;
+    const auto& value = each.second;
     CAPTURE(key);
     CHECK(found.at(key) == value);
   }
@@ -142,7 +148,9 @@ void check_same(const Named& found, const Named& expected) {
 
 TEST_CASE("loops and branches give JAX's values and gradients in every mode, and the same bits in all of them") {
   std::size_t compared = 0;
-  for (const auto& [name, expected] : cases()) {
+  for (const auto& each : cases()) {
+    const auto& name = each.first;
+    const auto& expected = each.second;
     CAPTURE(name);
     if (flow_cases::run(name, in_mode<Eager>(expected.in)).empty()) {
       CHECK(name == "second_order");  // tested below
@@ -175,7 +183,9 @@ TEST_CASE("loops and branches give JAX's values and gradients on the OpenCL devi
     return;
   }
   const tyto::DeviceScope device("opencl");
-  for (const auto& [name, expected] : cases()) {
+  for (const auto& each : cases()) {
+    const auto& name = each.first;
+    const auto& expected = each.second;
     if (flow_cases::run(name, in_mode<Lazy>(expected.in)).empty()) continue;
     CAPTURE(name);
     check(by_graph(name, expected, {.check_plan = true}), expected);

@@ -85,7 +85,7 @@ BOTH_MODES("arms of loops, of which one stops early, chosen by an integer that i
   using Arm = std::function<T()>;
   const auto loss = [](const T& x) {
     const State last = fori_loop(0, 5, State(x, whole<T>(2)), [&](const T& i, const State& s) {
-      const auto& [c, which] = s;
+      const T &c = s.first, &which = s.second;
       const std::vector<Arm> arms{[&] { return c * x; },
                                   [&] {
                                     return std::get<0>(scan_until(

@@ -39,7 +39,10 @@ class LoopKernel : public core::Kernel {
       const std::int64_t each = std::max(geometry_.elements / team_.count, shortest_rectangle);
       const std::int64_t elements = std::min(rectangle_elements, (each + grain - 1) / grain * grain);
       block_columns_ = std::min(geometry_.columns, elements);
-      block_rows_ = std::clamp<std::int64_t>(elements / block_columns_, 1, geometry_.rows);
+      // Equally high ones: what is left over would be another that one thread has more than the others.
+      const std::int64_t wanted = (geometry_.rows * block_columns_ + elements / 2) / elements;
+      const std::int64_t rectangles = std::max<std::int64_t>(wanted, 1);
+      block_rows_ = std::max<std::int64_t>((geometry_.rows + rectangles - 1) / rectangles, 1);
     }
     column_blocks_ = (geometry_.columns + block_columns_ - 1) / block_columns_;
     row_blocks_ = (geometry_.rows + block_rows_ - 1) / block_rows_;
