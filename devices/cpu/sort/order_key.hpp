@@ -64,7 +64,10 @@ struct OrderKey {
   [[gnu::always_inline]] static inline T element(Bits key, bool descending) {
     Bits bits = descending ? static_cast<Bits>(~key) : key;
     if constexpr (is_stored_float<T>) {
-      bits = bits < 0 ? static_cast<Bits>(static_cast<Bits>(-bits) | ~magnitude_bits) : bits;
+      // Unsigned, since the key behind all others may be the smallest number, which has no negative.
+      const auto negated =
+          static_cast<Bits>(std::make_unsigned_t<Bits>{0} - static_cast<std::make_unsigned_t<Bits>>(bits));
+      bits = bits < 0 ? static_cast<Bits>(negated | ~magnitude_bits) : bits;
       bits = key == last ? static_cast<Bits>(infinity_bits<T> | (infinity_bits<T> >> 1)) : bits;
     } else if constexpr (std::is_unsigned_v<T>) {
       bits = static_cast<Bits>(bits ^ ~magnitude_bits);
