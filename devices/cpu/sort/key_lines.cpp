@@ -20,20 +20,25 @@ struct Bytes {
   std::byte bytes[Size];
 };
 
+/// Calls f(T{}) with a type of so many bytes.
+template <class F>
+void with_bytes(std::size_t size, const F& f) {
+  switch (size) {
+    case 1: return f(Bytes<1>{});
+    case 2: return f(Bytes<2>{});
+    case 4: return f(Bytes<4>{});
+    default: return f(Bytes<8>{});
+  }
+}
+
 /// Copies `count` elements, `from_stride` and `to_stride` elements apart.
 void copy_strided(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride, std::int64_t count,
                   std::size_t size) {
-  const auto copy = [&]<class E>(E) {
+  with_bytes(size, [&]<class E>(E) {
     const E* x = static_cast<const E*>(from);
     E* y = static_cast<E*>(to);
     for (std::int64_t i = 0; i < count; ++i) y[i * to_stride] = x[i * from_stride];
-  };
-  switch (size) {
-    case 1: return copy(Bytes<1>{});
-    case 2: return copy(Bytes<2>{});
-    case 4: return copy(Bytes<4>{});
-    default: return copy(Bytes<8>{});
-  }
+  });
 }
 
 }  // namespace
@@ -50,6 +55,46 @@ LinePairs::LinePairs(const core::Step& step, std::int64_t axis) {
   const double nanoseconds =
       0.3 * static_cast<double>(64 - __builtin_clzll(static_cast<unsigned long long>(count) | 1));
   team_size = work <= 1 ? 1 : threads_for(static_cast<double>(work) * static_cast<double>(count) * nanoseconds);
+}
+
+ColumnLines::ColumnLines(const core::Step& step, std::int64_t axis, LinePairs& pairs)
+    : in_size(size_of(step.inputs[0].dtype)), out_size(size_of(step.outputs[0].dtype)) {
+  core::View in = step.inputs[0].view, out = step.outputs[0].view;
+  if (in.rank() < 2 || pairs.work < 2) return;
+  in_count = pairs.count;
+  out_count = out.shape[static_cast<std::size_t>(axis)];
+  in_stride = without_axis(in, axis);
+  out_stride = without_axis(out, axis);
+  const std::size_t last = in.shape.size() - 1;
+  if (in_stride == 1 || in.strides[last] != 1 || out.strides[last] != 1) return;
+  beside = in.shape[last];
+  constexpr std::int64_t cache_line = 64, most_bytes = std::int64_t{4} << 20;
+  const auto longest = static_cast<std::int64_t>(
+      std::max(in_size * static_cast<std::size_t>(in_count), out_size * static_cast<std::size_t>(out_count)));
+  const std::int64_t wanted = std::min({cache_line / static_cast<std::int64_t>(in_size), beside, most_bytes / longest});
+  if (wanted < 2) return;
+  together = wanted;
+  pairs.in_stride = pairs.out_stride = 1;
+}
+
+void ColumnLines::read(const std::byte* from, std::int64_t lines, std::byte* to) const {
+  with_bytes(in_size, [&]<class E>(E) {
+    const E* x = reinterpret_cast<const E*>(from);
+    E* y = reinterpret_cast<E*>(to);
+    for (std::int64_t i = 0; i < in_count; ++i, x += in_stride) {
+      for (std::int64_t line = 0; line < lines; ++line) y[line * in_count + i] = x[line];
+    }
+  });
+}
+
+void ColumnLines::write(const std::byte* from, std::int64_t lines, std::byte* to) const {
+  with_bytes(out_size, [&]<class E>(E) {
+    const E* x = reinterpret_cast<const E*>(from);
+    E* y = reinterpret_cast<E*>(to);
+    for (std::int64_t i = 0; i < out_count; ++i, y += out_stride) {
+      for (std::int64_t line = 0; line < lines; ++line) y[line] = x[line * out_count + i];
+    }
+  });
 }
 
 bool LineKeys::read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const {

@@ -26,6 +26,23 @@ struct LinePairs {
   LinePairs(const core::Step& step, std::int64_t axis);
 };
 
+/// Lines whose elements lie apart, but beside those of the next line: several are copied together, so that all of what
+/// a cache line holds is used, and kernels find them dense.
+struct ColumnLines {
+  std::int64_t together = 0;  ///< lines that are copied at a time; 0 where they are left as they lie
+  std::int64_t beside = 1;    ///< lines that lie side by side
+  std::int64_t in_stride = 1, out_stride = 1, in_count = 0, out_count = 0;
+  std::size_t in_size = 0, out_size = 0;
+
+  /// Makes the strides of `pairs` those of the copies.
+  ColumnLines(const core::Step& step, std::int64_t axis, LinePairs& pairs);
+
+  std::size_t in_bytes() const noexcept { return static_cast<std::size_t>(together * in_count) * in_size; }
+  std::size_t out_bytes() const noexcept { return static_cast<std::size_t>(together * out_count) * out_size; }
+  void read(const std::byte* from, std::int64_t lines, std::byte* to) const;
+  void write(const std::byte* from, std::int64_t lines, std::byte* to) const;
+};
+
 /// Elements of a type as keys, along lines of any stride.
 class LineKeys {
  public:
@@ -85,12 +102,15 @@ void each_zero(const std::byte* line, std::int64_t count, std::int64_t stride, s
 /// Calls line_kernel(in, out, keys, others) for each line, on as many threads as they are worth, with two arrays of as
 /// many keys as are wanted, or with one that both are.
 template <class LineKernel>
-std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const LinePairs& pairs, int arrays,
-                                                  std::int64_t keys, std::size_t key_size, LineKernel line_kernel) {
+std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const LinePairs& pairs,
+                                                  const ColumnLines& columns, int arrays, std::int64_t keys,
+                                                  std::size_t key_size, LineKernel line_kernel) {
   WorkspaceLayout layout;
-  std::size_t distance = 0;
+  std::size_t distance = 0, copy_distance = 0;
   const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.team_size, pairs.work));
   layout.reserve_each(static_cast<std::size_t>(arrays) * members, static_cast<std::size_t>(keys) * key_size, distance);
+  const std::size_t copies =
+      layout.reserve_each(2 * members, std::max(columns.in_bytes(), columns.out_bytes()), copy_distance);
   const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
   const auto run_lines = [=](std::span<const core::Address> inputs, std::span<const core::Address> outputs,
@@ -98,11 +118,27 @@ std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const 
     run_team(pairs.team_size, [&](Team team) {
       const Range mine = share(pairs.work, team.member, team.size);
       if (mine.size() == 0) return;
-      std::byte* own = workspace.pointer() + static_cast<std::size_t>(arrays * team.member) * distance;
-      pairs.lines.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
-        line_kernel(inputs[0].pointer() + offsets[0] * size, outputs[0].pointer() + offsets[1] * out_size, own,
-                    own + static_cast<std::size_t>(arrays - 1) * distance);
-      });
+      const auto member = static_cast<std::size_t>(team.member);
+      std::byte* own = workspace.pointer() + static_cast<std::size_t>(arrays) * member * distance;
+      std::byte* others = own + static_cast<std::size_t>(arrays - 1) * distance;
+      if (columns.together == 0) {
+        pairs.lines.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+          line_kernel(inputs[0].pointer() + offsets[0] * size, outputs[0].pointer() + offsets[1] * out_size, own,
+                      others);
+        });
+        return;
+      }
+      std::byte* in = workspace.pointer() + copies + 2 * member * copy_distance;
+      std::byte* out = in + copy_distance;
+      for (std::int64_t line = mine.begin, some; line < mine.end; line += some) {
+        some = std::min({columns.together, mine.end - line, columns.beside - line % columns.beside});
+        const auto offsets = pairs.lines.at(line);
+        columns.read(inputs[0].pointer() + offsets[0] * size, some, in);
+        for (std::int64_t i = 0; i < some; ++i) {
+          line_kernel(in + i * columns.in_count * size, out + i * columns.out_count * out_size, own, others);
+        }
+        columns.write(out, some, outputs[0].pointer() + offsets[1] * out_size);
+      }
     });
   };
   return make_kernel(run_lines, layout.bytes());

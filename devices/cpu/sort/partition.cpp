@@ -51,7 +51,9 @@ std::optional<K> bracketed_key(const KeyLoops<K>& loops, const K* keys, std::int
 }  // namespace
 
 KernelRef prepare_order_statistics(const core::Step& step) {
-  const LinePairs pairs(step, step.inputs[0].view.rank() - 1);
+  const std::int64_t axis = step.inputs[0].view.rank() - 1;
+  LinePairs pairs(step, axis);
+  const ColumnLines columns(step, axis, pairs);
   const LineKeys keys_of(step.inputs[0].dtype, false);
   const auto& list = std::get<core::ListAttributes>(*step.attributes).list;
   const std::vector<std::int64_t> ranks(list.begin(), list.end());
@@ -75,12 +77,13 @@ KernelRef prepare_order_statistics(const core::Step& step) {
       });
     });
   };
-  return each_key_line(step, pairs, 2, pairs.count + wanted, keys_of.size(), select_line);
+  return each_key_line(step, pairs, columns, 2, pairs.count + wanted, keys_of.size(), select_line);
 }
 
 KernelRef prepare_partition(const core::Step& step) {
   const auto& around = std::get<core::TopkAttributes>(*step.attributes);
-  const LinePairs pairs(step, around.axis);
+  LinePairs pairs(step, around.axis);
+  const ColumnLines columns(step, around.axis, pairs);
   const LineKeys keys_of(step.inputs[0].dtype, false);
   const auto size = static_cast<std::int64_t>(keys_of.element_size());
   const auto partition_line = [=, rank = around.k](const std::byte* line, std::byte* parts, std::byte* keys,
@@ -118,12 +121,13 @@ KernelRef prepare_partition(const core::Step& step) {
       out[position++ * pairs.out_stride] = *zero;
     });
   };
-  return each_key_line(step, pairs, 2, pairs.count + vector_room, keys_of.size(), partition_line);
+  return each_key_line(step, pairs, columns, 2, pairs.count + vector_room, keys_of.size(), partition_line);
 }
 
 KernelRef prepare_argpartition(const core::Step& step) {
   const auto& around = std::get<core::TopkAttributes>(*step.attributes);
-  const LinePairs pairs(step, around.axis);
+  LinePairs pairs(step, around.axis);
+  const ColumnLines columns(step, around.axis, pairs);
   const LineKeys keys_of(step.inputs[0].dtype, false);
   const auto order_line = [=, rank = around.k](const std::byte* line, std::byte* order, std::byte* keys,
                                                std::byte* others) {
@@ -143,7 +147,7 @@ KernelRef prepare_argpartition(const core::Step& step) {
       });
     });
   };
-  return each_key_line(step, pairs, 2, pairs.count, keys_of.size(), order_line);
+  return each_key_line(step, pairs, columns, 2, pairs.count, keys_of.size(), order_line);
 }
 
 }  // namespace tyto::cpu

@@ -29,7 +29,8 @@ void sort_by_counting(K* keys, K* counts, std::int64_t count, std::size_t elemen
 
 KernelRef prepare_sort(const core::Step& step) {
   const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
-  const LinePairs pairs(step, attributes.axis);
+  LinePairs pairs(step, attributes.axis);
+  const ColumnLines columns(step, attributes.axis, pairs);
   const LineKeys keys_of(step.inputs[0].dtype, attributes.flag);
   const bool counted = pairs.count >= worth_counting(keys_of.element_size()) && pairs.count <= INT32_MAX;
   const std::int64_t zero = attributes.flag ? -1 : 0;
@@ -52,7 +53,7 @@ KernelRef prepare_sort(const core::Step& step) {
       reinterpret_cast<Bits*>(sorted)[position++ * pairs.out_stride] = *element;
     });
   };
-  return each_key_line(step, pairs, in_result ? 1 : 2, pairs.count, keys_of.size(), sort_line);
+  return each_key_line(step, pairs, columns, in_result ? 1 : 2, pairs.count, keys_of.size(), sort_line);
 }
 
 }  // namespace tyto::cpu

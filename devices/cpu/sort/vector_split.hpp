@@ -12,6 +12,28 @@
 
 namespace tyto::cpu::TYTO_ISA {
 
+#if defined(__AVX2__)
+
+/// For each set of lanes, their numbers in order, then those of the others; lanes of four bytes, `Width` of them.
+template <int Lanes32, int Keys>
+struct SplitOrders {
+  std::uint8_t lanes[1 << Keys][8];
+  constexpr SplitOrders() : lanes{} {
+    constexpr int each = Lanes32 / Keys;
+    for (int set = 0; set < 1 << Keys; ++set) {
+      int next = 0;
+      for (int chosen = 1; chosen >= 0; --chosen) {
+        for (int key = 0; key < Keys; ++key) {
+          if ((set >> key & 1) != chosen) continue;
+          for (int part = 0; part < each; ++part) lanes[set][next++] = static_cast<std::uint8_t>(key * each + part);
+        }
+      }
+    }
+  }
+};
+
+#endif
+
 #if defined(__AVX512F__)
 
 template <class K>
@@ -70,6 +92,23 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   };
   constexpr unsigned all = (1u << L::count) - 1;
   std::int64_t i = 0;
+  if constexpr (sizeof(K) == 8) {
+    // By a table of orders each vector is stored whole at both ends. What a store writes too much must lie in the room
+    // that is still free after it: two vectors' room is left for that.
+    static constexpr SplitOrders<8, L::count> orders{};
+    for (; i + 2 * L::count <= count; i += L::count) {
+      const __m512i v = as_integers<K>(L::load(keys + i));
+      const unsigned below = _mm512_cmplt_epi64_mask(v, limit);
+      const __m512i order =
+          _mm512_maskz_cvtepu8_epi64(0xff, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(orders.lanes[below])));
+      const auto ordered = (typename L::Vector)_mm512_maskz_permutexvar_epi64(0xff, order, v);
+      const int lows = _mm_popcnt_u32(below);
+      L::store(low, ordered);
+      L::store(high - L::count, ordered);
+      low += lows;
+      high -= L::count - lows;
+    }
+  }
   for (; i + L::count <= count; i += L::count) place(as_integers<K>(L::load(keys + i)), all);
   if (i < count) {
     const int rest = static_cast<int>(count - i);
@@ -154,23 +193,6 @@ template <class K>
 
 #if defined(__AVX2__)
 
-/// For each set of lanes, their numbers in order, then those of the others; lanes of four bytes, `Width` of them.
-template <int Lanes32, int Keys>
-struct SplitOrders {
-  std::uint8_t lanes[1 << Keys][8];
-  constexpr SplitOrders() : lanes{} {
-    constexpr int each = Lanes32 / Keys;
-    for (int set = 0; set < 1 << Keys; ++set) {
-      int next = 0;
-      for (int chosen = 1; chosen >= 0; --chosen) {
-        for (int key = 0; key < Keys; ++key) {
-          if ((set >> key & 1) != chosen) continue;
-          for (int part = 0; part < each; ++part) lanes[set][next++] = static_cast<std::uint8_t>(key * each + part);
-        }
-      }
-    }
-  }
-};
 template <class K>
 inline constexpr SplitOrders<8, Lanes<K>::count> split_orders{};
 
