@@ -113,4 +113,40 @@ void add_complex_product(const Bench<T>& bench, const Parts<T>& a, const Parts<T
   add_product<T>(bench, a.im, b.re, c.im, times(conjugated.first));
 }
 
+/// Columns times their factors, then each row as long as one, its largest element real.
+template <class T>
+void normalise_rows(const Parts<T>& v, const T* factors) {
+  const Index n = v.re.columns;
+  for (Index k = 0; k < v.re.rows; ++k) {
+    T* const re = v.re.row(k);
+    T* const im = v.im.row(k);
+    T largest = 0;
+    Index place = 0;
+    for (Index i = 0; i < n; ++i) {
+      re[i] *= factors[i];
+      im[i] *= factors[i];
+      const T size = rough_size(Number<T>{re[i], im[i]});
+      if (size > largest) {
+        largest = size;
+        place = i;
+      }
+    }
+    if (largest == 0 || !std::isfinite(largest)) continue;
+    T squares = 0;
+    for (Index i = 0; i < n; ++i) {
+      re[i] /= largest;
+      im[i] /= largest;
+      squares += re[i] * re[i] + im[i] * im[i];
+    }
+    const T size = size_of(Number<T>{re[place], im[place]}), length = std::sqrt(squares);
+    const Number<T> turn{re[place] / (size * length), -im[place] / (size * length)};
+    for (Index i = 0; i < n; ++i) {
+      const Number<T> turned = Number<T>{re[i], im[i]} * turn;
+      re[i] = turned.re;
+      im[i] = turned.im;
+    }
+    im[place] = 0;
+  }
+}
+
 }  // namespace tyto::cpu::linalg

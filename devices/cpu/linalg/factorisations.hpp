@@ -77,6 +77,14 @@ template <class T>
 bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
                        T* room) noexcept;
 
+/// Elements of room for decompose_real_general.
+std::int64_t real_general_room(std::int64_t size, bool vectors) noexcept;
+
+/// As decompose_general, of a real matrix: complex eigenvalues and vectors come in conjugate pairs.
+template <class T>
+bool decompose_real_general(const Bench<T>& bench, Matrix<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
+                            T* room) noexcept;
+
 /// As factorise_lu, of a complex matrix; pivots are largest by the sum of their parts' sizes, as LAPACK's.
 template <class T>
 std::int64_t factorise_complex_lu(const Bench<T>& bench, Parts<T> a, std::int64_t* pivots) noexcept;

@@ -11,8 +11,6 @@ namespace tyto::cpu::linalg {
 
 namespace {
 
-using Index = std::int64_t;
-
 template <class T>
 Number<T> root(Number<T> a) {
   const T size = size_of(a);
@@ -234,42 +232,6 @@ void solve_for_vectors(const VectorLoops<T>& loops, const Parts<T>& t, const Par
   }
 }
 
-/// Each row as long as one, its largest element real.
-template <class T>
-void normalise(const Parts<T>& v, const T* factors) {
-  const Index n = v.re.columns;
-  for (Index k = 0; k < v.re.rows; ++k) {
-    T* const re = v.re.row(k);
-    T* const im = v.im.row(k);
-    T largest = 0;
-    Index place = 0;
-    for (Index i = 0; i < n; ++i) {
-      re[i] *= factors[i];
-      im[i] *= factors[i];
-      const T size = rough_size(Number<T>{re[i], im[i]});
-      if (size > largest) {
-        largest = size;
-        place = i;
-      }
-    }
-    if (largest == 0 || !std::isfinite(largest)) continue;
-    T squares = 0;
-    for (Index i = 0; i < n; ++i) {
-      re[i] /= largest;
-      im[i] /= largest;
-      squares += re[i] * re[i] + im[i] * im[i];
-    }
-    const T size = size_of(Number<T>{re[place], im[place]}), length = std::sqrt(squares);
-    const Number<T> turn{re[place] / (size * length), -im[place] / (size * length)};
-    for (Index i = 0; i < n; ++i) {
-      const Number<T> turned = Number<T>{re[i], im[i]} * turn;
-      re[i] = turned.re;
-      im[i] = turned.im;
-    }
-    im[place] = 0;
-  }
-}
-
 }  // namespace
 
 std::int64_t general_room(std::int64_t size, bool vectors) noexcept {
@@ -307,7 +269,7 @@ bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* value
   add_product<T>(bench, x.im, q.im, vectors->re, Sign::minus);
   add_product<T>(bench, x.re, q.im, vectors->im);
   add_product<T>(bench, x.im, q.re, vectors->im);
-  normalise(*vectors, factors);
+  normalise_rows(*vectors, factors);
   return true;
 }
 

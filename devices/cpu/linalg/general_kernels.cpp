@@ -18,7 +18,9 @@ KernelRef prepare_parts(const core::Step& step) {
   const std::int64_t n = stack.rows;
   const bool vectors = step.op == core::OpId::eig;
   const double cube = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
-  const Effort effort{(vectors ? 200 : 80) * cube, n, (vectors ? 4 : 2) * n * n + 2 * n + general_room(n, vectors), 0};
+  const Effort effort{
+      (vectors ? 200 : 80) * cube, n,
+      (vectors ? 4 : 2) * n * n + 2 * n + std::max(general_room(n, vectors), real_general_room(n, vectors)), 0};
   return for_each_matrix<T>(
       stack.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
         T* room = desk.room;
@@ -30,14 +32,17 @@ KernelRef prepare_parts(const core::Step& step) {
         const Parts<T> a{matrix(), matrix()};
         read_parts(stack, inputs[0], index, a);
         const std::optional<int> scaled = exponent_of(a);
+        const bool real = std::all_of(a.im.first, a.im.first + n * n, [](T element) { return element == 0; });
         const int exponent = scaled.value_or(0);
         scale_by(a, -exponent);
         Parts<T> v;
         if (vectors) v = {matrix(), matrix()};
         T* const values_re = room;
         T* const values_im = room + n;
+        const Parts<T>* const wanted = vectors ? &v : nullptr;
         const bool found =
-            scaled && decompose_general<T>(desk.bench, a, values_re, values_im, vectors ? &v : nullptr, room + 2 * n);
+            scaled && (real ? decompose_real_general<T>(desk.bench, a.re, values_re, values_im, wanted, room + 2 * n)
+                            : decompose_general<T>(desk.bench, a, values_re, values_im, wanted, room + 2 * n));
         constexpr T nan = std::numeric_limits<T>::quiet_NaN();
         T* const values = reinterpret_cast<T*>(outputs[0].pointer()) + 2 * index * n;
         for (std::int64_t i = 0; i < n; ++i) {

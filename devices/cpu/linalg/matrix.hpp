@@ -80,9 +80,8 @@ template <class T>
 void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Triangle triangle, bool unit,
                       Matrix<T> b) noexcept;
 
-/// b becomes b t^-1.
+/// b becomes b t^-1 for an upper triangle. Rows of b are contiguous.
 template <class T>
-void solve_triangular_right(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Triangle triangle,
-                            bool unit, Matrix<T> b) noexcept;
+void solve_upper_right(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Matrix<T> b) noexcept;
 
 }  // namespace tyto::cpu::linalg

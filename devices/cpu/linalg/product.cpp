@@ -11,8 +11,6 @@ namespace {
 
 /// Rows of the left operand that meet every panel before the next ones do: they stay in the second cache.
 constexpr std::int64_t chunk = 96;
-/// Triangles so small are solved row by row.
-constexpr std::int64_t smallest_triangle = 16;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -97,32 +95,6 @@ void add_product(const Bench<T>& bench, const Matrix<const T>& a, const Matrix<c
 
 }  // namespace
 
-namespace {
-
-// Column by column from the left; of a lower triangle, which the reverse order of both makes an upper one, from the
-// right. The triangle lies in rows that follow one another, whichever way it was turned.
-template <class T>
-void solve_small_right(const Matrix<const T>& t, bool upper, bool unit, const Matrix<T>& b) noexcept {
-  const std::int64_t size = t.rows;
-  T rows[smallest_triangle][smallest_triangle], inverses[smallest_triangle];
-  for (std::int64_t step = 0; step < size; ++step) {
-    for (std::int64_t other = 0; other < size; ++other) rows[step][other] = t(step, other);
-    inverses[step] = unit ? T(1) : 1 / t(step, step);
-  }
-  for (std::int64_t row = 0; row < b.rows; ++row) {
-    T* here = b.row(row);
-    for (std::int64_t step = 0; step < size; ++step) {
-      const std::int64_t column = upper ? step : size - 1 - step;
-      const T value = here[column] *= inverses[column];
-      for (std::int64_t other = upper ? column + 1 : 0; other < (upper ? size : column); ++other) {
-        here[other] -= value * rows[column][other];
-      }
-    }
-  }
-}
-
-}  // namespace
-
 template <class T>
 std::size_t packed_bytes(const TileSet<T>& tiles, std::int64_t columns) noexcept {
   return static_cast<std::size_t>(packed_depth * rounded_up(columns, tiles.width())) * sizeof(T);
@@ -146,7 +118,7 @@ void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T
   const std::int64_t size = t.rows;
   if (size == 0 || b.columns == 0) return;
   const bool lower = triangle == Triangle::lower;
-  if (size <= smallest_triangle) {
+  if (size <= small_triangle) {
     for (std::int64_t step = 0; step < size; ++step) {
       const std::int64_t row = lower ? step : size - 1 - step;
       T* here = b.row(row);
@@ -163,7 +135,7 @@ void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T
     }
     return;
   }
-  const std::int64_t half = rounded_up(size / 2, smallest_triangle / 2), rest = size - half;
+  const std::int64_t half = rounded_up(size / 2, small_triangle / 2), rest = size - half;
   const auto above = b.part(0, 0, half, b.columns), beneath = b.part(half, 0, rest, b.columns);
   const auto update = [&](Matrix<const T> left, const Matrix<T>& from, const Matrix<T>& to) {
     if (b.columns > 1 || b.row_step != 1 || left.column_step != 1) {
@@ -185,26 +157,23 @@ void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T
 }
 
 template <class T>
-void solve_triangular_right(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Triangle triangle,
-                            bool unit, Matrix<T> b) noexcept {
+void solve_upper_right(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Matrix<T> b) noexcept {
   const std::int64_t size = t.rows;
   if (size == 0 || b.rows == 0) return;
-  const bool upper = triangle == Triangle::upper;
-  if (size <= smallest_triangle) {
-    solve_small_right(t, upper, unit, b);
-    return;
+  if (size <= small_triangle) {
+    T triangle[small_triangle * small_triangle] = {}, inverses[small_triangle] = {};
+    for (std::int64_t row = 0; row < size; ++row) {
+      inverses[row] = T(1) / t(row, row);
+      for (std::int64_t column = row + 1; column < size; ++column)
+        triangle[row * small_triangle + column] = t(row, column);
+    }
+    return bench.loops->solve_right(b.rows, size, triangle, inverses, b.first, b.row_step);
   }
-  const std::int64_t half = rounded_up(size / 2, smallest_triangle / 2), rest = size - half;
+  const std::int64_t half = rounded_up(size / 2, small_triangle / 2), rest = size - half;
   const auto left = b.part(0, 0, b.rows, half), right = b.part(0, half, b.rows, rest);
-  if (upper) {
-    solve_triangular_right(bench, t.part(0, 0, half, half), triangle, unit, left);
-    linalg::add_product<T>(bench, left, t.part(0, half, half, rest), right, Sign::minus);
-    solve_triangular_right(bench, t.part(half, half, rest, rest), triangle, unit, right);
-  } else {
-    solve_triangular_right(bench, t.part(half, half, rest, rest), triangle, unit, right);
-    linalg::add_product<T>(bench, right, t.part(half, 0, rest, half), left, Sign::minus);
-    solve_triangular_right(bench, t.part(0, 0, half, half), triangle, unit, left);
-  }
+  solve_upper_right(bench, t.part(0, 0, half, half), left);
+  linalg::add_product<T>(bench, left, t.part(0, half, half, rest), right, Sign::minus);
+  solve_upper_right(bench, t.part(half, half, rest, rest), right);
 }
 
 #define TYTO_INSTANTIATE(T)                                                                                        \
@@ -212,7 +181,7 @@ void solve_triangular_right(const Bench<T>& bench, Matrix<const std::type_identi
   template void add_product<T>(const Bench<T>&, Matrix<const T>, Matrix<const T>, Matrix<T>, Sign) noexcept;       \
   template void add_product_below<T>(const Bench<T>&, Matrix<const T>, Matrix<const T>, Matrix<T>, Sign) noexcept; \
   template void solve_triangular<T>(const Bench<T>&, Matrix<const T>, Triangle, bool, Matrix<T>) noexcept;         \
-  template void solve_triangular_right<T>(const Bench<T>&, Matrix<const T>, Triangle, bool, Matrix<T>) noexcept;
+  template void solve_upper_right<T>(const Bench<T>&, Matrix<const T>, Matrix<T>) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

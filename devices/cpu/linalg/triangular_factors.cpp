@@ -127,7 +127,7 @@ std::int64_t factorise_cholesky(const Bench<T>& bench, Matrix<T> a) noexcept {
   const auto first = a.part(0, 0, half, half), below = a.part(half, 0, rest, half);
   const auto last = a.part(half, half, rest, rest);
   if (const std::int64_t bad = factorise_cholesky(bench, first)) return bad;
-  solve_triangular_right<T>(bench, first.transposed(), Triangle::upper, false, below);
+  solve_upper_right<T>(bench, first.transposed(), below);
   add_product_below<T>(bench, below, below.transposed(), last, Sign::minus);
   const std::int64_t bad = factorise_cholesky(bench, last);
   return bad == 0 ? 0 : half + bad;

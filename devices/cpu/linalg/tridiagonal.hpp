@@ -12,6 +12,10 @@ namespace tyto::cpu::linalg {
 template <class T>
 bool iterate_tridiagonal(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotations) noexcept;
 
+/// The same where no vectors are wanted, by fewer operations; e is used up.
+template <class T>
+bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept;
+
 /// Elements of room for divide_tridiagonal.
 std::int64_t division_room(std::int64_t size) noexcept;
 

@@ -1,4 +1,6 @@
-// The implicit QR iteration on a tridiagonal matrix, with Wilkinson's shift.
+// The implicit QR iteration on a tridiagonal matrix, with Wilkinson's shift; for eigenvalues alone its form without
+// square roots (Parlett, The Symmetric Eigenvalue Problem, 8.15).
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -33,7 +35,68 @@ void sweep(T* d, T* e, std::int64_t begin, std::int64_t end, RotationSweeps<T>& 
   }
 }
 
+/// One such sweep over the rows [begin, end] from the end, the squares of what lies beside the diagonal in `e`.
+template <class T>
+void rootless_sweep(T* d, T* e, std::int64_t begin, std::int64_t end) noexcept {
+  const T root = std::sqrt(e[begin]), half = (d[begin + 1] - d[begin]) / (2 * root);
+  const T shift = d[begin] - root / (half + std::copysign(std::hypot(half, T(1)), half));
+  T cosine = 1, sine = 0, gamma = d[end] - shift, p = gamma * gamma;
+  for (std::int64_t i = end; i-- > begin;) {
+    const T square = e[i], r = p + square;
+    if (i + 1 < end) e[i + 1] = sine * r;
+    // Divided before gamma is known: two divisions would wait for each other.
+    const T last_cosine = cosine, last_gamma = gamma, inverse = r / p;
+    cosine = p / r;
+    sine = square / r;
+    gamma = cosine * (d[i] - shift) - sine * last_gamma;
+    d[i + 1] = last_gamma + (d[i] - gamma);
+    p = cosine != 0 ? gamma * gamma * inverse : last_cosine * square;
+  }
+  e[begin] = sine * p;
+  d[begin] = shift + gamma;
+}
+
 }  // namespace
+
+template <class T>
+bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept {
+  T largest = 0;
+  for (std::int64_t i = 0; i < size; ++i)
+    largest = std::max({largest, std::abs(d[i]), i > 0 ? std::abs(e[i - 1]) : T(0)});
+  if (!std::isfinite(largest)) return false;
+  if (largest == 0) return true;
+  // Near one, no square overflows; what vanishes is nothing beside the largest.
+  const int exponent = std::ilogb(largest);
+  for (std::int64_t i = 0; i < size; ++i) d[i] = std::ldexp(d[i], -exponent);
+  for (std::int64_t i = 0; i + 1 < size; ++i) {
+    const T beside = std::ldexp(e[i], -exponent);
+    e[i] = beside * beside;
+  }
+  constexpr T epsilon = std::numeric_limits<T>::epsilon() / 2;
+  const auto negligible = [&](std::int64_t i) {
+    return e[i] <= epsilon * epsilon * std::abs(d[i] * d[i + 1]) || e[i] <= std::numeric_limits<T>::min();
+  };
+  std::int64_t sweeps = 60 * size, looked_at = 0;
+  for (std::int64_t begin = 0; begin + 1 < size;) {
+    if (negligible(begin)) {
+      ++begin;
+      continue;
+    }
+    std::int64_t end = begin + 1;
+    while (end + 1 < size && !negligible(end)) ++end;
+    // Eigenvalues are found at the beginning, where the smaller ones shall be: a new block may be put the other way
+    // round.
+    if (begin >= looked_at && std::abs(d[end]) < std::abs(d[begin])) {
+      std::reverse(d + begin, d + end + 1);
+      std::reverse(e + begin, e + end);
+    }
+    looked_at = std::max(looked_at, end + 1);
+    if (sweeps-- == 0) return false;
+    rootless_sweep(d, e, begin, end);
+  }
+  for (std::int64_t i = 0; i < size; ++i) d[i] = std::ldexp(d[i], exponent);
+  return true;
+}
 
 template <class T>
 bool iterate_tridiagonal(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotations) noexcept {
@@ -55,7 +118,9 @@ bool iterate_tridiagonal(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotat
   return true;
 }
 
-#define TYTO_INSTANTIATE(T) template bool iterate_tridiagonal<T>(std::int64_t, T*, T*, RotationSweeps<T>&) noexcept;
+#define TYTO_INSTANTIATE(T)                                                \
+  template bool tridiagonal_eigenvalues<T>(std::int64_t, T*, T*) noexcept; \
+  template bool iterate_tridiagonal<T>(std::int64_t, T*, T*, RotationSweeps<T>&) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

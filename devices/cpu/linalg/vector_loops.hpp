@@ -21,8 +21,21 @@ struct ComplexTurn {
   T cosine = 1, sine_re = 0, sine_im = 0;
 };
 
+/// A reflection of three rows or columns from `first` on: x becomes x - factor * v (v . x).
+template <class T>
+struct TripleReflection {
+  std::int64_t first = 0;
+  T v[3] = {};
+  T factor = 0;
+};
+
 /// Rows that rotate_columns takes through all turns together.
 inline constexpr int rows_at_once = 8;
+/// Rows that reflect_columns takes through all reflections together.
+inline constexpr int reflected_together = 16;
+
+/// Triangles so small are solved without products.
+inline constexpr int small_triangle = 16;
 
 /// Rows are contiguous; `step` is the number of elements from one row of a matrix to the next.
 template <class T>
@@ -42,11 +55,22 @@ struct VectorLoops {
   /// row r += x[r] * y
   void (*add_outer)(std::int64_t rows, std::int64_t columns, const T* x, const T* y, T* matrix,
                     std::int64_t step) = nullptr;
+  /// b becomes b U^-1 for an upper triangle of at most small_triangle columns: `inverses` of its diagonal, and in
+  /// `triangle`, small_triangle elements a row, what is right of it, zeros elsewhere.
+  void (*solve_right)(std::int64_t rows, std::int64_t columns, const T* triangle, const T* inverses, T* b,
+                      std::int64_t step) = nullptr;
   /// y = S x for a symmetric matrix of which the lower triangle is read, once.
   void (*multiply_symmetric)(std::int64_t size, const T* matrix, std::int64_t step, const T* x, T* y) = nullptr;
   /// Some sweeps of rotations, one after the other: see below.
   void (*rotate)(std::int64_t first, std::int64_t last, std::int64_t columns, const T* table, T* matrix,
                  std::int64_t step) = nullptr;
+  /// Reflections of rows of a matrix, one after the other.
+  void (*reflect_rows)(std::int64_t count, const TripleReflection<T>* list, std::int64_t columns, T* matrix,
+                       std::int64_t step) = nullptr;
+  /// The same of columns from `begin` to before `end`, within which all reflections lie. Needs reflected_together times
+  /// as many elements of room.
+  void (*reflect_columns)(std::int64_t count, const TripleReflection<T>* list, std::int64_t rows, std::int64_t begin,
+                          std::int64_t end, T* matrix, std::int64_t step, T* room) = nullptr;
   /// Complex rows, parts apart: x becomes c x + s y and y becomes c y - conj(s) x, c being real.
   void (*rotate_complex)(std::int64_t count, const ComplexTurn<T>& turn, T* x_re, T* x_im, T* y_re, T* y_im) = nullptr;
   /// The same of columns i and i+1 with turns[i] conjugated, for i from `first` to before `last`, one after the other,

@@ -110,6 +110,7 @@ void check_square(InstructionSet set, int threads, std::int64_t size) {
     for (std::int64_t column = 0; column < row; ++column) matrix(column, row) = matrix(row, column);
   }
   Setting<T> setting(set, threads, size);
+  std::vector<T> with_vectors;
   for (const bool vectors : {true, false}) {
     std::vector<T> work = a;
     Room<T> values(size), room(eigen_room(size, vectors));
@@ -117,7 +118,11 @@ void check_square(InstructionSet set, int threads, std::int64_t size) {
     REQUIRE(decompose_symmetric<T>(setting.bench, found, vectors, values.get(), room.get()));
     CHECK(std::is_sorted(values.get(), values.get() + size));
     CHECK((values.intact() && room.intact() && setting.packed.intact()));
+    for (std::size_t i = 0; i < with_vectors.size(); ++i) {
+      CHECK(std::abs(static_cast<double>(values.get()[i] - with_vectors[i])) < close);
+    }
     if (!vectors) continue;
+    with_vectors.assign(values.get(), values.get() + size);
     std::vector<T> scaled = work;
     for (std::int64_t i = 0; i < size * size; ++i) scaled[static_cast<std::size_t>(i)] *= values.get()[i % size];
     CHECK(residual(a, dense(scaled.data(), size, size), found.transposed()) < close);
@@ -137,7 +142,86 @@ void check_square(InstructionSet set, int threads, std::int64_t size) {
   CHECK(residual(permuted, dense(lower.data(), size, size), dense(upper.data(), size, size)) < close);
 }
 
+/// A v = lambda v for all pairs, by the definition; they come in conjugate pairs, the positive imaginary part first.
+template <class T>
+void check_general(InstructionSet set, int threads, std::int64_t size, const std::vector<T>& a) {
+  CAPTURE(static_cast<int>(set));
+  CAPTURE(threads);
+  CAPTURE(size);
+  const auto count = static_cast<std::size_t>(size * size);
+  Setting<T> setting(set, threads, size);
+  Room<T> re(size), im(size), room(real_general_room(size, true)), only_re(size), only_im(size),
+      only_room(real_general_room(size, false));
+  std::vector<T> work = a, v_re(count), v_im(count);
+  const Parts<T> vectors{dense(v_re.data(), size, size), dense(v_im.data(), size, size)};
+  REQUIRE(decompose_real_general<T>(setting.bench, dense(work.data(), size, size), re.get(), im.get(), &vectors,
+                                    room.get()));
+  double norm = 0, worst = 0;
+  for (const T element : a) norm += static_cast<double>(element) * static_cast<double>(element);
+  norm = std::sqrt(norm);
+  for (std::int64_t k = 0; k < size; ++k) {
+    const double value_re = static_cast<double>(re.get()[k]), value_im = static_cast<double>(im.get()[k]);
+    if (value_im > 0) CHECK((re.get()[k + 1] == re.get()[k] && im.get()[k + 1] == -im.get()[k]));
+    double length = 0;
+    for (std::int64_t row = 0; row < size; ++row) {
+      const double x = static_cast<double>(vectors.re(k, row)), y = static_cast<double>(vectors.im(k, row));
+      double sum_re = value_im * y - value_re * x, sum_im = -value_im * x - value_re * y;
+      for (std::int64_t i = 0; i < size; ++i) {
+        const double element = static_cast<double>(a[static_cast<std::size_t>(row * size + i)]);
+        sum_re += element * static_cast<double>(vectors.re(k, i));
+        sum_im += element * static_cast<double>(vectors.im(k, i));
+      }
+      worst = std::max({worst, std::abs(sum_re), std::abs(sum_im)});
+      length += x * x + y * y;
+    }
+    CHECK(std::abs(length - 1) < (sizeof(T) == 8 ? 1e-13 : 1e-5));
+  }
+  CHECK(worst <= (sizeof(T) == 8 ? 2e-15 : 1e-6) * norm * std::sqrt(static_cast<double>(size)));
+  work = a;
+  REQUIRE(decompose_real_general<T>(setting.bench, dense(work.data(), size, size), only_re.get(), only_im.get(),
+                                    nullptr, only_room.get()));
+  double sum = 0, sum_alone = 0, trace = 0;
+  for (std::int64_t k = 0; k < size; ++k) {
+    sum += static_cast<double>(re.get()[k]);
+    sum_alone += static_cast<double>(only_re.get()[k]);
+    trace += static_cast<double>(a[static_cast<std::size_t>(k * size + k)]);
+  }
+  for (const double each : {sum, sum_alone}) {
+    CHECK(std::abs(each - trace) <= (sizeof(T) == 8 ? 1e-14 : 5e-6) * norm * static_cast<double>(size));
+  }
+  for (const Room<T>* each : {&re, &im, &room, &only_re, &only_im, &only_room, &setting.packed}) CHECK(each->intact());
+}
+
 }  // namespace
+
+TEST_CASE("real matrices have their eigenvectors for every instruction set") {
+  for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (set > widest_instruction_set()) continue;
+    for (const int threads : {1, 4}) {
+      for (const std::int64_t size : {1, 2, 3, 4, 9, 33, 47, 48, 49, 65, 97, 131, 200}) {
+        check_general(set, threads, size, random<float>(size * size, 14));
+        check_general(set, threads, size, random<double>(size * size, 15));
+      }
+    }
+    // Parts that do not belong together, rows that a reflection leaves alone, a shift whose steps go in circles, and
+    // numbers of very different sizes.
+    constexpr std::int64_t size = 70;
+    std::vector<double> blocks(size * size), diagonal = blocks, shift = blocks,
+                                             graded = random<double>(size * size, 16);
+    for (std::int64_t row = 0; row < size; ++row) {
+      for (std::int64_t column = row / 7 * 7; column < size; ++column) {
+        blocks[static_cast<std::size_t>(row * size + column)] = graded[static_cast<std::size_t>(row * size + column)];
+      }
+      diagonal[static_cast<std::size_t>(row * size + row)] = static_cast<double>(row % 5);
+      shift[static_cast<std::size_t>(row * size + (row + 1) % size)] = 1;
+      for (std::int64_t column = 0; column < size; ++column) {
+        graded[static_cast<std::size_t>(row * size + column)] *=
+            std::pow(10.0, static_cast<double>((row + column) % 8));
+      }
+    }
+    for (const std::vector<double>& each : {blocks, diagonal, shift, graded}) check_general(set, 1, size, each);
+  }
+}
 
 TEST_CASE("factorisations hold for every instruction set, on one thread and on several") {
   for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
