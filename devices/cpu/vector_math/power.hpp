@@ -113,11 +113,17 @@ TYTO_VECTOR_INLINE f64 cbrt(f64 x) {
   return copysign(select(a > 0.0 && a < Format<f64>::infinity, scaled, a), x);
 }
 
+/// The sum of squares is exact in f64 but for its last bit; its root in f32 takes a third of the time of one in f64,
+/// and errs by 0.75 ulp: a quarter for the rounded sum, half for the root.
 TYTO_VECTOR_INLINE f32 hypot(f32 x, f32 y) {
-  const f64 a = static_cast<f64>(x), b = static_cast<f64>(y);
-  const f32 r = static_cast<f32>(sqrt(a * a + b * b));
-  const mask infinite = abs(x) == Format<f32>::infinity || abs(y) == Format<f32>::infinity;
-  return select(infinite, Format<f32>::infinity, r);
+  const f32 a = abs(x), b = abs(y);
+  const f32 large = select(a > b, a, b);
+  const mask tiny = large<0x1p-50f, huge = large> 0x1p50f;
+  const f32 down = select(tiny, 0x1p104f, select(huge, f32(0x1p-104f), f32(1.0f)));
+  const f64 u = static_cast<f64>(a * down), v = static_cast<f64>(b * down);
+  const f32 r =
+      sqrt(static_cast<f32>(mul_add(u, u, v * v))) * select(tiny, 0x1p-104f, select(huge, f32(0x1p104f), f32(1.0f)));
+  return select(a == Format<f32>::infinity || b == Format<f32>::infinity, Format<f32>::infinity, r);
 }
 
 TYTO_VECTOR_INLINE f64 hypot(f64 x, f64 y) {
