@@ -16,8 +16,8 @@ Tensor<Eager> tensor_of(const std::vector<double>& values, const Shape& shape) {
 
 }  // namespace
 
-double derivative(const std::function<double(double)>& f) {
-  return (8 * (f(step) - f(-step)) - (f(2 * step) - f(-2 * step))) / (12 * step);
+double derivative(const std::function<double(double)>& f, double width) {
+  return (8 * (f(width) - f(-width)) - (f(2 * width) - f(-2 * width))) / (12 * width);
 }
 
 std::vector<double> derivatives(const std::function<std::vector<double>(double)>& f, double width) {

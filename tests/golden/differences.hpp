@@ -12,9 +12,9 @@ namespace tyto::golden {
 /// Half of the distance between neighbouring points of the difference. Its fourth power is the error's order.
 inline constexpr double step = 0x1p-11;
 
-/// The derivative at zero of a function of one number, by five points. Exact up to rounding for polynomials of the
-/// fourth degree.
-double derivative(const std::function<double(double)>& f);
+/// The derivative at zero of a function of one number, by five points, the outer ones two widths away. Exact up to
+/// rounding for polynomials of the fourth degree.
+double derivative(const std::function<double(double)>& f, double width = step);
 
 /// The same at every place of vectors at once: f(t) holds the values of independent functions.
 std::vector<double> derivatives(const std::function<std::vector<double>(double)>& f, double width);
