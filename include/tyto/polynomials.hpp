@@ -22,10 +22,13 @@ Tensor<M> polyval(const Tensor<M>& coefficients, const std::type_identity_t<Tens
 template <class M>
 Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, std::int64_t degree,
                   const std::type_identity_t<Tensor<M>>& weights = {});
+/// The sum of two polynomials, as long as the longer one.
 template <class M>
 Tensor<M> polyadd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// The difference of two polynomials, as long as the longer one.
 template <class M>
 Tensor<M> polysub(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
+/// The product of two polynomials: the convolution of their coefficients.
 template <class M>
 Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 /// Quotient and remainder of a division. The remainder has one element less than the divisor, zeros in front included
