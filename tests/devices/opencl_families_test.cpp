@@ -93,6 +93,22 @@ TEST_CASE("convolutions of several bands, of images and of parts of them, on Ope
   check(steps);
 }
 
+TEST_CASE("gradients of convolutions whose strides leave gaps, on OpenCL") {
+  const DType f32 = DType::f32;
+  std::vector<Step> steps;
+  add_convolution(steps, f32, windows({4, 16, 16, 16}, {3, 3, 16, 32}, {2, 2}, {1, 1}, {0, 1}, {1, 0}, 1));
+  add_convolution(steps, f32, windows({2, 9, 8, 4}, {1, 1, 4, 6}, {2, 3}, {1, 1}, {0, 0}, {0, 0}, 1));
+  // Windows side by side, with positions left over that no window sees; then with gaps between them.
+  add_convolution(steps, f32, windows({2, 11, 8, 3}, {4, 2, 3, 20}, {4, 2}, {1, 1}, {0, 0}, {0, 0}, 1));
+  add_convolution(steps, f32, windows({2, 13, 9, 3}, {2, 1, 3, 5}, {5, 3}, {1, 1}, {1, 0}, {0, 1}, 1));
+  // Taps that a stride meets in steps of their own.
+  add_convolution(steps, f32, windows({2, 20, 15, 4}, {3, 5, 2, 6}, {2, 2}, {2, 3}, {1, 4}, {2, 3}, 2));
+  add_convolution(steps, DType::f16, windows({2, 30, 4}, {7, 4, 6}, {6}, {4}, {5}, {9}, 1));
+  add_convolution(steps, DType::f64,
+                  windows({1, 6, 7, 5, 3}, {3, 2, 3, 3, 4}, {2, 2, 1}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}, 1));
+  check(steps);
+}
+
 TEST_CASE("products of any type, and with epilogues, on OpenCL") {
   std::vector<Step> steps;
   for (const DType dtype : {DType::i8, DType::i64, DType::boolean, DType::f16, DType::bf16}) {
