@@ -177,14 +177,15 @@ class Rules {
         return between(floored(a.low, b), floored(a.high, b));
       case OpId::remainder:
         if (b <= 0) return std::nullopt;
-        if (floored(a.low, b) == floored(a.high, b))
-          return between(a.low - floored(a.low, b) * b, a.high - floored(a.low, b) * b);
-        return between(0, b - 1);
+        if (floored(a.low, b) != floored(a.high, b)) return between(0, b - 1);
+        return between(left_over(a.low, b), left_over(a.high, b));
       default: return std::nullopt;
     }
   }
 
   static std::int64_t floored(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+  static std::int64_t left_over(std::int64_t a, std::int64_t b) { return a % b < 0 ? a % b + b : a % b; }
 
   OpId op_;
   KnownInteger any_;
@@ -206,7 +207,8 @@ bool is_logical(OpId op) {
 
 /// The booleans of a comparison that the operands decide.
 std::optional<bool> compared(OpId op, const KnownInteger& a, const KnownInteger& b) {
-  const bool below = a.high<b.low, above = a.low> b.high;
+  const bool below = a.high < b.low;
+  const bool above = a.low > b.high;
   const bool apart = below || above || ((a.ones & b.zeros) | (a.zeros & b.ones)) != 0;
   const bool same = a.is_one_number() && a == b;
   switch (op) {

@@ -79,11 +79,10 @@ class Knowledge {
       return;
     }
     known_.push_back(known_result(step.op, step.dtype, types, operands));
+    if (kept_[v]) return;
     if (const std::optional<std::size_t> same = operand_it_is(step.op, operands)) {
-      const bool is_constant =
-          from[*same] >= program_.inputs && (from[*same] < program_.first_instruction() || number_[from[*same]]);
-      if (types[*same] == step.dtype && !(kept_[v] && is_constant)) found_any_ = true, stands_for_[v] = from[*same];
-    } else if (known_[v] && known_[v]->is_one_number() && !kept_[v]) {
+      if (types[*same] == step.dtype) found_any_ = true, stands_for_[v] = from[*same];
+    } else if (known_[v] && known_[v]->is_one_number()) {
       found_any_ = true, number_[v] = known_[v]->low;
     }
   }
@@ -144,7 +143,7 @@ class Knowledge {
   std::vector<std::optional<KnownInteger>> known_;
   std::vector<std::optional<std::int64_t>> number_;  // what the value is, where it is one number
   std::vector<LoopValue> stands_for_;                // the value that is read instead
-  std::vector<bool> kept_;                           // results and what is reduced stay instructions
+  std::vector<bool> kept_;  // results and what is reduced: instructions, and no two results the same one
   bool found_any_ = false;
 };
 
