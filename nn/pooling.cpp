@@ -18,24 +18,24 @@ Shape along_space_of(const Tensor<Any>& x, const char* layer, const char* what, 
 }
 
 /// Largest elements of `size` windows along one axis, window i from floor(i n / size) to ceil((i + 1) n / size).
-/// Pooling gives the gradient of equal ones to the first.
-Tensor<Any> adaptive_max(const Tensor<Any>& x, std::int64_t axis, std::int64_t size) {
-  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
-  IntList window(static_cast<std::size_t>(x.ndim() - 2), 1);
-  std::int64_t& own = window[static_cast<std::size_t>(axis) - 1];
-  if (length % size == 0) {
-    own = length / size;
-    return max_pool(x, window);
+/// Pooling gives the gradient of equal ones to the first. The axes before and behind it are one each, since pooling
+/// takes no more than three.
+Tensor<Any> adaptive_max(const Tensor<Any>& x, std::size_t axis, std::int64_t size) {
+  Shape shape = x.shape();
+  const std::int64_t length = shape[axis];
+  std::int64_t before = 1, behind = 1;
+  for (std::size_t i = 1; i + 1 < shape.size(); ++i) {
+    if (i != axis) (i < axis ? before : behind) *= shape[i];
   }
+  const Tensor<Any> merged = reshape(x, {shape[0], before, length, behind, shape.back()});
+  shape[axis] = size;
+  if (length % size == 0) return reshape(max_pool(merged, {1, length / size, 1}), shape);
   std::vector<Tensor<Any>> results;
   for (std::int64_t i = 0; i < size; ++i) {
     const std::int64_t begin = i * length / size, end = ((i + 1) * length + size - 1) / size;
-    std::vector<Index> index(static_cast<std::size_t>(axis), Index(tyto::all));
-    index.emplace_back(slice(begin, end));
-    own = end - begin;
-    results.push_back(max_pool(x.get(index), window));
+    results.push_back(max_pool(merged.get({tyto::all, tyto::all, slice(begin, end)}), {1, end - begin, 1}));
   }
-  return concat(results, axis);
+  return reshape(concat(results, 2), shape);
 }
 
 void check_factor(const char* layer, std::int64_t factor) {
@@ -72,7 +72,7 @@ Tensor<Any> AdaptiveMaxPool::forward(const Tensor<Any>& x, Phase) const {
   }
   // The last axis first: of equal elements the first one is then that of the first row.
   Tensor<Any> y = x;
-  for (std::size_t i = lengths.size(); i-- > 0;) y = adaptive_max(y, static_cast<std::int64_t>(i) + 1, lengths[i]);
+  for (std::size_t i = lengths.size(); i-- > 0;) y = adaptive_max(y, i + 1, lengths[i]);
   return y;
 }
 
@@ -83,9 +83,10 @@ Tensor<Any> GlobalAveragePool::forward(const Tensor<Any>& x, Phase) const {
 
 Tensor<Any> GlobalMaxPool::forward(const Tensor<Any>& x, Phase) const {
   check_space("GlobalMaxPool", x);
-  IntList window;
-  for (const std::int64_t axis : spatial_axes_of(x)) window.push_back(x.shape()[static_cast<std::size_t>(axis)]);
-  return reshape(max_pool(x, window), {x.shape()[0], x.shape().back()});
+  std::int64_t space = 1;
+  for (const std::int64_t axis : spatial_axes_of(x)) space *= x.shape()[static_cast<std::size_t>(axis)];
+  const std::int64_t batch = x.shape()[0], channels = x.shape().back();
+  return reshape(max_pool(reshape(x, {batch, space, channels}), {space}), {batch, channels});
 }
 
 Tensor<Any> Upsample::forward(const Tensor<Any>& x, Phase) const { return upsample(x, scale, how); }

@@ -33,8 +33,9 @@ Recurrent::Recurrent(const char* name, std::int64_t gates, bool has_cell, const 
     throw ValueError(core::text(name, ": the dropout ", given.dropout, " must be in [0, 1)"));
   }
   if (given.projection != 0 && (!has_cell || given.projection < 1 || given.projection >= given.hidden)) {
-    throw ValueError(core::text(name, ": the projection ", given.projection, " must be ",
-                                has_cell ? core::text("below hidden = ", given.hidden) : "0; an LSTM has one"));
+    throw ValueError(core::text(
+        name, ": the projection ", given.projection, " must be ",
+        has_cell ? core::text("0 (none), or from 1 to below hidden = ", given.hidden) : "0; an LSTM has one"));
   }
   const std::int64_t directions = given.bidirectional ? 2 : 1;
   const std::int64_t width = gates * given.hidden;

@@ -211,10 +211,13 @@ TEST_CASE("layers without weights refuse what they cannot take, by name and shap
                        "Convolution: the window (0,) must have lengths from 1 on", ValueError);
   CHECK_THROWS_WITH_AS(GRU({.in = 2, .hidden = 3, .projection = 2}), "GRU: the projection 2 must be 0; an LSTM has one",
                        ValueError);
-  CHECK_THROWS_WITH_AS(LSTM({.in = 2, .hidden = 3, .projection = 3}), "LSTM: the projection 3 must be below hidden = 3",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(LSTM({.in = 2, .hidden = 3, .projection = 3}),
+                       "LSTM: the projection 3 must be 0 (none), or from 1 to below hidden = 3", ValueError);
   CHECK_THROWS_WITH_AS(GlobalAveragePool()(T::zeros({2, 3})),
                        "GlobalAveragePool: x (2,3) must be (batch, spatial..., channels)", ShapeError);
+  const T cubes = T::arange(16).astype(tyto::DType::f32).reshape({1, 2, 2, 2, 2, 1});
+  CHECK(GlobalMaxPool()(cubes).to_vector<double>() == std::vector<double>{15});
+  CHECK(AdaptiveMaxPool({2, 1, 1, 2})(cubes).to_vector<double>() == std::vector<double>{6, 7, 14, 15});
   CHECK_THROWS_WITH_AS(AdaptiveMaxPool({2, 2, 2})(T::zeros({2, 4, 4, 3})),
                        "AdaptiveMaxPool: the size (2,2,2) must have 1 or 2 lengths", ShapeError);
   CHECK_THROWS_WITH_AS(AdaptiveMaxPool(0)(T::zeros({2, 4, 4, 3})),
