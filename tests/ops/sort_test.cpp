@@ -1,8 +1,10 @@
 // Sorting, the k first, searching, counting; and what only eager mode can do, distinct and non-zero elements.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
@@ -29,6 +31,39 @@ TEST_CASE_TEMPLATE("sort is stable both ways and puts NaN last", M, Eager, Lazy)
   CHECK(std::isnan(sorted.back()));
   CHECK(argsort(vector_of<M>({2, 1, 2, 0}), 0, true).template to_vector<std::int64_t>() == Places{0, 2, 1, 3});
   CHECK(sort(Tensor<M>{{3, 1}, {2, 4}}, 0).template to_vector<std::int64_t>() == Places{2, 1, 3, 4});
+}
+
+TEST_CASE("columns are sorted and partitioned as each alone would be, however many lie side by side") {
+  for (const DType type : {DType::f32, DType::f64, DType::i64, DType::i32, DType::u64, DType::i16}) {
+    for (const std::int64_t width : {1, 2, 15, 16, 17, 40}) {
+      const std::int64_t length = 67, count = 3 * length * width;
+      const Tensor<Eager> x = ((Tensor<Eager>::arange(count) * 7919) % 211).astype(type).reshape({3, length, width});
+      const Tensor<Eager> sorted = sort(x, 1), places = argsort(x, 1), halves = partition(x, 30, 1);
+      const Tensor<Eager> strided = sort(x.get({all, all, slice(0, width, 2)}), 1);
+      for (std::int64_t i = 0; i < 3; ++i) {
+        for (std::int64_t column = 0; column < width; ++column) {
+          const auto numbers_in = [&](const Tensor<Eager>& from) {
+            return from.get({i, all, column}).astype(DType::f64).to_vector<double>();
+          };
+          const Numbers given = numbers_in(x);
+          Numbers expected = given;
+          std::ranges::sort(expected);
+          CHECK(numbers_in(sorted) == expected);
+          if (column % 2 == 0)
+            CHECK(strided.get({i, all, column / 2}).astype(DType::f64).to_vector<double>() == expected);
+          Places order(given.size());
+          std::iota(order.begin(), order.end(), 0);
+          std::ranges::stable_sort(order, {}, [&](std::int64_t at) { return given[static_cast<std::size_t>(at)]; });
+          CHECK(places.get({i, all, column}).to_vector<std::int64_t>() == order);
+          const Numbers parted = numbers_in(halves);
+          CHECK(parted[30] == expected[30]);
+          CHECK(*std::max_element(parted.begin(), parted.begin() + 30) <= parted[30]);
+          CHECK(*std::min_element(parted.begin() + 30, parted.end()) >= parted[30]);
+          CHECK(std::is_permutation(parted.begin(), parted.end(), given.begin()));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE_TEMPLATE("topk gives values and places, best first", M, Eager, Lazy) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "devices/cpu/linalg/complex_parts.hpp"
 #include "devices/cpu/linalg/real_general.hpp"
@@ -15,9 +16,12 @@ constexpr Index rows_together = 96;
 
 /// Rows and columns scaled by powers of two until they are about as long as each other, their diagonal elements
 /// included, without which scaling may cost digits (James, Langou and Lowery, On matrix balancing and eigenvector
-/// computation, 2014); factors[i] is that of column i.
+/// computation, 2014); factors[i] is that of column i. None leaves the range in which its reciprocal has all its
+/// digits.
 template <class T>
 void balance(const Matrix<T>& a, T* factors) noexcept {
+  using Limits = std::numeric_limits<T>;
+  const T largest = std::ldexp(T(1), Limits::max_exponent - Limits::digits), smallest = 1 / largest;
   const Index n = a.rows;
   std::fill_n(factors, n, T(1));
   for (bool changed = true; changed;) {
@@ -34,8 +38,8 @@ void balance(const Matrix<T>& a, T* factors) noexcept {
       column = std::sqrt(column);
       const double before = row + column;
       T factor = 1;
-      for (; column < row / 2; column *= 4) factor *= 2;
-      for (; column >= row * 2; column /= 4) factor /= 2;
+      for (; column < row / 2 && factors[i] * factor < largest; column *= 4) factor *= 2;
+      for (; column >= row * 2 && factors[i] * factor > smallest; column /= 4) factor /= 2;
       if ((column + row) / static_cast<double>(factor) >= 0.95 * before) continue;
       changed = true;
       factors[i] *= factor;

@@ -27,7 +27,7 @@ struct KeyLoops {
   /// may be `keys`. Both have room for a vector more. Returns how many are below; what `above` holds is counted there.
   std::int64_t (*part_around)(const K* keys, std::int64_t count, K middle, K* below, K* above,
                               std::int64_t& above_count);
-  /// How many of at most 2^31 keys are not below `bound`.
+  /// How many of fewer than 2^31 keys are not below `bound`.
   std::int64_t (*count_from)(const K* keys, std::int64_t count, K bound);
   /// found[i] = how many of the sorted keys, fewer than 2^31, are below values[i], or with `after` not above it.
   void (*search)(const K* keys, std::int64_t count, const K* values, std::int64_t wanted, bool after,

@@ -14,7 +14,7 @@ namespace tyto::cpu::TYTO_ISA {
 
 #if defined(__AVX2__)
 
-/// For each set of lanes, their numbers in order, then those of the others; lanes of four bytes, `Width` of them.
+/// For each set of lanes, their numbers in order, then those of the others; `Lanes32` lanes of four bytes.
 template <int Lanes32, int Keys>
 struct SplitOrders {
   std::uint8_t lanes[1 << Keys][8];

@@ -118,7 +118,8 @@ TYTO_VECTOR_INLINE f64 cbrt(f64 x) {
 TYTO_VECTOR_INLINE f32 hypot(f32 x, f32 y) {
   const f32 a = abs(x), b = abs(y);
   const f32 large = select(a > b, a, b);
-  const mask tiny = large<0x1p-50f, huge = large> 0x1p50f;
+  const mask tiny = large < 0x1p-50f;
+  const mask huge = large > 0x1p50f;
   const f32 down = select(tiny, 0x1p104f, select(huge, f32(0x1p-104f), f32(1.0f)));
   const f64 u = static_cast<f64>(a * down), v = static_cast<f64>(b * down);
   const f32 r =
@@ -129,7 +130,8 @@ TYTO_VECTOR_INLINE f32 hypot(f32 x, f32 y) {
 TYTO_VECTOR_INLINE f64 hypot(f64 x, f64 y) {
   const f64 a = abs(x), b = abs(y);
   const f64 large = select(a > b, a, b), small = select(a > b, b, a);
-  const mask tiny = large<0x1p-500, huge = large> 0x1p500;
+  const mask tiny = large < 0x1p-500;
+  const mask huge = large > 0x1p500;
   const f64 down = select(tiny, 0x1p600, select(huge, f64(0x1p-600), f64(1.0)));
   const f64 u = large * down, v = small * down;
   const f64 r = sqrt(mul_add(u, u, v * v)) * select(tiny, 0x1p-600, select(huge, f64(0x1p600), f64(1.0)));
