@@ -21,14 +21,7 @@ class GroupText : ProductText {
   KernelLaunch generate() {
     memory(product_.a, "a");
     memory(product_.b, "b");
-    memory(product_.c, "c");
-    epilogue_memory();
-    sizes();
-    b_columns();
-    c_strides();
-    for (int which = 0; which < 3; ++which) batch_axes(which);
-    axes(rows_);
-    for (const LoopAxes& depth : depth_) axes(depth);
+    result_and_sizes();
     const std::int64_t items = group_side * group_side;
     kernel_.line(text("  local ", type_, " left[", group_depth, "][", group_tile + 1, "];"));
     kernel_.line(text("  local ", type_, " right[", group_depth, "][", group_tile + 1, "];"));

@@ -84,6 +84,18 @@ class ProductText {
     else stride("c_row", product_.c.rows.strides[0]);
     stride("c_column", product_.c.columns.strides[0]);
   }
+
+  /// The result, what the epilogue reads, and the strides of all axes.
+  void result_and_sizes() {
+    memory(product_.c, "c");
+    epilogue_memory();
+    sizes();
+    b_columns();
+    c_strides();
+    for (int which = 0; which < 3; ++which) batch_axes(which);
+    axes(rows_);
+    for (const LoopAxes& depth : depth_) axes(depth);
+  }
   void split_batch(std::string_view index) { kernel_.line(core::text("  ", batch_[0].split("batch", index, "long"))); }
   void start_column_operands(std::string_view batch) {
     for_each_column_operand([&](const ColumnOperand&, std::string_view name) {

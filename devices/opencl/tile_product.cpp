@@ -83,14 +83,7 @@ class TileText : ProductText {
       workspace(plan, busy * block, "packed");
       kernel_.number("block", block);
     }
-    memory(product_.c, "c");
-    epilogue_memory();
-    sizes();
-    b_columns();
-    c_strides();
-    for (int which = 0; which < 3; ++which) batch_axes(which);
-    axes(rows_);
-    for (const LoopAxes& depth : depth_) axes(depth);
+    result_and_sizes();
     kernel_.number("panels", panels);
     if (!bands_of_rows) kernel_.number("rows", rows);
     kernel_.number("row_blocks", row_blocks);
