@@ -58,9 +58,10 @@ int main(int count, char** arguments) {
     std::fflush(stdout);
   }
   std::printf(
-      "%zu graphs of %zu operators, %zu runs, %zu results within rounding, %zu by open signs, %zu moves refused: "
+      "%zu graphs of %zu operators, %zu runs, %zu results within rounding, %zu by open signs and slopes, %zu moves "
+      "refused: "
       "%llu faults\n",
-      tried.graphs, tried.nodes, tried.runs, tried.within_rounding, tried.by_open_signs, tried.refused,
+      tried.graphs, tried.nodes, tried.runs, tried.within_rounding, tried.by_choices, tried.refused,
       static_cast<unsigned long long>(faults));
   for (const tyto::core::OpDef& def : tyto::core::op_table()) {
     const auto id = static_cast<std::size_t>(def.id);

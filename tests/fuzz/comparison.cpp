@@ -107,10 +107,10 @@ std::string difference(const History& expected, const History& found, const std:
   });
 }
 
-std::string difference_beyond_open_signs(const History& expected, const History& found,
-                                         const std::vector<History>& resigned) {
+std::string difference_beyond_choices(const History& expected, const History& found,
+                                      const std::vector<History>& chosen) {
   return difference_unless(expected, found, [&](std::size_t run, Pick pick, std::size_t r, std::size_t i) {
-    return std::ranges::any_of(resigned, [&](const History& history) {
+    return std::ranges::any_of(chosen, [&](const History& history) {
       return !same_element((expected[run].*pick)[r], (history[run].*pick)[r], i);
     });
   });

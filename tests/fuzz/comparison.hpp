@@ -24,9 +24,10 @@ std::string difference(const History& expected, const History& found);
 std::string difference(const History& expected, const History& found, const std::vector<History>& noisy,
                        double places = 4);
 
-/// The same, except for elements that hang on a sign that is open: those that are another number in one of `resigned`,
-/// histories of programs in which such signs were drawn by chance and nothing else was moved.
-std::string difference_beyond_open_signs(const History& expected, const History& found,
-                                         const std::vector<History>& resigned);
+/// The same, except for elements that hang on what is open (signs and slopes of zero, see Noise): those that are
+/// another number in one of `chosen`, histories of programs in which that was drawn by chance and nothing else was
+/// moved.
+std::string difference_beyond_choices(const History& expected, const History& found,
+                                      const std::vector<History>& chosen);
 
 }  // namespace tyto::fuzz

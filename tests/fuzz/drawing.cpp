@@ -2,6 +2,7 @@
 #include "tests/fuzz/drawing.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/floating_format.hpp"
 #include "core/op_ids.hpp"
@@ -25,6 +26,15 @@ const std::vector<Move<M>>& moves() {
     return all;
   }();
   return list;
+}
+
+// A number from -1 to 1 for each element that hangs on its value, so that equal ones have the same.
+Tensor<Eager> chance_of_numbers(const Tensor<Eager>& x, const Key& key) {
+  std::vector<double> numbers = cast(ravel(x), DType::f64).to_vector<double>();
+  for (double& number : numbers) {
+    number = static_cast<double>(key.split(std::bit_cast<std::uint64_t>(number)).seed >> 11) * 0x1p-52 - 1;
+  }
+  return Tensor<Eager>::from(numbers, x.shape());
 }
 
 }  // namespace
@@ -57,8 +67,8 @@ template Tensor<Eager> resized(const Tensor<Eager>&, const Shape&);
 template Tensor<Lazy> resized(const Tensor<Lazy>&, const Shape&);
 
 template <class M>
-Drawing<M>::Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noise, int depth)
-    : dice_(seed), noise_(noise), depth_(depth), tensors_(std::move(leaves)) {}
+Drawing<M>::Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noise, Nesting nesting)
+    : dice_(seed), noise_(noise), nesting_(nesting), tensors_(std::move(leaves)) {}
 
 template <class M>
 void Drawing<M>::step(bool region) {
@@ -103,7 +113,9 @@ Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
     const bool weak = x.value().node()->results()[x.value().output()].type.weak;
     if (!noisy || weak || !is_floating(x.dtype())) return x;
     const Key key{noise_.seed, ++perturbations_};
-    const Tensor<M> chance = Tensor<M>::uniform(x.shape(), {.low = -1, .high = 1, .dtype = DType::f64, .key = key});
+    const Tensor<M> chance =
+        noise_.alike ? chance_of_numbers(x, key)
+                     : Tensor<M>::uniform(x.shape(), {.low = -1, .high = 1, .dtype = DType::f64, .key = key});
     const double reach = noise_.places * core::format_of(x.dtype()).epsilon();
     const Tensor<M> moved = reach == 0 ? x : cast(cast(x, DType::f64) * (chance * reach + 1.0), x.dtype());
     if (!noise_.open_signs) return moved;
@@ -112,6 +124,11 @@ Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
     return where(open, copysign(moved, cast(chance, x.dtype())), moved);
   }
   return x;
+}
+
+template <class M>
+bool Drawing<M>::gives_open_slopes() {
+  return std::is_same_v<M, Eager> && noise_.open_slopes && Dice(noise_.seed * 31 + ++perturbations_).one_in(2);
 }
 
 template <class M>

@@ -24,12 +24,27 @@ struct Move {
 };
 
 /// Floating operands moved by chance: what a program makes of that tells how far rounding may take its results, and
-/// which of them hang on a sign that IEEE 754 leaves open: that of a NaN, or of a zero that is the larger or smaller of
-/// two numbers.
+/// which of them hang on what is left open: the sign of a NaN, or of a zero that is the larger or smaller of two
+/// numbers, and slopes of zero.
 struct Noise {
-  double places = 0;        ///< how far, in last places of the type; 0: not at all
+  double places = 0;  ///< how far, in last places of the type; 0: not at all
+  /// Whether equal elements move together, as kernels round them. Where each moves by itself, the smallest of many
+  /// equals lies below them all, which no rounding of theirs makes of it.
+  bool alike = false;
   bool open_signs = false;  ///< whether each such NaN and zero gets a sign by chance
+  /// Whether regions, by chance, give what they were given slopes of zero where eager mode gives none, as a graph's do
+  /// (docs/semantics.md): zero times an infinite derivative is NaN.
+  bool open_slopes = false;
   std::uint64_t seed = 0;
+};
+
+/// Where a drawing stands within others.
+struct Nesting {
+  int depth = 0;
+  bool in_gradient = false;
+  /// In a region in a gradient: a graph differentiates arms and iterations that eager mode does not come to, so that
+  /// only what has a gradient is drawn.
+  bool in_differentiated_region = false;
 };
 
 /// Whether an operator gives the larger or smaller of its operands, whose sign is open where that is zero.
@@ -45,14 +60,15 @@ Tensor<M> resized(const Tensor<M>& x, const Shape& shape);
 template <class M>
 class Drawing {
  public:
-  Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noise = {}, int depth = 0);
+  Drawing(std::uint64_t seed, std::vector<Tensor<M>> leaves, Noise noise = {}, Nesting nesting = {});
 
   /// Makes one move, or one that is a loop or branch. What it refuses, by an error of the library, is noted in the
   /// transcript.
   void step(bool region = false);
 
   Dice& dice() { return dice_; }
-  int depth() const { return depth_; }
+  int depth() const { return nesting_.depth; }
+  const Nesting& nesting() const { return nesting_; }
   const Noise& noise() const { return noise_; }
   const std::vector<Tensor<M>>& tensors() const { return tensors_; }
   const std::vector<std::string>& transcript() const { return transcript_; }
@@ -62,6 +78,12 @@ class Drawing {
   bool finite() const { return finite_; }
   /// Learns that `inner` was drawn as the body of one of its moves.
   void take_in(const Drawing& inner) { finite_ = finite_ && inner.finite_; }
+  /// Learns what `inner` drew, which both modes draw once.
+  void note_transcript_of(const Drawing& inner) {
+    for (const std::string& line : inner.transcript_) transcript_.push_back("  " + line);
+  }
+  /// Eager mode: whether a region's missing slopes are to be zeros, by chance.
+  bool gives_open_slopes();
 
   /// Some tensor, recent ones more often.
   Tensor<M> any() { return perturbed(pick()); }
@@ -87,7 +109,7 @@ class Drawing {
 
   Dice dice_;
   Noise noise_;
-  int depth_;
+  Nesting nesting_;
   std::uint64_t perturbations_ = 0;
   bool finite_ = true;
   std::vector<Tensor<M>> tensors_;

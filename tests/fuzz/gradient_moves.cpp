@@ -10,8 +10,12 @@ template <class M>
 Tensor<M> journey(Drawing<M>& d, const Tensor<M>& x, std::uint64_t seed, std::int64_t moves) {
   Noise noise = d.noise();
   ++noise.seed;
-  Drawing<M> inner(seed, {d.any(), x, x}, noise, d.depth() + 1);
+  Nesting nesting = d.nesting();
+  ++nesting.depth;
+  nesting.in_gradient = true;
+  Drawing<M> inner(seed, {d.any(), x, x}, noise, nesting);
   for (std::int64_t i = 0; i < moves; ++i) inner.step();
+  d.note_transcript_of(inner);
   const Tensor<M> last = inner.tensors().back();
   // Moved once more, so that the ones that the gradient starts from are as uncertain as what it meets on its way.
   return sum(inner.perturbed(is_floating(last.dtype()) ? last : cast(last, DType::f32)));
@@ -83,6 +87,7 @@ Tensor<M> own_gradient(Drawing<M>& d) {
 template <class M>
 Tensor<M> own_function(Drawing<M>& d) {
   const Tensor<M> x = d.any();
+  if (d.nesting().in_differentiated_region) return x;
   return delay<M>(x.shape(), x.dtype(), [](const std::vector<Tensor<Eager>>& in) { return copy(in[0]); }, {x});
 }
 

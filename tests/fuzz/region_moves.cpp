@@ -17,14 +17,16 @@ struct Body {
   std::uint64_t seed;
   std::int64_t moves;
   Noise noise;
-  int depth;
+  Nesting nesting;
 
   explicit Body(Drawing<M>& d)
-      : seed(d.dice().seed()), moves(d.dice().between(1, 4)), noise(d.noise()), depth(d.depth() + 1) {
+      : seed(d.dice().seed()), moves(d.dice().between(1, 4)), noise(d.noise()), nesting(d.nesting()) {
     noise.seed += 17;
+    ++nesting.depth;
+    nesting.in_differentiated_region = nesting.in_gradient;
   }
   Drawing<M> run(Drawing<M>& outer, const List<M>& leaves) const {
-    Drawing<M> inner(seed, leaves, noise, depth);
+    Drawing<M> inner(seed, leaves, noise, nesting);
     for (std::int64_t i = 0; i < moves; ++i) inner.step();
     outer.take_in(inner);
     return inner;
@@ -68,9 +70,37 @@ List<M> some_carries(Drawing<M>& d) {
   return carries;
 }
 
+/// The results, which give `from` slopes of zero beside those that they hang on.
 template <class M>
-Tensor<M> first_of(Drawing<M>& d, const List<M>& results) {
-  return d.perturbed(d.dice().from(results));
+List<M> with_zero_slopes(const List<M>& results, const List<M>& from) {
+  List<M> linked;
+  for (const Tensor<M>& result : results) {
+    List<M> operands{result};
+    for (const Tensor<M>& x : from) {
+      if (is_floating(x.dtype())) operands.push_back(x);
+    }
+    const auto link = custom_gradient<Tensor<M>>([](const List<M>& in) { return in[0]; },
+                                                 [](const List<M>& in, const Tensor<M>&, const Tensor<M>& slope) {
+                                                   List<M> slopes{slope};
+                                                   for (std::size_t i = 1; i < in.size(); ++i) {
+                                                     slopes.push_back(zeros_like(in[i]));
+                                                   }
+                                                   return slopes;
+                                                 });
+    linked.push_back(is_floating(result.dtype()) ? link(operands) : result);
+  }
+  return linked;
+}
+
+/// One of the results of a loop. Where `open`, what the loop was given and all of its results have slopes of zero, as
+/// a graph gives them to what no iteration used and to carries that nothing reads after the last one.
+template <class M>
+Tensor<M> first_of(Drawing<M>& d, const List<M>& results, bool open, const List<M>& given) {
+  const Tensor<M>& chosen = d.dice().from(results);
+  if (!open) return d.perturbed(chosen);
+  List<M> from = results;
+  from.insert(from.end(), given.begin(), given.end());
+  return d.perturbed(with_zero_slopes<M>({chosen}, from)[0]);
 }
 
 template <class M>
@@ -90,15 +120,22 @@ Tensor<M> counted_loop(Drawing<M>& d) {
   const bool known = d.dice().one_in(2);
   const Count upper = known ? Count(trips) : Count(number<M>(trips));
   const std::int64_t most = d.depth() > 0 ? 6 : 0;
+  const bool open = d.gives_open_slopes();
   const auto result = fori_loop(0, upper, init,
                                 [&](const Tensor<M>& i, const List<M>& carries) {
                                   List<M> leaves{captured, cast(i, DType::f32)};
                                   leaves.insert(leaves.end(), carries.begin(), carries.end());
                                   Drawing<M> inner = body.run(d, leaves);
-                                  return next_of(inner, carries, from);
+                                  const List<M> next = next_of(inner, carries, from);
+                                  return open && !known ? with_zero_slopes(next, leaves) : next;
                                 },
                                 {.most = most});
-  return first_of(d, result);
+  List<M> given;
+  if (!known) {
+    given = init;
+    given.push_back(captured);
+  }
+  return first_of(d, result, open, given);
 }
 
 template <class M>
@@ -111,15 +148,17 @@ Tensor<M> tested_loop(Drawing<M>& d) {
   const std::int64_t trips = d.dice().between(0, 5);
   // What stands inside of something else may be part of what a gradient is taken of.
   const std::int64_t most = d.depth() > 0 || d.dice().one_in(2) ? d.dice().between(1, 6) : 0;
+  const bool open = d.gives_open_slopes();
   using State = std::pair<Tensor<M>, List<M>>;
-  return first_of(d, while_loop(
-                         State(number<M>(0), init), [&](const State& s) { return s.first < trips; },
-                         [&](const State& s) {
-                           Drawing<M> inner = body.run(d, s.second);
-                           return State(s.first + 1, next_of(inner, s.second, from));
-                         },
-                         {.most = most})
-                         .second);
+  const State last = while_loop(
+      State(number<M>(0), init), [&](const State& s) { return s.first < trips; },
+      [&](const State& s) {
+        Drawing<M> inner = body.run(d, s.second);
+        const List<M> next = next_of(inner, s.second, from);
+        return State(s.first + 1, open ? with_zero_slopes(next, s.second) : next);
+      },
+      {.most = most});
+  return first_of(d, last.second, open, init);
 }
 
 template <class M>
@@ -134,15 +173,18 @@ Tensor<M> scanned(Drawing<M>& d) {
   const Body<M> body(d);
   const Tensor<M> captured = d.any();
   const bool carries_out = d.dice().one_in(3);
+  const bool stops = d.dice().one_in(3);
+  const bool open = d.gives_open_slopes();
   const auto step = [&](const List<M>& carries, const Tensor<M>& row) {
     List<M> leaves{captured, row};
     leaves.insert(leaves.end(), carries.begin(), carries.end());
     Drawing<M> inner = body.run(d, leaves);
-    const List<M> next = next_of(inner, carries, from);
+    List<M> next = next_of(inner, carries, from);
+    if (open && stops) next = with_zero_slopes(next, leaves);
     return std::pair(next, carries_out ? next[0] : inner.tensors().back());
   };
-  List<M> results;
-  if (d.dice().one_in(3)) {
+  List<M> results, given;
+  if (stops) {
     const std::int64_t stop = d.dice().between(0, 9);
     using State = std::pair<Tensor<M>, List<M>>;
     const auto [last, ys, count] = scan_until(
@@ -154,12 +196,14 @@ Tensor<M> scanned(Drawing<M>& d) {
     results = last.second;
     results.push_back(ys);
     results.push_back(count);
+    given = init;
+    given.insert(given.end(), {xs, captured});
   } else {
     const auto [last, ys] = scan(step, init, xs, {.reverse = d.dice().one_in(3)});
     results = last;
     results.push_back(ys);
   }
-  return first_of(d, results);
+  return first_of(d, results, open, given);
 }
 
 template <class M>
@@ -173,6 +217,7 @@ Tensor<M> branched(Drawing<M>& d) {
   const std::int64_t arms = d.dice().between(1, 4);
   for (std::int64_t i = 0; i < arms; ++i) bodies.emplace_back(d);
   const std::int64_t passing = d.dice().below(2 * arms);  // an arm that gives back what it takes, or none
+  const bool open = d.gives_open_slopes();
   using Arm = std::function<Tensor<M>()>;
   std::vector<Arm> functions;
   for (std::int64_t i = 0; i < arms; ++i) {
@@ -186,8 +231,9 @@ Tensor<M> branched(Drawing<M>& d) {
   const Tensor<M> index = is_floating(captured.dtype()) || captured.size() == 0
                               ? number<M>(d.dice().between(-1, arms))
                               : remainder(cast(sum(captured), DType::i64), number<M>(arms + 1));
-  if (arms == 2 && d.dice().one_in(2)) return d.perturbed(cond(index == 0, functions[0], functions[1]));
-  return d.perturbed(switch_case(index, functions));
+  const bool tested = arms == 2 && d.dice().one_in(2);
+  const Tensor<M> made = tested ? cond(index == 0, functions[0], functions[1]) : switch_case(index, functions);
+  return d.perturbed(open ? with_zero_slopes<M>({made}, {captured, x})[0] : made);
 }
 
 // Numbers that a smooth loop keeps finite. Where a branch is not taken, a graph multiplies the slope 0 by what eager

@@ -18,8 +18,8 @@ namespace {
 
 // How much a way of running may change.
 enum class Faith {
-  all,       // nothing: the same kernels get the same numbers
-  bits,      // signs that IEEE 754 leaves open
+  all,       // nothing but slopes of zero behind regions: the same kernels get the same numbers
+  bits,      // also signs that IEEE 754 leaves open
   layout,    // the order in which products and sums add, where operands come to lie otherwise
   rounding,  // rounding, and what rounding decides
   stabler,   // rounding, and NaN and infinity where eager mode overflows; such programs are told by `rounding`
@@ -267,7 +267,8 @@ class NoisyHistories {
  public:
   enum class Kind {
     rounded,   // as kernels round
-    resigned,  // open signs alone
+    resloped,  // open slopes alone
+    resigned,  // open slopes and signs alone
     computed,  // as operators of another device may be off
   };
 
@@ -278,12 +279,12 @@ class NoisyHistories {
     while (histories_.size() < count) {
       const std::uint64_t number = histories_.size() + 1;
       // Small and larger moves in turn: some decisions hang on the last place alone, some sums on many terms.
-      const double places = kind_ == Kind::resigned   ? 0
-                            : kind_ == Kind::computed ? 0
-                            : number % 3 == 0         ? 16
-                            : number % 3 == 1         ? 1
-                                                      : 4;
-      const Noise noise{.places = places, .open_signs = true, .seed = trial_.seed * 1000 + number};
+      const double places = kind_ != Kind::rounded ? 0 : number % 3 == 0 ? 16 : number % 3 == 1 ? 1 : 4;
+      const Noise noise{.places = places,
+                        .alike = number / 3 % 2 == 1,
+                        .open_signs = kind_ != Kind::resloped,
+                        .open_slopes = true,
+                        .seed = trial_.seed * 1000 + number};
       std::optional<RoundingErrors> errors;
       if (kind_ == Kind::computed) errors.emplace(documented_places, noise.seed);
       histories_.push_back(line_by_line<Eager>(trial_, material_, runs_, noise));
@@ -308,6 +309,12 @@ bool shows_open_signs(const std::vector<std::size_t>& times) {
   });
 }
 
+// Whether slopes of zero can be where eager mode has none (docs/semantics.md).
+bool has_regions(const std::vector<std::size_t>& times) {
+  using enum core::OpId;
+  return times[static_cast<std::size_t>(loop)] > 0 || times[static_cast<std::size_t>(branch)] > 0;
+}
+
 // What eager mode gave, and what may differ from it.
 class Judge {
  public:
@@ -317,7 +324,9 @@ class Judge {
         finite_(finite),
         adds_up_(adds_up(times)),
         shows_open_signs_(shows_open_signs(times)),
+        shows_open_slopes_(has_regions(times)),
         rounded_(trial, material, expected.size(), NoisyHistories::Kind::rounded),
+        resloped_(trial, material, expected.size(), NoisyHistories::Kind::resloped),
         resigned_(trial, material, expected.size(), NoisyHistories::Kind::resigned),
         computed_(trial, material, expected.size(), NoisyHistories::Kind::computed) {}
 
@@ -339,16 +348,18 @@ class Judge {
   /// What is wrong with the history of a way of running, or nothing.
   std::string verdict(Faith faith, const History& found, TrialCount& count) {
     std::string text = difference(expected_, found);
-    if (text.empty() || faith == Faith::all) return text;
+    if (text.empty()) return text;
     if (faith == Faith::stabler && !finite_) return {};
-    const bool rounds = faith != Faith::bits && (faith != Faith::layout || adds_up_);
-    if (!rounds && !shows_open_signs_) return text;
+    const bool rounds = faith > Faith::bits && (faith != Faith::layout || adds_up_);
+    const bool by_signs = faith != Faith::all && shows_open_signs_;
+    if (!rounds && !by_signs && !shows_open_slopes_) return text;
+    NoisyHistories& choices = by_signs ? resigned_ : resloped_;
     // Few first: nearly always they explain what there is to explain.
     for (const std::size_t enough : {std::size_t{6}, std::size_t{30}, std::size_t{150}}) {
       text = rounds ? difference(expected_, found, rounded_.at_least(enough))
-                    : difference_beyond_open_signs(expected_, found, resigned_.at_least(enough));
+                    : difference_beyond_choices(expected_, found, choices.at_least(enough));
       if (!text.empty()) continue;
-      ++(rounds ? count.within_rounding : count.by_open_signs);
+      ++(rounds ? count.within_rounding : count.by_choices);
       break;
     }
     return text;
@@ -359,7 +370,9 @@ class Judge {
   bool finite_;
   bool adds_up_;
   bool shows_open_signs_;
+  bool shows_open_slopes_;
   NoisyHistories rounded_;
+  NoisyHistories resloped_;
   NoisyHistories resigned_;
   NoisyHistories computed_;
 };
