@@ -29,6 +29,7 @@ struct EnvironmentRow {
 constexpr EnvironmentRow environment[] = {
     {"TYTO_THREADS", "threads of the CPU, where no option says how many"},
     {"TYTO_OPENCL_DEVICE", "part of the name of the OpenCL device or driver to use"},
+    {"TYTO_OPENCL_STYLE", "cpu or gpu: kernels made for a device of that type, whatever the device is"},
     {"TYTO_OPENCL_OPTIONS", "further options for the compiler of OpenCL programs, such as -cl-opt-disable"},
     {"TYTO_CACHE_DIR", "where compiled OpenCL kernels are kept; empty: nowhere"},
 };

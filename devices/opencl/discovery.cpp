@@ -67,6 +67,16 @@ bool wanted(const std::string& wish, std::size_t number, cl_device_id device) {
   return lower(wish) != "none" && lower(name_of(device)).find(lower(wish)) != std::string::npos;
 }
 
+// That of the device's type, unless TYTO_OPENCL_STYLE names one.
+Style style_of(cl_device_id device) {
+  const char* variable = std::getenv("TYTO_OPENCL_STYLE");
+  const std::string_view chosen = variable == nullptr ? "" : variable;
+  if (chosen.empty()) return natural_style(device);
+  if (chosen == "cpu") return Style::cpu;
+  if (chosen == "gpu") return Style::gpu;
+  throw DeviceError(text("TYTO_OPENCL_STYLE is cpu or gpu, not '", chosen, "'"));
+}
+
 // Why a device cannot even be opened; nothing if it may be tried.
 std::string hindrance(cl_device_id device) {
   if (value_of<cl_bool>(device, CL_DEVICE_AVAILABLE) != CL_TRUE) return "it is not available now";
@@ -99,7 +109,7 @@ Discovery discover(const std::string& wish) {
       try {
         const std::string name = text("opencl:", found.devices.size());
         found.devices.push_back(
-            std::make_unique<OpenClDevice>(name, device, natural_style(device), default_cache_directory(device)));
+            std::make_unique<OpenClDevice>(name, device, style_of(device), default_cache_directory(device)));
       } catch (const DeviceError& error) {
         found.refused.push_back(text(name_of(device), ": ", error.what()));
       }

@@ -25,6 +25,7 @@ bool track(Node& node) {
 
 thread_local constinit bool postpones_draws = false;
 thread_local constinit Builder* eager_substitute = nullptr;
+thread_local constinit Builder* neutral_substitute = nullptr;
 
 class LazyBuilder final : public Builder {
  public:
@@ -62,11 +63,13 @@ Builder& builder_of(Mode mode) {
   static EagerBuilder eager(Mode::eager);
   static EagerBuilder neutral(Mode::neutral);
   if (mode == Mode::lazy) return lazy;
-  if (mode == Mode::neutral) return neutral;
+  if (mode == Mode::neutral) return neutral_substitute == nullptr ? neutral : *neutral_substitute;
   return eager_substitute == nullptr ? eager : *eager_substitute;
 }
 
-Builder* exchange_eager_substitute(Builder* substitute) { return std::exchange(eager_substitute, substitute); }
+Builder* exchange_substitute(Mode mode, Builder* substitute) {
+  return std::exchange(mode == Mode::neutral ? neutral_substitute : eager_substitute, substitute);
+}
 
 bool has_eager_substitute() { return eager_substitute != nullptr; }
 

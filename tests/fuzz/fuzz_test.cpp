@@ -147,6 +147,21 @@ TEST_CASE("drawn rounding errors are as large as functions may make them, and wh
   CHECK(exp(x).get({0}).item<float>() == doctest::Approx(1.6487213).epsilon(1e-6));
 }
 
+TEST_CASE("what is computed of scalar operands alone is drawn off, too, and they themselves are not") {
+  // tanh(2) is 0.9640275801; two operands of a quotient and the quotient are off by 16 places each, and rounded.
+  float furthest = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const fuzz::RoundingErrors errors(16, seed);
+    const float slope = tanh(cast(Tensor<Eager>(2), DType::f32)).item<float>();
+    CHECK(std::abs(slope - 0.9640275801) <= 64 * 0x1p-23);
+    furthest = std::max(furthest, std::abs(slope - 0.9640275801f));
+    CHECK(std::abs((Tensor<Eager>(8.0) / Tensor<Eager>(2.0)).item<float>() - 4) <= 4 * 50 * 0x1p-23f);
+    CHECK(cast(Tensor<Eager>(2), DType::f32).item<float>() == 2);
+    CHECK(maximum(Tensor<Eager>(2.5), Tensor<Eager>(1)).item<float>() == 2.5f);
+  }
+  CHECK(furthest > 0x1p-23f);
+}
+
 TEST_CASE("copies of one number get errors of their own in transforms and factorisations") {
   float largest = 0, least = 10, most = -10;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

@@ -130,8 +130,8 @@ T moved(const T& x, double reach, bool by_matrix, Key key) {
 
 class RoundingBuilder final : public core::Builder {
  public:
-  RoundingBuilder(double places, std::uint64_t seed)
-      : own_(core::builder_of(core::Mode::eager)), places_(places), seed_(seed) {}
+  RoundingBuilder(core::Mode mode, double places, std::uint64_t seed)
+      : own_(core::builder_of(mode)), places_(places), seed_(seed) {}
 
   Value emit(OpId op, std::shared_ptr<const core::Attributes> attributes, std::span<Value> inputs) override {
     std::vector<Value> operands(inputs.begin(), inputs.end());
@@ -142,13 +142,15 @@ class RoundingBuilder final : public core::Builder {
         std::ranges::none_of(results, [](const core::Result& result) { return rounds(result.type.dtype); })) {
       return value;
     }
-    core::Builder* const outer = core::exchange_eager_substitute(nullptr);
+    core::Builder* const eager = core::exchange_substitute(core::Mode::eager, nullptr);
+    core::Builder* const neutral = core::exchange_substitute(core::Mode::neutral, nullptr);
     try {
       move(op, attributes, operands, errors, *value.node());
     } catch (const Error&) {
       // Some operands have no result any more: what remains is that of those that were given.
     }
-    core::exchange_eager_substitute(outer);
+    core::exchange_substitute(core::Mode::eager, eager);
+    core::exchange_substitute(core::Mode::neutral, neutral);
     return value;
   }
 
@@ -211,9 +213,14 @@ class RoundingBuilder final : public core::Builder {
 }  // namespace
 
 RoundingErrors::RoundingErrors(double places, std::uint64_t seed)
-    : builder_(std::make_unique<RoundingBuilder>(places, seed)),
-      outer_(core::exchange_eager_substitute(builder_.get())) {}
+    : eager_(std::make_unique<RoundingBuilder>(core::Mode::eager, places, seed)),
+      neutral_(std::make_unique<RoundingBuilder>(core::Mode::neutral, places, ~seed)),
+      outer_eager_(core::exchange_substitute(core::Mode::eager, eager_.get())),
+      outer_neutral_(core::exchange_substitute(core::Mode::neutral, neutral_.get())) {}
 
-RoundingErrors::~RoundingErrors() { core::exchange_eager_substitute(outer_); }
+RoundingErrors::~RoundingErrors() {
+  core::exchange_substitute(core::Mode::eager, outer_eager_);
+  core::exchange_substitute(core::Mode::neutral, outer_neutral_);
+}
 
 }  // namespace tyto::fuzz

@@ -19,7 +19,8 @@ namespace tyto::fuzz {
 ///   are
 ///
 /// and each result by p u of itself, complex ones by p u of their absolute value. What moves, chooses or compares
-/// elements is exact. Types of half width compute in f32: a result is off by one place, operands by none.
+/// elements is exact. Types of half width compute in f32: a result is off by one place, operands by none. What is
+/// computed of scalar operands alone, which have no mode, is off as well; the operands themselves are as written.
 class RoundingErrors {
  public:
   RoundingErrors(double places, std::uint64_t seed);
@@ -28,8 +29,9 @@ class RoundingErrors {
   RoundingErrors& operator=(const RoundingErrors&) = delete;
 
  private:
-  std::unique_ptr<core::Builder> builder_;
-  core::Builder* outer_;
+  std::unique_ptr<core::Builder> eager_, neutral_;
+  core::Builder* outer_eager_;
+  core::Builder* outer_neutral_;
 };
 
 }  // namespace tyto::fuzz

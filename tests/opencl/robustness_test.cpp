@@ -369,6 +369,29 @@ TEST_CASE("no platform is no device, and each of many has its number") {
   pretend_platforms(std::nullopt);
 }
 
+TEST_CASE("the style of kernels is that of the device's type, unless the environment names one") {
+  if (first_device() == nullptr) return;
+  const char* const before = std::getenv("TYTO_OPENCL_STYLE");
+  const std::string kept = before == nullptr ? "" : before;
+  const auto style_of_first = [] {
+    const Discovery found = discover("0");
+    REQUIRE(found.devices.size() == 1);
+    return dynamic_cast<const OpenClDevice&>(*found.devices[0]).context().style;
+  };
+  ::unsetenv("TYTO_OPENCL_STYLE");
+  CHECK(style_of_first() == natural_style(first_device()));
+  ::setenv("TYTO_OPENCL_STYLE", "gpu", 1);
+  CHECK(style_of_first() == Style::gpu);
+  ::setenv("TYTO_OPENCL_STYLE", "cpu", 1);
+  CHECK(style_of_first() == Style::cpu);
+  ::setenv("TYTO_OPENCL_STYLE", "warp", 1);
+  const Discovery none = discover("0");
+  CHECK(none.devices.empty());
+  REQUIRE(none.refused.size() == 1);
+  CHECK(none.refused[0].ends_with(": TYTO_OPENCL_STYLE is cpu or gpu, not 'warp'"));
+  before == nullptr ? ::unsetenv("TYTO_OPENCL_STYLE") : ::setenv("TYTO_OPENCL_STYLE", kept.c_str(), 1);
+}
+
 TEST_CASE("a device that cannot be opened is left out with its reason, and the others are there") {
   if (first_device() == nullptr) return;
   pretend_platforms(3);
