@@ -74,6 +74,17 @@ core::Graph with_optimised_regions(core::Graph graph, core::Device& device, cons
   return core::Graph(std::move(data));
 }
 
+/// Whether passes brought something out of a region, which is lowered when its turn comes, that is to be lowered here.
+bool lowers(const core::Graph& graph, core::Device& device) {
+  return std::ranges::any_of(graph.nodes(), [&](const core::GraphNode& node) {
+    if (core::definition(node.op).lower == nullptr || runs_on(device, graph, node)) return false;
+    std::vector<core::TensorType> inputs, results;
+    for (const core::Port input : graph.inputs_of(node)) inputs.push_back(graph.type(input));
+    for (std::uint32_t i = 0; i < node.result_count; ++i) results.push_back(graph.type(node.first_result + i));
+    return lowering_for(device, node.op, graph.attributes(node), inputs, results).has_value();
+  });
+}
+
 bool is_packing(const core::Graph&, const core::GraphNode& node) { return node.op == core::OpId::pack_weights; }
 
 bool has_regions(const core::Graph& graph) {
@@ -104,6 +115,7 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
     };
   }
   graph = optimiser::optimise(std::move(graph), passes, &report);
+  if (lowers(graph, device)) graph = optimiser::optimise(lowered(std::move(graph), device), passes);
   if (!has_regions(graph)) return graph;
   // Bodies pack what they capture when nothing else is to be done with their products. Before the loop the packed
   // weights of constants fold, and equal ones are one.

@@ -579,3 +579,27 @@ TEST_CASE("an OpenCL device runs loops and branches, and leaves to the host thos
   CHECK(device_lacking.first == host_lacking.first);
   CHECK(device_lacking.second == std::vector<std::string>{"loop"});
 }
+
+TEST_CASE("what passes bring out of loops and branches is composed on an OpenCL device as what stands outside") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const std::vector<tyto::DeviceInfo> known = tyto::devices();
+  if (std::none_of(known.begin(), known.end(), [](const auto& each) { return each.name == "opencl:0"; })) {
+    MESSAGE("no OpenCL device: nothing to compute on it");
+    return;
+  }
+  // No device but the CPU has a kernel for a partition. Three are least below the fourth of {5, 1, 4, 2, 3}: 1, 2, 3.
+  const tyto::DeviceScope scope("opencl");
+  auto hoisted = tyto::compile([](Tensor x) {
+    return fori_loop(0, 4, Tensor::zeros({}, DType::f32), [&](Tensor, Tensor sum_so_far) {
+      return sum_so_far + tyto::sum(tyto::partition(x, 2).get({tyto::slice(0, 3)}));
+    });
+  });
+  CHECK(hoisted(Tensor{5.0f, 1.0f, 4.0f, 2.0f, 3.0f}).item<float>() == 24);
+  CHECK(hoisted.report().fallbacks.empty());
+  auto chosen = tyto::compile([](Tensor x) {
+    return cond(
+        Tensor::ones({}, DType::boolean), [&] { return tyto::partition(x, 2).get({2}); }, [&] { return tyto::sum(x); });
+  });
+  CHECK(chosen(Tensor{5.0f, 1.0f, 4.0f, 2.0f, 3.0f}).item<float>() == 3);
+  CHECK(chosen.report().fallbacks.empty());
+}
