@@ -6,7 +6,8 @@
 // the CPU device's threads spin a while after each run; seconds to the first result and the programs compiled for it,
 // or read from disk; planned bytes on both; the relative differences of what the first run and the third gave; and what
 // fell back to the CPU. TYTO_OPENCL_DEVICE chooses the device, TYTO_BENCH_STYLE one of the styles ("cpu" or "gpu").
-// With TYTO_BENCH_PROFILE the times of steps on both devices follow, each operator's added up.
+// With TYTO_BENCH_PROFILE the times of steps on both devices follow, each operator's added up; where it is "steps",
+// those of the OpenCL device one by one before, with the bytes that they move and their multiply-adds.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -170,9 +171,16 @@ void print_profiles(const Lane& cpu, const Lane& opencl) {
     const tyto::GraphProfile profile = lane.prepared.profile();
     for (const tyto::StepProfile& step : profile.steps) milliseconds[step.name].*which += step.milliseconds;
     milliseconds["the whole"].*which = profile.milliseconds;
+    return profile;
   };
   add(cpu, &std::pair<double, double>::first);
-  add(opencl, &std::pair<double, double>::second);
+  const tyto::GraphProfile steps = add(opencl, &std::pair<double, double>::second);
+  if (std::string_view(std::getenv("TYTO_BENCH_PROFILE")) == "steps") {
+    for (const tyto::StepProfile& step : steps.steps) {
+      std::printf("%9.4f ms %12lld bytes %12lld multiply-adds  %s\n", step.milliseconds,
+                  static_cast<long long>(step.bytes), static_cast<long long>(step.multiply_adds), step.name.c_str());
+    }
+  }
   for (const auto& [name, both] : milliseconds) {
     std::printf("%9.3f %9.3f ms  %s\n", both.first, both.second, name.c_str());
   }

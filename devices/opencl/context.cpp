@@ -57,6 +57,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
                   text_of(value_of<cl_platform_id>(device, CL_DEVICE_PLATFORM), CL_PLATFORM_NAME) + ")"),
       id(device),
       style(wanted),
+      is_gpu((value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0),
       has_f64(offers(device, "cl_khr_fp64")),
       shares_host_memory(value_of<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE),
       units(std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS), 1)),

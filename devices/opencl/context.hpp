@@ -20,6 +20,7 @@ struct Context {
   std::string description;  // vendor's text
   cl_device_id id = nullptr;
   Style style = Style::gpu;
+  bool is_gpu = false;
   bool has_f64 = false;
   bool shares_host_memory = false;
   std::size_t units = 1;        // compute units

@@ -341,8 +341,8 @@ void plan_kernel_gradient(LaunchPlan& plan, const Context& context, const core::
   const std::int64_t groups = convolution.groups, images = convolution.image.view.shape[0];
   std::int64_t parts = std::clamp<std::int64_t>(images, 1, most_image_parts);
   while (images % parts != 0) --parts;
-  // Any element is true: there is no sum to be cut.
-  if (result.dtype == DType::boolean) parts = 1;
+  // Any element is true: there is no sum to be cut. Work-groups cut all sums themselves, where it helps.
+  if (result.dtype == DType::boolean || multiplies_in_groups(context)) parts = 1;
   const bool may_band = parts > 1 || accumulator_of(result.dtype) == result.dtype;
   ProductOperand patches = patches_of(plan, context, convolution, may_band);
   std::swap(patches.rows, patches.columns);

@@ -80,6 +80,14 @@ class LoopAxes {
     if (rank() > 1) out += core::text("++", prefix, "_c0;");
     return out + std::string(static_cast<std::size_t>(open), '}');
   }
+  /// Statements that step the innermost coordinate on, and the outer ones with it.
+  std::string advance_inner(std::string_view prefix, std::int64_t by) const {
+    const std::string inner = core::text(prefix, "_c", rank() - 1), length = core::text(name_, "_n", rank() - 1);
+    std::string out = core::text(inner, " += ", by, ";");
+    if (rank() == 1) return out;
+    return core::text(out, " while (", inner, " >= ", length, ") { ", inner, " -= ", length, "; ", advance(prefix),
+                      " }");
+  }
 
  private:
   bool is_fixed() const { return inner_stride() == 0 || inner_stride() == 1; }

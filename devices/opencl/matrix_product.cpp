@@ -100,13 +100,13 @@ MatrixProduct matrix_product(const core::Step& step) {
 }
 
 bool multiplies_in_groups(const Context& context) {
-  return context.style == Style::gpu && context.group >= group_side * group_side;
+  return context.style == Style::gpu && context.group >= group_items;
 }
 
 void append_product(LaunchPlan& plan, const Context& context, const MatrixProduct& product) {
   if (product.m == 0 || product.n == 0 || product.c.batch.count() == 0) return;
   if (multiplies_in_groups(context)) {
-    plan.launches.push_back(group_kernel(product));
+    append_group_kernels(plan, context, product);
     return;
   }
   // Two for each unit, so that one that begins late has less to do; each packs its panels for itself.

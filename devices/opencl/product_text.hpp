@@ -25,8 +25,8 @@ inline const char* sum_type(DType type) {
 
 class ProductText {
  public:
-  explicit ProductText(const MatrixProduct& product)
-      : kernel_(false),
+  ProductText(const MatrixProduct& product, bool narrow_indices)
+      : kernel_(narrow_indices),
         product_(product),
         result_(product.c.dtype),
         type_(sum_type(product.c.dtype)),
@@ -71,7 +71,7 @@ class ProductText {
   // A unit stride is part of the text: it decides how memory is read.
   void stride(const std::string& name, std::int64_t value) {
     if (value == 1) {
-      kernel_.line(core::text("  const long ", name, " = 1;"));
+      kernel_.line(core::text("  const ", kernel_.index(), " ", name, " = 1;"));
     } else {
       kernel_.number(name, value);
     }
@@ -96,15 +96,19 @@ class ProductText {
     axes(rows_);
     for (const LoopAxes& depth : depth_) axes(depth);
   }
-  void split_batch(std::string_view index) { kernel_.line(core::text("  ", batch_[0].split("batch", index, "long"))); }
+  void split_batch(std::string_view index) {
+    kernel_.line(core::text("  ", batch_[0].split("batch", index, kernel_.index())));
+  }
   void start_column_operands(std::string_view batch) {
     for_each_column_operand([&](const ColumnOperand&, std::string_view name) {
-      kernel_.line(core::text("  const long ", name, "_start = (", batch, ") * ", name, "_batch_step;"));
+      kernel_.line(
+          core::text("  const ", kernel_.index(), " ", name, "_start = (", batch, ") * ", name, "_batch_step;"));
     });
   }
   void start(int which) {
     static constexpr const char* names[3] = {"a", "b", "c"};
-    kernel_.line(core::text("  const long ", names[which], "_start = ", batch_[which].place("batch"), ";"));
+    kernel_.line(
+        core::text("  const ", kernel_.index(), " ", names[which], "_start = ", batch_[which].place("batch"), ";"));
   }
 
   /// Calls visit(operand, its name in the text) for each that there is.

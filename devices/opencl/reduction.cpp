@@ -20,6 +20,9 @@ using core::View;
 constexpr std::int64_t smallest_part = 16384;
 constexpr std::int64_t most_parts = 256;
 constexpr std::int64_t enough_results = 64;  // results that keep every unit busy without cutting
+constexpr std::int64_t enough_groups = 256;  // that compute results side by side keep every unit of large GPUs busy
+constexpr std::int64_t least_lines = 16;     // elements of a part that an item of such a group takes
+constexpr std::int64_t few_elements = 1 << 19;  // take less time in one kernel than in two
 
 View axes_of(const View& view, const IntList& axes) {
   View out;
@@ -95,11 +98,22 @@ void lay_out(Reduction& reduction, const View& whole, std::span<const View> sour
   }
 }
 
+std::int64_t parts_of(const Context& context, const Reduction& reduction) {
+  const std::int64_t results = reduction.kept.count(), length = reduction.reduced.count();
+  if (context.style == Style::gpu && columns_lie_closer(reduction)) {
+    if (results >= enough_items || results * length <= few_elements) return 1;
+    const std::int64_t columns = reduction.kept.shape[reduction.kept.shape.size() - 1];
+    const std::int64_t width = block_width(context, reduction);
+    const std::int64_t groups = results / columns * ((columns + width - 1) / width);
+    const std::int64_t items_a_column = static_cast<std::int64_t>(context.group) / width;
+    return std::max<std::int64_t>(std::min(enough_groups / groups, length / (least_lines * items_a_column)), 1);
+  }
+  return results >= enough_results ? 1 : std::clamp<std::int64_t>(length / smallest_part, 1, most_parts);
+}
+
 /// One kernel, or two with partial results between them.
 void append(LaunchPlan& plan, const Context& context, Reduction reduction) {
-  const std::int64_t results = reduction.kept.count(), length = reduction.reduced.count();
-  const std::int64_t parts =
-      results >= enough_results ? 1 : std::clamp<std::int64_t>(length / smallest_part, 1, most_parts);
+  const std::int64_t results = reduction.kept.count(), parts = parts_of(context, reduction);
   if (parts == 1) {
     plan.launches.push_back(reduction_kernel(context, reduction, 1));
     return;

@@ -2,6 +2,7 @@
 #include "devices/opencl/reduction_kernel.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <vector>
 
@@ -17,9 +18,8 @@ namespace {
 using core::OpId;
 using core::text;
 
-constexpr std::int64_t strip = 64;           // columns that one item of the CPU style reduces side by side
-constexpr std::int64_t tile = 256;           // computed elements that wait to be reduced
-constexpr std::int64_t enough_items = 4096;  // results from which a work-group each is not needed to fill a GPU
+constexpr std::int64_t strip = 64;  // columns that one item of the CPU style reduces side by side
+constexpr std::int64_t tile = 256;  // computed elements that wait to be reduced
 
 class ReductionText {
  public:
@@ -60,9 +60,11 @@ class ReductionText {
   }
 
   KernelLaunch generate() {
-    if (context_.style == Style::cpu) return columns_lie_closer(reduction_) ? strips() : rows();
-    return columns_lie_closer(reduction_) && parts_ == 1 && results_ >= enough_items ? item_a_result()
-                                                                                     : group_a_result();
+    const bool by_columns = columns_lie_closer(reduction_);
+    if (context_.style == Style::cpu) return by_columns ? strips() : rows();
+    if (by_columns && parts_ == 1 && results_ >= enough_items) return item_a_result();
+    const bool fills_groups = parts_ == 1 && length_ >= static_cast<std::int64_t>(context_.group);
+    return by_columns && !fills_groups ? group_a_block() : group_a_result();
   }
 
  private:
@@ -314,6 +316,46 @@ class ReductionText {
     return in_groups(static_cast<std::size_t>(results_ * parts_), false);
   }
 
+  // GPU: a work-group a block of neighbouring results (or part of it), in rows of items, which read neighbours; then a
+  // tree in local memory.
+  KernelLaunch group_a_block() {
+    const int inner = kept_.rank() - 1;
+    const std::int64_t width = block_width(context_, reduction_), height = context_.group / width;
+    const std::int64_t blocks_a_row = (kept_.length(inner) + width - 1) / width;
+    kernel_.number("parts", parts_);
+    kernel_.number("blocks_a_row", blocks_a_row);
+    kernel_.line(text("  local ", type_, " tree[", context_.group, "];"));
+    kernel_.line("  const long task = get_group_id(0);");
+    kernel_.line("  const long block = task / parts;");
+    kernel_.line(text("  const int me = get_local_id(0); const int line = me / ", width, ";"));
+    kernel_.line(text("  const long column = block % blocks_a_row * ", width, " + me % ", width, ";"));
+    bounds_of_part("(task % parts)");
+    const std::string columns = text("k_n", inner);
+    kernel_.line(
+        text("    ",
+             kept_.split("k", text("block / blocks_a_row * ", columns, " + min(column, ", columns, " - 1)"), "long")));
+    kernel_.line(text("  ", origins()));
+    kernel_.line(text("  ", type_, " total = ", fold_.start(), ";"));
+    kernel_.line(text("  ", reduced_.split("r", "begin + line", "long")));
+    kernel_.line("  #pragma unroll 4");
+    kernel_.line(text("  for (long i = begin + line; i < end; i += ", height, ") {"));
+    kernel_.line(text("    ", next_at_coordinates()));
+    kernel_.line(text("    total = ", fold_.two("total", "next"), ";"));
+    kernel_.line(text("    ", reduced_.advance_inner("r", height)));
+    kernel_.line("  }");
+    kernel_.line("  tree[me] = total;");
+    kernel_.line(text("  for (int lines = ", height / 2, "; lines > 0; lines /= 2) {"));
+    kernel_.line("    barrier(CLK_LOCAL_MEM_FENCE);");
+    kernel_.line(
+        text("    if (line < lines) tree[me] = ", fold_.two("tree[me]", text("tree[me + lines * ", width, "]")), ";"));
+    kernel_.line("  }");
+    kernel_.line(text("  if (line == 0 && column < ", columns, ") {"));
+    kernel_.line(text("    const long at = ", written_place("task % parts"), ";"));
+    kernel_.line(text("    ", finish("at", "tree[me]")));
+    kernel_.line("  }");
+    return in_groups(static_cast<std::size_t>(results_ / kept_.length(inner) * blocks_a_row * parts_), false);
+  }
+
   KernelLaunch in_groups(std::size_t tasks, bool item_a_task) {
     KernelLaunch launch = kernel_.finish(text("__attribute__((reqd_work_group_size(", context_.group, ", 1, 1))) "));
     const std::size_t groups = item_a_task ? (tasks + context_.group - 1) / context_.group : tasks;
@@ -339,6 +381,12 @@ class ReductionText {
 };
 
 }  // namespace
+
+std::int64_t block_width(const Context& context, const Reduction& reduction) {
+  const auto columns = static_cast<std::uint64_t>(reduction.kept.shape[reduction.kept.rank() - 1]);
+  return static_cast<std::int64_t>(
+      std::min<std::uint64_t>(std::bit_ceil(columns), std::min<std::size_t>(context.group, 64)));
+}
 
 KernelLaunch reduction_kernel(const Context& context, const Reduction& reduction, std::int64_t parts) {
   return ReductionText(context, reduction, parts).generate();

@@ -43,6 +43,12 @@ inline bool columns_lie_closer(const Reduction& reduction) {
   return inner(reduction.kept) == 1 && inner(reduction.reduced) != 1 && results[results.size() - 1] > 1;
 }
 
+/// Results from which the GPU style gives an item to each, where columns lie closer.
+inline constexpr std::int64_t enough_items = 4096;
+
+/// Neighbouring results that a work-group of the GPU style computes side by side, where there are fewer.
+std::int64_t block_width(const Context& context, const Reduction& reduction);
+
 /// Each result in `parts` pieces, which lie side by side in the target when there are several.
 KernelLaunch reduction_kernel(const Context& context, const Reduction& reduction, std::int64_t parts);
 

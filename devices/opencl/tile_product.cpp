@@ -45,7 +45,7 @@ TileShape tile_shape(const MatrixProduct& product, std::int64_t lanes) {
 class TileText : ProductText {
  public:
   TileText(const MatrixProduct& product, std::int64_t lanes, const TileShape& shape)
-      : ProductText(product),
+      : ProductText(product, false),
         lanes_(lanes),
         vectors_(shape.vectors),
         width_(lanes * shape.vectors),

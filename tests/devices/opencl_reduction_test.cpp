@@ -115,6 +115,36 @@ TEST_CASE("sums over any axes of any layout agree with the host's") {
   }
 }
 
+TEST_CASE("sums of columns that lie side by side, few and many, whole and in parts") {
+  const HostTensor many = spread(DType::f32, {80000}, -1, 2);
+  std::vector<Request> requests;
+  for (const View& view : {View::dense({5000, 16}), View::dense({16000, 5}), View::dense({700, 100}),
+                           View::dense({60, 1300}), View::dense({10, 8000}), View{{2500, 15}, {32, 1}, 1}}) {
+    requests.push_back({OpId::sum, seen_as(many, view), {0}});
+    requests.push_back({OpId::mean, seen_as(many, view), {0}});
+  }
+  requests.push_back({OpId::sum, seen_as(many, View::dense({40, 50, 40})), {0, 1}});
+  requests.push_back({OpId::sum, seen_as(many, View{{40, 25, 40}, {2000, 80, 1}, 7}), {0, 1}});
+  requests.push_back({OpId::sum, seen_as(many, View::dense({20, 500, 8})), {1}});
+  requests.push_back({OpId::sum, seen_as(many, View::dense({400, 5, 40})), {0}});
+  for (OpenClDevice* device : both_styles()) {
+    const std::vector<HostTensor> results = reduce(*device, requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const std::vector<double> expected = sums(requests[i].input, requests[i].axes);
+      CAPTURE(i);
+      REQUIRE(results[i].values.size() == expected.size());
+      const double count = static_cast<double>(requests[i].input.view.count()) / static_cast<double>(expected.size());
+      const double divisor = requests[i].op == OpId::mean ? count : 1;
+      double worst = 0;
+      for (std::size_t e = 0; e < expected.size(); ++e) {
+        worst = std::max(worst, std::fabs(results[i].values[e] * divisor - expected[e]));
+      }
+      // Rounding of sums of numbers up to 2, of which partial sums are as large as their count at most.
+      CHECK(worst <= 0x1p-24 * count * 32);
+    }
+  }
+}
+
 TEST_CASE("long sums in two stages keep their accuracy, and do not depend on the number of compute units") {
   const std::int64_t n = 100003;
   const HostTensor x = spread(DType::f32, {n}, 0, 1);
