@@ -1,10 +1,12 @@
 """examples/resnet and its twin in PyTorch: the same first weights, batches, rule and schedule; accuracy after each epoch.
 
 resnet_torch.py BIN DATA [--depth 20] [--width 16] [--epochs 10] [--batch 128] [--seed 42] [--threads 1] [--steps 0]
+                [--device cpu] [--twin-device cpu]
 
 BIN holds the programs resnet and resnet_batches, DATA is a folder of CIFAR-10. The weights are those that the example
 draws (a checkpoint after no step); the batches are read from resnet_batches. Both trainings run at once. Prints a line
-an epoch: the mean loss and the share of the test pictures that are named right, Tyto's and the twin's.
+an epoch: the mean loss and the share of the test pictures that are named right, Tyto's and the twin's. Tyto computes on
+--device, such as opencl, the twin on --twin-device, such as cuda.
 
 With --steps N the first N steps alone are taken, one by one, beside twins in f32 and in f64: a line a step with the loss
 of each, and at the end how far the states of Tyto and of the twin in f32 are from those in f64."""
@@ -47,7 +49,8 @@ def load(model, checkpoint):
 def next_batch(batches, given):
     x = numpy.frombuffer(batches.read(given.batch * 32 * 32 * 3 * 4), numpy.float32)
     t = numpy.frombuffer(batches.read(given.batch), numpy.uint8).astype(numpy.int64)
-    return torch.from_numpy(x.reshape(-1, 32, 32, 3).copy()).permute(0, 3, 1, 2), torch.from_numpy(t)
+    return (torch.from_numpy(x.reshape(-1, 32, 32, 3).copy()).permute(0, 3, 1, 2).to(given.twin_device),
+            torch.from_numpy(t).to(given.twin_device))
 
 
 def step_of(model, given):
@@ -89,7 +92,7 @@ def compare_steps(resnet, batches, model, folder, given, quiet):
 
 
 def train_twin(model, batches, given):
-    images, labels = test_set(given.data)
+    images, labels = (each.to(given.twin_device) for each in test_set(given.data))
     per_epoch = given.samples // given.batch
     step = step_of(model, given)
     for _ in range(given.epochs):
@@ -109,20 +112,24 @@ def main():
     for name, value in {"depth": 20, "width": 16, "epochs": 10, "batch": 128, "seed": 42, "threads": 1,
                         "steps": 0}.items():
         arguments.add_argument("--" + name, type=int, default=value)
+    for name in ("--device", "--twin-device"):
+        arguments.add_argument(name, default="cpu")
     given = arguments.parse_args()
     given.samples = sum(len((gzip.open if path.endswith(".gz") else open)(path, "rb").read()) // 3073
                         for path in glob.glob(f"{given.data}/data_batch*"))
     torch.set_num_threads(given.threads)
+    torch.backends.cudnn.allow_tf32 = False
     environment = dict(os.environ, OMP_NUM_THREADS=str(given.threads), TYTO_THREADS=str(given.threads))
     with tempfile.TemporaryDirectory() as folder:
         resnet = [f"{given.bin}/resnet", "--data", given.data, "--rate", RATE, "--decay", DECAY]
-        for name in ("depth", "width", "epochs", "batch", "seed"):
+        for name in ("depth", "width", "epochs", "batch", "seed", "device"):
             resnet += ["--" + name, getattr(given, name)]
         resnet = [str(word) for word in resnet]
         quiet = {"env": environment, "stdout": subprocess.DEVNULL}
         subprocess.run([*resnet, "--steps", "0", "--checkpoint", f"{folder}/start.npz"], check=True, **quiet)
         model = layers()["resnet18_step"](given.depth, given.width).to(memory_format=torch.channels_last)
         load(model, numpy.load(f"{folder}/start.npz"))
+        model = model.to(given.twin_device)
         words = [f"{given.bin}/resnet_batches", given.data, given.batch, given.epochs, given.seed]
         batches = subprocess.Popen([str(word) for word in words], env=environment, stdout=subprocess.PIPE)
         if given.steps > 0:

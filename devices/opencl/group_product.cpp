@@ -17,7 +17,7 @@ using Role = MemoryArgument::Role;
 
 // What a product is cut into depends on shapes alone, so that results do not depend on the device's size.
 constexpr std::int64_t enough_tiles = 256;  // keep every unit of large GPUs busy
-constexpr std::int64_t least_depth = 128;    // of a part: less of it costs less than adding the parts up
+constexpr std::int64_t least_depth = 128;   // of a part: less of it costs less than adding the parts up
 constexpr std::int64_t most_depth_parts = 128;
 constexpr std::int64_t strip_bytes = 64;  // of the depth that a work-group keeps at a time
 

@@ -19,9 +19,9 @@ using core::View;
 // The parts that one result is cut into depend on shapes alone, so that results do not depend on the device's size.
 constexpr std::int64_t smallest_part = 16384;
 constexpr std::int64_t most_parts = 256;
-constexpr std::int64_t enough_results = 64;  // results that keep every unit busy without cutting
-constexpr std::int64_t enough_groups = 256;  // that compute results side by side keep every unit of large GPUs busy
-constexpr std::int64_t least_lines = 16;     // elements of a part that an item of such a group takes
+constexpr std::int64_t enough_results = 64;     // results that keep every unit busy without cutting
+constexpr std::int64_t enough_groups = 256;     // that compute results side by side keep every unit of large GPUs busy
+constexpr std::int64_t least_lines = 16;        // elements of a part that an item of such a group takes
 constexpr std::int64_t few_elements = 1 << 19;  // take less time in one kernel than in two
 
 View axes_of(const View& view, const IntList& axes) {
