@@ -269,6 +269,7 @@ class NoisyHistories {
     rounded,   // as kernels round
     resloped,  // open slopes alone
     resigned,  // open slopes and signs alone
+    summed,    // as operators are off that round once an operation and add in any order
     computed,  // as operators of another device may be off
   };
 
@@ -286,6 +287,7 @@ class NoisyHistories {
                         .open_slopes = true,
                         .seed = trial_.seed * 1000 + number};
       std::optional<RoundingErrors> errors;
+      if (kind_ == Kind::summed) errors.emplace(1, noise.seed);
       if (kind_ == Kind::computed) errors.emplace(documented_places, noise.seed);
       histories_.push_back(line_by_line<Eager>(trial_, material_, runs_, noise));
     }
@@ -328,6 +330,7 @@ class Judge {
         rounded_(trial, material, expected.size(), NoisyHistories::Kind::rounded),
         resloped_(trial, material, expected.size(), NoisyHistories::Kind::resloped),
         resigned_(trial, material, expected.size(), NoisyHistories::Kind::resigned),
+        summed_(trial, material, expected.size(), NoisyHistories::Kind::summed),
         computed_(trial, material, expected.size(), NoisyHistories::Kind::computed) {}
 
   /// Of a history from another device. Errors are drawn up to the largest that operators may make, so of n programs
@@ -358,6 +361,7 @@ class Judge {
     for (const std::size_t enough : {std::size_t{6}, std::size_t{30}, std::size_t{150}}) {
       text = rounds ? difference(expected_, found, rounded_.at_least(enough))
                     : difference_beyond_choices(expected_, found, choices.at_least(enough));
+      if (!text.empty() && rounds) text = difference(expected_, found, summed_.at_least(enough));
       if (!text.empty()) continue;
       ++(rounds ? count.within_rounding : count.by_choices);
       break;
@@ -374,6 +378,7 @@ class Judge {
   NoisyHistories rounded_;
   NoisyHistories resloped_;
   NoisyHistories resigned_;
+  NoisyHistories summed_;
   NoisyHistories computed_;
 };
 
