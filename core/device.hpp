@@ -55,11 +55,6 @@ class Device {
 
   /// A buffer of at least `bytes`, aligned as properties() says. Throws DeviceError naming the size when there is none.
   virtual BufferRef allocate(std::size_t bytes) = 0;
-  /// The same for what a program works in again and again, such as its arena: the first run gets it in the way that
-  /// costs least until then.
-  virtual BufferRef allocate_arena(std::size_t bytes) { return allocate(bytes); }
-  /// A buffer of allocate_arena() is about to serve a second run: from now on it is to be as fast as it can be.
-  virtual void expect_reuse(Buffer& /*buffer*/) {}
   /// Lets the system have the pages of a buffer whose contents are needed no more, where the device keeps freed buffers
   /// for reuse.
   virtual void discard(Buffer& /*buffer*/) {}

@@ -41,15 +41,6 @@ class CpuDevice final : public core::Device {
     return std::make_shared<core::Buffer>(this, memory, bytes, release_block);
   }
 
-  core::BufferRef allocate_arena(std::size_t bytes) override {
-    void* memory = allocate_arena_memory(bytes);
-    return std::make_shared<core::Buffer>(this, memory, bytes, release_block);
-  }
-
-  void expect_reuse(core::Buffer& buffer) override {
-    if (buffer.is_released_by(release_block)) gather_pages(buffer.memory(), buffer.bytes());
-  }
-
   void discard(core::Buffer& buffer) override {
     if (buffer.is_released_by(release_block)) discard_pages(buffer.memory(), buffer.bytes());
   }

@@ -1,19 +1,16 @@
 // A pool of freed blocks by size class, one mutex for all, with a thread-local cache of a few small ones; blocks above
-// a few MiB ask for huge pages, those of arenas when they are used again.
+// a few MiB ask for huge pages.
 #include "devices/cpu/memory.hpp"
 
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,34 +40,12 @@ struct Pool {
   std::mutex mutex;
   std::vector<void*> free[256];
   std::size_t free_bytes = 0;
-  std::vector<void*> scattered;  // large blocks that have small pages so far
 };
 
 // Never destroyed: tensors with static lifetime may be released after everything else.
 Pool& pool() {
   static Pool* const kept = new Pool;
   return *kept;
-}
-
-// With the mutex held. Whether the block was one of them; from now on it is none.
-bool strike_scattered(Pool& kept, void* memory) {
-  const auto at = std::find(kept.scattered.begin(), kept.scattered.end(), memory);
-  if (at == kept.scattered.end()) return false;
-  kept.scattered.erase(at);
-  return true;
-}
-
-constexpr int collapse = 25;  // MADV_COLLAPSE, since Linux 6.1; older headers do not name it
-
-// Whether the system moves memory to huge pages when it is told to.
-bool can_collapse() {
-  static const bool can = [] {
-    std::ifstream settings("/sys/kernel/mm/transparent_hugepage/enabled");
-    std::string line;
-    if (!std::getline(settings, line) || line.find("[never]") != std::string::npos) return false;
-    return madvise(nullptr, 0, collapse) == 0;
-  }();
-  return can;
 }
 
 std::atomic<std::size_t> live_bytes{0};
@@ -86,7 +61,6 @@ void give_to_pool(void* memory, std::size_t size) {
       kept.free_bytes += size;
       return;
     }
-    strike_scattered(kept, memory);
   }
   std::free(memory);
 }
@@ -133,8 +107,9 @@ ThreadCache::List* list_of(std::size_t size) {
 #endif
 }
 
-// A new block is `scattered` if it is large enough for huge pages and asks for none.
-void* allocate_block(std::size_t bytes, bool scattered) {
+}  // namespace
+
+void* allocate_memory(std::size_t bytes) {
   if (bytes > (std::size_t{1} << 60)) throw DeviceError(core::text("cpu: cannot allocate ", bytes, " bytes"));
   const std::size_t size = rounded(bytes);
   calls.fetch_add(1, std::memory_order_relaxed);
@@ -160,37 +135,10 @@ void* allocate_block(std::size_t bytes, bool scattered) {
     if (memory == nullptr) {
       throw DeviceError(core::text("cpu: out of memory: ", bytes, " bytes asked for, ", allocated_memory(), " in use"));
     }
-    if (alignment == huge_page && !(scattered && can_collapse())) {
-      madvise(memory, size, MADV_HUGEPAGE);
-    } else if (alignment == huge_page) {
-      Pool& kept = pool();
-      const std::lock_guard lock(kept.mutex);
-      kept.scattered.push_back(memory);
-    }
+    if (alignment == huge_page) madvise(memory, size, MADV_HUGEPAGE);
   }
   live_bytes.fetch_add(size, std::memory_order_relaxed);
   return memory;
-}
-
-}  // namespace
-
-void* allocate_memory(std::size_t bytes) {
-  void* memory = allocate_block(bytes, false);
-  if (bytes >= huge_page) gather_pages(memory, bytes);  // an arena's block that was freed
-  return memory;
-}
-
-void* allocate_arena_memory(std::size_t bytes) { return allocate_block(bytes, true); }
-
-void gather_pages(void* memory, std::size_t bytes) {
-  {
-    Pool& kept = pool();
-    const std::lock_guard lock(kept.mutex);
-    if (!strike_scattered(kept, memory)) return;
-  }
-  const std::size_t size = rounded(bytes);
-  madvise(memory, size, MADV_HUGEPAGE);
-  madvise(memory, size / huge_page * huge_page, collapse);
 }
 
 void release_memory(void* memory, std::size_t bytes) {
@@ -224,10 +172,7 @@ void trim_memory() {
   Pool& kept = pool();
   const std::lock_guard lock(kept.mutex);
   for (std::vector<void*>& list : kept.free) {
-    for (void* memory : list) {
-      strike_scattered(kept, memory);
-      std::free(memory);
-    }
+    for (void* memory : list) std::free(memory);
     list.clear();
   }
   kept.free_bytes = 0;

@@ -12,14 +12,6 @@ inline constexpr std::size_t memory_alignment = 64;
 void* allocate_memory(std::size_t bytes);
 void release_memory(void* memory, std::size_t bytes);
 
-/// As allocate_memory, but fresh memory comes in small pages. Huge ones are faster to work in and often slower to get,
-/// as in a virtual machine whose host takes back what was freed: who works in the memory a second time calls
-/// gather_pages first.
-void* allocate_arena_memory(std::size_t bytes);
-
-/// Moves a block of allocate_arena_memory to huge pages where it has none yet and the system allows; its contents stay.
-void gather_pages(void* memory, std::size_t bytes);
-
 /// Gives the pages within a block back to the system: its contents are lost, the block stays handed out.
 void discard_pages(void* memory, std::size_t bytes);
 

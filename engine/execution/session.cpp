@@ -17,9 +17,9 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
     : executable_(std::move(executable)), arena_(std::move(arena)) {
   const Executable& plan = *executable_;
   if (plan.arena_bytes() != 0 && (arena_ == nullptr || arena_->bytes() < plan.arena_bytes())) {
-    arena_ = plan.device().allocate_arena(plan.arena_bytes());
+    arena_ = plan.device().allocate(plan.arena_bytes());
   }
-  if (plan.host_bytes() != 0) host_arena_ = cpu_device().allocate_arena(plan.host_bytes());
+  if (plan.host_bytes() != 0) host_arena_ = cpu_device().allocate(plan.host_bytes());
   packed_.resize(plan.packings().size());
   inputs_.resize(plan.graph().inputs().size());
   outputs_.resize(plan.graph().outputs().size());
@@ -88,7 +88,7 @@ void Session::refresh() {
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     if (!inputs_[i] && !holds_packed(i)) require(i);
   }
-  if (plan.kept_bytes() != 0 && kept_ == nullptr) kept_ = plan.device().allocate_arena(plan.kept_bytes());
+  if (plan.kept_bytes() != 0 && kept_ == nullptr) kept_ = plan.device().allocate(plan.kept_bytes());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i] && outputs_[i].buffer.use_count() == 1) continue;
     const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);
@@ -170,18 +170,8 @@ void Session::run() {
   }
 }
 
-// What runs once has its memory as it comes.
-void Session::note_run() {
-  if (runs_ < 2 && ++runs_ == 2) {
-    for (const core::BufferRef& each : {arena_, host_arena_, kept_}) {
-      if (each != nullptr) each->device()->expect_reuse(*each);
-    }
-  }
-}
-
 void Session::run_steps() {
   refresh();
-  note_run();
   if (!milliseconds_.empty()) {
     run_timed();
   } else if (executable_->is_poisoned() || unplanned_ != 0) {

@@ -64,7 +64,6 @@ class Session {
  private:
   core::Address address_of_storage(const Storage& storage) const;
   void refresh();
-  void note_run();
   void run_steps();
   void run_beside_reference();
   /// Whether a step has to run: packing is done when the weights have changed.
@@ -93,7 +92,6 @@ class Session {
   core::BufferRef host_arena_;
   core::BufferRef kept_;
   std::vector<Packed> packed_;  // of the executable's packings
-  int runs_ = 0;                // up to 2
   bool lets_go_ = false;
   bool packs_states_ = false;  // this run does
   std::vector<core::Array> inputs_;
