@@ -25,6 +25,8 @@ constexpr std::int64_t rows_worth_packing = 2;
 // packed ones, has begun.
 constexpr std::int64_t few_rows = 12;
 constexpr std::int64_t few_multiply_adds = 200'000;
+// Nor is so small a matrix, however it lies: code for small products takes it, or it is packed in no time.
+constexpr std::int64_t few_weights = 512;
 
 const ProductAttributes& attributes_of(const core::Step& step) { return std::get<ProductAttributes>(*step.attributes); }
 
@@ -190,6 +192,7 @@ std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype
     return static_cast<std::int64_t>(packed_convolution(product, dtype).packed_bytes());
   }
   if (product.weights.size() != 2 || product.left[0] < rows_worth_packing) return 0;
+  if (element_count(product.weights) <= few_weights) return 0;
   const std::int64_t rows = element_count(product.left) / product.left.back();
   if (rows <= few_rows && rows * element_count(product.weights) < few_multiply_adds) return 0;
   return static_cast<std::int64_t>(packed_matmul(product, dtype).packed_bytes());

@@ -2,6 +2,7 @@
 #include "engine/execution/executable_sizes.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace tyto::run {
 
@@ -59,9 +60,24 @@ std::optional<MemoryPlan> plan_by_order(const Executable& related, std::span<con
     return a.lower == b.lower && a.upper == b.upper && a.alignment == b.alignment &&
            std::ranges::equal(a.spans, b.spans);
   };
-  if (!std::ranges::equal(related.blocks(), blocks, same_lifetime)) return {};
-  MemoryPlan plan = MemoryOrder(related.blocks(), related.plan(), options).apply(blocks);
+  // Kernels for another size may do without a workspace: what is missing is a block without bytes.
+  std::vector<Block> with_missing;
+  std::vector<std::size_t> own;
+  for (const Block& each : related.blocks()) {
+    const bool is_own = own.size() < blocks.size() && same_lifetime(each, blocks[own.size()]);
+    with_missing.push_back(is_own ? blocks[own.size()] : each);
+    if (is_own) own.push_back(with_missing.size() - 1);
+    else with_missing.back().size = 0;
+  }
+  if (own.size() != blocks.size()) return {};
+  MemoryPlan plan = MemoryOrder(related.blocks(), related.plan(), options).apply(with_missing);
   if (plan.height - plan.bound > plan.bound / tolerated) return {};
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    plan.offsets[i] = plan.offsets[own[i]];
+    if (!plan.arenas.empty()) plan.arenas[i] = plan.arenas[own[i]];
+  }
+  plan.offsets.resize(own.size());
+  if (!plan.arenas.empty()) plan.arenas.resize(own.size());
   return plan;
 }
 

@@ -14,8 +14,9 @@ namespace tyto::run {
 const Executable* same_program(const Executable& executable,
                                std::span<const std::shared_ptr<const Executable>> related);
 
-/// Offsets for `blocks` by who lies below whom in the plan of `related`. None when lifetimes differ (other copies or
-/// workspace are needed at these sizes), or when the sizes have changed so unevenly that a search is worth its time.
+/// Offsets for `blocks` by who lies below whom in the plan of `related`. None when lifetimes differ (other copies are
+/// needed at these sizes, or a workspace that the other one does without), or when the sizes have changed so unevenly
+/// that a search is worth its time.
 std::optional<MemoryPlan> plan_by_order(const Executable& related, std::span<const Block> blocks,
                                         const PlanOptions& options);
 

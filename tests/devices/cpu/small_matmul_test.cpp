@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/op_ids.hpp"
+#include "devices/cpu/kernels.hpp"
 #include "devices/cpu/matmul/matmul.hpp"
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
@@ -169,6 +171,18 @@ TEST_CASE("what is large, packed or of integers is no small product") {
   MatmulProblem packed = dense_matmul(DType::f32, 4, 4, 4);
   packed.packed_b = true;
   CHECK(prepare_small_matmul(packed, {}) == nullptr);
+}
+
+TEST_CASE("few weights are not packed, however many rows there are") {
+  const auto bytes = [](std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+    core::ProductAttributes product;
+    product.left = {rows, inner};
+    product.weights = {inner, columns};
+    return packed_bytes(core::OpId::matmul_epilogue, product, DType::f32);
+  };
+  CHECK(bytes(16, 4, 4) == 0);
+  CHECK(bytes(5000, 16, 32) == 0);
+  CHECK(bytes(256, 256, 256) >= 256 * 256 * 4);
 }
 
 }  // namespace tyto::cpu::small_matmul_test
