@@ -214,20 +214,20 @@ class Search {
     return storage.begun || (storage.makers & way.done) != 0;
   }
 
-  WindowWay step(const WindowWay& way, std::uint32_t i) const {
+  WindowWay step(const WindowWay& way, std::uint32_t i) {
     const Member& member = members_[i];
     const Mask bit = Mask{1} << i;
     WindowWay out{way.done | bit, way.peak, way.live, 0, i};
     std::int64_t during = way.live + member.workspace;
-    std::vector<std::uint32_t> taken;
+    taken_.clear();
     for (const Made& made : member.makes) {
       if (begun(way, made) || goes_into_state(way, i, made)) continue;
       during += made.bytes;
       for (const std::uint32_t number : made.in_place_candidates) {
         const WindowStorage& storage = window_storages_[number];
         if (!read_only_by(bit, storage, way.done) || storage.room == 0 || (storage.consumers & bit) == 0) continue;
-        if (std::ranges::find(taken, number) != taken.end()) continue;
-        taken.push_back(number);
+        if (std::ranges::find(taken_, number) != taken_.end()) continue;
+        taken_.push_back(number);
         during -= window_storages_[number].room;
         break;
       }
@@ -247,6 +247,7 @@ class Search {
   std::vector<WindowStorage> window_storages_;
   std::unordered_map<std::uint32_t, std::uint32_t> number_of_;  // of storages among lifetimes
   std::vector<WindowWay> ways_;
+  std::vector<std::uint32_t> taken_;  // storages that the results of a step lie in
   WaysBySet by_set_;
 };
 
