@@ -13,6 +13,7 @@
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_axes.hpp"
 #include "devices/opencl/matrix_product.hpp"
+#include "devices/opencl/packed_weights.hpp"
 #include "devices/opencl/product_kernels.hpp"
 
 namespace tyto::opencl {
@@ -220,9 +221,13 @@ void plan_forward(LaunchPlan& plan, const Context& context, const core::Step& st
   ProductOperand patches = patches_of(plan, context, convolution);
   ProductOperand out = by_group(Role::output, 0, result, groups);
   merge_rows(out);
-  append_product(
-      plan, context,
-      product_of(step, std::move(patches), by_group(Role::input, 1, step.inputs[1], groups), std::move(out)));
+  const auto* const epilogue = std::get_if<core::ProductAttributes>(step.attributes);
+  const bool is_packed = epilogue != nullptr && epilogue->packed;
+  ProductOperand weights =
+      is_packed ? packed_operand(*epilogue, result.dtype) : by_group(Role::input, 1, step.inputs[1], groups);
+  MatrixProduct product = product_of(step, std::move(patches), std::move(weights), std::move(out));
+  product.is_packed = is_packed;
+  append_product(plan, context, product);
 }
 
 /// Positions of the input `step` apart along an axis, which see the same taps, a number of such runs side by side.

@@ -58,6 +58,7 @@ struct MatrixProduct {
   std::int64_t m = 0, n = 0, k = 0;
   ProductOperand a, b, c;
   std::optional<ProductEpilogue> epilogue;
+  bool is_packed = false;  // b lies in panels, see packed_weights.hpp
 };
 
 /// The type that products of elements of a type are added up in, as it is stored between kernels.

@@ -26,8 +26,13 @@ constexpr TileShape adjoining_shapes[] = {{1, 16, true}, {1, 8, true}, {2, 12, t
 constexpr std::int64_t depth_block = 512;  // of a packed panel that stays in the second-level cache
 constexpr std::int64_t least_rows = 32;    // of a task, where there are as many
 
+std::int64_t lanes_of(DType dtype) { return 64 / static_cast<std::int64_t>(size_of(accumulator_of(dtype))); }
+std::int64_t vectors_of(std::int64_t columns, std::int64_t lanes) {
+  return std::min(divided_up(columns, lanes), most_vectors);
+}
+
 TileShape tile_shape(const MatrixProduct& product, std::int64_t lanes) {
-  const std::int64_t vectors = std::min(divided_up(product.n, lanes), most_vectors);
+  const std::int64_t vectors = vectors_of(product.n, lanes);
   const core::View& rows = product.a.rows;
   const std::size_t inner = rows.shape.size() - 1;
   const bool in_bands = product.a.image && !product.a.image->is_inner;  // which may end within a tile
@@ -54,7 +59,7 @@ class TileText : ProductText {
         vector_(text(type_, lanes)),
         // Sums of a type that is not stored as it is added up are made in one piece.
         cuts_(accumulator_of(result_) == result_),
-        is_panel_(is_panel()) {}
+        is_panel_(product.is_packed || is_panel()) {}
 
   KernelLaunch generate(LaunchPlan& plan, std::int64_t items) {
     const std::int64_t panels = divided_up(product_.n, width_);
@@ -113,7 +118,8 @@ class TileText : ProductText {
       kernel_.line(text("  const long until = ", cuts_ ? text("min(depth + ", depth_block, ", k)") : "k", ";"));
     }
     if (is_panel_) {
-      kernel_.line(text("  const global ", type_, "* const panel_start = b + b_start + depth * ", width_, ";"));
+      kernel_.line(
+          text("  const global ", type_, "* const panel_start = b + b_start + (panel * k + depth) * ", width_, ";"));
     } else {
       kernel_.line(text("  global ", type_, "* const panel_start = packed + (long)get_global_id(0) * block;"));
       pack();
@@ -365,8 +371,13 @@ class TileText : ProductText {
 
 }  // namespace
 
+std::int64_t panel_width(std::int64_t columns, DType dtype) {
+  const std::int64_t lanes = lanes_of(dtype);
+  return lanes * vectors_of(columns, lanes);
+}
+
 KernelLaunch tile_kernel(const MatrixProduct& product, LaunchPlan& plan, std::int64_t items) {
-  const std::int64_t lanes = 64 / static_cast<std::int64_t>(size_of(accumulator_of(product.c.dtype)));
+  const std::int64_t lanes = lanes_of(product.c.dtype);
   return TileText(product, lanes, tile_shape(product, lanes)).generate(plan, items);
 }
 

@@ -67,7 +67,9 @@ core::Graph with_optimised_regions(core::Graph graph, core::Device& device, cons
     }
     if (auto* loop = std::get_if<core::IterationAttributes>(&attributes)) {
       const std::int64_t own = loop->carries + loop->numbered + loop->keyed + loop->rows;
-      loop->body = optimised_region(loop->body, home, options, static_cast<std::size_t>(own));
+      // What another device is to run packs nothing that this one would have to pack for it.
+      const std::size_t first_capture = &home == &device ? static_cast<std::size_t>(own) : SIZE_MAX;
+      loop->body = optimised_region(loop->body, home, options, first_capture);
     }
     node.attributes = std::make_shared<const core::Attributes>(std::move(attributes));
   }
@@ -108,6 +110,7 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   passes.packed_bytes = [&device](core::OpId op, const core::ProductAttributes& product, DType dtype) {
     return device.packed_bytes(op, product, dtype);
   };
+  passes.evaluates_packing = &device == &cpu_device();
   passes.first_capture = first_capture;
   if (options.dump != nullptr) {
     passes.dump = [&options](std::string_view pass, const std::string& text) {

@@ -132,10 +132,10 @@ TEST_CASE("what cannot be done is refused with the numbers that matter") {
 
   const core::Operand operand{DType::f32, core::View::dense({4})};
   const core::Attributes none;
-  CHECK(!cl->supports(OpId::pack_weights, {}, {}));
+  CHECK(!cl->supports(OpId::partition, {}, {}));
   CHECK(message_of([&] {
-          cl->prepare({OpId::pack_weights, &none, {&operand, 1}, {&operand, 1}});
-        }) == "opencl:0: no kernel for pack_weights(f32)");
+          cl->prepare({OpId::partition, &none, {&operand, 1}, {&operand, 1}});
+        }) == "opencl:0: no kernel for partition(f32)");
 }
 
 TEST_CASE("a kernel that does not compile is shown with the compiler's words") {
