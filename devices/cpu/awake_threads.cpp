@@ -13,23 +13,24 @@ using std::chrono::microseconds;
 // milliseconds, but the longer they do, the more often a hypervisor has taken their processor meanwhile.
 constexpr auto spinning = microseconds(25);
 
-// Waking helpers costs about as much as so many short steps save.
-constexpr int steps_worth_waking = 16;
+// Waking helpers costs about as much as they would have saved in so long: half of it, if there is one.
+constexpr auto worth_waking = microseconds(160);
 
 constexpr int longest_distrust = 65536;
 
 }  // namespace
 
-bool AwakeThreads::take_short_step(Time now) noexcept {
+bool AwakeThreads::take_short_step(Time now, Clock::duration alone) noexcept {
   if (trusted_again_in_ > 0) {
     --trusted_again_in_;
     return false;
   }
   if (now - last_region_ < spinning) return true;
   if (waking_) leave_alone();  // what they were woken for did not come
-  alone_in_a_row_ = now - last_alone_ < spinning ? alone_in_a_row_ + 1 : 1;
+  if (now - last_alone_ >= spinning) alone_in_a_row_ = {};
   last_alone_ = now;
-  waking_ = trusted_again_in_ == 0 && alone_in_a_row_ > steps_worth_waking;
+  waking_ = trusted_again_in_ == 0 && alone_in_a_row_ >= worth_waking;
+  alone_in_a_row_ += alone;
   return waking_;
 }
 
@@ -49,7 +50,8 @@ void AwakeThreads::short_step_done(Time began, Time ended, Clock::duration alone
 
 void AwakeThreads::leave_alone() noexcept {
   waking_ = false;
-  late_in_a_row_ = alone_in_a_row_ = 0;
+  late_in_a_row_ = 0;
+  alone_in_a_row_ = {};
   trusted_again_in_ = next_distrust_;
   next_distrust_ = std::min(2 * next_distrust_, longest_distrust);
 }

@@ -14,11 +14,11 @@ class AwakeThreads {
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  /// Whether a short step that begins now is to be shared: while the helpers are awake, or to wake them when short
-  /// steps follow one another closely enough for that to pay.
-  bool take_short_step(Time now) noexcept;
+  /// Whether a short step that begins now, which one thread would finish in about `alone`, is to be shared: while the
+  /// helpers are awake, or to wake them when short steps follow one another closely enough for that to pay.
+  bool take_short_step(Time now, Clock::duration alone) noexcept;
 
-  /// A short step was shared, which one thread would have finished in about `alone`.
+  /// A short step was shared.
   void short_step_done(Time began, Time ended, Clock::duration alone) noexcept;
   /// A region of any other kind is over.
   void region_done(Time ended) noexcept { last_region_ = ended; }
@@ -30,10 +30,10 @@ class AwakeThreads {
   void leave_alone() noexcept;
 
   Time last_region_{}, last_alone_{};
-  int alone_in_a_row_ = 0;
-  bool waking_ = false;       // the last region was there to wake them
-  int late_in_a_row_ = 0;     // shared steps that took longer than one thread would have
-  int trusted_again_in_ = 0;  // short steps from now
+  Clock::duration alone_in_a_row_{};  // what short steps took that followed one another
+  bool waking_ = false;               // the last region was there to wake them
+  int late_in_a_row_ = 0;             // shared steps that took longer than one thread would have
+  int trusted_again_in_ = 0;          // short steps from now
   int next_distrust_ = first_distrust;
 };
 

@@ -87,14 +87,15 @@ void run_region([[maybe_unused]] TeamRequest request, void (*body)(const void* c
   if (has_lost_threads()) return with_threads([&] { run_region(request, body, context); });
   watch_for_forks();
   AwakeThreads& own = awake_threads();
+  const auto alone = std::chrono::nanoseconds(static_cast<std::int64_t>(request.nanoseconds));
   AwakeThreads::Time began;
   if (request.only_if_awake) began = AwakeThreads::Clock::now();
-  if (!request.only_if_awake || own.take_short_step(began)) {
+  if (!request.only_if_awake || own.take_short_step(began, alone)) {
 #pragma omp parallel num_threads(request.count)
     body(context, Team{omp_get_thread_num(), omp_get_num_threads()});
     const AwakeThreads::Time ended = AwakeThreads::Clock::now();
     if (request.only_if_awake) {
-      own.short_step_done(began, ended, std::chrono::nanoseconds(static_cast<std::int64_t>(request.nanoseconds)));
+      own.short_step_done(began, ended, alone);
     } else {
       own.region_done(ended);
     }

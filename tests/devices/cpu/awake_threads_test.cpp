@@ -23,12 +23,12 @@ struct Caller {
 
   void pass(int time) { now += microseconds(time); }
 
-  /// A step of 10 us alone that takes so many when it is shared. Whether it was.
-  bool run_short(int shared_time = 6) {
+  /// A step of so many microseconds alone or when it is shared. Whether it was.
+  bool run_short(int shared_time = 6, int alone_time = 10) {
     const AwakeThreads::Time began = now;
-    const bool shared = helpers.take_short_step(now);
-    pass(shared ? shared_time : 10);
-    if (shared) helpers.short_step_done(began, now, microseconds(10));
+    const bool shared = helpers.take_short_step(now, microseconds(alone_time));
+    pass(shared ? shared_time : alone_time);
+    if (shared) helpers.short_step_done(began, now, microseconds(alone_time));
     return shared;
   }
   void run_long() {
@@ -36,9 +36,9 @@ struct Caller {
     helpers.region_done(now);
   }
   /// Short steps, one after the other, until one is shared.
-  int alone() {
+  int alone(int alone_time = 10) {
     int count = 0;
-    while (!run_short()) ++count;
+    while (!run_short(6, alone_time)) ++count;
     return count;
   }
   /// How many of a thousand short steps are shared, with so many microseconds between them.
@@ -69,6 +69,11 @@ TEST_CASE("short steps in a row wake the helpers, and keep them awake") {
   Caller caller;
   CHECK(caller.alone() == 16);
   CHECK(caller.shared_of_thousand(15) == 1000);
+}
+
+TEST_CASE("the time that short steps take wakes the helpers, not their number") {
+  CHECK(Caller().alone(20) == 8);
+  CHECK(Caller().alone(4) == 40);
 }
 
 TEST_CASE("a step that wakes the helpers may take as long as that takes") {
