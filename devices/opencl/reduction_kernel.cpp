@@ -18,8 +18,8 @@ namespace {
 using core::OpId;
 using core::text;
 
-constexpr std::int64_t strip = 64;  // columns that one item of the CPU style reduces side by side
 constexpr std::int64_t tile = 256;  // computed elements that wait to be reduced
+constexpr int side_by_side = 4;     // rows of a strip that are combined before they are added to what there is
 
 class ReductionText {
  public:
@@ -109,8 +109,10 @@ class ReductionText {
   std::string next_in_row(std::string_view counter) const {
     return next([&](std::size_t i) { return text("row", i, source_reduced_[i].inner_term(counter)); });
   }
-  std::string next_in_strip(std::string_view counter) const {
-    return next([&](std::size_t i) { return text("row", i, source_kept_[i].inner_term(counter)); });
+  std::string next_in_strip(std::string_view row, std::string_view column) const {
+    return next([&](std::size_t i) {
+      return text("row", i, source_reduced_[i].inner_term(row), source_kept_[i].inner_term(column));
+    });
   }
   std::string next_at_coordinates() const {
     return next([&](std::size_t i) { return text("origin", i, " + ", source_reduced_[i].place("r")); });
@@ -225,7 +227,7 @@ class ReductionText {
   // CPU: neighbouring results side by side, a strip of them at a time.
   KernelLaunch strips() {
     const int inner = kept_.rank() - 1;
-    const std::int64_t columns = kept_.length(inner);
+    const std::int64_t columns = kept_.length(inner), strip = strip_width(reduction_);
     const std::int64_t strips_a_row = (columns + strip - 1) / strip;
     const std::int64_t tasks = results_ / columns * strips_a_row * parts_;
     kernel_.number("parts", parts_);
@@ -241,14 +243,21 @@ class ReductionText {
     kernel_.line(text("    for (int l = 0; l < ", strip, "; ++l) total[l] = ", fold_.start(), ";"));
     kernel_.line(text("    ", reduced_.split("r", "begin", "long")));
     const int last = reduced_.rank() - 1;
+    const std::string at = text("r_c", last), length = text("r_n", last);
     kernel_.line("    for (long done = begin; done < end;) {");
     kernel_.line("      const long until = min(done + 256, end);");
     kernel_.line(text("      for (int l = 0; l < ", strip, "; ++l) some[l] = ", fold_.start(), ";"));
-    kernel_.line("      for (; done < until; ++done) {");
+    kernel_.line("      while (done < until) {");
     kernel_.line(text("        ", starts_of_rows()));
-    strip_loop(text(next_in_strip("l"), " some[l] = ", fold_.two("some[l]", "next"), ";"));
     kernel_.line(
-        text("        if (++r_c", last, " == r_n", last, ") { r_c", last, " = 0; ", reduced_.advance("r"), " }"));
+        text("        if (", at, " + ", side_by_side, " <= ", length, " && done + ", side_by_side, " <= until) {"));
+    strip_loop(several_rows());
+    kernel_.line(text("        done += ", side_by_side, "; ", at, " += ", side_by_side, ";"));
+    kernel_.line("        } else {");
+    strip_loop(text(next_in_strip("0", "l"), " some[l] = ", fold_.two("some[l]", "next"), ";"));
+    kernel_.line(text("        ++done; ++", at, ";"));
+    kernel_.line("        }");
+    kernel_.line(text("        if (", at, " == ", length, ") { ", at, " = 0; ", reduced_.advance("r"), " }"));
     kernel_.line("      }");
     kernel_.line(
         text("      for (int l = 0; l < ", strip, "; ++l) total[l] = ", fold_.two("total[l]", "some[l]"), ";"));
@@ -262,8 +271,20 @@ class ReductionText {
     return kernel_.finish();
   }
 
+  // Pairs first: what is added to `some` waits for the sum before it, and few rows would wait for memory alone.
+  std::string several_rows() const {
+    std::string out;
+    for (int row = 0; row < side_by_side; ++row) {
+      out += text(type_, " row", row, "_next; { ", next_in_strip(text(row), "l"), " row", row, "_next = next; } ");
+    }
+    const std::string first = fold_.two("row0_next", "row1_next"), second = fold_.two("row2_next", "row3_next");
+    return text(out, "const ", type_, " pair0 = ", first, "; const ", type_, " pair1 = ", second, "; const ", type_,
+                " both = ", fold_.two("pair0", "pair1"), "; some[l] = ", fold_.two("some[l]", "both"), ";");
+  }
+
   // A full strip has a length the compiler knows, and stays in registers.
   void strip_loop(std::string_view statement) {
+    const std::int64_t strip = strip_width(reduction_);
     kernel_.line(
         text("        if (width == ", strip, ") { for (int l = 0; l < ", strip, "; ++l) { ", statement, " } }"));
     kernel_.line(text("        else { for (int l = 0; l < width; ++l) { ", statement, " } }"));
@@ -381,6 +402,11 @@ class ReductionText {
 };
 
 }  // namespace
+
+std::int64_t strip_width(const Reduction& reduction) {
+  const auto columns = static_cast<std::uint64_t>(reduction.kept.shape[reduction.kept.rank() - 1]);
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(std::bit_ceil(columns), 64));
+}
 
 std::int64_t block_width(const Context& context, const Reduction& reduction) {
   const auto columns = static_cast<std::uint64_t>(reduction.kept.shape[reduction.kept.rank() - 1]);

@@ -46,6 +46,9 @@ inline bool columns_lie_closer(const Reduction& reduction) {
 /// Results from which the GPU style gives an item to each, where columns lie closer.
 inline constexpr std::int64_t enough_items = 4096;
 
+/// Neighbouring results that an item of the CPU style computes side by side, where columns lie closer.
+std::int64_t strip_width(const Reduction& reduction);
+
 /// Neighbouring results that a work-group of the GPU style computes side by side, where there are fewer.
 std::int64_t block_width(const Context& context, const Reduction& reduction);
 
