@@ -3,6 +3,7 @@
 #include "engine/execution/iteration_kernel.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
@@ -54,6 +55,7 @@ class IterationKernel final : public RegionKernel {
     list_moving();
     list_strides();
     list_blocks();
+    list_turning();
     place_alone(device);
   }
 
@@ -97,6 +99,12 @@ class IterationKernel final : public RegionKernel {
   }
 
  private:
+  /// Addresses of a chain that changes places: of the next value, then of the members.
+  struct Ring {
+    std::size_t addresses, members;
+    bool cyclic;
+  };
+
   // In the block of what decides how it goes on, as aligned as operands of a kernel are. Iterations that a kernel
   // repeats find their numbers side by side.
   static constexpr std::size_t number_at = 0, key_at = 64, again_at = 128, control_bytes = 192;
@@ -193,6 +201,25 @@ class IterationKernel final : public RegionKernel {
     if (!loop_.numbered) return;
     for (const RegionProgram::BoundOperand& each : program_->operands_of_input(places_.carries)) {
       strides_[each.operand] = sizeof(std::int64_t);
+    }
+  }
+
+  // Of carries that change places, once they have gone round.
+  void list_turning() {
+    turned_ = settled_;
+    for (const PlacedChain& placed : places_.chains) {
+      if (placed.in_place || placed.in_rows()) continue;
+      const std::size_t members = placed.chain.members.size();
+      rings_.push_back({placed.addresses, members, placed.chain.cyclic});
+      turned_ = std::max(turned_, static_cast<std::int64_t>(placed.places));
+      const auto add = [this](std::span<const RegionProgram::BoundOperand> operands, std::size_t address) {
+        for (const RegionProgram::BoundOperand& each : operands)
+          turning_.push_back({each.operand, address, each.shift});
+      };
+      for (std::size_t i = 0; i < members; ++i) {
+        add(program_->operands_of_input(placed.chain.members[i]), placed.addresses + 1 + i);
+      }
+      if (placed.output != none) add(program_->operands_of_output(placed.output), placed.addresses);
     }
   }
 
@@ -383,6 +410,10 @@ class IterationKernel final : public RegionKernel {
       if (loop_.keyed) memory_.write(control_ + key_at, region_key(key_, loop_.draw, row));
       if (done_ < kernel_.settled_) bind_rows(row);
       else frame_.move(kernel_.moving_);
+      if (done_ >= kernel_.turned_ && done_ + 1 != trips_) {
+        for (const Ring& ring : kernel_.rings_) turn(ring);
+        return frame_.turn(kernel_.turning_);
+      }
       for (const PlacedChain& placed : places_.chains) {
         if (placed.in_place) continue;
         if (!placed.in_rows()) bind_changing(placed);
@@ -426,19 +457,23 @@ class IterationKernel final : public RegionKernel {
       const std::size_t last = members.size() - 1;
       if (done_ == 0) {
         for (std::size_t i = 0; i <= last; ++i) values[i] = at(places_.initial(placed, i));
+        if (placed.chain.cyclic) *next = values[last];
       } else {
-        const core::Address freed = values[last];
-        for (std::size_t i = last; i > 0; --i) values[i] = values[i - 1];
-        values[0] = *next;
-        *next = freed;
+        turn({placed.addresses, members.size(), placed.chain.cyclic});
       }
-      if (placed.chain.cyclic) {
-        *next = values[last];
-      } else if (done_ < static_cast<std::int64_t>(placed.places)) {
+      if (!placed.chain.cyclic && done_ < static_cast<std::int64_t>(placed.places)) {
         *next = at(places_.next(placed, done_, trips_, is_over(placed)));
       }
       for (std::size_t i = 0; i <= last; ++i) frame_.bind_input(members[i], values[i]);
       if (placed.output != none) frame_.bind_output(placed.output, *next);
+    }
+
+    // What is computed takes the place of what the last member was.
+    void turn(const Ring& ring) const {
+      core::Address* const next = frame_.more_addresses() + ring.addresses;
+      core::Address moved = next[ring.members];
+      for (std::size_t i = 0; i <= ring.members; ++i) std::swap(moved, next[i]);
+      if (ring.cyclic) *next = next[ring.members];
     }
 
     // Results that lie elsewhere are copied, rows that were not reached are zeros.
@@ -476,7 +511,10 @@ class IterationKernel final : public RegionKernel {
   CarryPlaces places_;
   std::unique_ptr<RegionProgram> program_;
   std::vector<RegionProgram::MovingOperand> moving_;
-  std::int64_t settled_ = 1;                          // from this iteration on they move
+  std::int64_t settled_ = 1;  // from this iteration on they move
+  std::vector<Ring> rings_;
+  std::vector<RegionProgram::TurningOperand> turning_;
+  std::int64_t turned_ = 1;                           // from this iteration on they have gone round
   bool ends_apart_ = false;                           // the last iteration writes a carry elsewhere
   const core::RepeatedLaunches* repeated_ = nullptr;  // the body's only kernel, where it does many iterations by itself
   std::vector<std::ptrdiff_t> strides_;               // bytes that its operands move on by in each

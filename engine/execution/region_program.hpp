@@ -49,6 +49,12 @@ class RegionProgram {
     std::size_t bytes;
   };
 
+  /// An operand that lies `shift` bytes after one of the caller's addresses.
+  struct TurningOperand {
+    std::uint32_t operand;
+    std::size_t address, shift;
+  };
+
   /// What repeats its runs by itself: its kernel, if there is only one and nothing else is done in a run. Or null.
   const core::RepeatedLaunches* repeated_launches() const;
 
@@ -76,6 +82,11 @@ class RegionProgram {
     void bind_output(std::size_t output, core::Address address) const { bind(program_.outputs_.of(output), address); }
     void move(std::span<const MovingOperand> operands) const {
       for (const MovingOperand& each : operands) addresses_[each.operand].offset += each.bytes;
+    }
+    /// Of addresses that are the caller's, by number.
+    void turn(std::span<const TurningOperand> operands) const {
+      const core::Address* const more = more_addresses();
+      for (const TurningOperand& each : operands) addresses_[each.operand] = more[each.address] + each.shift;
     }
     /// Those that are the caller's.
     core::Address* more_addresses() const { return addresses_ + program_.executable_->operands().size(); }
