@@ -70,7 +70,7 @@ class TileText : ProductText {
     const std::int64_t blocks = std::clamp<std::int64_t>(divided_up(items, batches * panels), 1, most_blocks);
     const std::int64_t rows = divided_up(divided_up(product_.m, blocks), tile_rows_) * tile_rows_;
     const std::size_t size = size_of(accumulator_of(result_));
-    if (product_.a.image) bands_.emplace(product_.a, product_.a.image->is_inner ? depth_block : rows, size);
+    if (product_.a.image) bands_.emplace(product_.a, product_.a.image->is_inner ? banded_depth(size) : rows, size);
     const bool bands_of_rows = bands_ && !product_.a.image->is_inner, bands_of_depth = bands_ && !bands_of_rows;
     const std::int64_t row_blocks = bands_of_rows ? bands_->count() : divided_up(product_.m, rows);
     const std::int64_t tasks = batches * panels * row_blocks, busy = std::clamp<std::int64_t>(items, 1, tasks);
@@ -140,6 +140,14 @@ class TileText : ProductText {
   }
 
  private:
+  /// Positions of a band whose elements stay in the first-level cache together with as many rows of the panel: each
+  /// tap of the windows reads both again.
+  std::int64_t banded_depth(std::size_t size) const {
+    constexpr std::int64_t first_level = std::int64_t{32} << 10;
+    const std::int64_t of_position = (width_ + product_.a.image->view.shape.back()) * static_cast<std::int64_t>(size);
+    return std::clamp<std::int64_t>(first_level / of_position, 1, depth_block);
+  }
+
   /// Whether b lies in memory as its one panel would be packed.
   bool is_panel() const {
     const core::View& rows = product_.b.rows;
