@@ -1,15 +1,18 @@
 // A cache of machine code by program and forms, and what code costs.
 #include "devices/cpu/jit/compile.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/jit/halves.hpp"
 #include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/jit/second_vector.hpp"
 #include "devices/cpu/jit/x86_emitter.hpp"
 
 namespace tyto::cpu::jit {
@@ -19,7 +22,7 @@ namespace {
 /// Cycles that a processor of our day takes for one vector, where it overlaps what it can.
 double cycles_of(const Code& code) {
   double cycles = 0;
-  for (const Instruction& instruction : code.instructions) {
+  for (const Instruction& instruction : std::span(code.instructions).first(code.own_instructions())) {
     switch (instruction.op) {
       case Op::constant:
       case Op::broadcast:
@@ -30,7 +33,8 @@ double cycles_of(const Code& code) {
       default: cycles += 0.5; break;
     }
   }
-  return cycles + static_cast<double>(code.stores.size() + code.reductions.size());
+  const auto stores = std::ranges::count(code.stores, 0, &Code::Store::vector);
+  return cycles + static_cast<double>(stores) + static_cast<double>(code.reductions.size());
 }
 
 /// All that machine code depends on, as bytes.
@@ -114,6 +118,7 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
   if (vectors == VectorSet::avx512) {
     if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);
   }
+  add_second_vector(spec);
   const int lanes = spec.code.wide && !spec.code.halves ? 4 : 8;
   const Compiled compiled{emit_x86(spec, vectors), cycles_of(spec.code) / lanes / gigahertz};
   const std::lock_guard lock(mutex);

@@ -17,10 +17,13 @@ class RegisterFile {
 
   /// Registers from `first` on.
   RegisterFile(const Body& body, int first, int count)
-      : body_(body),
+      : body_(&body),
         first_(first),
         owners_(static_cast<std::size_t>(first + count), no_value),
         registers_(body.root.size(), -1) {}
+
+  /// From now on another body of the same values reads them.
+  void read_by(const Body& body) { body_ = &body; }
 
   int end() const { return static_cast<int>(owners_.size()); }
   Value owner(int which) const { return owners_[static_cast<std::size_t>(which)]; }
@@ -68,7 +71,7 @@ class RegisterFile {
   }
   /// The first position from `position` on that reads the value, or never.
   int next_use(Value value, int position) const {
-    const std::vector<int>& uses = body_.uses[static_cast<std::size_t>(value)];
+    const std::span<const int> uses = body_->uses(value);
     const auto found = std::lower_bound(uses.begin(), uses.end(), position);
     return found == uses.end() ? never : *found;
   }
@@ -86,7 +89,7 @@ class RegisterFile {
   }
 
  private:
-  const Body& body_;
+  const Body* body_;
   int first_;
   std::vector<Value> owners_;
   std::vector<std::int8_t> registers_;  // by value

@@ -32,9 +32,12 @@ class X86Function : public X86Encoder {
       : X86Encoder(buffer, set, spec.code, spec.variant == Variant::single),
         single_(spec.variant == Variant::single),
         spec_(spec),
-        body_(spec, has_masks),
-        vectors_(body_, 0, registers),
-        masks_(body_, 1, tail_mask - 1),
+        one_(spec, has_masks),
+        two_(body_of_two()),
+        body_(&one_),
+        vectors_(one_, 0, registers),
+        masks_(one_, 1, tail_mask - 1),
+        own_instructions_(spec.code.own_instructions()),
         slots_of_(spec.code.instructions.size(), -1),
         folded_(spec.code.instructions.size(), false),
         constants_(spec.code.instructions.size()) {
@@ -111,13 +114,14 @@ class X86Function : public X86Encoder {
   // Values in registers.
 
   Lane lane_of_value(Value value) const { return spec_.code[value].lane; }
+  bool is_of_second(Value value) const { return static_cast<std::size_t>(value) >= own_instructions_; }
   bool is_in_mask(Value value) const { return has_masks && is_mask(lane_of_value(value)); }
   RegisterFile& file(Value value) { return is_in_mask(value) ? masks_ : vectors_; }
   Xmm vector_of(Value value, int which) const { return vector(which, lane_of_value(value)); }
   int operand_of(Value value) const { return static_cast<int>(spec_.code[value].immediate & 0xffffffffu); }
   Address place_of(Value load) { return at(operand_of(load), half_of(spec_.code[load])); }
   Value operand(Value value, std::size_t k) const {
-    return body_.root[static_cast<std::size_t>(spec_.code[value].operands[k])];
+    return body_->root[static_cast<std::size_t>(spec_.code[value].operands[k])];
   }
 
   /// Where a constant lies, as an operand: broadcast as it is read where the set can do that.
@@ -140,7 +144,7 @@ class X86Function : public X86Encoder {
     if (there >= 0) {
       vectors_.lock(there);
       use(vector_of(value, there));
-    } else if (body_.is_constant(value)) {
+    } else if (body_->is_constant(value)) {
       use(constant_at(value));
     } else if (slot_of(value) >= 0) {
       use(slot(slot_of(value)));
@@ -173,6 +177,18 @@ class X86Function : public X86Encoder {
 
   // The function.
 
+  /// Null where there is no second vector, or registers are too few for it and what instructions take beside them.
+  std::unique_ptr<const Body> body_of_two() const {
+    if (spec_.code.second.empty()) return nullptr;
+    auto body = std::make_unique<const Body>(spec_, has_masks, 2);
+    return body->pressure <= registers - registers / 4 ? std::move(body) : nullptr;
+  }
+  void turn_to(const Body& body) {
+    body_ = &body;
+    vectors_.read_by(body);
+    masks_.read_by(body);
+  }
+
   /// Registers that the values of a body leave over hold what every vector needs.
   void choose_pins();
 
@@ -181,7 +197,7 @@ class X86Function : public X86Encoder {
   /// How many vectors go through the body in one turn of the loop: short bodies would wait for the loop.
   int unroll() const {
     if (!accumulators_.empty()) return copies_;
-    const std::size_t work = body_.element.size() + spec_.code.stores.size();
+    const std::size_t work = one_.element.size() + one_.stores.size();
     return work <= 8 ? 4 : work <= 24 ? 2 : 1;
   }
 
@@ -201,6 +217,8 @@ class X86Function : public X86Encoder {
   void emit_head();
 
   void emit_vectors(int unrolled);
+  /// Two vectors side by side in each turn.
+  void emit_pairs();
 
   /// rax holds how many elements are left.
   void emit_tail();
@@ -397,8 +415,11 @@ class X86Function : public X86Encoder {
 
   const bool single_;
   const KernelSpec& spec_;
-  const Body body_;
+  const Body one_;
+  const std::unique_ptr<const Body> two_;  // of two vectors side by side, if there are to be
+  const Body* body_;                       // the one that is emitted
   RegisterFile vectors_, masks_;
+  std::size_t own_instructions_;
   std::vector<int> slots_of_;
   int next_slot_ = 0, most_slots_ = 0;
   std::vector<bool> folded_;  // loads that are done by what reads them

@@ -105,7 +105,7 @@ void X86Function::accumulate_half(std::size_t i, Value value, int half) {
   const Lane lane = lane_of_reduction(i);
   const auto turn = static_cast<std::size_t>(step_ * vectors_a_step(i) + half);
   const int which = accumulator.vectors[turn % accumulator.vectors.size()];
-  const int from = in_register(body_.root[static_cast<std::size_t>(value)]);
+  const int from = in_register(body_->root[static_cast<std::size_t>(value)]);
   const Xmm sum = vector(which, lane);
   Xmm x = vector(from, lane);
   if (partial_ && !has_masks) {

@@ -11,6 +11,7 @@
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/jit/second_vector.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
@@ -192,11 +193,10 @@ struct RandomProgram {
   std::vector<Tensor> inputs;
   std::vector<DType> results;
 
-  RandomProgram(std::mt19937& random, int steps, std::int64_t rows, std::int64_t columns) {
+  RandomProgram(std::mt19937& random, int steps, const std::vector<core::View>& places) {
     const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
     const bool mixed = random() % 3 == 0;
     std::vector<TileProgram::Register> values;
-    const auto places = layouts(rows, columns);
     const auto any = [&](DType type) {
       for (int tries = 0; tries < 50; ++tries) {
         const TileProgram::Register value = values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 12))];
@@ -269,7 +269,7 @@ TEST_CASE("machine code of programs at random gives the bits of the interpreter"
     CAPTURE(seed);
     std::mt19937 random(seed);
     const std::int64_t rows = 1 + random() % 7, columns = 1 + random() % 90;
-    const RandomProgram made(random, 1 + static_cast<int>(random() % 40), rows, columns);
+    const RandomProgram made(random, 1 + static_cast<int>(random() % 40), layouts(rows, columns));
     const core::View view = layouts(rows, columns)[random() % 3];
     const std::vector<Tensor> expected = made.run(by_interpreter, view);
     for (const InstructionSet set : jit_sets()) {
@@ -277,6 +277,32 @@ TEST_CASE("machine code of programs at random gives the bits of the interpreter"
       for (std::size_t i = 0; i < expected.size(); ++i) CHECK(differences(expected[i], found[i]) == 0);
     }
   }
+}
+
+TEST_CASE(
+    "long programs, which take two vectors at a time, give the bits of the interpreter, whatever is left of a row") {
+  int long_bodies = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(1000 + seed);
+    const std::int64_t rows = 1 + random() % 3, columns = 1 + random() % 100;
+    const core::View dense = core::View::dense({rows, columns});
+    const RandomProgram made(random, 20 + static_cast<int>(random() % 40),
+                             {dense, dense, dense, {{rows, columns}, {0, 1}, 0}, {{rows, columns}, {1, 0}, 0}});
+    const std::vector<Tensor> expected = made.run(by_interpreter, dense);
+    for (const InstructionSet set : jit_sets()) {
+      const std::vector<Tensor> found = made.run(by_jit(set), dense);
+      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(differences(expected[i], found[i]) == 0);
+    }
+    std::vector<jit::InputSpec> read;
+    for (const Tensor& input : made.inputs) read.push_back({input.dtype, false});
+    jit::KernelSpec spec{jit::record(made.program, read, made.results, tile_loops(InstructionSet::avx2)),
+                         std::vector<jit::OperandSpec>(read.size()),
+                         std::vector<jit::OperandSpec>(made.results.size())};
+    jit::add_second_vector(spec);
+    long_bodies += spec.code.second.empty() ? 0 : 1;
+  }
+  CHECK(long_bodies > 60);
 }
 
 TEST_CASE("results that outgrow the caches are right beside operands of any stride, wherever rows begin") {
