@@ -28,14 +28,23 @@ void check_labels(const char* loss, const Tensor<Any>& x, const Tensor<Any>& lab
   }
 }
 
+void check_class_weights(const char* loss, const Tensor<Any>& x, const Tensor<Any>& weights) {
+  if (weights.defined() && weights.shape() != Shape{x.shape().back()}) {
+    throw ShapeError(
+        core::text(loss, ": the weights ", weights.shape(), " must be (", x.shape().back(), ",), a number a class"));
+  }
+}
+
 void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOptions<Any>& o) {
   if (!(o.smoothing >= 0 && o.smoothing <= 1)) {
     throw ValueError(core::text(loss, ": the smoothing ", o.smoothing, " must be in [0, 1]"));
   }
-  if (o.weights.defined() && o.weights.shape() != Shape{x.shape().back()}) {
-    throw ShapeError(
-        core::text(loss, ": the weights ", o.weights.shape(), " must be (", x.shape().back(), ",), a number a class"));
-  }
+  check_class_weights(loss, x, o.weights);
+}
+
+/// The weight of each label's class.
+Tensor<Any> at_classes(const Tensor<Any>& weights, const Tensor<Any>& labels, DType dtype) {
+  return cast(take(weights, as_index(labels), 0), dtype);
 }
 
 /// Losses of rows over what they weigh: the sum of the weights, which is the count where there are none.
@@ -51,7 +60,7 @@ Tensor<Any> of_labels(const char* loss, const Tensor<Any>& log_p, const Tensor<A
   const bool weighing = o.weights.defined();
   const Tensor<Any> own = tyto::detail::at_labels(loss, log_p, labels);
   Tensor<Any> weights = Tensor<Any>::ones(given.shape(), log_p.dtype());
-  if (weighing) weights = cast(take(o.weights, as_index(labels), 0), log_p.dtype());
+  if (weighing) weights = at_classes(o.weights, labels, log_p.dtype());
   weights = only_counting(weights);
   Tensor<Any> losses = -own * weights;
   if (o.smoothing > 0) {
@@ -129,19 +138,24 @@ Tensor<Any> soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction re
   return reduced(softplus(-t * x), reduction);
 }
 
-Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction) {
+Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t,
+                                    const MultiLabelSoftMarginOptions<Any>& o) {
   check_pair("multi_label_soft_margin", x, t);
-  return reduced(mean(t * softplus(-x) + (1.0 - t) * softplus(x), -1), reduction);
+  const Tensor<Any> losses = t * softplus(-x) + (1.0 - t) * softplus(x);
+  return reduced(mean(weighted_by(losses, o.weights), -1), o.reduction);
 }
 
-Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions& o) {
+Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions<Any>& o) {
   check_labels("multi_margin", x, labels);
+  check_class_weights("multi_margin", x, o.weights);
   const std::int64_t classes = x.shape().back();
   const Tensor<Any> own = expand_dims(tyto::detail::at_labels("multi_margin", x, labels), -1);
   Tensor<Any> excess = relu(o.margin - own + x);
   if (o.squared) excess = square(excess);
   const Tensor<Any> others = equal(one_hot(labels, classes, x.dtype()), 0.0);
-  return reduced(sum(where(others, excess, 0.0), -1) / static_cast<double>(classes), o.reduction);
+  Tensor<Any> losses = sum(where(others, excess, 0.0), -1) / static_cast<double>(classes);
+  if (o.weights.defined()) losses = losses * at_classes(o.weights, labels, x.dtype());
+  return reduced(losses, o.reduction);
 }
 
 Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiLabelMarginOptions& o) {

@@ -91,9 +91,14 @@ Loss<M> loss_of(const DrawnCase& c) {
     return [=](L in) { return nn::kl_divergence(in[0], in[1], o); };
   }
   if (kind == "soft_margin") return [=](L in) { return nn::soft_margin(in[0], in[1], r); };
-  if (kind == "multi_label_soft_margin") return [=](L in) { return nn::multi_label_soft_margin(in[0], in[1], r); };
+  if (kind == "multi_label_soft_margin") {
+    nn::MultiLabelSoftMarginOptions<M> o{.reduction = r};
+    if (c.has_array("weights")) o.weights = c.array<M>("weights");
+    return [=](L in) { return nn::multi_label_soft_margin(in[0], in[1], o); };
+  }
   if (kind == "multi_margin") {
-    const nn::MultiMarginOptions o{.margin = c.real("margin", 1), .squared = c.flag("squared"), .reduction = r};
+    nn::MultiMarginOptions<M> o{.margin = c.real("margin", 1), .squared = c.flag("squared"), .reduction = r};
+    if (c.has_array("weights")) o.weights = c.array<M>("weights");
     return [=](L in) { return nn::multi_margin(in[0], in[1], o); };
   }
   if (kind == "multi_label_margin") {

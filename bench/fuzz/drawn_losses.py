@@ -154,14 +154,20 @@ def soft_margin(d):
 
 
 def multi_label_soft_margin(d):
-    n, m = d.integer(1, 6), d.integer(1, 6)
-    return f.multilabel_soft_margin_loss, [d.array(n, m), d.whole(2, n, m).double()], 1
+    n, m, options = d.integer(1, 6), d.integer(1, 6), {}
+    if d.chance():
+        options["weight"] = d.arrays["weights"] = d.fractions(m)
+    return (lambda a, b, **o: f.multilabel_soft_margin_loss(a, b, **options, **o)), [
+        d.array(n, m), d.whole(2, n, m).double()], 1
 
 
 def multi_margin(d):
     n, m, margin, squared = d.integer(1, 6), d.integer(2, 6), d.number(0, 2), d.chance()
     d.say(margin=margin, squared=squared)
-    return (lambda a, b, **o: f.multi_margin_loss(a, b, p=2 if squared else 1, margin=margin, **o)), [
+    options = {"p": 2 if squared else 1, "margin": margin}
+    if d.chance():
+        options["weight"] = d.arrays["weights"] = d.fractions(m)
+    return (lambda a, b, **o: f.multi_margin_loss(a, b, **options, **o)), [
         d.array(n, m), d.whole(m, n)], 1
 
 

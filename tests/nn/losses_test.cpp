@@ -116,6 +116,8 @@ TEST_CASE_TEMPLATE("losses of classes give PyTorch's values and gradients", M, E
   check("multi_margin", [](I in, Reduction r) { return multi_margin(in[0], in[1], {.reduction = r}); });
   check("multi_margin_squared",
         [](I in, Reduction r) { return multi_margin(in[0], in[1], {.margin = 0.7, .squared = true, .reduction = r}); });
+  check("multi_margin_weights",
+        [&](I in, Reduction r) { return multi_margin(in[0], in[1], {.weights = w, .squared = true, .reduction = r}); });
 }
 
 TEST_CASE_TEMPLATE("losses of probabilities give PyTorch's values and gradients", M, Eager, Lazy) {
@@ -140,7 +142,11 @@ TEST_CASE_TEMPLATE("losses of probabilities give PyTorch's values and gradients"
   check("binary_cross_entropy_with_logits_weights", [&](I in, Reduction r) {
     return binary_cross_entropy_with_logits(in[0], in[1], {.weights = v, .positive_weights = w * 2.0, .reduction = r});
   });
-  check("multi_label_soft_margin", [](I in, Reduction r) { return multi_label_soft_margin(in[0], in[1], r); });
+  check("multi_label_soft_margin",
+        [](I in, Reduction r) { return multi_label_soft_margin(in[0], in[1], {.reduction = r}); });
+  const Tensor<M> classes = given("class_weights/w");
+  check("multi_label_soft_margin_weights",
+        [&](I in, Reduction r) { return multi_label_soft_margin(in[0], in[1], {.weights = classes, .reduction = r}); });
 }
 
 TEST_CASE_TEMPLATE("temporal classification gives PyTorch's values and gradients", M, Eager, Lazy) {
@@ -193,6 +199,8 @@ TEST_CASE("losses refuse what does not fit, by name, shape and type") {
                        "cross_entropy: labels are bool; class numbers are expected", TypeError);
   CHECK_THROWS_WITH_AS(nn::cross_entropy(x, whole, {.weights = T::ones({2})}),
                        "cross_entropy: the weights (2,) must be (3,), a number a class", ShapeError);
+  CHECK_THROWS_WITH_AS(multi_margin(x, whole, {.weights = T::ones({2})}),
+                       "multi_margin: the weights (2,) must be (3,), a number a class", ShapeError);
   CHECK_THROWS_WITH_AS(nn::cross_entropy(x, whole, {.smoothing = 2}),
                        "cross_entropy: the smoothing 2 must be in [0, 1]", ValueError);
   CHECK_THROWS_WITH_AS(nn::cross_entropy(x, x, {.ignored = 0}),

@@ -27,9 +27,16 @@ struct DivergenceOptions {
   bool batch_mean = false;  ///< the sum divided by the first axis, which is what the divergence is
   Reduction reduction = Reduction::mean;
 };
+template <class M>
 struct MultiMarginOptions {
+  Tensor<M> weights = {};  ///< (classes,): what the loss of a label of each class counts
   double margin = 1;
   bool squared = false;
+  Reduction reduction = Reduction::mean;
+};
+template <class M>
+struct MultiLabelSoftMarginOptions {
+  Tensor<M> weights = {};  ///< of classes, broadcast
   Reduction reduction = Reduction::mean;
 };
 struct MultiLabelMarginOptions {
@@ -49,8 +56,9 @@ Tensor<Any> binary_cross_entropy(const Tensor<Any>& p, const Tensor<Any>& t, con
 Tensor<Any> binary_cross_entropy_with_logits(const Tensor<Any>& x, const Tensor<Any>& t, const BinaryOptions<Any>& o);
 Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const DivergenceOptions& o);
 Tensor<Any> soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction);
-Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction);
-Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions& o);
+Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t,
+                                    const MultiLabelSoftMarginOptions<Any>& o);
+Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions<Any>& o);
 Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiLabelMarginOptions& o);
 Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
                 const Tensor<Any>& target_lengths, const CtcOptions& o);
@@ -62,6 +70,14 @@ CrossEntropyOptions<Any> modeless(const CrossEntropyOptions<M>& o) {
 template <class M>
 BinaryOptions<Any> modeless(const BinaryOptions<M>& o) {
   return {modeless(o.weights), modeless(o.positive_weights), o.reduction};
+}
+template <class M>
+MultiMarginOptions<Any> modeless(const MultiMarginOptions<M>& o) {
+  return {modeless(o.weights), o.margin, o.squared, o.reduction};
+}
+template <class M>
+MultiLabelSoftMarginOptions<Any> modeless(const MultiLabelSoftMarginOptions<M>& o) {
+  return {modeless(o.weights), o.reduction};
 }
 }  // namespace detail
 
@@ -113,15 +129,16 @@ Tensor<M> soft_margin(const Tensor<M>& prediction, const std::type_identity_t<Te
 /// The mean over classes of binary_cross_entropy_with_logits.
 template <class M>
 Tensor<M> multi_label_soft_margin(const Tensor<M>& prediction, const std::type_identity_t<Tensor<M>>& target,
-                                  Reduction reduction = Reduction::mean) {
-  return detail::with_mode<M>(
-      detail::multi_label_soft_margin(detail::modeless(prediction), detail::modeless(target), reduction));
+                                  const std::type_identity_t<MultiLabelSoftMarginOptions<M>>& options = {}) {
+  return detail::with_mode<M>(detail::multi_label_soft_margin(detail::modeless(prediction), detail::modeless(target),
+                                                              detail::modeless(options)));
 }
 /// The mean over all classes but the label's of max(0, margin - x[label] + x[class]); (batch, classes) and (batch,).
 template <class M>
 Tensor<M> multi_margin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& labels,
-                       const MultiMarginOptions& options = {}) {
-  return detail::with_mode<M>(detail::multi_margin(detail::modeless(x), detail::modeless(labels), options));
+                       const std::type_identity_t<MultiMarginOptions<M>>& options = {}) {
+  return detail::with_mode<M>(
+      detail::multi_margin(detail::modeless(x), detail::modeless(labels), detail::modeless(options)));
 }
 /// Of samples that belong to several classes: the mean over classes of the sums over labels of max(0, margin - x[label]
 /// + x[class]), for the classes that are no labels. Labels (..., count) are class numbers; the first negative one ends

@@ -98,6 +98,7 @@ def fill(arrays):
     add(arrays, "nll_all", lambda x, t, **o: f.nll_loss(x, t, weight=weights, **o), {**classes, "t": ignoring})
     add(arrays, "multi_margin", f.multi_margin_loss, classes)
     add(arrays, "multi_margin_squared", lambda x, t, **o: f.multi_margin_loss(x, t, p=2, margin=0.7, **o), classes)
+    add(arrays, "multi_margin_weights", lambda x, t, **o: f.multi_margin_loss(x, t, p=2, weight=weights, **o), classes)
     add(arrays, "kl_divergence", f.kl_div, {"x": -fractions(4, 5), "t": soft["t"]})
     with_zero = soft["t"].clone()
     with_zero[0, 0] = 0
@@ -124,6 +125,9 @@ def fill(arrays):
     put(arrays, "binary_weights/v", weights[1:4])
     add(arrays, "soft_margin", f.soft_margin_loss, {"x": x, "t": signs(4, 5)})
     add(arrays, "multi_label_soft_margin", f.multilabel_soft_margin_loss, {"x": x, "t": whole(2, 4, 5).double()})
+    add(arrays, "multi_label_soft_margin_weights",
+        lambda x, t, **o: f.multilabel_soft_margin_loss(x, t, weight=weights, **o),
+        {"x": x, "t": torch.tensor(arrays["multi_label_soft_margin/t"])})
 
     several = torch.tensor([[2, 0, -1, 3, 3], [4, -1, 0, 0, 0], [-1, 1, 2, 3, 4], [0, 1, 2, 3, 4]])
     add(arrays, "multi_label_margin", f.multilabel_margin_loss, {"x": x, "t": several})
