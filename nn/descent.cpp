@@ -73,7 +73,8 @@ std::int64_t Descent::count() const { return count_.item<std::int64_t>(); }
 std::vector<Tensor<Any>> Descent::states_of(const DescentRule& rule, const Shape& shape, DType type) const {
   std::vector<Tensor<Any>> made;
   for (const Named<Shape>& each : states_kept(rule, shape)) {
-    made.push_back(Tensor<Any>::persistent(Tensor<Any>::zeros(each.value, type), rule.name + " " + each.name));
+    const double first = rule.first.contains(each.name) ? rule.first[each.name] : 0;
+    made.push_back(Tensor<Any>::persistent(Tensor<Any>::full(each.value, first, type), rule.name + " " + each.name));
   }
   return made;
 }

@@ -99,9 +99,13 @@ Descent adagrad(const AdagradOptions& o) {
     const Tensor<Any> gradient = decayed(context, o.weight_decay);
     Tensor<Any>& squares = context.state[0];
     squares = squares + square(gradient);
-    return context.rate * gradient / (sqrt(o.first_squares > 0 ? squares + o.first_squares : squares) + o.epsilon);
+    return context.rate * gradient / (sqrt(squares) + o.epsilon);
   };
-  return Descent({"adagrad", {"squares"}, o.rate, change});
+  return Descent({.name = "adagrad",
+                  .state_names = {"squares"},
+                  .rate = o.rate,
+                  .change = change,
+                  .first = {{"squares", o.first_squares}}});
 }
 
 Descent rmsprop(const RmspropOptions& o) {

@@ -151,6 +151,28 @@ TEST_CASE_TEMPLATE("every rule of descent goes on from a checkpoint bit for bit"
   }
 }
 
+TEST_CASE("what a rule's states begin with is in its checkpoint") {
+  using T = Tensor<Eager>;
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "rule.npz";
+  const T gradient{0.5, -3.0};
+  const auto make = [](const AdagradOptions& options) {
+    return std::pair(T::variable(T::ones({2}), "w"), adagrad(options));
+  };
+  const auto states = [](auto& run) { return run.second.state({{"w", Tensor<Any>(run.first.value())}}); };
+  auto begun = make({.first_squares = 0.25});
+  CHECK(states(begun)["w.squares"].template to_vector<float>() == std::vector<float>{0.25, 0.25});
+  begun.second.update(std::vector{begun.first}, std::vector{gradient});
+  CHECK(states(begun)["w.squares"].template to_vector<float>() == std::vector<float>{0.5, 9.25});
+  Checkpoint().add("descent", states(begun)).save(path);
+  // One that is made without them goes on from them too.
+  auto other = make({});
+  assign(other.first, begun.first);
+  Checkpoint().add("descent", states(other)).load(path);
+  for (auto* run : {&begun, &other}) run->second.update(std::vector{run->first}, std::vector{gradient});
+  CHECK(other.first.to_vector<float>() == begun.first.to_vector<float>());
+}
+
 TEST_CASE("a checkpoint written in one mode is read in the other") {
   const testing::TemporaryFolder folder;
   Run<Eager> eager;

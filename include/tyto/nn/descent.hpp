@@ -27,8 +27,9 @@ struct UpdateContext {
 };
 
 /// How a parameter changes: `change` is subtracted from it. One state tensor of the parameter's shape for each name,
-/// and one number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first. A `counted`
-/// rule asks for the count of updates; each parameter has its own, since one may join later than others.
+/// and one number (a 0-d tensor) for each of `numbers`, which stand behind them; all are zero at first, unless `first`
+/// has another number under their name. A `counted` rule asks for the count of updates; each parameter has its own,
+/// since one may join later than others.
 ///
 /// `shaped` gives state tensors of other shapes, by the shape of the parameter; they stand behind those of
 /// `state_names`.
@@ -43,6 +44,7 @@ struct DescentRule {
   std::function<NamedList<Shape>(const Shape& parameter)> shaped = {};
   bool counted = false;
   bool joint = false;
+  NamedList<double> first = {};
 };
 
 /// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
