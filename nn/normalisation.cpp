@@ -9,6 +9,7 @@
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/statistics.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -250,18 +251,7 @@ Tensor<Any> LocalResponseNorm::forward(const Tensor<Any>& given, Phase) const {
     throw ShapeError(core::text("LocalResponseNorm: x ", given.shape(), " must be (batch, spatial..., channels)"));
   }
   const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
-  IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
-  // Beyond the last channel there is nothing to add up, however wide the window.
-  const std::int64_t channels = x.shape().back(), most = std::max<std::int64_t>(channels - 1, 0);
-  const std::int64_t below = std::min(options.size / 2, most), above = std::min((options.size - 1) / 2, most);
-  before[before.size() - 1] = below;
-  after[after.size() - 1] = above;
-  const Tensor<Any> squares = pad(square(x), before, after);
-  Tensor<Any> total;
-  for (std::int64_t i = 0; i <= below + above; ++i) {
-    const Tensor<Any> shifted = squares.get({ellipsis, slice(i, i + channels)});
-    total = total.defined() ? total + shifted : shifted;
-  }
+  const Tensor<Any> total = moving_sum(square(x), options.size / 2, (options.size - 1) / 2);
   const Tensor<Any> spread = total * (options.alpha / static_cast<double>(options.size)) + options.k;
   return as_type(x * power(spread, -options.beta), given.dtype());
 }

@@ -35,6 +35,13 @@ Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& wei
 template <class M>
 Tensor<M> ptp(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 
+/// Each element and `before` neighbours before and `after` behind it along an axis, added up; beyond the ends is
+/// nothing.
+///
+///     auto smooth = moving_sum(x, 1, 1) / 3;
+template <class M>
+Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after, std::int64_t axis = -1);
+
 // Reductions over the elements that are not NaN.
 /// Their sum, 0 where there are none, and their product, 1 there.
 template <class M>

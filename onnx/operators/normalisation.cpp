@@ -8,6 +8,7 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
+#include "tyto/statistics.hpp"
 
 namespace tyto::onnx {
 
@@ -120,17 +121,7 @@ Outputs local_response(const OperatorCall& call) {
   const double alpha = call.number("alpha", 1e-4), beta = call.number("beta", 0.75), bias = call.number("bias", 1);
   const std::int64_t size = call.integer("size");
   if (size < 1 || x.ndim() < 2) call.refuse("size ", size, " for input ", x.shape());
-  IntList before(static_cast<std::size_t>(x.ndim()), 0), after = before;
-  // Beyond the last channel there is nothing to add up, however wide the window.
-  const std::int64_t most = std::max<std::int64_t>(axis_length(x, 1) - 1, 0);
-  before[1] = std::min((size - 1) / 2, most);
-  after[1] = std::min(size / 2, most);
-  const Array squares = pad(square(x), before, after);
-  Array total;
-  for (std::int64_t i = 0; i <= before[1] + after[1]; ++i) {
-    const Array shifted = part_of(squares, 1, i, i + axis_length(x, 1));
-    total = total.defined() ? total + shifted : shifted;
-  }
+  const Array total = moving_sum(square(x), (size - 1) / 2, size / 2, 1);
   return {x / power(total * (alpha / static_cast<double>(size)) + bias, beta)};
 }
 

@@ -1,4 +1,5 @@
-// Median and quantiles: the two neighbours of the place asked for, among the axes joined into one.
+// Median and quantiles, from the two neighbours of the place asked for among the axes joined into one; averages and
+// sums of neighbours.
 #include "tyto/statistics.hpp"
 
 #include <algorithm>
@@ -137,6 +138,27 @@ Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   return max(given, axes, keepdims) - min(given, axes, keepdims);
 }
 
+template <class M>
+Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after, std::int64_t axis) {
+  const Tensor<M> given = core::given("moving_sum", x);
+  const auto along = static_cast<std::size_t>(core::normalise_axis("moving_sum", axis, given.ndim()));
+  if (before < 0 || after < 0) {
+    throw ValueError(core::text("moving_sum: before = ", before, " and after = ", after, " must be at least 0"));
+  }
+  // Beyond the ends there is nothing to add up, however wide the window.
+  const std::int64_t length = given.shape()[along], most = std::max<std::int64_t>(length - 1, 0);
+  IntList left(given.shape().size(), 0), right = left;
+  left[along] = std::min(before, most);
+  right[along] = std::min(after, most);
+  const Tensor<M> padded = pad(given, left, right);
+  Tensor<M> total;
+  for (std::int64_t i = 0; i <= left[along] + right[along]; ++i) {
+    const Tensor<M> shifted = core::part_along(padded, along, i, length);
+    total = total.defined() ? total + shifted : shifted;
+  }
+  return total;
+}
+
 TYTO_INSTANTIATE(median)
 template Tensor<Eager> quantile(const Tensor<Eager>&, double, const Axes&, bool);
 template Tensor<Lazy> quantile(const Tensor<Lazy>&, double, const Axes&, bool);
@@ -144,6 +166,7 @@ template Tensor<Any> quantile(const Tensor<Any>&, double, const Axes&, bool);
 TYTO_INSTANTIATE(nanmedian)
 TYTO_INSTANTIATE(nanquantile)
 TYTO_INSTANTIATE(average)
+TYTO_INSTANTIATE(moving_sum)
 TYTO_INSTANTIATE(ptp)
 
 }  // namespace TYTO_API

@@ -262,6 +262,7 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: indexing and orderin
   REFUSES("nancumprod", nancumprod(none, 0));
   REFUSES("average", average(v, none));
   REFUSES("ptp", ptp(none));
+  REFUSES("moving_sum", moving_sum(none, 1, 1));
   REFUSES("count_nonzero", count_nonzero(none));
   REFUSES("bincount", bincount(none, 3));
   REFUSES("digitize", digitize(v, none));

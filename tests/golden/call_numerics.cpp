@@ -132,6 +132,9 @@ void add_numerics_calls(Calls<M>& calls) {
     return Tensors<M>{quantile(in.at(0), a.at("q").get<double>(), axes(a.at("axes")))};
   };
   calls["average"] = [](A a, Inputs in) { return Tensors<M>{average(in.at(0), in.at(1), axes(a.at("axes")))}; };
+  calls["moving_sum"] = [](A a, Inputs in) {
+    return Tensors<M>{moving_sum(in.at(0), a.at("before"), a.at("after"), a.at("axis"))};
+  };
   calls["bincount"] = [](A a, Inputs in) {
     return Tensors<M>{bincount(in.at(0), a.at("length").get<std::int64_t>(), in.size() > 1 ? in.at(1) : T())};
   };

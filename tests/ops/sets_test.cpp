@@ -98,6 +98,7 @@ TEST_CASE_TEMPLATE("functions of arrays say what was wrong with them", M, Eager,
   CHECK_THROWS_WITH_AS(polyval(m, x), "polyval: a vector is needed, not shape (2,3)", ShapeError);
   CHECK_THROWS_WITH_AS(polyfit(x, x, -1), "polyfit: the degree -1 is negative", ValueError);
   CHECK_THROWS_WITH_AS(polyfit(x, T{1.0}, 1), "polyfit: 3 places and 1 values; as many are needed", ShapeError);
+  CHECK_THROWS_WITH_AS(moving_sum(m, -1, 2), "moving_sum: before = -1 and after = 2 must be at least 0", ValueError);
   CHECK_THROWS_WITH_AS(average(m, T{1.0}), doctest::Contains("are neither shaped as (2,3) nor as its axis"),
                        ShapeError);
   CHECK_THROWS_WITH_AS(bincount(T{0.5}), "bincount: integers are counted, not f32", TypeError);

@@ -70,6 +70,16 @@ def fill_statistics(book):
                   tolerance="sum", scale=8, torch_fn=lambda v, u: (v * u).sum() / u.sum())
         book.case("ptp", "axis", [x], args={"axes": [0]}, gradient=True,
                   torch_fn=lambda v: v.amax(0) - v.amin(0), tolerance="composed")
+    for tag in WIDE_FLOATS:
+        x = drawn(book, "moving", (3, 7, 2), tag)
+        for label, before, after, axis in (("middle", 1, 1, 1), ("uneven", 3, 0, -2), ("wide", 9, 20, 0), ("one", 0, 0, 2)):
+            book.case("moving_sum", label, [x], args={"before": before, "after": after, "axis": axis}, gradient=True,
+                      tolerance="sum", scale=8,
+                      torch_fn=lambda v, b=before, a=after, at=axis: torch.stack(
+                          [v.narrow(at, max(i - b, 0), min(i + a, v.shape[at] - 1) - max(i - b, 0) + 1).sum(at)
+                           for i in range(v.shape[at])], at))
+    book.case("moving_sum", "whole", [tensor([1, 5, -2, 7], "i32")], args={"before": 1, "after": 2, "axis": 0},
+              numpy=lambda v: np.convolve(v, np.ones(4, v.dtype))[2:6])
     counts = tensor([0, 3, 1, 1, 7, -1, 3], "i64")
     book.case("bincount", "plain", [counts], args={"length": 5},
               numpy=lambda v: np.bincount(v[(v >= 0) & (v < 5)], minlength=5).astype(np.int64))
