@@ -1,6 +1,8 @@
 // Multi-head attention: projections, heads, and what comes out of them.
 #include "tyto/nn/attention.hpp"
 
+#include <limits>
+
 #include "nn/layer_parts.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/products.hpp"
@@ -57,6 +59,11 @@ MultiheadAttention::MultiheadAttention(const MultiheadAttentionOptions& given)
     k_proj_weight = projection("k_proj_weight", options, options.key_features, 1);
     v_proj_weight = projection("v_proj_weight", options, options.value_features, 1);
   }
+  if (options.extra_key) {
+    const double size = static_cast<double>(options.features);
+    bias_k = weight_parameter("bias_k", options.initial, {1, 1, options.features}, {size, size}, options.dtype);
+    bias_v = weight_parameter("bias_v", options.initial, {1, 1, options.features}, {size, size}, options.dtype);
+  }
   if (options.bias) in_proj_bias = zero_parameter("in_proj_bias", {3 * options.features}, options.dtype);
 }
 
@@ -67,6 +74,8 @@ Members MultiheadAttention::members() const {
           {"k_proj_weight", k_proj_weight, StateKind::parameter, exchanged},
           {"v_proj_weight", v_proj_weight, StateKind::parameter, exchanged},
           {"in_proj_bias", in_proj_bias},
+          {"bias_k", bias_k},
+          {"bias_v", bias_v},
           {"out_proj", out_proj}};
 }
 
@@ -80,6 +89,43 @@ Tensor<Any> MultiheadAttention::projected(const Tensor<Any>& x, int part, const 
   return transpose(reshape(y, {batch, length, options.heads, options.features / options.heads}), {0, 2, 1, 3});
 }
 
+/// Keys or values (batch, heads, length, features / heads) and behind them what the layer adds.
+Tensor<Any> MultiheadAttention::with_extra(const Tensor<Any>& heads, const Tensor<Any>& learnt) const {
+  if (!options.extra_key && !options.zero_key) return heads;
+  const std::int64_t size = options.features / options.heads;
+  const Shape one{heads.shape()[0], options.heads, 1, size};
+  std::vector<Tensor<Any>> parts{heads};
+  if (options.extra_key) {
+    const Tensor<Any> own = reshape(as_type(to_multiply(learnt), heads.dtype()), {1, options.heads, 1, size});
+    parts.push_back(broadcast_to(own, one));
+  }
+  if (options.zero_key) parts.push_back(Tensor<Any>::zeros(one, heads.dtype()));
+  return concat(parts, 2);
+}
+
+/// Masks of the keys that were given, for these and what the layer adds behind them.
+void MultiheadAttention::allow_extra(AttentionOptions<Any>& masks, std::int64_t queries, std::int64_t keys) const {
+  const std::int64_t extra = (options.extra_key ? 1 : 0) + (options.zero_key ? 1 : 0);
+  if (extra == 0) return;
+  const auto longer = [&](const Tensor<Any>& mask) {
+    Shape given = mask.shape(), added = given;
+    given[given.size() - 1] = keys;
+    added[added.size() - 1] = extra;
+    const bool allowing = mask.dtype() == DType::boolean;
+    return concat<Any>({broadcast_to(mask, given), Tensor<Any>::full(added, allowing ? 1 : 0, mask.dtype())}, -1);
+  };
+  if (masks.causal) {
+    const Tensor<Any> before = Tensor<Any>::tri(queries, keys, 0, DType::boolean);
+    const Tensor<Any>& mask = masks.mask;
+    if (!mask.defined()) masks.mask = before;
+    else if (mask.dtype() == DType::boolean) masks.mask = before && mask;
+    else masks.mask = where(before, mask, -std::numeric_limits<double>::infinity());
+    masks.causal = false;
+  }
+  if (masks.mask.defined() && masks.mask.ndim() > 0) masks.mask = longer(masks.mask);
+  if (masks.key_mask.defined()) masks.key_mask = longer(masks.key_mask);
+}
+
 Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<Any>& key, const Tensor<Any>& value,
                                        AttentionOptions<Any> masks, Phase phase) const {
   check_sequence("query", query, options.features);
@@ -87,8 +133,10 @@ Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<An
   check_sequence("value", value, options.value_features);
   masks.mask = for_all_heads(masks.mask);
   masks.dropout = phase == training ? options.dropout : 0;
-  const Tensor<Any> heads = scaled_dot_product_attention(
-      projected(query, 0, q_proj_weight), projected(key, 1, k_proj_weight), projected(value, 2, v_proj_weight), masks);
+  allow_extra(masks, query.shape()[1], key.shape()[1]);
+  const Tensor<Any> keys = with_extra(projected(key, 1, k_proj_weight), bias_k);
+  const Tensor<Any> values = with_extra(projected(value, 2, v_proj_weight), bias_v);
+  const Tensor<Any> heads = scaled_dot_product_attention(projected(query, 0, q_proj_weight), keys, values, masks);
   return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), query.shape()), phase);
 }
 
@@ -97,9 +145,10 @@ Tensor<Any> MultiheadAttention::weigh(const Tensor<Any>& query, const Tensor<Any
   check_sequence("query", query, options.features);
   check_sequence("key", key, options.key_features);
   masks.mask = for_all_heads(masks.mask);
-  const Tensor<Any> keys = projected(key, 1, k_proj_weight);
+  allow_extra(masks, query.shape()[1], key.shape()[1]);
+  const Tensor<Any> keys = with_extra(projected(key, 1, k_proj_weight), bias_k);
   // What attention makes of unit vectors is how much of each it takes.
-  const std::int64_t count = key.shape()[1];
+  const std::int64_t count = keys.shape()[2];
   const Tensor<Any> units =
       broadcast_to(Tensor<Any>::eye(count, count, 0, keys.dtype()), {key.shape()[0], options.heads, count, count});
   return scaled_dot_product_attention(projected(query, 0, q_proj_weight), keys, units, masks);
@@ -136,8 +185,10 @@ Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>&
   };
   const Tensor<Any> keys = entered(cache.keys, 1);
   const Tensor<Any> values = entered(cache.values, 2);
-  const Tensor<Any> seen = reshape(places <= position, {1, length});
-  const Tensor<Any> heads = scaled_dot_product_attention(projected(x, 0, {}), keys, values, {.mask = seen});
+  AttentionOptions<Any> masks{.mask = reshape(places <= position, {1, length})};
+  allow_extra(masks, 1, length);
+  const Tensor<Any> heads =
+      scaled_dot_product_attention(projected(x, 0, {}), with_extra(keys, bias_k), with_extra(values, bias_v), masks);
   return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), x.shape()));
 }
 

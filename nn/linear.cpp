@@ -1,10 +1,8 @@
-// Linear, bilinear and embedding layers.
+// Linear and bilinear layers.
 #include "tyto/nn/linear.hpp"
 
 #include "nn/layer_parts.hpp"
-#include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
-#include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
 
 namespace tyto TYTO_API {
@@ -50,31 +48,6 @@ Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const 
 }
 
 Members Bilinear::members() const { return {{"weight", weight}, {"bias", bias}}; }
-
-Embedding::Embedding(const EmbeddingOptions& options) : padding(options.padding) {
-  if (options.count < 1 || options.features < 1) {
-    throw ValueError(
-        core::text("Embedding: count = ", options.count, " and features = ", options.features, " must be at least 1"));
-  }
-  if (padding && (*padding < 0 || *padding >= options.count)) {
-    throw IndexError(core::text("Embedding: the padding index ", *padding, " is not below the count ", options.count));
-  }
-  const Fans fans{static_cast<double>(options.count), static_cast<double>(options.features)};
-  Tensor<Any> initial = options.initial({options.count, options.features}, fans, options.dtype);
-  if (padding) initial = set(initial, {*padding}, 0);
-  weight = Tensor<Any>::variable(initial, "weight");
-}
-
-Tensor<Any> Embedding::forward(const Tensor<Any>& indices, Phase) const {
-  if (!is_integer(indices.dtype())) {
-    throw TypeError(core::text("Embedding: indices are ", name_of(indices.dtype()), "; integers are expected"));
-  }
-  const Tensor<Any> rows = take(weight, as_index(indices), 0);
-  if (!padding) return rows;
-  return where(expand_dims(equal(indices, *padding), {-1}), stop_gradient(rows), rows);
-}
-
-Members Embedding::members() const { return {{"weight", weight}}; }
 
 }  // namespace nn
 }  // namespace TYTO_API

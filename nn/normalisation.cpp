@@ -106,10 +106,8 @@ BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(
   if (given.momentum && !(*given.momentum >= 0 && *given.momentum <= 1)) {
     throw ValueError(core::text("BatchNorm: the momentum ", *given.momentum, " must be in [0, 1]"));
   }
-  if (given.affine) {
-    weight = one_parameter("weight", {given.channels}, given.dtype);
-    bias = zero_parameter("bias", {given.channels}, given.dtype);
-  }
+  if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
+  if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
   if (given.track) {
     running_mean = running("running_mean", 0, given.channels, given.dtype);
     running_var = running("running_var", 1, given.channels, given.dtype);
@@ -165,10 +163,8 @@ Members BatchNorm::members() const {
 
 InstanceNorm::InstanceNorm(const InstanceNormOptions& given) : options(given) {
   check_channel_count("InstanceNorm", given.channels, given.epsilon);
-  if (given.affine) {
-    weight = one_parameter("weight", {given.channels}, given.dtype);
-    bias = zero_parameter("bias", {given.channels}, given.dtype);
-  }
+  if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
+  if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
   if (given.track) {
     running_mean = running("running_mean", 0, given.channels, given.dtype);
     running_var = running("running_var", 1, given.channels, given.dtype);
@@ -208,10 +204,8 @@ GroupNorm::GroupNorm(const GroupNormOptions& given) : options(given) {
   if (given.groups < 1 || given.channels % given.groups != 0) {
     throw ValueError(core::text("GroupNorm: groups = ", given.groups, " must divide channels = ", given.channels));
   }
-  if (given.affine) {
-    weight = one_parameter("weight", {given.channels}, given.dtype);
-    bias = zero_parameter("bias", {given.channels}, given.dtype);
-  }
+  if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
+  if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
 }
 
 Tensor<Any> GroupNorm::forward(const Tensor<Any>& given, Phase) const {

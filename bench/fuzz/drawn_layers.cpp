@@ -63,6 +63,7 @@ nn::BatchNormOptions batch_norm_options(const DrawnCase& c) {
           .epsilon = c.real("epsilon", 1e-5),
           .momentum = c.has("cumulative") ? std::nullopt : std::optional(c.real("momentum", 0.1)),
           .affine = c.flag("affine", true),
+          .bias = c.flag("bias", true),
           .track = c.flag("track", true),
           .dtype = c.dtype()};
 }
@@ -136,6 +137,7 @@ Made<M> norms(const DrawnCase& c) {
                                       .epsilon = c.real("epsilon", 1e-5),
                                       .momentum = c.real("momentum", 0.1),
                                       .affine = c.flag("affine"),
+                                      .bias = c.flag("bias", true),
                                       .track = c.flag("track"),
                                       .dtype = c.dtype()}));
   }
@@ -144,6 +146,7 @@ Made<M> norms(const DrawnCase& c) {
                                    .groups = c.integer("groups"),
                                    .epsilon = c.real("epsilon", 1e-5),
                                    .affine = c.flag("affine", true),
+                                   .bias = c.flag("bias", true),
                                    .dtype = c.dtype()}));
   }
   if (kind == "layer_norm") {
@@ -291,6 +294,8 @@ Made<M> sequences(const DrawnCase& c) {
                                       .key_features = c.integer("key_features"),
                                       .value_features = c.integer("value_features"),
                                       .bias = c.flag("bias", true),
+                                      .extra_key = c.flag("extra_key"),
+                                      .zero_key = c.flag("zero_key"),
                                       .dtype = c.dtype()});
     if (!c.flag("across")) return {shared, [=](const T& x, nn::Phase phase) { return (*shared)(x, masks, phase); }};
     const T keys = c.array<M>("keys"), values = c.array<M>("values");
@@ -322,12 +327,33 @@ Made<M> made_of(const DrawnCase& c) {
     return layer<M>(nn::WeightNorm(nn::Linear(
         {.in = c.integer("in"), .out = c.integer("out"), .bias = c.flag("bias", true), .dtype = c.dtype()})));
   }
+  const auto padding = c.has("padding_index") ? std::optional(c.integer("padding_index")) : std::nullopt;
+  const auto max_norm = c.has("max_norm") ? std::optional(c.real("max_norm", 0)) : std::nullopt;
   if (kind == "embedding") {
-    return layer<M>(
-        nn::Embedding({.count = c.integer("count"),
-                       .features = c.integer("features"),
-                       .padding = c.has("padding_index") ? std::optional(c.integer("padding_index")) : std::nullopt,
-                       .dtype = c.dtype()}));
+    return layer<M>(nn::Embedding({.count = c.integer("count"),
+                                   .features = c.integer("features"),
+                                   .padding = padding,
+                                   .max_norm = max_norm,
+                                   .p = c.real("p", 2),
+                                   .share_by_count = c.flag("share_by_count"),
+                                   .dtype = c.dtype()}));
+  }
+  if (kind == "embedding_bag") {
+    const std::map<std::string, nn::BagMode> modes{
+        {"mean", nn::BagMode::mean}, {"sum", nn::BagMode::sum}, {"max", nn::BagMode::max}};
+    const auto shared =
+        std::make_shared<nn::EmbeddingBag>(nn::EmbeddingBagOptions{.count = c.integer("count"),
+                                                                   .features = c.integer("features"),
+                                                                   .mode = modes.at(c.text("mode")),
+                                                                   .padding = padding,
+                                                                   .max_norm = max_norm,
+                                                                   .p = c.real("p", 2),
+                                                                   .share_by_count = c.flag("share_by_count"),
+                                                                   .dtype = c.dtype()});
+    nn::BagOptions<M> bags;
+    if (c.has_array("offsets")) bags.offsets = c.array<M>("offsets");
+    if (c.has_array("weights")) bags.weights = c.array<M>("weights");
+    return {shared, [=](const T& x, nn::Phase phase) { return (*shared)(x, bags, phase); }};
   }
   if (kind == "bilinear") {
     const std::int64_t left = c.integer("left");

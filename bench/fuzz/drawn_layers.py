@@ -7,7 +7,7 @@ from torch import nn
 from drawing import dense, rows, same
 from drawn_sequences import ACTIVATIONS, activation, attention, glu, prelu, recurrent, transformer
 from drawn_spaces import (
-    adaptive, average_pool, batch_norm, bilinear, convolution, depthwise, embedding, fold, group_norm,
+    adaptive, average_pool, batch_norm, bilinear, convolution, depthwise, embedding, embedding_bag, fold, group_norm,
     instance_norm, layer_norm, linear, local_response_norm, max_pool, normed_convolution, normed_linear,
     padded, pixel_shuffle, pixel_unshuffle, power_pool, resized, rms_norm, transposed, unfold, unpool,
     upsample)
@@ -20,7 +20,7 @@ LAYERS = {
     "weight_norm_conv2d": normed_convolution(nn.utils.parametrizations.weight_norm, convolution(2)),
     "weight_norm_conv_transpose2d": normed_convolution(nn.utils.parametrizations.weight_norm, transposed(2)),
     "spectral_norm_conv2d": normed_convolution(nn.utils.parametrizations.spectral_norm, convolution(2)),
-    "embedding": embedding, "bilinear": bilinear, "batch_norm1d": batch_norm(1), "batch_norm2d": batch_norm(2),
+    "embedding": embedding, "embedding_bag": embedding_bag, "bilinear": bilinear, "batch_norm1d": batch_norm(1), "batch_norm2d": batch_norm(2),
     "batch_norm3d": batch_norm(3), "instance_norm": instance_norm, "group_norm": group_norm, "layer_norm": layer_norm,
     "rms_norm": rms_norm, "local_response_norm": local_response_norm, "max_pool": max_pool,
     "average_pool": average_pool, "power_pool": power_pool,
@@ -34,7 +34,7 @@ LAYERS = {
 }
 # Drawn three times as often as others.
 MANY_OPTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "depthwise",
-                "max_pool", "average_pool", "resize", "attention", "lstm", "gru", "encoder", "decoder")
+                "max_pool", "average_pool", "resize", "attention", "lstm", "gru", "encoder", "decoder", "embedding", "embedding_bag")
 
 
 def run_layer(d, kind, folder, name):

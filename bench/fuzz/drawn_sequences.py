@@ -145,6 +145,9 @@ def attention(d):
         d.arrays["values"] = d.array(batch, keys, kinds.get("vdim", features))
     drawn_masks(d, heads, queries, keys, batch, options)
     k, v = d.arrays.get("keys"), d.arrays.get("values")
+    extra, zero = d.chance(0.3), d.chance(0.3)
+    d.say(extra_key=extra, zero_key=zero)
+    kinds.update(add_bias_kv=extra, add_zero_attn=zero)
     return nn.MultiheadAttention(features, heads, bias=bias, batch_first=True, **kinds), (batch, queries, features), {
         "enter": same, "leave": same,
         "call": lambda m, x: m(x, k if across else x, v if across else x, need_weights=False, **options)[0]}

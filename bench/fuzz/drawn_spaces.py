@@ -110,7 +110,40 @@ def embedding(d):
     if padding is not None:
         d.say(padding_index=padding)
     x = d.whole(count, *[d.integer(1, 5) for _ in range(d.integer(1, 3))])
-    return nn.Embedding(count, features, padding), x, flat
+    return nn.Embedding(count, features, padding, **table_options(d)), x, flat
+
+
+def table_options(d):
+    options = {}
+    if d.chance(0.4):
+        options = {"max_norm": d.number(0.2, 4), "norm_type": d.one(2.0, 2.0, 1.0, 3.0)}
+        d.say(max_norm=options["max_norm"], p=options["norm_type"])
+    if d.chance(0.4):
+        options["scale_grad_by_freq"] = True
+        d.say(share_by_count=True)
+    return options
+
+
+def embedding_bag(d):
+    count, features, mode = d.integer(1, 20), d.one(*CHANNELS), d.one("mean", "sum", "max")
+    options = table_options(d)
+    # By the count of another index, on CPUs: embedding draws it.
+    if options.pop("scale_grad_by_freq", False):
+        d.say(share_by_count=False)
+    padding = d.integer(0, count - 1) if d.chance() else None
+    d.say(count=count, features=features, mode=mode)
+    if padding is not None:
+        d.say(padding_index=padding)
+    layer = nn.EmbeddingBag(count, features, mode=mode, padding_idx=padding, **options)
+    listed, bags = d.chance(), d.integer(1, 5)
+    x = d.whole(count, d.integer(1, 12)) if listed else d.whole(count, bags, d.integer(1, 5))
+    how = {}
+    if listed:
+        how["offsets"] = torch.tensor(sorted([0] + [d.integer(0, len(x)) for _ in range(bags - 1)]))
+        d.arrays["offsets"] = how["offsets"]
+    if mode == "sum" and d.chance():
+        how["per_sample_weights"] = d.arrays["weights"] = d.array(*x.shape)
+    return layer, x, {**flat, "call": lambda m, x: m(x, **how)}
 
 
 def bilinear(d):
@@ -118,6 +151,12 @@ def bilinear(d):
     d.say(left=left, right=right, out=out, bias=bias)
     return nn.Bilinear(left, right, out, bias), (*[d.integer(1, 4) for _ in range(d.integer(1, 2))], left + right), {
         "enter": same, "leave": same, "call": lambda m, x: m(x[..., :left].contiguous(), x[..., left:].contiguous())}
+
+
+def say_bias(d):
+    bias = d.chance(0.7)
+    d.say(bias=bias)
+    return bias
 
 
 def batch_norm(axes):
@@ -128,7 +167,8 @@ def batch_norm(axes):
         d.say(channels=count, affine=affine, track=track, epsilon=epsilon)
         d.say(**({"cumulative": 1} if momentum is None else {"momentum": momentum}))
         space = [] if axes == 1 and d.chance() else spatial(d, axes)
-        layer = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)[axes - 1](count, epsilon, momentum, affine, track)
+        layer = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)[axes - 1](
+            count, epsilon, momentum, affine, track, bias=say_bias(d))
         return layer, (d.integer(3, 9), *space, count)
     return make
 
@@ -137,7 +177,8 @@ def instance_norm(d):
     axes, count = d.integer(1, 3), d.one(*CHANNELS)
     affine, track, epsilon, momentum = d.chance(), d.chance(), d.one(1e-5, 1e-3, 0.1), d.one(0.1, 0.3)
     d.say(channels=count, affine=affine, track=track, epsilon=epsilon, momentum=momentum)
-    layer = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)[axes - 1](count, epsilon, momentum, affine, track)
+    layer = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)[axes - 1](
+        count, epsilon, momentum, affine, track, bias=say_bias(d))
     return layer, (d.integer(1, 4), *spatial(d, axes), count)
 
 
@@ -145,7 +186,7 @@ def group_norm(d):
     groups = d.integer(1, 4)
     count, affine, epsilon = groups * d.integer(2, 8), d.chance(0.7), d.one(1e-5, 1e-3, 0.1)
     d.say(channels=count, groups=groups, affine=affine, epsilon=epsilon)
-    return nn.GroupNorm(groups, count, epsilon, affine), (d.integer(1, 4), *spatial(d, d.integer(0, 3)), count)
+    return nn.GroupNorm(groups, count, epsilon, affine, bias=say_bias(d)), (d.integer(1, 4), *spatial(d, d.integer(0, 3)), count)
 
 
 def layer_norm(d):

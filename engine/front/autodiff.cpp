@@ -276,13 +276,13 @@ std::function<T(const std::vector<T>&)> custom_gradient(
     return T(core::emit(core::OpId::with_gradient, core::CustomAttributes{op}, operands));
   };
 }
-template std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> custom_gradient(
-    std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)>,
-    std::function<std::vector<Tensor<Eager>>(const std::vector<Tensor<Eager>>&, const Tensor<Eager>&,
-                                             const Tensor<Eager>&)>);
-template std::function<Tensor<Lazy>(const std::vector<Tensor<Lazy>>&)> custom_gradient(
-    std::function<Tensor<Lazy>(const std::vector<Tensor<Lazy>>&)>,
-    std::function<std::vector<Tensor<Lazy>>(const std::vector<Tensor<Lazy>>&, const Tensor<Lazy>&,
-                                            const Tensor<Lazy>&)>);
+#define TYTO_CUSTOM_GRADIENT(M)                                                     \
+  template std::function<Tensor<M>(const std::vector<Tensor<M>>&)> custom_gradient( \
+      std::function<Tensor<M>(const std::vector<Tensor<M>>&)>,                      \
+      std::function<std::vector<Tensor<M>>(const std::vector<Tensor<M>>&, const Tensor<M>&, const Tensor<M>&)>);
+TYTO_CUSTOM_GRADIENT(Eager)
+TYTO_CUSTOM_GRADIENT(Lazy)
+TYTO_CUSTOM_GRADIENT(Any)
+#undef TYTO_CUSTOM_GRADIENT
 
 }  // namespace TYTO_API

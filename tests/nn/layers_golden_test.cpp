@@ -40,9 +40,36 @@ TEST_CASE_TEMPLATE("linear layers and embeddings compute, learn and load as PyTo
   check_layer<M>("linear_without_bias", Linear({.in = 3, .out = 4, .bias = false, .dtype = wide}));
   check_layer<M>("embedding", Embedding({.count = 6, .features = 3, .dtype = wide}));
   check_layer<M>("embedding_padding", Embedding({.count = 6, .features = 3, .padding = 2, .dtype = wide}));
+  check_layer<M>("embedding_max_norm", Embedding({.count = 6, .features = 3, .max_norm = 0.7, .dtype = wide}));
+  check_layer<M>(
+      "embedding_by_count",
+      Embedding(
+          {.count = 6, .features = 3, .padding = 1, .max_norm = 0.9, .p = 1, .share_by_count = true, .dtype = wide}));
   const Bilinear bilinear({.left = 3, .right = 2, .out = 4, .dtype = wide});
   check_module<M>("bilinear", bilinear,
                   [&](const Tensor<M>& x, Phase) { return bilinear(x(all, slice(0, 3)), x(all, slice(3, 5))); });
+}
+
+TEST_CASE_TEMPLATE("bags of embeddings compute, learn and load as PyTorch's", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const std::map<std::string, BagMode> modes{{"mean", BagMode::mean}, {"sum", BagMode::sum}, {"max", BagMode::max}};
+  for (const auto& [name, mode] : modes) {
+    check_layer<M>("bag_" + name, EmbeddingBag({.count = 6, .features = 3, .mode = mode, .dtype = wide}));
+    check_layer<M>("bag_" + name + "_padding",
+                   EmbeddingBag({.count = 6, .features = 3, .mode = mode, .padding = 2, .dtype = wide}));
+    const EmbeddingBag listed({.count = 6, .features = 3, .mode = mode, .padding = 0, .dtype = wide});
+    check_module<M>("bag_" + name + "_offsets", listed, [&](const T& x, Phase phase) {
+      return listed(x, {.offsets = T{0, 3, 3, 7}}, phase);
+    });
+  }
+  check_layer<M>(
+      "bag_by_count",
+      EmbeddingBag({.count = 6, .features = 3, .max_norm = 0.8, .p = 3, .share_by_count = true, .dtype = wide}));
+  const EmbeddingBag weighing({.count = 6, .features = 3, .mode = BagMode::sum, .dtype = wide});
+  check_module<M>("bag_weights", weighing, [&](const T& x, Phase phase) {
+    const T weights = T{0.5, -1.0, 2.0, 0.25, 1.0, 1.5}.astype(wide);
+    return weighing(x, {.offsets = T{0, 4}, .weights = weights}, phase);
+  });
 }
 
 TEST_CASE_TEMPLATE("convolution layers compute, learn and load as PyTorch's", M, Eager, Lazy) {
@@ -80,6 +107,7 @@ TEST_CASE_TEMPLATE("batch norm computes, learns, loads and keeps statistics as P
                  BatchNorm2d({.channels = 3, .epsilon = 1e-3, .momentum = 0.3, .dtype = wide}));
   check_layer<M>("batch_norm2d_cumulative", BatchNorm2d({.channels = 3, .momentum = {}, .dtype = wide}));
   check_layer<M>("batch_norm2d_plain", BatchNorm2d({.channels = 3, .affine = false, .dtype = wide}));
+  check_layer<M>("batch_norm2d_without_bias", BatchNorm2d({.channels = 3, .bias = false, .dtype = wide}));
   check_layer<M>("batch_norm2d_untracked", BatchNorm2d({.channels = 3, .track = false, .dtype = wide}));
   check_layer<M>("batch_norm3d", BatchNorm3d({.channels = 2, .dtype = wide}));
 }
@@ -88,6 +116,9 @@ TEST_CASE_TEMPLATE("instance, group, layer and RMS norm compute, learn and load 
   check_layer<M>("instance_norm", InstanceNorm({.channels = 3, .dtype = wide}));
   check_layer<M>("instance_norm_affine", InstanceNorm({.channels = 3, .affine = true, .dtype = wide}));
   check_layer<M>("instance_norm_tracked", InstanceNorm({.channels = 3, .affine = true, .track = true, .dtype = wide}));
+  check_layer<M>("instance_norm_without_bias",
+                 InstanceNorm({.channels = 3, .affine = true, .bias = false, .dtype = wide}));
+  check_layer<M>("group_norm_without_bias", GroupNorm({.channels = 4, .groups = 2, .bias = false, .dtype = wide}));
   check_layer<M>("group_norm", GroupNorm({.channels = 4, .groups = 2, .dtype = wide}));
   check_layer<M>("group_norm_flat", GroupNorm({.channels = 6, .groups = 3, .dtype = wide}));
   check_layer<M>("layer_norm", LayerNorm({.shape = {5}, .dtype = wide}));

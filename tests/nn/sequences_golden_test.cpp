@@ -86,12 +86,44 @@ TEST_CASE_TEMPLATE("attention of several heads computes, learns and loads as PyT
   });
 }
 
+TEST_CASE_TEMPLATE("keys that attention adds are looked at under every mask, as PyTorch's", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const MultiheadAttention extra({.features = 4, .heads = 2, .extra_key = true, .dtype = f64});
+  check_module<M>("attention_extra", extra, [&](const T& x, Phase phase) { return extra(x, {.causal = true}, phase); });
+  const MultiheadAttention zero({.features = 4, .heads = 2, .zero_key = true, .dtype = f64});
+  check_module<M>("attention_zero", zero, [&](const T& x, Phase phase) {
+    return zero(x, {.key_mask = T{{true, true, false}, {false, false, false}}}, phase);
+  });
+  const MultiheadAttention both({.features = 4,
+                                 .heads = 2,
+                                 .key_features = 3,
+                                 .value_features = 2,
+                                 .bias = false,
+                                 .extra_key = true,
+                                 .zero_key = true,
+                                 .dtype = f64});
+  check_module<M>("attention_extra_across", both, [&](const T& x, Phase phase) {
+    return both(x(ellipsis, slice(0, 4)), x(ellipsis, slice(4, 7)), x(ellipsis, slice(7, 9)),
+                {.mask = T{{0.0, 0.5, -1.0}, {0.25, 0.0, 1.0}, {2.0, -0.5, 0.0}}}, phase);
+  });
+}
+
 TEST_CASE_TEMPLATE("attention tells how much each head looks where, as PyTorch's does", M, Eager, Lazy) {
-  const MultiheadAttention attention({.features = 6, .heads = 2, .key_features = 4, .value_features = 3, .dtype = f64});
-  goldens::load_case(attention, "attention_weights");
-  const auto given = [](const char* what) { return array<M>(layers_file, std::string("attention_weights/") + what); };
-  const Tensor<M> weights = attention.weights(given("q"), given("k"), {.key_mask = given("words")});
-  check_near(weights, array<Eager>(layers_file, "attention_weights/weights"), "the weights");
+  for (const std::string name : {"attention_weights", "attention_weights_extra"}) {
+    CAPTURE(name);
+    const bool added = name == "attention_weights_extra";
+    const MultiheadAttention attention({.features = 6,
+                                        .heads = 2,
+                                        .key_features = 4,
+                                        .value_features = 3,
+                                        .extra_key = added,
+                                        .zero_key = added,
+                                        .dtype = f64});
+    goldens::load_case(attention, name);
+    const auto given = [&](const char* what) { return array<M>(layers_file, name + "/" + what); };
+    const Tensor<M> weights = attention.weights(given("q"), given("k"), {.key_mask = given("words")});
+    check_near(weights, array<Eager>(layers_file, name + "/weights"), "the weights");
+  }
 }
 
 TEST_CASE_TEMPLATE("blocks of transformers compute, learn and load as PyTorch's", M, Eager, Lazy) {

@@ -91,6 +91,19 @@ TEST_CASE_TEMPLATE("a block reads on place by place with a cache, compiled once,
   }
 }
 
+TEST_CASE_TEMPLATE("attention that adds keys reads on with a cache as it reads all at once", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  seed(5);
+  const MultiheadAttention attention({.features = 6, .heads = 3, .extra_key = true, .zero_key = true});
+  const T x = T::normal({2, 4, 6});
+  const T whole = attention(x, {.mask = T::ones({4, 1}, DType::boolean), .causal = true});
+  const AttentionCache cache = attention.make_cache(2, 5);
+  auto next = compile([&](T place, T position) { return attention.next(place, position, cache); });
+  for (std::int64_t i = 0; i < 4; ++i) {
+    CHECK(close(next(x(all, slice(i, i + 1)), T::full({}, i, DType::i64)), whole(all, slice(i, i + 1))));
+  }
+}
+
 TEST_CASE_TEMPLATE("a query that may look nowhere gives zeros and finite gradients", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T q = T::ones({1, 2, 3});
@@ -111,6 +124,50 @@ TEST_CASE_TEMPLATE("the row of the padding index is not trained", M, Eager, Lazy
   descent.update(embedding.parameters(), gradients);
   const std::vector<float> rows = gradients[0].template to_vector<float>();
   CHECK(rows == std::vector<float>{1, 1, 0, 0, 1, 1});
+}
+
+TEST_CASE_TEMPLATE("long rows of an embedding are shortened for good in training, and read short in inference", M,
+                   Eager, Lazy) {
+  using T = Tensor<M>;
+  const Embedding embedding({.count = 3, .features = 2, .max_norm = 5, .initial = constant_weights(30)});
+  assign(embedding.weight, Tensor<Any>(T{{30.0, 40.0}, {3.0, 4.0}, {60.0, 80.0}}.value()));
+  const auto rows = [&] { return embedding.weight.to_vector<float>(); };
+  const auto near = [](const std::vector<float>& found, const std::vector<float>& expected) {
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-6));
+  };
+  near(embedding(T{0, 1, 0}).template to_vector<float>(), {3, 4, 3, 4, 3, 4});
+  near(rows(), {30, 40, 3, 4, 60, 80});
+  near(embedding(T{0, 1, 0}, training).template to_vector<float>(), {3, 4, 3, 4, 3, 4});
+  near(rows(), {3, 4, 3, 4, 60, 80});
+  // Looked up twice in one objective, the second time from what the first one left.
+  const auto twice = [&](const T& i) { return sum(embedding(i, training)) + sum(embedding(i, training)); };
+  const std::vector<Tensor<M>> slopes = [&] {
+    std::vector<Tensor<M>> list;
+    for (const auto& each : value_and_grad(twice, embedding.parameters())(T{2}).second) list.emplace_back(each.value());
+    return list;
+  }();
+  CHECK(slopes[0].template to_vector<float>() == std::vector<float>{0, 0, 0, 0, 2, 2});
+  near(rows(), {3, 4, 3, 4, 3, 4});
+}
+
+TEST_CASE("bags of embeddings refuse what does not fit") {
+  using T = Tensor<Eager>;
+  const EmbeddingBag bag({.count = 3, .features = 2});
+  CHECK_THROWS_WITH_AS(EmbeddingBag({.count = 3}), "EmbeddingBag: count = 3 and features = 0 must be at least 1",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(EmbeddingBag({.count = 3, .features = 2, .max_norm = 0}),
+                       "EmbeddingBag: max_norm = 0 must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(Embedding({.count = 3, .features = 2, .p = -1}), "Embedding: p = -1 must be positive",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(bag(T{0, 1}), "EmbeddingBag: indices (2,) must be (bags, length), or (places,) with offsets",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(bag(T{{0, 1}}, {.offsets = T{0}}),
+                       "EmbeddingBag: indices (1,2) must be (bags, length), or (places,) with offsets", ShapeError);
+  CHECK_THROWS_WITH_AS(bag(T{0, 1}, {.offsets = T{0.0}}), "EmbeddingBag: offsets (1,) of f32 must be integers (bags,)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(bag(T{{0, 1}}, {.weights = T{{1.0, 2.0}}}),
+                       "EmbeddingBag: weights (1,2) are of the indices (1,2) of a sum, BagMode::sum", ShapeError);
+  CHECK(bag(T::zeros({2, 0}, DType::i64)).to_vector<float>() == std::vector<float>{0, 0, 0, 0});
 }
 
 TEST_CASE_TEMPLATE("noise is drawn in training alone, with the mean of what it disturbs", M, Eager, Lazy) {

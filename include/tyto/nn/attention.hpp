@@ -14,6 +14,8 @@ struct MultiheadAttentionOptions {
   std::int64_t value_features = 0;  ///< 0: as many as queries have
   double dropout = 0;               ///< of the weights, in training
   bool bias = true;
+  bool extra_key = false;  ///< one more key and value, learnt, at which every query may look
+  bool zero_key = false;   ///< one more key and value of zeros, at which every query may look
   Initialiser initial = glorot_uniform;
   DType dtype = DType::f32;
 };
@@ -34,6 +36,7 @@ struct TYTO_API MultiheadAttention : Layer {
   Tensor<Any> in_proj_weight;  ///< (features, 3 features): queries, keys, values; or an undefined tensor
   Tensor<Any> q_proj_weight, k_proj_weight, v_proj_weight;  ///< where keys or values have other features
   Tensor<Any> in_proj_bias;                                 ///< (3 features,), or an undefined tensor
+  Tensor<Any> bias_k, bias_v;                               ///< (1, 1, features), the extra key and value
   Linear out_proj;
 
   explicit MultiheadAttention(const MultiheadAttentionOptions& given);
@@ -55,7 +58,8 @@ struct TYTO_API MultiheadAttention : Layer {
                                        tyto::detail::in_any_mode(masks), phase));
   }
 
-  /// How much each query looks at each key in each head: (batch, heads, queries, keys), rows that add up to 1.
+  /// How much each query looks at each key in each head: (batch, heads, queries, keys), rows that add up to 1; keys
+  /// that the layer adds stand last.
   /// PyTorch's second result is their mean over the heads.
   template <class M>
   Tensor<M> weights(const Tensor<M>& query, const std::type_identity_t<Tensor<M>>& key,
@@ -75,6 +79,8 @@ struct TYTO_API MultiheadAttention : Layer {
   }
 
  private:
+  Tensor<Any> with_extra(const Tensor<Any>& heads, const Tensor<Any>& learnt) const;
+  void allow_extra(AttentionOptions<Any>& masks, std::int64_t queries, std::int64_t keys) const;
   Tensor<Any> weigh(const Tensor<Any>& query, const Tensor<Any>& key, AttentionOptions<Any> masks) const;
   Tensor<Any> read_on(const Tensor<Any>& x, const Tensor<Any>& position, const AttentionCache& cache) const;
   Tensor<Any> attend(const Tensor<Any>& query, const Tensor<Any>& key, const Tensor<Any>& value,

@@ -1,7 +1,5 @@
-// Layers that multiply by a matrix: linear, bilinear, embedding.
+// Layers that multiply by a matrix: linear and bilinear.
 #pragma once
-
-#include <optional>
 
 #include "tyto/nn/initial.hpp"
 #include "tyto/nn/layer.hpp"
@@ -48,23 +46,6 @@ struct TYTO_API Bilinear : Module {
 
  private:
   Tensor<Any> product(const Tensor<Any>& a, const Tensor<Any>& b) const;
-};
-
-struct EmbeddingOptions {
-  std::int64_t count = 0;                    ///< of different indices
-  std::int64_t features = 0;                 ///< of each
-  std::optional<std::int64_t> padding = {};  ///< the index whose vector is zero and is not trained
-  Initialiser initial = normal_weights(1);
-  DType dtype = DType::f32;
-};
-/// The row of weight (count, features) at each index: integers of any shape to that shape and `features`.
-struct TYTO_API Embedding : Layer {
-  Tensor<Any> weight;
-  std::optional<std::int64_t> padding;
-
-  explicit Embedding(const EmbeddingOptions& options);
-  Tensor<Any> forward(const Tensor<Any>& indices, Phase phase) const override;
-  Members members() const override;
 };
 
 }  // namespace TYTO_API

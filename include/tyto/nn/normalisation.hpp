@@ -13,6 +13,7 @@ struct BatchNormOptions {
   double epsilon = 1e-5;                 ///< added to the variance
   std::optional<double> momentum = 0.1;  ///< the share of a batch in the running statistics; none: all batches alike
   bool affine = true;                    ///< with a trained weight and bias for each channel
+  bool bias = true;                      ///< whether there is one beside the weight
   bool track = true;  ///< keeps running statistics; without them a batch's own serve inference as well
   DType dtype = DType::f32;
 };
@@ -51,6 +52,7 @@ struct InstanceNormOptions {
   double epsilon = 1e-5;
   double momentum = 0.1;
   bool affine = false;
+  bool bias = true;    ///< whether there is one beside the weight
   bool track = false;  ///< keeps running statistics, which serve inference
   DType dtype = DType::f32;
 };
@@ -71,6 +73,7 @@ struct GroupNormOptions {
   std::int64_t groups = 1;
   double epsilon = 1e-5;
   bool affine = true;
+  bool bias = true;  ///< whether there is one beside the weight
   DType dtype = DType::f32;
 };
 /// Groups of channels of each sample normalised over themselves and space (Wu, He 2018).

@@ -164,6 +164,19 @@ def fill(arrays):
     add("linear_without_bias", nn.Linear(3, 4, bias=False), (2, 3, 3), **plain)
     add("embedding", nn.Embedding(6, 3), (2, 4), draw_x=integers(6), **plain)
     add("embedding_padding", nn.Embedding(6, 3, padding_idx=2), (3, 4), draw_x=integers(6), **plain)
+    add("embedding_max_norm", nn.Embedding(6, 3, max_norm=0.7), (2, 4), draw_x=integers(6), **plain)
+    add("embedding_by_count", nn.Embedding(6, 3, padding_idx=1, max_norm=0.9, norm_type=1.0, scale_grad_by_freq=True),
+        (3, 5), draw_x=integers(6), **plain)
+    for mode in ("mean", "sum", "max"):
+        add(f"bag_{mode}", nn.EmbeddingBag(6, 3, mode=mode), (3, 4), draw_x=integers(6), **plain)
+        add(f"bag_{mode}_padding", nn.EmbeddingBag(6, 3, mode=mode, padding_idx=2), (5, 4), draw_x=integers(6), **plain)
+        add(f"bag_{mode}_offsets", nn.EmbeddingBag(6, 3, mode=mode, padding_idx=0), (9,), draw_x=integers(6),
+            call=lambda m, x: m(x, torch.tensor([0, 3, 3, 7])), **plain)
+    # Its EmbeddingBag divides by the count of another index on CPUs, Embedding by the right one.
+    add("bag_by_count", nn.Embedding(6, 3, max_norm=0.8, norm_type=3.0, scale_grad_by_freq=True), (3, 4),
+        draw_x=integers(6), call=lambda m, x: m(x).mean(1), **plain)
+    add("bag_weights", nn.EmbeddingBag(6, 3, mode="sum"), (6,), draw_x=integers(6),
+        call=lambda m, x: m(x, torch.tensor([0, 4]), torch.tensor([0.5, -1, 2, 0.25, 1, 1.5])), **plain)
     add("bilinear", nn.Bilinear(3, 2, 4), (5, 5), call=lambda m, x: m(x[:, :3].contiguous(), x[:, 3:].contiguous()),
         **plain)
 
@@ -186,11 +199,14 @@ def fill(arrays):
     add("batch_norm2d_momentum", nn.BatchNorm2d(3, momentum=0.3, eps=1e-3), image)
     add("batch_norm2d_cumulative", nn.BatchNorm2d(3, momentum=None), image)
     add("batch_norm2d_plain", nn.BatchNorm2d(3, affine=False), image)
+    add("batch_norm2d_without_bias", nn.BatchNorm2d(3, bias=False), image)
     add("batch_norm2d_untracked", nn.BatchNorm2d(3, track_running_stats=False), image)
     add("batch_norm3d", nn.BatchNorm3d(2), (2, 3, 2, 2, 2))
     add("instance_norm", nn.InstanceNorm2d(3), image)
     add("instance_norm_affine", nn.InstanceNorm1d(3, affine=True), (2, 5, 3))
     add("instance_norm_tracked", nn.InstanceNorm2d(3, affine=True, track_running_stats=True), image)
+    add("instance_norm_without_bias", nn.InstanceNorm2d(3, affine=True, bias=False), image)
+    add("group_norm_without_bias", nn.GroupNorm(2, 4, bias=False), (2, 3, 2, 4))
     add("group_norm", nn.GroupNorm(2, 4), (2, 3, 2, 4))
     add("group_norm_flat", nn.GroupNorm(3, 6), (4, 6))
     add("layer_norm", nn.LayerNorm(5), (2, 3, 5), **plain)
@@ -273,7 +289,17 @@ def fill(arrays):
         call=to_itself(attn_mask=torch.tensor([[0.0, 0.5, -1.0], [0.25, 0.0, 1.0], [2.0, -0.5, 0.0]])), **plain)
     add("attention_across", nn.MultiheadAttention(4, 2, kdim=3, vdim=2, batch_first=True), (2, 3, 9),
         call=lambda m, x: m(x[..., :4], x[..., 4:7], x[..., 7:], need_weights=False)[0], **plain)
-    attention_weights(arrays)
+    add("attention_extra", nn.MultiheadAttention(4, 2, add_bias_kv=True, batch_first=True), (2, 3, 4),
+        call=to_itself(attn_mask=torch.triu(torch.ones(3, 3, dtype=torch.bool), 1)), **plain)
+    add("attention_zero", nn.MultiheadAttention(4, 2, add_zero_attn=True, batch_first=True), (2, 3, 4),
+        call=to_itself(key_padding_mask=torch.tensor([[False, False, True], [True, True, True]])), **plain)
+    add("attention_extra_across",
+        nn.MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True, bias=False, kdim=3, vdim=2, batch_first=True),
+        (2, 3, 9), call=lambda m, x: m(
+            x[..., :4], x[..., 4:7], x[..., 7:], need_weights=False,
+            attn_mask=torch.tensor([[0.0, 0.5, -1.0], [0.25, 0.0, 1.0], [2.0, -0.5, 0.0]]))[0], **plain)
+    attention_weights(arrays, "attention_weights")
+    attention_weights(arrays, "attention_weights_extra", add_bias_kv=True, add_zero_attn=True)
     add("encoder", nn.TransformerEncoderLayer(4, 2, 5, dropout=0.0, batch_first=True), (2, 3, 4), **plain)
     add("encoder_norm_first", nn.TransformerEncoderLayer(4, 2, 5, dropout=0.0, activation="gelu", norm_first=True,
                                                          batch_first=True), (2, 3, 4),
@@ -340,18 +366,18 @@ def states(arrays, name, layer, has_cell):
     put(arrays, f"{name}/gradients", joined({key: value.grad for key, value in layer.named_parameters()}))
 
 
-def attention_weights(arrays):
+def attention_weights(arrays, name, **options):
     """How much each head looks where."""
-    random, layer = generator("attention_weights"), nn.MultiheadAttention(6, 2, kdim=4, vdim=3, batch_first=True)
+    random, layer = generator(name), nn.MultiheadAttention(6, 2, kdim=4, vdim=3, batch_first=True, **options)
     draw_states(random, layer)
     for key, value in layer.state_dict().items():
-        put(arrays, f"attention_weights/state/{key}", value)
+        put(arrays, f"{name}/state/{key}", value)
     q, k, v = draw(random, (2, 3, 6)), draw(random, (2, 5, 4)), draw(random, (2, 5, 3))
     words = torch.tensor([[True] * 5, [True, True, False, False, True]])
-    put(arrays, "attention_weights/q", q)
-    put(arrays, "attention_weights/k", k)
-    put(arrays, "attention_weights/words", words)
-    put(arrays, "attention_weights/weights", layer(q, k, v, key_padding_mask=~words, average_attn_weights=False)[1])
+    put(arrays, f"{name}/q", q)
+    put(arrays, f"{name}/k", k)
+    put(arrays, f"{name}/words", words)
+    put(arrays, f"{name}/weights", layer(q, k, v, key_padding_mask=~words, average_attn_weights=False)[1])
 
 
 def functional_attention(arrays):

@@ -1,0 +1,162 @@
+// Rows looked up by index, one at a place or several in a bag.
+#include "tyto/nn/embedding.hpp"
+
+#include <limits>
+
+#include "nn/layer_parts.hpp"
+#include "tyto/autodiff.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+namespace {
+
+using Tensors = std::vector<Tensor<Any>>;
+
+void check_table(const char* layer, const EmbeddingOptions& o) {
+  if (o.count < 1 || o.features < 1) {
+    throw ValueError(core::text(layer, ": count = ", o.count, " and features = ", o.features, " must be at least 1"));
+  }
+  if (o.padding && (*o.padding < 0 || *o.padding >= o.count)) {
+    throw IndexError(core::text(layer, ": the padding index ", *o.padding, " is not below the count ", o.count));
+  }
+  if (o.max_norm && !(*o.max_norm > 0)) {
+    throw ValueError(core::text(layer, ": max_norm = ", *o.max_norm, " must be positive"));
+  }
+  if (!(o.p > 0)) throw ValueError(core::text(layer, ": p = ", o.p, " must be positive"));
+}
+
+Tensor<Any> table(const char* layer, const EmbeddingOptions& o) {
+  check_table(layer, o);
+  const Fans fans{static_cast<double>(o.count), static_cast<double>(o.features)};
+  Tensor<Any> initial = o.initial({o.count, o.features}, fans, o.dtype);
+  if (o.padding) initial = set(initial, {*o.padding}, 0);
+  return Tensor<Any>::variable(initial, "weight");
+}
+
+void check_indices(const char* layer, const Tensor<Any>& indices) {
+  if (!is_integer(indices.dtype())) {
+    throw TypeError(core::text(layer, ": indices are ", name_of(indices.dtype()), "; integers are expected"));
+  }
+}
+
+/// Lengths of rows, which keep their axis.
+Tensor<Any> lengths(const Tensor<Any>& rows, double p) {
+  if (p == 2) return l2_norm(rows, -1, true);
+  const Tensor<Any> distances = abs(rows);
+  if (p == 1) return sum(distances, -1, true);
+  return std::isinf(p) ? max(distances, -1, true) : power(sum(power(distances, p), -1, true), 1 / p);
+}
+
+/// The table with the rows at `indices` no longer than they may be. Its gradient is that of the table, as if the rows
+/// had been short before.
+Tensor<Any> shortened(const Tensor<Any>& weight, const Tensor<Any>& indices, double most, double p) {
+  const auto shorten = [=](const Tensors& in) {
+    const Tensor<Any> places = reshape(indices, {-1}), rows = take(in[0], places, 0);
+    const Tensor<Any> wide = as_type(rows, statistics_type(rows.dtype())), length = lengths(wide, p);
+    const Tensor<Any> shorter = wide * (most / (length + 1e-7));
+    return scatter(in[0], Tensors{places}, as_type(where(greater(length, most), shorter, wide), rows.dtype()));
+  };
+  const auto as_it_is = [](const Tensors&, const Tensor<Any>&, const Tensor<Any>& gradient) {
+    return Tensors{gradient};
+  };
+  return custom_gradient<Tensor<Any>>(shorten, as_it_is)({weight});
+}
+
+/// Rows whose gradients are divided by how often their index stands among all.
+Tensor<Any> shared_by_count(const Tensor<Any>& rows, const Tensor<Any>& indices, std::int64_t count) {
+  const auto same = [](const Tensors& in) { return in[0]; };
+  const auto divide = [=](const Tensors&, const Tensor<Any>&, const Tensor<Any>& gradient) {
+    const DType type = statistics_type(gradient.dtype());
+    const Tensor<Any> places = reshape(indices, {-1});
+    const Tensor<Any> counts =
+        scatter_add(Tensor<Any>::zeros({count}, type), Tensors{places}, Tensor<Any>::ones(places.shape(), type));
+    const Tensor<Any> own = expand_dims(take(counts, indices, 0), {-1});
+    return Tensors{as_type(as_type(gradient, type) / own, gradient.dtype())};
+  };
+  return custom_gradient<Tensor<Any>>(same, divide)({rows});
+}
+
+Tensor<Any> looked_up(const Tensor<Any>& weight, const Tensor<Any>& given, const EmbeddingOptions& o, Phase phase) {
+  const Tensor<Any> indices = as_index(given);
+  Tensor<Any> from = weight;
+  if (o.max_norm) {
+    from = shortened(weight, indices, *o.max_norm, o.p);
+    if (phase == training) assign(weight, from);
+  }
+  Tensor<Any> rows = take(from, indices, 0);
+  if (o.share_by_count) rows = shared_by_count(rows, indices, o.count);
+  if (!o.padding) return rows;
+  return where(expand_dims(equal(indices, *o.padding), {-1}), stop_gradient(rows), rows);
+}
+
+EmbeddingOptions of_bag(const EmbeddingBagOptions& o) {
+  return {o.count, o.features, o.padding, o.max_norm, o.p, o.share_by_count, o.initial, o.dtype};
+}
+
+}  // namespace
+
+Embedding::Embedding(const EmbeddingOptions& given) : options(given), weight(table("Embedding", given)) {}
+
+Tensor<Any> Embedding::forward(const Tensor<Any>& indices, Phase phase) const {
+  check_indices("Embedding", indices);
+  return looked_up(weight, indices, options, phase);
+}
+
+Members Embedding::members() const { return {{"weight", weight}}; }
+
+EmbeddingBag::EmbeddingBag(const EmbeddingBagOptions& given)
+    : options(given), weight(table("EmbeddingBag", of_bag(given))) {}
+
+Tensor<Any> EmbeddingBag::forward(const Tensor<Any>& indices, Phase phase) const {
+  return gathered(indices, {}, phase);
+}
+
+Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<Any>& bags, Phase phase) const {
+  constexpr const char* name = "EmbeddingBag";
+  check_indices(name, indices);
+  const bool listed = bags.offsets.defined();
+  if (indices.ndim() != (listed ? 1 : 2)) {
+    throw ShapeError(
+        core::text(name, ": indices ", indices.shape(), " must be (bags, length), or (places,) with offsets"));
+  }
+  if (listed && (!is_integer(bags.offsets.dtype()) || bags.offsets.ndim() != 1)) {
+    throw ShapeError(core::text(name, ": offsets ", bags.offsets.shape(), " of ", name_of(bags.offsets.dtype()),
+                                " must be integers (bags,)"));
+  }
+  if (bags.weights.defined() && (options.mode != BagMode::sum || bags.weights.shape() != indices.shape())) {
+    throw ShapeError(core::text(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
+                                " of a sum, BagMode::sum"));
+  }
+  Tensor<Any> rows = looked_up(weight, indices, of_bag(options), phase);
+  if (bags.weights.defined()) rows = rows * expand_dims(bags.weights, {-1});
+  // What counts, in the shape of the indices and an axis for features.
+  const Tensor<Any> all_count = Tensor<Any>::ones(indices.shape(), DType::boolean);
+  const Tensor<Any> counts = expand_dims(options.padding ? not_equal(indices, *options.padding) : all_count, {-1});
+  const bool largest = options.mode == BagMode::max;
+  const double nothing = largest ? -std::numeric_limits<double>::infinity() : 0;
+  if (options.padding) rows = where(counts, rows, nothing);
+  const Tensor<Any> ones = cast(counts, rows.dtype());
+  Tensor<Any> result, seen;
+  if (listed) {
+    const Tensor<Any> places = Tensor<Any>::arange(indices.size());
+    const Tensors own{searchsorted(as_index(bags.offsets), places, true) - 1};
+    const std::int64_t count = bags.offsets.size();
+    const Tensor<Any> empty = Tensor<Any>::full({count, options.features}, nothing, rows.dtype());
+    result = largest ? scatter_max(empty, own, rows) : scatter_add(empty, own, rows);
+    seen = scatter_add(Tensor<Any>::zeros({count, 1}, rows.dtype()), own, ones);
+  } else {
+    const bool empty = indices.shape()[1] == 0;
+    result = largest && !empty ? max(rows, 1) : sum(rows, 1);
+    seen = sum(ones, 1);
+  }
+  if (largest) return where(greater(seen, 0.0), result, 0.0);
+  return options.mode == BagMode::mean ? result / maximum(seen, 1.0) : result;
+}
+
+Members EmbeddingBag::members() const { return {{"weight", weight}}; }
+
+}  // namespace nn
+}  // namespace TYTO_API
