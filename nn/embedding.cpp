@@ -92,6 +92,18 @@ Tensor<Any> looked_up(const Tensor<Any>& weight, const Tensor<Any>& given, const
   return where(expand_dims(equal(indices, *o.padding), {-1}), stop_gradient(rows), rows);
 }
 
+/// The largest of the rows (places, features) of each bag; of equal ones the first has the gradient.
+Tensor<Any> largest_listed(const Tensor<Any>& rows, const Tensor<Any>& bag, const Tensor<Any>& empty) {
+  const Tensor<Any> fixed = stop_gradient(rows), largest = scatter_max(empty, Tensors{bag}, fixed);
+  const std::int64_t count = rows.shape()[0];
+  if (count == 0) return largest;
+  const Tensor<Any> found = equal(fixed, take(largest, bag, 0)) || isnan(fixed);
+  const Tensor<Any> places = where(found, Tensor<Any>::arange(count).reshape({count, 1}), count);
+  const Tensor<Any> nowhere = Tensor<Any>::full(empty.shape(), count, places.dtype());
+  const Tensor<Any> first = minimum(scatter_min(nowhere, Tensors{bag}, places), count - 1);
+  return take_along_axis(rows, first, 0);
+}
+
 EmbeddingOptions of_bag(const EmbeddingBagOptions& o) {
   return {o.count, o.features, o.padding, o.max_norm, o.p, o.share_by_count, o.initial, o.dtype};
 }
@@ -145,11 +157,11 @@ Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<
     const Tensors own{searchsorted(as_index(bags.offsets), places, true) - 1};
     const std::int64_t count = bags.offsets.size();
     const Tensor<Any> empty = Tensor<Any>::full({count, options.features}, nothing, rows.dtype());
-    result = largest ? scatter_max(empty, own, rows) : scatter_add(empty, own, rows);
+    result = largest ? largest_listed(rows, own[0], empty) : scatter_add(empty, own, rows);
     seen = scatter_add(Tensor<Any>::zeros({count, 1}, rows.dtype()), own, ones);
   } else {
     const bool empty = indices.shape()[1] == 0;
-    result = largest && !empty ? max(rows, 1) : sum(rows, 1);
+    result = largest && !empty ? squeeze(take_along_axis(rows, argmax(rows, 1, true), 1), 1) : sum(rows, 1);
     seen = sum(ones, 1);
   }
   if (largest) return where(greater(seen, 0.0), result, 0.0);

@@ -45,22 +45,57 @@ constexpr const char* pytorch_closing = R"(
 | `nn.RNNCell`, `nn.GRUCell`, `nn.RNNBase`, `nn.RNNCellBase` | as `nn.LSTMCell`: a sequence of length one |
 | `nn.Transformer`, `nn.TransformerDecoder` | encoder and decoder layers one after the other, in a struct of yours |
 | `nn.BCELoss`, `nn.BCEWithLogitsLoss`, `nn.CTCLoss`, `nn.CosineEmbeddingLoss`, `nn.CosineSimilarity`, `nn.CrossEntropyLoss`, `nn.GaussianNLLLoss`, `nn.HingeEmbeddingLoss`, `nn.HuberLoss`, `nn.KLDivLoss`, `nn.L1Loss`, `nn.MSELoss`, `nn.MarginRankingLoss`, `nn.MultiLabelMarginLoss`, `nn.MultiLabelSoftMarginLoss`, `nn.MultiMarginLoss`, `nn.NLLLoss`, `nn.NLLLoss2d`, `nn.PairwiseDistance`, `nn.PoissonNLLLoss`, `nn.SmoothL1Loss`, `nn.SoftMarginLoss`, `nn.TripletMarginLoss`, `nn.TripletMarginWithDistanceLoss` | the functions under Losses |
-| `nn.LinearCrossEntropyLoss`, `nn.LinearCrossEntropyOptions` | `cross_entropy(linear(x), labels)`, whose plan is lazy mode's business |
+| `nn.LinearCrossEntropyLoss`, `nn.LinearCrossEntropyOptions` (`out_features`, `options`, `allow_retain_graph`, `batch_chunk_size`, `chunking_method`, `acc_policy`, `acc_dtype`) | `cross_entropy(linear(x), labels)`, whose plan is lazy mode's business |
 | `optim.Optimizer`, `lr_scheduler.LRScheduler` | `nn::Descent`, `nn::LearningRate`; a rule of yours is a `nn::DescentRule` |
 | `init.dirac_`, `init.sparse_`, `init.ones_`, `init.xavier_normal_`, `init.calculate_gain` | an `nn::Initialiser` is any function of a shape, as for `init.eye_`; `nn::constant_weights`, `nn::glorot_normal`; gains are factors in it |
 | `utils.parametrize`, `utils.weight_norm`, `utils.spectral_norm`, `utils.remove_weight_norm`, `utils.remove_spectral_norm` | `nn::WeightNorm`, `nn::SpectralNorm`; others by a layer of yours that computes the weight of another |
 | `utils.vector_to_parameters`, `utils.clip_grads_with_norm_`, `utils.stateless`, `utils.skip_init` | `assign`, a product; layers read the states that they hold, and weights are drawn when they are first read |
 | `utils.fuse_conv_bn_eval`, `utils.fuse_conv_bn_weights`, `utils.fuse_linear_bn_eval`, `utils.fuse_linear_bn_weights`, `utils.convert_conv2d_weight_memory_format`, `utils.convert_conv3d_weight_memory_format` | passes of the optimiser fold norms and lay weights out, whoever wrote the model |
 
+## Options
+
+Options that a row above uses are as there; these are the others.
+
+| PyTorch | as |
+|---|---|
+| `device`, `dtype`, `inplace`, `foreach`, `fused`, `capturable`, `differentiable` | `DeviceScope`; `.dtype`; whether memory is used again and passes are joined is lazy mode's business |
+| `reduction`, `size_average`, `reduce` | a `nn::Reduction`: `.reduction`, or the last argument |
+| `eps`, `betas`, `weight_decay`, `maximize` | `.epsilon`; `.beta1`, `.beta2`; `.weight_decay`; the loss negated |
+| `weight` of `F.mse_loss`, `F.l1_loss`, `F.huber_loss` | `sum(w * nn::squared_error(x, t, nn::Reduction::none)) / sum(w)` |
+| `Conv2d(padding_mode)`, `ConvTranspose2d(padding_mode)` | an `nn::Pad` before; transposed ones know zeros alone, in PyTorch too |
+| `Embedding(sparse)`, `EmbeddingBag(sparse)` | gradients are dense |
+| `Flatten(start_dim, end_dim)` | `flatten(x, first)`, `nn::Reshape` |
+| `AvgPool2d(count_include_pad, divisor_override)`, `MaxPool2d(return_indices)`, `LPPool2d(norm_type)` | `.count_padding`, and a factor behind the layer; `nn::max_pool_with_indices`; the first argument |
+| `Fold(output_size, kernel_size, dilation, padding, stride)`, `Unfold(dilation)` | `.dilation`, `.padding`, `.stride` of both |
+| `Upsample(recompute_scale_factor)` | sizes are told to `resize`, factors are integers |
+| `LayerNorm(elementwise_affine)`, `RMSNorm(elementwise_affine)`, `LocalResponseNorm(alpha, beta, k)` | `.affine`; `.alpha`, `.beta`, `.k` |
+| `LeakyReLU(negative_slope)`, `ELU(alpha)`, `CELU(alpha)`, `Hardtanh(min_val, max_val, min_value, max_value)`, `Hardshrink(lambd)`, `Softshrink(lambd)`, `Softmax(dim)`, `LogSoftmax(dim)`, `GLU(dim)`, `GELU(approximate)` | the arguments, in this order; `nn::GeluFormula` |
+| `Softplus(beta, threshold)` | `nn::Softplus(beta)`, whose formula is exact everywhere |
+| `PReLU(num_parameters, init)`, `RReLU(lower, upper)` | `.channels`, `.initial`; `.low`, `.high` |
+| `RNN(nonlinearity)`, `RNNCell(nonlinearity)` | the second argument, a `nn::RecurrentActivation` |
+| `TransformerEncoderLayer(dim_feedforward, layer_norm_eps)`, `TransformerDecoderLayer(dim_feedforward, layer_norm_eps)` | `.hidden`, `.epsilon`; the activation is a `nn::BlockActivation` |
+| `TransformerEncoder(norm, enable_nested_tensor, mask_check)`, `TransformerDecoder(norm)` | an `nn::LayerNorm` behind the blocks; lengths by masks |
+| `Transformer(d_model, nhead, num_encoder_layers, num_decoder_layers, custom_encoder, custom_decoder)` | counts and blocks of the struct that is yours |
+| `CTCLoss(blank, zero_infinity)`, `PoissonNLLLoss(full)`, `GaussianNLLLoss(full)`, `KLDivLoss(log_target)`, `SmoothL1Loss(beta)` | options of the same names; `beta` and `delta` are the third argument |
+| `CosineSimilarity(dim)`, `PairwiseDistance(p, keepdim)`, `TripletMarginLoss(eps)` | the arguments that follow; `expand_dims`; 1e-6 always |
+| `ASGD(lambd, alpha)`, `Adadelta(rho)`, `Adafactor(beta2_decay, d)`, `NAdam(momentum_decay)`, `SGD(dampening)` | `.decay`, `.power`; `.decay`; `.decay_power`, `.clip`; `.momentum_decay`; `.dampening` |
+| `Rprop(etas, step_sizes)`, `Muon(ns_coefficients, ns_steps)` | `.shrink`, `.grow`, `.smallest_step`, `.largest_step`; `.iterations`, with Jordan's coefficients |
+| `LBFGS(max_eval, tolerance_grad, tolerance_change, line_search_fn)` | `.smallest_gradient`, `.smallest_descent`; an update is one iteration, without a line search |
+| `last_epoch` | counts are states, which checkpoints hold |
+| `StepLR(gamma)`, `MultiStepLR(gamma)`, `CosineAnnealingLR(eta_min)`, `CosineAnnealingWarmRestarts(T_mult, eta_min)`, `ConstantLR(total_iters)`, `LinearLR(start_factor, end_factor, total_iters)`, `PolynomialLR(total_iters, power)` | the arguments; rates, not factors |
+| `CyclicLR(step_size_up, step_size_down, gamma, scale_fn, scale_mode, base_momentum, max_momentum)` | `.rising`, `.falling`, `.update_factor`, `.cycle_factor`; another scale as a `nn::LearningRate` of yours; a rule's momentum is one number |
+| `OneCycleLR(total_steps, epochs, steps_per_epoch, pct_start, anneal_strategy, div_factor, final_div_factor, three_phase, base_momentum, max_momentum)` | the second argument, `.rising`, `.linear`, `.first_factor`, `.last_factor`, `.three_phases` |
+| `ReduceLROnPlateau(mode, threshold, threshold_mode, cooldown, min_lr)` | `.larger_is_better`, `.threshold`, `.relative`, `.cooldown`, `.least` |
+
 ## Without a counterpart
 
 | PyTorch | why |
 |---|---|
 | `nn.LazyBatchNorm1d`, `nn.LazyBatchNorm2d`, `nn.LazyBatchNorm3d`, `nn.LazyConv1d`, `nn.LazyConv2d`, `nn.LazyConv3d`, `nn.LazyConvTranspose1d`, `nn.LazyConvTranspose2d`, `nn.LazyConvTranspose3d`, `nn.LazyInstanceNorm1d`, `nn.LazyInstanceNorm2d`, `nn.LazyInstanceNorm3d`, `nn.LazyLinear`, `nn.UninitializedParameter`, `nn.UninitializedBuffer` | a layer knows its sizes when it is made, so that files can be loaded and parameters listed at once |
-| `nn.FractionalMaxPool2d`, `nn.FractionalMaxPool3d` | windows of random size have no shape that is known before a run; hardly used |
-| `nn.AdaptiveLogSoftmaxWithLoss` | its clusters choose rows by data, whose count no plan knows; `cross_entropy` over all classes |
+| `nn.FractionalMaxPool2d`, `nn.FractionalMaxPool3d` (`output_ratio`) | windows of random size have no shape that is known before a run; hardly used |
+| `nn.AdaptiveLogSoftmaxWithLoss` (`div_value`, `head_bias`) | its clusters choose rows by data, whose count no plan knows; `cross_entropy` over all classes |
 | `nn.FeatureAlphaDropout` | `AlphaDropout`, or a mask of whole channels by `dropout_mask` |
-| `nn.DataParallel`, `nn.SyncBatchNorm` | one process, one device; the threads share each step |
+| `nn.DataParallel` (`device_ids`, `output_device`), `nn.SyncBatchNorm` (`process_group`) | one process, one device; the threads share each step |
 | `optim.SparseAdam` | gradients are dense |
 | `utils.rnn` (packed sequences) | sequences of one length; `ctc`, masks and `ignored` labels take lengths |
 )";

@@ -48,8 +48,9 @@ TEST_CASE("docs/numpy.md has a row for every name of the array API standard and 
   check_names("docs/numpy.md", {&array_api_names, &numpy_names, &linalg_names, &fft_names});
 }
 
-TEST_CASE("docs/pytorch.md has a row for every layer, loss, descent, schedule and initialiser of PyTorch") {
-  check_names("docs/pytorch.md", {&layer_names, &descent_names, &schedule_names, &initialiser_names, &utility_names});
+TEST_CASE("docs/pytorch.md has a row for every layer, loss, descent, schedule, initialiser and option of PyTorch") {
+  check_names("docs/pytorch.md",
+              {&layer_names, &descent_names, &schedule_names, &initialiser_names, &utility_names, &option_names});
 }
 
 }  // namespace page_names

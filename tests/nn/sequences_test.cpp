@@ -150,6 +150,22 @@ TEST_CASE_TEMPLATE("long rows of an embedding are shortened for good in training
   near(rows(), {3, 4, 3, 4, 3, 4});
 }
 
+TEST_CASE_TEMPLATE("of equal largest elements of a bag the first is trained", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const EmbeddingBag bag({.count = 3, .features = 2, .mode = BagMode::max});
+  assign(bag.weight, Tensor<Any>(T{{1.0, 5.0}, {1.0, 3.0}, {0.0, 5.0}}.value()));
+  const auto slope = [&](const auto& objective, const T& indices) {
+    return value_and_grad(objective, bag.parameters())(indices).second[0].template to_vector<float>();
+  };
+  CHECK(slope([&](const T& i) { return sum(bag(i)); }, T{{1, 0, 2}, {2, 0, 1}}) ==
+        std::vector<float>{1, 1, 1, 0, 0, 1});
+  CHECK(slope(
+            [&](const T& i) {
+              return sum(bag(i, {.offsets = T{0, 3, 3}}));
+            },
+            T{1, 0, 2, 2, 0, 1}) == std::vector<float>{1, 1, 1, 0, 0, 1});
+}
+
 TEST_CASE("bags of embeddings refuse what does not fit") {
   using T = Tensor<Eager>;
   const EmbeddingBag bag({.count = 3, .features = 2});
