@@ -2,6 +2,7 @@
 #include "core/known_values.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "core/known_integer.hpp"
@@ -19,6 +20,7 @@ class Knowledge {
       : program_(program),
         types_(value_types(program, inputs)),
         stands_for_(program.values()),
+        easier_(program.values()),
         kept_(program.values()) {
     for (std::size_t v = 0; v < program.values(); ++v) stands_for_[v] = static_cast<LoopValue>(v);
     for (const LoopValue output : program.outputs) kept_[output] = true;
@@ -80,11 +82,29 @@ class Knowledge {
     }
     known_.push_back(known_result(step.op, step.dtype, types, operands));
     if (kept_[v]) return;
+    if (types[0] == step.dtype && step.dtype != DType::boolean) easier_[v] = easier(step.op, operands);
+    if (easier_[v]) found_any_ = true;
     if (const std::optional<std::size_t> same = operand_it_is(step.op, operands)) {
       if (types[*same] == step.dtype) found_any_ = true, stands_for_[v] = from[*same];
     } else if (known_[v] && known_[v]->is_one_number()) {
       found_any_ = true, number_[v] = known_[v]->low;
     }
+  }
+
+  /// An operator with a number as its second operand.
+  struct ByNumber {
+    OpId op;
+    std::int64_t number;
+  };
+
+  /// What takes less than a quotient or remainder of a power of two, both of which are rounded down.
+  static std::optional<ByNumber> easier(OpId op, std::span<const std::optional<KnownInteger>> operands) {
+    if (op != OpId::floor_divide && op != OpId::remainder) return std::nullopt;
+    if (!operands[0] || !operands[1] || !operands[1]->is_one_number() || operands[1]->low <= 0) return std::nullopt;
+    const auto divisor = static_cast<std::uint64_t>(operands[1]->low);
+    if (!std::has_single_bit(divisor)) return std::nullopt;
+    if (op == OpId::remainder) return ByNumber{OpId::bitwise_and, static_cast<std::int64_t>(divisor - 1)};
+    return ByNumber{OpId::right_shift, std::countr_zero(divisor)};
   }
 
   /// Which operand the result always is.
@@ -135,6 +155,9 @@ class Knowledge {
     }
     std::vector<LoopValue> operands;
     for (const LoopValue operand : program_.operands_of(v)) operands.push_back(made[stands_for_[operand]]);
+    if (const std::optional<ByNumber>& each = easier_[v]) {
+      return builder.apply(each->op, types_[v], {operands[0], builder.constant(Scalar(each->number), types_[v])});
+    }
     return builder.apply(program_.instruction_of(v), operands);
   }
 
@@ -143,6 +166,7 @@ class Knowledge {
   std::vector<std::optional<KnownInteger>> known_;
   std::vector<std::optional<std::int64_t>> number_;  // what the value is, where it is one number
   std::vector<LoopValue> stands_for_;                // the value that is read instead
+  std::vector<std::optional<ByNumber>> easier_;      // the operator that gives the same
   std::vector<bool> kept_;  // results and what is reduced: instructions, and no two results the same one
   bool found_any_ = false;
 };

@@ -125,6 +125,22 @@ Value CodeBuilder::call(const Call& call, Lane lane, Value unless, Value value) 
   return add({op, lane, {value, unless, no_value}, static_cast<std::uint64_t>(number)});
 }
 
+/// The quotient towards zero of integers of 32 bits, computed in f64 as `quotient` says, where the divisor d is a
+/// number: a product with a reciprocal, which is rounded away from zero. Where a / d is an integer the product is no
+/// smaller, and elsewhere it is larger by 2^31 / d * 2^-51 at most, where the next integer is 1 / d away at least.
+Value CodeBuilder::quotient_by_number(Value quotient) {
+  const Instruction division = code_[quotient];
+  if (division.op != Op::divide || division.lane != Lane::f64 || !is_constant(division.operands[1])) return no_value;
+  const Instruction dividend = code_[division.operands[0]];
+  if (dividend.op != Op::convert || code_[dividend.operands[0]].lane != Lane::i32) return no_value;
+  const double divisor = number(Lane::f64, bits(division.operands[1]));
+  if (std::trunc(divisor) != divisor || std::abs(divisor) < 1 || std::abs(divisor) > 0x1p31) return no_value;
+  const double reciprocal = std::nextafter(1 / divisor, std::copysign(HUGE_VAL, divisor));
+  const Value product = apply(Op::multiply, Lane::f64, division.operands[0],
+                              constant(Lane::f64, std::bit_cast<std::uint64_t>(reciprocal)));
+  return add({Op::convert, Lane::i32, {product, no_value, no_value}, 0});
+}
+
 /// The value that a node stands for without being made, or none.
 Value CodeBuilder::folded(const Instruction& instruction) {
   const auto [a, b, c] = instruction.operands;
@@ -151,6 +167,7 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       if (known(a)) {
         if (const auto value = converted(from, instruction.lane, bits(a))) return constant(instruction.lane, *value);
       }
+      if (instruction.lane == Lane::i32) return quotient_by_number(a);
       return no_value;
     case Op::equal:
     case Op::not_equal:

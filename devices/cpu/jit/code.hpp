@@ -176,6 +176,7 @@ class CodeBuilder {
  private:
   Value add(const Instruction& instruction);
   Value folded(const Instruction& instruction);
+  Value quotient_by_number(Value quotient);
 
   Code code_;
   std::vector<Value> table_;  // of hashes

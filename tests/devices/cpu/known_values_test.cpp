@@ -198,6 +198,57 @@ TEST_CASE("instructions go whose result is one number, or that of an operand") {
   CHECK(without_known(choice.finish({&squared, 1}), {type}, false) == "v0=negate(x0); v1=square(v0) -> v1");
 }
 
+TEST_CASE("quotients and remainders of powers of two are shifts and masks, of other numbers what they were") {
+  const auto of_number = [](OpId op, int divisor, DType type) {
+    core::LoopBuilder builder({&type, 1});
+    const core::LoopValue value = builder.apply(op, type, {0, builder.constant(divisor, type)});
+    const core::LoopValue used = builder.apply(OpId::square, type, {value});
+    return without_known(builder.finish({&used, 1}), {type}, false);
+  };
+  CHECK(of_number(OpId::floor_divide, 16, DType::i32) == "v0=right_shift(x0,4); v1=square(v0) -> v1");
+  CHECK(of_number(OpId::remainder, 16, DType::i64) == "v0=bitwise_and(x0,15); v1=square(v0) -> v1");
+  CHECK(of_number(OpId::floor_divide, 64, DType::u8) == "v0=right_shift(x0,6); v1=square(v0) -> v1");
+  CHECK(of_number(OpId::floor_divide, -16, DType::i32) == "v0=floor_divide(x0,-16); v1=square(v0) -> v1");
+  CHECK(of_number(OpId::remainder, 12, DType::i32) == "v0=remainder(x0,12); v1=square(v0) -> v1");
+}
+
+TEST_CASE("quotients and remainders of numbers are rounded down") {
+  const std::int64_t lowest = INT32_MIN, highest = INT32_MAX;
+  for (const DType type : {DType::i32, DType::i64, DType::i16, DType::i8}) {
+    Numbers numbers = {lowest, lowest + 1, highest, highest - 1};
+    for (std::int64_t each = -40; each <= 40; ++each) numbers.push_back(each);
+    for (const std::int64_t each : {1000003, 65536, 46341, 715827883}) {
+      for (const std::int64_t near : {each - 1, each, each + 1}) numbers.insert(numbers.end(), {near, -near});
+    }
+    const KnownInteger any = *core::any_of(type);
+    std::erase_if(numbers, [&](std::int64_t each) { return each < any.low || each > any.high; });
+    for (const std::int64_t divisor : numbers) {
+      if (divisor == 0) continue;
+      Numbers quotients, remainders;
+      for (const std::int64_t each : numbers) {
+        const bool overflows = type == DType::i32 && each == lowest && divisor == -1;
+        const std::int64_t rest = (each % divisor + divisor) % divisor;
+        remainders.push_back(rest);
+        quotients.push_back(overflows ? lowest : (each - rest) / divisor);
+      }
+      // With something behind them, they are no results.
+      auto compiled = compile([&](Tensor<Lazy> x) {
+        const Scalar number(divisor);
+        return std::pair(bitwise_xor(floor_divide(x, number), 1), bitwise_xor(remainder(x, number), 1));
+      });
+      const auto x = Tensor<Lazy>::from(numbers, {static_cast<std::int64_t>(numbers.size())}).astype(type);
+      const auto [found_quotients, found_remainders] = compiled(x);
+      CAPTURE(divisor);
+      const auto turned = [](Numbers list) {
+        for (std::int64_t& each : list) each ^= 1;
+        return list;
+      };
+      if (type == DType::i32 || type == DType::i64) CHECK(numbers_of(found_quotients) == turned(quotients));
+      CHECK(numbers_of(found_remainders) == turned(remainders));
+    }
+  }
+}
+
 TEST_CASE("results and what is reduced keep their shape when their numbers are known") {
   const DType type = DType::i32;
   core::LoopBuilder builder({&type, 1});
