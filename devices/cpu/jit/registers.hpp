@@ -20,7 +20,8 @@ class RegisterFile {
       : body_(&body),
         first_(first),
         owners_(static_cast<std::size_t>(first + count), no_value),
-        registers_(body.root.size(), -1) {}
+        registers_(body.root.size(), -1),
+        passed_(body.root.size(), 0) {}
 
   /// From now on another body of the same values reads them.
   void read_by(const Body& body) { body_ = &body; }
@@ -69,12 +70,21 @@ class RegisterFile {
     }
     return best;
   }
-  /// The first position from `position` on that reads the value, or never.
+  /// The first position from `position` on that reads the value, or never. No position that was let pass is asked for.
   int next_use(Value value, int position) const {
     const std::span<const int> uses = body_->uses(value);
-    const auto found = std::lower_bound(uses.begin(), uses.end(), position);
-    return found == uses.end() ? never : *found;
+    for (std::size_t at = passed_[static_cast<std::size_t>(value)]; at < uses.size(); ++at) {
+      if (uses[at] >= position) return uses[at];
+    }
+    return never;
   }
+  /// The positions before this one are over.
+  void pass(Value value, int position) {
+    const std::span<const int> uses = body_->uses(value);
+    std::uint32_t& at = passed_[static_cast<std::size_t>(value)];
+    while (at < uses.size() && uses[at] < position) ++at;
+  }
+  void begin() { std::ranges::fill(passed_, 0); }
 
   /// What the current instruction uses stays where it is.
   void lock(int which) { locked_ |= 1u << which; }
@@ -93,6 +103,7 @@ class RegisterFile {
   int first_;
   std::vector<Value> owners_;
   std::vector<std::int8_t> registers_;  // by value
+  std::vector<std::uint32_t> passed_;   // by value: uses that are over
   std::uint32_t pinned_ = 0, locked_ = 0;
 };
 

@@ -7,7 +7,7 @@ namespace tyto::cpu::jit {
 
 namespace {
 
-constexpr std::size_t shortest = 192, longest = 12000;  // instructions
+constexpr std::size_t shortest = 160, longest = 12000;  // instructions
 
 bool follows_elements(const OperandSpec& spec) {
   return spec.access == Access::contiguous || spec.access == Access::broadcast;

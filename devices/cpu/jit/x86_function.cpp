@@ -147,6 +147,8 @@ void X86Function::emit_row_start() {
   if (!single_) xor_(r12, r12);
   in_element_ = false;
   position_ = -1;
+  vectors_.begin();
+  masks_.begin();
   for (const Value value : body_->row) {
     unlock_all();
     emit(value);
@@ -263,6 +265,8 @@ void X86Function::emit_tail() {
 void X86Function::emit_body(bool partial) {
   in_element_ = true;
   partial_ = partial;
+  vectors_.begin();
+  masks_.begin();
   const int slots = next_slot_;
   const int vectors = body_ == &one_ ? 1 : 2;
   for (int each = 0; each < inputs() && !partial; ++each) {

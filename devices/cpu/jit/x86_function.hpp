@@ -33,7 +33,7 @@ class X86Function : public X86Encoder {
         single_(spec.variant == Variant::single),
         spec_(spec),
         one_(spec, has_masks),
-        two_(body_of_two()),
+        two_(spec.code.second.empty() ? nullptr : std::make_unique<const Body>(spec, has_masks, 2)),
         body_(&one_),
         vectors_(one_, 0, registers),
         masks_(one_, 1, tail_mask - 1),
@@ -177,12 +177,7 @@ class X86Function : public X86Encoder {
 
   // The function.
 
-  /// Null where there is no second vector, or registers are too few for it and what instructions take beside them.
-  std::unique_ptr<const Body> body_of_two() const {
-    if (spec_.code.second.empty()) return nullptr;
-    auto body = std::make_unique<const Body>(spec_, has_masks, 2);
-    return body->pressure <= registers - registers / 4 ? std::move(body) : nullptr;
-  }
+  /// Emits what this body says from now on.
   void turn_to(const Body& body) {
     body_ = &body;
     vectors_.read_by(body);

@@ -80,6 +80,7 @@ void X86Function::let_go_of(Value value) {
   RegisterFile& bank = file(value);
   const int which = bank.find(value);
   if (which < 0 || bank.is_pinned(which) || !in_element_) return;
+  bank.pass(value, position_ + 1);
   if (bank.next_use(value, position_ + 1) == RegisterFile::never) bank.release(which);
 }
 
