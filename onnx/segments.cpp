@@ -58,7 +58,7 @@ void Segments::run_segment(Slots& slots, std::size_t begin, std::size_t end) {
   for (const std::int32_t slot : segment->arguments) arguments.push_back(slots[static_cast<std::size_t>(slot)]);
   const Layout layout = layout_of(arguments);
   segment->last = &segment->functions.try_emplace(layout, options_).first->second;
-  detail::Results& computed = segment->last->call(values_of(arguments), [&](const std::vector<Value>& inputs) {
+  detail::Results& computed = segment->last->call(values_of(arguments), {}, [&](const std::vector<Value>& inputs) {
     ++recordings_;
     Slots recorded = slots;
     const std::vector<Operand> placeholders = operands_from(layout, inputs, false);

@@ -91,6 +91,25 @@ Value scalar_operand(const Value& input, const core::TensorType& type) {
       0);
 }
 
+// What users call a tensor among the arguments: "argument 2", or "argument 2[0]" of a list or tuple.
+std::string name_of_argument(const std::string& layout, std::size_t number) {
+  if (layout.empty()) return core::text("argument ", number + 1);
+  std::vector<std::size_t> places{0};
+  std::size_t seen = 0;
+  for (const char part : layout) {
+    if (part == '.' && seen++ == number) break;
+    if (part == '(' || part == '<') {
+      places.push_back(0);
+      continue;
+    }
+    if (part == ')' || part == '>') places.pop_back();
+    ++places.back();
+  }
+  std::string name = core::text("argument ", places[0] + 1);
+  for (std::size_t i = 1; i < places.size(); ++i) name += core::text("[", places[i], "]");
+  return name;
+}
+
 // While one call lasts, another one would write over its values.
 class OneCall {
  public:
@@ -120,6 +139,7 @@ CompiledFunction& held(CompiledFunction* function) {
 /// What tells one trace of a function from another.
 struct Signature {
   std::vector<core::TensorType> arguments;
+  std::string layout;  // see detail::lay_out
   core::Device* device;
 };
 
@@ -134,18 +154,19 @@ class CompiledFunction {
  public:
   explicit CompiledFunction(CompileOptions options) : options_(std::move(options)) {}
 
-  detail::Results& call(std::span<const Value> arguments,
+  detail::Results& call(std::span<const Value> arguments, const std::string& layout,
                         const std::function<detail::Results(const std::vector<Value>&)>& function) {
     const OneCall only(running_);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (!arguments[i]) throw GraphError(core::text("compile: argument ", i + 1, " is an undefined tensor"));
+      if (!arguments[i])
+        throw GraphError(core::text("compile: ", name_of_argument(layout, i), " is an undefined tensor"));
     }
     auto found = traces_.begin();
-    while (found != traces_.end() && !fits(found->signature, arguments)) ++found;
+    while (found != traces_.end() && !fits(found->signature, arguments, layout)) ++found;
     if (found != traces_.end()) {
       traces_.splice(traces_.begin(), traces_, found);
     } else {
-      traces_.push_front(make(signature_of(arguments), arguments, function));
+      traces_.push_front(make(signature_of(arguments, layout), arguments, function));
       if (traces_.size() > trace_limit) traces_.pop_back();
     }
     if (traces_.size() > packing_limit) std::next(traces_.begin(), packing_limit)->session->session().release_packed();
@@ -171,16 +192,17 @@ class CompiledFunction {
   static constexpr std::size_t trace_limit = 16;
   static constexpr std::size_t packing_limit = 2;  // sizes of one program that keep weights packed
 
-  static Signature signature_of(std::span<const Value> arguments) {
-    Signature signature{{}, &current_device()};
+  static Signature signature_of(std::span<const Value> arguments, const std::string& layout) {
+    Signature signature{{}, layout, &current_device()};
     for (const Value& argument : arguments) {
       signature.arguments.push_back(type_of(argument));
     }
     return signature;
   }
 
-  static bool fits(const Signature& signature, std::span<const Value> arguments) {
+  static bool fits(const Signature& signature, std::span<const Value> arguments, const std::string& layout) {
     if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
+    if (signature.layout != layout) return false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (!(signature.arguments[i] == type_of(arguments[i]))) return false;
     }
@@ -194,7 +216,8 @@ class CompiledFunction {
     std::vector<Value> inputs;
     std::vector<std::shared_ptr<core::State>> states;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      inputs.push_back(make_state(core::Mode::lazy, core::State::Kind::placeholder, core::text("argument ", i + 1),
+      inputs.push_back(make_state(core::Mode::lazy, core::State::Kind::placeholder,
+                                  name_of_argument(signature.layout, i),
                                   {passed_as(signature.arguments[i]), signature.arguments[i].shape, false}));
       states.push_back(state_behind(inputs.back(), "compile"));
     }
@@ -311,9 +334,9 @@ Value value_now(const Value& argument) { return run::is_kept_state(argument) ? c
 
 CompiledCore::CompiledCore(CompileOptions options) : function_(std::make_shared<Function>(std::move(options))) {}
 
-Results& CompiledCore::call(std::span<const Value> arguments,
+Results& CompiledCore::call(std::span<const Value> arguments, const std::string& layout,
                             const std::function<Results(const std::vector<Value>&)>& function) {
-  return run::held(function_.get()).call(arguments, function);
+  return run::held(function_.get()).call(arguments, layout, function);
 }
 
 void CompiledCore::observe(const std::function<void()>& function) {

@@ -222,28 +222,90 @@ inline constexpr bool gives_lazy<std::tuple<T...>> = (gives_lazy<T> || ...);
 template <class A, class B>
 inline constexpr bool gives_lazy<std::pair<A, B>> = gives_lazy<A> || gives_lazy<B>;
 
-// Arguments of a compiled function: tensors, and numbers, which become scalars of the tensors' mode.
+// Arguments of a compiled function: tensors, lists of tensors, numbers, which become scalars of the tensors' mode, and
+// tuples and pairs of arguments.
+enum class ArgumentKind : std::uint8_t { none, number, lazy, other };
+
 template <class M>
-M mode_of_argument(const Tensor<M>&);
-void mode_of_argument(Scalar);
+constexpr ArgumentKind kind_of_mode() {
+  return std::is_same_v<M, Lazy> ? ArgumentKind::lazy : ArgumentKind::other;
+}
+constexpr ArgumentKind kind_of_all(std::initializer_list<ArgumentKind> kinds) {
+  ArgumentKind all = ArgumentKind::number;
+  for (const ArgumentKind kind : kinds) {
+    if (kind == ArgumentKind::none) return kind;
+    if (kind != ArgumentKind::number && all != ArgumentKind::other) all = kind;
+  }
+  return all;
+}
+template <class M>
+std::integral_constant<ArgumentKind, kind_of_mode<M>()> argument_kind(const Tensor<M>&);
+std::integral_constant<ArgumentKind, ArgumentKind::number> argument_kind(Scalar);
+std::integral_constant<ArgumentKind, ArgumentKind::none> argument_kind(...);
 
 template <class A>
-using ModeOfArgument = decltype(mode_of_argument(std::declval<const A&>()));
+struct KindOfArgument : decltype(argument_kind(std::declval<const A&>())) {};
+template <class M>
+struct KindOfArgument<std::vector<Tensor<M>>> : std::integral_constant<ArgumentKind, kind_of_mode<M>()> {};
+template <class... A>
+struct KindOfArgument<std::tuple<A...>>
+    : std::integral_constant<ArgumentKind, kind_of_all({KindOfArgument<A>::value...})> {};
+template <class A, class B>
+struct KindOfArgument<std::pair<A, B>> : KindOfArgument<std::tuple<A, B>> {};
 
 template <class A>
-concept is_argument = requires {
-  typename ModeOfArgument<A>;
-};
+concept is_argument = KindOfArgument<A>::value != ArgumentKind::none;
 
 /// Whether the arguments are lazy tensors and numbers, a tensor at least.
 template <class... A>
-inline constexpr bool are_lazy = (std::is_same_v<ModeOfArgument<A>, Lazy> || ...) &&
-                                 ((std::is_same_v<ModeOfArgument<A>, Lazy> || std::is_arithmetic_v<A>)&&...);
+inline constexpr bool are_lazy = kind_of_all({KindOfArgument<A>::value...}) == ArgumentKind::lazy;
 
+template <class M>
+const std::vector<Tensor<M>>& as_lazy(const std::vector<Tensor<M>>& list) {
+  return list;
+}
 template <class A>
 decltype(auto) as_lazy(const A& argument) {
-  if constexpr (std::is_arithmetic_v<A>) return Tensor<Lazy>(argument);
+  if constexpr (KindOfArgument<A>::value == ArgumentKind::number) return Tensor<Lazy>(argument);
   else return static_cast<const Tensor<Lazy>&>(argument);
+}
+template <class... A>
+auto as_lazy(const std::tuple<A...>& arguments);
+template <class A, class B>
+auto as_lazy(const std::pair<A, B>& arguments) {
+  return std::pair<std::decay_t<decltype(as_lazy(arguments.first))>, std::decay_t<decltype(as_lazy(arguments.second))>>(
+      as_lazy(arguments.first), as_lazy(arguments.second));
+}
+template <class... A>
+auto as_lazy(const std::tuple<A...>& arguments) {
+  return std::apply(
+      [](const A&... each) { return std::tuple<std::decay_t<decltype(as_lazy(each))>...>(as_lazy(each)...); },
+      arguments);
+}
+
+/// How the arguments are made up of tensors, which tells their traces apart; nothing where each is one tensor.
+template <class M>
+void lay_out(const Tensor<M>&, std::string& out) {
+  out += '.';
+}
+template <class M>
+void lay_out(const std::vector<Tensor<M>>& list, std::string& out) {
+  out += '(' + std::string(list.size(), '.') + ')';
+}
+template <class... A>
+void lay_out(const std::tuple<A...>& arguments, std::string& out);
+template <class A, class B>
+void lay_out(const std::pair<A, B>& arguments, std::string& out) {
+  out += '<';
+  lay_out(arguments.first, out);
+  lay_out(arguments.second, out);
+  out += '>';
+}
+template <class... A>
+void lay_out(const std::tuple<A...>& arguments, std::string& out) {
+  out += '<';
+  std::apply([&](const A&... each) { (lay_out(each, out), ...); }, arguments);
+  out += '>';
 }
 
 /// What the handle of a variable or persistent tensor reads as now; any other value itself.
@@ -252,12 +314,28 @@ Value value_now(const Value& argument);
 // In eager mode too an argument is a value: what the function does to its own name leaves a variable as it was.
 template <class A>
 A as_value(const A& argument) {
-  if constexpr (std::is_arithmetic_v<A>) return argument;
+  if constexpr (KindOfArgument<A>::value == ArgumentKind::number) return argument;
   else return A(value_now(argument));
 }
 template <class M>
 Tensor<M> as_value(const IndexProxy<M>& argument) {
   return argument;
+}
+template <class M>
+std::vector<Tensor<M>> as_value(const std::vector<Tensor<M>>& list) {
+  std::vector<Tensor<M>> values;
+  for (const Tensor<M>& each : list) values.push_back(as_value(each));
+  return values;
+}
+template <class... A>
+auto as_value(const std::tuple<A...>& arguments);
+template <class A, class B>
+auto as_value(const std::pair<A, B>& arguments) {
+  return std::make_pair(as_value(arguments.first), as_value(arguments.second));
+}
+template <class... A>
+auto as_value(const std::tuple<A...>& arguments) {
+  return std::apply([](const A&... each) { return std::make_tuple(as_value(each)...); }, arguments);
 }
 
 /// Flat results, and the (emptied) structure they came in.
@@ -286,9 +364,10 @@ class CompiledCore {
   class Function;
 
   explicit CompiledCore(CompileOptions options);
-  /// Runs the trace made for arguments of these types and shapes; `function` makes it when there is none, from
-  /// placeholders to results. The caller takes the values; the lists stay for the next call.
-  Results& call(std::span<const Value> arguments, const std::function<Results(const std::vector<Value>&)>& function);
+  /// Runs the trace made for arguments of these types and shapes, laid out so; `function` makes it when there is none,
+  /// from placeholders to results. The caller takes the values; the lists stay for the next call.
+  Results& call(std::span<const Value> arguments, const std::string& layout,
+                const std::function<Results(const std::vector<Value>&)>& function);
   const MemoryPlan& plan() const;
   GraphReport report() const;
   /// While alive, calls note the time of their steps; profile() is of the last one.
@@ -322,7 +401,8 @@ class Compiled {
  public:
   Compiled(F function, CompileOptions options) : function_(std::move(function)), core_(std::move(options)) {}
 
-  /// Arguments are tensors, and numbers among them.
+  /// Arguments are tensors, lists of tensors, and numbers among them, and tuples and pairs of these. The lengths of
+  /// lists are part of the signature.
   template <class... A>
   requires(detail::is_argument<A>&&...) auto operator()(const A&... arguments) {
     if constexpr (sizeof...(A) == 0) {
@@ -356,9 +436,17 @@ class Compiled {
   template <class... T>
   auto call(const T&... arguments) {
     using Result = std::invoke_result_t<F&, const T&...>;
-    const std::array<Value, sizeof...(T)> values{arguments...};
-    detail::Results& results = core_.call(values, [&](const std::vector<Value>& inputs) {
-      return trace<Result, T...>(inputs, std::index_sequence_for<T...>());
+    constexpr bool plain = (std::is_same_v<T, Tensor<Lazy>> && ...);
+    std::string layout;
+    std::conditional_t<plain, std::array<Value, sizeof...(T)>, std::vector<Value>> values{};
+    if constexpr (plain) {
+      values = {arguments...};
+    } else {
+      (detail::flatten(arguments, values), ...);
+      (detail::lay_out(arguments, layout), ...);
+    }
+    detail::Results& results = core_.call(values, layout, [&](const std::vector<Value>& inputs) {
+      return trace<Result>(inputs, std::tuple<T...>(arguments...));
     });
     if constexpr (!std::is_void_v<Result>) {
       Result out = *static_cast<const Result*>(results.structure.get());
@@ -368,13 +456,16 @@ class Compiled {
     }
   }
 
-  template <class Result, class... T, std::size_t... i>
-  detail::Results trace(const std::vector<Value>& inputs, std::index_sequence<i...>) {
+  /// The function of arguments like these, in which `inputs` stand.
+  template <class Result, class Arguments>
+  detail::Results trace(std::vector<Value> inputs, Arguments arguments) {
     detail::Results results;
+    Value* input = inputs.data();
+    detail::restore(arguments, input);
     if constexpr (std::is_void_v<Result>) {
-      function_(T(inputs[i])...);
+      std::apply(function_, std::move(arguments));
     } else {
-      auto structure = std::make_shared<Result>(function_(T(inputs[i])...));
+      auto structure = std::make_shared<Result>(std::apply(function_, std::move(arguments)));
       detail::flatten(*structure, results.values);
       std::vector<Value> none(results.values.size());
       Value* next = none.data();

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <complex>
 #include <tyto/tyto.hpp>
 
 #include "tests/support/both_modes.hpp"
@@ -49,6 +50,82 @@ BOTH_MODES("more shapes than are kept still give the right results") {
   for (int round = 0; round < 2; ++round) {
     for (int n = 1; n < 40; ++n) CHECK(f(Tensor::ones({n})).template item<float>() == static_cast<float>(2 * n));
   }
+}
+
+BOTH_MODES("arguments are lists, tuples and pairs of tensors and numbers as well") {
+  using Tensor = tyto::Tensor<Mode>;
+  using List = std::vector<Tensor>;
+  int calls = 0;
+  auto f = tyto::compile([&](List a, const List& b, std::pair<Tensor, Tensor> bounds) {
+    ++calls;
+    Tensor total = bounds.first * 1.0;
+    for (const Tensor& each : a) total += each;
+    for (const Tensor& each : b) total -= each * bounds.second;
+    return List{total, total * 2.0};
+  });
+  const Tensor one{1.0, 2.0}, ten{10.0, 20.0};
+  const std::pair bounds(Tensor{100.0, 100.0}, Tensor(0.5));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(numbers(f(List{one, ten}, List{ten}, bounds)[1]) == Numbers{212, 224});
+    // As many tensors, shared out otherwise.
+    CHECK(numbers(f(List{one}, List{ten, ten}, bounds)[0]) == Numbers{91, 82});
+    CHECK(numbers(f(List{}, List{}, bounds)[0]) == Numbers{100, 100});
+  }
+  CHECK(calls == (std::is_same_v<Mode, tyto::Lazy> ? 3 : 6));
+}
+
+BOTH_MODES("tuples hold lists and numbers, and a function of whatever tells arguments apart by their form") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](auto first, auto second) {
+    using First = decltype(first);
+    if constexpr (std::is_same_v<First, Tensor>) return first - second;
+    else if constexpr (std::tuple_size_v<First> == 2) return std::get<0>(first)[0] + std::get<1>(first) * second;
+    else return std::get<0>(first) + std::get<1>(first) + std::get<2>(first) * second;
+  });
+  const Tensor x{1.0, 2.0}, y{3.0, 5.0};
+  for (int i = 0; i < 2; ++i) {
+    CHECK(numbers(f(x, y)) == Numbers{-2, -3});
+    CHECK(numbers(f(std::tuple(std::vector{x}, y), y)) == Numbers{10, 27});
+    CHECK(numbers(f(std::tuple(std::vector{x}, 2), y)) == Numbers{7, 12});
+    CHECK(numbers(f(std::tuple(x, x, x), y)) == Numbers{5, 14});
+  }
+}
+
+BOTH_MODES("a complex number is an argument, and yields to the tensors that it meets") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x, Tensor z) { return x * z; });
+  for (const double imaginary : {2.0, -3.0}) {
+    const Tensor y = f(Tensor{1.0, 2.0}, std::complex<double>(0.5, imaginary));
+    CHECK(y.dtype() == DType::c64);
+    CHECK(numbers(real(y)) == Numbers{0.5, 1});
+    CHECK(numbers(imag(y)) == Numbers{imaginary, 2 * imaginary});
+  }
+}
+
+BOTH_MODES("what a compiled function does to its list of arguments leaves variables as they are") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor::ones({2}), "w");
+  auto f = tyto::compile([](std::vector<Tensor> list) {
+    list[0] += 1;
+    return list[0];
+  });
+  CHECK(numbers(f(std::vector{w})) == Numbers{2, 2});
+  CHECK(numbers(w) == Numbers{1, 1});
+}
+
+TEST_CASE("a compiled function names the place of an argument in its list") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor x(1.0);
+  auto f = tyto::compile([](Tensor a, std::vector<Tensor> list) { return a + list[0]; });
+  CHECK_THROWS_WITH_AS((void)f(x, std::vector{x, Tensor()}), "compile: argument 2[1] is an undefined tensor",
+                       tyto::GraphError);
+  auto g = tyto::compile([](std::tuple<std::vector<Tensor>, Tensor> a, Tensor b) { return std::get<1>(a) + b; });
+  CHECK_THROWS_WITH_AS((void)g(std::tuple(std::vector{x, x}, Tensor()), x),
+                       "compile: argument 1[1] is an undefined tensor", tyto::GraphError);
+  CHECK_THROWS_WITH_AS((void)g(std::tuple(std::vector{x, Tensor()}, x), x),
+                       "compile: argument 1[0][1] is an undefined tensor", tyto::GraphError);
+  CHECK_THROWS_WITH_AS((void)g(std::tuple(std::vector{x}, x), Tensor()), "compile: argument 2 is an undefined tensor",
+                       tyto::GraphError);
 }
 
 BOTH_MODES("results come back in the form in which the function returns them") {
