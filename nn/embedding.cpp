@@ -2,11 +2,14 @@
 #include "tyto/nn/embedding.hpp"
 
 #include <limits>
+#include <optional>
 
 #include "nn/layer_parts.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -104,6 +107,27 @@ Tensor<Any> largest_listed(const Tensor<Any>& rows, const Tensor<Any>& bag, cons
   return take_along_axis(rows, first, 0);
 }
 
+/// Offsets whose values are known must begin at 0, not descend, and not lie beyond the places.
+void check_offsets(const Tensor<Any>& offsets, std::int64_t places) {
+  if (!is_integer(offsets.dtype()) || offsets.ndim() != 1) {
+    throw ShapeError(core::text("EmbeddingBag: offsets ", offsets.shape(), " of ", name_of(offsets.dtype()),
+                                " must be integers (bags,)"));
+  }
+  if (offsets.size() == 0 && places > 0) {
+    throw ShapeError(core::text("EmbeddingBag: ", places, " places are in no bag: there are no offsets"));
+  }
+  const std::optional<Tensor<Eager>> values = known(offsets);
+  if (!values) return;
+  const std::vector<std::int64_t> begins = cast(*values, DType::i64).to_vector<std::int64_t>();
+  for (std::size_t bag = 0; bag < begins.size(); ++bag) {
+    const std::int64_t least = bag == 0 ? 0 : begins[bag - 1], most = bag == 0 ? 0 : places;
+    if (begins[bag] >= least && begins[bag] <= most) continue;
+    throw ValueError(core::text("EmbeddingBag: offset ", bag, " is ", begins[bag],
+                                "; the first is 0, none is below the", " one before it or above the ", places,
+                                " places"));
+  }
+}
+
 EmbeddingOptions of_bag(const EmbeddingBagOptions& o) {
   return {o.count, o.features, o.padding, o.max_norm, o.p, o.share_by_count, o.initial, o.dtype};
 }
@@ -134,10 +158,7 @@ Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<
     throw ShapeError(
         core::text(name, ": indices ", indices.shape(), " must be (bags, length), or (places,) with offsets"));
   }
-  if (listed && (!is_integer(bags.offsets.dtype()) || bags.offsets.ndim() != 1)) {
-    throw ShapeError(core::text(name, ": offsets ", bags.offsets.shape(), " of ", name_of(bags.offsets.dtype()),
-                                " must be integers (bags,)"));
-  }
+  if (listed) check_offsets(bags.offsets, indices.size());
   if (bags.weights.defined() && (options.mode != BagMode::sum || bags.weights.shape() != indices.shape())) {
     throw ShapeError(core::text(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
                                 " of a sum, BagMode::sum"));
@@ -150,22 +171,26 @@ Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<
   const bool largest = options.mode == BagMode::max;
   const double nothing = largest ? -std::numeric_limits<double>::infinity() : 0;
   if (options.padding) rows = where(counts, rows, nothing);
-  const Tensor<Any> ones = cast(counts, rows.dtype());
+  // Sums of many rows and their number are beyond what types of half width count to.
+  const DType type = rows.dtype(), summed = statistics_type(type);
+  if (!largest) rows = as_type(rows, summed);
+  const Tensor<Any> ones = cast(counts, summed);
   Tensor<Any> result, seen;
   if (listed) {
-    const Tensor<Any> places = Tensor<Any>::arange(indices.size());
-    const Tensors own{searchsorted(as_index(bags.offsets), places, true) - 1};
+    // Places before the first offset, which only a run may tell, are in a bag of their own before the others.
     const std::int64_t count = bags.offsets.size();
-    const Tensor<Any> empty = Tensor<Any>::full({count, options.features}, nothing, rows.dtype());
-    result = largest ? largest_listed(rows, own[0], empty) : scatter_add(empty, own, rows);
-    seen = scatter_add(Tensor<Any>::zeros({count, 1}, rows.dtype()), own, ones);
+    const Tensors own{searchsorted(as_index(bags.offsets), Tensor<Any>::arange(indices.size()), true)};
+    const Tensor<Any> empty = Tensor<Any>::full({count + 1, options.features}, nothing, rows.dtype());
+    const auto of_bags = [&](const Tensor<Any>& all) { return narrow(all, 0, 1, count + 1); };
+    result = of_bags(largest ? largest_listed(rows, own[0], empty) : scatter_add(empty, own, rows));
+    seen = of_bags(scatter_add(Tensor<Any>::zeros({count + 1, 1}, summed), own, ones));
   } else {
     const bool empty = indices.shape()[1] == 0;
     result = largest && !empty ? squeeze(take_along_axis(rows, argmax(rows, 1, true), 1), 1) : sum(rows, 1);
     seen = sum(ones, 1);
   }
   if (largest) return where(greater(seen, 0.0), result, 0.0);
-  return options.mode == BagMode::mean ? result / maximum(seen, 1.0) : result;
+  return as_type(options.mode == BagMode::mean ? result / maximum(seen, 1.0) : result, type);
 }
 
 Members EmbeddingBag::members() const { return {{"weight", weight}}; }

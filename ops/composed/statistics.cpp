@@ -150,13 +150,33 @@ Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after
   IntList left(given.shape().size(), 0), right = left;
   left[along] = std::min(before, most);
   right[along] = std::min(after, most);
-  const Tensor<M> padded = pad(given, left, right);
+  // Types of half width stop counting soon.
+  const DType type = given.dtype();
+  const bool is_half = type == DType::f16 || type == DType::bf16;
+  Tensor<M> block = pad(is_half ? cast(given, DType::f32) : given, left, right);
+  const std::int64_t window = left[along] + right[along] + 1;
   Tensor<M> total;
-  for (std::int64_t i = 0; i <= left[along] + right[along]; ++i) {
-    const Tensor<M> shifted = core::part_along(padded, along, i, length);
+  const auto take = [&](std::int64_t begin) {
+    const Tensor<M> shifted = core::part_along(block, along, begin, length);
     total = total.defined() ? total + shifted : shifted;
+  };
+  // Few places are one loop. Of many, sums of 1, 2, 4, ... neighbours are made of one another.
+  constexpr std::int64_t few = 16;
+  if (window <= few) {
+    for (std::int64_t i = 0; i < window; ++i) take(i);
+  } else {
+    for (std::int64_t width = 1, begin = 0; width <= window; width *= 2) {
+      if ((window & width) != 0) {
+        take(begin);
+        begin += width;
+      }
+      if (2 * width > window) break;
+      const std::int64_t rest = block.shape()[along] - width;
+      const Tensor<M> near = core::part_along(block, along, 0, rest), far = core::part_along(block, along, width, rest);
+      block = near + far;
+    }
   }
-  return total;
+  return is_half ? cast(total, type) : total;
 }
 
 TYTO_INSTANTIATE(median)

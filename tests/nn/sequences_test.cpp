@@ -166,6 +166,33 @@ TEST_CASE_TEMPLATE("of equal largest elements of a bag the first is trained", M,
             T{1, 0, 2, 2, 0, 1}) == std::vector<float>{1, 1, 1, 0, 0, 1});
 }
 
+TEST_CASE_TEMPLATE("bags of embeddings of half width count and add up beyond what their type counts to", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  for (const DType type : {DType::bf16, DType::f16}) {
+    for (const BagMode mode : {BagMode::sum, BagMode::mean}) {
+      const EmbeddingBag bag({.count = 2, .features = 1, .mode = mode, .dtype = type});
+      assign(bag.weight, Tensor<Any>(T{{16.0}, {4.0}}.astype(type).value()));
+      // 4096 places of 16 and 2048 of 4: their sum, 73728, is infinite in f16, and their mean 12.
+      const T indices = floor_divide(T::arange(6144), 4096);
+      const float expected = mode == BagMode::mean ? 12 : type == DType::bf16 ? 73728 : INFINITY;
+      CHECK(bag(indices.reshape({1, -1})).template to_vector<float>() == std::vector{expected});
+      CHECK(bag(indices, {.offsets = T{0}}).template to_vector<float>() == std::vector{expected});
+    }
+  }
+}
+
+TEST_CASE("places before the first of offsets that only a run tells are in no bag") {
+  using T = Tensor<Lazy>;
+  for (const BagMode mode : {BagMode::sum, BagMode::max}) {
+    const EmbeddingBag bag({.count = 6, .features = 1, .mode = mode});
+    assign(bag.weight, Tensor<Any>(T{{0.0}, {1.0}, {2.0}, {3.0}, {4.0}, {5.0}}.value()));
+    auto compiled = compile([&](T offsets) { return bag(T::arange(6), {.offsets = offsets}); });
+    const std::vector<float> expected = mode == BagMode::sum ? std::vector{5.0f, 9.0f} : std::vector{3.0f, 5.0f};
+    CHECK(compiled(T{2, 4}).to_vector<float>() == expected);
+  }
+}
+
 TEST_CASE("bags of embeddings refuse what does not fit") {
   using T = Tensor<Eager>;
   const EmbeddingBag bag({.count = 3, .features = 2});
@@ -181,6 +208,16 @@ TEST_CASE("bags of embeddings refuse what does not fit") {
                        "EmbeddingBag: indices (1,2) must be (bags, length), or (places,) with offsets", ShapeError);
   CHECK_THROWS_WITH_AS(bag(T{0, 1}, {.offsets = T{0.0}}), "EmbeddingBag: offsets (1,) of f32 must be integers (bags,)",
                        ShapeError);
+  for (const auto& [offsets, what] : {std::pair(T{1, 2}, "offset 0 is 1"), std::pair(T{0, 2, 1}, "offset 2 is 1"),
+                                      std::pair(T{0, 3}, "offset 1 is 3")}) {
+    CHECK_THROWS_WITH_AS(bag(T{0, 1}, {.offsets = offsets}),
+                         (std::string("EmbeddingBag: ") + what +
+                          "; the first is 0, none is below the one before it or above the 2 places")
+                             .c_str(),
+                         ValueError);
+  }
+  CHECK_THROWS_WITH_AS(bag(T{0, 1}, {.offsets = T::zeros({0}, DType::i64)}),
+                       "EmbeddingBag: 2 places are in no bag: there are no offsets", ShapeError);
   CHECK_THROWS_WITH_AS(bag(T{{0, 1}}, {.weights = T{{1.0, 2.0}}}),
                        "EmbeddingBag: weights (1,2) are of the indices (1,2) of a sum, BagMode::sum", ShapeError);
   CHECK(bag(T::zeros({2, 0}, DType::i64)).to_vector<float>() == std::vector<float>{0, 0, 0, 0});

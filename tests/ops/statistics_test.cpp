@@ -1,7 +1,9 @@
 // Median and quantiles against what NumPy's give.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "tests/support/both_modes.hpp"
@@ -76,4 +78,28 @@ BOTH_MODES("linspace ends where it is told to, and rounds integers down") {
   CHECK(numbers(T::linspace(-10, -8, 4, DType::i64)) == Numbers{-10, -10, -9, -8});
   CHECK(numbers(T::linspace(-4.2, -8, 2, DType::i32)) == Numbers{-5, -8});
   CHECK(T::linspace(0, 1, 1, DType::f64).template to_vector<double>() == std::vector<double>{0});
+}
+
+BOTH_MODES("sums of neighbours are those of each window, whatever its width and type") {
+  using T = tyto::Tensor<Mode>;
+  std::vector<std::int64_t> numbers(60);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i * i % 97) - 40;
+  const auto length = static_cast<std::int64_t>(numbers.size());
+  const T x = T::from(numbers, {length});
+  for (const std::int64_t before : {0, 1, 7, 8, 15, 31, 100}) {
+    for (const std::int64_t after : {0, 1, 8, 16, 37, 59}) {
+      std::vector<std::int64_t> expected(numbers.size());
+      for (std::int64_t i = 0; i < length; ++i) {
+        for (std::int64_t j = std::max<std::int64_t>(i - before, 0); j <= std::min(i + after, length - 1); ++j) {
+          expected[static_cast<std::size_t>(i)] += numbers[static_cast<std::size_t>(j)];
+        }
+      }
+      CAPTURE(before);
+      CAPTURE(after);
+      CHECK(moving_sum(x, before, after).template to_vector<std::int64_t>() == expected);
+    }
+  }
+  const T ones = T::ones({4096}, DType::bf16);
+  CHECK(moving_sum(ones, 4095, 0)(-1).template item<float>() == 4096);
+  CHECK(moving_sum(ones, 4095, 0).dtype() == DType::bf16);
 }
