@@ -13,7 +13,7 @@ using std::chrono::microseconds;
 // milliseconds, but the longer they do, the more often a hypervisor has taken their processor meanwhile.
 constexpr auto spinning = microseconds(25);
 
-// Waking helpers costs about as much as they would have saved in so long: half of it, if there is one.
+// One helper saves half of what steps take alone: of so much, about what it costs to wake it.
 constexpr auto worth_waking = microseconds(160);
 
 constexpr int longest_distrust = 65536;

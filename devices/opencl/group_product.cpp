@@ -1,6 +1,5 @@
 // The text of products for GPUs: a work-group multiplies strips of a and b that it keeps in local memory.
 #include <algorithm>
-#include <array>
 
 #include "core/view.hpp"
 #include "devices/opencl/coordinate_loop.hpp"

@@ -16,7 +16,8 @@ namespace {
 using core::OpId;
 using core::View;
 
-// The parts that one result is cut into depend on shapes alone, so that results do not depend on the device's size.
+// The parts that one result is cut into depend on shapes, not on the device's size, though in the GPU style on how many
+// items a work-group may have, where that is less than 256.
 constexpr std::int64_t smallest_part = 16384;
 constexpr std::int64_t most_parts = 256;
 constexpr std::int64_t enough_results = 64;     // results that keep every unit busy without cutting

@@ -76,7 +76,8 @@ core::Graph with_optimised_regions(core::Graph graph, core::Device& device, cons
   return core::Graph(std::move(data));
 }
 
-/// Whether passes brought something out of a region, which is lowered when its turn comes, that is to be lowered here.
+/// Whether some operator is still to be lowered: regions are lowered after the graph that holds them, and passes may
+/// have moved an operator from a region into that graph.
 bool lowers(const core::Graph& graph, core::Device& device) {
   return std::ranges::any_of(graph.nodes(), [&](const core::GraphNode& node) {
     if (core::definition(node.op).lower == nullptr || runs_on(device, graph, node)) return false;

@@ -1,6 +1,7 @@
 // Builds code: looks each value up before it is made, and computes what constants alone decide.
 #include "devices/cpu/jit/code.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
@@ -92,6 +93,22 @@ std::optional<std::uint64_t> converted(Lane from, Lane to, std::uint64_t bits) {
 }
 
 }  // namespace
+
+std::vector<bool> Code::wanted() const {
+  std::vector<bool> read(instructions.size());
+  const auto want = [&](Value value) {
+    if (value != no_value) read[static_cast<std::size_t>(value)] = true;
+  };
+  for (const Store& store : stores) want(store.value);
+  for (const Reduction& each : reductions) std::ranges::for_each(values_of(each), want);
+  for (std::size_t i = instructions.size(); i-- > 0;) {
+    if (!read[i]) continue;
+    const Instruction& each = instructions[i];
+    std::ranges::for_each(each.operands, want);
+    if (each.op == Op::call || each.op == Op::call_unless) std::ranges::for_each(calls[each.immediate].operands, want);
+  }
+  return read;
+}
 
 Value CodeBuilder::constant(Lane lane, std::uint64_t bits) {
   return add({Op::constant, lane, {no_value, no_value, no_value}, bits & all_of(lane)});

@@ -137,6 +137,9 @@ struct Code {
   /// no_value where that is the value itself. Empty where one goes alone.
   std::vector<std::int16_t> second;
 
+  /// By value: whether something that is stored or reduced hangs on it. Rules leave values behind that nobody reads.
+  std::vector<bool> wanted() const;
+
   /// Instructions that come before those of a second vector.
   std::size_t own_instructions() const {
     std::size_t count = instructions.size();

@@ -1,11 +1,9 @@
 // A cache of machine code by program and forms, and what code costs.
 #include "devices/cpu/jit/compile.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -22,7 +20,10 @@ namespace {
 /// Cycles that a processor of our day takes for one vector, where it overlaps what it can.
 double cycles_of(const Code& code) {
   double cycles = 0;
-  for (const Instruction& instruction : std::span(code.instructions).first(code.own_instructions())) {
+  const std::vector<bool> wanted = code.wanted();
+  for (std::size_t i = 0; i < code.instructions.size(); ++i) {
+    const Instruction& instruction = code.instructions[i];
+    if (!wanted[i]) continue;
     switch (instruction.op) {
       case Op::constant:
       case Op::broadcast:
@@ -33,8 +34,7 @@ double cycles_of(const Code& code) {
       default: cycles += 0.5; break;
     }
   }
-  const auto stores = std::ranges::count(code.stores, 0, &Code::Store::vector);
-  return cycles + static_cast<double>(stores) + static_cast<double>(code.reductions.size());
+  return cycles + static_cast<double>(code.stores.size() + code.reductions.size());
 }
 
 /// All that machine code depends on, as bytes.
@@ -118,9 +118,10 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
   if (vectors == VectorSet::avx512) {
     if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);
   }
-  add_second_vector(spec);
   const int lanes = spec.code.wide && !spec.code.halves ? 4 : 8;
-  const Compiled compiled{emit_x86(spec, vectors), cycles_of(spec.code) / lanes / gigahertz};
+  const double nanoseconds = cycles_of(spec.code) / lanes / gigahertz;
+  add_second_vector(spec);
+  const Compiled compiled{emit_x86(spec, vectors), nanoseconds};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

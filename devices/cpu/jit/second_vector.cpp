@@ -19,6 +19,7 @@ void add_second_vector(KernelSpec& spec) {
   Code& code = spec.code;
   const std::size_t count = code.instructions.size();
   if (spec.variant == Variant::single || !code.reductions.empty() || count < shortest || count > longest) return;
+  if (std::ranges::count(code.wanted(), true) < static_cast<std::ptrdiff_t>(shortest)) return;
   if (!std::ranges::all_of(spec.inputs, follows_elements) || !std::ranges::all_of(spec.outputs, follows_elements))
     return;
   std::vector<Value> second(count, no_value);
@@ -31,9 +32,9 @@ void add_second_vector(KernelSpec& spec) {
     Instruction copy = code.instructions[i];
     bool differs = copy.op == Op::load;
     const auto follow = [&](Value& operand) {
-      const Value twin = other(operand);
-      differs = differs || twin != operand;
-      operand = twin;
+      const Value seconds = other(operand);
+      differs = differs || seconds != operand;
+      operand = seconds;
     };
     for (Value& operand : copy.operands) follow(operand);
     Call call;
