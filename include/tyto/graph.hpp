@@ -445,9 +445,11 @@ class Compiled {
       (detail::flatten(arguments, values), ...);
       (detail::lay_out(arguments, layout), ...);
     }
-    detail::Results& results = core_.call(values, layout, [&](const std::vector<Value>& inputs) {
+    const auto make = [&](const std::vector<Value>& inputs) {
       return trace<Result>(inputs, std::tuple<T...>(arguments...));
-    });
+    };
+    // By reference: what it captures is more than a std::function holds without an allocation, at each call.
+    detail::Results& results = core_.call(values, layout, std::ref(make));
     if constexpr (!std::is_void_v<Result>) {
       Result out = *static_cast<const Result*>(results.structure.get());
       Value* next = results.values.data();
