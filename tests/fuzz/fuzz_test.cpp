@@ -55,6 +55,38 @@ TEST_CASE("open signs excuse the elements that hang on them and no others") {
   CHECK(fuzz::difference_beyond_choices(expected, one_output({-1, 5}), resigned).empty());
   CHECK_FALSE(fuzz::difference_beyond_choices(expected, one_output({1, 6}), resigned).empty());
   CHECK_FALSE(fuzz::difference_beyond_choices(expected, one_output({-1, 5.000001f}), resigned).empty());
+  CHECK_FALSE(fuzz::difference_beyond_choices(expected, one_output({777, 5}), resigned).empty());
+}
+
+TEST_CASE("open choices excuse what they were seen to make of an element, and nothing else") {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const fuzz::History expected = one_output({1, 5});
+  const std::vector<fuzz::History> undefined{one_output({1, 5}), one_output({nan, 5})};
+  CHECK(fuzz::difference_beyond_choices(expected, one_output({nan, 5}), undefined).empty());
+  CHECK_FALSE(fuzz::difference_beyond_choices(expected, one_output({777, 5}), undefined).empty());
+  CHECK_FALSE(fuzz::difference_beyond_choices(expected, one_output({inf, 5}), undefined).empty());
+  CHECK_FALSE(fuzz::difference_beyond_choices(expected, one_output({1, nan}), undefined).empty());
+
+  // Beside rounding that moves the first by a thousandth.
+  const std::vector<fuzz::History> moved{one_output({1.001f, 5}), one_output({1, 5})};
+  CHECK(fuzz::difference(expected, one_output({1.002f, 5}), moved, 4, undefined).empty());
+  CHECK(fuzz::difference(expected, one_output({nan, 5}), moved, 4, undefined).empty());
+  CHECK(fuzz::difference(expected, one_output({inf, 5}), moved, 4, undefined).empty());
+  CHECK_FALSE(fuzz::difference(expected, one_output({nan, 5}), moved, 4).empty());
+  CHECK_FALSE(fuzz::difference(expected, one_output({777, 5}), moved, 4, undefined).empty());
+  CHECK_FALSE(fuzz::difference(expected, one_output({1, nan}), moved, 4, undefined).empty());
+  const std::vector<fuzz::History> hundred{one_output({100, 5})};
+  CHECK(fuzz::difference(expected, one_output({100.002f, 5}), moved, 4, hundred).empty());
+  CHECK_FALSE(fuzz::difference(expected, one_output({100.02f, 5}), moved, 4, hundred).empty());
+  CHECK_FALSE(fuzz::difference(expected, one_output({777, 5}), moved, 4, hundred).empty());
+}
+
+TEST_CASE("bits that differ are told, and all NaN are one value") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(fuzz::difference_in_bits(one_output({nan, 0}), one_output({-nan, 0})).empty());
+  CHECK_FALSE(fuzz::difference_in_bits(one_output({1, 0}), one_output({1, -0.0f})).empty());
+  CHECK_FALSE(fuzz::difference_in_bits(one_output({1, 0}), one_output({nan, 0})).empty());
+  CHECK(fuzz::difference(one_output({1, 0}), one_output({1, -0.0f})).empty());
 }
 
 TEST_CASE("noise that draws open signs anew moves nothing else") {
