@@ -38,7 +38,7 @@ Tensor<M> ptp(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
 /// Each element and `before` neighbours before and `after` behind it along an axis, added up; beyond the ends is
 /// nothing.
 ///
-///     auto smooth = moving_sum(x, 1, 1) / 3;
+///     auto smooth = moving_sum(Tensor{1, 5, 2, 7}, 1, 1) / 3;
 template <class M>
 Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after, std::int64_t axis = -1);
 
