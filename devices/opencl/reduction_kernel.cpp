@@ -409,9 +409,7 @@ std::int64_t strip_width(const Reduction& reduction) {
 }
 
 std::int64_t block_width(const Context& context, const Reduction& reduction) {
-  const auto columns = static_cast<std::uint64_t>(reduction.kept.shape[reduction.kept.rank() - 1]);
-  return static_cast<std::int64_t>(
-      std::min<std::uint64_t>(std::bit_ceil(columns), std::min<std::size_t>(context.group, 64)));
+  return std::min(strip_width(reduction), static_cast<std::int64_t>(context.group));
 }
 
 KernelLaunch reduction_kernel(const Context& context, const Reduction& reduction, std::int64_t parts) {
