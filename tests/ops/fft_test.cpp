@@ -70,6 +70,37 @@ TEST_CASE("transforms of every length up to 130 and of random ones up to 2,000 a
   }
 }
 
+TEST_CASE("lines of a stack, which are transformed a vector of them at a time, are the sums they stand for") {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t n = 1; n <= 66; ++n) lengths.push_back(n);
+  for (const std::int64_t n : {99, 100, 101, 125, 127, 128, 198, 256, 361, 405}) lengths.push_back(n);
+  constexpr std::int64_t lines = 19;
+  for (const std::int64_t n : lengths) {
+    CAPTURE(n);
+    const T z = complex(T::normal({lines, n}, {.dtype = DType::f64}), T::normal({lines, n}, {.dtype = DType::f64}));
+    std::vector<C> expected, halves;
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const std::vector<C> all = by_definition(z(line).to_vector<C>());
+      const std::vector<C> whole = by_definition(real(z(line)).astype(DType::c128).to_vector<C>());
+      expected.insert(expected.end(), all.begin(), all.end());
+      halves.insert(halves.end(), whole.begin(), whole.begin() + n / 2 + 1);
+    }
+    CHECK(distance(fft::fft(z), expected) < 2e-15);
+    CHECK(distance(fft::fft(z.astype(DType::c64)), expected) < 1e-6);
+    CHECK(distance(fft::ifft(fft::fft(z)), z.to_vector<C>()) < 2e-15);
+    const T x = copy(real(z)), half = fft::rfft(x);
+    CHECK(distance(half, halves) < 2e-15);
+    CHECK(distance(fft::rfft(x.astype(DType::f32)), halves) < 1e-6);
+    CHECK(bool(max(abs(fft::irfft(half, {.n = n}) - x)) < 1e-13));
+    CHECK(bool(max(abs(fft::irfft(half.astype(DType::c64), {.n = n}) - x)) < 2e-5));
+    // Lines of which only a part is read, and lines longer than what there is.
+    const T wide = pad(z, IntList{0, 3}, IntList{0, 4});
+    CHECK(distance(fft::fft(wide(all, slice(3, 3 + n))), expected) < 2e-15);
+    CHECK(distance(fft::fft(pad(z, IntList{0, 0}, IntList{0, 4}), {.n = n}), expected) < 2e-15);
+    CHECK(distance(fft::fft(z, {.n = n + 5}), fft::fft(pad(z, IntList{0, 0}, IntList{0, 5})).to_vector<C>()) < 2e-15);
+  }
+}
+
 TEST_CASE("lines along any axis of tensors that lie in any way are transformed alike") {
   for (const DType type : {DType::c64, DType::c128}) {
     CAPTURE(type);

@@ -24,9 +24,10 @@ using fourier::Roots;
 using Addresses = std::span<const core::Address>;
 
 constexpr std::int64_t most_lanes = 16;
-/// Points of lines that are transformed together although they do not lie together, since alone they would not fill
-/// vectors: of short ones, and of odd ones, whose first passes have no neighbours.
-constexpr std::int64_t short_line = 16, short_odd_line = 32;
+/// Bytes of lines and their results up to which as many as fill a vector are transformed together although they do not
+/// lie together: what a core's first cache holds. Lines of which four is no factor have first passes without
+/// neighbours, which leave most of a vector empty; they are worth more.
+constexpr std::size_t bytes_together = std::size_t{32} << 10, odd_bytes_together = std::size_t{256} << 10;
 
 View without_axis(View view, std::size_t axis) {
   view.shape.erase(axis);
@@ -63,11 +64,13 @@ class FourierKernel final : public core::Kernel {
       const View others = without_axis(view, axis);
       return others.rank() != 0 && others.strides.back() == 1 && others.shape.back() >= lanes;
     };
+    const std::int64_t room = std::max(line_.room(), transform_.length / 2 + 1);
     const std::int64_t points = pairs_ ? transform_.length / 2 : transform_.length;
-    const bool alone = points > (points % 2 == 0 ? short_line : short_odd_line);
-    const bool together = !alone || (neighbours(in) && neighbours(out));
+    const bool fits = static_cast<std::size_t>(4 * room * lanes) * sizeof(T) <=
+                      (points % 4 == 0 ? bytes_together : odd_bytes_together);
+    const bool together = fits || (neighbours(in) && neighbours(out));
     lanes_ = count >= lanes && together ? lanes : 1;
-    array_ = std::max(line_.room(), transform_.length / 2 + 1) * lanes_;
+    array_ = room * lanes_;
     const double nanoseconds =
         static_cast<double>(count) * (line_.nanoseconds() + 4.0 * static_cast<double>(to_.points));
     team_size_ = threads_for(nanoseconds);
@@ -104,6 +107,22 @@ class FourierKernel final : public core::Kernel {
     return apart;
   }
 
+  /// Whether lines are moved by transposing vectors of them: they are dense, and no neighbours.
+  bool transposed(const Side& side, const std::array<std::int64_t, most_lanes>& offsets, std::int64_t lines) const {
+    return lanes_ == passes_.lanes && lanes_ > 1 && side.stride == 1 && distance(offsets, lines) != 1;
+  }
+
+  /// Where each line begins; lanes without a line have the last one's place.
+  template <class Number>
+  static std::array<Number*, most_lanes> begins(Number* tensor, const std::array<std::int64_t, most_lanes>& offsets,
+                                                std::int64_t lines, std::int64_t width) {
+    std::array<Number*, most_lanes> found;
+    for (std::int64_t l = 0; l < most_lanes; ++l) {
+      found[static_cast<std::size_t>(l)] = tensor + offsets[static_cast<std::size_t>(std::min(l, lines - 1))] * width;
+    }
+    return found;
+  }
+
   /// Calls move(first line, lines, offset in T, distance in T) for lines that lie evenly.
   template <class Move>
   static void each_run(const std::array<std::int64_t, most_lanes>& offsets, std::int64_t lines, std::int64_t width,
@@ -117,6 +136,10 @@ class FourierKernel final : public core::Kernel {
   /// The first `points` points: complex elements, or pairs of real ones.
   void fetch(const T* from, const Offsets& offsets, std::int64_t lines, const Side& side, std::int64_t points,
              Points<T> to) const {
+    if (transposed(side, offsets[0], lines)) {
+      return passes_.fetch_lines(points, side.width == 2 || pairs_, begins(from, offsets[0], lines, side.width).data(),
+                                 to);
+    }
     each_run(offsets[0], lines, side.width,
              [&](std::int64_t l, std::int64_t count, std::int64_t offset, std::int64_t apart) {
                const bool complex = side.width == 2;
@@ -129,6 +152,10 @@ class FourierKernel final : public core::Kernel {
   void put(Points<const T> from, const Offsets& offsets, std::int64_t lines, const Side& side, std::int64_t points,
            T* to) const {
     const T scale = static_cast<T>(transform_.scale);
+    if (transposed(side, offsets[1], lines)) {
+      return passes_.put_lines(points, lines, side.width == 2 || pairs_, from, scale,
+                               begins(to, offsets[1], lines, side.width).data());
+    }
     each_run(offsets[1], lines, side.width,
              [&](std::int64_t l, std::int64_t count, std::int64_t offset, std::int64_t apart) {
                const bool complex = side.width == 2;

@@ -53,6 +53,12 @@ struct Passes {
   /// The same back, multiplied by `scale`.
   void (*put)(std::int64_t points, std::int64_t lines, Points<const T> from, std::int64_t from_step, T scale, T* to,
               Placement placement) = nullptr;
+  /// Both for lines that lie anywhere, each given by its address and dense along itself: pairs of numbers (re and im)
+  /// or single ones, whose imaginary parts are neither written nor read. Vectors of the lines are transposed. `from`
+  /// and `to` have `lanes` entries, of which fetch_lines reads all and put_lines writes to the first `lines`.
+  void (*fetch_lines)(std::int64_t points, bool pairs, const T* const* from, Points<T> to) = nullptr;
+  void (*put_lines)(std::int64_t points, std::int64_t lines, bool pairs, Points<const T> from, T scale,
+                    T* const* to) = nullptr;
   /// x *= y, for `count` points of `lanes` lines each and one y for all lines.
   void (*multiply)(std::int64_t count, std::int64_t lanes, Points<T> x, Points<const T> y) = nullptr;
   /// The half spectrum (m + 1 points) of 2 m real numbers from the transform of their pairs (m points), and back;
