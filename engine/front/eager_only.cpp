@@ -1,13 +1,10 @@
 // Functions whose result's shape depends on the data: they read their operand on the host, so only eager mode has them.
 #include <algorithm>
-#include <cmath>
 
 #include "core/builder.hpp"
 #include "core/text.hpp"
 #include "devices/cpu/compaction/compaction.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/graph/evaluate.hpp"
+#include "engine/front/host_elements.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/sets.hpp"
@@ -15,67 +12,9 @@
 
 namespace tyto TYTO_API {
 
+using namespace run::host;
+
 namespace {
-
-/// Dense contents on the host.
-core::Array host_contents(std::string_view function, const Value& x) {
-  if (core::mode_beside(core::given(function, x)) == core::Mode::lazy) {
-    throw GraphError(core::text(function, ": the shape depends on the data, so it works in eager mode only"));
-  }
-  return run::contiguous(run::to_device(run::contents(x), run::cpu_device()));
-}
-
-std::byte* memory_of(const core::Array& array) {
-  return static_cast<std::byte*>(array.buffer->memory()) +
-         static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
-}
-
-template <class E>
-std::span<const E> elements_of(const core::Array& array) {
-  return {reinterpret_cast<const E*>(memory_of(array)), static_cast<std::size_t>(array.view.count())};
-}
-
-/// Calls f<E>() with the C++ type of the elements.
-template <class F>
-auto with_elements(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8: return f.template operator()<std::uint8_t>();
-    case DType::i8: return f.template operator()<std::int8_t>();
-    case DType::i16: return f.template operator()<std::int16_t>();
-    case DType::i32: return f.template operator()<std::int32_t>();
-    case DType::u16: return f.template operator()<std::uint16_t>();
-    case DType::u32: return f.template operator()<std::uint32_t>();
-    case DType::u64: return f.template operator()<std::uint64_t>();
-    case DType::i64: return f.template operator()<std::int64_t>();
-    case DType::f16: return f.template operator()<Half>();
-    case DType::bf16: return f.template operator()<BFloat16>();
-    case DType::f32: return f.template operator()<float>();
-    case DType::f64: return f.template operator()<double>();
-    case DType::c64:
-    case DType::c128: break;
-  }
-  throw TypeError(core::text("unique: elements of type ", dtype, " have no order"));
-}
-
-/// A number that compares as the element does.
-template <class E>
-auto number(E element) {
-  if constexpr (std::is_arithmetic_v<E>) {
-    return element;
-  } else {
-    return static_cast<float>(element);
-  }
-}
-
-template <class E>
-bool is_nan(E element) {
-  if constexpr (std::is_integral_v<E>) {
-    return false;
-  } else {
-    return std::isnan(number(element));
-  }
-}
 
 const cpu::CompactionLoops& compaction() { return cpu::compaction_loops_of(cpu::instruction_set()); }
 
@@ -84,13 +23,13 @@ Value elements_where(const core::Array& array, std::span<const std::uint8_t> mas
   const auto given = static_cast<std::int64_t>(mask.size()), kept = compaction().count(mask.data(), given);
   const core::Array result = run::new_array(run::cpu_device(), array.dtype, {kept});
   compaction().pick(size_of(array.dtype))(memory_of(array), mask.data(), kept, given, memory_of(result));
-  return core::constant(core::Mode::eager, run::to_device(result, run::current_device()));
+  return made_on_host(result);
 }
 
 /// Of sorted elements one of each; every NaN, which come last, counts as the same.
 Value distinct_elements(const core::Array& sorted) {
   std::vector<std::uint8_t> begins(static_cast<std::size_t>(sorted.view.count()));
-  with_elements(sorted.dtype, [&]<class E>() {
+  with_elements("unique", sorted.dtype, [&]<class E>() {
     const std::span<const E> elements = elements_of<E>(sorted);
     if (elements.empty()) return;
     begins[0] = 1;
@@ -132,7 +71,7 @@ Value places_of_nonzero(const core::Array& mask) {
     compaction().positions(bytes.data(), kept, given, positions.data());
     write_coordinates(positions, shape, coordinates);
   }
-  return core::constant(core::Mode::eager, run::to_device(result, run::current_device()));
+  return made_on_host(result);
 }
 
 }  // namespace

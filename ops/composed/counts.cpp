@@ -1,7 +1,6 @@
 // Counts: how often numbers occur, and how many lie between edges.
-#include <limits>
-
 #include "core/op_ids.hpp"
+#include "ops/composed/eager_counts.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -18,27 +17,12 @@ T filled(const Value& beside, const Shape& shape, DType dtype) {
   return emit(mode_beside(beside), OpId::fill, RangeAttributes{shape, dtype, Scalar(0), Scalar(0)});
 }
 
-/// What each of `length` numbers comes to, none of which lies outside: how often it occurs, or the sum of its weights.
-T counted(const T& numbers, std::int64_t length, const T& weights) {
-  return scatter_add(filled(numbers, {length}, weights.dtype()), std::vector<T>{numbers}, weights);
-}
-
-/// The same of any numbers: what lies outside is put behind the last place, which is then cut off.
+/// What each of `length` numbers comes to: how often it occurs, or the sum of its weights. Numbers outside are put
+/// behind the last place, which is then cut off.
 T counted_within(const T& numbers, std::int64_t length, const T& weights) {
-  const T outside = numbers < 0 || numbers >= length;
-  return narrow(counted(where(outside, length, numbers), length + 1, weights), 0, 0, length);
-}
-
-/// The length that the largest number asks for. Reads it, so it takes an eager tensor.
-std::int64_t length_for(const T& numbers) {
-  if (numbers.size() == 0) return 0;
-  const auto least = min(numbers).template item<std::int64_t>();
-  if (least < 0) throw ValueError(text("bincount: the number ", least, " is negative"));
-  const auto most = max(numbers).template item<std::int64_t>();
-  if (most == std::numeric_limits<std::int64_t>::max()) {
-    throw ValueError(text("bincount: counts of all numbers up to ", most, " are more than any memory holds"));
-  }
-  return most + 1;
+  const T places = where(numbers < 0 || numbers >= length, length, numbers);
+  const T sums = scatter_add(filled(numbers, {length + 1}, weights.dtype()), std::vector<T>{places}, weights);
+  return narrow(sums, 0, 0, length);
 }
 
 /// How many points lie in each box; a vector of coordinates and one of edges for each axis. The last interval of an
@@ -90,10 +74,12 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
   if (!length && core::mode_beside(given) == core::Mode::lazy) {
     throw GraphError("bincount: without a length the shape depends on the data, so it works in eager mode only");
   }
-  const core::AnyTensor each =
-      weights.defined() ? core::AnyTensor(core::as_floating(core::given("bincount", weights))) : ones_like(numbers);
-  if (length) return core::counted_within(numbers, *length, each).value();
-  return core::counted(numbers, core::length_for(numbers), each).value();
+  core::AnyTensor each;
+  if (weights.defined()) each = core::as_floating(core::given("bincount", weights));
+  const std::int64_t places = length ? *length : core::length_for_counts(numbers);
+  if (const Value counted = core::counted_now(numbers, places, each)) return counted;
+  if (!each.defined()) each = ones_like(numbers);
+  return core::counted_within(numbers, places, each).value();
 }
 
 template <class M>

@@ -2,6 +2,7 @@
 #include "tyto/sets.hpp"
 
 #include "core/op_ids.hpp"
+#include "ops/composed/eager_counts.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -53,6 +54,9 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
     }
     const T none = filled(x, {0}, 0);
     return {x, none, by_slices ? none : T(reshape(none, x.shape())), none};
+  }
+  if (!by_slices) {
+    if (std::optional<Unique<Any>> found = distinct_now(x, options.size)) return std::move(*found);
   }
 
   const T order = width == 1 ? argsort(reshape(rows, {-1})) : order_of_rows(rows);

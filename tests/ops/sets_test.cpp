@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -55,6 +56,83 @@ TEST_CASE_TEMPLATE("a size makes unique a function of one shape, in graphs too",
   CHECK_THROWS_WITH_AS(unique(x, {.size = -1}), "unique: the size -1 is negative", ValueError);
   CHECK_THROWS_WITH_AS(unique(T::zeros({0}), {.size = 2}), "unique: shape (0,) has no elements to fill a size of 2",
                        ShapeError);
+}
+
+TEST_CASE_TEMPLATE("unique_all counts elements of every type as a map does", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  for (const DType type : {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::u16,
+                           DType::u32, DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    CAPTURE(type);
+    const T given = (T::arange(40) * 37 % 11 * 3).astype(type);
+    const T x = flip(reshape(given, {8, 5}), {0}).T();  // neither dense nor in order
+    struct Occurrences {
+      std::int64_t first, count;
+    };
+    std::map<double, Occurrences> expected;
+    const std::vector<double> elements = ravel(x).astype(DType::f64).template to_vector<double>();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      ++expected.try_emplace(elements[i], Occurrences{static_cast<std::int64_t>(i), 0}).first->second.count;
+    }
+    const auto distinct = static_cast<std::int64_t>(expected.size());
+    for (const std::int64_t size : {distinct, distinct + 3, std::int64_t{1}}) {
+      CAPTURE(size);
+      const bool asked = size != distinct || std::is_same_v<M, Lazy>;
+      const Unique<M> found = asked ? unique_all(x, {.size = size}) : unique_all(x);
+      CHECK(found.values.dtype() == type);
+      CHECK(found.inverse.shape() == x.shape());
+      std::vector<double> values;
+      Places first, counts, inverse;
+      for (const auto& [value, occurrences] : expected) {
+        if (std::ssize(values) == size) break;
+        values.push_back(value);
+        first.push_back(occurrences.first);
+        counts.push_back(occurrences.count);
+      }
+      for (; std::ssize(values) < size; counts.push_back(0)) {
+        values.push_back(values[0]);
+        first.push_back(first[0]);
+      }
+      for (const double element : elements) {
+        inverse.push_back(std::min<std::int64_t>(std::distance(expected.begin(), expected.find(element)), size - 1));
+      }
+      CHECK(found.values.astype(DType::f64).template to_vector<double>() == values);
+      CHECK(found.indices.template to_vector<std::int64_t>() == first);
+      CHECK(found.counts.template to_vector<std::int64_t>() == counts);
+      CHECK(found.inverse.template to_vector<std::int64_t>() == inverse);
+    }
+  }
+}
+
+TEST_CASE("distinct values have gradients where a tape remembers the elements") {
+  using T = Tensor<Eager>;
+  const T x{3.0, 1.0, 3.0};
+  const auto weighted = [](const T& of) { return sum(unique_all(of, {.size = 2}).values * T{10.0, 20.0}); };
+  CHECK(grad(weighted)(x).to_vector<float>() == std::vector<float>{20, 10, 0});
+}
+
+TEST_CASE_TEMPLATE("bincount leaves out what lies outside, and adds weights of every type", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x{4, -1, 2, 9, 2, 0, 5, 2};
+  CHECK(bincount(x, 5).template to_vector<std::int64_t>() == Places{1, 0, 3, 0, 1});
+  CHECK(bincount(flip(x).astype(DType::i8), 5).template to_vector<std::int64_t>() == Places{1, 0, 3, 0, 1});
+  CHECK(bincount(x, 0).shape() == Shape{0});
+  const T weights{1, 2, 3, 4, 5, 6, 7, 8};
+  for (const DType type : {DType::i64, DType::f16, DType::f32, DType::f64}) {
+    CAPTURE(type);
+    const T sums = bincount(x, 5, weights.astype(type));
+    CHECK(sums.dtype() == (type == DType::i64 ? DType::f32 : type));
+    CHECK(sums.astype(DType::f64).template to_vector<double>() == std::vector<double>{6, 0, 16, 0, 1});
+  }
+}
+
+TEST_CASE("bincount without a length counts up to the largest number, none of them negative") {
+  using T = Tensor<Eager>;
+  CHECK(bincount(T{3, 1, 3}).to_vector<std::int64_t>() == Places{0, 1, 0, 2});
+  CHECK(bincount(T::zeros({0}, DType::i64)).shape() == Shape{0});
+  CHECK_THROWS_WITH_AS((void)bincount(T{3, -2}), "bincount: the number -2 is negative", ValueError);
+  CHECK_THROWS_WITH_AS((void)bincount(T{INT64_MAX}),
+                       "bincount: counts of all numbers up to 9223372036854775807 are more than any memory holds",
+                       ValueError);
 }
 
 TEST_CASE("what has no fixed shape is refused in lazy mode by its own name") {
