@@ -1,6 +1,7 @@
 // The matrix product: operands brought to a common batch shape, gradients by transposed products.
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/planned.hpp"
 #include "ops/samples.hpp"
 #include "tyto/products.hpp"
 #include "tyto/shaping.hpp"
@@ -47,6 +48,18 @@ T complex_matmul(const T& left, const T& right) {
   return of_parts(reshape(product, parts));
 }
 
+// The parts of the vectors are matrices of two columns as they lie. Their product has two rows, which as complex
+// numbers are the sums of the left real and imaginary parts times the right vector.
+T dots_of_parts(const T& left, const T& right, bool conjugated) {
+  if (const Value planned = core::planned(&dots_of_parts, left, right, conjugated)) return planned;
+  const auto columns = [](const T& x, std::int64_t axis) { return squeeze(T(as_parts(x)), axis); };
+  const Value products = emit(OpId::matmul, NoAttributes{}, {matrix_transpose(columns(left, -3)), columns(right, -2)});
+  const Value sums = of_parts(products);
+  const std::size_t axis = sums.shape().size() - 1;
+  const T real = part_along(sums, axis, 0, 1), imaginary = part_along(sums, axis, 1, 1);
+  return expand_dims(real + imaginary * Scalar::complex(0, conjugated ? -1 : 1), -1);
+}
+
 /// The product of two stacks of matrices that fit each other.
 Value product_of(const Value& left, const Value& right) {
   if (is_complex(left.dtype())) {
@@ -58,15 +71,8 @@ Value product_of(const Value& left, const Value& right) {
 
 }  // namespace
 
-// The parts of the vectors are matrices of two columns as they lie. Their product has two rows, which as complex
-// numbers are the sums of the left real and imaginary parts times the right vector.
 Value complex_dots(const Value& left, const Value& right, bool conjugated) {
-  const auto columns = [](const T& x, std::int64_t axis) { return squeeze(T(as_parts(x)), axis); };
-  const Value products = emit(OpId::matmul, NoAttributes{}, {matrix_transpose(columns(left, -3)), columns(right, -2)});
-  const Value sums = of_parts(products);
-  const std::size_t axis = sums.shape().size() - 1;
-  const T real = part_along(sums, axis, 0, 1), imaginary = part_along(sums, axis, 1, 1);
-  return expand_dims(real + imaginary * Scalar::complex(0, conjugated ? -1 : 1), -1);
+  return dots_of_parts(left, right, conjugated);
 }
 
 std::span<const OpDef> matmul_operators() {

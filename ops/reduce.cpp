@@ -224,7 +224,25 @@ T product_of_parts(const T& x, std::int64_t axis) {
   return factors[0];
 }
 
-// Parts times parts, until one is left: any product of two has its gradient.
+// Parts times parts, until one is left: any product of two has its gradient. The axis keeps length one.
+T product_along(const T& x, std::int64_t axis) {
+  if (const Value planned = core::planned(&product_along, x, axis)) return planned;
+  const auto along = static_cast<std::size_t>(axis);
+  T product = x;
+  while (product.shape()[along] >= 2 * factors_at_once) {
+    const std::int64_t length = product.shape()[along], beyond = length % factors_at_once;
+    const T whole = product;
+    product = product_of_parts(part_along(whole, along, 0, length - beyond), axis);
+    if (beyond != 0) product = concat<Any>({product, T(part_along(whole, along, length - beyond, beyond))}, axis);
+  }
+  while (product.shape()[along] > 1) {
+    const std::int64_t length = product.shape()[along], half = length / 2;
+    const T pairs = T(part_along(product, along, 0, half)) * T(part_along(product, along, half, half));
+    product = length % 2 == 0 ? pairs : concat<Any>({pairs, T(part_along(product, along, length - 1, 1))}, axis);
+  }
+  return product;
+}
+
 Value complex_product(const T& x, const Axes& axes, bool keepdims) {
   const IntList over = normalise_axes("prod", axes, x.ndim());
   T product = x;
@@ -235,17 +253,7 @@ Value complex_product(const T& x, const Axes& axes, bool keepdims) {
       one[along] = 1;
       product = emit(mode_beside(x), OpId::fill, RangeAttributes{one, x.dtype(), Scalar(1), 0});
     }
-    while (product.shape()[along] >= 2 * factors_at_once) {
-      const std::int64_t length = product.shape()[along], beyond = length % factors_at_once;
-      const T whole = product;
-      product = product_of_parts(part_along(whole, along, 0, length - beyond), axis);
-      if (beyond != 0) product = concat<Any>({product, T(part_along(whole, along, length - beyond, beyond))}, axis);
-    }
-    while (product.shape()[along] > 1) {
-      const std::int64_t length = product.shape()[along], half = length / 2;
-      const T pairs = T(part_along(product, along, 0, half)) * T(part_along(product, along, half, half));
-      product = length % 2 == 0 ? pairs : concat<Any>({pairs, T(part_along(product, along, length - 1, 1))}, axis);
-    }
+    product = product_along(product, axis);
   }
   return keepdims ? product : reshape(product, reduced_shape(x.shape(), over, false));
 }

@@ -27,13 +27,16 @@ Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, s
   if (left.shape()[static_cast<std::size_t>(first)] != right.shape()[static_cast<std::size_t>(second)]) {
     throw ShapeError(core::text("vecdot: axis ", axis, " differs in length: ", left.shape(), " and ", right.shape()));
   }
-  const Tensor<M> x = moveaxis(left, first, -1), y = moveaxis(right, second, -1);
+  const auto along_last = [](const Tensor<M>& each, int from) {
+    return from == each.ndim() - 1 ? each : moveaxis(each, from, -1);
+  };
+  const Tensor<M> x = along_last(left, first), y = along_last(right, second);
   const Value operands[] = {x, y};
   const DType type = core::common_type(operands);
   // Products of matrices keep their type, and sums of shorter integers do not.
   if (!is_floating(type) && !is_complex(type) && core::accumulation_type(type) != type) return sum(x * y, -1);
   const Tensor<M> rows = expand_dims(x, -2), columns = expand_dims(y, -1);
-  if (!is_complex(type)) return squeeze(squeeze(matmul(rows, columns), -1), -1);
+  if (!is_complex(type)) return squeeze(matmul(rows, columns), {-2, -1});
   const Shape stack = core::broadcast("vecdot", core::stack_shape(rows.shape()), core::stack_shape(columns.shape()));
   const std::int64_t length = x.shape().back();
   const Value products = core::complex_dots(

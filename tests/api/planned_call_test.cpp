@@ -97,6 +97,24 @@ TEST_CASE("packed bits and products of complex numbers go by plans that give wha
   const T product = after_many([&] { return z.prod(); });
   CHECK(numbers(real(product)) == Numbers{-131072});
   CHECK(numbers(imag(product)) == Numbers{131072});
+  std::vector<double> parts;
+  for (int i = 0; i < 2 * 3 * 35; ++i) parts.push_back((i * 37 % 101 - 50) / 64.0);
+  for (const DType type : {DType::c64, DType::c128}) {
+    CAPTURE(type);
+    const T pairs = reshape(T(parts), {3, 35, 2});
+    const T rows = tyto::complex(pairs(tyto::all, tyto::all, 0), pairs(tyto::all, tyto::all, 1)).astype(type);
+    const auto same_by_plan = [](const auto& call) {
+      const auto parts_of = [](const T& of) { return bytes(tyto::real(of)) + bytes(tyto::imag(of)); };
+      const std::string once = parts_of(call());
+      CHECK(parts_of(after_many(call)) == once);
+    };
+    same_by_plan([&] { return dot(rows(0), rows(1)); });
+    same_by_plan([&] { return vecdot(rows, rows(2)); });
+    same_by_plan([&] { return vecdot(rows, flip(rows), 0); });
+    same_by_plan([&] { return prod(rows, 0); });
+    same_by_plan([&] { return prod(rows, 1, true); });
+    same_by_plan([&] { return prod(rows.T()); });
+  }
 }
 
 TEST_CASE("a plan serves the numbers, types, shapes and threads that it was made for") {
