@@ -161,7 +161,12 @@ TEST_CASE("matrices that are hard to take apart are taken apart") {
   using T = Tensor<Eager>;
   const std::int64_t n = 150;
   const T line = T::arange(0, n, 1, DType::f64), ones = T::ones({n, n}, DType::f64);
-  const T cases[] = {T::zeros({n, n}, DType::f64),
+  const T noise = random({n, n}, DType::f64, 3), i = expand_dims(line, 1), j = expand_dims(line, 0);
+  const T cases[] = {// Only some of their rows and columns need turning.
+                     where(equal(floor_divide(i, 3), floor_divide(j, 3)), noise, 0),
+                     where(equal(remainder(7 * i + 13 * j, 31), 0), noise, 0),
+                     where(equal(remainder(i, 19), 0), noise, diag(line)),
+                     T::zeros({n, n}, DType::f64),
                      identity_like(ones),
                      ones,
                      diag(exp(-line)),

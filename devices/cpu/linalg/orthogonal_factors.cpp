@@ -74,6 +74,7 @@ void factorise_qr(const Bench<T>& bench, Matrix<T> a, T* factors, T* room) noexc
     const std::int64_t end = std::min(begin + reflection_block, a.columns);
     factorise_panel(bench, a, begin, end, factors, cut);
     if (end == a.columns) break;
+    if (!any_turns(factors + begin, end - begin)) continue;
     const ReflectionBlock<T> block = gather<T>(bench, a, begin, end, factors, cut);
     apply(bench, block, true, a.part(begin, end, a.rows - begin, a.columns - end), cut.shares);
   }
@@ -85,6 +86,7 @@ void multiply_by_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, M
   const std::int64_t blocks = (a.columns + reflection_block - 1) / reflection_block;
   for (std::int64_t number = blocks; number-- > 0;) {
     const std::int64_t begin = number * reflection_block, end = std::min(begin + reflection_block, a.columns);
+    if (!any_turns(factors + begin, end - begin)) continue;
     const ReflectionBlock<T> block = gather(bench, a, begin, end, factors, cut);
     apply(bench, block, false, c.part(begin, 0, c.rows - begin, c.columns), cut.shares);
   }
@@ -98,6 +100,7 @@ void form_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, Matrix<T
   const std::int64_t blocks = (a.columns + reflection_block - 1) / reflection_block;
   for (std::int64_t number = blocks; number-- > 0;) {
     const std::int64_t begin = number * reflection_block, end = std::min(begin + reflection_block, a.columns);
+    if (!any_turns(factors + begin, end - begin)) continue;
     const ReflectionBlock<T> block = gather(bench, a, begin, end, factors, cut);
     apply(bench, block, false, q.part(begin, begin, q.rows - begin, q.columns - begin), cut.shares);
   }

@@ -16,6 +16,14 @@ inline constexpr std::int64_t reduction_block = 16;
 template <class T>
 T reflect(T* x, std::int64_t step, std::int64_t count, std::int64_t head) noexcept;
 
+/// Whether one of so many factors is of a reflection; those of 0 change nothing, and are not applied.
+template <class T>
+bool any_turns(const T* factors, std::int64_t count) noexcept {
+  bool found = false;
+  for (std::int64_t i = 0; i < count; ++i) found = found || factors[i] != 0;
+  return found;
+}
+
 /// Euclidean length, without overflow on the way.
 template <class T>
 T length_of(const T* x, std::int64_t step, std::int64_t count) noexcept;

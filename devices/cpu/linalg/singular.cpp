@@ -22,7 +22,7 @@ struct Bidiagonal {
 };
 
 // Reflections turn a column and a row at a time. A block of them keeps what it does to the rest as two sums of outer
-// products, v y^T and x u^T, and changes the rest once.
+// products, v y^T of columns and x u^T of rows, and changes the rest once. What needs no turning has no product.
 template <class T>
 void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, T* room) noexcept {
   const std::int64_t rows = a.rows, columns = a.columns;
@@ -33,15 +33,16 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, 
   const VectorLoops<T>& loops = *bench.loops;
   for (std::int64_t first = 0; first < columns; first += reduction_block) {
     const std::int64_t last = std::min(first + reduction_block, columns);
+    std::int64_t turned_columns = 0, turned_rows = 0;
     for (std::int64_t k = first; k < last; ++k) {
-      const std::int64_t j = k - first, height = rows - k, width = columns - k - 1;
-      T *v = vs.row(j), *x = xs.row(j), *y = ys.row(j), *u = us.row(j);
+      const std::int64_t height = rows - k, width = columns - k - 1;
+      T *v = vs.row(turned_columns), *x = xs.row(turned_rows), *y = ys.row(turned_columns), *u = us.row(turned_rows);
       T* column = v + k;
       for (std::int64_t i = 0; i < height; ++i) column[i] = a(k + i, k);
-      for (std::int64_t i = 0; i < j; ++i) shares[i] = -ys(i, k);
-      loops.add_rows(j, height, vs.first + k, rows, shares, column);
-      for (std::int64_t i = 0; i < j; ++i) shares[i] = -us(i, k);
-      loops.add_rows(j, height, xs.first + k, rows, shares, column);
+      for (std::int64_t i = 0; i < turned_columns; ++i) shares[i] = -ys(i, k);
+      loops.add_rows(turned_columns, height, vs.first + k, rows, shares, column);
+      for (std::int64_t i = 0; i < turned_rows; ++i) shares[i] = -us(i, k);
+      loops.add_rows(turned_rows, height, xs.first + k, rows, shares, column);
       const T left = to.left_factors[k] = reflect(column, 1, height, 0);
       to.diagonal[k] = column[0];
       column[0] = 1;
@@ -49,7 +50,6 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, 
       if (width == 0) continue;
 
       T *row = a.row(k) + k + 1, *beside = y + k + 1;
-      std::fill_n(beside, width, T(0));
       const auto take_off = [&](const Matrix<T>& turned, const Matrix<T>& from, std::int64_t offset, const T* with,
                                 std::int64_t length, std::int64_t start, std::int64_t reach, std::int64_t count,
                                 T* target) {
@@ -58,40 +58,41 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, 
         loops.add_rows(count, reach, from.first + start, from.row_step, shares, target);
       };
       if (left != 0) {
+        std::fill_n(beside, width, T(0));
         loops.add_rows(height, width, row, a.row_step, column, beside);
-        take_off(vs, ys, k, column, height, k + 1, width, j, beside);
-        take_off(xs, us, k, column, height, k + 1, width, j, beside);
+        take_off(vs, ys, k, column, height, k + 1, width, turned_columns, beside);
+        take_off(xs, us, k, column, height, k + 1, width, turned_rows, beside);
         for (std::int64_t i = 0; i < width; ++i) beside[i] *= left;
+        ++turned_columns;
       }
 
-      for (std::int64_t i = 0; i <= j; ++i) shares[i] = -vs(i, k);
-      loops.add_rows(j + 1, width, ys.first + k + 1, columns, shares, row);
-      for (std::int64_t i = 0; i < j; ++i) shares[i] = -xs(i, k);
-      loops.add_rows(j, width, us.first + k + 1, columns, shares, row);
+      for (std::int64_t i = 0; i < turned_columns; ++i) shares[i] = -vs(i, k);
+      loops.add_rows(turned_columns, width, ys.first + k + 1, columns, shares, row);
+      for (std::int64_t i = 0; i < turned_rows; ++i) shares[i] = -xs(i, k);
+      loops.add_rows(turned_rows, width, us.first + k + 1, columns, shares, row);
       const T right = to.right_factors[k] = reflect(row, 1, width, 0);
       to.above[k] = row[0];
+      if (right == 0) continue;
       u[k] = 0;
       std::copy_n(row, width, u + k + 1);
       u[k + 1] = 1;
 
       T* below = x + k + 1;
-      if (right == 0) {
-        std::fill_n(below, height - 1, T(0));
-        continue;
-      }
       loops.multiply(height - 1, width, row + a.row_step, a.row_step, u + k + 1, below);
-      take_off(ys, vs, k + 1, u + k + 1, width, k + 1, height - 1, j + 1, below);
-      take_off(us, xs, k + 1, u + k + 1, width, k + 1, height - 1, j, below);
+      take_off(ys, vs, k + 1, u + k + 1, width, k + 1, height - 1, turned_columns, below);
+      take_off(us, xs, k + 1, u + k + 1, width, k + 1, height - 1, turned_rows, below);
       for (std::int64_t i = 0; i + 1 < height; ++i) below[i] *= right;
+      ++turned_rows;
     }
-    const std::int64_t count = last - first;
     const auto rest = a.part(last, last, rows - last, columns - last);
-    const auto tall = [&](const Matrix<T>& m) { return m.part(0, last, count, rest.rows).transposed(); };
-    const auto wide = [&](const Matrix<T>& m) { return m.part(0, last, count, rest.columns); };
-    if (rest.columns > 0) {
-      add_product<T>(bench, tall(vs), wide(ys), rest, Sign::minus);
-      add_product<T>(bench, tall(xs), wide(us), rest, Sign::minus);
-    }
+    if (rest.columns == 0) continue;
+    const auto take_off_rest = [&](const Matrix<T>& tall, const Matrix<T>& wide, std::int64_t count) {
+      if (count == 0) return;
+      add_product<T>(bench, tall.part(0, last, count, rest.rows).transposed(), wide.part(0, last, count, rest.columns),
+                     rest, Sign::minus);
+    };
+    take_off_rest(vs, ys, turned_columns);
+    take_off_rest(xs, us, turned_rows);
   }
 }
 

@@ -1,8 +1,10 @@
 // The kernels of orthogonal factorisations, eigenvalues and singular values, and of the exponential; and the family's
 // table.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "core/op_ids.hpp"
 #include "devices/cpu/linalg/complex_kernels.hpp"
@@ -47,16 +49,20 @@ double work_of(double factor, std::int64_t rows, std::int64_t columns) {
 /// Returns what the results are to be multiplied by, or NaN where an element is not finite.
 template <class T>
 T bring_into_range(const Matrix<T>& a) noexcept {
-  double largest = 0;
-  bool finite = true;
+  // As integers the bits of numbers without a sign are in the same order, with infinity and NaN behind all others, and
+  // compilers make vectors of the comparisons.
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  constexpr Bits sign = Bits(1) << (8 * sizeof(T) - 1);
+  Bits most = 0;
   for (std::int64_t row = 0; row < a.rows; ++row) {
+    const T* const from = a.row(row);
     for (std::int64_t column = 0; column < a.columns; ++column) {
-      const double size = std::abs(static_cast<double>(a(row, column)));
-      finite = finite && std::isfinite(size);
-      largest = std::max(largest, size);
+      const Bits size = std::bit_cast<Bits>(from[column]) & ~sign;
+      most = most < size ? size : most;
     }
   }
-  if (!finite) return std::numeric_limits<T>::quiet_NaN();
+  const auto largest = static_cast<double>(std::bit_cast<T>(most));
+  if (!std::isfinite(largest)) return std::numeric_limits<T>::quiet_NaN();
   constexpr double far = sizeof(T) == 8 ? 1e100 : 1e12;
   if (largest == 0 || (largest < far && largest > 1 / far)) return 1;
   const int exponent = std::ilogb(largest);

@@ -19,7 +19,8 @@ struct Tridiagonal {
 };
 
 // Rows are reduced from the last one up: row k's reflection turns its first k elements into one, and what it does to
-// the rows above is v w^T + w v^T. A block of rows keeps its v and w and changes the rows above it once.
+// the rows above is v w^T + w v^T. A block of rows keeps its v and w, but those of rows that need no turning, and
+// changes the rows above it once.
 template <class T>
 void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to, T* room) noexcept {
   const std::int64_t size = a.rows;
@@ -28,38 +29,38 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to,
   const VectorLoops<T>& loops = *bench.loops;
   for (std::int64_t bottom = size; bottom > 1;) {
     const std::int64_t count = std::min(reduction_block, bottom - 1), top = bottom - count;
-    for (std::int64_t j = 0; j < count; ++j) {
-      const std::int64_t k = bottom - 1 - j;
+    std::int64_t kept = 0;
+    for (std::int64_t k = bottom - 1; k >= top; --k) {
       T* row = a.row(k);
-      for (std::int64_t i = 0; i < j; ++i) shares[i] = -vs(i, k);
-      loops.add_rows(j, k + 1, ws.first, size, shares, row);
-      for (std::int64_t i = 0; i < j; ++i) shares[i] = -ws(i, k);
-      loops.add_rows(j, k + 1, vs.first, size, shares, row);
+      for (std::int64_t i = 0; i < kept; ++i) shares[i] = -vs(i, k);
+      loops.add_rows(kept, k + 1, ws.first, size, shares, row);
+      for (std::int64_t i = 0; i < kept; ++i) shares[i] = -ws(i, k);
+      loops.add_rows(kept, k + 1, vs.first, size, shares, row);
       to.diagonal[k] = row[k];
       const T factor = to.factors[k] = reflect(row, 1, k, k - 1);
       to.beside[k - 1] = row[k - 1];
-      T *v = vs.row(j), *w = ws.row(j);
+      if (factor == 0) continue;
+      T *v = vs.row(kept), *w = ws.row(kept);
       std::copy_n(row, k - 1, v);
       v[k - 1] = 1;
       v[k] = 0;
-      if (factor == 0) {  // nothing to take off: the row is reduced as it is
-        std::fill_n(w, k + 1, T(0));
-        continue;
-      }
       loops.multiply_symmetric(k, a.first, a.row_step, v, w);
       w[k] = 0;
-      loops.multiply(j, k, ws.first, size, v, shares);
-      for (std::int64_t i = 0; i < j; ++i) shares[i] = -shares[i];
-      loops.add_rows(j, k, vs.first, size, shares, w);
-      loops.multiply(j, k, vs.first, size, v, shares);
-      for (std::int64_t i = 0; i < j; ++i) shares[i] = -shares[i];
-      loops.add_rows(j, k, ws.first, size, shares, w);
+      loops.multiply(kept, k, ws.first, size, v, shares);
+      for (std::int64_t i = 0; i < kept; ++i) shares[i] = -shares[i];
+      loops.add_rows(kept, k, vs.first, size, shares, w);
+      loops.multiply(kept, k, vs.first, size, v, shares);
+      for (std::int64_t i = 0; i < kept; ++i) shares[i] = -shares[i];
+      loops.add_rows(kept, k, ws.first, size, shares, w);
       for (std::int64_t i = 0; i < k; ++i) w[i] *= factor;
       loops.add_scaled(k, -factor * loops.dot(k, w, v) / 2, v, w);
+      ++kept;
     }
-    const auto v = vs.part(0, 0, count, top), w = ws.part(0, 0, count, top), above = a.part(0, 0, top, top);
-    add_product_below<T>(bench, v.transposed(), w, above, Sign::minus);
-    add_product_below<T>(bench, w.transposed(), v, above, Sign::minus);
+    if (kept > 0) {
+      const auto v = vs.part(0, 0, kept, top), w = ws.part(0, 0, kept, top), above = a.part(0, 0, top, top);
+      add_product_below<T>(bench, v.transposed(), w, above, Sign::minus);
+      add_product_below<T>(bench, w.transposed(), v, above, Sign::minus);
+    }
     bottom = top;
   }
   to.diagonal[0] = a(0, 0);
@@ -72,6 +73,7 @@ void turn_back(const Bench<T>& bench, const Matrix<T>& a, const T* factors, cons
   T* triangle = room + reflection_block * size;
   for (std::int64_t first = 1; first < size; first += reflection_block) {
     const std::int64_t last = std::min(first + reflection_block, size), count = last - first, width = last - 1;
+    if (!any_turns(factors + first, count)) continue;
     const ReflectionBlock<T> block{dense(room, count, width), dense(triangle, count, count)};
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t k = first + i;
