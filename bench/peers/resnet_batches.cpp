@@ -1,7 +1,7 @@
 // Writes the batches that examples/resnet trains with to the standard output, for a twin of it in another system:
 // resnet_torch.py reads them.
 //
-//   resnet_batches DATA BATCH EPOCHS SEED
+//   resnet_batches DATA BATCH EPOCHS SEED PADDING
 //
 // Each batch is its pictures, (BATCH, 32, 32, 3) numbers of f32, and then its labels, BATCH bytes.
 #include <cstdio>
@@ -26,14 +26,14 @@ void write_all(const Tensor& x) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 5) {
-    std::fprintf(stderr, "usage: resnet_batches DATA BATCH EPOCHS SEED; resnet_torch.py calls it\n");
+  if (count != 6) {
+    std::fprintf(stderr, "usage: resnet_batches DATA BATCH EPOCHS SEED PADDING; resnet_torch.py calls it\n");
     return 2;
   }
   try {
     const PictureSets pictures = read_cifar_folder(words[1]);
     nn::Batches<Tensor> batches(
-        varied(pictures.training),
+        varied(pictures.training, std::atoll(words[5])),
         {.size = std::atoll(words[2]), .drop_last = true, .seed = std::strtoull(words[4], nullptr, 10), .ahead = 2});
     for (long long epoch = std::atoll(words[3]); epoch > 0; --epoch) {
       for (const auto& [images, labels] : batches) {

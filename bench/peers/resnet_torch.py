@@ -1,7 +1,7 @@
 """examples/resnet and its twin in PyTorch: the same first weights, batches, rule and schedule; accuracy after each epoch.
 
-resnet_torch.py BIN DATA [--depth 20] [--width 16] [--epochs 10] [--batch 128] [--seed 42] [--threads 1] [--steps 0]
-                [--device cpu] [--twin-device cpu]
+resnet_torch.py BIN DATA [--depth 20] [--width 16] [--epochs 10] [--batch 128] [--seed 42] [--rate 0.8]
+                [--smoothing 0.1] [--padding 2] [--threads 1] [--steps 0] [--device cpu] [--twin-device cpu]
 
 BIN holds the programs resnet and resnet_batches, DATA is a folder of CIFAR-10. The weights are those that the example
 draws (a checkpoint after no step); the batches are read from resnet_batches. Both trainings run at once. Prints a line
@@ -25,7 +25,7 @@ import torch
 
 from models_peers import layers
 
-RATE, DECAY = 0.4, 5e-4  # as examples/resnet has them
+DECAY = 5e-4  # as examples/resnet has it
 MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)
 
 
@@ -54,13 +54,13 @@ def next_batch(batches, given):
 
 
 def step_of(model, given):
-    rule = torch.optim.SGD(model.parameters(), RATE, momentum=0.9, nesterov=True, weight_decay=DECAY)
+    rule = torch.optim.SGD(model.parameters(), given.rate, momentum=0.9, nesterov=True, weight_decay=DECAY)
     steps = given.epochs * (given.samples // given.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(rule, RATE, steps, cycle_momentum=False)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(rule, given.rate, steps, cycle_momentum=False)
 
     def step(x, t):
         rule.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(x), t)
+        loss = torch.nn.functional.cross_entropy(model(x), t, label_smoothing=given.smoothing)
         loss.backward()
         rule.step()
         schedule.step()
@@ -109,9 +109,11 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("bin")
     arguments.add_argument("data")
-    for name, value in {"depth": 20, "width": 16, "epochs": 10, "batch": 128, "seed": 42, "threads": 1,
+    for name, value in {"depth": 20, "width": 16, "epochs": 10, "batch": 128, "seed": 42, "padding": 2, "threads": 1,
                         "steps": 0}.items():
         arguments.add_argument("--" + name, type=int, default=value)
+    for name, value in {"rate": 0.8, "smoothing": 0.1}.items():
+        arguments.add_argument("--" + name, type=float, default=value)
     for name in ("--device", "--twin-device"):
         arguments.add_argument(name, default="cpu")
     given = arguments.parse_args()
@@ -121,8 +123,8 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     environment = dict(os.environ, OMP_NUM_THREADS=str(given.threads), TYTO_THREADS=str(given.threads))
     with tempfile.TemporaryDirectory() as folder:
-        resnet = [f"{given.bin}/resnet", "--data", given.data, "--rate", RATE, "--decay", DECAY]
-        for name in ("depth", "width", "epochs", "batch", "seed", "device"):
+        resnet = [f"{given.bin}/resnet", "--data", given.data, "--decay", DECAY]
+        for name in ("depth", "width", "epochs", "batch", "seed", "rate", "smoothing", "padding", "device"):
             resnet += ["--" + name, getattr(given, name)]
         resnet = [str(word) for word in resnet]
         quiet = {"env": environment, "stdout": subprocess.DEVNULL}
@@ -130,7 +132,7 @@ def main():
         model = layers()["resnet18_step"](given.depth, given.width).to(memory_format=torch.channels_last)
         load(model, numpy.load(f"{folder}/start.npz"))
         model = model.to(given.twin_device)
-        words = [f"{given.bin}/resnet_batches", given.data, given.batch, given.epochs, given.seed]
+        words = [f"{given.bin}/resnet_batches", given.data, given.batch, given.epochs, given.seed, given.padding]
         batches = subprocess.Popen([str(word) for word in words], env=environment, stdout=subprocess.PIPE)
         if given.steps > 0:
             compare_steps(resnet, batches.stdout, model, folder, given, quiet)

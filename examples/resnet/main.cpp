@@ -29,11 +29,12 @@ struct Options {
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();
   std::int64_t batch = 128;
   std::int64_t save_every = 50;
+  std::int64_t padding = 2;
   std::int64_t held_out = 0;
   std::uint64_t seed = 42;
-  double rate = 0.4;
+  double rate = 0.8;
   double decay = 5e-4;
-  double smoothing = 0;
+  double smoothing = 0.1;
 };
 
 CommandLine command_line(Options& options) {
@@ -51,6 +52,7 @@ CommandLine command_line(Options& options) {
       .number("--rate", options.rate, 0, "largest learning rate")
       .number("--decay", options.decay, 0, "weight decay")
       .number("--smoothing", options.smoothing, 0, "the share of a target that is spread over all classes alike")
+      .number("--padding", options.padding, 0, "zeros at each side of a picture, of which a part is cropped at random")
       .number("--held-out", options.held_out, 0,
               "test with the last so many training pictures, not trained on then: settings are chosen by these")
       .number("--seed", options.seed, 0, "of weights, order, crops, flips and drawing")
@@ -73,7 +75,7 @@ void run(const Options& options) {
   PictureSets pictures =
       options.data.empty() ? draw_picture_sets(options.samples, options.seed) : read_cifar_folder(options.data);
   if (options.held_out > 0) hold_out(pictures, options.held_out);
-  nn::Batches<Tensor> batches(varied(pictures.training),
+  nn::Batches<Tensor> batches(varied(pictures.training, options.padding),
                               {.size = options.batch, .drop_last = true, .seed = options.seed, .ahead = 2});
   nn::Batches<Tensor> test(normalised(pictures.test), {.size = 250, .shuffle = false, .ahead = 2});
 

@@ -71,8 +71,8 @@ void hold_out(PictureSets& pictures, std::int64_t count) {
   pictures.training = part(tyto::slice(0, left));
 }
 
-nn::Pictures varied(const HostPictures& pictures) {
-  return {pictures.images, pictures.labels, {nn::random_crop(32, 4), nn::random_flip(), normalise_channels()}};
+nn::Pictures varied(const HostPictures& pictures, std::int64_t padding) {
+  return {pictures.images, pictures.labels, {nn::random_crop(32, padding), nn::random_flip(), normalise_channels()}};
 }
 
 nn::Pictures normalised(const HostPictures& pictures) {

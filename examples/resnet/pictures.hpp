@@ -20,7 +20,7 @@ PictureSets draw_picture_sets(std::int64_t count, std::uint64_t seed);
 /// The last `count` training pictures become those to test with. Throws std::invalid_argument where none would be left.
 void hold_out(PictureSets& pictures, std::int64_t count);
 
-/// Cropped and flipped at random, and normalised: what is trained with.
-tyto::nn::Pictures varied(const HostPictures& pictures);
+/// Padded with so many zeros at each side, cropped and flipped at random, and normalised: what is trained with.
+tyto::nn::Pictures varied(const HostPictures& pictures, std::int64_t padding);
 /// As they are, normalised: what is tested with.
 tyto::nn::Pictures normalised(const HostPictures& pictures);
