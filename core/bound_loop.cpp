@@ -61,12 +61,6 @@ class Stages {
   bool has_f64_;
 };
 
-std::int64_t row_length(const Shape& shape, const IntList& axes) {
-  std::int64_t length = 1;
-  for (const std::int64_t axis : axes) length *= shape[static_cast<std::size_t>(axis)];
-  return length;
-}
-
 /// The view with ones where axes were reduced.
 View with_axes(View view, const Shape& shape, IntList axes) {
   if (view.rank() == shape.rank()) return view;

@@ -16,21 +16,24 @@ namespace {
 
 class Knowledge {
  public:
-  Knowledge(const LoopProgram& program, std::span<const DType> inputs)
-      : program_(program),
-        types_(value_types(program, inputs)),
-        stands_for_(program.values()),
-        easier_(program.values()),
-        kept_(program.values()) {
-    for (std::size_t v = 0; v < program.values(); ++v) stands_for_[v] = static_cast<LoopValue>(v);
-    for (const LoopValue output : program.outputs) kept_[output] = true;
-    for (std::size_t v = program.first_instruction(); v < program.values(); ++v) {
-      if (may_fold(program.instruction_of(v).op)) kept_[program.operands_of(v)[0]] = kept_[v] = true;
+  Knowledge(const BoundLoop& bound, std::span<const DType> inputs)
+      : program_(bound.loop.program),
+        whole_(bound.whole()),
+        row_length_(row_length(bound.loop.shape, bound.loop.axes)),
+        types_(value_types(program_, inputs)),
+        stands_for_(program_.values()),
+        easier_(program_.values()),
+        kept_(program_.values()) {
+    for (std::size_t v = 0; v < program_.values(); ++v) stands_for_[v] = static_cast<LoopValue>(v);
+    for (const LoopValue output : program_.outputs) kept_[output] = true;
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
+      if (may_fold(program_.instruction_of(v).op)) kept_[program_.operands_of(v)[0]] = true;
     }
-    for (std::size_t v = 0; v < program.values(); ++v) learn(v);
+    for (std::size_t v = 0; v < program_.values(); ++v) learn(v);
   }
 
   bool found_any() const { return found_any_; }
+  bool is_number(std::size_t value) const { return number_[value].has_value(); }
 
   /// The program of the values that its results still need.
   LoopProgram rest(std::span<const DType> inputs) const {
@@ -74,10 +77,9 @@ class Knowledge {
       operands.push_back(known_[from.back()]);
       types.push_back(types_[operand]);
     }
-    // Sums and products of rows wrap round; extremes are among what they are taken of.
     if (may_fold(step.op)) {
-      const bool among = step.op == OpId::min || step.op == OpId::max;
-      known_.push_back(among && types[0] == step.dtype ? operands[0] : any_of(step.dtype));
+      known_.push_back(known_reduction(v, types[0], operands[0]));
+      if (known_[v] && known_[v]->is_one_number()) found_any_ = true, number_[v] = known_[v]->low;
       return;
     }
     known_.push_back(known_result(step.op, step.dtype, types, operands));
@@ -89,6 +91,21 @@ class Knowledge {
     } else if (known_[v] && known_[v]->is_one_number()) {
       found_any_ = true, number_[v] = known_[v]->low;
     }
+  }
+
+  /// Sums and products of rows wrap round; extremes are among what they are taken of.
+  std::optional<KnownInteger> known_reduction(std::size_t v, DType type,
+                                              const std::optional<KnownInteger>& operand) const {
+    const LoopInstruction& step = program_.instruction_of(v);
+    const bool is_extreme = step.op == OpId::min || step.op == OpId::max;
+    if (is_extreme && type == step.dtype) return operand;
+    const bool is_sum = step.op == OpId::sum && whole_[program_.operands_of(v)[0]];
+    if (is_sum && operand && operand->is_one_number() && any_of(step.dtype)) {
+      const DType types[] = {step.dtype, step.dtype};
+      const std::optional<KnownInteger> factors[] = {only(step.dtype, operand->low), only(step.dtype, row_length_)};
+      return known_result(OpId::multiply, step.dtype, types, factors);
+    }
+    return any_of(step.dtype);
   }
 
   /// An operator with a number as its second operand.
@@ -147,7 +164,9 @@ class Knowledge {
 
   LoopValue write(LoopBuilder& builder, std::size_t v, std::span<const LoopValue> made) const {
     if (number_[v]) {
-      return builder.constant(types_[v] == DType::boolean ? Scalar(*number_[v] != 0) : Scalar(*number_[v]), types_[v]);
+      const Scalar number = types_[v] == DType::boolean ? Scalar(*number_[v] != 0) : Scalar(*number_[v]);
+      const LoopValue constant = builder.constant(number, types_[v]);
+      return kept_[v] ? builder.apply(OpId::maximum, types_[v], {constant, constant}) : constant;
     }
     if (v < program_.first_instruction()) {
       const LoopConstant& constant = program_.constants[v - program_.inputs];
@@ -162,6 +181,8 @@ class Knowledge {
   }
 
   const LoopProgram& program_;
+  std::vector<bool> whole_;
+  std::int64_t row_length_;
   std::vector<DType> types_;
   std::vector<std::optional<KnownInteger>> known_;
   std::vector<std::optional<std::int64_t>> number_;  // what the value is, where it is one number
@@ -171,13 +192,15 @@ class Knowledge {
   bool found_any_ = false;
 };
 
-/// By output, and by reduction in order: whether it, or what it reduces, is whole.
-std::vector<bool> whole_ends(const LoopAttributes& loop, std::span<const Shape> given) {
+/// By output, and by reduction that is made in order: whether it, or what it reduces, is whole.
+template <class IsMade>
+std::vector<bool> whole_ends(const LoopAttributes& loop, std::span<const Shape> given, IsMade&& is_made) {
   const std::vector<bool> whole = whole_values(loop, given);
   std::vector<bool> ends;
   for (const LoopValue output : loop.program.outputs) ends.push_back(whole[output]);
   for (std::size_t v = loop.program.first_instruction(); v < loop.program.values(); ++v) {
-    if (may_fold(loop.program.instruction_of(v).op)) ends.push_back(whole[loop.program.operands_of(v)[0]]);
+    if (!may_fold(loop.program.instruction_of(v).op) || !is_made(v)) continue;
+    ends.push_back(whole[loop.program.operands_of(v)[0]]);
   }
   return ends;
 }
@@ -189,11 +212,14 @@ void drop_known_values(BoundLoop& bound) {
   const auto is_of_integers = [](const LoopInstruction& step) { return any_of(step.dtype).has_value(); };
   if (program.instructions.size() < 2 || std::ranges::none_of(program.instructions, is_of_integers)) return;
   const std::vector<DType> inputs = bound.input_types();
-  const Knowledge knowledge(program, inputs);
+  const Knowledge knowledge(bound, inputs);
   if (!knowledge.found_any()) return;
   LoopAttributes rest{bound.loop.shape, bound.loop.axes, knowledge.rest(inputs)};
   // What is made of rows alone is one element a row: the loop stays as it is if it would make less than it should.
-  if (!rest.axes.empty() && whole_ends(rest, bound.given) != whole_ends(bound.loop, bound.given)) return;
+  const auto always = [](std::size_t) { return true; };
+  const auto not_known = [&](std::size_t value) { return !knowledge.is_number(value); };
+  if (!rest.axes.empty() && whole_ends(rest, bound.given, always) != whole_ends(bound.loop, bound.given, not_known))
+    return;
   bound.loop = std::move(rest);
 }
 

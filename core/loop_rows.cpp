@@ -26,6 +26,12 @@ Attributes fold_attributes(OpId op, const IntList& axes) {
   return AxesAttributes{axes, true};
 }
 
+std::int64_t row_length(const Shape& shape, const IntList& axes) {
+  std::int64_t length = 1;
+  for (const std::int64_t axis : axes) length *= shape[static_cast<std::size_t>(axis)];
+  return length;
+}
+
 bool ends_in_its_only_reduction(const LoopProgram& program) {
   if (program.instructions.empty() || program.outputs.size() != 1) return false;
   const auto folds =

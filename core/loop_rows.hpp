@@ -15,6 +15,9 @@ bool may_fold(OpId op);
 /// The attributes of such an instruction on its own, the axes kept as ones.
 Attributes fold_attributes(OpId op, const IntList& axes);
 
+/// How many elements a reduction over these axes takes together.
+std::int64_t row_length(const Shape& shape, const IntList& axes);
+
 /// The last instruction is the only reduction and the only result, which lets its operand be any element-wise
 /// function.
 bool ends_in_its_only_reduction(const LoopProgram& program);
