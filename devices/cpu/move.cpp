@@ -165,6 +165,33 @@ std::int64_t padded_source(std::int64_t position, std::int64_t length, PadMode m
   return mode == PadMode::symmetric ? period - 1 - phase : period - phase;
 }
 
+/// A padded tensor's views and its margins before each axis.
+struct Padded {
+  View in, out;
+  IntList before;
+};
+
+// Behind an axis that is padded with a constant, one that is not is part of it: channels behind columns, say, make one
+// row as long as all of them. So is any axis behind another when neither is padded, and an axis of one element.
+Padded with_axes_joined(Padded p, PadMode mode) {
+  for (std::size_t axis = p.in.shape.size(); axis-- > 1;) {
+    const std::size_t outer = axis - 1;
+    const std::int64_t inner = p.in.shape[axis];
+    const bool outer_is_padded = p.in.shape[outer] != p.out.shape[outer];
+    if (inner != p.out.shape[axis] || (outer_is_padded && mode != PadMode::constant && inner != 1)) continue;
+    const bool follows = inner == 1 || p.in.shape[outer] <= 1 || p.in.strides[outer] == inner * p.in.strides[axis];
+    if (!follows) continue;
+    const std::int64_t step = inner == 1 ? p.in.strides[outer] : p.in.strides[axis];
+    p.in.shape[outer] *= inner;
+    p.out.shape[outer] *= inner;
+    p.before[outer] *= inner;
+    p.in.strides[outer] = step;
+    for (IntList* list : {&p.in.strides, &p.before}) list->erase(axis);
+    for (Shape* shape : {&p.in.shape, &p.out.shape}) shape->erase(axis);
+  }
+  return p;
+}
+
 // Row by row of the last axis: a row is a run of the input between two margins, or all padding.
 template <class U>
 KernelRef pad_kernel(const core::Step& step) {
@@ -174,9 +201,10 @@ KernelRef pad_kernel(const core::Step& step) {
     copies.add(0, step.inputs[0].view, step.outputs[0].view, sizeof(U));
     return run_copies(std::move(copies));
   }
-  const View in = step.inputs[0].view, out = step.outputs[0].view;
-  const IntList before = attributes.before;
   const PadMode mode = attributes.mode;
+  const Padded padded = with_axes_joined({step.inputs[0].view, step.outputs[0].view, attributes.before}, mode);
+  const View in = padded.in, out = padded.out;
+  const IntList before = padded.before;
   const U value = bits_of_scalar<U>(attributes.value, step.outputs[0].dtype);
   const std::size_t last = in.shape.size() - 1;
   const std::int64_t total = out.count(), width = out.shape[last], rows = width == 0 ? 0 : total / width;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t most_addresses = 256;    // of a run of the channel kernel
 constexpr std::int64_t channels_of_a_job = 64;  // of the kernel's gradient
+constexpr std::int64_t bytes_of_taps = 16384;   // that stay in the first-level cache from pixel to pixel
 
 template <class T>
 class DepthwiseConvolution final : public DirectConvolution {
@@ -61,46 +62,59 @@ class DepthwiseConvolution final : public DirectConvolution {
     }
   }
 
+  // A part of the channels at a time, whose kernel is read from the first-level cache by all pixels but the first.
   void run_by_pixel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses) const noexcept {
+    const Extents& target = problem_.pass == ConvolutionPass::forward ? g_.output : g_.input;
+    const Range mine = share(g_.batch * product_of(target), team.member, team.size);
+    constexpr std::int64_t least = 64;
+    const auto each = static_cast<std::int64_t>(sizeof(T)) * std::max<std::int64_t>(g_.taps(), 1);
+    const std::int64_t together = std::max(bytes_of_taps / each / least, std::int64_t{1}) * least;
+    for (std::int64_t first = 0; first < g_.in_channels; first += together) {
+      run_channels(arguments, mine, addresses, {first, std::min(first + together, g_.in_channels)});
+    }
+  }
+
+  void run_channels(const ConvolutionArguments& arguments, Range mine, const Addresses& addresses,
+                    Range part) const noexcept {
     const bool forward = problem_.pass == ConvolutionPass::forward;
     const Extents& target = forward ? g_.output : g_.input;
     const Extents& source = forward ? g_.input : g_.output;
-    const T* from = static_cast<const T*>(forward ? arguments.input : arguments.output_gradient);
-    const T* kernel = static_cast<const T*>(arguments.kernel);
     const std::int64_t channels = g_.in_channels, image_pixels = product_of(target);
-    const Range mine = share(g_.batch * image_pixels, team.member, team.size);
+    const T* from = static_cast<const T*>(forward ? arguments.input : arguments.output_gradient) + part.begin;
+    const T* kernel = static_cast<const T*>(arguments.kernel) + part.begin;
+    const auto of_channels = [&](const void* values) { return static_cast<const T*>(values) + part.begin; };
     const bool in_place = problem_.residual && arguments.residual == arguments.result;
     ChannelArguments<T> t;
     t.x = addresses.x;
     t.y = addresses.y;
-    t.channels = channels;
+    t.channels = part.size();
     t.x_step = x_step_ * channels;
     t.out_step = forward ? g_.result_pitch : channels;
     t.residual_step = channels;
-    if (problem_.scale) t.scale = static_cast<const T*>(arguments.scale);
+    if (problem_.scale) t.scale = of_channels(arguments.scale);
     for (std::int64_t pixel = mine.begin; pixel < mine.end; pixel += t.pixels) {
       const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
       const std::int64_t z = pixel / (target[2] * target[1]) % target[0];
-      t.out = static_cast<T*>(arguments.result) + pixel * t.out_step;
+      t.out = static_cast<T*>(arguments.result) + pixel * t.out_step + part.begin;
       t.count = 0;
       t.pixels = std::min(runs_[static_cast<std::size_t>(x)], mine.end - pixel);
       t.accumulate = in_place;
       t.bias = nullptr;
       for (const auto [tap_z, at_z] : window_pairs_[0].at(z)) {
         for (const auto [tap_y, at_y] : window_pairs_[1].at(y)) {
+          const T* const row = from + ((image * source[0] + at_z) * source[1] + at_y) * source[2] * channels;
+          const T* const taps = kernel + (tap_z * g_.kernel[1] + tap_y) * g_.kernel[2] * channels;
           for (const auto [tap_x, at_x] : window_pairs_[2].at(x)) {
             if (t.count == most_addresses) flush(t);
-            addresses.x[t.count] =
-                from + (((image * source[0] + at_z) * source[1] + at_y) * source[2] + at_x) * channels;
-            addresses.y[t.count] = kernel + ((tap_z * g_.kernel[1] + tap_y) * g_.kernel[2] + tap_x) * channels;
+            addresses.x[t.count] = row + at_x * channels;
+            addresses.y[t.count] = taps + tap_x * channels;
             ++t.count;
           }
         }
       }
       // The epilogue goes with the last run.
-      if (problem_.bias) t.bias = static_cast<const T*>(arguments.bias);
-      t.residual =
-          problem_.residual && !in_place ? static_cast<const T*>(arguments.residual) + pixel * channels : nullptr;
+      if (problem_.bias) t.bias = of_channels(arguments.bias);
+      t.residual = problem_.residual && !in_place ? of_channels(arguments.residual) + pixel * channels : nullptr;
       t.limits = problem_.limits.as<T>();
       tiles<T>(set_).channels(t);
       t.residual = nullptr;

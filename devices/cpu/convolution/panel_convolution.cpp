@@ -46,6 +46,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     source_channels_ = forward_ ? g_.in_channels : g_.out_channels;
     target_channels_ = forward_ ? g_.out_channels : g_.in_channels;
     target_pitch_ = forward_ ? g_.result_pitch : g_.in_channels;
+    one_to_one_ = g_.taps() == 1 && g_.stride == Extents{1, 1, 1} && g_.input == g_.output && g_.before == Extents{};
     if (batch_and_target() > 0) {
       if (forward_) {
         plan_forward();
@@ -274,6 +275,13 @@ class PanelConvolution final : public ConvolutionRoutine {
   void address_pixels(const Phase<T>& phase, const T* source, std::int64_t first, std::int64_t count,
                       const RowTables<T>& to) const noexcept {
     const std::int64_t taps = phase.product.taps;
+    if (one_to_one_) {
+      for (std::int64_t row = 0; row < count; ++row) {
+        *place_of(to, row, 1) = source + (first + row) * source_channels_;
+        to.c_offsets[row] = (first + row) * target_pitch_;
+      }
+      return;
+    }
     for_each_pixel(phase, first, count,
                    [&](std::int64_t row, std::int64_t image, const Extents& at, std::int64_t offset) {
                      to.c_offsets[row] = offset;
@@ -335,8 +343,9 @@ class PanelConvolution final : public ConvolutionRoutine {
   InstructionSet set_;
   int threads_;
   bool forward_;
-  bool joined_ = false;  // taps along the last axis are joined into runs
-  bool copies_ = false;  // which are copied, for padding is part of them
+  bool joined_ = false;      // taps along the last axis are joined into runs
+  bool copies_ = false;      // which are copied, for padding is part of them
+  bool one_to_one_ = false;  // row i of the target is made of row i of the source alone
   Extents source_{}, target_{};
   std::int64_t source_channels_ = 0, target_channels_ = 0;
   std::int64_t target_pitch_ = 0;  // elements from one pixel of the target to the next

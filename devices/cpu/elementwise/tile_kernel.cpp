@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text.hpp"
+#include "devices/cpu/elementwise/repeated_rows.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/elementwise/tile_runner.hpp"
 #include "devices/cpu/jit/compile.hpp"
@@ -111,7 +112,19 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
   }
   check_size(program, inputs.size(), outputs.size());
   if (wants_machine_code(choice)) {
-    if (auto kernel = jit::prepare_loop(program, inputs, outputs, choice)) return kernel;
+    struct Loop {
+      const TileProgram& program;
+      const KernelChoice& choice;
+    } const loop{program, choice};
+    const auto prepare = [](const void* context, std::span<const core::Operand> from,
+                            std::span<const core::Operand> to) {
+      const auto* const given = static_cast<const Loop*>(context);
+      return jit::prepare_loop(given->program, from, to, given->choice);
+    };
+    const bool whole = program.input_parts.empty() && program.output_parts.empty();
+    auto kernel = whole ? prepare_repeated_rows(inputs, outputs, prepare, &loop) : nullptr;
+    if (kernel == nullptr) kernel = prepare(&loop, inputs, outputs);
+    if (kernel != nullptr) return kernel;
   }
   BoundProgram prepared = bind_program(program, inputs, outputs, tile_loops(choice.set()), false);
   const TeamRequest request = choice.threads > 0 ? TeamRequest{choice.threads} : team_for(prepared.nanoseconds);

@@ -64,6 +64,38 @@ TEST_CASE("a chain is computed run by run, whatever the operands' types and layo
   }
 }
 
+TEST_CASE("rows of few elements with an operand that has one a column give the same as any others") {
+  // x > 0 ? x : slope * x + shift, laid over x; slope in every second place of its memory, shift in f16
+  TileProgram program;
+  const auto f32 = DType::f32;
+  const auto x = program.input(0, f32), slope = program.input(1, f32), shift = program.input(2, f32);
+  const auto other = program.apply(OpId::add, f32, {program.apply(OpId::multiply, f32, {slope, x}), shift});
+  const auto above = program.apply(OpId::greater, DType::boolean, {x, program.constant(0, f32)});
+  program.output(program.apply(OpId::where, f32, {above, x, other}), 0);
+  // Rows that come out even in runs of several, an odd number of them, a prime number, few, and with others around.
+  for (const Shape& shape : {Shape{4096, 10}, Shape{735, 3}, Shape{509, 24}, Shape{30, 7}, Shape{5, 96, 20}}) {
+    const std::int64_t columns = shape.back();
+    for (const int threads : {1, 2}) {
+      Tensor numbers = counted(f32, View::dense(shape), 23);
+      for (std::int64_t i = 0; i < numbers.view.count(); i += 3) numbers.put_at(i, -1.0 - static_cast<double>(i % 5));
+      View spread = View::dense({columns});
+      spread.strides[0] = 2;
+      Tensor slopes = counted(f32, core::broadcast_to(spread, shape), 9);
+      Tensor shifts = counted(DType::f16, core::broadcast_to(View::dense({columns}), shape), 4);
+      const auto before = numbers.numbers();
+      cpu::KernelChoice choice;
+      choice.threads = threads;
+      run(program, {&numbers, &slopes, &shifts}, {&numbers}, choice);
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < numbers.view.count(); ++i) {
+        const long double from = before[static_cast<std::size_t>(i)];
+        wrong += numbers.get(i) != (from > 0 ? from : slopes.get(i) * from + shifts.get(i));
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("a result laid over an operand is written after the operand's last use") {
   // y = a + b lies over a, which the second output a * 2 reads later.
   TileProgram program;
