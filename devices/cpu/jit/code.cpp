@@ -227,6 +227,17 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       if (const Value value = shifted(b, a); value != no_value) return value;
       break;
     }
+    case Op::divide: {
+      // By a power of two: the product with its reciprocal is the same number, rounded in the same way.
+      if (!known(b) || known(a)) break;
+      const double divisor = number(instruction.lane, bits(b)), reciprocal = 1 / divisor;
+      int exponent = 0;
+      if (std::abs(std::frexp(divisor, &exponent)) != 0.5 || std::abs(exponent) > 120) break;
+      const Value factor = instruction.lane == Lane::f32
+                               ? constant(Lane::f32, std::bit_cast<std::uint32_t>(static_cast<float>(reciprocal)))
+                               : constant(Lane::f64, std::bit_cast<std::uint64_t>(reciprocal));
+      return apply(Op::multiply, instruction.lane, a, factor);
+    }
     case Op::bit_and:
       if (is_zero(a) || is_full(b)) return a;
       if (is_zero(b) || is_full(a)) return b;

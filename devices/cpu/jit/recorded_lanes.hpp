@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "devices/cpu/jit/code.hpp"
+#include "devices/cpu/jit/reciprocal.hpp"
 
 #define TYTO_VECTOR_INLINE [[maybe_unused]] static inline
 #define TYTO_FUSED_MULTIPLY_ADD 1
@@ -73,7 +74,7 @@ struct Recorded {
   friend Recorded operator-(const Recorded& a, const Recorded& b) { return apply(jit::Op::subtract, a, b); }
   friend Recorded operator*(const Recorded& a, const Recorded& b) { return apply(jit::Op::multiply, a, b); }
   friend Recorded operator/(const Recorded& a, const Recorded& b) requires std::is_floating_point_v<Number> {
-    return apply(jit::Op::divide, a, b);
+    return quotient(a, b);
   }
   friend constexpr Recorded operator-(const Recorded& a) {
     if (a.node == jit::no_value) return Recorded(static_cast<Number>(-a.number));
@@ -236,6 +237,18 @@ inline void require(const mask& condition) {
   if (all.node == jit::no_value && all.known) return;
   recording->in_range = all.value(all.node != jit::no_value && jit::is_wide(recording->code.code()[all.node].lane));
 }
+
+/// By a number that is known, division is a product with its reciprocal in two parts.
+inline f32 quotient(const f32& a, const f32& b) {
+  const jit::Value divisor = b.value();
+  const jit::CodeBuilder& code = recording->code;
+  if (!code.is_constant(divisor)) return f32::apply(jit::Op::divide, a, b);
+  const auto by = jit::reciprocal_of(__builtin_bit_cast(float, static_cast<std::uint32_t>(code.bits(divisor))));
+  if (!by || code.is_constant(a.value())) return f32::apply(jit::Op::divide, a, b);
+  require(a == f32(0.0f) || !(from_bits(bits_of(a) & u32(0x7fffffff)) < f32(by->least)));
+  return mul_add(a, f32(by->high), a * f32(by->low));
+}
+inline f64 quotient(const f64& a, const f64& b) { return f64::apply(jit::Op::divide, a, b); }
 
 /// Says that the operator has no code of lanes: its loop is called.
 template <class T>
