@@ -18,7 +18,7 @@ constexpr std::size_t most_consumers = 8;
 const Strategy& strategy_named(const std::string& name) {
   for (const Strategy& strategy : strategies()) {
     if (strategy.name != name) continue;
-    if (strategy.available) return strategy;
+    if (strategy.available()) return strategy;
     throw ValueError("plan_memory: strategy `" + name +
                      "` needs the solver Cbc, and this library was built without it (Debian and Ubuntu: "
                      "coinor-libcbc-dev); `exact` needs nothing");
@@ -159,7 +159,7 @@ std::span<const MemoryStrategy> memory_strategies() {
   static const std::vector<MemoryStrategy> table = [] {
     std::vector<MemoryStrategy> rows;
     for (const memory::Strategy& strategy : memory::strategies()) {
-      rows.push_back({strategy.name, strategy.summary, strategy.available});
+      rows.push_back({strategy.name, strategy.summary, strategy.available()});
     }
     return rows;
   }();

@@ -13,7 +13,7 @@ namespace tyto::memory {
 struct Strategy {
   std::string_view name;
   std::string_view summary;
-  bool available;
+  bool (*available)();   // asked when it is to be used: a library that few use is loaded for it
   bool uses_neighbours;  // is to be given a problem with neighbour lists
   bool uses_holes;       // of lifetimes; otherwise it is given the hulls
   Placement (*place)(const Problem&, const Effort&);
