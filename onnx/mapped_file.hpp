@@ -19,6 +19,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  bool holds(std::span<const std::byte> part) const {
+    return part.data() >= bytes_.data() && part.data() + part.size() <= bytes_.data() + bytes_.size();
+  }
   /// Lets the system have the pages within a part of the file: who reads them again gets them from the file.
   void discard(std::span<const std::byte> part) const;
 

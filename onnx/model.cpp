@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <ostream>
 
 #include "onnx/element_types.hpp"
@@ -13,6 +14,7 @@
 #include "onnx/segments.hpp"
 #include "tyto/onnx.hpp"
 #include "tyto/shaping.hpp"
+#include "tyto/subnormals.hpp"
 
 namespace tyto::onnx {
 
@@ -91,6 +93,7 @@ class Model final : public detail::OnnxCore {
         options_(options),
         segments_(program_, options.compile) {
     program_.check_supported();
+    if (!options.keep_subnormals) drops_subnormals_ = holds_subnormals();
     for (const Operand& operand : program_.start()) {
       if (operand.stored != nullptr) {
         info_.parameters += element_count(Shape(std::span(operand.stored->lengths)));
@@ -112,6 +115,8 @@ class Model final : public detail::OnnxCore {
   std::vector<GraphReport> reports() const override { return segments_.reports(); }
 
   NamedList<Value> call(const NamedList<Value>& given) override {
+    std::optional<SubnormalsAsZeros> scope;
+    if (drops_subnormals_) scope.emplace();
     fold();
     Slots slots = started(given);
     if (lazy_ && !detail::inlined()) {
@@ -146,6 +151,27 @@ class Model final : public detail::OnnxCore {
   }
 
  private:
+  bool holds_subnormals() const {
+    bool found = false;
+    const auto look = [&](std::span<const std::byte> numbers) {
+      if (found) return;
+      found = has_subnormals(numbers);
+      if (mapping_ && mapping_->holds(numbers)) mapping_->discard(numbers);
+    };
+    for (const Operand& operand : program_.start()) {
+      if (operand.stored != nullptr && dtype_from(operand.stored->element_type) == DType::f32)
+        look(operand.stored->raw);
+      if (operand.known && operand.tensor.defined() && operand.tensor.dtype() == DType::f32)
+        look(operand.tensor.bytes());
+    }
+    for (const NodeMessage& node : message_.graph->nodes) {
+      for (const AttributeMessage& attribute : node.attributes) {
+        if (attribute.tensor && dtype_from(attribute.tensor->element_type) == DType::f32) look(attribute.tensor->raw);
+      }
+    }
+    return found;
+  }
+
   void list_inputs() {
     const std::vector<std::int32_t>& slots = program_.input_slots();
     std::size_t at = 0;
@@ -350,6 +376,7 @@ class Model final : public detail::OnnxCore {
   std::vector<std::int32_t> slots_;  // of inputs_
   std::vector<int> bits_;            // of their elements, where a byte of the file holds several
   std::vector<ModelTensor> outputs_;
+  bool drops_subnormals_ = false;
 };
 
 }  // namespace

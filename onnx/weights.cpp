@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 
 #include "onnx/element_types.hpp"
@@ -108,6 +109,25 @@ std::uint64_t number_in(const std::string& where, std::string_view text) {
 }
 
 }  // namespace
+
+bool has_subnormals(std::span<const std::byte> numbers) {
+  typedef std::int32_t Vector __attribute__((vector_size(16), aligned(1), may_alias));
+  constexpr std::int32_t least_normal = 0x0080'0000;
+  Vector any{};
+  std::size_t at = 0;
+  for (; at + sizeof(Vector) <= numbers.size(); at += sizeof(Vector)) {
+    const Vector size = *reinterpret_cast<const Vector*>(numbers.data() + at) & 0x7fff'ffff;
+    any |= (size > 0) & (size < least_normal);
+  }
+  bool found = (any[0] | any[1] | any[2] | any[3]) != 0;
+  for (; at + sizeof(std::int32_t) <= numbers.size(); at += sizeof(std::int32_t)) {
+    std::int32_t bits = 0;
+    std::memcpy(&bits, numbers.data() + at, sizeof bits);
+    bits &= 0x7fff'ffff;
+    found = found || (bits > 0 && bits < least_normal);
+  }
+  return found;
+}
 
 std::string Weights::unsupported(const TensorMessage& message) {
   if (!dtype_from(message.element_type))

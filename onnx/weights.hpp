@@ -12,6 +12,9 @@
 
 namespace tyto::onnx {
 
+/// Whether any of these f32 is subnormal; they need not be aligned.
+bool has_subnormals(std::span<const std::byte> numbers);
+
 class Weights {
  public:
   /// `file` is the model's name in messages; `bytes` are kept as long as a tensor points into them. Without a folder,

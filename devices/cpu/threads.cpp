@@ -3,6 +3,7 @@
 #include "devices/cpu/threads.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "devices/cpu/forked_process.hpp"
 #include "devices/cpu/layout_threads.hpp"
 #include "devices/cpu/spinning.hpp"
+#include "devices/cpu/subnormals.hpp"
 
 namespace tyto::cpu {
 
@@ -45,6 +47,22 @@ std::atomic<int>& thread_count() noexcept {
 // With two threads both are measured; with more, what meeting costs grows with their number.
 double shortest_region(int count) noexcept { return std::max(20'000.0, 2'000.0 * count); }
 double shortest_awake(int count) noexcept { return 2'000.0 + 1'000.0 * count; }
+
+/// Which thread's helpers last took on rules of arithmetic, and which; 0 while nobody has had other ones than at the
+/// start. One for all callers: when they change about, helpers are told once more than they need be.
+std::atomic<std::uint64_t> shared_rules{0};
+
+std::uint64_t own_rules() noexcept {
+  constexpr int bits_of_rules = 16;
+  const auto caller = reinterpret_cast<std::uintptr_t>(&errno);  // of each thread its own
+  return static_cast<std::uint64_t>(caller) << bits_of_rules | arithmetic_rules();
+}
+
+void note_shared_rules() noexcept {
+  const std::uint64_t last = shared_rules.load(std::memory_order_relaxed);
+  if (last == 0 && arithmetic_rules() == usual_arithmetic_rules()) return;
+  if (const std::uint64_t own = own_rules(); own != last) shared_rules.store(own, std::memory_order_relaxed);
+}
 
 int worth_waking(int most, double nanoseconds) noexcept { return nanoseconds < shortest_region(most) ? 1 : most; }
 
@@ -81,6 +99,13 @@ void Team::barrier() const noexcept {
 #endif
 }
 
+void share_arithmetic_rules([[maybe_unused]] int count) {
+  if (count <= 1) return;
+  const std::uint64_t last = shared_rules.load(std::memory_order_relaxed);
+  const bool usual = last == 0 && arithmetic_rules() == usual_arithmetic_rules();
+  if (!usual && last != own_rules()) run_team(count, [](Team) {});
+}
+
 void run_region([[maybe_unused]] TeamRequest request, void (*body)(const void* context, Team member),
                 const void* context) {
 #if defined(_OPENMP)
@@ -91,8 +116,13 @@ void run_region([[maybe_unused]] TeamRequest request, void (*body)(const void* c
   AwakeThreads::Time began;
   if (request.only_if_awake) began = AwakeThreads::Clock::now();
   if (!request.only_if_awake || own.take_short_step(began, alone)) {
+    const std::uint64_t rules = arithmetic_rules();
 #pragma omp parallel num_threads(request.count)
-    body(context, Team{omp_get_thread_num(), omp_get_num_threads()});
+    {
+      set_arithmetic_rules(rules);
+      body(context, Team{omp_get_thread_num(), omp_get_num_threads()});
+    }
+    note_shared_rules();
     const AwakeThreads::Time ended = AwakeThreads::Clock::now();
     if (request.only_if_awake) {
       own.short_step_done(began, ended, alone);

@@ -56,6 +56,10 @@ struct Team {
 /// Runs body(context, member) for each member of a team in one parallel region; see run_team.
 void run_region(TeamRequest request, void (*body)(const void* context, Team member), const void* context);
 
+/// For regions of a library: has so many threads compute by the calling thread's rules (devices/cpu/subnormals.hpp), as
+/// those of run_team do anyway.
+void share_arithmetic_rules(int count);
+
 /// Runs body(Team) on at most so many threads in one parallel region, or on the calling thread where a short step finds
 /// the others asleep. The system may grant fewer, so the body divides its work by Team::size. The body must not throw.
 template <class Body>

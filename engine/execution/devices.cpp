@@ -3,6 +3,7 @@
 
 #include "devices/cpu/device.hpp"
 #include "devices/cpu/memory.hpp"
+#include "devices/cpu/subnormals.hpp"
 #include "devices/cpu/threads.hpp"
 #ifdef TYTO_HAVE_OPENCL
 #include "devices/opencl/device.hpp"
@@ -11,6 +12,7 @@
 #include "core/text.hpp"
 #include "engine/execution/kernel_cache.hpp"
 #include "tyto/device.hpp"
+#include "tyto/subnormals.hpp"
 
 namespace tyto::run {
 
@@ -85,6 +87,11 @@ void threads(int count) {
   cpu::set_threads(count);
   run::forget_kernels();  // they were chosen for the count before
 }
+SubnormalsAsZeros::SubnormalsAsZeros() : before_(cpu::arithmetic_rules()) {
+  cpu::set_arithmetic_rules(cpu::without_subnormals(before_));
+}
+SubnormalsAsZeros::~SubnormalsAsZeros() { cpu::set_arithmetic_rules(before_); }
+
 void trim_memory() { cpu::trim_memory(); }
 
 }  // namespace TYTO_API

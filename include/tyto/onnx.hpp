@@ -66,6 +66,10 @@ struct OnnxOptions {
   /// computed once, and shapes and branches may depend on them.
   NamedList<Tensor<Any>> bind = {};
   CompileOptions compile = {};
+  /// Whether numbers too small for the full precision of their type are computed with, though weights are among them.
+  /// Processors take up to a hundred times as long for such numbers, so that otherwise they count as zeros then
+  /// (SubnormalsAsZeros). A model that is recorded into another graph runs as that does.
+  bool keep_subnormals = false;
 };
 
 namespace detail {

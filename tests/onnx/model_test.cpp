@@ -1,7 +1,9 @@
 // Models as functions: inputs and outputs by name, signatures, bindings, branches, functions, parts.
 #include <doctest/doctest.h>
+#include <tyto/subnormals.hpp>
 #include <tyto/tyto.hpp>
 
+#include <algorithm>
 #include <sstream>
 
 #include "tests/onnx/model_text.hpp"
@@ -70,6 +72,38 @@ BOTH_MODES("large weights are the same in each call, for each shape and where a 
     CHECK(out["w"].template to_vector<float>() == w);
     for (std::int64_t i = 0; i < n; ++i) CHECK(out["y"].get({i}).template to_vector<float>() == sums);
   }
+}
+
+BOTH_MODES("subnormal numbers count as zeros where weights hold some, unless they are to be kept") {
+  using T = Tensor<Mode>;
+  static constexpr std::int64_t length = 400'000;  // for more than one thread
+  const auto product_with = [](float weight, bool kept) {
+    OnnxModel<T> f = read<T>(
+        model({.nodes = {node("Mul", {"x", "w"}, {"y"}), node("Mul", {"x", "half"}, {"z"})},
+               .inputs = {value("x", {"n"})},
+               .outputs = {value("y", {"n"}), value("z", {"n"})},
+               .initialisers = {raw_tensor<float>("w", {2, 1}, {1, weight}), raw_tensor<float>("half", {1}, {0.5f})}}),
+        {.keep_subnormals = kept});
+    const NamedList<T> out = f({{"x", T::full({length}, 0x1p-126f, DType::f32)}});
+    CHECK(out["y"].shape() == Shape{2, length});
+    const std::vector<float> z = out["z"].template to_vector<float>();
+    CHECK(std::ranges::count(z, z[0]) == length);
+    return z[0];
+  };
+  CHECK(product_with(0x1p-130f, false) == 0);
+  CHECK(product_with(0x1p-130f, true) == 0x1p-127f);
+  CHECK(product_with(0x1p-126f, false) == 0x1p-127f);  // the least that is normal
+  CHECK(product_with(0, false) == 0x1p-127f);
+  const T x = T::full({length}, 0x1p-126f, DType::f32);
+  const T before = x * 0.5;
+  CHECK(max(before).template item<float>() == 0x1p-127f);
+  {
+    const SubnormalsAsZeros scope;
+    const T there = x * 0.25;
+    CHECK(max(there).template item<float>() == 0);
+  }
+  const T behind = x * 0.125;
+  CHECK(min(behind).template item<float>() == 0x1p-129f);  // for all threads again
 }
 
 TEST_CASE("a model says what it takes, gives and consists of") {

@@ -17,6 +17,7 @@
 #include "devices/cpu/awake_threads.hpp"
 #include "devices/cpu/forked_process.hpp"
 #include "devices/cpu/spinning.hpp"
+#include "devices/cpu/threads.hpp"
 
 namespace tyto::cpu::onednn {
 
@@ -138,6 +139,7 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
     return dnnl_memory_set_data_handle_v2(caller.arguments[place].memory, address, stream());
   };
   dnnl_status_t status = dnnl_success;
+  share_arithmetic_rules(state.threads);
   with_threads([&] {
     const ThreadCount guard(state.threads);
     std::size_t place = 0;
