@@ -304,7 +304,7 @@ bool is_of_windows(std::string_view op) { return find_among({window_exports}, op
 
 const ExportRow* find_export(std::string_view op) {
   return find_among({elementwise_exports, arithmetic_exports, bits_exports, structured_exports, indexing_exports,
-                     window_exports, region_exports},
+                     window_exports, region_exports, random_exports},
                     op);
 }
 

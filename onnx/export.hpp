@@ -236,5 +236,6 @@ std::span<const ExportRow> indexing_exports();
 std::span<const ExportRow> window_exports();
 std::span<const ExportRow> structured_exports();
 std::span<const ExportRow> region_exports();
+std::span<const ExportRow> random_exports();
 
 }  // namespace tyto::onnx

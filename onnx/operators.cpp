@@ -28,6 +28,7 @@ std::span<const OperatorFamily> operator_families() {
       OperatorFamily{"", loss_rows()},
       OperatorFamily{"", signal_rows()},
       OperatorFamily{"", control_rows()},
+      OperatorFamily{"", ngram_rows()},
       OperatorFamily{"", loop_rows()},
       OperatorFamily{"", sequence_rows()},
       OperatorFamily{"", state_space_rows()},

@@ -60,6 +60,7 @@ std::span<const OperatorRow> quantised_rows();
 std::span<const OperatorRow> loss_rows();
 std::span<const OperatorRow> signal_rows();
 std::span<const OperatorRow> control_rows();
+std::span<const OperatorRow> ngram_rows();
 std::span<const OperatorRow> loop_rows();
 std::span<const OperatorRow> sequence_rows();
 std::span<const OperatorRow> state_space_rows();

@@ -67,7 +67,9 @@ GraphListing listing_of(const core::Graph& graph, const Knows& knows) {
     if (input.state == nullptr || input.state->kind() == core::State::Kind::placeholder) {
       listing.inputs.push_back(input.port);
     } else {
-      tensor.value = copy(Tensor<Eager>(input.state->current()));
+      // The sequence of random numbers has no value of its own: each run goes on in it.
+      const Value current = input.state->current();
+      if (current) tensor.value = copy(Tensor<Eager>(current));
     }
   }
   for (const core::GraphNode& node : graph.nodes()) {

@@ -16,6 +16,8 @@ namespace tyto::onnx {
 
 namespace {
 
+constexpr std::size_t in_attribute = 99;  // in place of an input's number: scales stand there before version 9
+
 // Sizes are the second input in version 10 and the fourth from version 11 on; scales the second or third.
 Outputs resize_of(const OperatorCall& call, std::size_t roi, std::size_t scales, std::size_t sizes) {
   const Array& x = call[0];
@@ -35,7 +37,8 @@ Outputs resize_of(const OperatorCall& call, std::size_t roi, std::size_t scales,
   if (call.has(sizes) && call[sizes].size() > 0) {
     lengths = all_of(sizes, [&](std::size_t i) { return call.integers_in(i); });
   } else {
-    factors = all_of(scales, [&](std::size_t i) { return call.numbers_in(i); });
+    factors =
+        all_of(scales, [&](std::size_t i) { return i == in_attribute ? call.numbers("scales") : call.numbers_in(i); });
   }
   std::vector<ResizedAxis> resized;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -59,6 +62,7 @@ Outputs resize_of(const OperatorCall& call, std::size_t roi, std::size_t scales,
   if (!lengths.empty()) keep_aspect_ratio(call, resized);
   return {resized_by(call, x, resized, rules)};
 }
+Outputs resize_of_version_7(const OperatorCall& call) { return resize_of(call, 9, in_attribute, 9); }
 Outputs resize_of_version_10(const OperatorCall& call) { return resize_of(call, 9, 1, 9); }
 Outputs resize_of_version_11(const OperatorCall& call) { return resize_of(call, 1, 2, 3); }
 
@@ -212,6 +216,44 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
   return {stack(parts, 0)};
 }
 
+// Boxes of whole elements, each in as many parts as there are results; a part without elements yields zero.
+Outputs largest_in_boxes(const OperatorCall& call) {
+  const Array &x = call[0], &boxes = call[1];
+  const std::vector<std::int64_t>& size = call.integers("pooled_shape");
+  const double scale = call.number("spatial_scale", 1);
+  if (x.ndim() != 4 || boxes.ndim() != 2 || axis_length(boxes, 1) != 5 || size.size() != 2) {
+    call.refuse("input ", x.shape(), ", boxes ", boxes.shape(), " and a size of ", size.size(), " axes");
+  }
+  call.require_bounded("pooled_shape", size);
+  const std::vector<double> corners = call.numbers_in(1);
+  std::vector<Array> results;
+  for (std::int64_t i = 0; i < axis_length(boxes, 0); ++i) {
+    const double* box = corners.data() + 5 * i;
+    const Array image = at_position(x, 0, static_cast<std::int64_t>(box[0]));
+    const auto part = [&](std::size_t axis, std::int64_t number) {
+      const double low = std::round(box[2 - axis] * scale), high = std::round(box[4 - axis] * scale);
+      if (!(std::abs(low) < 0x1p31 && std::abs(high) < 0x1p31)) call.refuse("a box from ", low, " to ", high);
+      const double step = std::max(high - low + 1, 1.0) / static_cast<double>(size[axis]);
+      const auto last = static_cast<double>(axis_length(x, axis + 2));
+      const auto edge = [&](double place) { return static_cast<std::int64_t>(std::clamp(low + place, 0.0, last)); };
+      return std::pair(edge(std::floor(static_cast<double>(number) * step)),
+                       edge(std::ceil(static_cast<double>(number + 1) * step)));
+    };
+    for (std::int64_t row = 0; row < size[0]; ++row) {
+      const auto [top, bottom] = part(0, row);
+      for (std::int64_t column = 0; column < size[1]; ++column) {
+        const auto [left, right] = part(1, column);
+        const bool none = top >= bottom || left >= right;
+        results.push_back(none ? Array::zeros({axis_length(x, 1)}, x.dtype())
+                               : max(part_of(part_of(image, 1, top, bottom), 2, left, right), {1, 2}));
+      }
+    }
+  }
+  if (results.empty()) return {Array::zeros({0, axis_length(x, 1), size[0], size[1]}, x.dtype())};
+  const Array all = reshape(stack(results, 0), {axis_length(boxes, 0), size[0], size[1], axis_length(x, 1)});
+  return {moveaxis(all, -1, 1)};
+}
+
 // (picture, class, box) of what is kept, for each picture and class by falling score.
 Outputs chosen_boxes(const OperatorCall& call) {
   call.require_known(0);
@@ -245,7 +287,8 @@ constexpr OperatorRow resampling_table[] = {
     {"AffineGrid", 20, affine_grid},         {"GridSample", 16, sampled_along_grid},
     {"NonMaxSuppression", 10, chosen_boxes}, {"Resize", 10, resize_of_version_10},
     {"Resize", 11, resize_of_version_11},    {"RoiAlign", 10, cut_out_of_boxes},
-    {"Upsample", 9, resize_of_version_10},
+    {"Upsample", 7, resize_of_version_7},    {"Upsample", 9, resize_of_version_10},
+    {"MaxRoiPool", 1, largest_in_boxes},
 };
 
 }  // namespace

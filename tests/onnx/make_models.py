@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Makes tests/onnx/models.npz: small models, inputs, and what ONNX Runtime gives for them.
 
-Needs onnx and onnxruntime; the build never runs it. Members are NAME|model (the file's bytes), NAME|in|INPUT and
+Needs onnx, onnxruntime and PyTorch; the build never runs it. Members are NAME|model (the file's bytes), NAME|in|INPUT and
 NAME|out|OUTPUT. What ONNX's own node tests do not hold: quantised operators of each kind, ONNX Runtime's own domain,
 recurrent networks in every direction, old versions of operators, networks of several operators.
 """
+import io
 import itertools
 import os
+import warnings
 
 import numpy as np
 import onnx
 import onnxruntime
+import torch
 from onnx import TensorProto, helper, numpy_helper
 
+warnings.filterwarnings("ignore")
 draw = np.random.default_rng(20261123)
 members = {}
 
@@ -487,6 +491,108 @@ for name, kind in (("float", TensorProto.FLOAT), ("int16", TensorProto.INT16), (
         helper.make_node("Cast", ["k"], ["like"], to=kind), helper.make_node("CastLike", ["x", "like"], ["z"]),
         helper.make_node("Cast", ["z"], ["y"], to=TensorProto.FLOAT)],
         {"x": np.arange(-9, 10, dtype=np.int32), "k": np.array([1, 2], np.int32)}, ["y"], version=21)
+
+# N-grams of integers: skipped members, places out of order and shared, rows shorter than an n-gram.
+grams = {"ngram_counts": [0, 3], "ngram_indexes": [4, 0, 1, 5, 3, 2, 1], "pool_int64s": [2, 3, 5, 5, 4, 5, 6, 7, 8, 6, 7]}
+weights = [0.5, 2.0, 3.0, 5.0, 7.0, 11.0, 13.0]
+words = np.array([[1, 1, 3, 3, 3, 7, 5, 4], [8, 6, 7, 5, 6, 8, 6, 7]], np.int32)
+for name, x, mode, more in (
+        ("tf", words, "TF", {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 5}),
+        ("idf", words, "IDF", {"min_gram_length": 2, "max_gram_length": 2, "max_skip_count": 1}),
+        ("tfidf", words, "TFIDF", {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0}),
+        ("of_one_row", words[1].astype(np.int64), "TFIDF", {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 2}),
+        ("of_a_short_row", words[:, :1], "TF", {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 3})):
+    attributes = {**more, **grams, "mode": mode} if mode == "TF" else {**more, **grams, "mode": mode, "weights": weights}
+    add("ngrams_" + name, [helper.make_node("TfIdfVectorizer", ["x"], ["y"], **attributes)], {"x": x}, ["y"])
+
+# Operators as the oldest sets have them.
+one("upsample_7", "Upsample", {"x": numbers(1, 2, 3, 4)}, version=7, scales=[1.0, 1.0, 2.0, 3.0], mode="nearest")
+one("upsample_7_linear", "Upsample", {"x": numbers(1, 2, 3, 4)}, version=8, scales=[1.0, 1.0, 2.0, 2.0], mode="linear")
+one("max_roi_pool", "MaxRoiPool", {"x": numbers(2, 3, 9, 7),
+                                   "r": np.array([[0, 1, 1, 9, 14], [1, 0, 0, 3, 2], [1, 10, 12, 30, 40], [0, 5, 5, 2, 2]], np.float32)},
+    version=8, pooled_shape=[3, 2], spatial_scale=0.5)
+
+
+def exported(name, network, *inputs, version):
+    """A network as PyTorch exports it in an old operator set."""
+    network.eval()
+    file = io.BytesIO()
+    torch.onnx.export(network, tuple(torch.from_numpy(i) for i in inputs), file, opset_version=version, dynamo=False,
+                      input_names=[f"x{i}" for i in range(len(inputs))], output_names=["y"])
+    session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+    given = {f"x{i}": a for i, a in enumerate(inputs)}
+    members[f"old_{name}_{version}|model"] = np.frombuffer(file.getvalue(), np.uint8)
+    for n, a in given.items():
+        members[f"old_{name}_{version}|in|{n}"] = a
+    members[f"old_{name}_{version}|out|y"] = session.run(["y"], given)[0]
+
+
+class Gated(torch.nn.Module):
+    """Slices, padding, reductions, products of matrices, choices and comparisons."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = torch.nn.Linear(5, 8)
+
+    def forward(self, x, h):
+        y = torch.tanh(self.f(torch.nn.functional.pad(x[:, 1:3], (1, 2)).unsqueeze(1)).squeeze(1))
+        z = torch.sigmoid(y[:, :4]) * torch.nn.functional.elu(y[:, 4:]) + h.mean(1, keepdim=True)
+        best, _ = torch.topk(z, 2, dim=1)
+        return torch.cat([z, best, torch.clamp(z, -0.1, 0.2), torch.logsumexp(z, 1, keepdim=True), z.matmul(h[0].view(4, 1))], 1)
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.f = kind(3, 4, num_layers=2, bidirectional=True)
+        self.h = torch.nn.Parameter(torch.randn(4, 2, 4))
+
+    def forward(self, x):
+        return self.f(x, (self.h, -self.h) if isinstance(self.f, torch.nn.LSTM) else self.h)[0]
+
+
+torch.manual_seed(20261126)
+n = torch.nn
+for version in (7, 8):
+    exported("convolutions", n.Sequential(
+        n.Conv2d(3, 6, 3, padding=1, bias=False), n.BatchNorm2d(6), n.LeakyReLU(0.1), n.MaxPool2d(3, 2, 1), n.Conv2d(6, 6, 3, groups=6),
+        n.ReLU6(), n.ConvTranspose2d(6, 4, 2, stride=2), n.PReLU(4), n.AvgPool2d(2, 2, 1), n.Dropout(), n.Flatten(), n.Linear(100, 5),
+        n.LogSoftmax(1)), numbers(2, 3, 11, 11), version=version)
+    exported("normalised", n.Sequential(n.InstanceNorm2d(3, affine=True), n.Softplus(), n.LocalResponseNorm(3), n.AdaptiveAvgPool2d(1),
+                                        n.Flatten(), n.Linear(3, 4), n.SELU(), n.Softmax(1)), numbers(2, 3, 5, 6), version=version)
+    exported("gated", Gated(), numbers(3, 4), numbers(3, 4), version=version)
+    for kind in (n.LSTM, n.GRU, n.RNN):
+        exported(kind.__name__.lower(), Recurrent(kind), numbers(5, 2, 3), version=version)
+
+# Each convolution between transposes, as converters from channels last write it; a residual and a pool in between.
+w = {"w0": numbers(8, 3, 3, 3), "b0": numbers(8), "w1": numbers(8, 1, 3, 3), "w2": numbers(8, 8, 1, 1), "b2": numbers(8)}
+
+
+def wrapped(x, y, op, *rest, **attributes):
+    return [helper.make_node("Transpose", [x], [x + y], perm=[0, 3, 1, 2]),
+            helper.make_node(op, [x + y, *rest], ["in_" + y], **attributes),
+            helper.make_node("Transpose", ["in_" + y], [y], perm=[0, 2, 3, 1])]
+
+
+for version in (8, 13):
+    add(f"wrapped_convolutions_{version}", [
+        *wrapped("x", "a", "Conv", "w0", "b0", pads=[0, 0, 1, 1], strides=[2, 2]), helper.make_node("Relu", ["a"], ["ar"]),
+        *wrapped("ar", "c", "Conv", "w1", pads=[1, 1, 1, 1], group=8), helper.make_node("Relu", ["c"], ["cr"]),
+        *wrapped("cr", "d", "Conv", "w2", "b2"), helper.make_node("Add", ["d", "ar"], ["e"]),
+        *wrapped("e", "p", "MaxPool", kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("ReduceMean", ["p"], ["y"], axes=[1, 2], keepdims=0)], {"x": numbers(1, 12, 10, 3)}, ["y"], w, version=version)
+
+# Weights of 16 bits with 8 of them in the exponent.
+half = {n: helper.make_tensor(n, TensorProto.BFLOAT16, a.shape, a.flatten().tolist()) for n, a in (("w", numbers(5, 4)), ("b", numbers(4)))}
+graph = helper.make_graph(
+    [helper.make_node("Cast", ["w"], ["wf"], to=FLOAT), helper.make_node("Cast", ["b"], ["bf"], to=FLOAT),
+     helper.make_node("Gemm", ["x", "wf", "bf"], ["z"]), helper.make_node("Cast", ["z"], ["zh"], to=TensorProto.BFLOAT16),
+     helper.make_node("Cast", ["zh"], ["y"], to=FLOAT)], "bf16",
+    [helper.make_tensor_value_info("x", FLOAT, [3, 5])], [helper.make_tensor_value_info("y", FLOAT, None)], list(half.values()))
+data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10).SerializeToString()
+x = numbers(3, 5)
+members["bf16_weights|model"], members["bf16_weights|in|x"] = np.frombuffer(data, np.uint8), x
+members["bf16_weights|out|y"] = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"]).run(["y"], {"x": x})[0]
 
 out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.npz")
 np.savez_compressed(out, **members)

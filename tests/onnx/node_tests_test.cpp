@@ -134,7 +134,6 @@ const std::map<std::string_view, const char*>& left_out_operators() {
       {"StringNormalizer", "no text"},
       {"StringSplit", "no text"},
       {"RegexFullMatch", "no text"},
-      {"TfIdfVectorizer", "no text"},
       {"LabelEncoder", "another domain: trees and text"},
       {"TreeEnsemble", "another domain: trees and text"},
       {"ArrayFeatureExtractor", "another domain: trees and text"},

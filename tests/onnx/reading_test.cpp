@@ -135,7 +135,7 @@ TEST_CASE("all that is unsupported is listed at once") {
   text_tensor.integer(1, 1);
   text_tensor.integer(2, 8);
   text_tensor.text(8, "words");
-  const std::string bytes = model({.nodes = {node("TfIdfVectorizer", {"x"}, {"a"}), node("Neg", {"x"}, {"b"}),
+  const std::string bytes = model({.nodes = {node("StringNormalizer", {"x"}, {"a"}), node("Neg", {"x"}, {"b"}),
                                              node("Sort", {"b"}, {"y"}, {}, "elsewhere")},
                                    .inputs = {value("x", {"n"})},
                                    .outputs = {value("y", {"n"})},
@@ -143,7 +143,7 @@ TEST_CASE("all that is unsupported is listed at once") {
   CHECK(refusal(bytes) ==
         "m.onnx: 3 things are unsupported:\n"
         "  initialiser 'words': elements of type string\n"
-        "  node 'a' (TfIdfVectorizer): no such operator here in version 17\n"
+        "  node 'a' (StringNormalizer): no such operator here in version 17\n"
         "  node 'y' (elsewhere.Sort): the file imports no operator set of its domain");
   CHECK(refusal(model(GraphParts(), 99)) == "m.onnx: imports operator set 99; the newest known is 28");
 }
