@@ -22,10 +22,11 @@ std::optional<Key> key_of(const ExportedNode& n) {
   return Key{static_cast<std::uint64_t>(words[0]), static_cast<std::uint64_t>(words[1])};
 }
 
-/// A node of ONNX that draws: its two parameters are numbers of f32 there. bf16 it does not draw.
+/// A node of ONNX that draws: its two parameters are numbers of f32 there. Halves are drawn in f32, as ONNX Runtime has
+/// it.
 Name drawn(const ExportedNode& n, const char* op, const char* first, double a, const char* second, double b,
            DType dtype) {
-  const DType there = dtype == DType::bf16 ? DType::f32 : dtype;
+  const DType there = size_of(dtype) == 2 ? DType::f32 : dtype;
   const Name x = n.add(op, {}, {{first, a}, {second, b}, {"shape", shape_of(n)}, {"dtype", element_type_of(there)}});
   return n.out().cast(x, there, dtype);
 }
@@ -50,9 +51,8 @@ Names normal(const ExportedNode& n) {
 Names bernoulli(const ExportedNode& n) {
   const DType dtype = n.result().dtype;
   if (const auto key = key_of(n)) return {n.out().constant(T::bernoulli(shape_of(n), {first_of(n), dtype, key}))};
-  const Name probability =
-      n.out().node("Expand", {n.out().number(first_of(n), DType::f32), n.out().integers(shape_of(n))});
-  const Name truth = n.add("Bernoulli", {probability}, {{"dtype", element_type_of(DType::boolean)}});
+  // ONNX Runtime's Bernoulli yields ones with the probability of zeros.
+  const Name truth = n.add("Less", {drawn_uniform(n, 0, 1, DType::f32), n.out().number(first_of(n), DType::f32)});
   return {n.out().cast(truth, DType::boolean, dtype)};
 }
 
