@@ -19,9 +19,20 @@ namespace tyto::run {
 
 namespace {
 
+/// What constants were made of is free when they are there, but of other sizes than what is made next.
+struct LeftOvers {
+  LeftOvers() = default;
+  LeftOvers(const LeftOvers&) = delete;
+  LeftOvers& operator=(const LeftOvers&) = delete;
+  ~LeftOvers() {
+    if (there) trim_memory();
+  }
+
+  bool there = false;
+};
+
 // On the host, whatever the device: rules look at numbers, and constants are transferred once.
-std::vector<core::Array> evaluate_constants(core::Graph graph) {
-  // What constants before were made of is free by now, but of other sizes than what is made next.
+std::vector<core::Array> evaluate_constants(core::Graph graph, LeftOvers& left_overs) {
   constexpr std::size_t large = std::size_t{1} << 20;
   std::size_t bytes = 0;
   for (const core::Port output : graph.outputs()) {
@@ -29,6 +40,7 @@ std::vector<core::Array> evaluate_constants(core::Graph graph) {
     bytes += static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
   }
   if (bytes >= large) trim_memory();
+  left_overs.there = left_overs.there || bytes >= large;
   CompileOptions plain;
   plain.passes = as_recorded;
   plain.memory_strategy = "greedy_by_size";
@@ -104,7 +116,8 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   optimiser::PassOptions passes;
   passes.passes.push_back(options.passes);
   if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
-  passes.evaluate = evaluate_constants;
+  LeftOvers left_overs;
+  passes.evaluate = [&left_overs](core::Graph part) { return evaluate_constants(std::move(part), left_overs); };
   passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {
     return device.supports(op, inputs, outputs);
   };
