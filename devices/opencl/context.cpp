@@ -74,6 +74,9 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
   const auto single = value_of<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG);
   if ((single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   if (const char* further = std::getenv("TYTO_OPENCL_OPTIONS")) options += core::text(' ', further);
+  if (const char* launches = std::getenv("TYTO_OPENCL_JOIN")) {
+    launches_before_joining = std::strtoull(launches, nullptr, 10);
+  }
 }
 
 }  // namespace tyto::opencl

@@ -29,6 +29,7 @@ struct Context {
   std::size_t alignment = 128;  // bytes
   std::size_t max_buffer = 0;   // bytes
   std::string options;          // for every build
+  std::size_t launches_before_joining = 10'000;
   ContextHandle context;
   Queue queue;
   Faults faults;

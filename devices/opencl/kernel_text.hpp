@@ -12,6 +12,12 @@
 
 namespace tyto::opencl {
 
+inline void replace_all(std::string& in, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = in.find(what, at)) != std::string::npos; at += by.size()) {
+    in.replace(at, what.size(), by);
+  }
+}
+
 class KernelText {
  public:
   using Role = MemoryArgument::Role;

@@ -11,12 +11,6 @@ namespace {
 using core::text;
 using Role = MemoryArgument::Role;
 
-void replace_all(std::string& in, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = in.find(what, at)) != std::string::npos; at += by.size()) {
-    in.replace(at, what.size(), by);
-  }
-}
-
 }  // namespace
 
 MatrixStack matrix_stack(const core::Operand& operand) {

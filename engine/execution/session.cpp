@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "core/kernel_clock.hpp"
 #include "core/text.hpp"
@@ -16,6 +17,7 @@ namespace tyto::run {
 Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef arena)
     : executable_(std::move(executable)), arena_(std::move(arena)) {
   const Executable& plan = *executable_;
+  joining_ = dynamic_cast<core::JoinedLaunches*>(&plan.device());
   if (plan.arena_bytes() != 0 && (arena_ == nullptr || arena_->bytes() < plan.arena_bytes())) {
     arena_ = plan.device().allocate(plan.arena_bytes());
   }
@@ -161,6 +163,44 @@ void Session::launch(std::size_t index) const {
                       workspaces_[index]);
 }
 
+void Session::join_launches(core::JoinedLaunches& device) {
+  const Executable& plan = *executable_;
+  constexpr std::uint32_t arena = UINT32_MAX, kept = UINT32_MAX - 1;
+  const auto buffer_of = [&](std::uint32_t storage) {
+    const StorageKind kind = plan.storages()[storage].kind;
+    return kind == StorageKind::arena ? arena : kind == StorageKind::kept ? kept : storage;
+  };
+  std::vector<core::LaunchedStep> steps;
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const ExecutableStep& step = plan.steps()[i];
+    const core::Address* operands = addresses_.data() + step.first_operand;
+    step_addresses_.push_back(
+        {{operands, step.input_count}, {operands + step.input_count, step.output_count}, workspaces_[i]});
+    core::LaunchedStep& launched = steps.emplace_back();
+    if (step.packs != UINT32_MAX || step.region != nullptr) continue;
+    launched.kernel = step.kernel.get();
+    for (std::uint32_t k = 0; k < step.input_count + step.output_count; ++k) {
+      launched.buffers.push_back(buffer_of(plan.operands()[step.first_operand + k]));
+    }
+    launched.buffers.push_back(step.workspace == UINT32_MAX ? arena : buffer_of(step.workspace));
+  }
+  joined_ = device.join(steps);
+}
+
+void Session::launch_steps() {
+  const std::size_t steps = executable_->steps().size();
+  if (joining_ != nullptr && (launched_ += steps) > joining_->launches_before_joining()) {
+    join_launches(*std::exchange(joining_, nullptr));
+  }
+  std::size_t next = 0;
+  for (const core::JoinedSteps& each : joined_) {
+    for (; next < each.first; ++next) launch(next);
+    each.kernel->launch(std::span(step_addresses_).subspan(each.first, each.past - each.first));
+    next = each.past;
+  }
+  for (; next < steps; ++next) launch(next);
+}
+
 void Session::run() {
   static const bool verified = asks_for_verification();
   if (verified && can_be_verified(*executable_)) {
@@ -178,11 +218,10 @@ void Session::run_steps() {
     run_watched();
   } else {
     const std::size_t before = allocations();
-    const std::size_t steps = executable_->steps().size();
     if (lets_go_ && packs_states_) {
       run_packing();
     } else {
-      for (std::size_t i = 0; i < steps; ++i) launch(i);
+      launch_steps();
     }
     executable_->device().synchronise();
     unplanned_ += allocations() - before;
