@@ -93,6 +93,19 @@ bool wants_machine_code(const KernelChoice& choice) {
   return choice.loops == LoopBackend::jit || !choice.instructions;
 }
 
+/// One operator over many bools without gaps. The interpreter's loop takes a whole vector of bytes at a time; machine
+/// code computes them in 32 bits each, and is ahead where few elements or several operators make up for it.
+bool is_for_loops_of_bytes(const TileProgram& program, std::span<const core::Operand> inputs,
+                           std::span<const core::Operand> outputs) {
+  constexpr std::int64_t enough = 4096;
+  const auto boolean = [](const core::Operand& operand) {
+    return operand.dtype == DType::boolean && core::is_dense(operand.view);
+  };
+  return program.instructions.size() == 1 && outputs[0].view.count() >= enough &&
+         std::ranges::all_of(inputs, boolean) && std::ranges::all_of(outputs, boolean) &&
+         std::ranges::all_of(program.registers, [](DType type) { return type == DType::boolean; });
+}
+
 void check_size(const TileProgram& program, std::size_t inputs, std::size_t outputs) {
   constexpr std::size_t most_registers = TileProgram::most_registers, most_operands = TileProgram::most_operands;
   if (program.registers.size() <= most_registers && std::max(inputs, outputs) <= most_operands) return;
@@ -111,7 +124,8 @@ std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& prog
     return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
   }
   check_size(program, inputs.size(), outputs.size());
-  if (wants_machine_code(choice)) {
+  const bool interpreted = choice.loops == LoopBackend::automatic && is_for_loops_of_bytes(program, inputs, outputs);
+  if (!interpreted && wants_machine_code(choice)) {
     struct Loop {
       const TileProgram& program;
       const KernelChoice& choice;
