@@ -1,6 +1,7 @@
 // Averaged weights and gathered gradients.
 #include "tyto/nn/averages.hpp"
 
+#include "nn/distinct_states.hpp"
 #include "nn/layer_parts.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
@@ -8,10 +9,13 @@
 namespace tyto TYTO_API {
 namespace nn {
 
-AveragedWeights::AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options)
-    : options_(options), states_(std::move(states)) {
+AveragedWeights::AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options) : options_(options) {
   if (options.decay && !(*options.decay >= 0 && *options.decay < 1)) {
     throw ValueError(core::text("AveragedWeights: the decay ", *options.decay, " must be in [0, 1)"));
+  }
+  DistinctStates listed;
+  for (Named<Tensor<Any>>& state : states) {
+    if (listed.add(state.value)) states_.push_back(std::move(state));
   }
   for (const Named<Tensor<Any>>& state : states_) {
     const Tensor<Any> now = cast(stop_gradient(state.value), statistics_type(state.value.dtype()));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/text.hpp"
+#include "nn/distinct_states.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/device.hpp"
 #include "tyto/io.hpp"
@@ -74,10 +75,12 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   }
   LoadReport report;
   std::vector<std::pair<Member, const tyto::detail::StoredArray*>> pairs;
+  NamedList<Tensor<Any>> absent;
+  DistinctStates present;
   model.visit_states([&](const std::string& name, const Module&, const Member& state) {
     const auto place = by_name.find(name);
     if (place == by_name.end()) {
-      report.missing.push_back(name);
+      absent.push_back({name, state.state()});
       return;
     }
     const tyto::detail::StoredArray& array = *place->second;
@@ -88,9 +91,14 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
                                ", expected ", tyto::name_of(type), " of shape ", expected));
     }
     pairs.emplace_back(state, &array);
+    present.add(state.state());
     report.loaded.push_back(name);
     by_name.erase(place);
   });
+  // A state that modules share is in the file when one of its names is.
+  for (const Named<Tensor<Any>>& each : absent) {
+    if (!present.contains(each.value)) report.missing.push_back(each.name);
+  }
   for (const auto& left : by_name) report.left_over.push_back(left.first);
   if (options.strict && !report.missing.empty()) {
     throw IoError(core::text(path, ": the file lacks ", some_of(report.missing),

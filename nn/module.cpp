@@ -2,6 +2,7 @@
 #include "tyto/nn/module.hpp"
 
 #include "core/text.hpp"
+#include "nn/distinct_states.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -54,17 +55,22 @@ Module::~Module() = default;
 Members Module::members() const { return {}; }
 
 NamedList<Tensor<Any>> Module::named_parameters() const {
+  DistinctStates passed_over;
+  visit_states([&](const std::string&, const Module& owner, const Member& state) {
+    if (owner.is_frozen(state.name())) passed_over.add(state.state());
+  });
   NamedList<Tensor<Any>> list;
-  visit_states([&](const std::string& path, const Module& owner, const Member& state) {
-    if (state.kind() == StateKind::parameter && !owner.is_frozen(state.name())) list.push_back({path, state.state()});
+  visit_states([&](const std::string& path, const Module&, const Member& state) {
+    if (state.kind() == StateKind::parameter && passed_over.add(state.state())) list.push_back({path, state.state()});
   });
   return list;
 }
 
 NamedList<Tensor<Any>> Module::named_buffers() const {
   NamedList<Tensor<Any>> list;
+  DistinctStates listed;
   visit_states([&](const std::string& path, const Module&, const Member& state) {
-    if (state.kind() == StateKind::buffer) list.push_back({path, state.state()});
+    if (state.kind() == StateKind::buffer && listed.add(state.state())) list.push_back({path, state.state()});
   });
   return list;
 }
@@ -87,19 +93,24 @@ void Module::freeze(std::string_view part) const { set_frozen("freeze", part, tr
 void Module::unfreeze(std::string_view part) const { set_frozen("unfreeze", part, false); }
 
 void Module::set_frozen(const char* function, std::string_view part, bool frozen) const {
+  DistinctStates meant;
   bool found = false;
   std::string names;
-  visit_states([&](const std::string& path, const Module& owner, const Member& state) {
+  visit_states([&](const std::string& path, const Module&, const Member& state) {
     if (state.kind() != StateKind::parameter) return;
     names += (names.empty() ? "" : ", ") + path;
     if (!within(path, part)) return;
     found = true;
-    if (frozen) owner.frozen_->insert(state.name());
-    else owner.frozen_->erase(state.name());
+    meant.add(state.state());
   });
   if (!found && !part.empty()) {
     throw ValueError(core::text(function, ": there is no parameter '", part, "'; there are: ", names));
   }
+  visit_states([&](const std::string&, const Module& owner, const Member& state) {
+    if (!meant.contains(state.state())) return;
+    if (frozen) owner.frozen_->insert(state.name());
+    else owner.frozen_->erase(state.name());
+  });
 }
 
 void Module::visit(const std::function<void(const std::string&, const Module&)>& seen) const {
@@ -112,8 +123,9 @@ void Module::visit_states(const std::function<void(const std::string&, const Mod
 
 std::int64_t parameter_count(const Module& module) {
   std::int64_t count = 0;
+  DistinctStates counted;
   module.visit_states([&](const std::string&, const Module&, const Member& state) {
-    if (state.kind() == StateKind::parameter) count += state.state().size();
+    if (state.kind() == StateKind::parameter && counted.add(state.state())) count += state.state().size();
   });
   return count;
 }

@@ -66,7 +66,9 @@ Tensor<Any> LossScale::all_finite(const std::vector<Tensor<Any>>& gradients) {
 void LossScale::adjust(const Tensor<Any>& finite) {
   const Tensor<Any> updates = finite_updates_ + 1;
   const Tensor<Any> grows = greater_equal(updates, options_.growth_interval);
-  const Tensor<Any> grown = where(grows, scale_ * options_.growth, scale_);
+  // A scale that is not finite would make all gradients so, and never come back.
+  const Tensor<Any> larger = scale_ * options_.growth;
+  const Tensor<Any> grown = where(grows && isfinite(larger), larger, scale_);
   assign(scale_, where(finite, grown, scale_ * options_.backoff));
   assign(finite_updates_, where(finite && !grows, updates, 0));
 }

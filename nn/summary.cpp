@@ -14,6 +14,7 @@
 #include <typeinfo>
 
 #include "core/text.hpp"
+#include "nn/distinct_states.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto TYTO_API {
@@ -141,7 +142,9 @@ Summary summary(const Layer& model, const Shape& input, DType dtype) {
   }
   out.parameters = parameter_count(model);
   for (const Tensor<Any>& parameter : model.parameters()) out.trained_parameters += parameter.size();
+  DistinctStates counted;
   for (const Named<Tensor<Any>>& state : model.named_states()) {
+    if (!counted.add(state.value)) continue;
     out.state_bytes += static_cast<std::size_t>(state.value.size()) * size_of(state.value.dtype());
   }
   out.multiply_adds = out.layers[0].multiply_adds;

@@ -117,7 +117,7 @@ TEST_CASE_TEMPLATE("a network of one's own joins the parameters of its layers", 
   const Block block;
   CHECK(names(block) == std::vector<std::string>{"first.weight", "first.bias", "second.weight"});
   CHECK(block(Tensor<M>::ones({2, 3})).shape() == Shape{2, 3});
-  const Sequential two{block, tyto::tanh, block};
+  const Sequential two{block, tyto::tanh, Block()};
   CHECK(names(two).size() == 6);
   CHECK(names(two)[3] == "2.first.weight");
 }

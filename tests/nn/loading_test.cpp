@@ -33,6 +33,18 @@ NamedList<Host> from_pytorch() {
 
 }  // namespace
 
+TEST_CASE("a file that has a shared tensor under one of its names lacks nothing") {
+  const testing::TemporaryFolder folder;
+  const Linear layer({.in = 2, .out = 2});
+  const Sequential model{layer, tyto::tanh, layer};
+  write_safetensors(folder / "one.safetensors",
+                    NamedList<Host>{{"2.weight", Host{{1.0, 2.0}, {3.0, 4.0}}}, {"0.bias", Host{5.0, 6.0}}});
+  const LoadReport report = load(model, folder / "one.safetensors", {.layout = WeightLayout::tyto, .strict = true});
+  CHECK(report.missing.empty());
+  CHECK(numbers_of(layer.weight) == std::vector<float>{1, 2, 3, 4});
+  CHECK(numbers_of(layer.bias) == std::vector<float>{5, 6});
+}
+
 TEST_CASE("a model that is saved and loaded has all its states again, buffers among them") {
   const testing::TemporaryFolder folder;
   for (const char* file : {"model.safetensors", "model.npz"}) {

@@ -89,6 +89,20 @@ TEST_CASE_TEMPLATE("gradients that overflow are not used, and the scale falls an
   CHECK(scale.state()[0].name == "scale");
 }
 
+TEST_CASE_TEMPLATE("a scale stops growing before it is infinite, as PyTorch's", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T w = T::variable(T{1.0}, "w");
+  Descent descent = sgd({.rate = 0.5});
+  LossScale scale({.first = 1e38, .growth = 2, .growth_interval = 1});
+  for (int i = 1; i <= 4; ++i) {
+    auto [loss, slopes] = value_and_grad([&](const T& x) { return scale.scaled(sum(w * x)); }, std::vector{w})(T{1e-3});
+    scale.step(descent, std::vector{w}, slopes);
+    CHECK(scale.current() == static_cast<double>(2e38f));
+    CHECK(descent.count() == i);
+  }
+  CHECK(w.template item<float>() == doctest::Approx(0.998));
+}
+
 TEST_CASE("mixed precision refuses types and scales that make no sense") {
   using T = Tensor<Eager>;
   CHECK_THROWS_WITH_AS(Autocast(DType::i32), "Autocast: i32 is no type to multiply in; a floating type is expected",

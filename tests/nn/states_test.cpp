@@ -215,6 +215,96 @@ TEST_CASE("what is frozen is left out of the parameters and kept among the state
                        "unfreeze: there is no parameter 'running_mean'; there are: weight, bias", ValueError);
 }
 
+namespace {
+
+/// A layer that stands at two places.
+Sequential tied() {
+  Linear layer({.in = 2, .out = 2, .dtype = DType::f64});
+  assign(layer.weight, Tensor<Any>::from(std::vector<double>{0.5, -0.3, 0.2, 0.8}, {2, 2}));
+  assign(layer.bias, Tensor<Any>::from(std::vector<double>{0.1, -0.2}, {2}));
+  return Sequential{layer, tyto::tanh, layer};
+}
+
+}  // namespace
+
+// The numbers are those of PyTorch 2.13 for Sequential(l, Tanh(), l).
+TEST_CASE_TEMPLATE("a layer that stands at two places is trained once, as in PyTorch", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x = T{{1.0, 2.0}, {-1.0, 0.5}, {0.25, -2.0}}.astype(DType::f64);
+  const T t = T{{0.5, 0.0}, {1.0, -1.0}, {0.0, 0.5}}.astype(DType::f64);
+  const auto check = [&](Descent descent, const std::vector<double>& losses, const std::vector<double>& weight) {
+    const Sequential model = tied();
+    CHECK(names_in(model.named_parameters()) == std::vector<std::string>{"0.weight", "0.bias"});
+    auto step = compile([&](T images, T targets) {
+      auto [loss, gradients] = value_and_grad([&](const T& in) { return mean(square(model(in, training) - targets)); },
+                                              model.parameters())(images);
+      descent.update(model.parameters(), gradients);
+      return loss;
+    });
+    for (const double loss : losses) CHECK(step(x, t).template item<double>() == doctest::Approx(loss).epsilon(1e-11));
+    const std::vector<double> found = model.named_states()[0].value.template to_vector<double>();
+    for (std::size_t i = 0; i < weight.size(); ++i) CHECK(found[i] == doctest::Approx(weight[i]).epsilon(1e-11));
+  };
+  check(sgd({.rate = 0.1, .momentum = 0.9, .weight_decay = 0.01}),
+        {0.7628058873576459, 0.6261878891397975, 0.45420284590678994},
+        {0.28507601381699027, -0.22119696904476388, 0.38079418036391555, 0.3487162097289495});
+  check(adam({.rate = 0.05}), {0.7628058873576459, 0.6484007742778911, 0.5668148557369209},
+        {0.3518074797473318, -0.17078796479621328, 0.3424020442588823, 0.6511201942011344});
+}
+
+TEST_CASE("what modules share is listed once, and under each name among the states, as in PyTorch") {
+  const Sequential model = tied();
+  CHECK(names_in(model.named_states()) == std::vector<std::string>{"0.weight", "0.bias", "2.weight", "2.bias"});
+  CHECK(parameter_count(model) == 6);
+  CHECK(model.parameters().size() == 2);
+  const Sequential norms = [] {
+    const BatchNorm2d norm({.channels = 4});
+    return Sequential{norm, tyto::relu, norm};
+  }();
+  CHECK(names_in(norms.named_buffers()) ==
+        std::vector<std::string>{"0.running_mean", "0.running_var", "0.num_batches_tracked"});
+}
+
+TEST_CASE("a parameter that modules of different kinds share is frozen in all of them") {
+  struct Tied : Module {
+    Embedding words{{.count = 3, .features = 3}};
+    Linear scores{{.in = 3, .out = 3}};
+    Tied() { scores.weight = words.weight; }
+    Members members() const override { return {{"words", words}, {"scores", scores}}; }
+  } const model;
+  CHECK(names_in(model.named_parameters()) == std::vector<std::string>{"words.weight", "scores.bias"});
+  model.freeze("words");
+  CHECK(names_in(model.named_parameters()) == std::vector<std::string>{"scores.bias"});
+  model.unfreeze("scores");
+  CHECK(names_in(model.named_parameters()) == std::vector<std::string>{"words.weight", "scores.bias"});
+  model.scores.freeze("weight");
+  CHECK(names_in(model.named_parameters()) == std::vector<std::string>{"scores.bias"});
+}
+
+TEST_CASE_TEMPLATE("averages of a shared state change places with it, and back", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const Sequential model = tied();
+  const std::vector<double> own = model.named_states()[0].value.template to_vector<double>();
+  AveragedWeights average(model.named_states());
+  CHECK(average.state().size() == 3);
+  average.update();
+  assign(model.parameters()[0], Tensor<Any>((T::ones({2, 2}) * 9.0).astype(DType::f64).value()));
+  average.exchange();
+  CHECK(model.named_states()[0].value.template to_vector<double>() == own);
+  average.exchange();
+  CHECK(model.named_states()[0].value.template to_vector<double>() == std::vector<double>(4, 9.0));
+}
+
+TEST_CASE("an update refuses a parameter that is given twice") {
+  using T = Tensor<Eager>;
+  const T w = T::variable(T::ones({2}), "w");
+  Descent descent = sgd({.rate = 0.1});
+  CHECK_THROWS_WITH_AS(descent.update(std::vector{w, w}, std::vector{T::ones({2}), T::ones({2})}),
+                       "sgd: parameter 1 of shape (2,) is given twice; its gradient is that of all places that read it",
+                       ValueError);
+  CHECK(w.to_vector<float>() == std::vector<float>{1, 1});
+}
+
 TEST_CASE_TEMPLATE("a frozen layer keeps its weights while the rest is trained", M, Eager, Lazy) {
   using T = Tensor<M>;
   const Sequential model{Linear({.in = 3, .out = 4}), tyto::tanh, Linear({.in = 4, .out = 1})};

@@ -14,7 +14,8 @@ namespace nn TYTO_API {
 struct AverageOptions {
   std::optional<double> decay = {};
 };
-/// Averages of a model's states over updates, as states of their own; integers are copied.
+/// Averages of a model's states over updates, as states of their own; integers are copied. A state that is given under
+/// several names is averaged once, under the first.
 ///
 ///     nn::AveragedWeights average(model.named_states(), {.decay = 0.999});
 ///     average.update();    // after descent.update(...), in a compiled step too

@@ -57,7 +57,8 @@ class TYTO_API Member {
 };
 using Members = std::vector<Member>;
 
-/// Base of everything that holds states. Copies of a module share its states. A module of one tensor is a Layer; one of
+/// Base of everything that holds states. Copies of a module share its states; lists name a shared state once, where it
+/// comes first, but for named_states(). A module of one tensor is a Layer; one of
 /// several inputs has functions of its own:
 ///
 ///     struct Scorer : nn::Module {
@@ -75,12 +76,14 @@ class TYTO_API Module {
   NamedList<Tensor<Any>> named_parameters() const;
   /// The states that are kept beside them: running statistics, counters.
   NamedList<Tensor<Any>> named_buffers() const;
-  /// All that a file must hold for the module to be made again: parameters, frozen or not, and buffers.
+  /// All that a file must hold for the module to be made again: parameters, frozen or not, and buffers. A state that
+  /// modules share is there under each of its names, as in PyTorch's state_dict().
   NamedList<Tensor<Any>> named_states() const;
   /// The parameters in the order of their names, as value_and_grad and Descent::update take them.
   std::vector<Tensor<Any>> parameters() const;
 
-  /// Leaves parameters out of parameters() from now on: all, the one of this name, or all of the member of this name.
+  /// Leaves parameters out of parameters() from now on: all, the one of this name, or all of the member of this name,
+  /// wherever else in this module they are.
   /// Steps compiled before go on as they are, and so do running statistics. Throws ValueError when there is none.
   ///
   ///     model.freeze("encoder");
@@ -107,7 +110,7 @@ class TYTO_API Module {
   std::shared_ptr<std::set<std::string>> frozen_;
 };
 
-/// How many numbers the parameters are, frozen ones included.
+/// How many numbers the parameters are, frozen ones included, shared ones once.
 std::int64_t parameter_count(const Module& module);
 
 }  // namespace TYTO_API

@@ -32,7 +32,7 @@ class TYTO_API Autocast {
 
 struct LossScaleOptions {
   double first = 65536;
-  double growth = 2;     ///< after `growth_interval` updates with finite gradients
+  double growth = 2;     ///< after `growth_interval` updates with finite gradients, while the scale stays finite
   double backoff = 0.5;  ///< after gradients that are not finite
   std::int64_t growth_interval = 2000;
 };
