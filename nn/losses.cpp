@@ -61,8 +61,10 @@ Tensor<Any> poisson_nll(const Tensor<Any>& x, const Tensor<Any>& t, const Poisso
 Tensor<Any> gaussian_nll(const Tensor<Any>& x, const Tensor<Any>& t, const Tensor<Any>& variance,
                          const GaussianOptions& o) {
   check_pair("gaussian_nll", x, t);
+  const bool one_a_row = x.ndim() > 0 && variance.shape() == Shape(std::span(x.shape().data(), x.shape().size() - 1));
+  const Tensor<Any> spread = one_a_row ? expand_dims(variance, -1) : variance;
   // What a too small variance is raised by is no function of it: its gradient is that of the variance itself.
-  const Tensor<Any> raised = variance + stop_gradient(maximum(o.epsilon - variance, 0.0));
+  const Tensor<Any> raised = spread + stop_gradient(maximum(o.epsilon - spread, 0.0));
   Tensor<Any> losses = 0.5 * (log(raised) + square(x - t) / raised);
   if (o.full) losses = losses + 0.5 * std::log(2 * std::numbers::pi);
   return reduced(losses, o.reduction);

@@ -233,4 +233,14 @@ TEST_CASE("losses refuse what does not fit, by name, shape and type") {
                        "ctc: the blank 3 is none of 3 classes", IndexError);
 }
 
+// The number is PyTorch 2.13's.
+TEST_CASE_TEMPLATE("a variance without the last axis holds for all of a row, of square predictions too", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const T x{{1.0, 2.0, 3.0}, {0.0, -1.0, 0.5}}, t{{0.5, 2.0, 1.0}, {1.0, 0.0, 0.0}};
+  CHECK(gaussian_nll(x, t, T{0.5, 2.0}).template item<float>() == doctest::Approx(0.8020833333333334));
+  const T y = x(all, slice(0, 2)), u = t(all, slice(0, 2)), v{0.5, 2.0};
+  CHECK(gaussian_nll(y, u, v).template item<float>() == gaussian_nll(y, u, reshape(v, {2, 1})).template item<float>());
+}
+
 }  // namespace tyto::nn

@@ -85,7 +85,7 @@ Tensor<M> poisson_nll(const Tensor<M>& prediction, const std::type_identity_t<Te
                       const PoissonOptions& options = {}) {
   return detail::with_mode<M>(detail::poisson_nll(detail::modeless(prediction), detail::modeless(target), options));
 }
-/// -log of the density of `target` under a normal law of predicted mean and variance.
+/// -log of the density of `target` under a normal law of predicted mean and variance, which may lack the last axis.
 template <class M>
 Tensor<M> gaussian_nll(const Tensor<M>& prediction, const std::type_identity_t<Tensor<M>>& target,
                        const std::type_identity_t<Tensor<M>>& variance, const GaussianOptions& options = {}) {
