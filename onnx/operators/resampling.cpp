@@ -229,6 +229,7 @@ Outputs largest_in_boxes(const OperatorCall& call) {
   std::vector<Array> results;
   for (std::int64_t i = 0; i < axis_length(boxes, 0); ++i) {
     const double* box = corners.data() + 5 * i;
+    if (!(std::abs(box[0]) < 0x1p31)) call.refuse("a box of picture ", box[0]);
     const Array image = at_position(x, 0, static_cast<std::int64_t>(box[0]));
     const auto part = [&](std::size_t axis, std::int64_t number) {
       const double low = std::round(box[2 - axis] * scale), high = std::round(box[4 - axis] * scale);
