@@ -23,10 +23,17 @@ std::vector<Value> cast_gradient(const GradientContext& c) {
   return {cast_to(c.gradients[0], c.inputs[0].dtype())};
 }
 
+template <OpId id>
 std::vector<TensorType> infer_range(const Attributes& attributes, std::span<const TensorType>) {
   const auto& range = get<RangeAttributes>(attributes);
-  check_lengths("fill", range.shape);
+  check_lengths(definition(id).name, range.shape);
   return one(range.dtype, range.shape);
+}
+
+std::vector<TensorType> infer_eye(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const Shape& shape = get<RangeAttributes>(attributes).shape;
+  if (shape.rank() != 2) throw ShapeError(text("eye: a matrix has two axes, not shape ", shape));
+  return infer_range<OpId::eye>(attributes, inputs);
 }
 
 std::vector<TensorType> infer_one_hot(const Attributes& attributes, std::span<const TensorType> inputs) {
@@ -59,21 +66,21 @@ std::span<const OpDef> create_operators() {
        .min_inputs = 0,
        .max_inputs = 0,
        .traits = traits(Traits::takes_complex),
-       .infer = infer_range,
+       .infer = infer_range<OpId::fill>,
        .sample = [](DType t) -> Value { return samples::T::full({2}, 1, t); }},
       {.id = OpId::arange,
        .name = "arange",
        .doc = "Numbers in arithmetic progression.",
        .min_inputs = 0,
        .max_inputs = 0,
-       .infer = infer_range,
+       .infer = infer_range<OpId::arange>,
        .sample = [](DType t) -> Value { return samples::T::arange(0, 4, 1, t); }},
       {.id = OpId::eye,
        .name = "eye",
        .doc = "Ones on a diagonal.",
        .min_inputs = 0,
        .max_inputs = 0,
-       .infer = infer_range,
+       .infer = infer_eye,
        .sample = [](DType t) -> Value { return samples::T::eye(2, 2, 0, t); }},
       {.id = OpId::one_hot,
        .name = "one_hot",

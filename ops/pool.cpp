@@ -19,8 +19,10 @@ Shape pooled(std::string_view op, const WindowAttributes& window, const Shape& x
   return with_spatial(x[0], window_sizes(op, spatial(x), window), x.back());
 }
 
+// Kernels have two spatial axes.
 Shape upsampled(std::string_view op, const WindowAttributes& window, const Shape& x) {
   check_image(op, x);
+  if (x.rank() != 4) throw ShapeError(text(op, ": (batch, height, width, channels) are needed, not shape ", x));
   const IntList& scale = window.window;
   if (scale.size() + 2 != x.size()) {
     throw ShapeError(text(op, ": ", scale.size(), " factors for the spatial axes of shape ", x));

@@ -22,9 +22,7 @@ std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const
     throw TypeError(
         text(op, ": the key must be i64 of shape (2,), not ", inputs[0].dtype, " of shape ", inputs[0].shape));
   }
-  for (const std::int64_t length : draw_of.shape) {
-    if (length < 0) throw ShapeError(text(op, ": shape ", draw_of.shape, " has a negative length"));
-  }
+  check_lengths(op, draw_of.shape);
   constexpr bool whole = id == OpId::random_integers || id == OpId::random_permutation;
   if (whole ? !is_integer(draw_of.dtype) : id != OpId::random_bernoulli && !is_floating(draw_of.dtype)) {
     throw TypeError(text(op, ": ", whole ? "an integer" : "a floating", " type is needed, not ", draw_of.dtype));

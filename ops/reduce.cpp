@@ -29,6 +29,15 @@ std::vector<TensorType> infer_reduction(const Attributes& attributes, std::span<
   return one(inputs[0].dtype, result_shape(attributes, inputs));
 }
 
+// Kernels read and write one byte an element.
+template <OpId id>
+std::vector<TensorType> infer_truth(const Attributes& attributes, std::span<const TensorType> inputs) {
+  if (inputs[0].dtype != DType::boolean) {
+    throw TypeError(text(definition(id).name, ": truths are needed, not ", inputs[0].dtype));
+  }
+  return infer_reduction(attributes, inputs);
+}
+
 std::vector<TensorType> infer_accumulation(const Attributes& attributes, std::span<const TensorType> inputs) {
   const DType type = inputs[0].dtype;
   return one(accumulation_type(type), result_shape(attributes, inputs));
@@ -136,7 +145,7 @@ std::vector<Value> logsumexp_gradient(const GradientContext& c) {
 }
 
 OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient,
-                Sample sample, std::uint32_t flags = 0) {
+                Sample sample, std::uint32_t flags = 0, Domain domain = Domain::numeric) {
   OpDef def;
   def.id = id;
   def.name = name;
@@ -145,6 +154,7 @@ OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference 
   def.infer = infer;
   def.gradient = gradient;
   def.sample = sample;
+  def.domain = domain;
   return def;
 }
 
@@ -191,10 +201,12 @@ std::span<const OpDef> reduce_operators() {
                 [](DType t) -> Value { return argmin(samples::line(t)); }),
       reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position<OpId::argmax>, nullptr,
                 [](DType t) -> Value { return argmax(samples::line(t)); }),
-      reduction(OpId::any, "any", "Whether any is true.", infer_reduction, nullptr,
-                [](DType t) -> Value { return any(samples::line(t)); }),
-      reduction(OpId::all, "all", "Whether all are true.", infer_reduction, nullptr,
-                [](DType t) -> Value { return all(samples::line(t)); }),
+      reduction(
+          OpId::any, "any", "Whether any is true.", infer_truth<OpId::any>, nullptr,
+          [](DType t) -> Value { return any(samples::line(t)); }, 0, Domain::logical),
+      reduction(
+          OpId::all, "all", "Whether all are true.", infer_truth<OpId::all>, nullptr,
+          [](DType t) -> Value { return all(samples::line(t)); }, 0, Domain::logical),
       reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, logsumexp_gradient,
                 [](DType t) -> Value { return logsumexp(samples::line(t)); }),
   };

@@ -44,7 +44,7 @@ std::vector<DType> accepted(const OpDef& def) {
     const auto type = static_cast<DType>(i);
     if (domain == core::Domain::arithmetic && type == DType::boolean) continue;
     if (domain == core::Domain::bitwise && is_inexact(type)) continue;
-    if (is_complex(type) && !def.is(Traits::takes_complex)) continue;
+    if (is_complex(type) && !def.is(Traits::takes_complex) && domain != core::Domain::logical) continue;
     if (domain == core::Domain::integer && !is_integer(type)) continue;
     types.push_back(type);
   }
@@ -213,8 +213,9 @@ std::vector<Value> applied(core::Mode mode, const OpDef& def, std::vector<Value>
   for (Value& input : inputs) input = core::given(def.name, input);
   if (def.is(Traits::elementwise)) return {core::emit_elementwise(def.id, inputs)};
   for (Value& input : inputs) {
-    input = def.domain == core::Domain::floating && !is_floating(input.dtype()) ? core::as_floating(input)
-                                                                                : core::cast_to(input, input.dtype());
+    const DType type = def.domain == core::Domain::logical ? DType::boolean : input.dtype();
+    const bool becomes_floating = def.domain == core::Domain::floating && !is_floating(type);
+    input = becomes_floating ? core::as_floating(input) : core::cast_to(input, type);
   }
   if (!inputs.empty()) normalise(def, given, inputs[0].ndim(), attributes);
   const Value first = inputs.empty() ? core::emit(mode, def.id, std::move(attributes))

@@ -62,6 +62,42 @@ TEST_CASE_TEMPLATE("call applies an operator by its name", M, Eager, Lazy) {
   CHECK(array_equal(drawn, T::normal({3}, {.key = Key{7, 0}})));
 }
 
+TEST_CASE_TEMPLATE("call asks of any and all what their functions ask: truths, whatever is given", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto type = static_cast<DType>(i);
+    CAPTURE(type);
+    const T x = T{{1, 0, 2}, {3, 4, 5}, {0, 0, 0}}.astype(type);
+    const T every = call("all", {x}, {{"axes", {1}}})[0], one = call("any", {x}, {{"axes", {1}}})[0];
+    CHECK(every.dtype() == DType::boolean);
+    CHECK(every.template to_vector<bool>() == std::vector<bool>{false, true, false});
+    CHECK(one.template to_vector<bool>() == std::vector<bool>{true, true, false});
+    CHECK(call("any", {x})[0].template item<bool>());
+  }
+  CHECK(find_operator("any")->types.size() == dtype_count);
+}
+
+TEST_CASE_TEMPLATE("call refuses shapes that an operator does not make", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const std::vector<T> none;
+  CHECK(call<M>("eye", none, {{"shape", {2, 3}}, {"start", 1}})[0].template to_vector<float>() ==
+        std::vector<float>{0, 1, 0, 0, 0, 1});
+  CHECK_THROWS_WITH_AS(call<M>("eye", none), "eye: a matrix has two axes, not shape ()", ShapeError);
+  CHECK_THROWS_WITH_AS(call<M>("eye", none, {{"shape", {3}}}), "eye: a matrix has two axes, not shape (3,)",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(call<M>("eye", none, {{"shape", {3, -1}}}), "eye: shape (3,-1) has a negative length",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(call<M>("arange", none, {{"shape", {-1}}}), "arange: shape (-1,) has a negative length",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(call<M>("random_normal", none, {{"shape", {-1}}}),
+                       "random_normal: shape (-1,) has a negative length", ShapeError);
+  for (const char* name : {"upsample_nearest", "upsample_bilinear"}) {
+    CHECK(call(name, {T::ones({1, 2, 2, 1})}, {{"window", {2, 2}}})[0].shape() == Shape{1, 4, 4, 1});
+    CHECK_THROWS_WITH_AS(call(name, {T::ones({1, 5, 3})}, {{"window", {2}}}),
+                         "upsample: (batch, height, width, channels) are needed, not shape (1,5,3)", ShapeError);
+  }
+}
+
 TEST_CASE("call is differentiated like any other function") {
   using T = Tensor<Eager>;
   const T x{1.0, 2.0, 3.0};
