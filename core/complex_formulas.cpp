@@ -205,10 +205,17 @@ Complex reciprocal(const Complex& z) { return Complex{number(1, z.real), number(
 Complex rsqrt(const Complex& z) { return reciprocal(sqrt(z)); }
 Complex negate(const Complex& z) { return {-z.real, -z.imaginary}; }
 Complex round(const Complex& z) { return {apply(OpId::round, z.real), apply(OpId::round, z.imaginary)}; }
+// Towards infinity along one axis the direction is that axis, along both it is unknown.
 Complex sign(const Complex& z) {
-  const Real size = hypot(z.real, z.imaginary), zero = size == 0;
-  const Real divisor = choose(zero, number(1, size), size);
-  return {z.real / divisor, z.imaginary / divisor};
+  const Real size = hypot(z.real, z.imaginary), zero = size == 0, one = number(1, size);
+  const Real divisor = choose(zero, one, size);
+  const Real along = truth(OpId::isinf, z.real), up = truth(OpId::isinf, z.imaginary);
+  const Real nan = number(std::numeric_limits<double>::quiet_NaN(), size);
+  const auto part = [&](const Real& own, const Real& infinite, const Real& other_infinite) {
+    const Real lone = choose(other_infinite, nan, copysign(one, own));
+    return choose(infinite, lone, choose(other_infinite, number(0, own), own / divisor));
+  };
+  return {part(z.real, along, up), part(z.imaginary, up, along)};
 }
 
 Complex add(const Complex& a, const Complex& b) { return a + b; }

@@ -3,7 +3,10 @@
 
 #include "ops/linalg.hpp"
 #include "ops/samples.hpp"
+#include "tyto/complex.hpp"
+#include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto::core {
 
@@ -24,6 +27,17 @@ std::vector<Value> expm_gradient(const GradientContext& c) {
   const T above = concat(std::vector<T>{a, g}, -1), below = concat(std::vector<T>{zeros_like(a), a}, -1);
   const T both = emit(OpId::expm, NoAttributes{}, {concat(std::vector<T>{above, below}, -2)});
   return {part_along(part_along(both, axis, 0, size), axis + 1, size, size)};
+}
+
+// Complex matrices A + iB multiply as the real ones (A -B; B A) do, so these have the same power series.
+T complex_expm(const T& a) {
+  const T along = real(a), up = imag(a);
+  const T above = concat(std::vector<T>{along, -up}, -1), below = concat(std::vector<T>{up, along}, -1);
+  const T both = emit(OpId::expm, NoAttributes{}, {concat(std::vector<T>{above, below}, -2)});
+  const std::int64_t size = rows_of(a.shape());
+  const auto axis = static_cast<std::size_t>(a.ndim() - 2);
+  const T left = part_along(both, axis + 1, 0, size);
+  return complex(T(part_along(left, axis, 0, size)), T(part_along(left, axis, size, size)));
 }
 
 }  // namespace
@@ -49,7 +63,10 @@ namespace linalg TYTO_API {
 
 template <class M>
 Tensor<M> expm(const Tensor<M>& a) {
-  return core::emit(core::OpId::expm, core::NoAttributes{}, {core::matrix_operand("expm", a)});
+  const core::AnyTensor x = core::matrix_operand("expm", a);
+  core::check_square("expm", core::TensorType{x.dtype(), x.shape(), false});
+  if (is_complex(x.dtype())) return core::complex_expm(x).value();
+  return core::emit(core::OpId::expm, core::NoAttributes{}, {x});
 }
 
 template <class M>

@@ -2,6 +2,7 @@
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
+#include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -112,8 +113,22 @@ std::span<const OpDef> scan_operators() {
 
 namespace {
 
+// Each element becomes the product of twice as many up to it, until all are in.
+T complex_running_product(const T& given_x, const AxisAttributes& scan) {
+  T x = scan.reverse ? flip(given_x, scan.axis) : given_x;
+  const auto axis = static_cast<std::size_t>(scan.axis);
+  const std::int64_t length = x.shape()[axis];
+  const auto part = [&](std::int64_t start, std::int64_t count) { return T(part_along(x, axis, start, count)); };
+  if (scan.flag && length > 0) x = concat<Any>({ones_like(part(0, 1)), part(0, length - 1)}, scan.axis);
+  for (std::int64_t done = 1; done < length; done *= 2) {
+    x = concat<Any>({part(0, done), part(done, length - done) * part(0, length - done)}, scan.axis);
+  }
+  return scan.reverse ? flip(x, scan.axis) : x;
+}
+
 Value run_scan(OpId id, const Value& x, std::int64_t axis, bool exclusive, bool reverse) {
   const AxisAttributes along{normalise_axis(definition(id).name, axis, x.ndim()), exclusive, reverse};
+  if (id == OpId::cumprod && is_complex(x.dtype())) return complex_running_product(resolve(x), along);
   const bool in_parts = id == OpId::cumsum && is_complex(x.dtype());
   return in_parts ? of_parts(emit(id, along, {as_parts(resolve(x))})) : emit(id, along, {x});
 }

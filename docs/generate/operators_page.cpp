@@ -29,7 +29,7 @@ An operator is what a graph is made of. Most have a public function of the same 
   i64),
   the floating types (f16, bf16, f32, f64) and the complex ones (c64, c128). *real* are all but the complex ones. Functions
   that see complex numbers as their parts take them although their operator does not: sums, means, running sums, products
-  of matrices; `prod`, `var` and norms are made of others.
+  of matrices; `prod`, `cumprod`, `var`, `expm` and norms are made of others.
 - **Result** is the element type that comes out.
 - **Devices**: every operator that computes has a CPU kernel. *OpenCL* means a kernel of its own there (f64 where the device
   has it), *composed* that it is made of operators that have one; otherwise the node is computed on the CPU, with planned

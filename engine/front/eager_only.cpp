@@ -78,7 +78,7 @@ Value places_of_nonzero(const core::Array& mask) {
 
 template <class M>
 Tensor<M> unique(const Tensor<M>& x, const UniqueOptions& options) {
-  if (options.axis || options.size) return unique_all(x, options).values;
+  if (options.axis || options.size || (x.defined() && is_complex(x.dtype()))) return unique_all(x, options).values;
   const core::Array array = host_contents("unique", x);  // refuses what is lazy
   return distinct_elements(
       host_contents("unique", sort(ravel(Tensor<M>(core::constant(core::Mode::eager, array))), 0)));

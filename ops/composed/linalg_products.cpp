@@ -70,7 +70,8 @@ Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool i
   Tensor<M> powers = broadcast_to(expand_dims(given, 1), {given.size(), count - 1});
   const Tensor<M> ones = broadcast_to(expand_dims(ones_like(given), 1), {given.size(), 1});
   powers = concat(std::vector<Tensor<M>>{ones, powers}, 1);
-  powers = cast(cumprod(powers, 1), core::accumulation_type(given.dtype()));
+  const DType type = is_complex(given.dtype()) ? given.dtype() : core::accumulation_type(given.dtype());
+  powers = cast(cumprod(powers, 1), type);
   return increasing ? powers : flip(powers, 1);
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/statistics.hpp"
@@ -17,15 +18,26 @@ using T = AnyTensor;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// x with another number for NaN, in x's own type.
-T with_nan_as(double stand_in, const T& x) { return is_floating(x.dtype()) ? where(isnan(x), stand_in, x) : x; }
+/// x with another number for NaN, in x's own type. A complex number is NaN where one of its parts is.
+T with_nan_as(double stand_in, const T& x) { return is_inexact(x.dtype()) ? where(isnan(x), stand_in, x) : x; }
+
+/// Refuses complex numbers, which have no order.
+T ordered(std::string_view function, const Value& x) {
+  const T numbers = given(function, x);
+  if (!is_complex(numbers.dtype())) return numbers;
+  throw TypeError(
+      text(function, ": elements of type ", numbers.dtype(), " have no order; take real, imag or abs of them first"));
+}
 
 /// Means and squares of halves are made in f32.
 T at_least_f32(const Value& x) {
   const T floating = as_floating(x);
-  return size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
+  return !is_complex(floating.dtype()) && size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
 }
 T narrow_again(const T& y, const T& x) { return is_floating(x.dtype()) ? T(cast_to(y, x.dtype())) : y; }
+
+/// Squares of real numbers, squared distances from zero of complex ones.
+T squared_size(const T& x) { return is_complex(x.dtype()) ? square(real(x)) + square(imag(x)) : square(x); }
 
 T numbers_among(const T& x, const Axes& axes, bool keepdims) { return cast(sum(!isnan(x), axes, keepdims), x.dtype()); }
 
@@ -36,8 +48,9 @@ T mean_of_numbers(const T& x, const Axes& axes, bool keepdims) {
 T variance_of_numbers(const T& given_x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   const T x = at_least_f32(given_x);
   const T off = with_nan_as(0, x - mean_of_numbers(x, axes, true));
-  const T freedom = numbers_among(x, axes, keepdims) - static_cast<double>(ddof);
-  return sum(square(off), axes, keepdims) / where(freedom > 0, freedom, not_a_number);
+  const T count = cast(sum(!isnan(x), axes, keepdims), real_type(x.dtype()));
+  const T freedom = count - static_cast<double>(ddof);
+  return sum(squared_size(off), axes, keepdims) / where(freedom > 0, freedom, not_a_number);
 }
 
 // Infinities are found even among NaN: only where there is nothing else is the result NaN.
@@ -79,19 +92,19 @@ Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64
 }
 template <class M>
 Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes, bool keepdims) {
-  return core::extreme_of_numbers(false, core::given("nanmin", x), axes, keepdims).value();
+  return core::extreme_of_numbers(false, core::ordered("nanmin", x), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanmax(const Tensor<M>& x, const Axes& axes, bool keepdims) {
-  return core::extreme_of_numbers(true, core::given("nanmax", x), axes, keepdims).value();
+  return core::extreme_of_numbers(true, core::ordered("nanmax", x), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanargmin(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
-  return argmin(core::with_nan_as(core::infinity, core::given("nanargmin", x)), axis, keepdims).value();
+  return argmin(core::with_nan_as(core::infinity, core::ordered("nanargmin", x)), axis, keepdims).value();
 }
 template <class M>
 Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
-  return argmax(core::with_nan_as(-core::infinity, core::given("nanargmax", x)), axis, keepdims).value();
+  return argmax(core::with_nan_as(-core::infinity, core::ordered("nanargmax", x)), axis, keepdims).value();
 }
 template <class M>
 Tensor<M> nancumsum(const Tensor<M>& x, std::int64_t axis) {

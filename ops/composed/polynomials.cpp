@@ -83,8 +83,9 @@ Tensor<M> convolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,
 template <class M>
 Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap) {
   core::require("correlate", a, b);
-  if (a.size() >= b.size()) return correlated("correlate", a, b, overlap);
-  return flip(correlated("correlate", b, a, overlap));
+  const Tensor<M> factors = conj(b);
+  if (a.size() >= b.size()) return correlated("correlate", a, factors, overlap);
+  return flip(correlated("correlate", factors, a, overlap));
 }
 
 template <class M>

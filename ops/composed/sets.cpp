@@ -4,6 +4,7 @@
 #include "core/op_ids.hpp"
 #include "ops/composed/eager_counts.hpp"
 #include "ops/define.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -31,6 +32,16 @@ T order_of_rows(const T& rows) {
   return order;
 }
 
+/// Complex rows as real ones that sort as NumPy sorts complex numbers: by which of their parts are NaN, by the real
+/// part, by the imaginary part.
+T keys_of(const T& rows) {
+  if (!is_complex(rows.dtype())) return rows;
+  const T along = real(rows), up = imag(rows);
+  const T without_number = cast(isnan(along), along.dtype()) * 2.0 + cast(isnan(up), up.dtype());
+  const T keys = stack<Any>({without_number, along, up}, -1);
+  return reshape(keys, {rows.shape()[0], 3 * rows.shape()[1]});
+}
+
 /// Where sorted rows differ from the row before; every NaN is the same.
 T begins(const T& sorted) {
   const T above = narrow(sorted, 0, 1, INT64_MAX), below = narrow(sorted, 0, 0, -1);
@@ -55,11 +66,12 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
     const T none = filled(x, {0}, 0);
     return {x, none, by_slices ? none : T(reshape(none, x.shape())), none};
   }
-  if (!by_slices) {
+  if (!by_slices && !is_complex(x.dtype())) {
     if (std::optional<Unique<Any>> found = distinct_now(x, options.size)) return std::move(*found);
   }
 
-  const T order = width == 1 ? argsort(reshape(rows, {-1})) : order_of_rows(rows);
+  const T keys = keys_of(rows);
+  const T order = keys.shape()[1] == 1 ? argsort(reshape(keys, {-1})) : order_of_rows(keys);
   const T sorted = take(rows, order, 0);
   const T number = cumsum(cast(begins(sorted), DType::i64), 0) - 1;
   if (!options.size && mode_beside(x) == Mode::lazy) {

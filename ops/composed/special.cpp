@@ -76,6 +76,9 @@ Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& 
 template <class M>
 Tensor<M> nan_to_num(const Tensor<M>& x, double nan, std::optional<double> positive, std::optional<double> negative) {
   const Tensor<M> given = core::given("nan_to_num", x);
+  if (is_complex(given.dtype())) {
+    return core::of_parts(nan_to_num(Tensor<M>(core::as_parts(given)), nan, positive, negative));
+  }
   if (!is_floating(given.dtype())) return given;
   if (const Value planned = core::planned(&nan_to_num<Any>, given, nan, positive, negative)) return planned;
   const double most = core::format_of(given.dtype()).largest();

@@ -129,10 +129,11 @@ BOTH_MODES("functions without a meaning for complex numbers refuse them by name"
                        "sort: elements of type c64 are not accepted; take real, imag or abs of them first", TypeError);
   CHECK_THROWS_AS((void)max(z), TypeError);
   CHECK_THROWS_AS((void)argmax(z), TypeError);
-  CHECK_THROWS_AS((void)cumprod(z, 0), TypeError);
+  CHECK_THROWS_AS((void)cummax(z, 0), TypeError);
   CHECK_THROWS_AS((void)median(z), TypeError);
   CHECK_THROWS_AS((void)softmax(z), TypeError);
-  CHECK_THROWS_AS((void)linalg::expm(z.reshape({3, 1}) * z), TypeError);
+  CHECK_THROWS_WITH_AS((void)nanmax(z),
+                       "nanmax: elements of type c64 have no order; take real, imag or abs of them first", TypeError);
   CHECK_THROWS_AS((void)T::normal({2}, {.dtype = DType::c64}), TypeError);
   CHECK_THROWS_AS((void)T::arange(0, 3, 1, DType::c64), TypeError);
   CHECK_THROWS_WITH_AS((void)complex(z, z), "complex: the parts must be real, not c64 and c64", TypeError);
@@ -225,4 +226,131 @@ BOTH_MODES("loops over complex vectors of any length and layout are right in eve
       check(where(real(x) > 0, x, y), [&](std::size_t i) { return a[i + 1].real() > 0 ? a[i + 1] : b[i]; });
     }
   }
+}
+
+namespace complex_test {
+
+const double not_a_number = std::numeric_limits<double>::quiet_NaN(),
+             infinity = std::numeric_limits<double>::infinity();
+
+template <class T>
+void check_near(const T& found, const std::vector<C128>& expected) {
+  const auto numbers = found.astype(DType::c128).template to_vector<C128>();
+  REQUIRE(numbers.size() == expected.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto same = [](double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == doctest::Approx(b); };
+    CAPTURE(i);
+    CAPTURE(numbers[i]);
+    CHECK(same(numbers[i].real(), expected[i].real()));
+    CHECK(same(numbers[i].imag(), expected[i].imag()));
+  }
+}
+
+template <class T>
+T of(const std::vector<C128>& numbers, const Shape& shape) {
+  return T::from(numbers, shape);
+}
+
+}  // namespace complex_test
+
+// Expected values from here on: NumPy 2.4, SciPy and PyTorch.
+BOTH_MODES("reductions over what is not NaN leave out complex numbers of which a part is") {
+  using namespace complex_test;
+  using T = Tensor<Mode>;
+  const T x = of<T>({{1, 2}, {not_a_number, 1}, {3, -1}, {0, not_a_number}, {0, 2}, {1, 0}}, {2, 3});
+  check_near(nansum(x, 0), {{1, 2}, {0, 2}, {4, -1}});
+  check_near(nanprod(x, 1), {{5, 5}, {0, 2}});
+  check_near(nanmean(x, 1), {{2, 0.5}, {0.5, 1}});
+  check_near(nancumsum(x, 1), {{1, 2}, {1, 2}, {4, 1}, {0, 0}, {0, 2}, {1, 2}});
+  check_near(nancumprod(x, 1), {{1, 2}, {1, 2}, {5, 5}, {1, 0}, {0, 2}, {0, 2}});
+  CHECK(nanvar(x, 1).template to_vector<double>() == std::vector<double>{3.25, 1.25});
+  check_near(nanstd(x, 1, false, 1), {2.5495097567963922, 1.5811388300841898});
+  CHECK(nansum(x.astype(DType::c64)).dtype() == DType::c64);
+  CHECK(nanvar(x.astype(DType::c64)).dtype() == DType::f32);
+}
+
+BOTH_MODES("nan_to_num replaces what is no number part by part") {
+  using namespace complex_test;
+  using T = Tensor<Mode>;
+  const double most = std::numeric_limits<double>::max();
+  check_near(nan_to_num(of<T>({{not_a_number, 1}, {infinity, -infinity}, {2, not_a_number}}, {3})),
+             {{0, 1}, {most, -most}, {2, 0}});
+}
+
+BOTH_MODES("the direction of an infinite complex number is its axis") {
+  using namespace complex_test;
+  using T = Tensor<Mode>;
+  check_near(sign(of<T>({{infinity, 0},
+                         {-infinity, 1},
+                         {not_a_number, infinity},
+                         {infinity, infinity},
+                         {not_a_number, 0},
+                         {0, 0},
+                         {3, 4}},
+                        {7})),
+             {{1, 0}, {-1, 0}, {0, 1}, {not_a_number, not_a_number}, {not_a_number, not_a_number}, {0, 0}, {0.6, 0.8}});
+}
+
+BOTH_MODES("correlate conjugates what slides") {
+  using namespace complex_test;
+  using T = Tensor<Mode>;
+  const T two = of<T>({{0, 1}, {2, -1}}, {2}), three = of<T>({{0, 1}, {1, 0}, {2, 1}}, {3});
+  check_near(correlate(of<T>({{0, 1}, {1, 0}}, {2}), of<T>({{0, 1}}, {1})), {{1, 0}, {0, -1}});
+  check_near(correlate(three, two, Overlap::full), {{-1, 2}, {3, 1}, {3, 3}, {1, -2}});
+  check_near(correlate(two, three, Overlap::full), {{1, 2}, {3, -3}, {3, -1}, {-1, -2}});
+  check_near(correlate(two, three, Overlap::inside), {{3, -3}, {3, -1}});
+  check_near(correlate(two, three, Overlap::middle), {{3, -3}, {3, -1}, {-1, -2}});
+  check_near(correlate(T{1.0, 2.0}, three, Overlap::full), {{2, -1}, {5, -2}, {2, -1}, {0, -2}});
+  check_near(compile([](const T& a, const T& b) { return correlate(a, b, Overlap::full); })(three, two),
+             {{-1, 2}, {3, 1}, {3, 3}, {1, -2}});
+  const T weights = of<T>({{1, 2}, {0, -1}, {0.5, 0}, {2, -1}}, {4});
+  const auto loss = [&](const T& a, const T& b) { return sum(real(correlate(a, b, Overlap::full) * weights)); };
+  check_near(grad([&](const T& a) { return loss(a, two); })(three), {{-1, -5}, {1, 2.5}, {0, 1.5}});
+  check_near(grad([&](const T& b) { return loss(three, b); })(two), {{6.5, 0}, {-1, 0.5}});
+}
+
+BOTH_MODES("running products and the powers made of them take complex numbers") {
+  using namespace complex_test;
+  using T = Tensor<Mode>;
+  const T z = of<T>({{1, 1}, {2, -1}, {0, 0.5}, {-1, 2}, {1, -1}}, {5});
+  check_near(cumprod(z, 0), {{1, 1}, {3, 1}, {-0.5, 1.5}, {-2.5, -2.5}, {-5, 0}});
+  check_near(cumprod(z, 0, {.exclusive = true}), {{1, 0}, {1, 1}, {3, 1}, {-0.5, 1.5}, {-2.5, -2.5}});
+  check_near(cumprod(flip(z), 0, {.reverse = true}), {{-5, 0}, {-2.5, -2.5}, {-0.5, 1.5}, {3, 1}, {1, 1}});
+  CHECK(cumprod(of<T>({}, {0, 2}), 0).shape() == Shape{0, 2});
+  const T weights = of<T>({{1, 2}, {0, -1}, {0.5, 0}, {2, -1}, {0, 1}}, {5});
+  check_near(grad([&](const T& x) { return sum(real(cumprod(x, 0) * weights)); })(z),
+             {{-7.25, -0.5}, {-0.75, 5.25}, {-13.5, -15.5}, {-1.5, -4.5}, {2.5, 2.5}});
+  check_near(vander(of<T>({{1, 1}, {2, -1}}, {2}), 4),
+             {{-2, 2}, {0, 2}, {1, 1}, {1, 0}, {2, -11}, {3, -4}, {2, -1}, {1, 0}});
+}
+
+BOTH_MODES("unique sorts complex numbers by their real parts, then by their imaginary ones; NaN is one and last") {
+  using namespace complex_test;
+  using T = Tensor<Mode>;
+  const T z = of<T>(
+      {{1, 1}, {1, 0}, {0, 5}, {1, 1}, {not_a_number, 0}, {0, not_a_number}, {not_a_number, 1}, {-0.0, -1}, {0, 0}},
+      {9});
+  const Unique<Mode> found = unique_all(z, {.size = 6});
+  check_near(found.values, {{0, -1}, {0, 0}, {0, 5}, {1, 0}, {1, 1}, {0, not_a_number}});
+  using Places = std::vector<std::int64_t>;
+  CHECK(found.indices.template to_vector<std::int64_t>() == Places{7, 8, 2, 1, 0, 5});
+  CHECK(found.inverse.template to_vector<std::int64_t>() == Places{4, 3, 2, 4, 5, 5, 5, 0, 1});
+  CHECK(found.counts.template to_vector<std::int64_t>() == Places{1, 1, 1, 1, 2, 3});
+  if constexpr (std::is_same_v<Mode, Eager>) CHECK(unique(z).shape() == Shape{6});
+}
+
+BOTH_MODES("the exponential of a complex matrix is SciPy's and its gradient PyTorch's") {
+  using namespace complex_test;
+  using T = Tensor<Mode>;
+  const T a = of<T>({{0.1, 0.2}, {0.5, -0.3}, {-0.4, 0.1}, {0.2, 0.6}}, {2, 2});
+  check_near(
+      linalg::expm(a),
+      {{0.96096326, 0.27648098}, {0.65057497, -0.07073963}, {-0.45465887, -0.08608862}, {0.87487464, 0.73113985}});
+  const T weights = of<T>({{1, 2}, {0, -1}, {0.5, 0}, {2, -1}}, {2, 2});
+  const T slope = grad([&](const T& x) { return sum(real(linalg::expm(x) * weights)); })(a);
+  const T expected = of<T>({{0.2447, -2.0119}, {-0.1859, 1.3468}, {1.5319, -0.4083}, {2.3462, -0.0803}}, {2, 2});
+  CHECK(allclose(slope, expected, 0, 1e-4));
+  CHECK(linalg::expm(a.astype(DType::c64)).dtype() == DType::c64);
+  CHECK_THROWS_WITH_AS((void)linalg::expm(of<T>({1.0, 2.0}, {1, 2})),
+                       "expm: matrices must be square, not of shape (1,2)", ShapeError);
 }
