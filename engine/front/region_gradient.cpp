@@ -42,18 +42,8 @@ Replayed replay(const core::Graph& graph, std::span<const Value> inputs) {
     }
     operands.clear();
     for (const Port port : graph.inputs_of(node)) operands.push_back(values[port]);
-    if (node.op == OpId::loop) {
-      const auto& loop = std::get<core::IterationAttributes>(*node.attributes);
-      if (loop.histories == 0) {
-        const std::vector<Value> results = emit_loop(loop, operands);
-        for (std::uint32_t i = 0; i < node.result_count; ++i) values[node.first_result + i] = results[i];
-        continue;
-      }
-    }
-    const Value first = core::emit(Mode::lazy, node.op, graph.attributes(node), operands);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) {
-      values[node.first_result + i] = core::result(first, i);
-    }
+    const std::vector<Value> results = emit_again(Mode::lazy, node.op, graph.attributes(node), operands);
+    for (std::uint32_t i = 0; i < node.result_count; ++i) values[node.first_result + i] = results[i];
   }
   Replayed replayed;
   for (const Port port : graph.outputs()) replayed.outputs.push_back(values[port]);
@@ -64,8 +54,19 @@ Replayed replay(const core::Graph& graph, std::span<const Value> inputs) {
 
 bool has_gradient(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
-Value filled(const Value& like, double number) {
-  return core::emit(Mode::lazy, OpId::fill, core::RangeAttributes{like.shape(), like.dtype(), number, 0});
+/// Of a node's gradient: an eager one's is computed at once, unless what comes to it was recorded.
+Mode mode_of(const core::GradientContext& context) {
+  Mode mode = context.results[0].node()->mode();
+  for (const std::span<const Value> values : {context.gradients, context.so_far}) {
+    for (const Value& value : values) {
+      if (value) mode = std::max(mode, value.node()->mode());
+    }
+  }
+  return mode;
+}
+
+Value filled(Mode mode, const Value& like, double number) {
+  return core::emit(mode, OpId::fill, core::RangeAttributes{like.shape(), like.dtype(), number, 0});
 }
 
 /// A parameter of a region and what it is outside; empty inside where the region does without.
@@ -314,6 +315,7 @@ class LoopGradient {
   }
 
   std::vector<Value> emit() {
+    const Mode mode = mode_of(c_);
     core::IterationAttributes backward;
     std::vector<Value> operands;
     backward.trips = loop_.trips;
@@ -328,14 +330,14 @@ class LoopGradient {
     for (const Wanted& each : cotangents_) {
       inputs.push_back(each.tracked);
       const Value& gradient = c_.gradients[each.operand];
-      operands.push_back(gradient ? gradient : filled(c_.results[each.operand], 0));
+      operands.push_back(gradient ? gradient : filled(mode, c_.results[each.operand], 0));
     }
     // Minus zero is what changes no sum, not even one of minus zeros.
     const bool runs = loop_.trips > 0 && !backward.counted;
     for (const Wanted& each : sums_) {
       inputs.push_back(each.tracked);
       const Value& so_far = c_.so_far[each.operand];
-      operands.push_back(so_far ? so_far : filled(c_.inputs[each.operand], runs ? -0.0 : 0.0));
+      operands.push_back(so_far ? so_far : filled(mode, c_.inputs[each.operand], runs ? -0.0 : 0.0));
     }
     backward.carries = static_cast<std::int64_t>(inputs.size());
     std::vector<Value> next = next_cotangents_;
@@ -371,7 +373,7 @@ class LoopGradient {
     backward.rows = static_cast<std::int64_t>(rows.size() + residuals.size());
     backward.stacked = static_cast<std::int64_t>(row_gradients_.size());
     backward.body = region_of({inputs, row_gradients_, next, inside});
-    const std::vector<Value> made = emit_loop(std::move(backward), operands);
+    const std::vector<Value> made = emit_loop(mode, std::move(backward), operands);
     const Reached reached = find_reached();
     std::vector<Value> gradients(c_.inputs.size());
     std::size_t at = 0;
@@ -448,7 +450,7 @@ class BranchGradient {
     for (std::size_t i = 0; i < outside.size(); ++i) {
       if (reached[i]) operands.push_back(outside[i]);
     }
-    const Value first = core::emit(Mode::lazy, OpId::branch, std::move(backward), operands);
+    const Value first = core::emit(mode_of(c_), OpId::branch, std::move(backward), operands);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       // What no arm gives a gradient gets none, not zeros.
       if (std::ranges::none_of(arms, [i](const Arm& arm) { return arm.gives[i]; })) continue;

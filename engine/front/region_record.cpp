@@ -130,7 +130,7 @@ core::IterationAttributes with_stacked(core::IterationAttributes loop, std::span
 
 }  // namespace
 
-std::vector<Value> emit_loop(core::IterationAttributes loop, std::span<const Value> operands) {
+std::vector<Value> emit_loop(Mode mode, core::IterationAttributes loop, std::span<const Value> operands) {
   const auto results = static_cast<std::size_t>(loop.carries + loop.stacked - loop.histories);
   const bool tracked = std::ranges::any_of(operands, [](const Value& each) { return each.node()->tracked(); });
   if (tracked && loop.histories == 0 && loop.trips >= 0) {
@@ -147,11 +147,20 @@ std::vector<Value> emit_loop(core::IterationAttributes loop, std::span<const Val
   }
   const bool tested = loop.tested;
   const auto count = static_cast<std::uint32_t>(loop.carries + loop.stacked);
-  const Value first = core::emit(Mode::lazy, OpId::loop, std::move(loop), operands);
+  const Value first = core::emit(mode, OpId::loop, std::move(loop), operands);
   std::vector<Value> out;
   for (std::size_t i = 0; i < results; ++i) out.push_back(core::result(first, static_cast<std::uint32_t>(i)));
   if (tested) out.push_back(core::result(first, count));
   return out;
+}
+
+std::vector<Value> emit_again(Mode mode, OpId op, const core::Attributes& attributes, std::span<const Value> operands) {
+  const auto* loop = std::get_if<core::IterationAttributes>(&attributes);
+  if (loop != nullptr && loop->histories == 0) return emit_loop(mode, *loop, operands);
+  const Value first = core::emit(mode, op, attributes, operands);
+  std::vector<Value> results;
+  for (std::uint32_t i = 0; i < first.node()->results().size(); ++i) results.push_back(core::result(first, i));
+  return results;
 }
 
 detail::LoopResults record_loop(const detail::LoopCall& call) {
@@ -213,7 +222,7 @@ detail::LoopResults record_loop(const detail::LoopCall& call) {
   operands.insert(operands.end(), stacks.begin(), stacks.end());
   operands.insert(operands.end(), captures.outside.begin(), captures.outside.end());
   const std::size_t own = call.carries.size();
-  const std::vector<Value> made = emit_loop(std::move(loop), operands);
+  const std::vector<Value> made = emit_loop(Mode::lazy, std::move(loop), operands);
   detail::LoopResults results;
   results.carries.assign(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(own));
   for (std::size_t i = 0; i < assigned.size(); ++i) assign_version(assigned[i], Mode::lazy, made[own + i]);

@@ -9,6 +9,7 @@
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "core/text.hpp"
+#include "engine/front/region_record.hpp"
 #include "engine/graph/state.hpp"
 #include "ops/define.hpp"
 #include "tyto/products.hpp"
@@ -184,10 +185,8 @@ std::vector<Value> one_by_one(const Node& node, std::span<const Operand> operand
     for (const Operand& operand : operands) {
       inputs.push_back(operand.batched ? BatchedTensor(operand.value).get({example}).value() : operand.value);
     }
-    const Value first = core::emit(node.op(), node.attributes(), inputs);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      results[i].push_back(core::result(first, static_cast<std::uint32_t>(i)));
-    }
+    const std::vector<Value> made = run::emit_again(core::mode_of(inputs), node.op(), node.attributes(), inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) results[i].push_back(made[i]);
   }
   std::vector<Value> stacked;
   for (const std::vector<BatchedTensor>& each : results) stacked.push_back(stack(each, 0));
