@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "engine/front/region_record.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/graph/state_observation.hpp"
 #include "ops/define.hpp"
 #include "tyto/products.hpp"
 
@@ -195,6 +196,58 @@ std::vector<Value> one_by_one(const Node& node, std::span<const Operand> operand
 
 }  // namespace
 
+/// What the recorded function assigns to states is seen by that function alone, until it has returned.
+class Batch::States {
+ public:
+  struct Assigned {
+    std::shared_ptr<core::State> state;
+    Value version;
+  };
+
+  States() {
+    observation_.emplace(
+        [](void* self, const std::shared_ptr<core::State>& state) { static_cast<States*>(self)->touch(state); }, this);
+  }
+  ~States() { restore(); }
+  States(const States&) = delete;
+  States& operator=(const States&) = delete;
+
+  /// States are as they were; those that the function assigned to and did not make for itself alone are listed.
+  std::vector<Assigned> leave() {
+    std::vector<Assigned> assigned;
+    for (Used& each : used_) {
+      const Value last = each.state->current();
+      const bool shared = each.state.use_count() > 1;
+      if (shared && !same_value(last, each.outside)) assigned.push_back({each.state, last});
+    }
+    restore();
+    return assigned;
+  }
+
+ private:
+  struct Used {
+    std::shared_ptr<core::State> state;
+    Value outside;
+    Value before;  // what stood in for it
+  };
+
+  void touch(const std::shared_ptr<core::State>& state) {
+    if (std::any_of(used_.begin(), used_.end(), [&](const Used& each) { return each.state == state; })) return;
+    observation_->tell_outer(state);
+    const Value outside = state->current();
+    if (outside) used_.push_back({state, outside, state->stand_in(outside)});
+  }
+
+  void restore() {
+    if (!observation_) return;
+    observation_.reset();
+    for (Used& each : used_) each.state->end_stand_in(std::move(each.before));
+  }
+
+  std::vector<Used> used_;
+  std::optional<run::StateObservation> observation_;
+};
+
 Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std::int64_t>> axes) {
   if (axes.empty()) axes.assign(arguments.size(), 0);
   if (axes.size() != arguments.size()) {
@@ -224,6 +277,7 @@ Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std:
   if (!count) throw ValueError("vmap: no argument has an axis along which examples lie");
   if (*count == 0) throw ShapeError("vmap: there are no examples");
   count_ = *count;
+  states_ = std::make_shared<States>();
 }
 
 std::vector<Value> Batch::replay(const std::vector<Value>& results) const {
@@ -232,8 +286,11 @@ std::vector<Value> Batch::replay(const std::vector<Value>& results) const {
   for (std::size_t i = 0; i < examples_.size(); ++i) {
     if (batches_[i]) depends[examples_[i].node()] = true;
   }
-  std::vector<Value> stack;
-  for (const Value& result : results) stack.push_back(core::given("vmap", result));
+  std::vector<Value> roots;
+  for (const Value& result : results) roots.push_back(core::given("vmap", result));
+  const std::vector<States::Assigned> assigned = states_->leave();
+  std::vector<Value> stack = roots;
+  for (const States::Assigned& each : assigned) stack.push_back(each.version);
   std::vector<Node*> order;
   std::unordered_map<const Node*, bool> entered;
   while (!stack.empty()) {
@@ -253,6 +310,12 @@ std::vector<Value> Batch::replay(const std::vector<Value>& results) const {
     depends[node] = hangs;
     if (hangs) order.push_back(node);
   }
+  for (const States::Assigned& each : assigned) {
+    if (!depends[each.version.node()]) continue;
+    throw GraphError(core::text("vmap: the function assigns '", each.state->name(),
+                                "' a value of the example's own; return the value, and assign what vmap makes of it"));
+  }
+  for (const States::Assigned& each : assigned) each.state->set_current(each.version);
 
   std::unordered_map<const Node*, std::vector<Value>> replayed;
   for (std::size_t i = 0; i < examples_.size(); ++i) {
@@ -270,8 +333,8 @@ std::vector<Value> Batch::replay(const std::vector<Value>& results) const {
     replayed[node] = at_once ? std::vector<Value>{*at_once} : one_by_one(*node, operands, count_);
   }
   std::vector<Value> out;
-  for (const Value& result : results) {
-    const Operand found = operand(core::resolve(result));
+  for (const Value& root : roots) {
+    const Operand found = operand(root);
     out.push_back(found.batched
                       ? found.value
                       : broadcast_to(BatchedTensor(found.value), with_first(count_, found.value.shape())).value());

@@ -1,6 +1,7 @@
 // Functions of one example made functions of many: recorded once, replayed on all examples at a time.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,17 +24,22 @@ class Batch {
   std::vector<Value> replay(const std::vector<Value>& results) const;
 
  private:
+  class States;
+
   std::vector<Value> placeholders_;  // what reading an example is refused by
   std::vector<Value> examples_;
   std::vector<Value> batches_;  // examples along the first axis, empty where all share one
   std::int64_t count_ = 0;
+  std::shared_ptr<States> states_;  // that the function uses while it is recorded
 };
 
 }  // namespace detail
 
 /// `f`, which takes one example of each argument, for many at once: examples lie along the first axis of every
 /// argument, or along the named ones (an axis left empty: the argument is shared), and along the first axis of every
-/// result. What f reads of values it cannot know then; see where(). Draws in f are the same for all examples.
+/// result. What f reads of values it cannot know then; see where(). Draws in f are the same for all examples. A state
+/// that f assigns a value of the example's own is an error, and stays as it was: there is one state and many values;
+/// return them. Another value is assigned once.
 ///
 ///     auto distances = vmap([](Tensor a, Tensor b) { return l2_norm(a - b); })(points, others);
 ///     auto gradients = vmap(grad(loss), {std::nullopt, 0})(weights, examples);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 #include <utility>
 #include <vector>
@@ -185,4 +186,96 @@ TEST_CASE_TEMPLATE("vmap says what it cannot do", M, Eager, Lazy) {
                        "vmap: no argument has an axis along which examples lie", ValueError);
   CHECK_THROWS_AS(vmap([](const T& a) { return a.sum().template item<float>() > 0 ? a : -a; })(T::ones({2, 2})),
                   GraphError);
+}
+
+TEST_CASE_TEMPLATE("vmap refuses what assigns an example's own value to a state, and leaves the state", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const T x{1.0, 2.0, 3.0}, s = T::persistent(T(5.0), "total");
+  const char* const refused =
+      "vmap: the function assigns 'total' a value of the example's own; return the value, and assign what vmap makes "
+      "of "
+      "it";
+  const auto total = [&] { return s.template item<float>(); };
+  const auto add = [&](const T& a) {
+    assign(s, s + a);
+    return a + s;
+  };
+  CHECK_THROWS_WITH_AS(vmap(add)(x), refused, GraphError);
+  CHECK(total() == 5);
+  CHECK_THROWS_WITH_AS(grad([&](const T& q) { return sum(vmap(add)(q)); })(x), refused, GraphError);
+  CHECK(total() == 5);
+  CHECK_THROWS_WITH_AS(vmap(grad(add))(x), refused, GraphError);
+  CHECK(total() == 5);
+  CHECK_THROWS_WITH_AS(compile([&](const T& q) { return vmap(add)(q); })(x), refused, GraphError);
+  CHECK(total() == 5);
+  const auto in_a_loop = [&](const T& a) {
+    return fori_loop(0, 2, a, [&](const T&, const T& c) {
+      assign(s, s + c);
+      return c;
+    });
+  };
+  CHECK_THROWS_WITH_AS(vmap(in_a_loop)(x), refused, GraphError);
+  CHECK(total() == 5);
+  const T matrix{{1.0, 2.0}, {3.0, 4.0}};
+  CHECK_THROWS_WITH_AS(vmap([&](const T& row) { return vmap(add)(row); })(matrix), refused, GraphError);
+  CHECK_THROWS_WITH_AS(
+      vmap([&](const T& row) { return vmap([&](const T& a) { return a * add(sum(row)); })(row); })(matrix), refused,
+      GraphError);
+  CHECK(total() == 5);
+  // A function that throws for another reason leaves it, too.
+  CHECK_THROWS_AS(vmap([&](const T& a) {
+                    assign(s, a);
+                    return a + T::ones({2, 2}) + T::ones({3, 3});
+                  })(x),
+                  ShapeError);
+  CHECK(total() == 5);
+  assign(s, s + sum(vmap([&](const T& a) { return a * s; })(x)));
+  CHECK(total() == 35);
+}
+
+TEST_CASE_TEMPLATE("a state that vmap's function assigns another value takes it once", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x{1.0, 2.0, 3.0}, calls = T::persistent(T(0.0), "calls"), w = T::variable(T(2.0), "w");
+  const auto count = [&](const T& a) {
+    assign(calls, calls + 1.0);
+    return a * w + calls;
+  };
+  CHECK(vmap(count)(x).template to_vector<float>() == std::vector<float>{3, 5, 7});
+  CHECK(calls.template item<float>() == 1);
+  auto compiled = compile([&](const T& q) { return vmap(count)(q); });
+  CHECK(compiled(x).template to_vector<float>() == std::vector<float>{4, 6, 8});
+  CHECK(compiled(x).template to_vector<float>() == std::vector<float>{5, 7, 9});
+  CHECK(calls.template item<float>() == 3);
+  // The value that a gradient outside goes to: w becomes w^2, by which the second sum is 2 w times that of x.
+  const auto [loss, slopes] = value_and_grad(
+      [&](const T& q) {
+        const T before = vmap([&](const T& a) {
+          const T y = a * w;
+          assign(w, w * w);
+          return y;
+        })(q);
+        return sum(before) + sum(q * w);
+      },
+      {w})(x);
+  CHECK(loss.template item<float>() == 36);
+  CHECK(slopes[0].template item<float>() == 30);
+  CHECK(w.template item<float>() == 4);
+  // States of a layer that the function makes for itself are nobody else's.
+  const T pairs{{{1.0, 2.0}, {3.0, 6.0}}, {{0.0, 1.0}, {4.0, 5.0}}};
+  const T normal = vmap([](const T& a) {
+    nn::BatchNorm1d own({.channels = 2, .epsilon = 0});
+    return T(own(a, nn::training));
+  })(pairs);
+  CHECK(allclose(normal, T{{{-1.0, -1.0}, {1.0, 1.0}}, {{-1.0, -1.0}, {1.0, 1.0}}}));
+}
+
+TEST_CASE_TEMPLATE("vmap of a normalisation in training is refused, and its statistics stay", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  nn::BatchNorm1d norm({.channels = 2});
+  const T x{{{1.0, 2.0}, {3.0, 5.0}}, {{0.0, 1.0}, {4.0, 4.0}}};
+  CHECK_THROWS_AS(vmap([&](const T& a) { return T(norm(a, nn::training)); })(x), GraphError);
+  CHECK(T(norm.running_mean.value()).template to_vector<float>() == std::vector<float>{0, 0});
+  CHECK(T(norm.running_var.value()).template to_vector<float>() == std::vector<float>{1, 1});
+  CHECK(allclose(vmap([&](const T& a) { return T(norm(a)); })(x), x / std::sqrt(1 + 1e-5)));
 }
