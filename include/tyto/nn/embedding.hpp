@@ -20,8 +20,8 @@ struct EmbeddingOptions {
   Initialiser initial = normal_weights(1);
   DType dtype = DType::f32;
 };
-/// The row of weight (count, features) at each index: integers of any shape to that shape and `features`. An index below
-/// zero counts from the end, as in take().
+/// The row of weight (count, features) at each index: integers of any shape to that shape and `features`. An index
+/// below zero counts from the end, as in take().
 struct TYTO_API Embedding : Layer {
   EmbeddingOptions options;
   Tensor<Any> weight;
