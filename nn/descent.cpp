@@ -155,13 +155,13 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     throw ShapeError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
                                 " is given a gradient of shape ", gradients[i].shape()));
   }
-  const std::vector<std::size_t> found = trained(parameters);
   DistinctStates updated;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (updated.add(parameters[i])) continue;
     throw ValueError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
                                 " is given twice; its gradient is that of all places that read it"));
   }
+  const std::vector<std::size_t> found = trained(parameters);
   const Tensor<Any> before = cast(count_, rate_type(parameters));
   std::vector<Tensor<Any>> rates;
   for (const DescentRule& rule : rules_) rates.push_back(rule.rate.at(before));

@@ -303,6 +303,11 @@ TEST_CASE("an update refuses a parameter that is given twice") {
                        "sgd: parameter 1 of shape (2,) is given twice; its gradient is that of all places that read it",
                        ValueError);
   CHECK(w.to_vector<float>() == std::vector<float>{1, 1});
+  // Of a rule of all parameters together too, which goes on afterwards.
+  Descent joint = lbfgs({.rate = 0.5});
+  CHECK_THROWS_AS(joint.update(std::vector{w, w}, std::vector{T::ones({2}), T::ones({2})}), ValueError);
+  joint.update(std::vector{w}, std::vector{T::ones({2})});
+  CHECK(w(0).item<float>() < 1);
 }
 
 TEST_CASE_TEMPLATE("a frozen layer keeps its weights while the rest is trained", M, Eager, Lazy) {

@@ -57,9 +57,9 @@ class TYTO_API Member {
 };
 using Members = std::vector<Member>;
 
-/// Base of everything that holds states. Copies of a module share its states; lists name a shared state once, where it
-/// comes first, but for named_states(). A module of one tensor is a Layer; one of
-/// several inputs has functions of its own:
+/// Base of everything that holds states. Copies of a module share its states; lists name a shared state once, where
+/// it comes first, but for named_states(). A module of one tensor is a Layer; one of several inputs has functions of
+/// its own:
 ///
 ///     struct Scorer : nn::Module {
 ///       nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
