@@ -47,7 +47,7 @@ T mean_of_numbers(const T& x, const Axes& axes, bool keepdims) {
 
 T variance_of_numbers(const T& given_x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   const T x = at_least_f32(given_x);
-  const T off = with_nan_as(0, x - mean_of_numbers(x, axes, true));
+  const T off = where(isnan(x), 0.0, x - mean_of_numbers(x, axes, true));  // of infinities it is NaN
   const T count = cast(sum(!isnan(x), axes, keepdims), real_type(x.dtype()));
   const T freedom = count - static_cast<double>(ddof);
   return sum(squared_size(off), axes, keepdims) / where(freedom > 0, freedom, not_a_number);

@@ -269,6 +269,18 @@ BOTH_MODES("reductions over what is not NaN leave out complex numbers of which a
   CHECK(nanvar(x.astype(DType::c64)).dtype() == DType::f32);
 }
 
+BOTH_MODES("the variance of what is not NaN is NaN where there are infinities, as NumPy's") {
+  using T = Tensor<Mode>;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const T x =
+      T::from(std::vector<double>{infinity, 1, 2, infinity, infinity, std::nan(""), 3, 5, std::nan("")}, {3, 3});
+  const std::vector<double> variances = nanvar(x, 1).template to_vector<double>();
+  CHECK(std::isnan(variances[0]));
+  CHECK(std::isnan(variances[1]));
+  CHECK(variances[2] == 1);
+  CHECK(std::isnan(nanstd(x.astype(DType::f32)).template item<float>()));
+}
+
 BOTH_MODES("nan_to_num replaces what is no number part by part") {
   using namespace complex_test;
   using T = Tensor<Mode>;
