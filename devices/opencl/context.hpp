@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "devices/opencl/api.hpp"
@@ -29,7 +30,7 @@ struct Context {
   std::size_t alignment = 128;  // bytes
   std::size_t max_buffer = 0;   // bytes
   std::string options;          // for every build
-  std::size_t launches_before_joining = 10'000;
+  std::size_t launches_before_joining = std::numeric_limits<std::size_t>::max();  // never, unless it is asked for
   ContextHandle context;
   Queue queue;
   Faults faults;

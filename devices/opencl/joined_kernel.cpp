@@ -213,8 +213,7 @@ class Joined final : public core::JoinedKernel {
     given_.resize(plan_.table);
     fixed_arguments();
     // Every argument is set, that of a buffer without elements too.
-    buffers_.assign(plan_.buffers, counters_.get());
-    for (std::size_t i = 0; i < plan_.buffers; ++i) set(first_buffer + static_cast<cl_uint>(i), buffers_[i]);
+    for (std::size_t i = 0; i < plan_.buffers; ++i) set(first_buffer + static_cast<cl_uint>(i), counters_.get());
   }
 
   ~Joined() override {
@@ -228,9 +227,8 @@ class Joined final : public core::JoinedKernel {
     resolve(steps);
     send();
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      if (wanted_[i] == buffers_[i] || wanted_[i] == nullptr) continue;
-      set(first_buffer + static_cast<cl_uint>(i), wanted_[i]);
-      buffers_[i] = wanted_[i];
+      // Each time: a kernel does not retain its buffers, and another one may have the handle of one that is gone.
+      set(first_buffer + static_cast<cl_uint>(i), wanted_[i] != nullptr ? wanted_[i] : counters_.get());
     }
     const std::size_t global = context_.units * items_a_unit, local = 1;
     context_.queue.enqueue("clEnqueueNDRangeKernel", what_, [&](cl_command_queue queue, cl_event* event) {
@@ -339,7 +337,7 @@ class Joined final : public core::JoinedKernel {
   MemoryHandle counters_, table_;
   EventHandle sent_;  // the last writing of the table
   std::vector<cl_long> given_, table_now_, table_sent_;
-  std::vector<cl_mem> wanted_, buffers_;
+  std::vector<cl_mem> wanted_;
   bool may_fault_ = false;
 };
 
