@@ -83,8 +83,8 @@ class TYTO_API Module {
   std::vector<Tensor<Any>> parameters() const;
 
   /// Leaves parameters out of parameters() from now on: all, the one of this name, or all of the member of this name,
-  /// wherever else in this module they are.
-  /// Steps compiled before go on as they are, and so do running statistics. Throws ValueError when there is none.
+  /// wherever else in this module they are. Steps compiled before go on as they are, and so do running statistics.
+  /// Throws ValueError when there is none.
   ///
   ///     model.freeze("encoder");
   void freeze(std::string_view part = {}) const;

@@ -333,8 +333,33 @@ TEST_CASE("a result that is always another one stays an instruction of its own")
         "v0=remainder(x0,10); v1=max(v0); v2=subtract(v0,v1); v3=clip(v2,-9,9) -> v2,v3");
 }
 
-TEST_CASE("results of one group stay apart where their numbers are the same") {
+namespace {
+
+/// Checks what a compiled function gives of the results whose bits are set, against those of eager mode.
+template <class F>
+void check_chosen(const Tensor<Lazy>& x, const F& results, const std::vector<Tensor<Eager>>& expected,
+                  unsigned chosen) {
   using T = Tensor<Lazy>;
+  auto compiled = compile([&](T given) {
+    std::vector<T> some;
+    const auto all = results(given);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((chosen >> i & 1) != 0) some.push_back(all[i]);
+    }
+    return some;
+  });
+  const std::vector<T> found = compiled(x);
+  for (std::size_t i = 0, next = 0; i < expected.size(); ++i) {
+    if ((chosen >> i & 1) == 0) continue;
+    CAPTURE(chosen);
+    CAPTURE(i);
+    CHECK(numbers_of(found[next++]) == numbers_of(expected[i]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("results of one group stay apart where their numbers are the same") {
   const auto values = []<class M>(M) {
     return ((Tensor<M>::arange(6400) * 37) % 251).astype(DType::i32).reshape({64, 100});
   };
@@ -344,26 +369,11 @@ TEST_CASE("results of one group stay apart where their numbers are the same") {
   };
   const auto expected = results(values(Eager()));
   for (unsigned chosen = 1; chosen < 32; ++chosen) {
-    auto compiled = compile([&](T x) {
-      std::vector<T> some;
-      const auto all = results(x);
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        if ((chosen >> i & 1) != 0) some.push_back(all[i]);
-      }
-      return some;
-    });
-    const std::vector<T> found = compiled(values(Lazy()));
-    for (std::size_t i = 0, next = 0; i < expected.size(); ++i) {
-      if ((chosen >> i & 1) == 0) continue;
-      CAPTURE(chosen);
-      CAPTURE(i);
-      CHECK(numbers_of(found[next++]) == numbers_of(expected[i]));
-    }
+    check_chosen(values(Lazy()), results, expected, chosen);
   }
 }
 
 TEST_CASE("sums of known integers are those of eager mode, alone and beside other results") {
-  using T = Tensor<Lazy>;
   for (const DType type : {DType::i32, DType::i64, DType::u8, DType::i8}) {
     const auto values = [&]<class M>(M) {
       return ((Tensor<M>::arange(6400) * 37) % 251).astype(type).reshape({64, 100});
@@ -382,21 +392,7 @@ TEST_CASE("sums of known integers are those of eager mode, alone and beside othe
     };
     const auto expected = results(values(Eager()));
     for (unsigned chosen = 1; chosen < 256; chosen = chosen < 8 ? chosen + 1 : chosen + 7) {
-      auto compiled = compile([&](T x) {
-        std::vector<T> some;
-        const auto all = results(x);
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          if ((chosen >> i & 1) != 0) some.push_back(all[i]);
-        }
-        return some;
-      });
-      const std::vector<T> found = compiled(values(Lazy()));
-      for (std::size_t i = 0, next = 0; i < expected.size(); ++i) {
-        if ((chosen >> i & 1) == 0) continue;
-        CAPTURE(chosen);
-        CAPTURE(i);
-        CHECK(numbers_of(found[next++]) == numbers_of(expected[i]));
-      }
+      check_chosen(values(Lazy()), results, expected, chosen);
     }
   }
 }
