@@ -106,6 +106,10 @@ Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<
   return emit(mode, op, std::move(attributes), {next.key});
 }
 
+void skip_draws(Mode mode, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) run::next_draw(mode);
+}
+
 }  // namespace tyto::core
 
 namespace tyto TYTO_API {

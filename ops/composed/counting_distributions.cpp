@@ -1,7 +1,7 @@
 // Distributions of integers: few of them by adding up probabilities, many by rejection.
 #include <cmath>
 
-#include "ops/composed/distribution_draws.hpp"
+#include "ops/composed/count_draws.hpp"
 #include "ops/composed/quadrature.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
@@ -11,55 +11,90 @@
 namespace tyto TYTO_API {
 namespace distributions {
 
+using core::drawn_counts;
 using core::drawn_shape;
 using core::drawn_type;
 using core::open_draws;
+using core::Parameters;
+using core::Proposal;
 using core::split_options;
 using core::uniform_draws;
 
 namespace {
-
-// Of distributions with a mean below `few` practically nothing lies beyond `enough`.
-constexpr double few = 12;
-constexpr std::int64_t enough = 64;
-constexpr std::uint64_t rounds = 12;
-constexpr std::uint64_t ratio_rounds = 24;
 
 template <class T>
 T is_count(const T& x) {
   return x >= 0.0 && equal(x, floor(x));
 }
 
-/// Draws by the inverse: how many of the running sums of probabilities stay below an even draw. `log_probability` takes
-/// 0, 1, ... along a last axis.
-template <class T, class F>
-T few_draws(const Shape& shape, const DrawOptions& options, const F& log_probability) {
-  const T u = uniform_draws<T>(shape, DType::f64, options);
-  const T running = cumsum(exp(log_probability(T::arange(0, enough, 1, DType::f64))), -1);
-  return sum(expand_dims(u, -1) >= running, -1).astype(DType::f64);
-}
-
-/// Hormann's transformed rejection: his numbers for the hat, and the logarithm of the probability over its hat's
-/// height.
+/// Hormann's transformed rejection: his numbers for the hat.
 template <class T>
 struct Hat {
   T a, b, centre, quick, height;
 };
+/// `log_ratio(k)`: the logarithm of the probability over what the hat's height is a multiple of.
 template <class T, class F>
-T many_draws(const Shape& shape, const DrawOptions& options, const Hat<T>& hat, const F& log_probability) {
-  T drawn = broadcast_to(floor(hat.centre), shape);
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    const T u = uniform_draws<T>(shape, DType::f64, split_options(options, 2 * round)) - 0.5;
-    const T v = open_draws<T>(shape, DType::f64, split_options(options, 2 * round + 1));
-    const T distance = maximum(0.5 - abs(u), 1e-9);
-    const T k = floor((2.0 * hat.a / distance + hat.b) * u + hat.centre);
-    const T quick = distance >= 0.07 && v <= hat.quick;
-    const T below = log(v * hat.height / (hat.a / square(distance) + hat.b)) <= log_probability(k);
-    const T possible = k >= 0.0 && !(distance < 0.013 && v > distance);
-    drawn = where(possible && (quick || below), k, drawn);
-  }
-  return drawn;
+Proposal<T> hat_proposal(const Hat<T>& hat, const T& even, const T& v, const F& log_ratio) {
+  const T u = even - 0.5, distance = 0.5 - abs(u);
+  const T k = floor((2.0 * hat.a / distance + hat.b) * u + hat.centre);
+  const T quick = distance >= 0.07 && v <= hat.quick;
+  const T below = log(v * hat.height / (hat.a / square(distance) + hat.b)) <= log_ratio(k);
+  return {k, k >= 0.0 && !(distance < 0.013 && v > distance) && (quick || below)};
 }
+
+/// Of a probability of at most a half.
+template <class T>
+struct BinomialLaw {
+  static constexpr double low[] = {1, 0.5}, high[] = {100, 0.5};
+  static constexpr std::int64_t rounds = 14;
+
+  T mean(const Parameters<T>& given) const { return given[0] * given[1]; }
+  T variance(const Parameters<T>& given) const { return given[0] * given[1] * (1.0 - given[1]); }
+  T log_probability(const T& k, const Parameters<T>& given) const {
+    const T &n = given[0], &p = given[1], inside = k <= n, rest = where(inside, n - k, 0.0);
+    const T found = lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(rest + 1.0) + k * log(maximum(p, 1e-300));
+    return where(inside, found + rest * log1p(-p), core::log_of_zero);
+  }
+  T first(const Parameters<T>& given) const { return exp(given[0] * log1p(-given[1])); }
+  T ratio(double k, const Parameters<T>& given) const {
+    return maximum(given[0] - k, 0.0) * (given[1] / ((k + 1) * (1.0 - given[1])));
+  }
+  T start(const Parameters<T>& given) const { return floor(mean(given) + 0.5); }
+  Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
+    const T &n = given[0], &p = given[1], q = 1.0 - p, spread = sqrt(n * p * q), middle = floor((n + 1.0) * p);
+    const T b = 1.15 + 2.53 * spread, a = -0.0873 + 0.0248 * b + 0.01 * p;
+    const Hat<T> hat{a, b, n * p + 0.5, 0.92 - 4.2 / b, (2.83 + 5.1 / b) * spread};
+    const T highest = lgamma(middle + 1.0) + lgamma(n - middle + 1.0), log_odds = log(p / q);
+    return hat_proposal<T>(hat, u, v, [&](const T& k) {
+      const T inside = k >= 0.0 && k <= n, safe = where(inside, k, 0.0);
+      const T ratio = highest - lgamma(safe + 1.0) - lgamma(n - safe + 1.0) + (safe - middle) * log_odds;
+      return where(inside, ratio, core::log_of_zero);
+    });
+  }
+};
+
+template <class T>
+struct PoissonLaw {
+  static constexpr double low[] = {1}, high[] = {100};
+  static constexpr std::int64_t rounds = 14;
+
+  T mean(const Parameters<T>& given) const { return given[0]; }
+  T variance(const Parameters<T>& given) const { return given[0]; }
+  T log_probability(const T& k, const Parameters<T>& given) const {
+    return k * log(maximum(given[0], 1e-300)) - given[0] - lgamma(k + 1.0);
+  }
+  T first(const Parameters<T>& given) const { return exp(-given[0]); }
+  T ratio(double k, const Parameters<T>& given) const { return given[0] / (k + 1); }
+  T start(const Parameters<T>& given) const { return floor(given[0]); }
+  Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
+    const T &rate = given[0], b = 0.931 + 2.53 * sqrt(rate), log_rate = log(rate);
+    const Hat<T> hat{-0.059 + 0.02483 * b, b, rate + 0.43, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4)};
+    return hat_proposal<T>(hat, u, v, [&](const T& k) {
+      const T safe = maximum(k, 0.0);
+      return safe * log_rate - rate - lgamma(safe + 1.0);
+    });
+  }
+};
 
 }  // namespace
 
@@ -79,30 +114,10 @@ TYTO_CDF(Bernoulli) {
 
 TYTO_SAMPLE(Binomial) {
   const Shape shape = drawn_shape(asked, count, probability);
-  const T n = broadcast_to(count.astype(DType::f64), shape),
-          given = broadcast_to(probability.astype(DType::f64), shape);
-  const T turned = given > 0.5, p = where(turned, 1.0 - given, given), q = 1.0 - p;
-  const T small = n * p < few;
-
-  const T few_n = expand_dims(where(small, n, 1.0), -1), few_p = expand_dims(where(small, p, 0.5), -1);
-  const T lower = few_draws<T>(shape, split_options(options, 2 * rounds), [&](const T& k) {
-    const T inside = k <= few_n, rest = where(inside, few_n - k, 0.0);
-    const T log_p = log(maximum(few_p, 1e-300));
-    return where(inside, lgamma(few_n + 1.0) - lgamma(k + 1.0) - lgamma(rest + 1.0) + k * log_p + rest * log1p(-few_p),
-                 core::log_of_zero);
-  });
-
-  const T spread = sqrt(where(small, few, n * p * q)), odds = where(small, 1.0, p / q);
-  const T b = 1.15 + 2.53 * spread, a = -0.0873 + 0.0248 * b + 0.01 * p, middle = floor((n + 1.0) * p);
-  const Hat<T> hat{a, b, n * p + 0.5, 0.92 - 4.2 / b, (2.83 + 5.1 / b) * spread};
-  const T upper = many_draws<T>(shape, options, hat, [&](const T& k) {
-    const T inside = k >= 0.0 && k <= n, safe = where(inside, k, 0.0);
-    const T ratio = lgamma(middle + 1.0) + lgamma(n - middle + 1.0) - lgamma(safe + 1.0) - lgamma(n - safe + 1.0) +
-                    (safe - middle) * log(odds);
-    return where(inside, ratio, core::log_of_zero);
-  });
-  const T drawn = clip(where(small, minimum(lower, n), upper), 0.0, n);
-  return where(turned, n - drawn, drawn).astype(DType::i64);
+  const T n = count.astype(DType::f64), p = probability.astype(DType::f64), turned = p > 0.5;
+  const T drawn = drawn_counts<T>(BinomialLaw<T>{}, {n, where(turned, 1.0 - p, p)}, shape, options);
+  const T found = clip(drawn, 0.0, n);
+  return where(turned, n - found, found).astype(DType::i64);
 }
 TYTO_LOG_PROB(Binomial) {
   const auto& [count, probability] = distribution;
@@ -165,18 +180,7 @@ TYTO_CDF(NegativeBinomial) {
 
 TYTO_SAMPLE(Poisson) {
   const Shape shape = drawn_shape(asked, rate);
-  const T given = broadcast_to(rate.astype(DType::f64), shape), small = given < few;
-  const T low = expand_dims(where(small, given, 1.0), -1), log_low = log(maximum(low, 1e-300));
-  const T lower = few_draws<T>(shape, split_options(options, 2 * rounds),
-                               [&](const T& k) { return k * log_low - low - lgamma(k + 1.0); });
-  const T high = where(small, few, given), log_high = log(high);
-  const T b = 0.931 + 2.53 * sqrt(high);
-  const Hat<T> hat{-0.059 + 0.02483 * b, b, high + 0.43, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4)};
-  const T upper = many_draws<T>(shape, options, hat, [&](const T& k) {
-    const T safe = maximum(k, 0.0);
-    return safe * log_high - high - lgamma(safe + 1.0);
-  });
-  return where(small, lower, upper).astype(DType::i64);
+  return drawn_counts<T>(PoissonLaw<T>{}, {rate.astype(DType::f64)}, shape, options).astype(DType::i64);
 }
 TYTO_LOG_PROB(Poisson) {
   const auto& [rate] = distribution;
@@ -205,6 +209,39 @@ T log_hypergeometric(const T& k, const T& good, const T& bad, const T& drawn) {
                core::log_of_zero);
 }
 
+/// Of the rarer kind among at most half of all.
+template <class T>
+struct HypergeometricLaw {
+  static constexpr double low[] = {1, 1, 1}, high[] = {100, 100, 50};
+  static constexpr std::int64_t rounds = 24;
+
+  T mean(const Parameters<T>& given) const { return given[2] * given[0] / maximum(given[0] + given[1], 1.0); }
+  T variance(const Parameters<T>& given) const {
+    const T all = given[0] + given[1];
+    return mean(given) * (given[1] / maximum(all, 1.0)) * ((all - given[2]) / maximum(all - 1.0, 1.0));
+  }
+  T log_probability(const T& k, const Parameters<T>& given) const {
+    return log_hypergeometric<T>(k, given[0], given[1], given[2]);
+  }
+  T first(const Parameters<T>& given) const { return exp(log_probability(zeros_like(mean(given)), given)); }
+  T ratio(double k, const Parameters<T>& given) const {
+    const T both = maximum(given[0] - k, 0.0) * maximum(given[2] - k, 0.0);
+    return both / ((k + 1) * (given[1] - given[2] + (k + 1)));
+  }
+  T start(const Parameters<T>& given) const { return mode(given); }
+  // Stadlober's ratio of uniforms: his numbers for the hat.
+  Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
+    const T spread = sqrt(variance(given) + 0.5), width = 1.7155277699214135 * spread + 0.8989161620588988;
+    const T k = floor(mean(given) + 0.5 + width * (v - 0.5) / u);
+    return {k, 2.0 * log(u) <= log_probability(k, given) - log_probability(mode(given), given)};
+  }
+
+ private:
+  T mode(const Parameters<T>& given) const {
+    return floor((given[2] + 1.0) * (given[0] + 1.0) / (given[0] + given[1] + 2.0));
+  }
+};
+
 /// The sum of (start + i)^-exponent over all i from 0 on, by Euler and Maclaurin's formula.
 template <class T>
 T zeta(const T& exponent, const T& start) {
@@ -228,32 +265,11 @@ T zeta(const T& exponent, const T& start) {
 
 TYTO_SAMPLE(Hypergeometric) {
   const Shape shape = drawn_shape(asked, good, bad, drawn);
-  const auto given = [&](const T& parameter) { return broadcast_to(parameter.astype(DType::f64), shape); };
-  const T g = given(good), b = given(bad), n = given(drawn), whole = g + b;
+  const T g = good.astype(DType::f64), b = bad.astype(DType::f64), n = drawn.astype(DType::f64), whole = g + b;
   // How many of the rarer kind are taken or left, whichever are fewer.
-  const T turned = g > b, rare = minimum(g, b), common = maximum(g, b);
-  const T left = 2.0 * n > whole, taken = where(left, whole - n, n);
-  const T expected = taken * rare / maximum(whole, 1.0), small = expected < few;
-
-  const T last = expand_dims(taken, -1), last_rare = expand_dims(rare, -1);
-  const T lower = few_draws<T>(shape, split_options(options, 2 * ratio_rounds), [&](const T& k) {
-    return log_hypergeometric<T>(k, last_rare, expand_dims(common, -1), last);
-  });
-
-  // Stadlober's ratio of uniforms: his numbers for the hat.
-  const T r = where(small, 100.0, rare), c = where(small, 100.0, common), t = where(small, 50.0, taken), all = r + c;
-  const T centre = t * r / all + 0.5, spread = sqrt((all - t) * t * r * c / (square(all) * (all - 1.0)) + 0.5);
-  const T width = 1.7155277699214135 * spread + 0.8989161620588988;
-  const T mode = floor((t + 1.0) * (r + 1.0) / (all + 2.0)), highest = log_hypergeometric<T>(mode, r, c, t);
-  T upper = mode;
-  for (std::uint64_t round = 0; round < ratio_rounds; ++round) {
-    const T u = open_draws<T>(shape, DType::f64, split_options(options, 2 * round));
-    const T v = uniform_draws<T>(shape, DType::f64, split_options(options, 2 * round + 1)) - 0.5;
-    const T k = floor(centre + width * v / u);
-    upper = where(2.0 * log(u) <= log_hypergeometric<T>(k, r, c, t) - highest, k, upper);
-  }
-  const T found = where(small, minimum(lower, minimum(rare, taken)), upper);
-  const T of_good = where(turned, taken - found, found);
+  const T turned = g > b, rare = minimum(g, b), left = 2.0 * n > whole, taken = where(left, whole - n, n);
+  const T counts = drawn_counts<T>(HypergeometricLaw<T>{}, {rare, maximum(g, b), taken}, shape, options);
+  const T found = minimum(counts, minimum(rare, taken)), of_good = where(turned, taken - found, found);
   return where(left, g - of_good, of_good).astype(DType::i64);
 }
 TYTO_LOG_PROB(Hypergeometric) {
@@ -276,19 +292,26 @@ TYTO_CDF(Hypergeometric) {
   return clip(where(lower, tail, 1.0 - tail), 0.0, 1.0).astype(core::common_float(x, good, bad, drawn));
 }
 
-TYTO_SAMPLE(Zipf) {
-  // Devroye's rejection, of which each round accepts half or more.
-  constexpr std::uint64_t many = 32;
-  const Shape shape = drawn_shape(asked, exponent);
-  const T a = exponent.astype(DType::f64) - 1.0, b = exp2(a);
-  T drawn = T::ones(shape, DType::f64);
-  for (std::uint64_t round = 0; round < many; ++round) {
-    const T u = open_draws<T>(shape, DType::f64, split_options(options, 2 * round));
-    const T v = uniform_draws<T>(shape, DType::f64, split_options(options, 2 * round + 1));
+namespace {
+
+/// Devroye's rejection, of which each round accepts half or more.
+template <class T>
+struct ZipfProposals {
+  static constexpr std::int64_t rounds = 32;
+
+  T start(const Parameters<T>& given) const { return ones_like(given[0]); }
+  Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
+    const T a = given[0] - 1.0, b = exp2(a);
     const T k = minimum(floor(exp(-log(u) / a)), 0x1p62), t = exp(a * log1p(1.0 / k));
-    drawn = where(v * k * (t - 1.0) * b <= t * (b - 1.0), k, drawn);
+    return {k, v * k * (t - 1.0) * b <= t * (b - 1.0)};
   }
-  return drawn.astype(DType::i64);
+};
+
+}  // namespace
+
+TYTO_SAMPLE(Zipf) {
+  const Shape shape = drawn_shape(asked, exponent);
+  return core::rejection_draws<T>(ZipfProposals<T>{}, {exponent.astype(DType::f64)}, shape, options).astype(DType::i64);
 }
 TYTO_LOG_PROB(Zipf) {
   const auto& [exponent] = distribution;

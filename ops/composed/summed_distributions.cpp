@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/composed/distribution_draws.hpp"
 #include "ops/composed/quadrature.hpp"
+#include "ops/composed/rejection_draws.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/reduce.hpp"
@@ -64,24 +64,33 @@ T mixed_cdf(const T& j, const T& half_noncentrality, const T& log_step, const T&
 
 }  // namespace
 
-TYTO_SAMPLE(VonMises) {
-  // Best and Fisher's rejection. Of each round two of three are accepted or more, so that one in 10^10 keeps the mean.
-  // A concentration below 1e-4 is drawn as that: the densities differ by as much.
-  constexpr std::uint64_t rounds = 22;
-  const Shape shape = drawn_shape(asked, mean, concentration);
-  const T k = maximum(wide(concentration), 1e-4), s = sqrt(1.0 + 4.0 * square(k)), root = sqrt(2.0 * (1.0 + s));
-  const T gap = (root - 1.0 - 1.0 / (2.0 * k + s)) / (2.0 * k), rho = 1.0 - gap;
-  const T excess = 0.5 * square(gap) / rho;      // of r over 1
-  T drawn = zeros_like(broadcast_to(k, shape));  // 1 - cos of the angle
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    const T u = core::uniform_draws<T>(shape, DType::f64, split_options(options, 2 * round));
-    const T v = core::open_draws<T>(shape, DType::f64, split_options(options, 2 * round + 1));
+namespace {
+
+/// 1 - cos of an angle to the mean, by Best and Fisher's rejection: of each round two of three are accepted or more.
+template <class T>
+struct CircularFall {
+  static constexpr std::int64_t rounds = 22;
+
+  T start(const core::Parameters<T>& given) const { return zeros_like(given[0]); }
+  core::Proposal<T> propose(const T& u, const T& v, const core::Parameters<T>& given) const {
+    const T &k = given[0], s = sqrt(1.0 + 4.0 * square(k)), root = sqrt(2.0 * (1.0 + s));
+    const T gap = (root - 1.0 - 1.0 / (2.0 * k + s)) / (2.0 * k), rho = 1.0 - gap;
+    const T excess = 0.5 * square(gap) / rho;          // of r over 1
     const T fall = 2.0 * square(sin(u * (0.5 * pi)));  // 1 - cos
     const T g = excess * fall / (2.0 + excess - fall), c = k * (excess + g);
-    drawn = where(log(c) - log(v) + 1.0 - c >= 0.0, g, drawn);
+    return {g, log(c) - log(v) + 1.0 - c >= 0.0};
   }
-  const T side = core::uniform_draws<T>(shape, DType::f64, split_options(options, 2 * rounds)) - 0.5;
-  const T angle = 2.0 * asin(sqrt(minimum(0.5 * drawn, 1.0))), turned = wide(mean) + where(side < 0.0, -angle, angle);
+};
+
+}  // namespace
+
+TYTO_SAMPLE(VonMises) {
+  const Shape shape = drawn_shape(asked, mean, concentration);
+  // A concentration below 1e-4 is drawn as that: the densities differ by as much.
+  const T fall = core::rejection_draws<T>(CircularFall<T>{}, {maximum(wide(concentration), 1e-4)}, shape, options);
+  const auto next = static_cast<std::uint64_t>(2 * CircularFall<T>::rounds);
+  const T side = core::uniform_draws<T>(shape, DType::f64, split_options(options, next)) - 0.5;
+  const T angle = 2.0 * asin(sqrt(minimum(0.5 * fall, 1.0))), turned = wide(mean) + where(side < 0.0, -angle, angle);
   return (turned - 2 * pi * round(turned * (0.5 / pi))).astype(drawn_type(mean, concentration));
 }
 TYTO_LOG_PROB(VonMises) {

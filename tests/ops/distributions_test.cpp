@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/graph.hpp"
@@ -12,6 +13,7 @@
 #include "tyto/reduce.hpp"
 #include "tyto/special.hpp"
 #include "tyto/statistics.hpp"
+#include "tyto/vmap.hpp"
 
 using namespace tyto;
 using namespace tyto::testing;
@@ -72,6 +74,8 @@ TEST_CASE("samples are distributed as their distribution function says") {
   check_samples("negative binomial", d::NegativeBinomial<T>{4, 0.2}, true);
   check_samples("few of poisson", d::Poisson<T>{3.5}, true);
   check_samples("many of poisson", d::Poisson<T>{80.0}, true);
+  check_samples("hundreds of binomial", d::Binomial<T>{1000, 0.3}, true);
+  check_samples("hundreds of poisson", d::Poisson<T>{700.0}, true);
   check_samples("rayleigh", d::Rayleigh<T>{1.5});
   check_samples("power", d::Power<T>{2.5});
   check_samples("triangular", d::Triangular<T>{-1.0, 0.5, 3.0});
@@ -102,6 +106,155 @@ TEST_CASE("both modes draw the same samples, and tensors as parameters broadcast
   CHECK(d::Normal<Tensor<Eager>>{}.sample(Shape{0}).shape() == Shape{0});
   CHECK_THROWS_WITH_AS((d::Normal<Tensor<Eager>>{Tensor<Eager>{0.0, 9.0}, 1.0}.sample(Shape{3})),
                        "sample: parameters of shape (2,) do not broadcast to the sample's shape (3,)", ShapeError);
+}
+
+namespace {
+
+/// The distance between the frequencies of counts and a distribution function.
+double largest_distance(Numbers counts, const std::function<double(double)>& below) {
+  std::sort(counts.begin(), counts.end());
+  double largest = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (i + 1 < counts.size() && counts[i + 1] == counts[i]) continue;
+    const double frequency = (static_cast<double>(i) + 1) / static_cast<double>(counts.size());
+    largest = std::max(largest, std::abs(frequency - below(counts[i])));
+  }
+  return largest;
+}
+
+/// The running sum of `probability` at 0, 1, ..., k, added here.
+std::function<double(double)> running_sum(const std::function<double(double)>& log_probability) {
+  return [=](double k) {
+    double sum = 0;
+    for (double i = 0; i <= k; ++i) sum += std::exp(log_probability(i));
+    return sum;
+  };
+}
+double log_choose(double n, double k) { return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1); }
+
+std::function<double(double)> poisson(double rate) {
+  return running_sum([=](double k) { return k * std::log(rate) - rate - std::lgamma(k + 1); });
+}
+std::function<double(double)> binomial(double n, double p) {
+  return running_sum(
+      [=](double k) { return k > n ? -INFINITY : log_choose(n, k) + k * std::log(p) + (n - k) * std::log1p(-p); });
+}
+std::function<double(double)> hypergeometric(double good, double bad, double drawn) {
+  return running_sum([=](double k) {
+    if (k > good || k > drawn || drawn - k > bad) return -static_cast<double>(INFINITY);
+    return log_choose(good, k) + log_choose(bad, drawn - k) - log_choose(good + bad, drawn);
+  });
+}
+
+/// Draws of each set of parameters, a column each, against sums that are added here.
+void check_columns(const Tensor<Eager>& drawn, const std::vector<std::function<double(double)>>& below) {
+  REQUIRE(drawn.shape()[1] == static_cast<std::int64_t>(below.size()));
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    CAPTURE(i);
+    const Numbers column = drawn(all, static_cast<std::int64_t>(i)).astype(DType::f64).to_vector<double>();
+    CHECK(largest_distance(column, below[i]) < 2.23 / std::sqrt(static_cast<double>(column.size())));
+  }
+}
+
+}  // namespace
+
+// 12,000 draws of a column are by a table, those of a stack of equal columns are not.
+TEST_CASE("counts are drawn as their probabilities add up, by tables and without them") {
+  using T = Tensor<Eager>;
+  const std::int64_t many = 12000;
+  const DrawOptions options{.key = Key{11, 2}};
+  const T rates{0.3, 4.0, 9.99, 10.0, 25.0, 700.0}, trials{3.0, 40.0, 70.0, 40.0, 1000.0, 1000.0},
+      chances{0.5, 0.1, 0.2, 0.9, 0.3, 0.999};
+  const T good{5.0, 30.0, 300.0, 40.0, 5000.0}, bad{8.0, 300.0, 100.0, 45.0, 8000.0},
+      taken{4.0, 60.0, 90.0, 80.0, 3000.0};
+  const std::vector<std::function<double(double)>> of_rates{poisson(0.3),  poisson(4.0),  poisson(9.99),
+                                                            poisson(10.0), poisson(25.0), poisson(700.0)};
+  const std::vector<std::function<double(double)>> of_trials{binomial(3, 0.5),    binomial(40, 0.1),
+                                                             binomial(70, 0.2),   binomial(40, 0.9),
+                                                             binomial(1000, 0.3), binomial(1000, 0.999)};
+  const std::vector<std::function<double(double)>> of_urns{hypergeometric(5, 8, 4), hypergeometric(30, 300, 60),
+                                                           hypergeometric(300, 100, 90), hypergeometric(40, 45, 80),
+                                                           hypergeometric(5000, 8000, 3000)};
+  check_columns(d::Poisson<T>{rates}.sample(Shape{many, 6}, options), of_rates);
+  check_columns(d::Binomial<T>{trials, chances}.sample(Shape{many, 6}, options), of_trials);
+  check_columns(d::Hypergeometric<T>{good, bad, taken}.sample(Shape{many, 5}, options), of_urns);
+
+  const auto column = [&](const T& x) { return broadcast_to(x, Shape{many, x.shape()[0]}); };
+  check_columns(d::Poisson<T>{column(rates)}.sample({}, options), of_rates);
+  check_columns(d::Binomial<T>{column(trials), column(chances)}.sample({}, options), of_trials);
+  check_columns(d::Hypergeometric<T>{column(good), column(bad), column(taken)}.sample({}, options), of_urns);
+}
+
+TEST_CASE("counts too many for a table are drawn by rejection beside those of one") {
+  using T = Tensor<Eager>;
+  const T drawn = d::Poisson<T>{T{1e6, 2.0}}.sample(Shape{20000, 2}, {.key = Key{4, 4}}).astype(DType::f64);
+  CHECK(std::abs(mean(drawn(all, 0)).item<double>() - 1e6) < 4 * 1000 / std::sqrt(20000.0));
+  CHECK(std::abs(sqrt(var(drawn(all, 0))).item<double>() / 1000 - 1) < 4 / std::sqrt(40000.0));
+  CHECK(largest_distance(drawn(all, 1).to_vector<double>(), poisson(2.0)) < 2.23 / std::sqrt(20000.0));
+  const T wide = d::Binomial<T>{1e7, 0.25}.sample(Shape{20000}, {.key = Key{4, 5}}).astype(DType::f64);
+  CHECK(std::abs(mean(wide).item<double>() - 2.5e6) < 4 * 1369.3 / std::sqrt(20000.0));
+  CHECK(std::abs(sqrt(var(wide)).item<double>() / 1369.3064 - 1) < 4 / std::sqrt(40000.0));
+}
+
+TEST_CASE("counts at the ends of their parameters are certain") {
+  using T = Tensor<Eager>;
+  for (const std::int64_t size : {std::int64_t{3}, std::int64_t{5000}}) {
+    CAPTURE(size);
+    const auto all_are = [&](const T& drawn, int value) {
+      CHECK(drawn.shape() == Shape{size});
+      CHECK(all(equal(drawn, value)).item<bool>());
+    };
+    all_are(d::Poisson<T>{0.0}.sample(Shape{size}), 0);
+    all_are(d::Binomial<T>{7, 0.0}.sample(Shape{size}), 0);
+    all_are(d::Binomial<T>{7, 1.0}.sample(Shape{size}), 7);
+    all_are(d::Binomial<T>{0, 0.3}.sample(Shape{size}), 0);
+    all_are(d::Binomial<T>{500, 1.0}.sample(Shape{size}), 500);
+    all_are(d::Hypergeometric<T>{0, 0, 0}.sample(Shape{size}), 0);
+    all_are(d::Hypergeometric<T>{5, 0, 3}.sample(Shape{size}), 3);
+    all_are(d::Hypergeometric<T>{0, 5, 3}.sample(Shape{size}), 0);
+    all_are(d::Hypergeometric<T>{5, 8, 13}.sample(Shape{size}), 5);
+    all_are(d::Hypergeometric<T>{5, 8, 0}.sample(Shape{size}), 0);
+  }
+  CHECK(d::Poisson<T>{3.0}.sample(Shape{0, 4}).shape() == Shape{0, 4});
+  CHECK(d::Poisson<T>{T::zeros({0})}.sample().shape() == Shape{0});
+}
+
+TEST_CASE("both modes and compiled functions draw the same counts, and go on at the same numbers") {
+  using E = Tensor<Eager>;
+  using L = Tensor<Lazy>;
+  const auto draws = []<class T>(const T& rates, const T& wide, const Shape& shape) {
+    const T one = d::Poisson<T>{rates}.sample(shape), two = d::Binomial<T>{wide, 0.4}.sample(shape),
+            three = d::Hypergeometric<T>{wide, 50.0, 30.0}.sample(shape),
+            four = d::NegativeBinomial<T>{4.0, 0.3}.sample(shape), five = d::Zipf<T>{2.5}.sample(shape),
+            six = d::VonMises<T>{0.0, 2.0}.sample(shape);
+    return std::vector<T>{one, two, three, four, five, six.astype(DType::f64), T::uniform({3}, {.dtype = DType::f64})};
+  };
+  for (const Shape& shape : {Shape{7, 2}, Shape{1200, 2}}) {
+    CAPTURE(shape[0]);
+    const E rates{3.0, 2e5}, wide{25.0, 4e5};
+    seed(5);
+    const std::vector<E> eager = draws(rates, wide, shape);
+    seed(5);
+    const std::vector<L> lazy = draws(L(rates), L(wide), shape);
+    auto compiled = compile([&](const L& a, const L& b) { return draws(a, b, shape); });
+    seed(5);
+    const std::vector<L> run = compiled(L(rates), L(wide));
+    for (std::size_t i = 0; i < eager.size(); ++i) {
+      CAPTURE(i);
+      CHECK(numbers(eager[i]) == numbers(lazy[i]));
+      CHECK(numbers(eager[i]) == numbers(run[i]));
+    }
+  }
+}
+
+TEST_CASE("counts are drawn for many examples at once") {
+  using T = Tensor<Eager>;
+  const DrawOptions options{.key = Key{9, 1}};
+  const T rates{2.0, 40.0, 3e5};
+  const T drawn = vmap([&](const T& rate) { return d::Poisson<T>{rate}.sample(Shape{5}, options); })(rates);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    CHECK(array_equal(drawn(i), d::Poisson<T>{T(rates(i))}.sample(Shape{5}, options)));
+  }
 }
 
 TEST_CASE_TEMPLATE("categorical draws classes as often as their probabilities say", M, Eager, Lazy) {
