@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <limits>
 #include <string>
 
 #include "devices/opencl/api.hpp"
@@ -24,13 +23,13 @@ struct Context {
   bool is_gpu = false;
   bool has_f64 = false;
   bool shares_host_memory = false;
-  std::size_t units = 1;        // compute units
-  std::size_t builders = 1;     // threads that build programs at a time
-  std::size_t group = 64;       // items of a work-group of the GPU style: a power of two
-  std::size_t alignment = 128;  // bytes
-  std::size_t max_buffer = 0;   // bytes
-  std::string options;          // for every build
-  std::size_t launches_before_joining = std::numeric_limits<std::size_t>::max();  // never, unless it is asked for
+  std::size_t units = 1;                          // compute units
+  std::size_t builders = 1;                       // threads that build programs at a time
+  std::size_t group = 64;                         // items of a work-group of the GPU style: a power of two
+  std::size_t alignment = 128;                    // bytes
+  std::size_t max_buffer = 0;                     // bytes
+  std::string options;                            // for every build
+  std::size_t launches_before_joining = 100'000;  // some seconds of launching, as joining takes (docs/adr/0136)
   ContextHandle context;
   Queue queue;
   Faults faults;

@@ -21,8 +21,8 @@ constexpr std::size_t most_buffers = 96;
 constexpr std::size_t most_functions = 64;
 // Items that each unit may begin with. One that has waited for long leaves its unit to others, and the next one tries
 // again.
-constexpr std::size_t items_a_unit = 16;
-constexpr int patience = 1 << 14;  // looks at a counter, half a millisecond
+constexpr std::size_t items_a_unit = 64;
+constexpr int patience = 1 << 20;  // looks at a counter, some milliseconds
 
 constexpr std::size_t numbers_a_stage = 3;    // tasks up to its end, its function, and where its arguments begin
 constexpr std::size_t counter_distance = 16;  // ints: each counter has a cache line of its own
@@ -36,12 +36,14 @@ bool can_be_stage(const EnqueuedKernel::Stage& stage) {
          stage.source->find("get_local") == std::string::npos;
 }
 
-/// The text of a kernel as that of a function of its item.
+/// The text of a kernel as that of a function of its item. Functions stay apart: as one, compilers need several times
+/// as long for them.
 std::string function_of(const std::string& source, std::size_t number) {
   static constexpr std::string_view head = "void KERNEL(";
   std::string out = source;
   const std::size_t at = out.find(head);
-  out.replace(0, at + head.size(), text("static void KERNEL_", number, "(const size_t item, "));
+  out.replace(0, at + head.size(),
+              text("__attribute__((noinline)) static void KERNEL_", number, "(const size_t item, "));
   replace_all(out, "get_global_id(0)", "item");
   replace_all(out, "get_group_id(0)", "item");
   return out;
@@ -72,15 +74,17 @@ std::string call_of(const EnqueuedKernel::Stage& stage, std::size_t number) {
 
 // An item looks for the next task that nobody has claimed. It waits until all stages before that task's are done. What
 // it waits for is always claimed by an item that has begun, so an item that leaves leaves nothing behind, and no item
-// depends on another's running at the same time. Who leaves last clears the counters for the next launch.
+// depends on another's running at the same time. Who leaves last clears the counters for the next launch. Both counters
+// only grow, so that a plain look at them may be late but never wrong; the atomic operation that claims a task is also
+// the barrier behind which the results of the stages before are seen.
 constexpr std::string_view loop_head = R"(
   const int all = (int)table[(stages - 1) * 3];
   int stage = 0, before = 0, waited = 0;
   while (waited < PATIENCE) {
-    const int task = atomic_or(CLAIMED, 0);
+    const int task = *CLAIMED;
     if (task >= all) break;
     while (task >= (int)table[stage * 3]) before = (int)table[stage++ * 3];
-    if (atomic_or(DONE, 0) < before) { ++waited; continue; }
+    if (*DONE < before) { ++waited; continue; }
     if (atomic_cmpxchg(CLAIMED, task, task + 1) != task) continue;
     waited = 0;
     mem_fence(CLK_GLOBAL_MEM_FENCE);
@@ -110,6 +114,8 @@ std::string kernel_text(const std::vector<const EnqueuedKernel::Stage*>& functio
   }
   out += text("kernel void KERNEL(volatile global int* counters, const global long* table, const int stages",
               parameters, ") {\n  global uchar* buffers[] = {", pointers, "};", loop_head, calls, loop_tail);
+  replace_all(out, "*CLAIMED", "counters[0]");
+  replace_all(out, "*DONE", text("counters[", counter_distance, "]"));
   replace_all(out, "CLAIMED", "counters");
   replace_all(out, "DONE", text("(counters + ", counter_distance, ")"));
   replace_all(out, "GONE", text("(counters + ", 2 * counter_distance, ")"));

@@ -142,6 +142,12 @@ void split(std::vector<Definition>& out, std::string_view section) {
   }
 }
 
+// Functions of single elements must be inlined wherever loops over elements call them: a loop with a call does not
+// become vectors, and what several kernels call a compiler may leave a call.
+void inline_always(std::vector<Definition>& definitions) {
+  for (Definition& each : definitions) each.text.insert(0, "__attribute__((always_inline)) ");
+}
+
 // Every function for a device of a style, those that others call first. Of two of one name the later one holds.
 std::vector<Definition> library(Style style, bool has_f64) {
   std::vector<Definition> out;
@@ -171,6 +177,7 @@ std::vector<Definition> library(Style style, bool has_f64) {
   if (has_f64) split(out, widening_section);
   split(out, random_section);
   if (has_f64) split(out, wide_random_section);
+  inline_always(out);
   split(out, style == Style::cpu ? lone_team_section : team_section);
   split(out, systems_section);
   split(out, spectra_section);

@@ -101,6 +101,24 @@ TEST_CASE("threads that run with joined OpenCL launches do not disturb each othe
   CHECK(wrong == std::vector<int>(4, 0));
 }
 
+TEST_CASE("chains of functions and scans give the same bits in joined OpenCL launches") {
+  const cl_device_id id = first_device();
+  if (id == nullptr) return;
+  const auto results = [id](const char* launches) {
+    const OnDevice scope(*joining_after(id, launches));
+    seed(5);
+    auto function = compile([](L x) {
+      for (int i = 0; i < 3; ++i) x = cumsum(tanh(sin(x) + cos(x) * exp(-x)), 1) - mean(x);
+      return x;
+    });
+    const L x = L::uniform({7, 4096});
+    std::vector<float> last;
+    for (int i = 0; i < 4; ++i) last = function(x).to_vector<float>();
+    return last;
+  };
+  CHECK(results("0") == results("1000000000"));
+}
+
 TEST_CASE("joined OpenCL launches leave out what a loop or an unchanged weight needs") {
   const cl_device_id id = first_device();
   if (id == nullptr) return;
