@@ -36,7 +36,8 @@ T order_of_rows(const T& rows) {
 /// part, by the imaginary part.
 T keys_of(const T& rows) {
   if (!is_complex(rows.dtype())) return rows;
-  const T along = real(rows), up = imag(rows);
+  // A zero has no sign among keys.
+  const T along = real(rows) + 0.0, up = imag(rows) + 0.0;
   const T without_number = cast(isnan(along), along.dtype()) * 2.0 + cast(isnan(up), up.dtype());
   const T keys = stack<Any>({without_number, along, up}, -1);
   return reshape(keys, {rows.shape()[0], 3 * rows.shape()[1]});
@@ -94,6 +95,24 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
           narrow(scatter_add(filled(x, {size + 1}, 0), places, filled(x, {count}, 1)), 0, 0, size)};
 }
 
+/// A vector in ascending order, complex elements as NumPy orders them.
+T ascending(const T& x) {
+  if (!is_complex(x.dtype())) return sort(x);
+  return take(x, order_of_rows(keys_of(reshape(x, {-1, 1}))));
+}
+
+/// Whether elements occur in a set without an order: those that are equal to one of it have its number.
+T among_unordered(const T& x, const T& members) {
+  const std::int64_t count = members.size();
+  const T both = concat({members, reshape(x, {-1})});
+  const T numbers = distinct(both, {.size = both.size()}).inverse;
+  const T nowhere = cast(filled(x, {both.size()}, 0), DType::boolean);
+  const T occurs =
+      scatter(nowhere, std::vector<T>{narrow(numbers, 0, 0, count)}, cast(filled(x, {count}, 1), DType::boolean));
+  // Every NaN has one number, and is equal to none.
+  return logical_and(reshape(take(occurs, narrow(numbers, 0, count, INT64_MAX)), x.shape()), equal(x, x));
+}
+
 T among(const Value& elements, const Value& set) {
   const Value operands[] = {elements, set};
   const DType type = comparable_type(operands);
@@ -105,6 +124,7 @@ T among(const Value& elements, const Value& set) {
     for (std::int64_t i = 1; i < members.size(); ++i) found = found || equal(x, members.get({i}));
     return found;
   }
+  if (is_complex(type)) return among_unordered(x, members);
   const T sorted = sort(members);
   const T place = searchsorted(sorted, x);
   return equal(take(sorted, minimum(place, sorted.size() - 1)), x);
@@ -166,7 +186,7 @@ template <class M>
 Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   require_eager("setxor1d", a, b);
   // What stands once among the values of both.
-  const Tensor<M> both = sort(concat({unique(a), unique(b)}));
+  const Tensor<M> both = core::ascending(core::AnyTensor(concat({unique(a), unique(b)}).value())).value();
   if (both.size() == 0) return both;
   const Tensor<M> changes = not_equal(narrow(both, 0, 1, INT64_MAX), narrow(both, 0, 0, -1));
   const Tensor<M> end = Tensor<M>::ones({1}, DType::boolean);

@@ -135,6 +135,35 @@ TEST_CASE("bincount without a length counts up to the largest number, none of th
                        ValueError);
 }
 
+TEST_CASE_TEMPLATE("complex numbers are found among many, those that are no number nowhere", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  using C = std::complex<double>;
+  const double nan = std::nan("");
+  const T x{C(1, 2), C(1, -2), C(0, 1), C(-0.0, 1), C(0, 3), C(2, 0), C(1, 2), C(nan, 1), C(5, 5), C(-1, -1)};
+  const T set{C(2, 0), C(1, 2), C(0, 1), C(7, 0), C(8, 0), C(0, 9), C(nan, 1), C(-1, -1), C(-1, -1)};
+  const std::vector<bool> expected{true, false, true, true, false, true, true, false, false, true};
+  CHECK(isin(x, set).template to_vector<bool>() == expected);
+  CHECK(isin(reshape(x, {2, 5}), set, true).shape() == Shape{2, 5});
+  CHECK(isin(reshape(x, {2, 5}), set, true).template to_vector<bool>()[1]);
+  CHECK(isin(T{1.0, 2.0, 3.0}, set).template to_vector<bool>() == std::vector<bool>{false, true, false});
+}
+
+// NumPy's: by the real part, then by the imaginary part.
+TEST_CASE("sets of complex numbers come in the order of NumPy") {
+  using T = Tensor<Eager>;
+  using C = std::complex<double>;
+  using List = std::vector<C>;
+  const T x{C(1, 2), C(1, -2), C(0, 1), C(-0.0, 1), C(0, 3), C(2, 0), C(1, 2)};
+  const T set{C(2, 0), C(1, 2), C(0, 1), C(7, 0), C(8, 0), C(0, 9)};
+  const auto list = [](const T& values) { return values.astype(DType::c128).to_vector<C>(); };
+  CHECK(list(intersect1d(x, set)) == List{C(0, 1), C(1, 2), C(2, 0)});
+  CHECK(list(setdiff1d(x, set)) == List{C(0, 3), C(1, -2)});
+  CHECK(list(setxor1d(x, set)) == List{C(0, 3), C(0, 9), C(1, -2), C(7, 0), C(8, 0)});
+  CHECK(list(union1d(x, set)) == List{C(0, 1), C(0, 3), C(0, 9), C(1, -2), C(1, 2), C(2, 0), C(7, 0), C(8, 0)});
+  CHECK(list(unique(T{C(0, 1), C(-0.0, 2), C(0, 1), C(-0.0, 1)})) == List{C(0, 1), C(0, 2)});
+  CHECK(setxor1d(x, x).shape() == Shape{0});
+}
+
 TEST_CASE("what has no fixed shape is refused in lazy mode by its own name") {
   using L = Tensor<Lazy>;
   const L x{1, 2, 2};
