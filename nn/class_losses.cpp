@@ -43,8 +43,10 @@ void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOpt
 }
 
 /// The weight of each label's class.
-Tensor<Any> at_classes(const Tensor<Any>& weights, const Tensor<Any>& labels, DType dtype) {
-  return cast(take(weights, as_index(labels), 0), dtype);
+Tensor<Any> at_classes(const char* loss, const Tensor<Any>& weights, const Tensor<Any>& labels, DType dtype) {
+  Shape row(static_cast<std::size_t>(labels.ndim()) + 1, 1);
+  row[row.size() - 1] = weights.size();
+  return cast(tyto::detail::at_labels(loss, reshape(weights, row), labels), dtype);
 }
 
 /// Losses of rows over what they weigh: the sum of the weights, which is the count where there are none.
@@ -60,7 +62,7 @@ Tensor<Any> of_labels(const char* loss, const Tensor<Any>& log_p, const Tensor<A
   const bool weighing = o.weights.defined();
   const Tensor<Any> own = tyto::detail::at_labels(loss, log_p, labels);
   Tensor<Any> weights = Tensor<Any>::ones(given.shape(), log_p.dtype());
-  if (weighing) weights = at_classes(o.weights, labels, log_p.dtype());
+  if (weighing) weights = at_classes(loss, o.weights, labels, log_p.dtype());
   weights = only_counting(weights);
   Tensor<Any> losses = -own * weights;
   if (o.smoothing > 0) {
@@ -154,7 +156,7 @@ Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const 
   if (o.squared) excess = square(excess);
   const Tensor<Any> others = equal(one_hot(labels, classes, x.dtype()), 0.0);
   Tensor<Any> losses = sum(where(others, excess, 0.0), -1) / static_cast<double>(classes);
-  if (o.weights.defined()) losses = losses * at_classes(o.weights, labels, x.dtype());
+  if (o.weights.defined()) losses = losses * at_classes("multi_margin", o.weights, labels, x.dtype());
   return reduced(losses, o.reduction);
 }
 

@@ -1,4 +1,5 @@
 // Softmax and its logarithm as operators of their own, and the losses made of them.
+#include "core/label_index.hpp"
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
@@ -72,20 +73,15 @@ namespace detail {
 
 template <class M>
 Tensor<M> at_labels(std::string_view loss, const Tensor<M>& x, const Tensor<M>& labels) {
-  const std::int64_t classes = x.shape().back();
-  // A label below zero is pushed out of reach of the operator, to which it would be a place counted from the end.
+  // A label below zero would be a place counted from the end.
   Tensor<M> places = labels;
-  if (is_integer(labels.dtype()) && !is_unsigned(labels.dtype())) {
+  if (is_integer(labels.dtype())) {
     places = cast(labels, DType::i64);
-    places = where(less(places, 0), places - classes, places);
+    const Tensor<M> wrong = less(places, 0) || greater_equal(places, x.shape().back());
+    const Tensor<M> label = clip(places, -core::largest_label, core::largest_label);
+    places = where(wrong, label + core::wrong_labels_of(loss), places);
   }
-  try {
-    return squeeze(take_along_axis(x, expand_dims(places, -1), -1), -1);
-  } catch (const IndexError&) {
-    const auto least = min(labels).template item<std::int64_t>(), most = max(labels).template item<std::int64_t>();
-    throw IndexError(
-        core::text(loss, ": the label ", least < 0 ? least : most, " is no class; there are 0 to ", classes - 1));
-  }
+  return squeeze(take_along_axis(x, expand_dims(places, -1), -1), -1);
 }
 
 }  // namespace detail

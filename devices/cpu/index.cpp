@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/copy_bytes.hpp"
+#include "core/label_index.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/cpu/element_dispatch.hpp"
@@ -58,10 +59,7 @@ class Indices {
     iterator_.each({0, iterator_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
       const std::int64_t index = raw(inputs, offsets[0]);
       if (index < -length_ || index >= length_) {
-        throw IndexError(core::text(core::definition(op_).name, ": index ", index, " is outside an axis of length ",
-                                    length_,
-                                    length_ == 0 ? std::string(", which holds nothing")
-                                                 : core::text("; it must lie in [", -length_, ", ", length_ - 1, "]")));
+        throw IndexError(core::message_of_index(core::definition(op_).name, index, length_));
       }
     });
   }

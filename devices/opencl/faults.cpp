@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/label_index.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "tyto/error.hpp"
@@ -22,9 +23,7 @@ using Note = std::array<cl_long, 3>;
   if (op == OpId::histogram) {
     throw ValueError(text(name, ": edges must ascend, but edge ", number, " is below edge ", number - 1));
   }
-  throw IndexError(text(
-      name, ": index ", number, " is outside an axis of length ", length,
-      length == 0 ? std::string(", which holds nothing") : text("; it must lie in [", -length, ", ", length - 1, "]")));
+  throw IndexError(core::message_of_index(name, number, length));
 }
 
 }  // namespace

@@ -340,19 +340,45 @@ TEST_CASE_TEMPLATE("the largest and least integers do no harm", Mode, tyto::Eage
   CHECK_THROWS_AS(max_pool(Tensor::ones({1, 2, 2, 1}), tyto::PerAxis{most, most}), ValueError);
 }
 
+TEST_CASE("compiled functions say which label is no class") {
+  using T = tyto::Tensor<tyto::Lazy>;
+  auto value = tyto::compile([](const T& x, const T& labels) { return cross_entropy(x, labels); });
+  auto slope = tyto::compile([](const T& x, const T& labels) {
+    return tyto::grad([&](const T& of) { return cross_entropy(of, labels); })(x);
+  });
+  auto weighted = tyto::compile([](const T& x, const T& labels) {
+    return tyto::nn::cross_entropy(x, labels, {.weights = T{1.0, 2.0, 3.0}, .smoothing = 0.1});
+  });
+  const T x = T::zeros({2, 3});
+  const auto check = [&](const T& labels, const char* message) {
+    CHECK_THROWS_WITH_AS((void)value(x, labels), message, IndexError);
+    CHECK_THROWS_WITH_AS((void)slope(x, labels), message, IndexError);
+    CHECK_THROWS_WITH_AS((void)weighted(x, labels), message, IndexError);
+  };
+  check(T{1, 5}, "cross_entropy: the label 5 is no class; there are 0 to 2");
+  check(T{-1, 0}, "cross_entropy: the label -1 is no class; there are 0 to 2");
+}
+
 TEST_CASE_TEMPLATE("labels and weights that mean nothing", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor logits = Tensor{{1.0, 2.0}, {3.0, 1.0}};
   CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, 2}).to_string(), IndexError);
   CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, -1}).to_string(), IndexError);
   CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, -2}.astype(DType::i8)).to_string(), IndexError);
-  // The eager mode reads labels at once, and says which is none.
-  if constexpr (std::is_same_v<Mode, tyto::Eager>) {
-    CHECK_THROWS_WITH_AS(cross_entropy(logits, Tensor{0, -1}),
-                         "cross_entropy: the label -1 is no class; there are 0 to 1", IndexError);
-    CHECK_THROWS_WITH_AS(cross_entropy(logits, Tensor{0, 2}),
-                         "cross_entropy: the label 2 is no class; there are 0 to 1", IndexError);
-  }
+  const auto told = [&](const Tensor& labels) {
+    std::string message;
+    try {
+      (void)cross_entropy(logits, labels).to_string();
+    } catch (const IndexError& error) {
+      message = error.what();
+    }
+    return message;
+  };
+  CHECK(told(Tensor{0, -1}) == "cross_entropy: the label -1 is no class; there are 0 to 1");
+  CHECK(told(Tensor{0, 2}) == "cross_entropy: the label 2 is no class; there are 0 to 1");
+  CHECK(told(Tensor{0, 200}.astype(DType::u8)) == "cross_entropy: the label 200 is no class; there are 0 to 1");
+  CHECK(told(Tensor{std::int64_t{0}, std::int64_t{-123456789012}}) ==
+        "cross_entropy: the label -123456789012 is no class; there are 0 to 1");
   const Tensor v = Tensor{3, 1, 2};
   CHECK_THROWS_AS(choice(v, 2, true, Tensor{-1.0, 1.0, 1.0}).to_string(), tyto::Error);
   CHECK_THROWS_AS(choice(v, 2, true, Tensor{0.0, 0.0, 0.0}).to_string(), tyto::Error);
