@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/define.hpp"
+#include "ops/planned.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/reduce.hpp"
@@ -44,6 +45,7 @@ Tensor<M> slid(const Tensor<M>& a, const Tensor<M>& b, std::int64_t padding_befo
   constexpr std::int64_t few = 4;
   // Sums of 16-bit numbers would be rounded at each step; a convolution rounds them once.
   if (b.size() <= few && (is_integer(type) || size_of(type) >= 4)) {
+    if (const Value planned = core::planned(&slid<Any>, a, b, padding_before, padding_after)) return planned;
     const Tensor<M> padded = pad(a.astype(type), {padding_before}, {padding_after}), factors = b.astype(type);
     const std::int64_t count = std::max<std::int64_t>(padded.size() - b.size() + 1, 0);
     Tensor<M> sums = narrow(padded, 0, 0, count) * factors.get({0});
