@@ -1,4 +1,5 @@
-// How a device to which each launch is a cost of its own says that it can launch many steps at once.
+// How a device says that steps are better launched at once: because each launch is a cost of its own, or because what
+// one step stores the next one reads while it is near.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,8 @@ struct JoinedSteps {
 class JoinedLaunches {
  public:
   virtual ~JoinedLaunches() = default;
+  /// Whether a step with this kernel may begin what is launched together. Where none does, nobody need ask.
+  virtual bool may_join(const Kernel& kernel) const = 0;
   /// How many launches one after the other cost as much as it may take to join them.
   virtual std::size_t launches_before_joining() const = 0;
   /// Those of the steps, which are all that a run launches in their order, that are better launched together. May

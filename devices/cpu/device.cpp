@@ -6,11 +6,13 @@
 #include <cstring>
 
 #include "core/copy_bytes.hpp"
+#include "core/joined_launches.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/memory.hpp"
+#include "devices/cpu/product_kernel.hpp"
 
 namespace tyto::cpu {
 
@@ -20,7 +22,7 @@ using core::OpId;
 
 void release_block(core::Device*, void* memory, std::size_t bytes, void*) { release_memory(memory, bytes); }
 
-class CpuDevice final : public core::Device {
+class CpuDevice final : public core::Device, public core::JoinedLaunches {
  public:
   CpuDevice() {
     properties_.name = "cpu";
@@ -91,6 +93,12 @@ class CpuDevice final : public core::Device {
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
     if (entry == nullptr) throw DeviceError(core::text("cpu: no kernel for ", core::definition(step.op).name));
     return entry->prepare(step);
+  }
+
+  std::size_t launches_before_joining() const override { return 0; }
+  bool may_join(const core::Kernel& kernel) const override { return cpu::may_join(kernel); }
+  std::vector<core::JoinedSteps> join(std::span<const core::LaunchedStep> steps) override {
+    return join_products(steps);
   }
 
   void synchronise() override {}

@@ -6,7 +6,7 @@
 
 #include "core/op_ids.hpp"
 #include "devices/cpu/convolution/convolution.hpp"
-#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/product_kernel.hpp"
 #include "devices/cpu/step_terms.hpp"
 #include "devices/cpu/threads.hpp"
 
@@ -115,9 +115,10 @@ std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& st
   const Matmul matmul = prepare_matmul(matmul_problem(product, dtype, step.inputs[0].view, b, c));
   if (product.packed) check_packed(matmul, product);
   const std::size_t bytes = static_cast<std::size_t>(c.count()) * size_of(dtype);
-  return make_kernel(
+  return make_product_kernel(
       [matmul, bytes, skips = skips_of(step), bias = product.bias, residual = product.residual](
-          std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
+          const ResultLoop* loop, std::span<const core::Address> in, std::span<const core::Address> out,
+          core::Address workspace) {
         MatmulArguments arguments;
         arguments.a = in[0].pointer() + skips[0];
         arguments.b = in[1].pointer() + skips[1];
@@ -125,9 +126,10 @@ std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& st
         if (bias) arguments.bias = in[2].pointer() + skips[2];
         if (residual) copy_bytes(in.back().pointer() + skips.back(), out[0].pointer(), bytes);
         arguments.workspace = workspace.pointer();
+        arguments.loop = loop;
         matmul.run(arguments);
       },
-      matmul.workspace_bytes());
+      matmul.workspace_bytes(), matmul.takes_loop(), step.outputs[0]);
 }
 
 std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Step& step) {
@@ -137,9 +139,9 @@ std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Ste
   const Convolution convolution = prepare_convolution(convolution_problem(
       product, step.outputs[0].dtype, step.inputs[0].view.shape, kernel, pixel_pitch(step.outputs[0].view)));
   if (product.packed) check_packed(convolution, product);
-  return make_kernel(
+  return make_product_kernel(
       [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), scale = product.scale,
-       bias = product.bias, residual = product.residual](std::span<const core::Address> in,
+       bias = product.bias, residual = product.residual](const ResultLoop* loop, std::span<const core::Address> in,
                                                          std::span<const core::Address> out, core::Address workspace) {
         const auto operand = [&](std::size_t i) { return in[i].pointer() + skips[i]; };
         ConvolutionArguments arguments;
@@ -150,9 +152,10 @@ std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Ste
         if (residual) arguments.residual = operand(in.size() - 1);
         arguments.result = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
+        arguments.loop = loop;
         convolution.run(arguments);
       },
-      convolution.workspace_bytes());
+      convolution.workspace_bytes(), convolution.takes_loop(), step.outputs[0]);
 }
 
 template <class Routine>

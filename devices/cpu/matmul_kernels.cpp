@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "core/op_ids.hpp"
-#include "devices/cpu/kernels.hpp"
 #include "devices/cpu/matmul/gram_matmul.hpp"
+#include "devices/cpu/product_kernel.hpp"
 #include "devices/cpu/step_terms.hpp"
 
 namespace tyto::cpu {
@@ -29,19 +29,21 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   const std::ptrdiff_t a = skipped(step.inputs[0]);
   const std::ptrdiff_t b = skipped(step.inputs[1]);
   const std::ptrdiff_t result = skipped(step.outputs[0]);
-  return make_kernel(
-      [matmul, gram, a, b, result](std::span<const core::Address> in, std::span<const core::Address> out,
-                                   core::Address workspace) {
+  return make_product_kernel(
+      [matmul, gram, a, b, result](const ResultLoop* loop, std::span<const core::Address> in,
+                                   std::span<const core::Address> out, core::Address workspace) {
         MatmulArguments arguments;
         arguments.a = in[0].pointer() + a;
         arguments.b = in[1].pointer() + b;
         arguments.c = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
+        arguments.loop = loop;
         // Only the addresses tell that both are one matrix.
         if (gram && arguments.a == arguments.b) gram->run(arguments);
         else matmul.run(arguments);
       },
-      gram ? std::max(matmul.workspace_bytes(), gram->workspace_bytes()) : matmul.workspace_bytes());
+      gram ? std::max(matmul.workspace_bytes(), gram->workspace_bytes()) : matmul.workspace_bytes(),
+      !gram && matmul.takes_loop(), step.outputs[0]);
 }
 
 /// Rows of the result may lie apart, but each must be a run.

@@ -1,9 +1,9 @@
 // Convolution, pooling and resizing as kernels of the device: attributes in, prepared routines out.
 #include "core/op_ids.hpp"
 #include "devices/cpu/convolution/convolution.hpp"
-#include "devices/cpu/kernels.hpp"
 #include "devices/cpu/pooling/maximum_pick.hpp"
 #include "devices/cpu/pooling/pooling.hpp"
+#include "devices/cpu/product_kernel.hpp"
 #include "devices/cpu/step_terms.hpp"
 #include "devices/cpu/upsampling/upsampling.hpp"
 
@@ -43,9 +43,10 @@ std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& s
   const std::ptrdiff_t first = skipped(step.inputs[0]);
   const std::ptrdiff_t second = skipped(step.inputs[1]);
   const std::ptrdiff_t result = skipped(step.outputs[0]);
-  return make_kernel(
+  return make_product_kernel(
       [convolution, pass = problem.pass, first, second, result](
-          std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
+          const ResultLoop* loop, std::span<const core::Address> in, std::span<const core::Address> out,
+          core::Address workspace) {
         const void* a = in[0].pointer() + first;
         const void* b = in[1].pointer() + second;
         ConvolutionArguments arguments;
@@ -56,9 +57,10 @@ std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& s
         }
         arguments.result = out[0].pointer() + result;
         arguments.workspace = workspace.pointer();
+        arguments.loop = loop;
         convolution.run(arguments);
       },
-      convolution.workspace_bytes());
+      convolution.workspace_bytes(), convolution.takes_loop(), step.outputs[0]);
 }
 
 /// Pixels of a result may lie apart, evenly.

@@ -50,6 +50,7 @@ class OpenClDevice final : public core::Device,
 
   std::size_t launches_before_joining() const override { return context_.launches_before_joining; }
   /// Nothing in the GPU style, and where the driver's compiler refuses.
+  bool may_join(const core::Kernel&) const override { return true; }
   std::vector<core::JoinedSteps> join(std::span<const core::LaunchedStep> steps) override;
 
   void synchronise() override;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/joined_launches.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "engine/execution/arrays.hpp"
@@ -298,6 +299,10 @@ void ExecutableBuilder::prepare_kernels() {
     }
   }
   for (std::size_t node = 0; node < most.size(); ++node) extra_bytes_[node] += most[node];
+  const auto* const joining = dynamic_cast<const core::JoinedLaunches*>(&device_);
+  target_.may_be_joined_ = joining != nullptr && std::ranges::any_of(target_.steps_, [&](const ExecutableStep& step) {
+                             return step.kernel != nullptr && step.region == nullptr && joining->may_join(*step.kernel);
+                           });
 }
 
 const ExecutableBuilder::KnownKernel* ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {

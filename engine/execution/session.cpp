@@ -17,7 +17,7 @@ namespace tyto::run {
 Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef arena)
     : executable_(std::move(executable)), arena_(std::move(arena)) {
   const Executable& plan = *executable_;
-  joining_ = dynamic_cast<core::JoinedLaunches*>(&plan.device());
+  if (plan.may_be_joined()) joining_ = dynamic_cast<core::JoinedLaunches*>(&plan.device());
   if (plan.arena_bytes() != 0 && (arena_ == nullptr || arena_->bytes() < plan.arena_bytes())) {
     arena_ = plan.device().allocate(plan.arena_bytes());
   }

@@ -142,7 +142,7 @@ void multiply_rows(const PanelProduct<T>& product, const T* rows, std::int64_t r
   }
   Epilogue<T> epilogue;
   epilogue.accumulate = accumulate;
-  multiply_chunk(product, count, {0, product.layout.count()}, tables, right, dense, epilogue);
+  multiply_chunk(product, {0, count}, {0, product.layout.count()}, tables, right, dense, epilogue);
 }
 
 }  // namespace tyto::cpu::attention

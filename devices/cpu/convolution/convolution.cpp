@@ -160,6 +160,7 @@ std::size_t Convolution::workspace_bytes() const noexcept { return routine_->wor
 std::size_t Convolution::packed_bytes() const noexcept { return routine_->packed_bytes(); }
 void Convolution::pack(const void* kernel, void* packed) const { routine_->pack(kernel, packed); }
 void Convolution::run(const ConvolutionArguments& arguments) const { routine_->run(arguments); }
+bool Convolution::takes_loop() const noexcept { return routine_->takes_loop(); }
 const char* Convolution::implementation() const noexcept { return routine_->name(); }
 
 }  // namespace tyto::cpu

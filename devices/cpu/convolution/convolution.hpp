@@ -9,6 +9,7 @@
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/kernel_choice.hpp"
+#include "devices/cpu/result_loop.hpp"
 #include "devices/cpu/tile/limits.hpp"
 #include "devices/cpu/window.hpp"
 
@@ -46,8 +47,9 @@ struct ConvolutionArguments {
   void* result = nullptr;
   const void* scale = nullptr;
   const void* bias = nullptr;
-  const void* residual = nullptr;  ///< may be the result itself
-  void* workspace = nullptr;       ///< workspace_bytes(), 64-byte aligned
+  const void* residual = nullptr;    ///< may be the result itself
+  void* workspace = nullptr;         ///< workspace_bytes(), 64-byte aligned
+  const ResultLoop* loop = nullptr;  ///< forward only, where takes_loop(): rows are positions, columns channels
 };
 
 class ConvolutionRoutine;
@@ -64,6 +66,8 @@ class Convolution {
   /// Brings a dense kernel into packed form (64-byte aligned).
   void pack(const void* kernel, void* packed) const;
   void run(const ConvolutionArguments& arguments) const;
+  /// Whether run() can take a loop over its dense result along.
+  bool takes_loop() const noexcept;
   /// Which code runs: "own avx512", "onednn", ...
   const char* implementation() const noexcept;
 

@@ -15,6 +15,7 @@ class ConvolutionRoutine {
   virtual std::size_t packed_bytes() const noexcept { return 0; }
   virtual void pack(const void* /*kernel*/, void* /*packed*/) const {}
   virtual void run(const ConvolutionArguments& arguments) const = 0;
+  virtual bool takes_loop() const noexcept { return false; }
   virtual const char* name() const noexcept = 0;
 };
 

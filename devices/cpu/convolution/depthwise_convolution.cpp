@@ -33,9 +33,13 @@ class DepthwiseConvolution final : public DirectConvolution {
       if (problem_.pass == ConvolutionPass::backward_kernel) {
         run_by_kernel(arguments, team, addresses);
       } else {
-        run_by_pixel(arguments, team, addresses);
+        with_part_loop(arguments.loop, [&](const PartLoop& loop) { run_by_pixel(arguments, team, addresses, loop); });
       }
     });
+  }
+
+  bool takes_loop() const noexcept override {
+    return problem_.pass == ConvolutionPass::forward && g_.result_pitch == g_.out_channels;
   }
 
   const char* name() const noexcept override {
@@ -63,19 +67,20 @@ class DepthwiseConvolution final : public DirectConvolution {
   }
 
   // A part of the channels at a time, whose kernel is read from the first-level cache by all pixels but the first.
-  void run_by_pixel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses) const noexcept {
+  void run_by_pixel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses,
+                    const PartLoop& loop) const noexcept {
     const Extents& target = problem_.pass == ConvolutionPass::forward ? g_.output : g_.input;
     const Range mine = share(g_.batch * product_of(target), team.member, team.size);
     constexpr std::int64_t least = 64;
     const auto each = static_cast<std::int64_t>(sizeof(T)) * std::max<std::int64_t>(g_.taps(), 1);
     const std::int64_t together = std::max(bytes_of_taps / each / least, std::int64_t{1}) * least;
     for (std::int64_t first = 0; first < g_.in_channels; first += together) {
-      run_channels(arguments, mine, addresses, {first, std::min(first + together, g_.in_channels)});
+      run_channels(arguments, mine, addresses, {first, std::min(first + together, g_.in_channels)}, loop);
     }
   }
 
-  void run_channels(const ConvolutionArguments& arguments, Range mine, const Addresses& addresses,
-                    Range part) const noexcept {
+  void run_channels(const ConvolutionArguments& arguments, Range mine, const Addresses& addresses, Range part,
+                    const PartLoop& loop) const noexcept {
     const bool forward = problem_.pass == ConvolutionPass::forward;
     const Extents& target = forward ? g_.output : g_.input;
     const Extents& source = forward ? g_.input : g_.output;
@@ -119,6 +124,7 @@ class DepthwiseConvolution final : public DirectConvolution {
       tiles<T>(set_).channels(t);
       t.residual = nullptr;
       t.limits = {};
+      if (loop) loop({pixel, pixel + t.pixels}, part);
     }
   }
 

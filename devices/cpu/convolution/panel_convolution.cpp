@@ -92,58 +92,65 @@ class PanelConvolution final : public ConvolutionRoutine {
     const T* source = static_cast<const T*>(forward_ ? arguments.input : arguments.output_gradient);
     T* target = static_cast<T*>(arguments.result);
     run_team(threads_, [&](Team team) {
-      const T* kernel = static_cast<const T*>(arguments.kernel);
-      const T* packed = kernel;
-      if (!problem_.packed_kernel && !on_the_fly_) {
-        T* place = at<T>(arguments.workspace, packed_);
-        pack_share(kernel, place, team);
-        packed = place;
-        team.barrier();
-      }
-      const auto member = static_cast<std::size_t>(team.member);
-      T* patches = at<T>(arguments.workspace, patches_ + member * patches_stride_);
-      for (std::int64_t group = 0; group < g_.groups; ++group) {
-        const std::int64_t first_in = group * source_channels_ / g_.groups,
-                           first_out = group * target_channels_ / g_.groups;
-        Epilogue<T> epilogue;
-        if (problem_.scale) epilogue.scale = static_cast<const T*>(arguments.scale) + first_out;
-        if (problem_.bias) epilogue.bias = static_cast<const T*>(arguments.bias) + first_out;
-        epilogue.limits = problem_.limits.as<T>();
-        for (const Phase<T>& phase : phases_) {
-          // In the residual's place several partial sums would overwrite it: they are added to it.
-          epilogue.accumulate =
-              problem_.residual && arguments.residual == arguments.result && phase.product.blocks.size() > 1;
-          epilogue.residual = problem_.residual && !epilogue.accumulate
-                                  ? static_cast<const T*>(arguments.residual) + first_out
-                                  : nullptr;
-          const auto tables =
-              RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + member * tables_stride_), phase.product);
-          const PanelSource<T> dense = source_of(phase, kernel, group);
-          PanelOperand<T> weights;
-          if (on_the_fly_) {
-            weights.source = &dense;
-            weights.scratch = at<T>(arguments.workspace, scratch_ + member * scratch_stride_);
-          } else {
-            weights.packed = packed + group * packed_group_ + phase.packed_before;
-          }
-          multiply_panels(phase.product, member_share(phase.product, team), weights, target + first_out, epilogue,
-                          tables, [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
-                            if (copies_) {
-                              address_runs(phase, source, first, count, to, patches);
-                            } else {
-                              address_pixels(phase, source + first_in, first, count, to);
-                            }
-                          });
-        }
-      }
+      with_part_loop(arguments.loop, [&](const PartLoop& loop) { run_share(arguments, source, target, team, loop); });
     });
   }
+
+  bool takes_loop() const noexcept override { return forward_ && target_pitch_ == target_channels_; }
 
   const char* name() const noexcept override {
     return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
   }
 
  private:
+  void run_share(const ConvolutionArguments& arguments, const T* source, T* target, Team team,
+                 const PartLoop& loop) const noexcept {
+    const T* kernel = static_cast<const T*>(arguments.kernel);
+    const T* packed = kernel;
+    if (!problem_.packed_kernel && !on_the_fly_) {
+      T* place = at<T>(arguments.workspace, packed_);
+      pack_share(kernel, place, team);
+      packed = place;
+      team.barrier();
+    }
+    const auto member = static_cast<std::size_t>(team.member);
+    T* patches = at<T>(arguments.workspace, patches_ + member * patches_stride_);
+    for (std::int64_t group = 0; group < g_.groups; ++group) {
+      const std::int64_t first_in = group * source_channels_ / g_.groups,
+                         first_out = group * target_channels_ / g_.groups;
+      Epilogue<T> epilogue;
+      if (problem_.scale) epilogue.scale = static_cast<const T*>(arguments.scale) + first_out;
+      if (problem_.bias) epilogue.bias = static_cast<const T*>(arguments.bias) + first_out;
+      epilogue.limits = problem_.limits.as<T>();
+      if (loop) epilogue.loop = loop.from_column(first_out);
+      for (const Phase<T>& phase : phases_) {
+        // In the residual's place several partial sums would overwrite it: they are added to it.
+        epilogue.accumulate =
+            problem_.residual && arguments.residual == arguments.result && phase.product.blocks.size() > 1;
+        epilogue.residual =
+            problem_.residual && !epilogue.accumulate ? static_cast<const T*>(arguments.residual) + first_out : nullptr;
+        const auto tables =
+            RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + member * tables_stride_), phase.product);
+        const PanelSource<T> dense = source_of(phase, kernel, group);
+        PanelOperand<T> weights;
+        if (on_the_fly_) {
+          weights.source = &dense;
+          weights.scratch = at<T>(arguments.workspace, scratch_ + member * scratch_stride_);
+        } else {
+          weights.packed = packed + group * packed_group_ + phase.packed_before;
+        }
+        multiply_panels(phase.product, member_share(phase.product, team), weights, target + first_out, epilogue, tables,
+                        [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
+                          if (copies_) {
+                            address_runs(phase, source, first, count, to, patches);
+                          } else {
+                            address_pixels(phase, source + first_in, first, count, to);
+                          }
+                        });
+      }
+    }
+  }
+
   std::int64_t batch_and_target() const noexcept { return g_.batch * product_of(target_) * target_channels_; }
   std::int64_t run_length() const noexcept {
     return joined_ ? g_.kernel[2] * g_.in_channels : source_channels_ / g_.groups;

@@ -7,6 +7,7 @@
 #include "devices/cpu/elementwise/translation.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/part_kernel.hpp"
+#include "devices/cpu/product_kernel.hpp"
 
 namespace tyto::cpu {
 
@@ -14,6 +15,15 @@ namespace {
 
 using core::elementwise_count;
 using core::OpId;
+
+std::shared_ptr<const core::Kernel> prepare_operator(const core::BoundLoop& bound, const KernelChoice& choice) {
+  const Translation translation(bound.loop.program, bound.input_types());
+  const TileProgram program = with_parts(translation.tiles(), bound);
+  auto kernel = prepare_tile_program(program, bound.inputs, bound.outputs, choice);
+  const bool whole = bound.input_of.empty() && bound.output_of.empty();
+  if (!whole) return with_whole_operands(bound, std::move(kernel));
+  return may_follow_product(std::move(kernel), program, bound.inputs, bound.outputs);
+}
 
 constexpr auto prepare = [](const core::Step& step) { return prepare_elementwise(step); };
 
@@ -28,10 +38,7 @@ constexpr auto entries = [] {
 }  // namespace
 
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice) {
-  const core::BoundLoop bound = *core::loop_of(step);
-  const Translation translation(bound.loop.program, bound.input_types());
-  return with_whole_operands(
-      bound, prepare_tile_program(with_parts(translation.tiles(), bound), bound.inputs, bound.outputs, choice));
+  return prepare_operator(*core::loop_of(step), choice);
 }
 
 std::span<const KernelEntry> elementwise_kernels() { return entries; }

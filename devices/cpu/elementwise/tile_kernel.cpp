@@ -54,6 +54,10 @@ class TileRanges final : public RangeProgram {
       void run_rows(Range lines, std::int64_t length) override {
         tiles_.run_elements({lines.begin * length, lines.end * length});
       }
+      void run_columns(Range lines, Range columns, std::int64_t length) override {
+        for (std::int64_t line = lines.begin; line < lines.end; ++line)
+          tiles_.run_elements({line * length + columns.begin, line * length + columns.end});
+      }
 
      private:
       TileRunner tiles_;

@@ -37,6 +37,8 @@ class RangeRunner {
   virtual void set_first_row(std::int64_t row) = 0;
   /// Computes these lines of `length` elements, as row-major order numbers them.
   virtual void run_rows(Range lines, std::int64_t length) = 0;
+  /// The same of a part of each line.
+  virtual void run_columns(Range lines, Range columns, std::int64_t length) = 0;
 
  protected:
   ~RangeRunner() = default;

@@ -70,8 +70,9 @@ class LoopRanges final : public RangeProgram {
         if (placed_[i].row_bytes != 0) starts_[i] = placed_[i].beginning_with(row);
       }
     }
-    void run_rows(Range lines, std::int64_t length) override {
-      program_.layouts_.rectangles(frame_, {starts_.data(), program_.layouts_.count()}, lines, {0, length},
+    void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
+    void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
+      program_.layouts_.rectangles(frame_, {starts_.data(), program_.layouts_.count()}, lines, columns,
                                    [&](Frame& frame) { function_(&frame); });
     }
 

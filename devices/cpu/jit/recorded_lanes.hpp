@@ -245,7 +245,11 @@ inline f32 quotient(const f32& a, const f32& b) {
   if (!code.is_constant(divisor)) return f32::apply(jit::Op::divide, a, b);
   const auto by = jit::reciprocal_of(__builtin_bit_cast(float, static_cast<std::uint32_t>(code.bits(divisor))));
   if (!by || code.is_constant(a.value())) return f32::apply(jit::Op::divide, a, b);
-  require(a == f32(0.0f) || !(from_bits(bits_of(a) & u32(0x7fffffff)) < f32(by->least)));
+  // Zero, or at least so much: one comparison, of bits moved so that those of zero are the largest.
+  constexpr std::int64_t most = 0x7fffffff;
+  const auto least = static_cast<std::int64_t>(__builtin_bit_cast(std::uint32_t, by->least));
+  const u32 moved = (bits_of(a) & u32(0x7fffffff)) + u32(0x7fffffff);
+  require(moved > u32(static_cast<std::int32_t>(least - 3 - most)));
   return mul_add(a, f32(by->high), a * f32(by->low));
 }
 inline f64 quotient(const f64& a, const f64& b) { return f64::apply(jit::Op::divide, a, b); }

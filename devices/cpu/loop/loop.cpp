@@ -13,6 +13,7 @@
 #include "devices/cpu/loop/row_kernel.hpp"
 #include "devices/cpu/loop/staged.hpp"
 #include "devices/cpu/part_kernel.hpp"
+#include "devices/cpu/product_kernel.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 
 namespace tyto::cpu {
@@ -64,7 +65,10 @@ std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
   const core::LoopAttributes& loop = bound.loop;
   if (loop.axes.empty()) {
     const Translation translation(loop.program, bound.input_types());
-    return prepare_tile_program(with_parts(translation.tiles(), bound), bound.inputs, bound.outputs);
+    const TileProgram program = with_parts(translation.tiles(), bound);
+    auto kernel = prepare_tile_program(program, bound.inputs, bound.outputs);
+    const bool whole = bound.input_of.empty() && bound.output_of.empty();
+    return whole ? may_follow_product(std::move(kernel), program, bound.inputs, bound.outputs) : kernel;
   }
   const std::int64_t rows = element_count(core::reduced_shape(loop.shape, loop.axes, true));
   const std::int64_t length = rows == 0 ? 0 : element_count(loop.shape) / rows;

@@ -237,6 +237,7 @@ std::size_t Matmul::workspace_bytes() const noexcept { return routine_->workspac
 std::size_t Matmul::packed_bytes() const noexcept { return routine_->packed_bytes(); }
 void Matmul::pack(const void* b, void* packed) const { routine_->pack(b, packed); }
 void Matmul::run(const MatmulArguments& arguments) const { routine_->run(arguments); }
+bool Matmul::takes_loop() const noexcept { return routine_->takes_loop(); }
 const char* Matmul::implementation() const noexcept { return routine_->name(); }
 
 }  // namespace tyto::cpu

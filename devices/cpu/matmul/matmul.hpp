@@ -9,6 +9,7 @@
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/kernel_choice.hpp"
+#include "devices/cpu/result_loop.hpp"
 #include "devices/cpu/tile/limits.hpp"
 
 namespace tyto::cpu {
@@ -44,7 +45,8 @@ struct MatmulArguments {
   const void* b = nullptr;  ///< packed when the problem says so
   void* c = nullptr;
   const void* bias = nullptr;
-  void* workspace = nullptr;  ///< workspace_bytes(), 64-byte aligned
+  void* workspace = nullptr;         ///< workspace_bytes(), 64-byte aligned
+  const ResultLoop* loop = nullptr;  ///< where takes_loop()
 };
 
 /// What an implementation provides; seen by matmul's own files only.
@@ -61,6 +63,8 @@ class Matmul {
   /// Brings b, laid out as the problem says, into packed form (64-byte aligned).
   void pack(const void* b, void* packed) const;
   void run(const MatmulArguments& arguments) const;
+  /// Whether run() can take a loop over its dense result along.
+  bool takes_loop() const noexcept;
   /// Which code runs: "own avx512", "onednn", ...
   const char* implementation() const noexcept;
 

@@ -14,6 +14,7 @@ class MatmulRoutine {
   virtual std::size_t packed_bytes() const noexcept { return 0; }
   virtual void pack(const void* /*b*/, void* /*packed*/) const {}
   virtual void run(const MatmulArguments& arguments) const = 0;
+  virtual bool takes_loop() const noexcept { return false; }
   virtual const char* name() const noexcept = 0;
 };
 

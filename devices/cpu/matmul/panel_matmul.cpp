@@ -77,18 +77,24 @@ class PanelMatmul final : public MatmulRoutine {
     const std::int64_t batches = batch_count(problem_);
     if (batches == 0 || problem_.m == 0 || problem_.n == 0) return;
     run_team(threads_, [&](Team team) {
-      if (by_batch_) {
-        const Range mine = share(batches, team.member, team.size);
-        for (std::int64_t point = mine.begin; point < mine.end; ++point) {
-          multiply(arguments, point, Team{}, static_cast<std::size_t>(team.member));
+      with_part_loop(arguments.loop, [&](const PartLoop& loop) {
+        if (by_batch_) {
+          const Range mine = share(batches, team.member, team.size);
+          for (std::int64_t point = mine.begin; point < mine.end; ++point) {
+            multiply(arguments, point, Team{}, static_cast<std::size_t>(team.member), loop);
+          }
+        } else {
+          for (std::int64_t point = 0; point < batches; ++point) {
+            if (point > 0) team.barrier();
+            multiply(arguments, point, team, 0, loop);
+          }
         }
-      } else {
-        for (std::int64_t point = 0; point < batches; ++point) {
-          if (point > 0) team.barrier();
-          multiply(arguments, point, team, 0);
-        }
-      }
+      });
     });
+  }
+
+  bool takes_loop() const noexcept override {
+    return problem_.batch.empty() && problem_.c.row_stride == problem_.n && !scattered_;
   }
 
   const char* name() const noexcept override {
@@ -101,7 +107,8 @@ class PanelMatmul final : public MatmulRoutine {
   }
 
   // One point of the batch by a team; `slot` says which right operand and dense result in the workspace are theirs.
-  void multiply(const MatmulArguments& arguments, std::int64_t point, Team team, std::size_t slot) const noexcept {
+  void multiply(const MatmulArguments& arguments, std::int64_t point, Team team, std::size_t slot,
+                const PartLoop& loop) const noexcept {
     const BatchOffsets offsets = batch_offsets(problem_, point);
     const T* a = static_cast<const T*>(arguments.a) + offsets.a;
     const T* b = static_cast<const T*>(arguments.b) + offsets.b;
@@ -152,7 +159,8 @@ class PanelMatmul final : public MatmulRoutine {
     const Epilogue<T> epilogue{.bias = problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
                                .residual = adds && at_once ? target : nullptr,
                                .accumulate = adds && !at_once,
-                               .limits = scattered_ ? Limits<T>{} : problem_.limits.as<T>()};
+                               .limits = scattered_ ? Limits<T>{} : problem_.limits.as<T>(),
+                               .loop = loop};
     const auto tables =
         RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + own_slot * tables_stride_), product_);
     const MemberShare mine = member_share(product_, team);

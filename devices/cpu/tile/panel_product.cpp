@@ -16,6 +16,9 @@ constexpr std::int64_t most_table_bytes = 128 * 1024;
 constexpr std::int64_t longest_short_row = 128;
 constexpr std::int64_t short_tile = 64;
 
+// A loop over the result takes so many rows of a panel at a time: few enough to stay near, many enough for the call.
+constexpr std::int64_t rows_of_a_loop = 4 * tile_rows;
+
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -184,9 +187,10 @@ void prefetch_rows(const TileArguments<T>& t, std::int64_t later) noexcept {
 }
 
 template <class T>
-void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Range panels, const RowTables<T>& tables,
+void multiply_chunk(const PanelProduct<T>& product, Range of_result, Range panels, const RowTables<T>& tables,
                     const PanelOperand<T>& right, T* c, const Epilogue<T>& epilogue) noexcept {
   const PanelLayout& layout = product.layout;
+  const std::int64_t chunk_rows = of_result.size();
   const std::int64_t all_pitch = layout.pitch_of_all();
   for (std::size_t number = 0; number < product.blocks.size(); ++number) {
     const InnerBlock& block = product.blocks[number];
@@ -235,6 +239,8 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
       // Short rows of one tap come too late otherwise. Long ones hardware prefetches, and further taps read rows again.
       const bool in_time = block.taps != 1 || block.steps > longest_short_row || product.row_step != 1;
       const std::int64_t soon = in_time ? chunk_rows : block.steps * vectors > short_tile ? tile_rows : 2 * tile_rows;
+      const bool loops = is_last && epilogue.loop;
+      std::int64_t looped = 0;
       for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
         const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
         t.rows = tables.rows + row * product.taps + block.first_tap * tile_rows;
@@ -242,6 +248,9 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
         if (panel == panels.begin && row + soon + tile_rows <= chunk_rows) prefetch_rows(t, soon * product.taps);
         product.tiles->tile[rows - 1][vectors - 1](t);
         t.ahead += t.ahead_step * block.depth();
+        if (!loops || ((row + rows) % rows_of_a_loop != 0 && row + rows != chunk_rows)) continue;
+        epilogue.loop({of_result.begin + looped, of_result.begin + row + rows}, {first_column, first_column + columns});
+        looped = row + rows;
       }
     }
   }
@@ -249,14 +258,14 @@ void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Ran
 
 template struct PanelProduct<float>;
 template struct PanelProduct<double>;
-#define TYTO_INSTANTIATE(T)                                                                                          \
-  template PanelProduct<T> plan_panel_product<T>(InstructionSet, std::int64_t, std::int64_t, std::int64_t,           \
-                                                 std::int64_t, std::int64_t, std::int64_t, bool, int);               \
-  template void pack_panels(const PanelProduct<T>&, const PanelSource<T>&, T*, Team) noexcept;                       \
-  template void pack_panel(const PanelLayout&, const InnerBlock&, std::int64_t, const PanelSource<T>&, T*) noexcept; \
-  template MemberShare member_share(const PanelProduct<T>&, Team) noexcept;                                          \
-  template void multiply_chunk(const PanelProduct<T>&, std::int64_t, Range, const RowTables<T>&,                     \
-                               const PanelOperand<T>&, T*, const Epilogue<T>&) noexcept;
+#define TYTO_INSTANTIATE(T)                                                                                           \
+  template PanelProduct<T> plan_panel_product<T>(InstructionSet, std::int64_t, std::int64_t, std::int64_t,            \
+                                                 std::int64_t, std::int64_t, std::int64_t, bool, int);                \
+  template void pack_panels(const PanelProduct<T>&, const PanelSource<T>&, T*, Team) noexcept;                        \
+  template void pack_panel(const PanelLayout&, const InnerBlock&, std::int64_t, const PanelSource<T>&, T*) noexcept;  \
+  template MemberShare member_share(const PanelProduct<T>&, Team) noexcept;                                           \
+  template void multiply_chunk(const PanelProduct<T>&, Range, Range, const RowTables<T>&, const PanelOperand<T>&, T*, \
+                               const Epilogue<T>&) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "devices/cpu/result_loop.hpp"
 #include "devices/cpu/threads.hpp"
 #include "devices/cpu/tile/tile.hpp"
 
@@ -55,6 +56,7 @@ struct Epilogue {
   const T* residual = nullptr;  ///< laid out like the result
   bool accumulate = false;
   Limits<T> limits = {};
+  PartLoop loop = {};  ///< runs over each part of the result that is finished
 };
 
 /// The shape of a product and the choices made for it.
@@ -128,8 +130,9 @@ struct PanelOperand {
   T* scratch = nullptr;
 };
 
+/// The rows of a chunk, numbered as the result's.
 template <class T>
-void multiply_chunk(const PanelProduct<T>& product, std::int64_t chunk_rows, Range panels, const RowTables<T>& tables,
+void multiply_chunk(const PanelProduct<T>& product, Range rows, Range panels, const RowTables<T>& tables,
                     const PanelOperand<T>& right, T* c, const Epilogue<T>& epilogue) noexcept;
 
 /// Computes the member's share. `fill(first_row, row_count, tables)` writes the addresses of a chunk.
@@ -141,8 +144,9 @@ void multiply_panels(const PanelProduct<T>& product, const MemberShare& mine, co
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const Range part = share(mine.rows.size(), chunk, chunks, tile_rows);
     if (part.size() == 0) continue;
-    fill(mine.rows.begin + part.begin, part.size(), tables);
-    multiply_chunk(product, part.size(), mine.panels, tables, right, c, epilogue);
+    const Range rows{mine.rows.begin + part.begin, mine.rows.begin + part.end};
+    fill(rows.begin, rows.size(), tables);
+    multiply_chunk(product, rows, mine.panels, tables, right, c, epilogue);
   }
 }
 
