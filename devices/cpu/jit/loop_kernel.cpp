@@ -187,6 +187,11 @@ TileProgram::Part part_of(std::span<const TileProgram::Part> parts, std::size_t 
   return parts.empty() ? TileProgram::Part::whole : parts[operand];
 }
 
+/// Whether what lies behind the elements of a row is read soon.
+bool runs_on(const LoopGeometry& geometry, std::size_t operand) {
+  return geometry.elements == geometry.columns || geometry.layouts[operand].row != 0;
+}
+
 /// Whether non-temporal stores pay: results outgrow the caches, and all rows of all results lie alike.
 bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<const core::Operand> outputs,
                                       std::span<const OperandSpec> specs) {
@@ -219,13 +224,14 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     (is_input ? from : to).push_back({type, access, false, every_second, part});
     if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
   }
+  const double bytes = (read + written) * static_cast<double>(geometry.elements);
+  for (std::size_t i = 0; bytes > cache_bytes && i < from.size(); ++i) from[i].prefetched = runs_on(geometry, i);
   const bool single = geometry.elements == 1;
   const Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
   Compiled non_temporal;
   if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
-  const double bytes = (read + written) * static_cast<double>(geometry.elements);
   if (geometry.elements == geometry.columns) {
     auto row =
         std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes, choice.threads);

@@ -1,5 +1,5 @@
 // When stores of results are non-temporal: memory that is written whole need not be read first, and what lies in the
-// caches stays there.
+// caches stays there. And when operands are prefetched.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,9 @@
 #include "core/device.hpp"
 
 namespace tyto::cpu::jit {
+
+/// Operands and results of more bytes come from memory: what is read next is prefetched.
+inline constexpr double cache_bytes = 24e6;
 
 /// Most of the result has left the caches before somebody reads it.
 inline bool outgrows_caches(const core::Operand& result) {

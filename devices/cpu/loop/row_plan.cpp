@@ -12,6 +12,7 @@
 #include "core/shape.hpp"
 #include "core/text.hpp"
 #include "devices/cpu/elementwise/translation.hpp"
+#include "devices/cpu/jit/non_temporal.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/workspace.hpp"
 
@@ -25,8 +26,6 @@ using Value = core::LoopValue;
 
 /// Elements of a block: with its buffers about what the L1 cache holds.
 constexpr std::int64_t block_size = 4096;
-/// Operands of more bytes come from memory: what is read next is prefetched, and stores are non-temporal.
-constexpr double cache_bytes = 24e6;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -88,7 +87,7 @@ class RowPlanner {
     for (const Value output : program_.outputs) {
       if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
     }
-    return bytes * static_cast<double>(plan_.rows * plan_.length) > cache_bytes;
+    return bytes * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
   }
 
   /// How much there is to compute of whole elements after so many reductions: operators, those that take long counted
