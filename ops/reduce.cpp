@@ -145,7 +145,7 @@ std::vector<Value> logsumexp_gradient(const GradientContext& c) {
 }
 
 OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient,
-                Sample sample, std::uint32_t flags = 0, Domain domain = Domain::numeric) {
+                Sample sample, std::uint32_t flags = 0) {
   OpDef def;
   def.id = id;
   def.name = name;
@@ -154,7 +154,6 @@ OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference 
   def.infer = infer;
   def.gradient = gradient;
   def.sample = sample;
-  def.domain = domain;
   return def;
 }
 
@@ -201,12 +200,10 @@ std::span<const OpDef> reduce_operators() {
                 [](DType t) -> Value { return argmin(samples::line(t)); }),
       reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position<OpId::argmax>, nullptr,
                 [](DType t) -> Value { return argmax(samples::line(t)); }),
-      reduction(
-          OpId::any, "any", "Whether any is true.", infer_truth<OpId::any>, nullptr,
-          [](DType t) -> Value { return any(samples::line(t)); }, 0, Domain::logical),
-      reduction(
-          OpId::all, "all", "Whether all are true.", infer_truth<OpId::all>, nullptr,
-          [](DType t) -> Value { return all(samples::line(t)); }, 0, Domain::logical),
+      reduction(OpId::any, "any", "Whether any is true.", infer_truth<OpId::any>, nullptr,
+                [](DType t) -> Value { return any(samples::line(t)); }),
+      reduction(OpId::all, "all", "Whether all are true.", infer_truth<OpId::all>, nullptr,
+                [](DType t) -> Value { return all(samples::line(t)); }),
       reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, logsumexp_gradient,
                 [](DType t) -> Value { return logsumexp(samples::line(t)); }),
   };

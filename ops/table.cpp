@@ -62,8 +62,7 @@ std::array<OpDef, op_count> assemble() {
     if (table[i].id != static_cast<OpId>(i)) throw GraphError(text("operator ", i, " of the lists has no definition"));
     if (i < elementwise_count) continue;
     table[i].attributes = listed[i - elementwise_count].attributes;
-    // A family may have said of its operators what the list does not.
-    if (listed[i - elementwise_count].types != Domain::numeric) table[i].domain = listed[i - elementwise_count].types;
+    table[i].domain = listed[i - elementwise_count].types;
   }
   return table;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "onnx/operators.hpp"
 #include "onnx/resizing.hpp"
@@ -16,29 +17,32 @@ namespace tyto::onnx {
 
 namespace {
 
-constexpr std::size_t in_attribute = 99;  // in place of an input's number: scales stand there before version 9
+// Which inputs an operator's version has beside the first. Scales that are no input are an attribute.
+struct ResizeInputs {
+  std::optional<std::size_t> roi = {}, scales = {}, sizes = {};
+};
 
-// Sizes are the second input in version 10 and the fourth from version 11 on; scales the second or third.
-Outputs resize_of(const OperatorCall& call, std::size_t roi, std::size_t scales, std::size_t sizes) {
+Outputs resize_of(const OperatorCall& call, const ResizeInputs& places) {
   const Array& x = call[0];
   ResizingRules rules = resizing_rules(call);
   std::vector<std::int64_t> axes = call.integers("axes");
   if (axes.empty()) {
     for (std::int64_t i = 0; i < x.ndim(); ++i) axes.push_back(i);
   }
-  const auto all_of = [&](std::size_t input, auto read) {
-    auto values = read(input);
+  const auto is_given = [&](std::optional<std::size_t> place) {
+    return place && call.has(*place) && call[*place].size() > 0;
+  };
+  const auto all_of = [&](auto values) {
     if (values.size() != axes.size()) call.refuse(values.size(), " numbers for ", axes.size(), " axes");
     return values;
   };
   std::vector<double> box, factors;
   std::vector<std::int64_t> lengths;
-  if (call.has(roi) && call[roi].size() > 0 && rules.coordinates == "tf_crop_and_resize") box = call.numbers_in(roi);
-  if (call.has(sizes) && call[sizes].size() > 0) {
-    lengths = all_of(sizes, [&](std::size_t i) { return call.integers_in(i); });
+  if (is_given(places.roi) && rules.coordinates == "tf_crop_and_resize") box = call.numbers_in(*places.roi);
+  if (is_given(places.sizes)) {
+    lengths = all_of(call.integers_in(*places.sizes));
   } else {
-    factors =
-        all_of(scales, [&](std::size_t i) { return i == in_attribute ? call.numbers("scales") : call.numbers_in(i); });
+    factors = all_of(places.scales ? call.numbers_in(*places.scales) : call.numbers("scales"));
   }
   std::vector<ResizedAxis> resized;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -62,9 +66,9 @@ Outputs resize_of(const OperatorCall& call, std::size_t roi, std::size_t scales,
   if (!lengths.empty()) keep_aspect_ratio(call, resized);
   return {resized_by(call, x, resized, rules)};
 }
-Outputs resize_of_version_7(const OperatorCall& call) { return resize_of(call, 9, in_attribute, 9); }
-Outputs resize_of_version_10(const OperatorCall& call) { return resize_of(call, 9, 1, 9); }
-Outputs resize_of_version_11(const OperatorCall& call) { return resize_of(call, 1, 2, 3); }
+Outputs resize_of_version_7(const OperatorCall& call) { return resize_of(call, {}); }
+Outputs resize_of_version_10(const OperatorCall& call) { return resize_of(call, {.scales = 1}); }
+Outputs resize_of_version_11(const OperatorCall& call) { return resize_of(call, {.roi = 1, .scales = 2, .sizes = 3}); }
 
 Outputs sampled_along_grid(const OperatorCall& call) {
   const std::string_view mode = call.text("mode", "linear"), outside = call.text("padding_mode", "zeros");
