@@ -47,9 +47,25 @@ Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
   Tensor<M> out = core::given("diff", x);
   const std::int64_t along = core::normalise_axis("diff", axis, out.ndim());
   if (order < 0) throw ValueError(core::text("diff: the order ", order, " is negative"));
+  if (order > 1) {
+    if (const Value planned = core::planned(&diff<Any>, out, order, axis)) return planned;
+  }
+  const auto difference = [](const Tensor<M>& above, const Tensor<M>& below) {
+    return above.dtype() == DType::boolean ? not_equal(above, below) : above - below;
+  };
+  // Recorded, differences of differences are made of parts of x alone, which one loop reads.
+  constexpr std::int64_t in_one_loop = 4;
+  const std::int64_t length = out.shape()[static_cast<std::size_t>(along)];
+  if (core::mode_beside(out) == core::Mode::lazy && order > 1 && order <= in_one_loop && order < length) {
+    std::vector<Tensor<M>> parts;
+    for (std::int64_t i = 0; i <= order; ++i) parts.push_back(narrow(out, along, i, length - order + i));
+    for (std::int64_t left = order; left > 0; --left) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(left); ++i) parts[i] = difference(parts[i + 1], parts[i]);
+    }
+    return parts[0];
+  }
   for (std::int64_t i = 0; i < order && out.shape()[static_cast<std::size_t>(along)] > 0; ++i) {
-    const Tensor<M> above = narrow(out, along, 1, INT64_MAX), below = narrow(out, along, 0, -1);
-    out = out.dtype() == DType::boolean ? not_equal(above, below) : above - below;
+    out = difference(narrow(out, along, 1, INT64_MAX), narrow(out, along, 0, -1));
   }
   return out;
 }

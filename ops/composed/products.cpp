@@ -60,6 +60,7 @@ Tensor<M> matvec(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x) {
     throw ShapeError(
         core::text("matvec: columns of matrices differ from elements of vectors: ", a.shape(), " and ", x.shape()));
   }
+  if (x.ndim() == 1) return matmul(a, x);
   return squeeze(matmul(a, expand_dims(x, -1)), -1);
 }
 
@@ -70,7 +71,9 @@ Tensor<M> vecmat(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a) {
     throw ShapeError(
         core::text("vecmat: elements of vectors differ from rows of matrices: ", x.shape(), " and ", a.shape()));
   }
-  return squeeze(matmul(expand_dims(is_complex(x.dtype()) ? conj(x) : x, -2), a), -2);
+  const Tensor<M> left = is_complex(x.dtype()) ? conj(x) : x;
+  if (x.ndim() == 1) return matmul(left, a);
+  return squeeze(matmul(expand_dims(left, -2), a), -2);
 }
 
 template <class M>

@@ -1,4 +1,6 @@
 // Products of at most four rows with a transposed matrix in f32 and f64: dot products that read the matrix once.
+#include <optional>
+
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "devices/cpu/threads.hpp"
 #include "devices/cpu/tile/tile.hpp"
@@ -7,11 +9,38 @@ namespace tyto::cpu {
 
 namespace {
 
+/// Elements from one point of the batch to the next.
+struct BatchSteps {
+  std::int64_t a = 0, b = 0, c = 0;
+};
+
+/// Of a batch whose points lie at one distance from each other; empty for others.
+std::optional<BatchSteps> steps_of_batch(const MatmulProblem& problem) {
+  const auto step = [&](const MatrixLayout& layout) -> std::optional<std::int64_t> {
+    std::optional<std::int64_t> innermost;
+    std::int64_t next = 0;
+    for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+      if (problem.batch[axis] == 1) continue;
+      const std::int64_t stride = layout.batch_strides[axis];
+      if (innermost && stride != next) return {};
+      if (!innermost) innermost = stride;
+      next = stride * problem.batch[axis];
+    }
+    return innermost;
+  };
+  const auto a = step(problem.a), b = step(problem.b), c = step(problem.c);
+  if (!a || !b || !c) return {};
+  return BatchSteps{*a, *b, *c};
+}
+
 template <class T>
 class DotMatmul final : public MatmulRoutine {
  public:
   DotMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, 10.0)) {}
+      : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, 10.0)) {
+    if (problem.m == 1 && problem.n == 1 && !problem.bias) steps_ = steps_of_batch(problem);
+    if (steps_ && steps_->a == 0) steps_.reset();
+  }
 
   std::size_t workspace_bytes() const noexcept override { return 0; }
 
@@ -20,6 +49,7 @@ class DotMatmul final : public MatmulRoutine {
     run_team(threads_, [&](Team team) {
       // Columns of all points of the batch, shared out as one sequence.
       const Range mine = share(batches * problem_.n, team.member, team.size, 4);
+      if (steps_) return multiply_points(arguments, mine);
       for (std::int64_t at = mine.begin; at < mine.end;) {
         const std::int64_t first = at % problem_.n, count = std::min(problem_.n - first, mine.end - at);
         multiply(arguments, at / problem_.n, first, count);
@@ -42,24 +72,46 @@ class DotMatmul final : public MatmulRoutine {
       rows[row] = static_cast<const T*>(arguments.a) + offsets.a + row * problem_.a.row_stride;
       c_offsets[row] = row * problem_.c.row_stride;
     }
-    DotArguments<T> t;
+    DotArguments<T> t = common_arguments();
     t.rows = rows;
-    t.row_count = static_cast<int>(problem_.m);
     t.b = static_cast<const T*>(arguments.b) + offsets.b + first * problem_.b.column_stride;
     t.b_step = problem_.b.column_stride;
-    t.steps = problem_.k;
     t.columns = count;
     t.c = static_cast<T*>(arguments.c) + offsets.c + first;
     t.c_offsets = c_offsets;
     t.bias = problem_.bias ? static_cast<const T*>(arguments.bias) + first : nullptr;
+    tiles<T>(set_).dots(t);
+  }
+
+  /// One product of a row and a column for each point, as one call.
+  void multiply_points(const MatmulArguments& arguments, Range points) const noexcept {
+    const T* const row = static_cast<const T*>(arguments.a) + points.begin * steps_->a;
+    constexpr std::int64_t no_offset = 0;
+    DotArguments<T> t = common_arguments();
+    t.rows = &row;
+    t.row_step = steps_->a;
+    t.b = static_cast<const T*>(arguments.b) + points.begin * steps_->b;
+    t.b_step = steps_->b;
+    t.columns = points.end - points.begin;
+    t.c = static_cast<T*>(arguments.c) + points.begin * steps_->c;
+    t.c_step = steps_->c;
+    t.c_offsets = &no_offset;
+    tiles<T>(set_).dots(t);
+  }
+
+  DotArguments<T> common_arguments() const noexcept {
+    DotArguments<T> t;
+    t.row_count = static_cast<int>(problem_.m);
+    t.steps = problem_.k;
     t.accumulate = problem_.accumulate;
     t.limits = problem_.limits.as<T>();
-    tiles<T>(set_).dots(t);
+    return t;
   }
 
   MatmulProblem problem_;
   InstructionSet set_;
   int threads_;
+  std::optional<BatchSteps> steps_;  // where each point is one product of a row and a column
 };
 
 }  // namespace

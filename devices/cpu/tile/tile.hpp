@@ -41,11 +41,14 @@ struct TileArguments {
 template <class T>
 using TileFunction = void (*)(const TileArguments<T>&) noexcept;
 
-/// Few rows times many columns that lie contiguous: c[r][j] = sum over i of rows[r][i] * b[j * b_step + i].
+/// Few rows times many columns that lie contiguous: c[r][j * c_step] = sum over i of rows[r][i] * b[j * b_step + i].
+/// With a row_step each column has a row of its own, the one row and so many elements further on: rows[0][j * row_step
+/// + i].
 template <class T>
 struct DotArguments {
   const T* const* rows = nullptr;
   int row_count = 0;  ///< at most dot_rows
+  std::int64_t row_step = 0, c_step = 1;
   const T* b = nullptr;
   std::int64_t b_step = 0;  ///< elements between columns of b
   std::int64_t steps = 0;
