@@ -29,6 +29,7 @@ std::span<const OperatorFamily> operator_families() {
       OperatorFamily{"", signal_rows()},
       OperatorFamily{"", control_rows()},
       OperatorFamily{"", ngram_rows()},
+      OperatorFamily{"", picture_rows()},
       OperatorFamily{"", loop_rows()},
       OperatorFamily{"", sequence_rows()},
       OperatorFamily{"", state_space_rows()},

@@ -61,6 +61,7 @@ std::span<const OperatorRow> loss_rows();
 std::span<const OperatorRow> signal_rows();
 std::span<const OperatorRow> control_rows();
 std::span<const OperatorRow> ngram_rows();
+std::span<const OperatorRow> picture_rows();
 std::span<const OperatorRow> loop_rows();
 std::span<const OperatorRow> sequence_rows();
 std::span<const OperatorRow> state_space_rows();

@@ -36,6 +36,13 @@ inline Message attribute(std::string_view name, const std::vector<std::int64_t>&
   m.integer(20, 7);
   return m;
 }
+inline Message text_attribute(std::string_view name, std::string_view text) {
+  Message m;
+  m.text(1, name);
+  m.text(4, text);
+  m.integer(20, 3);
+  return m;
+}
 inline Message graph_attribute(std::string_view name, const Message& graph) {
   Message m;
   m.text(1, name);

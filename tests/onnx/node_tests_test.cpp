@@ -139,7 +139,6 @@ const std::map<std::string_view, const char*>& left_out_operators() {
       {"ArrayFeatureExtractor", "another domain: trees and text"},
       {"Binarizer", "another domain: trees and text"},
       {"FlexAttention", "a preview that takes graphs as functions of scores"},
-      {"ImageDecoder", "no files of pictures"},
       {"Bernoulli", "random numbers of another generator"},
       {"RandomUniformLike", "random numbers of another generator"},
   };
