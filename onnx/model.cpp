@@ -164,12 +164,29 @@ class Model final : public detail::OnnxCore {
       if (operand.known && operand.tensor.defined() && operand.tensor.dtype() == DType::f32)
         look(operand.tensor.bytes());
     }
-    for (const NodeMessage& node : message_.graph->nodes) {
+    look_in_nodes(message_.graph->nodes, look);
+    for (const FunctionMessage& function : message_.functions) look_in_nodes(function.nodes, look);
+    return found;
+  }
+
+  /// The f32 that attributes of nodes hold, in bodies of loops and branches too. How deep these go the reader limits.
+  template <class Look>
+  static void look_in_nodes(const std::vector<NodeMessage>& nodes, const Look& look) {
+    const auto look_in = [&](const TensorMessage& tensor) {
+      if (dtype_from(tensor.element_type) != DType::f32) return;
+      look(tensor.raw);
+      look(std::as_bytes(std::span(tensor.floats)));
+    };
+    for (const NodeMessage& node : nodes) {
       for (const AttributeMessage& attribute : node.attributes) {
-        if (attribute.tensor && dtype_from(attribute.tensor->element_type) == DType::f32) look(attribute.tensor->raw);
+        if (attribute.name == "value_float") look(std::as_bytes(std::span(&attribute.number, 1)));
+        if (attribute.name == "value_floats") look(std::as_bytes(std::span(attribute.numbers)));
+        if (attribute.tensor) look_in(*attribute.tensor);
+        if (attribute.graph == nullptr) continue;
+        for (const TensorMessage& tensor : attribute.graph->initialisers) look_in(tensor);
+        look_in_nodes(attribute.graph->nodes, look);
       }
     }
-    return found;
   }
 
   void list_inputs() {

@@ -106,6 +106,53 @@ BOTH_MODES("subnormal numbers count as zeros where weights hold some, unless the
   CHECK(min(behind).template item<float>() == 0x1p-129f);  // for all threads again
 }
 
+TEST_CASE("subnormal weights are found wherever a file holds them") {
+  using T = Tensor<Eager>;
+  const auto listed = [](std::string_view name, float number) {
+    Message m;
+    m.integer(1, 1);
+    m.integer(2, 1);
+    m.text(8, name);
+    m.single(4, number);
+    return m;
+  };
+  const auto tensor_attribute = [](const Message& tensor) {
+    Message m;
+    m.text(1, "value");
+    m.message(5, tensor);
+    m.integer(20, 4);
+    return m;
+  };
+  const auto half_of = [](std::vector<Message> nodes, std::vector<Message> more = {}) {
+    nodes.push_back(node("Mul", {"x", "half"}, {"y"}));
+    more.push_back(raw_tensor<float>("half", {1}, {0.5f}));
+    more.push_back(raw_tensor<std::uint8_t>("k", {1}, {1}));
+    OnnxModel<T> f = read<T>(
+        model({.nodes = nodes, .inputs = {value("x", {"n"})}, .outputs = {value("y", {"n"})}, .initialisers = more}));
+    return f({{"x", T::full({1}, 0x1p-126f, DType::f32)}})["y"].template item<float>();
+  };
+  const auto branch = [&](const GraphParts& arm) {
+    return std::vector{node("Cast", {"k"}, {"c"}, {attribute("to", std::int64_t{9})}), node("Squeeze", {"c"}, {"d"}),
+                       node("If", {"d"}, {"unused"},
+                            {graph_attribute("then_branch", graph(arm)), graph_attribute("else_branch", graph(arm))})};
+  };
+  for (const float weight : {0x1p-130f, 1.0f}) {
+    CAPTURE(weight);
+    const float want = weight == 1 ? 0x1p-127f : 0;
+    CHECK(half_of({}, {listed("w", weight)}) == want);
+    CHECK(half_of({node("Constant", {}, {"w"}, {tensor_attribute(listed("", weight))})}) == want);
+    CHECK(half_of({node("Constant", {}, {"w"}, {attribute("value_float", weight)})}) == want);
+    const GraphParts constant{
+        .nodes = {node("Constant", {}, {"w"}, {tensor_attribute(raw_tensor<float>("", {1}, {weight}))})},
+        .outputs = {value("w", {"1"})}};
+    CHECK(half_of(branch(constant)) == want);
+    const GraphParts stored{.nodes = {node("Identity", {"w"}, {"v"})},
+                            .outputs = {value("v", {"1"})},
+                            .initialisers = {listed("w", weight)}};
+    CHECK(half_of(branch(stored)) == want);
+  }
+}
+
 TEST_CASE("a model says what it takes, gives and consists of") {
   const OnnxModel<L> f = read<L>(branches());
   std::ostringstream text;
