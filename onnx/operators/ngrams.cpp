@@ -33,26 +33,9 @@ Array occurrences(const Array& x, const Grams& grams, std::int64_t step) {
 }
 
 /// Column i of `found` added to column places[i] of a result of so many; several n-grams may have the same place.
-Array in_their_places(const OperatorCall& call, const Array& found, const Grams& grams, std::int64_t width) {
-  constexpr int most_at_one_place = 64;
-  const Array columns = joined_pair(found, Array::zeros({axis_length(found, 0), 1}), 1);
-  std::vector<std::int64_t> left = grams.places;
-  Array total;
-  bool more = true;
-  for (int round = 0; more; ++round) {
-    if (round == most_at_one_place) call.refuse("ngram_indexes names one place more than ", round, " times");
-    more = false;
-    std::vector<std::int64_t> from(static_cast<std::size_t>(width), grams.count);
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      if (left[i] < 0) continue;
-      std::int64_t& place = from[static_cast<std::size_t>(left[i])];
-      if (place == grams.count) place = static_cast<std::int64_t>(i), left[i] = -1;
-      else more = true;
-    }
-    const Array each = take(columns, Array::from(from, {width}), 1);
-    total = total.defined() ? total + each : each;
-  }
-  return total;
+Array in_their_places(const Array& found, const Grams& grams, std::int64_t width) {
+  const Array places = Array::from(grams.places, {grams.count});
+  return transpose(scatter_add(Array::zeros({width, axis_length(found, 0)}), {places}, transpose(found)));
 }
 
 std::vector<Grams> listed_grams(const OperatorCall& call, std::int64_t& width) {
@@ -116,7 +99,7 @@ Outputs counted_grams(const OperatorCall& call) {
       const std::vector<double> own(weights.begin() + first, weights.begin() + first + grams.count);
       found = found * cast(Array::from(own, {grams.count}), DType::f32);
     }
-    counts = counts + in_their_places(call, found, grams, width);
+    counts = counts + in_their_places(found, grams, width);
   }
   return {single ? reshape(counts, {width}) : counts};
 }

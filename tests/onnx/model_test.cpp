@@ -153,6 +153,23 @@ TEST_CASE("subnormal weights are found wherever a file holds them") {
   }
 }
 
+TEST_CASE("n-grams may share a place, however many they are") {
+  using T = Tensor<Eager>;
+  std::vector<std::int64_t> pool(200), places(200, 1);
+  for (std::size_t i = 0; i < pool.size(); ++i) pool[i] = static_cast<std::int64_t>(i);
+  places[7] = 0;
+  const Message grams =
+      node("TfIdfVectorizer", {"x"}, {"y"},
+           {text_attribute("mode", "TF"), attribute("min_gram_length", std::int64_t{1}),
+            attribute("max_gram_length", std::int64_t{1}), attribute("max_skip_count", std::int64_t{0}),
+            attribute("ngram_counts", std::vector<std::int64_t>{0}), attribute("ngram_indexes", places),
+            attribute("pool_int64s", pool)});
+  OnnxModel<T> f = read<T>(
+      model({.nodes = {grams}, .inputs = {value("x", {"n", "m"}, DType::i64)}, .outputs = {value("y", {"n", "k"})}}));
+  const T x{{0, 7, 199, 7}, {200, -1, 5, 5}};
+  CHECK(f({{"x", cast(x, DType::i64)}})["y"].to_vector<float>() == std::vector<float>{2, 2, 0, 2});
+}
+
 TEST_CASE("a model says what it takes, gives and consists of") {
   const OnnxModel<L> f = read<L>(branches());
   std::ostringstream text;
