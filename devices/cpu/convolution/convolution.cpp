@@ -76,14 +76,12 @@ bool is_run_of_few_channels(const ConvolutionProblem& problem) {
          last.kernel * problem.in_channels >= short_run;
 }
 
-// oneDNN's code for AVX-512 computes as fast as our tile. The tile is ahead where pixels are so few that reading
-// weights takes as long as multiplying, since it prefetches the next ones, and where sums are so short that a pass over
-// the results to end them counts, which it does without (docs/adr/0094).
+// oneDNN's code for AVX-512 computes products with pixels as fast as our tile. The tile ends sums as it stores them,
+// where the other takes a pass over the results, and what follows them too; and where pixels are so few that reading
+// weights takes as long as multiplying, it prefetches the next ones (docs/adr/0094, docs/adr/0145). Of windows oneDNN
+// is ahead.
 bool is_ahead_on_avx512(const ConvolutionProblem& problem) {
-  constexpr std::int64_t few_pixels = 64, short_sum = 256;
-  const Geometry g(problem);
-  if (problem.groups != 1) return is_depthwise(problem);
-  return g.taps() == 1 && (g.in_channels <= short_sum || g.batch * product_of(g.output) <= few_pixels);
+  return problem.groups == 1 ? Geometry(problem).taps() == 1 : is_depthwise(problem);
 }
 
 // oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
