@@ -133,7 +133,7 @@ class TransposedMatmul final : public MatmulRoutine {
 };
 
 // With few rows oneDNN packs what it reads once; our tile reads it where it lies. With one row oneDNN is as fast as the
-// caches, but at half the speed of memory where a row spans pages.
+// caches, but not as memory.
 bool is_flat(const MatmulProblem& problem) {
   constexpr std::int64_t few = 12, beyond_caches = 8 << 20;
   const bool worthwhile = problem.m > 1 || problem.k * problem.n >= beyond_caches / std::int64_t{sizeof(float)};
@@ -145,6 +145,14 @@ bool is_flat(const MatmulProblem& problem) {
 bool is_deep(const MatmulProblem& problem, const KernelChoice& choice) {
   constexpr std::int64_t deep = 512;
   return problem.dtype == DType::f32 && problem.m > 1 && problem.k >= deep && choice.set() == InstructionSet::avx2;
+}
+
+// oneDNN's products for AVX-512 fall behind our tile, to a third of its speed at some sizes, where the right matrix is
+// larger than the caches of a core (docs/adr/0142).
+bool is_far(const MatmulProblem& problem, const KernelChoice& choice) {
+  constexpr std::int64_t cached = 2 << 20;
+  return problem.dtype == DType::f32 && !problem.packed_b && problem.m > 1 && problem.b.column_stride == 1 &&
+         problem.k * problem.n >= cached / std::int64_t{sizeof(float)} && choice.set() == InstructionSet::avx512;
 }
 
 double operations_of(const MatmulProblem& problem) noexcept {
@@ -188,7 +196,8 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
 
 bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept {
   return has_onednn() && choice.implementation == Implementation::automatic && !choice.instructions.has_value() &&
-         !is_flat(problem) && !is_deep(problem, choice) && (problem.dtype == DType::f32 || is_half(problem.dtype));
+         !is_flat(problem) && !is_deep(problem, choice) && !is_far(problem, choice) &&
+         (problem.dtype == DType::f32 || is_half(problem.dtype));
 }
 
 MatmulProblem dense_matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
