@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <random>
 #include <tyto/tyto.hpp>
 #include <vector>
 
@@ -315,6 +316,49 @@ TEST_CASE("what a part of a whole is made of keeps to what is written over the w
     whole(slice(0, 16, 2)) = cumsum(x * 7, 0);  // over what `late` may lie in, which is read again
     return concat(std::vector<T>{whole, late + whole.sum()}, 0);
   });
+}
+
+TEST_CASE("products computed in their place add in the order of eager mode, whatever their sizes and layouts") {
+  std::mt19937 random(3);
+  const auto one_of = [&](std::initializer_list<std::int64_t> list) { return list.begin()[random() % list.size()]; };
+  const auto given = [](const Tensor<Eager>& x) {
+    return L::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype());
+  };
+  for (int i = 0; i < 80; ++i) {
+    const std::int64_t batch = one_of({0, 1, 2, 5}), m = one_of({1, 2, 8, 13, 20, 64}),
+                       n = one_of({1, 1, 3, 16, 33, 64}), k = one_of({2, 15, 16, 100, 300, 700});
+    const DType type = random() % 3 == 0 ? DType::f64 : DType::f32;
+    const bool is_shared = random() % 2 == 0, turns_a = random() % 4 == 0, turns_b = random() % 4 == 0;
+    const auto matrices = [&](std::int64_t rows, std::int64_t columns, bool one) {
+      const Shape shape = batch > 0 && !one ? Shape{batch, rows, columns} : Shape{rows, columns};
+      return Tensor<Eager>::uniform(shape, {.dtype = type});
+    };
+    const Tensor<Eager> a = turns_a ? matrices(k, m, false) : matrices(m, k, false);
+    const Tensor<Eager> b = turns_b ? matrices(n, k, is_shared) : matrices(k, n, is_shared);
+    const auto product = [&](const auto& x, const auto& y) {
+      return matmul(turns_a ? swapaxes(x, -1, -2) : x, turns_b ? swapaxes(y, -1, -2) : y);
+    };
+    const Tensor<Eager> expected = product(a, b);
+    const std::int64_t axis = expected.ndim() - 1 - static_cast<std::int64_t>(random() % 2);
+    const std::int64_t length = expected.shape()[static_cast<std::size_t>(axis)];
+    auto function = compile(
+        [&](const L& x, const L& y) {
+          const L result = product(x, y);
+          return concat({result, narrow(result * 2, axis, 0, 1)}, axis);
+        },
+        CompileOptions{.passes = "none"});
+    const L found = narrow(function(given(a), given(b)), axis, 0, length);
+    CAPTURE(batch);
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CAPTURE(type);
+    CAPTURE(axis);
+    CAPTURE(is_shared);
+    CAPTURE(turns_a);
+    CAPTURE(turns_b);
+    CHECK(found.astype(DType::f64).to_vector<double>() == expected.astype(DType::f64).to_vector<double>());
+  }
 }
 
 }  // namespace tyto

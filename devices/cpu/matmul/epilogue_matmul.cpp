@@ -1,5 +1,6 @@
 // Half-precision products with an epilogue (bias, residual, limits) behind the product, row by row.
 #include <algorithm>
+#include <utility>
 
 #include "devices/cpu/half_epilogues.hpp"
 #include "devices/cpu/half_precision.hpp"
@@ -68,15 +69,7 @@ MatmulProblem without_epilogue(const MatmulProblem& problem) {
   MatmulProblem plain = problem;
   plain.bias = plain.accumulate = false;
   plain.limits = {};
-  if (!problem.accumulate) return plain;
-  plain.c.row_stride = problem.n;
-  plain.c.column_stride = 1;
-  std::int64_t stride = problem.m * problem.n;
-  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
-    plain.c.batch_strides[axis] = stride;
-    stride *= problem.batch[axis];
-  }
-  return plain;
+  return problem.accumulate ? with_dense_result(std::move(plain)) : plain;
 }
 
 std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,

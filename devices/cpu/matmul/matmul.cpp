@@ -2,7 +2,10 @@
 #include "devices/cpu/matmul/matmul.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <string_view>
+#include <typeinfo>
 #include <utility>
 
 #include <tyto/error.hpp>
@@ -200,6 +203,17 @@ bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) 
          (problem.dtype == DType::f32 || is_half(problem.dtype));
 }
 
+MatmulProblem with_dense_result(MatmulProblem problem) {
+  problem.c.row_stride = problem.n;
+  problem.c.column_stride = 1;
+  std::int64_t step = problem.m * problem.n;
+  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+    problem.c.batch_strides[axis] = step;
+    step *= problem.batch[axis];
+  }
+  return problem;
+}
+
 MatmulProblem dense_matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   MatmulProblem problem;
   problem.dtype = dtype;
@@ -250,5 +264,28 @@ void Matmul::pack(const void* b, void* packed) const { routine_->pack(b, packed)
 void Matmul::run(const MatmulArguments& arguments) const { routine_->run(arguments); }
 bool Matmul::takes_loop() const noexcept { return routine_->takes_loop(); }
 const char* Matmul::implementation() const noexcept { return routine_->name(); }
+
+bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) {
+  const MatmulProblem asked = simplified(problem), dense = simplified(with_dense_result(problem));
+  if (asked.m != dense.m || asked.batch != dense.batch) return false;
+  if (asked.c.row_stride == dense.c.row_stride && asked.c.column_stride == dense.c.column_stride &&
+      asked.c.batch_strides == dense.c.batch_strides) {
+    return true;
+  }
+  if (is_column(asked) || asked.c.column_stride != 1) return false;
+  // Our routines' order hangs on nothing else; that of oneDNN may hang on the distance of rows.
+  const auto one = choose(asked, choice), other = choose(dense, choice);
+  const MatmulRoutine &routine = *one, &usual = *other;
+  return typeid(routine) == typeid(usual) && std::string_view(routine.name()) != "onednn";
+}
+
+void copy_result(const MatmulProblem& problem, const void* dense, void* result) {
+  const std::size_t element = size_of(problem.dtype), row = static_cast<std::size_t>(problem.n) * element;
+  const auto* from = static_cast<const std::byte*>(dense);
+  for (std::int64_t i = 0; i < batch_count(problem) * problem.m; ++i, from += row) {
+    const std::int64_t place = batch_offsets(problem, i / problem.m).c + i % problem.m * problem.c.row_stride;
+    std::memcpy(static_cast<std::byte*>(result) + place * static_cast<std::ptrdiff_t>(element), from, row);
+  }
+}
 
 }  // namespace tyto::cpu

@@ -37,6 +37,9 @@ struct MatmulProblem {
   bool drops_nan = false;      ///< limiting may lose NaN, as oneDNN's does
 };
 
+/// The same with a dense row-major result.
+MatmulProblem with_dense_result(MatmulProblem problem);
+
 /// The dense row-major problem without batch.
 MatmulProblem dense_matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
 
@@ -75,5 +78,12 @@ class Matmul {
 /// Chooses and prepares the code for a problem. Throws ValueError for a malformed problem, and DeviceError when
 /// `choice` demands an implementation that cannot do it.
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice = {});
+
+/// Whether each sum is added in the order in which it is where the result is dense: by the same routine, on matrices of
+/// the same sizes.
+bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice = {});
+
+/// Brings a dense result to where the problem has it, in rows.
+void copy_result(const MatmulProblem& problem, const void* dense, void* result);
 
 }  // namespace tyto::cpu
