@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/repeated_launches.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/row_layouts.hpp"
 
@@ -41,7 +42,7 @@ bool is_alike(const core::Operand& operand, const core::Operand& result) {
 }
 
 /// A loop over elements with one dense result, which is laid out as at least one of its operands.
-class ElementLoop final : public core::Kernel {
+class ElementLoop : public core::Kernel {
  public:
   ElementLoop(std::shared_ptr<const core::Kernel> kernel, const TileProgram& program,
               std::span<const core::Operand> inputs, std::span<const core::Operand> outputs)
@@ -102,6 +103,23 @@ class ElementLoop final : public core::Kernel {
   mutable std::shared_ptr<const RangeProgram> ranges_;
 };
 
+/// One whose kernel a loop may launch again and again.
+class RepeatedElementLoop final : public ElementLoop, public core::RepeatedLaunches {
+ public:
+  RepeatedElementLoop(std::shared_ptr<const core::Kernel> kernel, const core::RepeatedLaunches& repeated,
+                      const TileProgram& program, std::span<const core::Operand> inputs,
+                      std::span<const core::Operand> outputs)
+      : ElementLoop(std::move(kernel), program, inputs, outputs), repeated_(repeated) {}
+
+  bool can_stop() const override { return repeated_.can_stop(); }
+  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
+    return repeated_.repeat(operands, repetition);
+  }
+
+ private:
+  const core::RepeatedLaunches& repeated_;  // the kernel
+};
+
 class ProductAndLoop final : public core::JoinedKernel {
  public:
   ProductAndLoop(const ProductKernel& product, const ElementLoop& loop, const RangeProgram& ranges)
@@ -147,6 +165,8 @@ std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const cor
   const bool over_one =
       std::ranges::any_of(inputs, [&](const core::Operand& input) { return is_alike(input, result); });
   if (!over_one) return kernel;
+  if (const auto* const repeated = dynamic_cast<const core::RepeatedLaunches*>(kernel.get()))
+    return std::make_shared<const RepeatedElementLoop>(std::move(kernel), *repeated, program, inputs, outputs);
   return std::make_shared<const ElementLoop>(std::move(kernel), program, inputs, outputs);
 }
 

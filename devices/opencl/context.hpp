@@ -29,7 +29,7 @@ struct Context {
   std::size_t alignment = 128;                    // bytes
   std::size_t max_buffer = 0;                     // bytes
   std::string options;                            // for every build
-  std::size_t launches_before_joining = 100'000;  // some seconds of launching, as joining takes (docs/adr/0136)
+  std::size_t launches_before_joining = 100'000;  // of long work, see docs/adr/0136
   ContextHandle context;
   Queue queue;
   Faults faults;

@@ -75,8 +75,8 @@ std::string call_of(const EnqueuedKernel::Stage& stage, std::size_t number) {
 // An item looks for the next task that nobody has claimed. It waits until all stages before that task's are done. What
 // it waits for is always claimed by an item that has begun, so an item that leaves leaves nothing behind, and no item
 // depends on another's running at the same time. Who leaves last clears the counters for the next launch. Both counters
-// only grow, so that a plain look at them may be late but never wrong; the atomic operation that claims a task is also
-// the barrier behind which the results of the stages before are seen.
+// only grow, so that a plain look at them may be late but never wrong; the fence behind the atomic operation that
+// claims a task is what the results of the stages before are seen behind.
 constexpr std::string_view loop_head = R"(
   const int all = (int)table[(stages - 1) * 3];
   int stage = 0, before = 0, waited = 0;

@@ -49,8 +49,8 @@ class OpenClDevice final : public core::Device,
   std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const LaunchPlan> plans);
 
   std::size_t launches_before_joining() const override { return context_.launches_before_joining; }
+  bool may_join(const core::Kernel&) const override { return context_.style == Style::cpu; }
   /// Nothing in the GPU style, and where the driver's compiler refuses.
-  bool may_join(const core::Kernel&) const override { return true; }
   std::vector<core::JoinedSteps> join(std::span<const core::LaunchedStep> steps) override;
 
   void synchronise() override;

@@ -48,7 +48,7 @@ TEST_CASE("a carry in place takes up one row after the other as by single launch
   each_set([&](InstructionSet set) {
     for (const DType type : all_types) {
       if (type == DType::boolean) continue;
-      for (const std::int64_t length : {1, 3, 8, 100}) {
+      for (const std::int64_t length : {1, 3, 8, 100, 2500}) {
         CAPTURE(std::string(name_of(type)));
         CAPTURE(length);
         Tensor carry = Tensor::dense(type, {length}), stack = Tensor::dense(type, {rows, length});
