@@ -151,12 +151,12 @@ class Model final : public detail::OnnxCore {
   }
 
  private:
-  bool holds_subnormals() const {
+  bool holds_subnormals() {
     bool found = false;
     const auto look = [&](std::span<const std::byte> numbers) {
       if (found) return;
       found = has_subnormals(numbers);
-      if (mapping_ && mapping_->holds(numbers)) mapping_->discard(numbers);
+      weights_.discard_pages(numbers);
     };
     for (const Operand& operand : program_.start()) {
       if (operand.stored != nullptr && dtype_from(operand.stored->element_type) == DType::f32)
@@ -169,13 +169,15 @@ class Model final : public detail::OnnxCore {
     return found;
   }
 
-  /// The f32 that attributes of nodes hold, in bodies of loops and branches too. How deep these go the reader limits.
+  /// The f32 that attributes of nodes hold, in bodies of loops and branches and in other files too. How deep these go
+  /// the reader limits.
   template <class Look>
-  static void look_in_nodes(const std::vector<NodeMessage>& nodes, const Look& look) {
+  void look_in_nodes(const std::vector<NodeMessage>& nodes, const Look& look) {
     const auto look_in = [&](const TensorMessage& tensor) {
       if (dtype_from(tensor.element_type) != DType::f32) return;
       look(tensor.raw);
       look(std::as_bytes(std::span(tensor.floats)));
+      look(weights_.external_bytes(tensor));
     };
     for (const NodeMessage& node : nodes) {
       for (const AttributeMessage& attribute : node.attributes) {

@@ -161,8 +161,11 @@ Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t nee
       refuse(where, "is in ", quoted(location), ", which a symbolic link leads to; links are not followed");
     }
   }
-  std::shared_ptr<const MappedFile>& file = others_[at.string()];
-  if (!file) file = std::make_shared<const MappedFile>(at.string(), false);
+  auto known = others_.find(at.string());
+  if (known == others_.end()) {
+    known = others_.emplace(at.string(), std::make_shared<const MappedFile>(at.string(), false)).first;
+  }
+  const std::shared_ptr<const MappedFile>& file = known->second;
   const std::span<const std::byte> all = file->bytes();
   if (length != needed) refuse(where, "has ", length, " bytes of external data, its shape needs ", needed);
   if (static_cast<Wide>(offset) + length > all.size()) {
@@ -247,9 +250,27 @@ Operand Weights::loaded(const Operand& operand, bool kept) {
   return {Tensor<Any>::borrow_bytes(copy->bytes().data(), copy->shape(), copy->dtype(), [copy] {}), true};
 }
 
+std::span<const std::byte> Weights::external_bytes(const TensorMessage& message) {
+  const std::string where = file_ + ": " + quoted(message.name);
+  const std::optional<DType> dtype = dtype_from(message.element_type);
+  if (!message.external || !dtype || packed_bits(message.element_type) != 0) return {};
+  try {
+    return external(message, byte_count(where, shape_of(where, message), *dtype)).bytes;  // others_ keeps the file
+  } catch (const IoError&) {
+    return {};
+  }
+}
+
 void Weights::discard_pages() const {
   if (mapping_) mapping_->discard(mapping_->bytes());
   for (const auto& [path, file] : others_) file->discard(file->bytes());
+}
+
+void Weights::discard_pages(std::span<const std::byte> part) const {
+  if (mapping_ && mapping_->holds(part)) mapping_->discard(part);
+  for (const auto& [path, file] : others_) {
+    if (file->holds(part)) file->discard(part);
+  }
 }
 
 }  // namespace tyto::onnx

@@ -36,8 +36,12 @@ class Weights {
   /// The operand with its tensor. Copies of the same tensor that are alive at a time are one; those that each call
   /// reads anew are kept.
   Operand loaded(const Operand& operand, bool kept = false);
+  /// The elements of a tensor in another file; none where they cannot be read, which is told when they are needed.
+  std::span<const std::byte> external_bytes(const TensorMessage& message);
   /// Lets go of the pages of all files: those that are read again come back from there.
   void discard_pages() const;
+  /// The same of a part of a file; what lies elsewhere stays.
+  void discard_pages(std::span<const std::byte> part) const;
 
  private:
   struct Bytes {

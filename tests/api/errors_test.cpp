@@ -359,6 +359,30 @@ TEST_CASE("compiled functions say which label is no class") {
   check(T{-1, 0}, "cross_entropy: the label -1 is no class; there are 0 to 2");
 }
 
+TEST_CASE("an index that programs mark places with is told by the operator that was given it") {
+  using E = tyto::Tensor<tyto::Eager>;
+  using L = tyto::Tensor<tyto::Lazy>;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), power = std::int64_t{1} << 62;
+  auto taken = tyto::compile([](const L& x, const L& at) { return take(x, at); });
+  auto beside = tyto::compile([](const L& x, const L& at) { return take_along_axis(x, at, 0); });
+  for (const std::int64_t index :
+       {least, least + 1, least / 2, most, most - 1, most / 2, most / 2 + 2, most / 3, most / 4, power, power + 1,
+        power + (power >> 12), power / 2, power + power / 2, -power, -power - 1, std::int64_t{999'999'999'999'999'999},
+        std::int64_t{0x5555'5555'5555'5555}, std::int64_t{1} << 31}) {
+    const std::string rest =
+        ": index " + std::to_string(index) + " is outside an axis of length 3; it must lie in [-3, 2]";
+    const std::string by_take = "take" + rest, by_axis = "take_along_axis" + rest;
+    CHECK_THROWS_WITH_AS((void)take(E{1, 2, 3}, E{index}).to_string(), by_take.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)take_along_axis(E{1, 2, 3}, E{index}, 0).to_string(), by_axis.c_str(), IndexError);
+    const std::string by_get = "gather" + rest, by_set = "scatter" + rest;
+    CHECK_THROWS_WITH_AS((void)gather(E{1, 2, 3}, {E{index}}).to_string(), by_get.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)scatter(E{1, 2, 3}, {E{index}}, E{0}).to_string(), by_set.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)taken(L{1, 2, 3}, L{index}), by_take.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)beside(L{1, 2, 3}, L{index}), by_axis.c_str(), IndexError);
+  }
+}
+
 TEST_CASE_TEMPLATE("labels and weights that mean nothing", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor logits = Tensor{{1.0, 2.0}, {3.0, 1.0}};
@@ -379,6 +403,11 @@ TEST_CASE_TEMPLATE("labels and weights that mean nothing", Mode, tyto::Eager, ty
   CHECK(told(Tensor{0, 200}.astype(DType::u8)) == "cross_entropy: the label 200 is no class; there are 0 to 1");
   CHECK(told(Tensor{std::int64_t{0}, std::int64_t{-123456789012}}) ==
         "cross_entropy: the label -123456789012 is no class; there are 0 to 1");
+  // Labels are cut off at 2^48.
+  CHECK(told(Tensor{std::int64_t{0}, std::numeric_limits<std::int64_t>::min()}) ==
+        "cross_entropy: the label -281474976710656 is no class; there are 0 to 1");
+  CHECK(told(Tensor{std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) ==
+        "cross_entropy: the label 281474976710656 is no class; there are 0 to 1");
   const Tensor v = Tensor{3, 1, 2};
   CHECK_THROWS_AS(choice(v, 2, true, Tensor{-1.0, 1.0, 1.0}).to_string(), tyto::Error);
   CHECK_THROWS_AS(choice(v, 2, true, Tensor{0.0, 0.0, 0.0}).to_string(), tyto::Error);

@@ -4,10 +4,12 @@
 #include <tyto/tyto.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/both_modes.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tyto::onnx_tests {
 namespace {
@@ -108,6 +110,10 @@ BOTH_MODES("subnormal numbers count as zeros where weights hold some, unless the
 
 TEST_CASE("subnormal weights are found wherever a file holds them") {
   using T = Tensor<Eager>;
+  const testing::TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+  };
   const auto listed = [](std::string_view name, float number) {
     Message m;
     m.integer(1, 1);
@@ -123,12 +129,13 @@ TEST_CASE("subnormal weights are found wherever a file holds them") {
     m.integer(20, 4);
     return m;
   };
-  const auto half_of = [](std::vector<Message> nodes, std::vector<Message> more = {}) {
+  const auto half_of = [&](std::vector<Message> nodes, std::vector<Message> more = {}) {
     nodes.push_back(node("Mul", {"x", "half"}, {"y"}));
     more.push_back(raw_tensor<float>("half", {1}, {0.5f}));
     more.push_back(raw_tensor<std::uint8_t>("k", {1}, {1}));
-    OnnxModel<T> f = read<T>(
-        model({.nodes = nodes, .inputs = {value("x", {"n"})}, .outputs = {value("y", {"n"})}, .initialisers = more}));
+    write("m.onnx",
+          model({.nodes = nodes, .inputs = {value("x", {"n"})}, .outputs = {value("y", {"n"})}, .initialisers = more}));
+    OnnxModel<T> f = read_onnx<T>(folder / "m.onnx");
     return f({{"x", T::full({1}, 0x1p-126f, DType::f32)}})["y"].template item<float>();
   };
   const auto branch = [&](const GraphParts& arm) {
@@ -150,6 +157,43 @@ TEST_CASE("subnormal weights are found wherever a file holds them") {
                             .outputs = {value("v", {"1"})},
                             .initialisers = {listed("w", weight)}};
     CHECK(half_of(branch(stored)) == want);
+
+    // In another file, behind a number that is not the tensor's.
+    const float numbers[] = {0x1p-140f, weight};
+    write("w.bin", std::string(reinterpret_cast<const char*>(numbers), sizeof numbers));
+    const auto elsewhere = [](std::string_view name) { return external_tensor(name, {1}, "w.bin", {{"offset", "4"}}); };
+    CHECK(half_of({}, {elsewhere("w")}) == want);
+    CHECK(half_of({node("Constant", {}, {"w"}, {tensor_attribute(elsewhere(""))})}) == want);
+    const GraphParts constant_elsewhere{.nodes = {node("Constant", {}, {"w"}, {tensor_attribute(elsewhere(""))})},
+                                        .outputs = {value("w", {"1"})}};
+    CHECK(half_of(branch(constant_elsewhere)) == want);
+    const GraphParts stored_elsewhere{
+        .nodes = {node("Identity", {"w"}, {"v"})}, .outputs = {value("v", {"1"})}, .initialisers = {elsewhere("w")}};
+    CHECK(half_of(branch(stored_elsewhere)) == want);
+  }
+}
+
+BOTH_MODES("a branch that never runs may hold a constant of a file that is not there") {
+  using T = Tensor<Mode>;
+  const testing::TemporaryFolder folder;
+  Message tensor;
+  tensor.text(1, "value");
+  tensor.message(5, external_tensor("", {1}, "none.bin"));
+  tensor.integer(20, 4);
+  const Message one = graph({.nodes = {node("Neg", {"x"}, {"then_y"})}, .outputs = {value("then_y", {"1"})}});
+  const Message other =
+      graph({.nodes = {node("Constant", {}, {"else_y"}, {tensor})}, .outputs = {value("else_y", {"1"})}});
+  std::ofstream(folder / "m.onnx", std::ios::binary)
+      << model({.nodes = {node("If", {"c"}, {"y"},
+                               {graph_attribute("then_branch", one), graph_attribute("else_branch", other)})},
+                .inputs = {value("x", {"1"}), value("c", {}, DType::boolean)},
+                .outputs = {value("y", {"1"})}});
+  OnnxModel<T> f = read_onnx<T>(folder / "m.onnx", {.bind = {{"c", true}}});
+  for (const float x : {2.0f, 3.0f}) CHECK(f({{"x", T::full({1}, x)}})["y"].template item<float>() == -x);
+  OnnxModel<T> refused = read_onnx<T>(folder / "m.onnx");
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_WITH_AS(refused({{"x", T::ones({1})}, {"c", T(false)}})["y"].template item<float>(),
+                         doctest::Contains("none.bin"), IoError);
   }
 }
 
