@@ -153,6 +153,9 @@ struct Bernoulli {
   T probability = 0.5;
   TYTO_DISTRIBUTION_MEMBERS
 };
+// Samples of the next four, and of Hypergeometric, are exact for counts up to 2^53 and rates up to 2^62. Beyond, and of
+// parameters that are negative or not a number, `sample` throws ValueError where eager mode knows them; a graph draws
+// -1.
 /// Successes among `count` trials.
 template <class T>
 struct Binomial {

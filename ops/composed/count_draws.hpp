@@ -22,7 +22,6 @@ inline constexpr std::int64_t draws_for_table = 1024;
 // A law has, all of `Parameters`:
 //   low, high           parameters of a mean below `few`, and of one above
 //   mean, variance
-//   log_probability     of counts
 //   first, ratio        the probability of 0, and that of k + 1 over that of k
 // and what rejection needs.
 
@@ -33,7 +32,8 @@ Parameters<T> chosen_parameters(const T& condition, const Parameters<T>& paramet
   return chosen;
 }
 
-/// The inverse by tables of running sums, one behind the other in a single ascending vector.
+/// The inverse by tables of running sums, one behind the other in a single ascending vector. What is summed is made of
+/// ratios of neighbours, which are exact however many there are to choose from.
 template <class T, class Law>
 T table_draws(const Law& law, const Parameters<T>& parameters, const Shape& shape, const T& even) {
   const T mean = law.mean(parameters);
@@ -41,8 +41,10 @@ T table_draws(const Law& law, const Parameters<T>& parameters, const Shape& shap
   const std::int64_t sets = element_count(mean.shape());
   Parameters<T> stretched;
   for (const T& parameter : parameters) stretched.push_back(expand_dims(parameter, -1));
-  const T counts = expand_dims(begin, -1) + T::arange(0, table_length, 1, DType::f64);
-  const T sums = reshape(cumsum(exp(law.log_probability(counts, stretched)), -1), Shape{sets, table_length});
+  const T first = expand_dims(begin, -1), counts = first + T::arange(0, table_length - 1, 1, DType::f64);
+  const T climbed = cumsum(log(maximum(law.ratio(counts, stretched), 1e-300)), -1);
+  const T heights = concat({zeros_like(first), climbed}, -1);
+  const T sums = reshape(cumsum(exp(heights - max(heights, -1, true)), -1), Shape{sets, table_length});
   const T number = T::arange(0, sets, 1, DType::f64),
           total = sums(ellipsis, tyto::slice(table_length - 1, table_length));
   const T tables = reshape(sums / total + expand_dims(number, -1), Shape{sets * table_length});
@@ -64,6 +66,19 @@ T few_draws(const Law& law, const Parameters<T>& parameters, const Shape& shape,
     running = running + probability;
   }
   return drawn;
+}
+
+// Integers are exact in f64 up to the first.
+inline constexpr double most_counted = 0x1p53, most_rate = 0x1p62;
+
+/// Where eager mode knows it, parameters that are not `valid` are refused; a graph draws -1 of them.
+template <class T>
+void require_valid(const T& valid, const char* what) {
+  if (!holds_now<T>(tyto::all(valid)).value_or(true)) throw ValueError(text("sample: ", what));
+}
+template <class T>
+T marked(const T& valid, const T& counts) {
+  return where(valid, counts, -1.0).astype(DType::i64);
 }
 
 /// f64 counts of that law.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/composed/count_draws.hpp"
+#include "ops/composed/count_probabilities.hpp"
 #include "ops/composed/quadrature.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
@@ -14,9 +15,13 @@ namespace distributions {
 using core::drawn_counts;
 using core::drawn_shape;
 using core::drawn_type;
+using core::marked;
+using core::most_counted;
+using core::most_rate;
 using core::open_draws;
 using core::Parameters;
 using core::Proposal;
+using core::require_valid;
 using core::split_options;
 using core::uniform_draws;
 
@@ -46,29 +51,24 @@ Proposal<T> hat_proposal(const Hat<T>& hat, const T& even, const T& v, const F& 
 template <class T>
 struct BinomialLaw {
   static constexpr double low[] = {1, 0.5}, high[] = {100, 0.5};
-  static constexpr std::int64_t rounds = 14;
+  static constexpr std::int64_t rounds = 17;
 
   T mean(const Parameters<T>& given) const { return given[0] * given[1]; }
   T variance(const Parameters<T>& given) const { return given[0] * given[1] * (1.0 - given[1]); }
-  T log_probability(const T& k, const Parameters<T>& given) const {
-    const T &n = given[0], &p = given[1], inside = k <= n, rest = where(inside, n - k, 0.0);
-    const T found = lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(rest + 1.0) + k * log(maximum(p, 1e-300));
-    return where(inside, found + rest * log1p(-p), core::log_of_zero);
-  }
   T first(const Parameters<T>& given) const { return exp(given[0] * log1p(-given[1])); }
-  T ratio(double k, const Parameters<T>& given) const {
-    return maximum(given[0] - k, 0.0) * (given[1] / ((k + 1) * (1.0 - given[1])));
+  template <class K>
+  T ratio(const K& k, const Parameters<T>& given) const {
+    return maximum(given[0] - k, 0.0) * (given[1] / ((k + 1.0) * (1.0 - given[1])));
   }
   T start(const Parameters<T>& given) const { return floor(mean(given) + 0.5); }
   Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
     const T &n = given[0], &p = given[1], q = 1.0 - p, spread = sqrt(n * p * q), middle = floor((n + 1.0) * p);
     const T b = 1.15 + 2.53 * spread, a = -0.0873 + 0.0248 * b + 0.01 * p;
     const Hat<T> hat{a, b, n * p + 0.5, 0.92 - 4.2 / b, (2.83 + 5.1 / b) * spread};
-    const T highest = lgamma(middle + 1.0) + lgamma(n - middle + 1.0), log_odds = log(p / q);
+    const T highest = core::log_binomial<T>(middle, n, p);
     return hat_proposal<T>(hat, u, v, [&](const T& k) {
       const T inside = k >= 0.0 && k <= n, safe = where(inside, k, 0.0);
-      const T ratio = highest - lgamma(safe + 1.0) - lgamma(n - safe + 1.0) + (safe - middle) * log_odds;
-      return where(inside, ratio, core::log_of_zero);
+      return where(inside, core::log_binomial<T>(safe, n, p) - highest, core::log_of_zero);
     });
   }
 };
@@ -76,23 +76,20 @@ struct BinomialLaw {
 template <class T>
 struct PoissonLaw {
   static constexpr double low[] = {1}, high[] = {100};
-  static constexpr std::int64_t rounds = 14;
+  static constexpr std::int64_t rounds = 15;
 
   T mean(const Parameters<T>& given) const { return given[0]; }
   T variance(const Parameters<T>& given) const { return given[0]; }
-  T log_probability(const T& k, const Parameters<T>& given) const {
-    return k * log(maximum(given[0], 1e-300)) - given[0] - lgamma(k + 1.0);
-  }
   T first(const Parameters<T>& given) const { return exp(-given[0]); }
-  T ratio(double k, const Parameters<T>& given) const { return given[0] / (k + 1); }
+  template <class K>
+  T ratio(const K& k, const Parameters<T>& given) const {
+    return given[0] / (k + 1);
+  }
   T start(const Parameters<T>& given) const { return floor(given[0]); }
   Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
-    const T &rate = given[0], b = 0.931 + 2.53 * sqrt(rate), log_rate = log(rate);
+    const T &rate = given[0], b = 0.931 + 2.53 * sqrt(rate);
     const Hat<T> hat{-0.059 + 0.02483 * b, b, rate + 0.43, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4)};
-    return hat_proposal<T>(hat, u, v, [&](const T& k) {
-      const T safe = maximum(k, 0.0);
-      return safe * log_rate - rate - lgamma(safe + 1.0);
-    });
+    return hat_proposal<T>(hat, u, v, [&](const T& k) { return core::log_poisson<T>(k, rate); });
   }
 };
 
@@ -115,9 +112,11 @@ TYTO_CDF(Bernoulli) {
 TYTO_SAMPLE(Binomial) {
   const Shape shape = drawn_shape(asked, count, probability);
   const T n = count.astype(DType::f64), p = probability.astype(DType::f64), turned = p > 0.5;
+  const T valid = is_count(n) && n <= most_counted && p >= 0.0 && p <= 1.0;
+  require_valid<T>(valid, "a binomial distribution needs a count up to 2^53 and a probability");
   const T drawn = drawn_counts<T>(BinomialLaw<T>{}, {n, where(turned, 1.0 - p, p)}, shape, options);
   const T found = clip(drawn, 0.0, n);
-  return where(turned, n - found, found).astype(DType::i64);
+  return marked<T>(valid, where(turned, n - found, found));
 }
 TYTO_LOG_PROB(Binomial) {
   const auto& [count, probability] = distribution;
@@ -159,6 +158,9 @@ TYTO_CDF(Geometric) {
 TYTO_SAMPLE(NegativeBinomial) {
   const Shape shape = drawn_shape(asked, count, probability);
   const T p = probability.astype(DType::f64), r = count.astype(DType::f64);
+  const T valid = r >= 0.0 && r <= most_rate && p > 0.0 && p <= 1.0;
+  require_valid<T>(valid,
+                   "a negative binomial distribution needs a count that is not negative, and a probability above 0");
   // Failures come as often as a Poisson whose rate is gamma distributed.
   const T rate = core::gamma_draws<T>(shape, r, split_options(options, 0)) * ((1.0 - p) / p);
   return Poisson<T>{rate}.sample(shape, split_options(options, 1));
@@ -180,7 +182,9 @@ TYTO_CDF(NegativeBinomial) {
 
 TYTO_SAMPLE(Poisson) {
   const Shape shape = drawn_shape(asked, rate);
-  return drawn_counts<T>(PoissonLaw<T>{}, {rate.astype(DType::f64)}, shape, options).astype(DType::i64);
+  const T given = rate.astype(DType::f64), valid = given >= 0.0 && given <= most_rate;
+  require_valid<T>(valid, "a Poisson distribution needs a rate from 0 to 2^62");
+  return marked<T>(valid, drawn_counts<T>(PoissonLaw<T>{}, {given}, shape, options));
 }
 TYTO_LOG_PROB(Poisson) {
   const auto& [rate] = distribution;
@@ -213,7 +217,7 @@ T log_hypergeometric(const T& k, const T& good, const T& bad, const T& drawn) {
 template <class T>
 struct HypergeometricLaw {
   static constexpr double low[] = {1, 1, 1}, high[] = {100, 100, 50};
-  static constexpr std::int64_t rounds = 24;
+  static constexpr std::int64_t rounds = 29;
 
   T mean(const Parameters<T>& given) const { return given[2] * given[0] / maximum(given[0] + given[1], 1.0); }
   T variance(const Parameters<T>& given) const {
@@ -221,12 +225,13 @@ struct HypergeometricLaw {
     return mean(given) * (given[1] / maximum(all, 1.0)) * ((all - given[2]) / maximum(all - 1.0, 1.0));
   }
   T log_probability(const T& k, const Parameters<T>& given) const {
-    return log_hypergeometric<T>(k, given[0], given[1], given[2]);
+    return core::log_hypergeometric_draws<T>(k, given[0], given[1], given[2]);
   }
   T first(const Parameters<T>& given) const { return exp(log_probability(zeros_like(mean(given)), given)); }
-  T ratio(double k, const Parameters<T>& given) const {
+  template <class K>
+  T ratio(const K& k, const Parameters<T>& given) const {
     const T both = maximum(given[0] - k, 0.0) * maximum(given[2] - k, 0.0);
-    return both / ((k + 1) * (given[1] - given[2] + (k + 1)));
+    return both / ((k + 1.0) * (given[1] - given[2] + (k + 1.0)));
   }
   T start(const Parameters<T>& given) const { return mode(given); }
   // Stadlober's ratio of uniforms: his numbers for the hat.
@@ -266,11 +271,13 @@ T zeta(const T& exponent, const T& start) {
 TYTO_SAMPLE(Hypergeometric) {
   const Shape shape = drawn_shape(asked, good, bad, drawn);
   const T g = good.astype(DType::f64), b = bad.astype(DType::f64), n = drawn.astype(DType::f64), whole = g + b;
+  const T valid = is_count(g) && is_count(b) && is_count(n) && n <= whole && whole <= most_counted;
+  require_valid<T>(valid, "a hypergeometric distribution needs counts that are up to 2^53 together, and no more drawn");
   // How many of the rarer kind are taken or left, whichever are fewer.
   const T turned = g > b, rare = minimum(g, b), left = 2.0 * n > whole, taken = where(left, whole - n, n);
   const T counts = drawn_counts<T>(HypergeometricLaw<T>{}, {rare, maximum(g, b), taken}, shape, options);
   const T found = minimum(counts, minimum(rare, taken)), of_good = where(turned, taken - found, found);
-  return where(left, g - of_good, of_good).astype(DType::i64);
+  return marked<T>(valid, where(left, g - of_good, of_good));
 }
 TYTO_LOG_PROB(Hypergeometric) {
   const auto& [good, bad, drawn] = distribution;

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <map>
 #include <numeric>
 #include <tuple>
