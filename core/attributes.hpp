@@ -181,6 +181,13 @@ struct AttentionAttributes {
   friend bool operator==(const AttentionAttributes&, const AttentionAttributes&) = default;
 };
 
+/// Weights of few bits: how many each number has.
+struct QuantisationAttributes {
+  std::int64_t bits = 4;
+  TYTO_FIELDS(visit("bits", bits);)
+  friend bool operator==(const QuantisationAttributes&, const QuantisationAttributes&) = default;
+};
+
 /// Which boxes non-maximum suppression keeps, and how many at most.
 struct NmsAttributes {
   std::int64_t count = 0;
@@ -283,7 +290,7 @@ using Attributes =
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
                  ProductAttributes, AttentionAttributes, NmsAttributes, TransformAttributes, BranchAttributes,
-                 IterationAttributes>;
+                 IterationAttributes, QuantisationAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;

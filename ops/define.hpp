@@ -125,6 +125,7 @@ std::span<const OpDef> triangle_operators();
 std::span<const OpDef> index_operators();
 std::span<const OpDef> sort_operators();
 std::span<const OpDef> matmul_operators();
+std::span<const OpDef> quantised_operators();
 std::span<const OpDef> linalg_system_operators();
 std::span<const OpDef> linalg_triangle_operators();
 std::span<const OpDef> linalg_spectrum_operators();

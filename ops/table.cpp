@@ -43,6 +43,7 @@ std::array<OpDef, op_count> assemble() {
                             index_operators,
                             sort_operators,
                             matmul_operators,
+                            quantised_operators,
                             linalg_system_operators,
                             linalg_triangle_operators,
                             linalg_spectrum_operators,

@@ -30,6 +30,7 @@ std::span<const KernelEntry> move_kernels();    // set_slice concat tile repeat 
 std::span<const KernelEntry> index_kernels();   // take take_along_axis gather and the scatters
 std::span<const KernelEntry> sort_kernels();    // sort argsort topk searchsorted histogram
 std::span<const KernelEntry> matmul_kernels();
+std::span<const KernelEntry> quantised_kernels();    // products with weights of few bits
 std::span<const KernelEntry> linalg_kernels();       // factorisations, and what is solved by them
 std::span<const KernelEntry> fourier_kernels();      // transforms along an axis, complex and real
 std::span<const KernelEntry> attention_kernels();    // attention and its gradient

@@ -99,6 +99,7 @@ class BatchRule {
         return emitted(along(attributes), {operands_[0].value, operands_[1].value});
       case OpId::take_along_axis: return emitted(along(attributes), {whole(0), whole(1)});
       case OpId::matmul: return matmul(BatchedTensor(whole(0)), BatchedTensor(whole(1))).value();
+      case OpId::quantised_matmul: return rows_together(attributes);
       default: break;
     }
     if (node_.inputs().size() != 1 || def.results != 1) return {};
@@ -143,6 +144,18 @@ class BatchRule {
   Value emitted(core::Attributes attributes, std::initializer_list<Value> inputs) const {
     return core::emit(node_.op(), std::move(attributes), inputs);
   }
+  /// Of a matrix of rows, the other operands being the same for each example: one matrix of all examples' rows.
+  std::optional<Value> rows_together(const core::Attributes& attributes) const {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (operands_[i].batched != (i == 0)) return {};
+    }
+    const Shape& shape = operands_[0].value.shape();
+    std::vector<Value> operands{reshape(BatchedTensor(operands_[0].value), {shape[0] * shape[1], shape.back()})};
+    for (const Operand& each : operands_.subspan(1)) operands.push_back(each.value);
+    const BatchedTensor y(core::emit(node_.op(), attributes, operands));
+    return reshape(y, {shape[0], shape[1], y.shape().back()}).value();
+  }
+
   Value same() const { return emitted(node_.attributes(), {operands_[0].value}); }
   Value list(IntList list) const { return emitted(core::ListAttributes{std::move(list)}, {operands_[0].value}); }
 

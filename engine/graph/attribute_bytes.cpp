@@ -16,7 +16,7 @@ constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 constexpr std::string_view kind_names[] = {"none",      "axes",  "variance",  "axis",   "topk",   "list",
                                            "slice",     "pad",   "cast",      "range",  "random", "window",
                                            "constant",  "state", "version",   "custom", "fused",  "product",
-                                           "attention", "nms",   "transform", "branch", "loop"};
+                                           "attention", "nms",   "transform", "branch", "loop",   "quantisation"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }

@@ -24,6 +24,7 @@
 #include "tyto/passes.hpp"
 #include "tyto/polynomials.hpp"
 #include "tyto/products.hpp"
+#include "tyto/quantisation.hpp"
 #include "tyto/rearranging.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/resampling.hpp"

@@ -123,6 +123,11 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: reductions, scans, l
   REFUSES("scaled_dot_product_attention", scaled_dot_product_attention(none, x, x));
   REFUSES("scaled_dot_product_attention", scaled_dot_product_attention(x, none, x));
   REFUSES("scaled_dot_product_attention", scaled_dot_product_attention(x, x, none));
+  REFUSES("quantise", quantise(none));
+  REFUSES("dequantise", dequantise(QuantisedWeights<Mode>{none, x}, 4));
+  REFUSES("quantised_matmul", quantised_matmul(none, {x, x}));
+  REFUSES("quantised_matmul", quantised_matmul(x, {none, x}));
+  REFUSES("quantised_matmul", quantised_matmul(x, {x, none}));
   REFUSES("cross_entropy", cross_entropy(none, x));
   REFUSES("cross_entropy", cross_entropy(x, none));
   REFUSES("mean_squared_error", mean_squared_error(none, x));

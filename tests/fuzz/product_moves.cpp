@@ -39,6 +39,20 @@ Tensor<M> multiply_matrices(Drawing<M>& d) {
 }
 
 template <class M>
+Tensor<M> multiply_few_bits(Drawing<M>& d) {
+  Dice& dice = d.dice();
+  const DType dtype = dice.of({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
+  const std::int64_t bits = dice.of({2, 4, 4, 8}), block = dice.of({16, 32}), depth = dice.between(1, 40);
+  const std::int64_t rows = dice.one_in(3) ? 18 : dice.between(1, 6), columns = dice.between(1, 20);
+  const std::int64_t blocks = (depth + block - 1) / block;
+  QuantisedWeights<M> weights{
+      d.shaped({columns, blocks, block * bits / 8}, DType::u8), d.shaped({columns, blocks}, dtype), {}, bits};
+  if (dice.one_in(3)) weights.zero_points = d.shaped({columns, (blocks * bits + 7) / 8}, DType::u8);
+  else if (dice.one_in(3)) weights.zero_points = d.shaped({columns, blocks}, dtype);
+  return quantised_matmul(d.shaped({rows, depth}, dtype), weights);
+}
+
+template <class M>
 Tensor<M> contract(Drawing<M>& d) {
   const DType dtype = product_type(d);
   const std::int64_t inner = d.dice().between(1, 6);
@@ -158,8 +172,8 @@ Tensor<M> enlarge(Drawing<M>& d) {
 
 }  // namespace
 
-TYTO_FUZZ_MOVES(product_moves, {"multiply_matrices", 8, multiply_matrices<M>}, {"contract", 3, contract<M>},
-                {"attend", 3, attend<M>}, {"convolve", 5, convolve<M>}, {"pool", 4, pool<M>},
-                {"enlarge", 2, enlarge<M>})
+TYTO_FUZZ_MOVES(product_moves, {"multiply_matrices", 8, multiply_matrices<M>},
+                {"multiply_few_bits", 2, multiply_few_bits<M>}, {"contract", 3, contract<M>}, {"attend", 3, attend<M>},
+                {"convolve", 5, convolve<M>}, {"pool", 4, pool<M>}, {"enlarge", 2, enlarge<M>})
 
 }  // namespace tyto::fuzz

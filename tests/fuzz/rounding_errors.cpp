@@ -64,6 +64,7 @@ Errors errors_of(OpId op) {
     case scatter_multiply:
     case order_statistics:
     case matmul:
+    case quantised_matmul:
     case softmax:
     case log_softmax:
     case attention:

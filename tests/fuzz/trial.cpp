@@ -252,8 +252,8 @@ bool adds_up(const std::vector<std::size_t>& times) {
   for (const core::OpDef& def : core::op_table()) {
     if (times[static_cast<std::size_t>(def.id)] > 0 && def.is(core::Traits::reduction)) return true;
   }
-  for (const core::OpId op : {matmul, convolution, convolution_input_gradient, convolution_kernel_gradient, softmax,
-                              log_softmax, attention, attention_gradient}) {
+  for (const core::OpId op : {matmul, quantised_matmul, convolution, convolution_input_gradient,
+                              convolution_kernel_gradient, softmax, log_softmax, attention, attention_gradient}) {
     if (times[static_cast<std::size_t>(op)] > 0) return true;
   }
   return false;

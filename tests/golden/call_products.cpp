@@ -1,6 +1,7 @@
 // Calls of the products of matrices and tensors.
 #include "tests/golden/calls.hpp"
 #include "tyto/products.hpp"
+#include "tyto/quantisation.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::golden {
@@ -30,6 +31,11 @@ template <class M>
 void add_product_calls(Calls<M>& calls) {
   using Inputs = const Tensors<M>&;
   calls["matmul"] = matmul_call<M>;
+  calls["quantised_matmul"] = [](const json& a, Inputs in) {
+    const Tensor<M> zero_points = in.size() > 3 ? in.at(3) : Tensor<M>();
+    return Tensors<M>{
+        quantised_matmul(in.at(0), {in.at(1), in.at(2), zero_points, a.at("bits").template get<std::int64_t>()})};
+  };
   calls["tensordot"] = tensordot_call<M>;
   calls["dot"] = [](const json&, Inputs in) { return Tensors<M>{dot(in.at(0), in.at(1))}; };
   calls["outer"] = [](const json&, Inputs in) { return Tensors<M>{outer(in.at(0), in.at(1))}; };

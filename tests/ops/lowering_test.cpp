@@ -99,3 +99,16 @@ TEST_CASE("sorting lowers to reading in the order that sorts") {
   check_lowering(OpId::order_statistics, core::ListAttributes{{0, 1, 1, 3}}, {x});
   check_lowering(OpId::order_statistics, core::ListAttributes{{}}, {x});
 }
+
+TEST_CASE("a product with weights of few bits lowers to one with the numbers that they stand for") {
+  // Products and sums of these are exact.
+  for (const std::int64_t bits : {2, 4, 8}) {
+    const Value a = fmod(counted({3, 40}), 7) - 3, numbers = cast(counted({5, 3, 2 * bits}) * 37, DType::u8);
+    const Value scales = exp2(fmod(counted({5, 3}), 4) - 2);
+    const core::Attributes attributes = core::QuantisationAttributes{bits};
+    check_lowering(OpId::quantised_matmul, attributes, {a, numbers, scales});
+    const Value zeros = cast(counted({5, (3 * bits + 7) / 8}) * 91, DType::u8);
+    check_lowering(OpId::quantised_matmul, attributes, {a, numbers, scales, zeros});
+    check_lowering(OpId::quantised_matmul, attributes, {a, numbers, scales, Value(fmod(counted({5, 3}), 4) + 0.5)});
+  }
+}

@@ -205,8 +205,9 @@ void multiply_chunk(const PanelProduct<T>& product, Range of_result, Range panel
       t.steps = block.steps;
       t.row_step = product.row_step;
       t.columns = static_cast<int>(columns);
-      if (right.source != nullptr) {
-        pack_panel(layout, block, panel, *right.source, right.scratch);
+      if (right.source != nullptr || right.write != nullptr) {
+        if (right.write != nullptr) right.write(right.writer, block, panel, right.scratch);
+        else pack_panel(layout, block, panel, *right.source, right.scratch);
         t.b = right.scratch;
         t.b_step = pitch;
       } else if (right.in_place == nullptr) {

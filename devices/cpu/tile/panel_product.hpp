@@ -119,7 +119,7 @@ struct RowTables {
 };
 
 /// The right operand as the tiles read it: packed, or in place with its last panel packed when that is not whole, or
-/// packed panel by panel from `source` into `scratch`.
+/// packed panel by panel from `source` into `scratch`, or written there by `write` as pack_panel would.
 template <class T>
 struct PanelOperand {
   const T* packed = nullptr;
@@ -127,6 +127,8 @@ struct PanelOperand {
   std::int64_t in_place_pitch = 0;
   const T* packed_tail = nullptr;
   const PanelSource<T>* source = nullptr;
+  void (*write)(const void* writer, const InnerBlock& block, std::int64_t panel, T* packed) noexcept = nullptr;
+  const void* writer = nullptr;
   T* scratch = nullptr;
 };
 

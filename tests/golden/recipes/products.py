@@ -116,7 +116,50 @@ def fill_einsum(book):
                     args={"equation": equation}, second=True)
 
 
+def unpacked(packed, bits):
+    """Numbers of `bits` bits along the last axis, the lowest bits of a byte first."""
+    apart = packed.to(torch.int64)[..., None] >> torch.arange(0, 8, bits) & 2**bits - 1
+    return apart.reshape(*packed.shape[:-1], packed.shape[-1] * 8 // bits)
+
+
+def few_bits_product(bits):
+    def function(a, packed, scales, zero=None):
+        if zero is None:
+            zero = torch.tensor(2 ** (bits - 1))
+        else:
+            zero = (unpacked(zero, bits)[:, :scales.shape[1]] if zero.dtype == torch.uint8 else zero)[..., None]
+        weights = ((unpacked(packed, bits).double() - zero) * scales[..., None])
+        return a @ weights.reshape(scales.shape[0], scales.shape[1] * weights.shape[2])[:, :a.shape[-1]].T
+    return function
+
+
+def fill_quantised(book):
+    for label, bits, block, rows, columns, depth, zeros in (
+            ("four", 4, 16, 3, 5, 40, None), ("four_zeros", 4, 32, 2, 3, 33, "u8"), ("four_float_zeros", 4, 16, 4, 2, 17, "a"),
+            ("two", 2, 16, 1, 4, 16, "u8"), ("eight", 8, 16, 2, 3, 37, "u8"), ("many", 4, 32, 19, 20, 65, None),
+            ("many_zeros", 2, 64, 17, 6, 70, "u8"), ("no_rows", 4, 16, 0, 3, 5, None), ("no_depth", 8, 16, 2, 3, 0, None)):
+        blocks = -(-depth // block)
+        for tag in FLOATS if rows < 17 else ("f32", "bf16"):
+            random = book.random(f"few_bits{label}{tag}")
+
+            def numbers(shape):
+                return tensor(random.integers(0, 256, size=shape), "u8")
+
+            inputs = [operand(book, f"few_bits_a{label}{tag}", (rows, depth), tag), numbers((columns, blocks, block * bits // 8)),
+                      tensor(np.round(random.normal(size=(columns, blocks)), 3), tag)]
+            if zeros == "u8":
+                inputs.append(numbers((columns, -(-blocks * bits // 8))))
+            elif zeros:
+                inputs.append(tensor(np.round(random.normal(size=(columns, blocks)) + 2 ** (bits - 1), 2), tag))
+            largest = widen(inputs[2]).abs().max().item() * 2**bits if blocks else 1
+            scale = widen(inputs[0]).abs().sum(1).max().item() * largest if rows and depth else 1
+            wide = tag in WIDE_FLOATS
+            book.case("quantised_matmul", label, inputs, args={"bits": bits}, torch_fn=few_bits_product(bits), tolerance="sum",
+                      scale=max(scale, 1), gradient=wide and depth > 0 and rows > 0, second=tag == "f64" and depth > 0 and rows > 0)
+
+
 def fill(book):
     fill_matmul(book)
+    fill_quantised(book)
     fill_pairs(book)
     fill_einsum(book)
