@@ -77,7 +77,15 @@ Names GraphExport::nodes(const char* op, Operands inputs, std::size_t results, A
     name = fresh();
     message.text(2, word(name));
   }
-  message.text(4, op);
+  const std::string_view whole = op;
+  const std::size_t dot = whole.rfind('.');
+  if (dot == whole.npos) {
+    message.text(4, whole);
+  } else {
+    message.text(4, whole.substr(dot + 1));
+    message.text(7, whole.substr(0, dot));
+    domains_.emplace(whole.substr(0, dot));
+  }
   for (const Written& attribute : attributes) message.message(5, attribute_message(attribute));
   nodes_.message(1, message);
   return names;
@@ -260,6 +268,12 @@ std::string GraphExport::model() {
   model.text(2, "Tyto");
   model.message(7, graph());
   model.message(8, set);
+  for (const std::string& domain : domains_) {
+    ProtobufWriter other;
+    other.text(1, domain);
+    other.integer(2, 1);
+    model.message(8, other);
+  }
   return model.bytes();
 }
 

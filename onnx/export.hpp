@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -92,10 +93,10 @@ using Attributes = Listed<Written>;
 class GraphExport {
  public:
   explicit GraphExport(const GraphListing& listing)
-      : listing_(listing), names_(listing.tensors.size()), words_(own_words_) {}
+      : listing_(listing), names_(listing.tensors.size()), words_(own_words_), domains_(own_domains_) {}
   /// A region of it, with names that are no others'.
   GraphExport(const GraphListing& region, GraphExport& outer)
-      : listing_(region), names_(region.tensors.size()), words_(outer.words_) {}
+      : listing_(region), names_(region.tensors.size()), words_(outer.words_), domains_(outer.domains_) {}
   GraphExport(const GraphExport&) = delete;
   GraphExport& operator=(const GraphExport&) = delete;
 
@@ -114,7 +115,7 @@ class GraphExport {
 
   const ListedTensor& tensor(std::size_t number) const { return listing_.tensors[number]; }
 
-  /// A node with one result, or with several.
+  /// A node with one result, or with several. `op` may begin with a domain and a dot.
   Name node(const char* op, Operands inputs, Attributes attributes = {});
   Names nodes(const char* op, Operands inputs, std::size_t results, Attributes attributes = {});
 
@@ -143,6 +144,8 @@ class GraphExport {
   ProtobufWriter ends_;  // inputs and outputs
   std::vector<std::string> own_words_;
   std::vector<std::string>& words_;  // what names read, shared with the graph around a region
+  std::set<std::string> own_domains_;
+  std::set<std::string>& domains_;  // of operators that are not the standard's, shared likewise
 };
 
 class ExportedNode;

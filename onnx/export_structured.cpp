@@ -150,6 +150,46 @@ Names along_one_axis(const ExportedNode& n) {
 }
 
 Names matrix_product(const ExportedNode& n) { return {n.add("MatMul", {n.as_result(0), n.as_result(1)})}; }
+// Numbers of few bits, one a byte.
+Name apart(const ExportedNode& n, Name bytes, Shape shape, std::int64_t bits) {
+  if (bits == 8) return bytes;
+  IntList shifts, axis;
+  for (std::int64_t at = 0; at < 8; at += bits) shifts.push_back(at);
+  axis.push_back(shape.rank());
+  shape[shape.size() - 1] *= 8 / bits;
+  const Tensor<Eager> steps = cast(Tensor<Eager>::from(std::span<const std::int64_t>(shifts.begin(), shifts.size()),
+                                                       {static_cast<std::int64_t>(shifts.size())}),
+                                   DType::u8);
+  const Name shifted = n.add("BitShift", {n.add("Unsqueeze", {bytes, n.out().integers(axis)}), n.out().constant(steps)},
+                             {{"direction", "RIGHT"}});
+  const Name mask = n.out().number((std::int64_t{1} << bits) - 1, DType::u8);
+  return n.reshaped(n.add("BitwiseAnd", {shifted, mask}), shape);
+}
+
+// What the operator of ONNX Runtime does not take: f64, and weights without columns.
+Name few_bits_written_out(const ExportedNode& n, std::int64_t bits) {
+  const DType dtype = n.result().dtype;
+  const Shape &bytes = n.input(1).shape, &by_block = n.input(2).shape;
+  const Shape each{by_block[0], by_block[1], 1};
+  const Name numbers = n.out().cast(apart(n, n[1], bytes, bits), DType::u8, dtype);
+  Name zero = n.number(static_cast<double>(std::int64_t{1} << (bits - 1)));
+  if (n.inputs().size() > 3) {
+    const DType stored = n.input(3).dtype;
+    const Name points = stored == DType::u8 ? n.part(apart(n, n[3], n.input(3).shape, bits), 1, 0, by_block[1]) : n[3];
+    zero = n.reshaped(n.out().cast(points, stored, dtype), each);
+  }
+  const Name weights = n.add("Mul", {n.add("Sub", {numbers, zero}), n.reshaped(n[2], each)});
+  const Name rows = n.reshaped(weights, {bytes[0], bytes[1] * bytes[2] * 8 / bits});
+  return n.add("MatMul", {n[0], n.out().transposed(n.part(rows, 1, 0, n.input(0).shape[1]), {1, 0})});
+}
+
+Names few_bits_product(const ExportedNode& n) {
+  const std::int64_t bits = n.integer("bits"), columns = n.input(0).shape[1];
+  const Shape& bytes = n.input(1).shape;
+  if (n.result().dtype == DType::f64 || columns == 0) return {few_bits_written_out(n, bits)};
+  return {n.add("com.microsoft.MatMulNBits", n.inputs(),
+                {{"K", columns}, {"N", bytes[0]}, {"bits", bits}, {"block_size", bytes[2] * 8 / bits}})};
+}
 Names determinant_of(const ExportedNode& n) { return {n.add("Det", {n.as_result(0)})}; }
 
 constexpr ExportRow structured_export_table[] = {
@@ -179,6 +219,7 @@ constexpr ExportRow structured_export_table[] = {
     {"min", reduced_axes, "ReduceMin"},
     {"pad", padded_axes},
     {"prod", reduced_axes, "ReduceProd"},
+    {"quantised_matmul", few_bits_product},
     {"reshape", reshaped},
     {"slice", sliced_part},
     {"softmax", along_one_axis, "Softmax"},

@@ -7,6 +7,7 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
+#include "tyto/quantisation.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -124,17 +125,9 @@ std::int64_t bits_of(const OperatorCall& call, std::int64_t otherwise) {
   return bits;
 }
 
-// Weights (N, K) in blocks along K, each with a scale and a zero point; which block a column is of may be listed.
-Outputs product_with_blocks(const OperatorCall& call) {
-  const std::int64_t columns = call.integer("K"), rows = call.integer("N"), stated = call.integer("block_size");
-  const std::int64_t block = std::min(stated, std::max<std::int64_t>(columns, 1));
-  const std::int64_t bits = bits_of(call, 4);
-  call.ignore("accuracy_level");
-  call.require_bounded("K", columns);
-  call.require_bounded("N", rows);
-  if (columns < 1 || rows < 1 || block < 1) call.refuse("K ", columns, ", N ", rows, ", block_size ", block);
-  const std::int64_t blocks = columns / block + (columns % block != 0 ? 1 : 0);
-  const Array& a = call[0];
+// Blocks of another size than ONNX Runtime's own, or by number: a scale and a zero point for each weight.
+Array weights_spread(const OperatorCall& call, std::int64_t rows, std::int64_t columns, std::int64_t block,
+                     std::int64_t blocks, std::int64_t bits) {
   const DType type = call[2].dtype();
   const Array scale = reshape(call[2], {rows, blocks});
   Array zero = Array::full({rows, blocks}, static_cast<double>(std::int64_t{1} << (bits - 1)), type);
@@ -149,8 +142,33 @@ Outputs product_with_blocks(const OperatorCall& call) {
     if (call.has(4)) return take(by_block, part_of(call[4], 0, 0, columns), 1);
     return part_of(repeat(by_block, block, 1), 1, 0, columns);
   };
-  const Array weights = (codes - by_column(zero)) * by_column(scale);
-  const Array y = matmul(a, transpose(weights));
+  return (codes - by_column(zero)) * by_column(scale);
+}
+
+// Weights (N, K) in blocks along K, each with a scale and a zero point; which block a column is of may be listed.
+Outputs product_with_blocks(const OperatorCall& call) {
+  const std::int64_t columns = call.integer("K"), rows = call.integer("N"), stated = call.integer("block_size");
+  const std::int64_t bits = bits_of(call, 4);
+  call.ignore("accuracy_level");
+  call.require_bounded("K", columns);
+  call.require_bounded("N", rows);
+  if (columns < 1 || rows < 1 || stated < 1) call.refuse("K ", columns, ", N ", rows, ", block_size ", stated);
+  const std::int64_t block = std::min(stated, columns), blocks = columns / block + (columns % block != 0 ? 1 : 0);
+  constexpr std::int64_t least_block = 16, largest_block = 256;
+  const bool usual = stated >= least_block && stated <= largest_block && (stated & (stated - 1)) == 0;
+  Array y;
+  if (call.has(4) || !usual) {
+    y = matmul(call[0], transpose(weights_spread(call, rows, columns, block, blocks, bits)));
+  } else {
+    QuantisedWeights<Any> weights{
+        reshape(call[1], {rows, blocks, stated * bits / 8}), reshape(call[2], {rows, blocks}), {}, bits};
+    if (call.has(3)) {
+      const bool packed = call[3].dtype() == DType::u8;
+      weights.zero_points = packed ? reshape(call[3], {rows, (blocks * bits + 7) / 8})
+                                   : cast(reshape(call[3], {rows, blocks}), call[2].dtype());
+    }
+    y = quantised_matmul(call[0], weights);
+  }
   return {call.has(5) ? y + call[5] : y};
 }
 

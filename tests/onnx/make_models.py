@@ -594,6 +594,25 @@ x = numbers(3, 5)
 members["bf16_weights|model"], members["bf16_weights|in|x"] = np.frombuffer(data, np.uint8), x
 members["bf16_weights|out|y"] = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"]).run(["y"], {"x": x})[0]
 
+# Weights of few bits: every width, blocks of every size, zero points of both kinds, columns that end within a block, and as
+# many rows as are multiplied in panels.
+for bits, block, rows, k, n, zeros in (
+        (4, 16, 1, 16, 1, None), (4, 32, 1, 96, 5, "u8"), (4, 32, 7, 70, 33, "f32"), (4, 64, 64, 130, 70, "u8"),
+        (4, 128, 2, 200, 3, None), (4, 256, 20, 300, 9, "u8"), (8, 16, 1, 48, 7, "u8"), (8, 32, 19, 45, 66, None),
+        (8, 128, 3, 256, 2, "u8"), (2, 16, 2, 64, 4, None), (2, 32, 24, 96, 17, "u8"), (2, 128, 1, 256, 3, "u8")):
+    blocks = -(-k // block)
+    data = {"b": small(np.uint8, n, blocks, block * bits // 8), "s": np.abs(numbers(n, blocks)) + f32(0.1)}
+    if zeros == "u8":
+        data["z"] = small(np.uint8, n, -(-blocks * bits // 8))
+    elif zeros:
+        data["z"] = 2 ** (bits - 1) + numbers(n, blocks)
+    microsoft(f"matmul_bits_{bits}_{block}_{rows}x{k}x{n}", "MatMulNBits", {"a": numbers(rows, k)}, weights=data,
+              order=["a", "b", "s"] + (["z"] if zeros else []), K=k, N=n, bits=bits, block_size=block)
+# Which are no constants.
+microsoft("matmul_bits_given", "MatMulNBits",
+          {"a": numbers(2, 40), "b": small(np.uint8, 3, 3, 8), "s": numbers(3, 3), "z": small(np.uint8, 3, 2)}, K=40, N=3, bits=4,
+          block_size=16)
+
 out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.npz")
 np.savez_compressed(out, **members)
 print(sum(k.endswith("|model") for k in members), "models,", os.path.getsize(out), "bytes, ONNX Runtime", onnxruntime.__version__)

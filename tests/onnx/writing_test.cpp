@@ -236,4 +236,25 @@ TEST_CASE("loops and branches come back from ONNX as they were") {
   check_written("gradient_of_scan", x, given, {loss, slopes[0]});
 }
 
+TEST_CASE("weights of few bits are written as they are, also within a loop, and read without being written out") {
+  const std::int64_t columns = 256, depth = 256;
+  const L x = L::placeholder({3, depth}, DType::f32, "x");
+  const Tensor<Eager> given = sin(reshape(Tensor<Eager>::arange(0, 3.0 * static_cast<double>(depth)), {3, depth}));
+  const L numbers = sin(reshape(L::arange(0, static_cast<double>(columns * depth)), {columns, depth}));
+  std::vector<L> outputs;
+  for (const std::int64_t bits : {2, 4, 8}) {
+    const QuantisedWeights<Lazy> weights = quantise(numbers.astype(DType::f32), {.bits = bits, .block = 32});
+    const auto constant = [](const L& y) { return L::from_bytes(y.bytes().data(), y.size(), y.shape(), y.dtype()); };
+    const QuantisedWeights<Lazy> known{constant(weights.numbers), constant(weights.scales), {}, bits};
+    outputs = {quantised_matmul(x, known),
+               fori_loop(0, 2, x, [&](const L&, const L& c) { return quantised_matmul(c, known) * 0.1; })};
+    check_written(core::text("few_bits_", bits), x, given, outputs);
+    const testing::TemporaryFolder folder;
+    write_onnx(folder / "few_bits.onnx", Graph{{.inputs = {x}, .outputs = {outputs[0]}}});
+    Graph read = read_onnx<L>(folder / "few_bits.onnx").graph();
+    read.prepare();
+    CHECK(read.report().constant_bytes < static_cast<std::size_t>(columns * depth * (bits + 2) / 8));
+  }
+}
+
 }  // namespace tyto::onnx_tests
