@@ -1,0 +1,8 @@
+// What the example of <tyto/quantisation.hpp> takes for granted: rows, and the weights that they are multiplied by.
+#pragma once
+
+#include <tyto/tyto.hpp>
+
+namespace context {
+extern const tyto::Tensor<tyto::Lazy> x, weights;
+}  // namespace context
