@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <typeinfo>
 #include <utility>
 
@@ -129,6 +128,7 @@ class TransposedMatmul final : public MatmulRoutine {
     std::swap(swapped.a, swapped.b);
     product_->run(swapped);
   }
+  bool order_hangs_on_strides() const noexcept override { return product_->order_hangs_on_strides(); }
   const char* name() const noexcept override { return product_->name(); }
 
  private:
@@ -273,10 +273,9 @@ bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) 
     return true;
   }
   if (is_column(asked) || asked.c.column_stride != 1) return false;
-  // Our routines' order hangs on nothing else; that of oneDNN may hang on the distance of rows.
   const auto one = choose(asked, choice), other = choose(dense, choice);
   const MatmulRoutine &routine = *one, &usual = *other;
-  return typeid(routine) == typeid(usual) && std::string_view(routine.name()) != "onednn";
+  return typeid(routine) == typeid(usual) && !routine.order_hangs_on_strides();
 }
 
 void copy_result(const MatmulProblem& problem, const void* dense, void* result) {
