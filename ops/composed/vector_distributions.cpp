@@ -18,11 +18,17 @@ using core::wide;
 
 namespace {
 
+template <class T>
+std::int64_t length_of(std::string_view op, const T& vectors) {
+  core::require(op, vectors);
+  if (vectors.ndim() != 0) return vectors.shape().back();
+  throw ShapeError(core::text(op, ": a distribution of vectors needs a parameter with an axis"));
+}
+
 /// The shape before the vectors' axis: the one asked for, or that in which the parameters meet.
 template <class T>
 Shape stack_shape(const std::optional<Shape>& asked, const T& vectors, const Shape& other) {
-  core::require("sample", vectors);
-  if (vectors.ndim() == 0) throw ShapeError("sample: a distribution of vectors needs a parameter with an axis");
+  length_of("sample", vectors);
   const auto& shape = vectors.shape();
   const Shape parameters = core::broadcast("sample", Shape(std::span(shape.begin(), shape.end() - 1)), other);
   if (asked && !core::broadcastable(parameters, *asked)) {
@@ -112,7 +118,7 @@ TYTO_LOG_PROB(MultivariateHypergeometric) {
 }
 
 TYTO_SAMPLE(Dirichlet) {
-  const Shape shape = joined(stack_shape(asked, concentration, {}), {concentration.shape().back()});
+  const Shape shape = joined(stack_shape(asked, concentration, {}), {length_of("sample", concentration)});
   const DType type = drawn_type(concentration);
   // Logarithms of gamma draws: for small parameters the draws themselves would vanish.
   const T given = concentration.astype(type);
@@ -130,7 +136,7 @@ TYTO_LOG_PROB(Dirichlet) {
 
 TYTO_SAMPLE(MultivariateNormal) {
   core::require("sample", mean, covariance);
-  const std::int64_t length = mean.shape().back();
+  const std::int64_t length = length_of("sample", mean);
   const auto& matrices = covariance.shape();
   const Shape before = matrices.size() > 2 ? Shape(std::span(matrices.begin(), matrices.end() - 2)) : Shape{};
   const Shape shape = joined(stack_shape(asked, mean, before), {length});
@@ -139,9 +145,10 @@ TYTO_SAMPLE(MultivariateNormal) {
 }
 TYTO_LOG_PROB(MultivariateNormal) {
   const auto& [mean, covariance] = distribution;
+  const auto length = static_cast<double>(length_of("log_prob", mean));
   const T factor = linalg::cholesky(covariance);
   const T solved = squeeze(linalg::triangular_solve(factor, expand_dims(x - mean, -1)), -1);
-  const double constant = -0.5 * std::log(2 * std::numbers::pi) * static_cast<double>(mean.shape().back());
+  const double constant = -0.5 * std::log(2 * std::numbers::pi) * length;
   return constant - 0.5 * sum(square(solved), -1) - sum(log(linalg::diagonal(factor)), -1);
 }
 

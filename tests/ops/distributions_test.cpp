@@ -299,6 +299,10 @@ TEST_CASE_TEMPLATE("vectors of counts add up, and have the moments of theirs", M
   CHECK(allclose(linalg::cov(x.T()), covariance, 0.0, 0.12));
   CHECK_THROWS_WITH_AS((d::Dirichlet<T>{T(1.0)}.sample()),
                        "sample: a distribution of vectors needs a parameter with an axis", ShapeError);
+  CHECK_THROWS_WITH_AS((d::MultivariateNormal<T>{T(1.0), covariance}.sample()),
+                       "sample: a distribution of vectors needs a parameter with an axis", ShapeError);
+  CHECK_THROWS_WITH_AS((d::MultivariateNormal<T>{T(1.0), covariance}.log_prob(T{1.0, 2.0})),
+                       "log_prob: a distribution of vectors needs a parameter with an axis", ShapeError);
   CHECK_THROWS_WITH_AS((d::Dirichlet<T>{T{{1.0}, {1.0}}}.sample(Shape{3})),
                        "sample: parameters of shape (2,) do not broadcast to the sample's shape (3,)", ShapeError);
 }
