@@ -196,6 +196,7 @@ long double reference(OpId op, Real a, Real b, Real c) {
 namespace {
 
 __extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 UnsignedWide;
 
 Wide floored(Wide a, Wide b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0); }
 
@@ -223,6 +224,15 @@ Wide largest_divisor(Wide a, Wide b) {
   return a;
 }
 
+/// Modulo 2^128: products of two u64 may pass the largest signed number.
+Wide wrapped_product(Wide a, Wide b) {
+  return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b));
+}
+
+Wide wrapped_sum(Wide a, Wide b) {
+  return static_cast<Wide>(static_cast<UnsignedWide>(a) + static_cast<UnsignedWide>(b));
+}
+
 Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
   const bool outside = b < 0 || b >= bits;
   switch (op) {
@@ -230,7 +240,7 @@ Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
     case OpId::abs: return a < 0 ? -a : a;
     case OpId::sign: return (a > 0) - (a < 0);
     case OpId::conj: return a;
-    case OpId::square: return a * a;
+    case OpId::square: return wrapped_product(a, a);
     case OpId::relu: return a > 0 ? a : 0;
     case OpId::floor:
     case OpId::ceil:
@@ -243,7 +253,7 @@ Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
     case OpId::bitwise_not: return -a - 1;
     case OpId::add: return a + b;
     case OpId::subtract: return a - b;
-    case OpId::multiply: return a * b;
+    case OpId::multiply: return wrapped_product(a, b);
     case OpId::floor_divide: return b == 0 ? 0 : floored(a, b);
     case OpId::remainder: return b == 0 ? 0 : a - floored(a, b) * b;
     case OpId::fmod: return b == 0 ? 0 : a % b;
@@ -278,7 +288,7 @@ Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
       return static_cast<Wide>(static_cast<std::uint64_t>(a / largest_divisor(a, b)) * static_cast<std::uint64_t>(b) *
                                static_cast<std::uint64_t>((a < 0) != (b < 0) ? -1 : 1));
     case OpId::where: return a != 0 ? b : c;
-    case OpId::fma: return a * b + c;
+    case OpId::fma: return wrapped_sum(wrapped_product(a, b), c);
     case OpId::clip: return on_integers(OpId::minimum, on_integers(OpId::maximum, a, b, 0, bits), c, 0, bits);
     default: return 0;
   }
