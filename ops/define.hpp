@@ -22,6 +22,9 @@ using AnyTensor = Tensor<Any>;
 /// The operand as a read sees it now; an empty one stays empty.
 inline Value operand(const Value& value) { return value && value.node()->op() == OpId::state ? resolve(value) : value; }
 
+/// The number that was written where an operand stands, if it was one.
+const Scalar* scalar_operand(const Value& value);
+
 /// Converts operands, which are moved from and are no states, to the types the operator's domain asks for, then emits
 /// it.
 Value emit_elementwise(OpId op, std::span<Value> operands);

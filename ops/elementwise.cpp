@@ -15,11 +15,14 @@ namespace {
 
 bool is_number(const Value& value) { return result_of(value).type.weak; }
 
-/// The number that was written where an operand stands, if it was one.
+}  // namespace
+
 const Scalar* scalar_operand(const Value& value) {
   const bool bare = is_number(value) && value.node()->op() == OpId::fill;
   return bare ? &core::get<RangeAttributes>(attributes_of(value)).start : nullptr;
 }
+
+namespace {
 
 /// An integer whose value only the run knows: an argument of a compiled function, or what was made of one.
 bool is_unknown_whole(const Value& value) {

@@ -9,6 +9,11 @@ namespace tyto TYTO_API {
 /// Parameters broadcast with each other and with what is asked of them; a sample has the shape that is given, or that
 /// of the parameters. Densities are differentiable in all parameters, as are distribution functions.
 ///
+/// `sample` throws ValueError for parameters of which a distribution cannot draw, where it sees them: numbers, and
+/// tensors of eager mode. NaN is refused save as a mean or location, a scale may be 0, rates and degrees of freedom may
+/// not. A graph draws NaN of such elements, and -1 where it draws integers. Densities and distribution functions do not
+/// ask: they are what the formula gives.
+///
 ///     const distributions::Normal<Tensor> noise{.mean = 0.0, .stddev = sigma};
 ///     const Tensor x = noise.sample({1000}), likelihood = sum(noise.log_prob(x));
 namespace distributions {
@@ -153,9 +158,8 @@ struct Bernoulli {
   T probability = 0.5;
   TYTO_DISTRIBUTION_MEMBERS
 };
-// Samples of the next four, and of Hypergeometric, are exact for counts up to 2^53 and rates up to 2^62. Beyond, and of
-// parameters that are negative or not a number, `sample` throws ValueError where eager mode knows them; a graph draws
-// -1.
+// Samples of the next four, and of Hypergeometric, are exact for counts up to 2^53 and rates up to 2^62, beyond which
+// they are refused.
 /// Successes among `count` trials.
 template <class T>
 struct Binomial {
@@ -213,7 +217,7 @@ struct Categorical {
   T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \
   T log_prob(const T& x) const;
 
-/// How often each class comes up in `count` draws.
+/// How often each class comes up in `count` draws. Probabilities add up to 1, to a thousandth.
 template <class T>
 struct Multinomial {
   T count, probabilities;

@@ -68,19 +68,6 @@ T few_draws(const Law& law, const Parameters<T>& parameters, const Shape& shape,
   return drawn;
 }
 
-// Integers are exact in f64 up to the first.
-inline constexpr double most_counted = 0x1p53, most_rate = 0x1p62;
-
-/// Where eager mode knows it, parameters that are not `valid` are refused; a graph draws -1 of them.
-template <class T>
-void require_valid(const T& valid, const char* what) {
-  if (!holds_now<T>(tyto::all(valid)).value_or(true)) throw ValueError(text("sample: ", what));
-}
-template <class T>
-T marked(const T& valid, const T& counts) {
-  return where(valid, counts, -1.0).astype(DType::i64);
-}
-
 /// f64 counts of that law.
 template <class T, class Law>
 T drawn_counts(const Law& law, const Parameters<T>& parameters, const Shape& shape, const DrawOptions& options) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "ops/composed/distribution_parameters.hpp"
 #include "ops/define.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -46,6 +47,11 @@ DType common_float(const T&... operands) {
 template <class T>
 T wide(const T& x) {
   return x.astype(DType::f64);
+}
+
+template <class T>
+T is_count(const T& x) {
+  return x >= 0.0 && equal(x, floor(x));
 }
 
 /// A distribution whose parameters that are plain numbers have become tensors of x's type: a function of a number alone
@@ -109,6 +115,11 @@ T gamma_draws(const std::optional<Shape>& asked, const T& shape_parameter, const
   }
   const T u = open_draws<T>(shape, type, split_options(options, 2 * rounds));
   return where(given < 1.0, drawn * power(u, 1.0 / given), drawn);
+}
+
+template <class T>
+T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const DrawOptions& options) {
+  return 2.0 * gamma_draws<T>(asked, T(freedom * 0.5), options);
 }
 
 }  // namespace tyto::core

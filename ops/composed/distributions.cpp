@@ -37,7 +37,8 @@ T supported(const T& inside, const T& log_density) {
 }  // namespace
 
 TYTO_SAMPLE(Normal) {
-  return mean + stddev * normal_draws<T>(drawn_shape(asked, mean, stddev), drawn_type(mean, stddev), options);
+  const T spread = TYTO_CHECKED(Normal, stddev, not_negative);
+  return mean + spread * normal_draws<T>(drawn_shape(asked, mean, stddev), drawn_type(mean, stddev), options);
 }
 TYTO_LOG_PROB(Normal) {
   const auto& [mean, stddev] = distribution;
@@ -48,7 +49,10 @@ TYTO_CDF(Normal) {
   return normal_cdf(T((x - mean) / stddev));
 }
 
-TYTO_SAMPLE(LogNormal) { return exp(Normal<T>{mean, stddev}.sample(asked, options)); }
+TYTO_SAMPLE(LogNormal) {
+  const T spread = TYTO_CHECKED(LogNormal, stddev, not_negative);
+  return exp(mean + spread * normal_draws<T>(drawn_shape(asked, mean, stddev), drawn_type(mean, stddev), options));
+}
 TYTO_LOG_PROB(LogNormal) {
   const auto& [mean, stddev] = distribution;
   const T inside = x > 0.0, safe = where(inside, x, 1.0);
@@ -60,7 +64,10 @@ TYTO_CDF(LogNormal) {
   return where(inside, Normal<T>{mean, stddev}.cdf(log(where(inside, x, 1.0))), 0.0);
 }
 
-TYTO_SAMPLE(HalfNormal) { return abs(Normal<T>{0.0, scale}.sample(asked, options)); }
+TYTO_SAMPLE(HalfNormal) {
+  const T spread = TYTO_CHECKED(HalfNormal, scale, not_negative);
+  return abs(spread * normal_draws<T>(drawn_shape(asked, scale), drawn_type(scale), options));
+}
 TYTO_LOG_PROB(HalfNormal) {
   const auto& [scale] = distribution;
   return supported(T(x >= 0.0), T(half_log_of_two_over_pi - log(scale) - 0.5 * square(x / scale)));
@@ -71,7 +78,9 @@ TYTO_CDF(HalfNormal) {
 }
 
 TYTO_SAMPLE(Uniform) {
-  return low + (high - low) * uniform_draws<T>(drawn_shape(asked, low, high), drawn_type(low, high), options);
+  core::require("sample", low, high);
+  const T width = TYTO_CHECKED(Uniform, high - low, length);
+  return low + width * uniform_draws<T>(drawn_shape(asked, low, high), drawn_type(low, high), options);
 }
 TYTO_LOG_PROB(Uniform) {
   const auto& [low, high] = distribution;
@@ -83,7 +92,8 @@ TYTO_CDF(Uniform) {
 }
 
 TYTO_SAMPLE(Exponential) {
-  return -log1p(-uniform_draws<T>(drawn_shape(asked, rate), drawn_type(rate), options)) / rate;
+  const T pace = TYTO_CHECKED(Exponential, rate, positive);
+  return -log1p(-uniform_draws<T>(drawn_shape(asked, rate), drawn_type(rate), options)) / pace;
 }
 TYTO_LOG_PROB(Exponential) {
   const auto& [rate] = distribution;
@@ -95,9 +105,10 @@ TYTO_CDF(Exponential) {
 }
 
 TYTO_SAMPLE(Laplace) {
+  const T spread = TYTO_CHECKED(Laplace, scale, not_negative);
   const T u = uniform_draws<T>(drawn_shape(asked, mean, scale), drawn_type(mean, scale), options) - 0.5;
   // Short of one half, at which the logarithm is infinite.
-  return mean - scale * sign(u) * log1p(-2.0 * minimum(abs(u), 0.5 - 0x1p-26));
+  return mean - spread * sign(u) * log1p(-2.0 * minimum(abs(u), 0.5 - 0x1p-26));
 }
 TYTO_LOG_PROB(Laplace) {
   const auto& [mean, scale] = distribution;
@@ -110,8 +121,9 @@ TYTO_CDF(Laplace) {
 }
 
 TYTO_SAMPLE(Logistic) {
+  const T spread = TYTO_CHECKED(Logistic, scale, not_negative);
   const T u = core::open_draws<T>(drawn_shape(asked, mean, scale), drawn_type(mean, scale), options);
-  return mean + scale * (log(u) - log1p(-u));
+  return mean + spread * (log(u) - log1p(-u));
 }
 TYTO_LOG_PROB(Logistic) {
   const auto& [mean, scale] = distribution;
@@ -124,8 +136,9 @@ TYTO_CDF(Logistic) {
 }
 
 TYTO_SAMPLE(Gumbel) {
+  const T spread = TYTO_CHECKED(Gumbel, scale, not_negative);
   const T u = core::open_draws<T>(drawn_shape(asked, location, scale), drawn_type(location, scale), options);
-  return location - scale * log(-log(u));
+  return location - spread * log(-log(u));
 }
 TYTO_LOG_PROB(Gumbel) {
   const auto& [location, scale] = distribution;
@@ -138,8 +151,9 @@ TYTO_CDF(Gumbel) {
 }
 
 TYTO_SAMPLE(Cauchy) {
+  const T spread = TYTO_CHECKED(Cauchy, scale, not_negative);
   const T u = core::open_draws<T>(drawn_shape(asked, location, scale), drawn_type(location, scale), options);
-  return location + scale * tan((u - 0.5) * std::numbers::pi);
+  return location + spread * tan((u - 0.5) * std::numbers::pi);
 }
 TYTO_LOG_PROB(Cauchy) {
   const auto& [location, scale] = distribution;
@@ -151,8 +165,9 @@ TYTO_CDF(Cauchy) {
 }
 
 TYTO_SAMPLE(Weibull) {
+  const T steep = TYTO_CHECKED(Weibull, shape, positive), spread = TYTO_CHECKED(Weibull, scale, not_negative);
   const T u = uniform_draws<T>(drawn_shape(asked, shape, scale), drawn_type(shape, scale), options);
-  return scale * power(-log1p(-u), 1.0 / shape);
+  return spread * power(-log1p(-u), 1.0 / steep);
 }
 TYTO_LOG_PROB(Weibull) {
   const auto& [shape, scale] = distribution;
@@ -166,8 +181,9 @@ TYTO_CDF(Weibull) {
 }
 
 TYTO_SAMPLE(Pareto) {
+  const T steep = TYTO_CHECKED(Pareto, shape, positive), least = TYTO_CHECKED(Pareto, scale, not_negative);
   const T u = uniform_draws<T>(drawn_shape(asked, shape, scale), drawn_type(shape, scale), options);
-  return scale * exp(-log1p(-u) / shape);
+  return least * exp(-log1p(-u) / steep);
 }
 TYTO_LOG_PROB(Pareto) {
   const auto& [shape, scale] = distribution;
@@ -180,7 +196,10 @@ TYTO_CDF(Pareto) {
   return where(inside, -expm1(shape * log(scale / where(inside, x, scale))), 0.0);
 }
 
-TYTO_SAMPLE(Gamma) { return core::gamma_draws<T>(asked, shape, options) / rate; }
+TYTO_SAMPLE(Gamma) {
+  const T pace = TYTO_CHECKED(Gamma, rate, positive);
+  return core::gamma_draws<T>(asked, TYTO_CHECKED(Gamma, shape, not_negative), options) / pace;
+}
 TYTO_LOG_PROB(Gamma) {
   const auto& [shape, rate] = distribution;
   const T inside = x > 0.0, safe = where(inside, x, 1.0);
@@ -191,7 +210,9 @@ TYTO_CDF(Gamma) {
   return gammainc(T(shape + zeros_like(x)), maximum(rate * x, 0.0));
 }
 
-TYTO_SAMPLE(ChiSquared) { return 2.0 * core::gamma_draws<T>(asked, T(freedom * 0.5), options); }
+TYTO_SAMPLE(ChiSquared) {
+  return core::chi_squared_draws<T>(asked, TYTO_CHECKED(ChiSquared, freedom, positive), options);
+}
 TYTO_LOG_PROB(ChiSquared) {
   const auto& [freedom] = distribution;
   return Gamma<T>{freedom * 0.5, 0.5}.log_prob(x);
@@ -203,8 +224,9 @@ TYTO_CDF(ChiSquared) {
 
 TYTO_SAMPLE(Beta) {
   const Shape shape = drawn_shape(asked, a, b);
-  const T first = core::gamma_draws<T>(shape, a, core::split_options(options, 0));
-  const T second = core::gamma_draws<T>(shape, b, core::split_options(options, 1));
+  const T high = TYTO_CHECKED(Beta, a, positive), low = TYTO_CHECKED(Beta, b, positive);
+  const T first = core::gamma_draws<T>(shape, high, core::split_options(options, 0));
+  const T second = core::gamma_draws<T>(shape, low, core::split_options(options, 1));
   return first / (first + second);
 }
 TYTO_LOG_PROB(Beta) {
@@ -219,9 +241,10 @@ TYTO_CDF(Beta) {
 
 TYTO_SAMPLE(StudentT) {
   const Shape shape = drawn_shape(asked, freedom, mean, scale);
+  const T given = TYTO_CHECKED(StudentT, freedom, positive), spread = TYTO_CHECKED(StudentT, scale, not_negative);
   const T z = normal_draws<T>(shape, drawn_type(freedom, mean, scale), core::split_options(options, 0));
-  const T chi = ChiSquared<T>{freedom}.sample(shape, core::split_options(options, 1));
-  return mean + scale * z * rsqrt(chi / freedom);
+  const T chi = core::chi_squared_draws<T>(shape, given, core::split_options(options, 1));
+  return mean + spread * z * rsqrt(chi / given);
 }
 TYTO_LOG_PROB(StudentT) {
   const auto& [freedom, mean, scale] = distribution;
@@ -238,8 +261,9 @@ TYTO_CDF(StudentT) {
 
 TYTO_SAMPLE(FisherF) {
   const Shape shape = drawn_shape(asked, numerator, denominator);
-  const T above = ChiSquared<T>{numerator}.sample(shape, core::split_options(options, 0)) / numerator;
-  return above / (ChiSquared<T>{denominator}.sample(shape, core::split_options(options, 1)) / denominator);
+  const T a = TYTO_CHECKED(FisherF, numerator, positive), b = TYTO_CHECKED(FisherF, denominator, positive);
+  const T above = core::chi_squared_draws<T>(shape, a, core::split_options(options, 0)) / a;
+  return above / (core::chi_squared_draws<T>(shape, b, core::split_options(options, 1)) / b);
 }
 TYTO_LOG_PROB(FisherF) {
   const auto& [numerator, denominator] = distribution;
@@ -254,7 +278,8 @@ TYTO_CDF(FisherF) {
 }
 
 TYTO_SAMPLE(Rayleigh) {
-  return scale * sqrt(-2.0 * log1p(-uniform_draws<T>(drawn_shape(asked, scale), drawn_type(scale), options)));
+  const T spread = TYTO_CHECKED(Rayleigh, scale, not_negative);
+  return spread * sqrt(-2.0 * log1p(-uniform_draws<T>(drawn_shape(asked, scale), drawn_type(scale), options)));
 }
 TYTO_LOG_PROB(Rayleigh) {
   const auto& [scale] = distribution;
@@ -267,7 +292,8 @@ TYTO_CDF(Rayleigh) {
 }
 
 TYTO_SAMPLE(Power) {
-  return exp(log1p(-uniform_draws<T>(drawn_shape(asked, shape), drawn_type(shape), options)) / shape);
+  const T steep = TYTO_CHECKED(Power, shape, positive);
+  return exp(log1p(-uniform_draws<T>(drawn_shape(asked, shape), drawn_type(shape), options)) / steep);
 }
 TYTO_LOG_PROB(Power) {
   const auto& [shape] = distribution;
@@ -281,8 +307,11 @@ TYTO_CDF(Power) {
 }
 
 TYTO_SAMPLE(Triangular) {
+  core::require("sample", low, mode, high);
+  const T rise = TYTO_CHECKED(Triangular, mode - low, not_negative);
+  const T fall = TYTO_CHECKED(Triangular, high - mode, not_negative);
+  const T whole = core::checked<T>("Triangular", "high - low", rise + fall, core::limits::positive);
   const T u = uniform_draws<T>(drawn_shape(asked, low, mode, high), drawn_type(low, mode, high), options);
-  const T rise = mode - low, fall = high - mode, whole = high - low;
   return where(u * whole < rise, low + sqrt(u * whole * rise), high - sqrt((1.0 - u) * whole * fall));
 }
 TYTO_LOG_PROB(Triangular) {
@@ -307,10 +336,10 @@ TYTO_SAMPLE(Wald) {
   const DType type = drawn_type(mean, scale);
   // The smaller root that belongs to the square of a normal, or the larger one (Michael, Schucany and Haas).
   const T z = normal_draws<T>(shape, type, core::split_options(options, 0));
-  const T w = mean * square(z) / (2.0 * scale);
-  const T root = 1.0 + w + sqrt(w * (w + 2.0)), small = mean / root;
+  const T m = TYTO_CHECKED(Wald, mean, positive), w = m * square(z) / (2.0 * TYTO_CHECKED(Wald, scale, positive));
+  const T root = 1.0 + w + sqrt(w * (w + 2.0)), small = m / root;
   const T u = uniform_draws<T>(shape, type, core::split_options(options, 1));
-  return where(u * (mean + small) <= mean, small, mean * root);
+  return where(u * (m + small) <= m, small, m * root);
 }
 TYTO_LOG_PROB(Wald) {
   const auto& [mean, scale] = distribution;

@@ -6,7 +6,6 @@
 
 #include "core/skipped_draws.hpp"
 #include "ops/composed/distribution_draws.hpp"
-#include "tyto/graph.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/sets.hpp"
 
@@ -26,15 +25,6 @@ struct Proposal {
 //   rounds    after which less than one in 10^9 keeps its start
 //   start     of `Parameters`
 //   propose   from two even draws away from both ends, and `Parameters`
-
-/// Whether that holds, if eager mode knows it already.
-template <class T>
-std::optional<bool> holds_now(const T& condition) {
-  if constexpr (std::is_same_v<T, Tensor<Eager>>) {
-    if (const auto value = known(condition)) return value->template item<bool>();
-  }
-  return {};
-}
 
 /// The first proposal that is accepted. Eager mode makes no more of them than it needs.
 template <class T, class Law>

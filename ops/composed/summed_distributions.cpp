@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/composed/count_laws.hpp"
 #include "ops/composed/quadrature.hpp"
-#include "ops/composed/rejection_draws.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/reduce.hpp"
@@ -71,7 +71,7 @@ template <class T>
 struct CircularFall {
   static constexpr std::int64_t rounds = 22;
 
-  T start(const core::Parameters<T>& given) const { return zeros_like(given[0]); }
+  T start(const core::Parameters<T>& given) const { return where(isnan(given[0]), given[0], 0.0); }
   core::Proposal<T> propose(const T& u, const T& v, const core::Parameters<T>& given) const {
     const T &k = given[0], s = sqrt(1.0 + 4.0 * square(k)), root = sqrt(2.0 * (1.0 + s));
     const T gap = (root - 1.0 - 1.0 / (2.0 * k + s)) / (2.0 * k), rho = 1.0 - gap;
@@ -87,7 +87,8 @@ struct CircularFall {
 TYTO_SAMPLE(VonMises) {
   const Shape shape = drawn_shape(asked, mean, concentration);
   // A concentration below 1e-4 is drawn as that: the densities differ by as much.
-  const T fall = core::rejection_draws<T>(CircularFall<T>{}, {maximum(wide(concentration), 1e-4)}, shape, options);
+  const T k = TYTO_CHECKED_WIDE(VonMises, concentration, not_negative);
+  const T fall = core::rejection_draws<T>(CircularFall<T>{}, {maximum(k, 1e-4)}, shape, options);
   const auto next = static_cast<std::uint64_t>(2 * CircularFall<T>::rounds);
   const T side = core::uniform_draws<T>(shape, DType::f64, split_options(options, next)) - 0.5;
   const T angle = 2.0 * asin(sqrt(minimum(0.5 * fall, 1.0))), turned = wide(mean) + where(side < 0.0, -angle, angle);
@@ -106,11 +107,21 @@ TYTO_CDF(VonMises) {
       .astype(common_float(x, mean, concentration));
 }
 
+namespace {
+
+template <class T>
+T noncentral_draws(const Shape& shape, const T& freedom, const T& noncentrality, const DrawOptions& options) {
+  const T pairs = core::poisson_draws<T>(shape, wide(0.5 * noncentrality), split_options(options, 0));
+  return core::chi_squared_draws<T>(shape, freedom + 2.0 * pairs.astype(drawn_type(freedom, noncentrality)),
+                                    split_options(options, 1));
+}
+
+}  // namespace
+
 TYTO_SAMPLE(NoncentralChiSquared) {
   const Shape shape = drawn_shape(asked, freedom, noncentrality);
-  const T pairs = Poisson<T>{0.5 * noncentrality}.sample(shape, split_options(options, 0));
-  return ChiSquared<T>{freedom + 2.0 * pairs.astype(drawn_type(freedom, noncentrality))}.sample(
-      shape, split_options(options, 1));
+  return noncentral_draws<T>(shape, TYTO_CHECKED(NoncentralChiSquared, freedom, positive),
+                             TYTO_CHECKED(NoncentralChiSquared, noncentrality, rate), options);
 }
 TYTO_LOG_PROB(NoncentralChiSquared) {
   const auto& [freedom, noncentrality] = distribution;
@@ -134,9 +145,10 @@ TYTO_CDF(NoncentralChiSquared) {
 
 TYTO_SAMPLE(NoncentralF) {
   const Shape shape = drawn_shape(asked, numerator, denominator, noncentrality);
-  const T above =
-      NoncentralChiSquared<T>{numerator, noncentrality}.sample(shape, split_options(options, 0)) / numerator;
-  return above / (ChiSquared<T>{denominator}.sample(shape, split_options(options, 1)) / denominator);
+  const T a = TYTO_CHECKED(NoncentralF, numerator, positive), b = TYTO_CHECKED(NoncentralF, denominator, positive);
+  const T pull = TYTO_CHECKED(NoncentralF, noncentrality, rate);
+  const T above = noncentral_draws<T>(shape, a, pull, split_options(options, 0)) / a;
+  return above / (core::chi_squared_draws<T>(shape, b, split_options(options, 1)) / b);
 }
 
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/composed/distribution_draws.hpp"
+#include "ops/composed/count_laws.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/linalg.hpp"
@@ -83,11 +83,14 @@ T times_log(const T& k, const T& p) {
 TYTO_SAMPLE(Multinomial) {
   core::require("sample", count, probabilities);
   const Shape shape = stack_shape(asked, probabilities, count.shape());
+  const T n = TYTO_CHECKED_WIDE(Multinomial, count, count);
+  const T p = TYTO_CHECKED_WIDE(Multinomial, probabilities, probability);
+  const T whole = core::checked<T>("Multinomial", "sum(probabilities, -1)", sum(p, -1), core::limits::near_one);
   const auto draw = [&](const T& counts, const T& left, const T& right, std::uint64_t level) {
-    const T both = left + right, p = where(both > 0.0, left / where(both > 0.0, both, 1.0), 0.0);
-    return wide(Binomial<T>{counts, p}.sample(counts.shape(), split_options(options, level)));
+    const T both = left + right, first = where(both > 0.0, left / where(both > 0.0, both, 1.0), 0.0);
+    return core::binomial_draws<T>(counts.shape(), counts, first, split_options(options, level));
   };
-  return shared_out<T>(broadcast_to(wide(count), shape), wide(probabilities), draw).astype(DType::i64);
+  return core::marked<T>({expand_dims(n, -1), expand_dims(whole, -1)}, shared_out<T>(broadcast_to(n, shape), p, draw));
 }
 TYTO_LOG_PROB(Multinomial) {
   const auto& [count, probabilities] = distribution;
@@ -100,10 +103,15 @@ TYTO_LOG_PROB(Multinomial) {
 TYTO_SAMPLE(MultivariateHypergeometric) {
   core::require("sample", counts, drawn);
   const Shape shape = stack_shape(asked, counts, drawn.shape());
+  const T each = TYTO_CHECKED_WIDE(MultivariateHypergeometric, counts, count);
+  const T n = TYTO_CHECKED_WIDE(MultivariateHypergeometric, drawn, count);
+  const T every = core::checked<T>("MultivariateHypergeometric", "sum(counts, -1)", sum(each, -1), core::limits::count);
+  const T rest =
+      core::checked<T>("MultivariateHypergeometric", "sum(counts, -1) - drawn", every - n, core::limits::not_negative);
   const auto draw = [&](const T& taken, const T& left, const T& right, std::uint64_t level) {
-    return wide(Hypergeometric<T>{left, right, taken}.sample(taken.shape(), split_options(options, level)));
+    return core::hypergeometric_draws<T>(taken.shape(), left, right, taken, split_options(options, level));
   };
-  return shared_out<T>(broadcast_to(wide(drawn), shape), wide(counts), draw).astype(DType::i64);
+  return core::marked<T>({expand_dims(rest, -1)}, shared_out<T>(broadcast_to(n, shape), each, draw));
 }
 TYTO_LOG_PROB(MultivariateHypergeometric) {
   const auto& [counts, drawn] = distribution;
@@ -121,7 +129,7 @@ TYTO_SAMPLE(Dirichlet) {
   const Shape shape = joined(stack_shape(asked, concentration, {}), {length_of("sample", concentration)});
   const DType type = drawn_type(concentration);
   // Logarithms of gamma draws: for small parameters the draws themselves would vanish.
-  const T given = concentration.astype(type);
+  const T given = T(TYTO_CHECKED(Dirichlet, concentration, positive)).astype(type);
   const T gamma = core::gamma_draws<T>(shape, given + 1.0, split_options(options, 0));
   const T u = core::uniform_draws<T>(shape, type, split_options(options, 1));
   return softmax(log(gamma) + log1p(-u) / given, -1);

@@ -1,0 +1,142 @@
+// Distributions of integers that number classes: by a power, by a series, or by a table of logits.
+#include <cmath>
+
+#include "ops/composed/quadrature.hpp"
+#include "ops/composed/rejection_draws.hpp"
+#include "ops/define.hpp"
+#include "tyto/distributions.hpp"
+#include "tyto/reduce.hpp"
+
+namespace tyto TYTO_API {
+namespace distributions {
+
+using core::drawn_shape;
+using core::is_count;
+using core::open_draws;
+using core::Parameters;
+using core::Proposal;
+using core::split_options;
+using core::uniform_draws;
+using core::wide;
+
+namespace {
+
+/// The sum of (start + i)^-exponent over all i from 0 on, by Euler and Maclaurin's formula.
+template <class T>
+T zeta(const T& exponent, const T& start) {
+  constexpr std::int64_t direct = 12;
+  // Bernoulli numbers over factorials: B(2 j) / (2 j)!.
+  constexpr double coefficients[] = {
+      1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600};
+  const T early = expand_dims(start, -1) + T::arange(0, direct, 1, DType::f64), w = start + direct;
+  const T power = exp(-exponent * log(w));
+  T found = sum(exp(-expand_dims(exponent, -1) * log(early)), -1) + power * (w / (exponent - 1.0) + 0.5);
+  T factor = exponent * power / w;
+  for (int j = 1; const double coefficient : coefficients) {
+    found = found + coefficient * factor;
+    factor = factor * (exponent + (2 * j - 1)) * (exponent + 2 * j) / square(w);
+    ++j;
+  }
+  return found;
+}
+
+/// Devroye's rejection, of which each round accepts half or more.
+template <class T>
+struct ZipfProposals {
+  static constexpr std::int64_t rounds = 32;
+
+  T start(const Parameters<T>& given) const { return ones_like(given[0]); }
+  Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
+    const T a = given[0] - 1.0, b = exp2(a);
+    const T k = minimum(floor(exp(-log(u) / a)), 0x1p62), t = exp(a * log1p(1.0 / k));
+    return {k, v * k * (t - 1.0) * b <= t * (b - 1.0)};
+  }
+};
+
+}  // namespace
+
+TYTO_SAMPLE(Zipf) {
+  const Shape shape = drawn_shape(asked, exponent);
+  const T a = TYTO_CHECKED_WIDE(Zipf, exponent, above_one);
+  return core::marked<T>({a}, core::rejection_draws<T>(ZipfProposals<T>{}, {a}, shape, options));
+}
+TYTO_LOG_PROB(Zipf) {
+  const auto& [exponent] = distribution;
+  const T given = x.astype(DType::f64), a = exponent.astype(DType::f64);
+  const T inside = is_count(given) && given >= 1.0;
+  const T found = -a * log(where(inside, given, 1.0)) - log(zeta<T>(a, ones_like(a)));
+  return where(inside, found, core::log_of_zero).astype(core::common_float(x, exponent));
+}
+TYTO_CDF(Zipf) {
+  const auto& [exponent] = distribution;
+  const T a = exponent.astype(DType::f64), k = maximum(floor(x.astype(DType::f64)), 0.0);
+  return (1.0 - zeta<T>(a + zeros_like(k), k + 1.0) / zeta<T>(a, ones_like(a))).astype(core::common_float(x, exponent));
+}
+
+TYTO_SAMPLE(LogSeries) {
+  const Shape shape = drawn_shape(asked, probability);
+  const T p = TYTO_CHECKED_WIDE(LogSeries, probability, probability_below_one);
+  // Kemp's: geometric with a parameter that is drawn itself.
+  const T u = uniform_draws<T>(shape, DType::f64, split_options(options, 0));
+  const T v = open_draws<T>(shape, DType::f64, split_options(options, 1));
+  const T q = -expm1(log1p(-p) * u), possible = q > 0.0;
+  const T trials = floor(1.0 + log(v) / log(where(possible, q, 0.5)));
+  return core::marked<T>({p}, where(possible, maximum(trials, 1.0), 1.0));
+}
+TYTO_LOG_PROB(LogSeries) {
+  const auto& [probability] = distribution;
+  const T given = x.astype(DType::f64), p = probability.astype(DType::f64);
+  const T inside = is_count(given) && given >= 1.0, k = where(inside, given, 1.0);
+  return where(inside, k * log(p) - log(k) - log(-log1p(-p)), core::log_of_zero)
+      .astype(core::common_float(x, probability));
+}
+TYTO_CDF(LogSeries) {
+  // The terms above k are the integral of t^k / (1 - t) up to p, in which t is 1 - e^-s.
+  const auto& [probability] = distribution;
+  const T p = probability.astype(DType::f64), k = maximum(floor(x.astype(DType::f64)), 0.0);
+  const T places = expand_dims(log1p(-p), -1) * core::quadrature_places<T>();
+  const T above = sum(exp(expand_dims(k, -1) * log(-expm1(places))) * core::quadrature_weights<T>(), -1);
+  return where(k > 0.0, 1.0 - above, 0.0).astype(core::common_float(x, probability));
+}
+
+TYTO_SAMPLE(Categorical) {
+  core::require("sample", logits);
+  const Shape shape = asked.value_or(Shape{});
+  // NaN where a logit is.
+  const T most = core::checked<T>("Categorical", "logits", max(logits, -1), core::limits::finite);
+  const T draws = categorical(logits, element_count(shape), options);
+  Shape result = shape;
+  for (std::size_t i = 0; i + 1 < logits.shape().size(); ++i) result.push_back(logits.shape()[i]);
+  return core::marked<T>({most}, reshape(moveaxis(draws, -1, 0), result));
+}
+template <class T>
+T Categorical<T>::log_prob(const T& x) const {
+  core::require("log_prob", logits, x);
+  const std::int64_t classes = logits.shape().back();
+  const T inside = x >= 0 && x < classes && equal(x, floor(x));
+  const T number = where(inside, x, 0).astype(DType::i64);
+  Shape shape =
+      core::broadcast("log_prob", number.shape(), Shape(std::span(logits.shape().begin(), logits.shape().end() - 1)));
+  Shape stretched = shape;
+  stretched.push_back(classes);
+  const T table = broadcast_to(log_softmax(logits), stretched);
+  const T found = squeeze(take_along_axis(table, expand_dims(broadcast_to(number, shape), -1), -1), -1);
+  return where(inside, found, core::log_of_zero);
+}
+template <class T>
+T Categorical<T>::cdf(const T& x) const {
+  core::require("cdf", logits, x);
+  const T below = expand_dims(x, -1) >= T::arange(logits.shape().back());
+  return sum(where(below, softmax(logits), 0.0), -1);
+}
+
+#define TYTO_INSTANTIATE_DISTRIBUTIONS(M) \
+  template struct Zipf<Tensor<M>>;        \
+  template struct LogSeries<Tensor<M>>;   \
+  template struct Categorical<Tensor<M>>;
+TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
+TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
+#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+
+}  // namespace distributions
+}  // namespace TYTO_API
