@@ -1,7 +1,6 @@
 // The product with weights of few bits: integers in blocks along each row, each block with a scale and a zero point.
 //
 // Weight (n, k) is (q - z) * s, in the type of sums: f32, and f64 of f64. The result is rounded to its type once.
-#include <algorithm>
 #include <bit>
 
 #include "core/op_ids.hpp"
@@ -45,7 +44,11 @@ void check_weights(std::string_view op, std::int64_t bits, std::int64_t columns,
     throw ShapeError(text(op, ": the weights' numbers are ", numbers.shape, "; (n, blocks, bytes) is expected"));
   }
   const std::int64_t rows = numbers.shape[0], blocks = numbers.shape[1];
-  const std::int64_t block = std::min(numbers.shape[2], largest_block) * (8 / bits);
+  const std::int64_t bytes = numbers.shape[2];
+  if (bytes > largest_block) {
+    throw ValueError(text(op, ": blocks of ", bytes, " bytes; at most ", largest_block, " numbers are expected"));
+  }
+  const std::int64_t block = bytes * (8 / bits);
   check_block(op, block);
   if (blocks != blocks_of(columns, block)) {
     throw ShapeError(text(op, ": ", columns, " columns are ", blocks_of(columns, block), " blocks of ", block,

@@ -237,6 +237,8 @@ TEST_CASE_TEMPLATE("what are no weights of few bits is refused by what would hav
           {reshape(numbers, {3, 24}), scales});
   refuses("quantised_matmul: blocks of 24 numbers; a power of two from 16 to 65536 is expected", ValueError(""), a,
           {X::zeros({3, 2, 12}, DType::u8), scales});
+  refuses("quantised_matmul: blocks of 70000 bytes; at most 65536 numbers are expected", ValueError(""), a,
+          {X::zeros({3, 1, 70000}, DType::u8), X::ones({3, 1}), {}, 8});
   refuses("quantised_matmul: 49 columns are 4 blocks of 16 numbers; given are 3", ShapeError(""), X::ones({2, 49}),
           {numbers, scales});
   refuses("quantised_matmul: the scales are i32; a floating type is expected", TypeError(""), a,
