@@ -42,7 +42,7 @@ Tensor<M> factorise(Drawing<M>& d) {
   const DType dtype = d.dice().of({DType::f32, DType::f64});
   switch (d.dice().below(7)) {
     case 0: return linalg::cholesky(symmetric(regular(d, size, dtype)), d.dice().one_in(2));
-    case 1: return abs(linalg::qr(bounded(d, {size + 1, size}, dtype)).r);
+    case 1: return abs(linalg::qr(graded(d, {size + 1, size}, dtype)).r);  // its slope divides by the diagonal
     case 2: return linalg::eigvalsh(symmetric(graded(d, {size, size}, dtype)));
     case 3: return linalg::svdvals(graded(d, {size, 3}, dtype));
     case 4: return linalg::det(regular(d, size, dtype));
