@@ -152,6 +152,7 @@ struct NoncentralF {
   T noncentrality = 1.0;
   TYTO_DISTRIBUTION_MEMBERS
 };
+// Probabilities of integers are computed in f64, whatever their type, and have its digits for counts up to 2^53 too.
 /// 1 with a probability, else 0. Samples of integers are i64.
 template <class T>
 struct Bernoulli {

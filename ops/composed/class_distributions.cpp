@@ -60,17 +60,16 @@ TYTO_SAMPLE(Zipf) {
   const T a = TYTO_CHECKED_WIDE(Zipf, exponent, above_one);
   return core::marked<T>({a}, core::rejection_draws<T>(ZipfProposals<T>{}, {a}, shape, options));
 }
-TYTO_LOG_PROB(Zipf) {
+TYTO_WIDE_LOG_PROB(Zipf) {
   const auto& [exponent] = distribution;
-  const T given = x.astype(DType::f64), a = exponent.astype(DType::f64);
-  const T inside = is_count(given) && given >= 1.0;
-  const T found = -a * log(where(inside, given, 1.0)) - log(zeta<T>(a, ones_like(a)));
-  return where(inside, found, core::log_of_zero).astype(core::common_float(x, exponent));
+  const T inside = is_count(x) && x >= 1.0;
+  const T found = -exponent * log(where(inside, x, 1.0)) - log(zeta<T>(exponent, ones_like(exponent)));
+  return where(inside, found, core::log_of_zero);
 }
-TYTO_CDF(Zipf) {
+TYTO_WIDE_CDF(Zipf) {
   const auto& [exponent] = distribution;
-  const T a = exponent.astype(DType::f64), k = maximum(floor(x.astype(DType::f64)), 0.0);
-  return (1.0 - zeta<T>(a + zeros_like(k), k + 1.0) / zeta<T>(a, ones_like(a))).astype(core::common_float(x, exponent));
+  const T k = maximum(floor(x), 0.0);
+  return 1.0 - zeta<T>(exponent + zeros_like(k), k + 1.0) / zeta<T>(exponent, ones_like(exponent));
 }
 
 TYTO_SAMPLE(LogSeries) {
@@ -83,20 +82,17 @@ TYTO_SAMPLE(LogSeries) {
   const T trials = floor(1.0 + log(v) / log(where(possible, q, 0.5)));
   return core::marked<T>({p}, where(possible, maximum(trials, 1.0), 1.0));
 }
-TYTO_LOG_PROB(LogSeries) {
+TYTO_WIDE_LOG_PROB(LogSeries) {
   const auto& [probability] = distribution;
-  const T given = x.astype(DType::f64), p = probability.astype(DType::f64);
-  const T inside = is_count(given) && given >= 1.0, k = where(inside, given, 1.0);
-  return where(inside, k * log(p) - log(k) - log(-log1p(-p)), core::log_of_zero)
-      .astype(core::common_float(x, probability));
+  const T inside = is_count(x) && x >= 1.0, k = where(inside, x, 1.0);
+  return where(inside, k * log(probability) - log(k) - log(-log1p(-probability)), core::log_of_zero);
 }
-TYTO_CDF(LogSeries) {
+TYTO_WIDE_CDF(LogSeries) {
   // The terms above k are the integral of t^k / (1 - t) up to p, in which t is 1 - e^-s.
   const auto& [probability] = distribution;
-  const T p = probability.astype(DType::f64), k = maximum(floor(x.astype(DType::f64)), 0.0);
-  const T places = expand_dims(log1p(-p), -1) * core::quadrature_places<T>();
+  const T k = maximum(floor(x), 0.0), places = expand_dims(log1p(-probability), -1) * core::quadrature_places<T>();
   const T above = sum(exp(expand_dims(k, -1) * log(-expm1(places))) * core::quadrature_weights<T>(), -1);
-  return where(k > 0.0, 1.0 - above, 0.0).astype(core::common_float(x, probability));
+  return where(k > 0.0, 1.0 - above, 0.0);
 }
 
 TYTO_SAMPLE(Categorical) {

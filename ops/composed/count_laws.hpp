@@ -63,7 +63,7 @@ struct PoissonLaw {
   Proposal<T> propose(const T& u, const T& v, const Parameters<T>& given) const {
     const T &rate = given[0], b = 0.931 + 2.53 * sqrt(rate);
     const Hat<T> hat{-0.059 + 0.02483 * b, b, rate + 0.43, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4)};
-    return hat_proposal<T>(hat, u, v, [&](const T& k) { return log_poisson<T>(k, rate); });
+    return hat_proposal<T>(hat, u, v, [&](const T& k) { return log_poisson<T>(k, rate, k - rate); });
   }
 };
 
@@ -79,7 +79,7 @@ struct HypergeometricLaw {
     return mean(given) * (given[1] / maximum(all, 1.0)) * ((all - given[2]) / maximum(all - 1.0, 1.0));
   }
   T log_probability(const T& k, const Parameters<T>& given) const {
-    return log_hypergeometric_draws<T>(k, given[0], given[1], given[2]);
+    return log_hypergeometric<T>(k, given[0], given[1], given[2]);
   }
   T first(const Parameters<T>& given) const { return exp(log_probability(zeros_like(mean(given)), given)); }
   template <class K>

@@ -1,8 +1,9 @@
 // Logarithms of the probabilities of counts, as small differences from what is expected (Loader's saddle point):
-// logarithms of factorials would cancel where numbers are huge.
+// differences of logarithms of factorials cancel where numbers are huge. All are functions of real f64 numbers, with
+// their gradients.
 #pragma once
 
-#include <array>
+#include <cmath>
 #include <numbers>
 
 #include "ops/composed/distribution_draws.hpp"
@@ -10,48 +11,69 @@
 
 namespace tyto::core {
 
-/// What Stirling's formula leaves of log(n!), of n from one on.
+// From here on Stirling's series has all digits.
+inline constexpr double many = 16;
+
+/// k log(p), of which 0 log(0) is 0.
 template <class T>
-T stirling_rest(const T& n) {
-  constexpr double large = 16;
-  const T low = clip(n, 1.0, large), many = maximum(n, large), inverse = 1.0 / many, square = inverse * inverse;
-  const T series =
-      inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (1.0 / 1680 - square / 1188.0))));
-  const double constant = 0.5 * std::log(2 * std::numbers::pi);
-  return where(n < large, lgamma(low + 1.0) - (low + 0.5) * log(low) + low - constant, series);
+T times_log(const T& k, const T& p) {
+  return k * log(where(equal(k, 0.0) && p <= 0.0, 1.0, p));
 }
 
-/// x log(x / mean) + mean - x, of positive x.
+/// log(k! / (k^k e^-k)) of k from `many` on.
 template <class T>
-T deviance(const T& x, const T& expected) {
-  const T mean = maximum(expected, 1e-300), difference = x - mean, part = difference / (x + mean);
-  const T near = abs(part) < 0.1, small = where(near, part, 0.0), w = small * small;
+T stirling_rest(const T& k) {
+  const T inverse = 1.0 / k, square = inverse * inverse;
+  const T series =
+      inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (1.0 / 1680 - square / 1188.0))));
+  return series + 0.5 * log(2 * std::numbers::pi * k);
+}
+
+/// x log(x / mean) + mean - x, of positive x, with x - mean given.
+template <class T>
+T deviance(const T& x, const T& mean, const T& difference) {
+  const T part = difference / (x + mean), near = abs(part) < 0.1, small = where(near, part, 0.0), w = small * small;
   T series = w / 17.0;
   for (int odd = 15; odd >= 3; odd -= 2) series = w * (1.0 / odd + series);
-  return where(near, difference * small + 2.0 * x * small * series, x * log(x / mean) - difference);
+  return where(near, difference * small + 2.0 * x * small * series, -x * log(mean / x) - difference);
+}
+
+/// log(mean^k e^-mean / k!), with k - mean given, which may be known better than the mean.
+template <class T>
+T log_poisson(const T& k, const T& mean, const T& difference) {
+  const T small = k < many, low = where(small, k, 1.0), high = where(small, many, k);
+  const T direct = times_log<T>(low, where(small, mean, 1.0)) - mean - lgamma(low + 1.0);
+  const T from_mean = deviance<T>(high, where(small, many, mean), where(small, 0.0, difference));
+  return where(small, direct, -stirling_rest<T>(high) - from_mean);
+}
+
+/// log(n^n e^-n / n!).
+template <class T>
+T log_poisson_at_mean(const T& n) {
+  const T small = n < many, low = where(small, n, 1.0);
+  return where(small, times_log<T>(low, low) - low - lgamma(low + 1.0), -stirling_rest<T>(where(small, many, n)));
+}
+
+/// count - n p without the rounding of n p: the halves of n and p are so short that their products are exact.
+template <class T>
+T excess(const T& count, const T& n, const T& p) {
+  const T short_p = p.astype(DType::f32).astype(DType::f64), most = floor(n * 0x1p-26) * 0x1p26;
+  return ((count - most * short_p) - (n - most) * short_p) - n * (p - short_p);
 }
 
 /// Of k of n that each come with probability p.
 template <class T>
 T log_binomial(const T& k, const T& n, const T& p) {
-  const T none = k <= 0.0, every = k >= n, end = none || every;
-  const T x = where(end, 1.0, k), y = where(end, 1.0, n - k);
-  const T between = stirling_rest<T>(n) - stirling_rest<T>(x) - stirling_rest<T>(y) - deviance<T>(x, n * p) -
-                    deviance<T>(y, n * (1.0 - p)) - 0.5 * log(2 * std::numbers::pi * x * (y / maximum(n, 1.0)));
-  return where(none, n * log1p(-p), where(every, n * log(maximum(p, 1e-300)), between));
+  const T difference = excess<T>(k, n, p);
+  return log_poisson<T>(k, n * p, difference) + log_poisson<T>(n - k, n * (1.0 - p), -difference) -
+         log_poisson_at_mean<T>(n);
 }
 
+/// Of k good ones among `drawn`; minus infinity where that cannot be. The probability cancels, whatever it is.
 template <class T>
-T log_poisson(const T& k, const T& rate) {
-  const T none = k <= 0.0, x = where(none, 1.0, k);
-  return where(none, -rate, -stirling_rest<T>(x) - deviance<T>(x, rate) - 0.5 * log(2 * std::numbers::pi * x));
-}
-
-/// Of k good ones among `drawn`, which are at most half of all, and of which `bad` has as many.
-template <class T>
-T log_hypergeometric_draws(const T& k, const T& good, const T& bad, const T& drawn) {
-  const T all = good + bad, p = drawn / maximum(all, 1.0);
-  const T inside = k >= 0.0 && k <= minimum(good, drawn), safe = where(inside, k, 0.0);
+T log_hypergeometric(const T& k, const T& good, const T& bad, const T& drawn) {
+  const T all = good + bad, p = drawn / maximum(all, 1.0), least = maximum(drawn - bad, 0.0);
+  const T inside = k >= least && k <= minimum(good, drawn), safe = where(inside, k, least);
   const T found =
       log_binomial<T>(safe, good, p) + log_binomial<T>(drawn - safe, bad, p) - log_binomial<T>(drawn, all, p);
   return where(inside, found, log_of_zero);

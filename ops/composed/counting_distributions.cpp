@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/composed/count_laws.hpp"
+#include "ops/composed/quadrature.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/reduce.hpp"
@@ -38,21 +39,15 @@ TYTO_SAMPLE(Binomial) {
   const T n = TYTO_CHECKED_WIDE(Binomial, count, count), p = TYTO_CHECKED_WIDE(Binomial, probability, probability);
   return marked<T>({n, p}, core::binomial_draws<T>(shape, n, p, options));
 }
-TYTO_LOG_PROB(Binomial) {
+TYTO_WIDE_LOG_PROB(Binomial) {
   const auto& [count, probability] = distribution;
-  const T given = core::as_floating(core::resolve(x)), n = count.astype(given.dtype());
-  const T inside = is_count(given) && given <= n, k = where(inside, given, 0.0), rest = n - k;
-  // 0 log 0 is 0.
-  const T successes = where(equal(k, 0.0), 0.0, k * log(probability));
-  const T failures = where(equal(rest, 0.0), 0.0, rest * log1p(-probability));
-  return where(inside, lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(rest + 1.0) + successes + failures,
-               core::log_of_zero);
+  const T inside = is_count(x) && x <= count;
+  return where(inside, core::log_binomial<T>(where(inside, x, 0.0), count, probability), core::log_of_zero);
 }
-TYTO_CDF(Binomial) {
+TYTO_WIDE_CDF(Binomial) {
   const auto& [count, probability] = distribution;
-  const T given = core::as_floating(core::resolve(x)), n = count.astype(given.dtype()), k = floor(given);
-  const T inside = k >= 0.0 && k < n, safe = where(inside, k, 0.0);
-  const T trials = where(inside, n, 1.0);
+  const T k = floor(x), inside = k >= 0.0 && k < count, safe = where(inside, k, 0.0);
+  const T trials = where(inside, count, 1.0);
   return where(inside, betainc(T(trials - safe), safe + 1.0, 1.0 - probability), where(k < 0.0, 0.0, 1.0));
 }
 
@@ -61,17 +56,15 @@ TYTO_SAMPLE(Geometric) {
   const T u = uniform_draws<T>(drawn_shape(asked, probability), DType::f64, options);
   return marked<T>({p}, where(p < 1.0, maximum(ceil(log1p(-u) / log1p(-where(p < 1.0, p, 0.5))), 1.0), 1.0));
 }
-TYTO_LOG_PROB(Geometric) {
+TYTO_WIDE_LOG_PROB(Geometric) {
   const auto& [probability] = distribution;
-  const T given = core::as_floating(core::resolve(x)), inside = is_count(given) && given >= 1.0;
-  const T failures = where(inside, given - 1.0, 0.0);
+  const T inside = is_count(x) && x >= 1.0, failures = where(inside, x - 1.0, 0.0);
   return where(inside, where(equal(failures, 0.0), 0.0, failures * log1p(-probability)) + log(probability),
                core::log_of_zero);
 }
-TYTO_CDF(Geometric) {
+TYTO_WIDE_CDF(Geometric) {
   const auto& [probability] = distribution;
-  const T given = core::as_floating(core::resolve(x));
-  const T trials = maximum(floor(given), 0.0);
+  const T trials = maximum(floor(x), 0.0);
   return where(equal(trials, 0.0), 0.0, -expm1(trials * log1p(-probability)));
 }
 
@@ -83,19 +76,17 @@ TYTO_SAMPLE(NegativeBinomial) {
   const T rate = core::gamma_draws<T>(shape, r, split_options(options, 0)) * ((1.0 - p) / p);
   return Poisson<T>{rate}.sample(shape, split_options(options, 1));
 }
-TYTO_LOG_PROB(NegativeBinomial) {
+TYTO_WIDE_LOG_PROB(NegativeBinomial) {
   const auto& [count, probability] = distribution;
-  const T given = core::as_floating(core::resolve(x)), r = count.astype(given.dtype());
-  const T inside = is_count(given), k = where(inside, given, 0.0);
-  const T failures = where(equal(k, 0.0), 0.0, k * log1p(-probability));
-  return where(inside, lgamma(k + r) - lgamma(r) - lgamma(k + 1.0) + r * log(probability) + failures,
-               core::log_of_zero);
+  const T inside = is_count(x), trials = count + where(inside, x, 0.0), some = trials > 0.0;
+  // Of all orders of the trials, those that end with a success.
+  const T last = log(where(some, count / where(some, trials, 1.0), 1.0));
+  return where(inside, core::log_binomial<T>(count, trials, probability) + last, core::log_of_zero);
 }
-TYTO_CDF(NegativeBinomial) {
+TYTO_WIDE_CDF(NegativeBinomial) {
   const auto& [count, probability] = distribution;
-  const T given = core::as_floating(core::resolve(x)), k = floor(given), inside = k >= 0.0;
-  const T r = count.astype(given.dtype()) + zeros_like(given);
-  return where(inside, betainc(r, where(inside, k, 0.0) + 1.0, probability), 0.0);
+  const T k = floor(x), inside = k >= 0.0;
+  return where(inside, betainc(T(count + zeros_like(x)), where(inside, k, 0.0) + 1.0, probability), 0.0);
 }
 
 TYTO_SAMPLE(Poisson) {
@@ -103,34 +94,16 @@ TYTO_SAMPLE(Poisson) {
   const T given = TYTO_CHECKED_WIDE(Poisson, rate, rate);
   return marked<T>({given}, core::poisson_draws<T>(shape, given, options));
 }
-TYTO_LOG_PROB(Poisson) {
+TYTO_WIDE_LOG_PROB(Poisson) {
   const auto& [rate] = distribution;
-  const T given = core::as_floating(core::resolve(x)), inside = is_count(given), k = where(inside, given, 0.0);
-  return where(inside, where(equal(k, 0.0), 0.0, k * log(rate)) - rate - lgamma(k + 1.0), core::log_of_zero);
+  const T inside = is_count(x), k = where(inside, x, 0.0);
+  return where(inside, core::log_poisson<T>(k, rate, k - rate), core::log_of_zero);
 }
-TYTO_CDF(Poisson) {
+TYTO_WIDE_CDF(Poisson) {
   const auto& [rate] = distribution;
-  const T given = core::as_floating(core::resolve(x)), k = floor(given), inside = k >= 0.0;
+  const T k = floor(x), inside = k >= 0.0;
   return where(inside, 1.0 - gammainc(T(where(inside, k, 0.0) + 1.0), rate), 0.0);
 }
-
-namespace {
-
-template <class T>
-T log_choose(const T& n, const T& k) {
-  return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
-}
-
-/// The logarithm of the probability of k good ones among `drawn`; minus infinity where that cannot be.
-template <class T>
-T log_hypergeometric(const T& k, const T& good, const T& bad, const T& drawn) {
-  const T inside = k >= maximum(drawn - bad, 0.0) && k <= minimum(good, drawn);
-  const T safe = where(inside, k, maximum(drawn - bad, 0.0));
-  return where(inside, log_choose<T>(good, safe) + log_choose<T>(bad, drawn - safe) - log_choose<T>(good + bad, drawn),
-               core::log_of_zero);
-}
-
-}  // namespace
 
 TYTO_SAMPLE(Hypergeometric) {
   const Shape shape = drawn_shape(asked, good, bad, drawn);
@@ -140,24 +113,61 @@ TYTO_SAMPLE(Hypergeometric) {
   const T left = core::checked<T>("Hypergeometric", "good + bad - drawn", all - n, core::limits::not_negative);
   return marked<T>({left}, core::hypergeometric_draws<T>(shape, g, b, n, options));
 }
-TYTO_LOG_PROB(Hypergeometric) {
+TYTO_WIDE_LOG_PROB(Hypergeometric) {
   const auto& [good, bad, drawn] = distribution;
-  const T k = x.astype(DType::f64), whole = is_count(k);
-  const T found = log_hypergeometric<T>(where(whole, k, -1.0), good.astype(DType::f64), bad.astype(DType::f64),
-                                        drawn.astype(DType::f64));
-  return found.astype(core::common_float(x, good, bad, drawn));
+  return core::log_hypergeometric<T>(where(is_count(x), x, -1.0), good, bad, drawn);
 }
-TYTO_CDF(Hypergeometric) {
-  // Terms of the tail that has fewer: nine deviations of 48,000 draws.
-  constexpr std::int64_t terms = 1024;
+
+namespace {
+
+/// Probabilities along a last axis: weighted, at places that lie `steps` from `start` in the given direction.
+template <class T>
+T weighted_sum(const Hypergeometric<T>& distribution, const T& start, const T& direction, const T& steps,
+               const T& weights) {
   const auto& [good, bad, drawn] = distribution;
-  const T g = good.astype(DType::f64), b = bad.astype(DType::f64), n = drawn.astype(DType::f64);
-  const T k = floor(x.astype(DType::f64)), lower = k <= n * g / maximum(g + b, 1.0);
-  const T step = T::arange(0, terms, 1, DType::f64), at = expand_dims(k, -1);
-  const T tail = sum(exp(log_hypergeometric<T>(where(expand_dims(lower, -1), at - step, at + 1.0 + step),
-                                               expand_dims(g, -1), expand_dims(b, -1), expand_dims(n, -1))),
-                     -1);
-  return clip(where(lower, tail, 1.0 - tail), 0.0, 1.0).astype(core::common_float(x, good, bad, drawn));
+  const T at = expand_dims(start, -1) + expand_dims(direction, -1) * steps;
+  const T probability =
+      exp(core::log_hypergeometric<T>(at, expand_dims(good, -1), expand_dims(bad, -1), expand_dims(drawn, -1)));
+  return sum(probability * weights, -1);
+}
+
+// Terms of a tail that are added up: ten deviations of the first, from which on an integral takes their place.
+constexpr std::int64_t terms = 1024;
+constexpr double most_summed = 100;
+
+/// The sum of the probabilities from `first` on in the given direction, away from the mean: the integral of their
+/// smooth function from half a step before on, as far as it has not faded, and the ends of Euler and Maclaurin's
+/// formula, of which differences take the place of derivatives.
+template <class T>
+T tail_integral(const Hypergeometric<T>& distribution, const T& first, const T& direction, const T& from_mean,
+                const T& deviation) {
+  const T edge = first - 0.5 * direction, length = sqrt(square(from_mean) + 80.0 * square(deviation)) - from_mean;
+  const T area =
+      length * weighted_sum<T>(distribution, edge, direction, expand_dims(length, -1) * core::quadrature_places<T>(),
+                               core::quadrature_weights<T>());
+  constexpr double one = 1.0 / 24, three = 17.0 / 5760;
+  return area + weighted_sum<T>(distribution, first, direction, T{1.0, 0.0, -1.0, -2.0}.astype(DType::f64),
+                                T::from(std::vector<double>{-three, one + 3 * three, -one - 3 * three, three}, {4}));
+}
+
+}  // namespace
+
+TYTO_WIDE_CDF(Hypergeometric) {
+  const auto& [good, bad, drawn] = distribution;
+  const T all = maximum(good + bad, 1.0), mean = drawn * (good / all), k = floor(x), lower = k <= mean;
+  const T direction = where(lower, -1.0, 1.0), first = where(lower, k, k + 1.0);
+  const T deviation = sqrt(mean * (bad / all) * ((good + bad - drawn) / maximum(all - 1.0, 1.0)));
+  const T summed = deviation <= most_summed;
+  T tail;
+  if (core::holds_now<T>(any(summed)).value_or(true)) {
+    tail = weighted_sum<T>(distribution, first, direction, T::arange(0, terms, 1, DType::f64), T(1.0));
+  }
+  if (core::holds_now<T>(any(!summed)).value_or(true)) {
+    const T wide_deviation = where(summed, most_summed, deviation), distance = abs(first - 0.5 * direction - mean);
+    const T integral = tail_integral<T>(distribution, first, direction, distance, wide_deviation);
+    tail = tail.defined() ? where(summed, tail, integral) : integral;
+  }
+  return clip(where(lower, tail, 1.0 - tail), 0.0, 1.0);
 }
 
 #define TYTO_INSTANTIATE_DISTRIBUTIONS(M)      \

@@ -54,6 +54,21 @@ T is_count(const T& x) {
   return x >= 0.0 && equal(x, floor(x));
 }
 
+/// What `f` makes of the parameters of a distribution.
+template <class T, class D, class F>
+auto with_parameters(const D& distribution, const F& f) {
+  if constexpr (requires(T x) { D{x, x, x}; }) {
+    const auto& [a, b, c] = distribution;
+    return f(a, b, c);
+  } else if constexpr (requires(T x) { D{x, x}; }) {
+    const auto& [a, b] = distribution;
+    return f(a, b);
+  } else {
+    const auto& [a] = distribution;
+    return f(a);
+  }
+}
+
 /// A distribution whose parameters that are plain numbers have become tensors of x's type: a function of a number alone
 /// would be computed in f32.
 template <class T, class D>
@@ -64,16 +79,19 @@ D typed_as(const T& x, const D& distribution) {
     require("parameter", parameter);
     return result_of(resolve(parameter)).type.weak ? T(cast_to(resolve(parameter), type)) : parameter;
   };
-  if constexpr (requires { D{x, x, x}; }) {
-    const auto& [a, b, c] = distribution;
-    return {typed(a), typed(b), typed(c)};
-  } else if constexpr (requires { D{x, x}; }) {
-    const auto& [a, b] = distribution;
-    return {typed(a), typed(b)};
-  } else {
-    const auto& [a] = distribution;
-    return {typed(a)};
-  }
+  return with_parameters<T>(distribution, [&](const auto&... parameters) { return D{typed(parameters)...}; });
+}
+
+/// `f` of a distribution and x, computed in f64: counts are exact there, as are parameters that are plain numbers. The
+/// result is of the type in which parameters and x meet.
+template <class T, class D>
+T in_wide(const T& x, const D& distribution, T (*f)(const D&, const T&)) {
+  require("x", x);
+  return with_parameters<T>(distribution, [&](const auto&... parameters) {
+    (require("parameter", parameters), ...);
+    const Value operands[] = {as_floating(resolve(x)), resolve(parameters)...};
+    return f(D{wide(parameters)...}, wide(x)).astype(common_type(operands));
+  });
 }
 
 /// Draws number `index` of those that one sample takes, of a key of their own if one is given.
@@ -145,4 +163,23 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
     return probability_below(core::typed_as(x, *this), x); \
   }                                                        \
   template <class T>                                       \
+  static T probability_below(const Name<T>& distribution, const T& x)
+// The same in f64, x and the distribution's parameters being that.
+#define TYTO_WIDE_LOG_PROB(Name)                        \
+  template <class T>                                    \
+  static T log_density(const Name<T>&, const T& x);     \
+  template <class T>                                    \
+  T Name<T>::log_prob(const T& x) const {               \
+    return core::in_wide<T>(x, *this, &log_density<T>); \
+  }                                                     \
+  template <class T>                                    \
+  static T log_density(const Name<T>& distribution, const T& x)
+#define TYTO_WIDE_CDF(Name)                                   \
+  template <class T>                                          \
+  static T probability_below(const Name<T>&, const T& x);     \
+  template <class T>                                          \
+  T Name<T>::cdf(const T& x) const {                          \
+    return core::in_wide<T>(x, *this, &probability_below<T>); \
+  }                                                           \
+  template <class T>                                          \
   static T probability_below(const Name<T>& distribution, const T& x)

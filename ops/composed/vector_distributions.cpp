@@ -71,13 +71,6 @@ T are_counts(const T& x) {
   return all(x >= 0.0 && equal(x, floor(x)), -1);
 }
 
-/// k log(p), of which 0 log(0) is 0.
-template <class T>
-T times_log(const T& k, const T& p) {
-  const T none = equal(k, 0.0);
-  return where(none, 0.0, k * log(where(none, 1.0, p)));
-}
-
 }  // namespace
 
 TYTO_SAMPLE(Multinomial) {
@@ -96,7 +89,10 @@ TYTO_LOG_PROB(Multinomial) {
   const auto& [count, probabilities] = distribution;
   const T k = wide(x), n = wide(count), p = wide(probabilities), inside = are_counts(k) && equal(sum(k, -1), n);
   const T safe = where(expand_dims(inside, -1), k, 0.0);
-  const T found = lgamma(n + 1.0) + sum(times_log<T>(safe, p) - lgamma(safe + 1.0), -1);
+  // Probabilities that do not quite add up to 1 are no more than factors.
+  const T each = expand_dims(n, -1), excess = core::excess<T>(safe, each, p);
+  const T found =
+      sum(core::log_poisson<T>(safe, each * p, excess), -1) - sum(excess, -1) - core::log_poisson_at_mean<T>(n);
   return where(inside, found, core::log_of_zero).astype(common_float(x, probabilities));
 }
 
@@ -115,13 +111,11 @@ TYTO_SAMPLE(MultivariateHypergeometric) {
 }
 TYTO_LOG_PROB(MultivariateHypergeometric) {
   const auto& [counts, drawn] = distribution;
-  const auto log_choose = [](const T& n, const T& k) {
-    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
-  };
   const T k = wide(x), each = wide(counts), n = wide(drawn);
   const T inside = are_counts(k) && all(k <= each, -1) && equal(sum(k, -1), n);
   const T safe = where(expand_dims(inside, -1), k, 0.0);
-  const T found = sum(log_choose(each, safe), -1) - log_choose(sum(each, -1), n);
+  const T all = sum(each, -1), p = n / maximum(all, 1.0);
+  const T found = sum(core::log_binomial<T>(safe, each, expand_dims(p, -1)), -1) - core::log_binomial<T>(n, all, p);
   return where(inside, found, core::log_of_zero).astype(common_float(x, counts));
 }
 
@@ -138,7 +132,7 @@ TYTO_LOG_PROB(Dirichlet) {
   const auto& [concentration] = distribution;
   const T inside = all(x >= 0.0, -1), safe = where(expand_dims(inside, -1), x, 1.0);
   const T found =
-      sum(times_log<T>(concentration - 1.0, safe) - lgamma(concentration), -1) + lgamma(sum(concentration, -1));
+      sum(core::times_log<T>(concentration - 1.0, safe) - lgamma(concentration), -1) + lgamma(sum(concentration, -1));
   return where(inside, found, core::log_of_zero);
 }
 
