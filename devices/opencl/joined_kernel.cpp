@@ -151,7 +151,7 @@ class Planner {
   }
 
   bool fits(const core::LaunchedStep& step, const EnqueuedKernel& kernel) const {
-    if (now_.stages.empty()) return true;
+    if (now_.operands.empty()) return true;
     std::size_t more = extra_buffers(kernel), texts = 0;
     for (const std::uint32_t buffer : step.buffers) more += slots_.contains(buffer) ? 0 : 1;
     for (const EnqueuedKernel::Stage& stage : kernel.stages()) texts += functions_.contains(stage.source) ? 0 : 1;
@@ -159,7 +159,7 @@ class Planner {
   }
 
   void add(std::size_t step, const EnqueuedKernel& kernel) {
-    if (now_.stages.empty()) now_.first = step;
+    if (now_.operands.empty()) now_.first = step;  // a step without elements has no stage
     now_.past = step + 1;
     std::vector<std::size_t>& operands = now_.operands.emplace_back();
     for (const std::uint32_t buffer : steps_[step].buffers) {
@@ -176,7 +176,7 @@ class Planner {
   }
 
   void end() {
-    if (now_.operands.size() > 1) {
+    if (now_.stages.size() > 1) {
       for (JoinedStage& stage : now_.stages) stage.arguments += now_.stages.size() * numbers_a_stage;
       now_.table += now_.stages.size() * numbers_a_stage;
       now_.buffers += slots_.size();  // after those of operands

@@ -119,6 +119,26 @@ TEST_CASE("chains of functions and scans give the same bits in joined OpenCL lau
   CHECK(results("0") == results("1000000000"));
 }
 
+TEST_CASE("steps without elements stand anywhere among joined OpenCL launches") {
+  const cl_device_id id = first_device();
+  if (id == nullptr) return;
+  const OnDevice scope(*joining_after(id, "0"));
+  const auto twice = [](const L& x) { return cumsum(cumsum(x, 0), 1); };
+  const auto product = [](const L& x) {
+    const L down = cumsum(x, 0), across = cumsum(down, 1);
+    return down * across;
+  };
+  auto first = compile([&](L none, L x) { return std::vector<L>{twice(none), product(x)}; });
+  auto last = compile([&](L none, L x) { return std::vector<L>{product(x), twice(none)}; });
+  auto alone = compile([&](L none) { return twice(none); });
+  const L none = L::ones({0, 2}), x{{1, 2}, {3, 4}};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(first(none, x)[1].to_vector<float>() == std::vector<float>{1, 6, 16, 60});
+    CHECK(last(none, x)[0].to_vector<float>() == std::vector<float>{1, 6, 16, 60});
+    CHECK(alone(none).to_vector<float>().empty());
+  }
+}
+
 TEST_CASE("joined OpenCL launches leave out what a loop or an unchanged weight needs") {
   const cl_device_id id = first_device();
   if (id == nullptr) return;
