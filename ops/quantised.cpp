@@ -19,7 +19,7 @@ namespace {
 using T = AnyTensor;
 
 constexpr std::string_view product_name = "quantised_matmul";
-constexpr std::int64_t least_block = 16, largest_block = 1 << 16;
+constexpr std::int64_t least_block = least_quantised_block, largest_block = largest_quantised_block;
 
 void check_bits(std::string_view op, std::int64_t bits) {
   if (bits != 2 && bits != 4 && bits != 8) throw ValueError(text(op, ": ", bits, " bits; 2, 4 or 8 are expected"));

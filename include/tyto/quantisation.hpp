@@ -5,6 +5,9 @@
 
 namespace tyto TYTO_API {
 
+/// How many numbers a block may hold: a power of two of these limits.
+inline constexpr std::int64_t least_quantised_block = 16, largest_quantised_block = std::int64_t{1} << 16;
+
 /// The weights (n, k) of a product. In each row, blocks of 16, 32, 64, ... neighbours have one scale and one zero
 /// point; the last block may be longer than the row.
 template <class M>
@@ -39,7 +42,8 @@ QuantisedWeights<To> in_mode_of(const QuantisedWeights<From>& weights) {
 }  // namespace detail
 
 /// Weights (n, k) rounded to numbers of few bits, zero in their middle: each block's scale is such that its number of
-/// the largest magnitude becomes the least number.
+/// the largest magnitude becomes the least number. No error is raised for an infinity or NaN, but the finite numbers of
+/// its block become NaN.
 ///
 ///     auto few_bits = quantise(weights, {.bits = 4, .block = 32});
 ///     auto y = quantised_matmul(x, few_bits);                 // about matmul(x, transpose(weights))

@@ -1,5 +1,7 @@
 // Operators of ONNX Runtime's own domain on numbers of 8 bits and fewer: computed on what the integers stand for, then
 // rounded again.
+#include <bit>
+
 #include "onnx/operators.hpp"
 #include "onnx/quantisation.hpp"
 #include "onnx/windows.hpp"
@@ -125,7 +127,7 @@ std::int64_t bits_of(const OperatorCall& call, std::int64_t otherwise) {
   return bits;
 }
 
-// Blocks of another size than ONNX Runtime's own, or by number: a scale and a zero point for each weight.
+// Blocks of a size that the product does not take, or by number: a scale and a zero point for each weight.
 Array weights_spread(const OperatorCall& call, std::int64_t rows, std::int64_t columns, std::int64_t block,
                      std::int64_t blocks, std::int64_t bits) {
   const DType type = call[2].dtype();
@@ -145,6 +147,13 @@ Array weights_spread(const OperatorCall& call, std::int64_t rows, std::int64_t c
   return (codes - by_column(zero)) * by_column(scale);
 }
 
+// Others would be cast without a word, integers of 4 bits among them.
+void check_zero_points(const OperatorCall& call) {
+  const DType type = call[3].dtype(), scales = call[2].dtype();
+  if (call.bits(3) == 0 && (type == DType::u8 || type == scales || (is_floating(type) && type != DType::f64))) return;
+  call.refuse("zero points of ", type, "; packed ones of u8, or ", scales, " as the scales, are expected");
+}
+
 // Weights (N, K) in blocks along K, each with a scale and a zero point; which block a column is of may be listed.
 Outputs product_with_blocks(const OperatorCall& call) {
   const std::int64_t columns = call.integer("K"), rows = call.integer("N"), stated = call.integer("block_size");
@@ -153,9 +162,14 @@ Outputs product_with_blocks(const OperatorCall& call) {
   call.require_bounded("K", columns);
   call.require_bounded("N", rows);
   if (columns < 1 || rows < 1 || stated < 1) call.refuse("K ", columns, ", N ", rows, ", block_size ", stated);
+  // The product alone would take other lengths for as many blocks, and read the padding behind column K.
+  if (call[0].ndim() == 0 || call[0].shape().back() != columns) {
+    call.refuse("rows of shape ", call[0].shape(), " for weights with K ", columns, ": the last axis must be K long");
+  }
+  if (call.has(3)) check_zero_points(call);
   const std::int64_t block = std::min(stated, columns), blocks = columns / block + (columns % block != 0 ? 1 : 0);
-  constexpr std::int64_t least_block = 16, largest_block = 256;
-  const bool usual = stated >= least_block && stated <= largest_block && (stated & (stated - 1)) == 0;
+  const bool usual = stated >= least_quantised_block && stated <= largest_quantised_block &&
+                     std::has_single_bit(static_cast<std::uint64_t>(stated));
   Array y;
   if (call.has(4) || !usual) {
     y = matmul(call[0], transpose(weights_spread(call, rows, columns, block, blocks, bits)));

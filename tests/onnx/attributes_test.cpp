@@ -88,6 +88,58 @@ TEST_CASE("blocks, groups and heads that divide nothing are refused") {
   refuses("num_outputs", of("Split", {"x"}, {attribute("num_outputs", most)}), {{"x", {4}}});
 }
 
+// Rows times one column of 30 weights that are all (9 - 8) * 1, in two blocks of 16; the padding behind them says 7.
+template <class T>
+std::string outcome_of_few_bits(const Shape& rows, const std::vector<Message>& zero_points) {
+  std::vector<std::uint8_t> numbers(16, 0x99);
+  numbers.back() = 0xff;
+  std::vector<std::string> inputs{"a", "b", "s"};
+  GraphParts parts{
+      .outputs = {value("y", {"n"})},
+      .initialisers = {raw_tensor<std::uint8_t>("b", {1, 2, 8}, numbers), raw_tensor<float>("s", {1, 2}, {1, 1})}};
+  for (const Message& each : zero_points) {
+    inputs.emplace_back("z");
+    parts.initialisers.push_back(each);
+  }
+  parts.nodes = {node("MatMulNBits", inputs, {"y"},
+                      {attribute("K", std::int64_t{30}), attribute("N", std::int64_t{1}),
+                       attribute("bits", std::int64_t{4}), attribute("block_size", std::int64_t{16})},
+                      "com.microsoft")};
+  std::vector<std::string> lengths;
+  for (const std::int64_t length : rows) lengths.push_back(std::to_string(length));
+  parts.inputs = {value("a", lengths)};
+  Message microsoft;
+  microsoft.message(8, operator_set("com.microsoft", 1));
+  try {
+    const auto y = read<T>(model(parts) + microsoft.bytes())({{"a", T::ones(rows)}});
+    return std::to_string(cast(sum(y[0].value), DType::i64).template item<std::int64_t>());
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_CASE_TEMPLATE(
+    "products with weights of few bits refuse rows of another length than K, and zero points of other types", T,
+    Tensor<Eager>, Tensor<Lazy>) {
+  CHECK(outcome_of_few_bits<T>({2, 30}, {}) == "60");
+  CHECK(outcome_of_few_bits<T>({30}, {}) == "30");
+  // As many blocks of 16 as 30 are.
+  for (const Shape& rows : {Shape{1, 32}, Shape{31}, Shape{2, 17}, Shape{2, 29}}) {
+    CAPTURE(rows.back());
+    CHECK(outcome_of_few_bits<T>(rows, {}).find("the last axis must be K long") != std::string::npos);
+  }
+  CHECK(outcome_of_few_bits<T>({}, {}).find("the last axis must be K long") != std::string::npos);
+
+  CHECK(outcome_of_few_bits<T>({1, 30}, {raw_tensor<std::uint8_t>("z", {1, 1}, {0x78})}) == "44");
+  CHECK(outcome_of_few_bits<T>({1, 30}, {raw_tensor<float>("z", {1, 2}, {8, 7})}) == "44");
+  const auto refused = [](const Message& zeros) {
+    return outcome_of_few_bits<T>({1, 30}, {zeros}).find("zero points of") != std::string::npos;
+  };
+  CHECK(refused(raw_tensor<std::int8_t>("z", {1, 2}, {8, 7})));
+  CHECK(refused(raw_tensor<std::int32_t>("z", {1, 2}, {8, 7})));
+  CHECK(refused(raw_tensor<double>("z", {1, 2}, {8, 7})));
+}
+
 TEST_CASE("inputs with fewer axes than an operator reads are refused") {
   refuses("has too few axes", of("GatherND", {"x", "i"}), {{"x", {2}}, {"i", {}, {0}}});
   refuses("a signal of shape", of("STFT", {"x", "step", "", "length"}),
