@@ -166,7 +166,6 @@ Name apart(const ExportedNode& n, Name bytes, Shape shape, std::int64_t bits) {
   return n.reshaped(n.add("BitwiseAnd", {shifted, mask}), shape);
 }
 
-// What the operator of ONNX Runtime does not take: f64, and weights without columns.
 Name few_bits_written_out(const ExportedNode& n, std::int64_t bits) {
   const DType dtype = n.result().dtype;
   const Shape &bytes = n.input(1).shape, &by_block = n.input(2).shape;
@@ -183,12 +182,21 @@ Name few_bits_written_out(const ExportedNode& n, std::int64_t bits) {
   return n.add("MatMul", {n[0], n.out().transposed(n.part(rows, 1, 0, n.input(0).shape[1]), {1, 0})});
 }
 
+// What ONNX Runtime's kernel takes. That of bf16 is on other devices than the CPU.
+bool is_few_bits_operator(const ExportedNode& n, std::int64_t bits, std::int64_t block) {
+  constexpr std::int64_t largest_block_of_2_bits = 256;
+  if (n.result().dtype == DType::f64 || n.input(0).shape[1] == 0) return false;
+  if (bits == 2 && block > largest_block_of_2_bits) return false;
+  return bits != 8 || n.inputs().size() < 4 || n.input(3).dtype == DType::u8;
+}
+
 Names few_bits_product(const ExportedNode& n) {
   const std::int64_t bits = n.integer("bits"), columns = n.input(0).shape[1];
   const Shape& bytes = n.input(1).shape;
-  if (n.result().dtype == DType::f64 || columns == 0) return {few_bits_written_out(n, bits)};
+  const std::int64_t block = bytes[2] * 8 / bits;
+  if (!is_few_bits_operator(n, bits, block)) return {few_bits_written_out(n, bits)};
   return {n.add("com.microsoft.MatMulNBits", n.inputs(),
-                {{"K", columns}, {"N", bytes[0]}, {"bits", bits}, {"block_size", bytes[2] * 8 / bits}})};
+                {{"K", columns}, {"N", bytes[0]}, {"bits", bits}, {"block_size", block}})};
 }
 Names determinant_of(const ExportedNode& n) { return {n.add("Det", {n.as_result(0)})}; }
 

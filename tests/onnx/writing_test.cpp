@@ -1,5 +1,7 @@
 // Operators, loops and branches written as ONNX and read again: what comes back gives the same numbers.
+#include <fstream>
 #include <functional>
+#include <iterator>
 
 #include "tests/onnx/written.hpp"
 
@@ -254,6 +256,71 @@ TEST_CASE("weights of few bits are written as they are, also within a loop, and 
     Graph read = read_onnx<L>(folder / "few_bits.onnx").graph();
     read.prepare();
     CHECK(read.report().constant_bytes < static_cast<std::size_t>(columns * depth * (bits + 2) / 8));
+  }
+}
+
+TEST_CASE("blocks of up to 65536 numbers are read without being written out") {
+  const std::int64_t columns = 8, depth = 8192;
+  const L x = L::placeholder({3, depth}, DType::f32, "x");
+  const L numbers = sin(reshape(L::arange(0, static_cast<double>(columns * depth)), {columns, depth}));
+  const auto constant = [](const L& y) { return L::from_bytes(y.bytes().data(), y.size(), y.shape(), y.dtype()); };
+  for (const std::int64_t bits : {4, 8}) {
+    for (const std::int64_t block : {512, 4096}) {
+      CAPTURE(bits);
+      CAPTURE(block);
+      const QuantisedWeights<Lazy> w = quantise(numbers.astype(DType::f32), {.bits = bits, .block = block});
+      const QuantisedWeights<Lazy> known{constant(w.numbers), constant(w.scales), {}, bits};
+      const testing::TemporaryFolder folder;
+      write_onnx(folder / "blocks.onnx", Graph{{.inputs = {x}, .outputs = {quantised_matmul(x, known)}}});
+      Graph read = read_onnx<L>(folder / "blocks.onnx").graph();
+      read.prepare();
+      CHECK(read.report().constant_bytes < static_cast<std::size_t>(columns * depth * (bits + 2) / 8));
+    }
+  }
+}
+
+TEST_CASE("products with weights of few bits that ONNX Runtime refuses are written out") {
+  struct Case {
+    std::int64_t bits, block;
+    bool floating_zeros;
+    DType dtype;
+    bool written_out;
+  };
+  const std::int64_t columns = 5, depth = 40;
+  const Tensor<Eager> given = sin(reshape(Tensor<Eager>::arange(0, 3.0 * static_cast<double>(depth)), {3, depth}));
+  const auto constant = [](const L& y) { return L::from_bytes(y.bytes().data(), y.size(), y.shape(), y.dtype()); };
+  for (const Case& c : std::vector<Case>{{2, 256, false, DType::f32, false},
+                                         {2, 256, true, DType::f32, false},
+                                         {2, 512, false, DType::f32, true},
+                                         {2, 512, true, DType::f32, true},
+                                         {4, 512, false, DType::f32, false},
+                                         {4, 16, true, DType::f32, false},
+                                         {4, 16, false, DType::f16, false},
+                                         {4, 16, false, DType::f64, true},
+                                         {8, 16, false, DType::f32, false},
+                                         {8, 4096, false, DType::f32, false},
+                                         {8, 16, true, DType::f32, true},
+                                         {8, 16, true, DType::f16, true}}) {
+    CAPTURE(c.bits);
+    CAPTURE(c.block);
+    CAPTURE(c.floating_zeros);
+    CAPTURE(name_of(c.dtype));
+    const L numbers = cos(reshape(L::arange(0, static_cast<double>(columns * depth)), {columns, depth}));
+    const QuantisedWeights<Lazy> w = quantise(numbers.astype(c.dtype), {.bits = c.bits, .block = c.block});
+    QuantisedWeights<Lazy> known{constant(w.numbers), constant(w.scales), {}, c.bits};
+    if (c.floating_zeros) known.zero_points = constant(L::full(w.scales.shape(), 1.25, c.dtype));
+    const L x = L::placeholder({3, depth}, c.dtype, "x");
+    const L y = quantised_matmul(x, known);
+    const testing::TemporaryFolder folder;
+    const std::string path = folder / "m.onnx";
+    write_onnx(path, Graph{{.inputs = {x}, .outputs = {y}}});
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    CHECK((bytes.find("MatMulNBits") == std::string::npos) == c.written_out);
+    // A half that is summed in another order may round to its neighbour.
+    const double relative = c.dtype == DType::f16 ? 1e-2 : 1e-5;
+    check_written(core::text("few_bits_", c.bits, "_", c.block, c.floating_zeros ? "_zeros_" : "_", name_of(c.dtype)),
+                  x, given.astype(c.dtype), {y}, {.relative = relative, .absolute = relative});
   }
 }
 
