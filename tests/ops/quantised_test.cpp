@@ -147,14 +147,32 @@ TEST_CASE("the number of threads does not change a bit of a product with weights
   }
 }
 
+TEST_CASE("threads share out the rows of a product with few columns of weights of few bits") {
+  seed(9);
+  const ThreadsAtEnd reset;
+  const Sizes s{4, 32, 40, 70};
+  const QuantisedWeights<Eager> w = drawn(s, Zeros::packed, DType::f32);
+  const T a = T::normal({1999, s.depth});
+  threads(1);
+  const T one = quantised_matmul(a, w);
+  CHECK(difference(a, one, numbers_of(s, w), s.columns) < allowed(DType::f32));
+  for (const int count : {2, 3, 4}) {
+    threads(count);
+    CHECK(array_equal(quantised_matmul(a, w), one));
+  }
+}
+
 TEST_CASE("weights of few bits behind the last column are not multiplied by anything") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  // Of the second block one column counts, whose number 9 stands for 1.
-  T numbers = T::full({1, 2, 8}, 0x88, DType::u8);
-  numbers(0, 1, 0) = T::full({}, 0x89, DType::u8);
-  for (const std::int64_t rows : {1, 20}) {
-    const T y = quantised_matmul(T::ones({rows, 17}), {numbers, T{{1, infinity}}});
-    CHECK(array_equal(y, T::full({rows, 1}, infinity)));
+  for (const std::int64_t blocks : {2, 65}) {
+    // Of the last block one column counts, whose number 9 stands for 1.
+    T numbers = T::full({1, blocks, 8}, 0x88, DType::u8), scales = T::ones({1, blocks});
+    numbers(0, -1, 0) = T::full({}, 0x89, DType::u8);
+    scales(0, -1) = T::full({}, infinity);
+    for (const std::int64_t rows : {1, 20}) {
+      const T y = quantised_matmul(T::ones({rows, 16 * blocks - 15}), {numbers, scales});
+      CHECK(array_equal(y, T::full({rows, 1}, infinity)));
+    }
   }
 }
 
@@ -193,7 +211,20 @@ TEST_CASE_TEMPLATE("weights are rounded to few bits by the block's largest magni
   CHECK(array_equal(dequantise(quantise(X::zeros({2, 5})), 5), X::zeros({2, 5})));
 }
 
-TEST_CASE("a compiled product with weights of few bits plans no copy of them in f32, and comes back from a file") {
+TEST_CASE("a block with an infinity or NaN keeps no finite number, the others keep theirs") {
+  for (const float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                          std::numeric_limits<float>::quiet_NaN()}) {
+    T weights = T::ones({1, 32});
+    weights(0, 3) = T::full({}, odd);
+    const std::vector<float> again = dequantise(quantise(weights, {.block = 16}), 32).to_vector<float>();
+    for (std::size_t i = 0; i < 16; ++i) CHECK(!std::isfinite(again[i]));
+    CHECK(std::isnan(again[0]));
+    for (std::size_t i = 16; i < 32; ++i) CHECK(again[i] == 1);
+  }
+}
+
+TEST_CASE(
+    "a compiled product holds no copy in f32 of weights of few bits, known or given, and comes back from a file") {
   seed(6);
   const std::int64_t columns = 512, depth = 512;
   const Sizes s{4, 32, columns, depth};
@@ -201,12 +232,17 @@ TEST_CASE("a compiled product with weights of few bits plans no copy of them in 
   const auto lazy = [](const T& x) { return L::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()); };
   for (const std::int64_t rows : {1, 40}) {
     const L x = L::placeholder({rows, depth}, DType::f32, "x");
-    const L y = quantised_matmul(x, {lazy(w.numbers), lazy(w.scales), lazy(w.zero_points)});
+    const QuantisedWeights<Lazy> known{lazy(w.numbers), lazy(w.scales), lazy(w.zero_points)};
+    const L y = quantised_matmul(x, known);
     Graph graph{{.inputs = {x}, .outputs = {relu(y) + 1}}};
     const T a = T::normal({rows, depth});
     graph.set(x, lazy(a));
     graph.run();
+    CHECK(graph.report().constant_bytes < columns * depth);
     CHECK(graph.plan().height < columns * depth * 4);
+    Graph written_out{{.inputs = {x}, .outputs = {matmul(x, transpose(dequantise(known, depth)))}}};
+    written_out.prepare();
+    CHECK(written_out.report().constant_bytes >= columns * depth * 4);
     const T want = relu(quantised_matmul(a, w)) + 1;
     CHECK(graph.output(0).to_vector<float>() == want.to_vector<float>());
     const testing::TemporaryFolder folder;
@@ -215,6 +251,34 @@ TEST_CASE("a compiled product with weights of few bits plans no copy of them in 
     loaded.set(loaded.inputs()[0], lazy(a));
     loaded.run();
     CHECK(loaded.output(0).to_vector<float>() == want.to_vector<float>());
+  }
+}
+
+TEST_CASE("weights of few bits that are given at each run are multiplied as they are") {
+  seed(8);
+  const std::int64_t columns = 512, depth = 512;
+  const QuantisedWeights<Eager> w = drawn({4, 32, columns, depth}, Zeros::packed, DType::f32);
+  const auto placeholder = [](const T& like, const char* name) {
+    return L::placeholder(like.shape(), like.dtype(), name);
+  };
+  const auto lazy = [](const T& x) { return L::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()); };
+  for (const std::int64_t rows : {1, 40}) {
+    const T a = T::normal({rows, depth});
+    const L x = placeholder(a, "x"), numbers = placeholder(w.numbers, "numbers"),
+            scales = placeholder(w.scales, "scales"), zeros = placeholder(w.zero_points, "zeros");
+    const QuantisedWeights<Lazy> given{numbers, scales, zeros};
+    Graph graph{{.inputs = {x, numbers, scales, zeros}, .outputs = {quantised_matmul(x, given)}}};
+    graph.set(x, lazy(a));
+    graph.set(numbers, lazy(w.numbers));
+    graph.set(scales, lazy(w.scales));
+    graph.set(zeros, lazy(w.zero_points));
+    graph.run();
+    CHECK(graph.plan().height < columns * depth * 4);
+    CHECK(graph.output(0).to_vector<float>() == quantised_matmul(a, w).to_vector<float>());
+    const L product = matmul(x, transpose(dequantise(given, depth)));
+    Graph written_out{{.inputs = {x, numbers, scales, zeros}, .outputs = {product}}};
+    written_out.prepare();
+    CHECK(written_out.plan().height >= columns * depth * 4);
   }
 }
 

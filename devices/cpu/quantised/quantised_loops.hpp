@@ -50,7 +50,7 @@ struct QuantisedLoops {
   int columns = 1;  ///< that `dots` takes at a time
   void (*dots)(const QuantisedDots&) = nullptr;
   void (*panel)(const QuantisedPanel&) = nullptr;
-  /// Brings part of a row into the order in which `dots` reads it: as many elements as `words` whole vectors of words
+  /// Brings part of a row into the order in which `dots` reads it: as many elements as `vectors` whole vectors of words
   /// hold, of which the first `count` are given and the others zero.
   void (*arrange)(int bits, const float* from, std::int64_t count, std::int64_t vectors, float* to) = nullptr;
   /// Numbers number first, first + 1, ... of packed ones.

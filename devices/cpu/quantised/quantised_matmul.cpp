@@ -2,6 +2,8 @@
 // rows panels of weights are made numbers in the cache and multiplied by the register tile.
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <variant>
 
 #include "core/op_ids.hpp"
 #include "devices/cpu/half_copies.hpp"
@@ -16,8 +18,8 @@ namespace tyto::cpu {
 namespace {
 
 // Up to so many rows making numbers of the weights for every four of them costs less than laying them out in panels.
-constexpr std::int64_t most_rows_of_dots = 16;
-// Bytes from one column to the next that a gather reaches in a vector of columns.
+constexpr std::int64_t most_rows_of_dots = 12;
+// Bytes from one column to the next, so that the offsets of a vector of columns fit in 32 bits.
 constexpr std::int64_t most_column_bytes = std::int64_t{1} << 26;
 // Steps of a panel that are written at a time, and vectors of the widest one.
 constexpr std::int64_t steps_at_a_time = 128;
@@ -99,7 +101,9 @@ class QuantisedMatmul final : public core::Kernel {
         threads_(threads_for(problem_.nanoseconds())),
         is_half_(is_half(problem_.dtype)) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) skipped_[i] = skipped(step.inputs[i]);
-    by_dots_ = problem_.rows <= most_rows_of_dots || problem_.depth == 0 || problem_.column_bytes() > most_column_bytes;
+    // Columns shorter than a vector of words are all tail to the dots, which takes them several times as long.
+    const bool few_rows = problem_.rows <= most_rows_of_dots && problem_.depth >= loops_.lanes * (32 / problem_.bits);
+    by_dots_ = few_rows || problem_.depth == 0 || problem_.column_bytes() > most_column_bytes;
     if (is_half_) {
       wide_a_ = HalfCopy::reserve(space_, problem_.rows * problem_.depth);
       wide_c_ = HalfCopy::reserve(space_, problem_.rows * problem_.columns);
@@ -269,8 +273,7 @@ class QuantisedMatmul final : public core::Kernel {
     weights.writer = &writer;
     weights.scratch = at<float>(call.space, panel_ + panel_stride_ * member);
     const auto tables = RowTables<float>::in(at<std::byte>(call.space, tables_ + tables_stride_ * member), product_);
-    const MemberShare mine{{0, problem_.rows}, share(product_.layout.count(), team.member, team.size)};
-    multiply_panels(product_, mine, weights, call.c, Epilogue<float>{}, tables,
+    multiply_panels(product_, member_share(product_, team), weights, call.c, Epilogue<float>{}, tables,
                     [&](std::int64_t first, std::int64_t count, const RowTables<float>& to) {
                       for (std::int64_t i = 0; i < count; ++i) {
                         to.rows[i] = call.a + (first + i) * problem_.depth;
