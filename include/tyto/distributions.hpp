@@ -160,7 +160,7 @@ struct Bernoulli {
   TYTO_DISTRIBUTION_MEMBERS
 };
 // Samples of the next four, and of Hypergeometric, are exact for counts up to 2^53 and rates up to 2^62, beyond which
-// they are refused.
+// they are refused; so is a NegativeBinomial of which (count + 1) * (1 - probability) / probability is above 2^57.
 /// Successes among `count` trials.
 template <class T>
 struct Binomial {
@@ -218,7 +218,8 @@ struct Categorical {
   T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \
   T log_prob(const T& x) const;
 
-/// How often each class comes up in `count` draws. Probabilities add up to 1, to a thousandth.
+/// How often each class comes up in `count` draws. Probabilities add up to 1, to a thousandth or to two epsilons of
+/// their type (f16: 0.002, bf16: 0.016), whichever is more.
 template <class T>
 struct Multinomial {
   T count, probabilities;

@@ -53,6 +53,14 @@ struct ZipfProposals {
   }
 };
 
+/// How many classes logits have, at least one.
+template <class T>
+std::int64_t classes_of(std::string_view op, const T& logits) {
+  const std::int64_t classes = core::length_of(op, "classes", logits);
+  if (classes != 0) return classes;
+  throw ShapeError(core::text(op, ": no classes, the last axis of ", logits.shape(), " is empty"));
+}
+
 }  // namespace
 
 TYTO_SAMPLE(Zipf) {
@@ -96,7 +104,7 @@ TYTO_WIDE_CDF(LogSeries) {
 }
 
 TYTO_SAMPLE(Categorical) {
-  core::require("sample", logits);
+  classes_of("sample", logits);
   const Shape shape = asked.value_or(Shape{});
   // NaN where a logit is.
   const T most = core::checked<T>("Categorical", "logits", max(logits, -1), core::limits::finite);
@@ -108,7 +116,7 @@ TYTO_SAMPLE(Categorical) {
 template <class T>
 T Categorical<T>::log_prob(const T& x) const {
   core::require("log_prob", logits, x);
-  const std::int64_t classes = logits.shape().back();
+  const std::int64_t classes = classes_of("log_prob", logits);
   const T inside = x >= 0 && x < classes && equal(x, floor(x));
   const T number = where(inside, x, 0).astype(DType::i64);
   Shape shape =
@@ -122,7 +130,7 @@ T Categorical<T>::log_prob(const T& x) const {
 template <class T>
 T Categorical<T>::cdf(const T& x) const {
   core::require("cdf", logits, x);
-  const T below = expand_dims(x, -1) >= T::arange(logits.shape().back());
+  const T below = expand_dims(x, -1) >= T::arange(classes_of("cdf", logits));
   return sum(where(below, softmax(logits), 0.0), -1);
 }
 

@@ -73,8 +73,11 @@ TYTO_SAMPLE(NegativeBinomial) {
   const T r = TYTO_CHECKED_WIDE(NegativeBinomial, count, rate);
   const T p = TYTO_CHECKED_WIDE(NegativeBinomial, probability, probability_above_zero);
   // Failures come as often as a Poisson whose rate is gamma distributed.
-  const T rate = core::gamma_draws<T>(shape, r, split_options(options, 0)) * ((1.0 - p) / p);
-  return Poisson<T>{rate}.sample(shape, split_options(options, 1));
+  const T odds = (1.0 - p) / p;
+  const T most = core::checked<T>("NegativeBinomial", "(count + 1) * (1 - probability) / probability",
+                                  T((r + 1.0) * odds), core::limits::mixed_rate);
+  const T rate = minimum(core::gamma_draws<T>(shape, r, split_options(options, 0)) * odds, core::most_rate);
+  return marked<T>({r, p, most}, core::poisson_draws<T>(shape, rate, split_options(options, 1)));
 }
 TYTO_WIDE_LOG_PROB(NegativeBinomial) {
   const auto& [count, probability] = distribution;

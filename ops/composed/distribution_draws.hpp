@@ -29,6 +29,14 @@ Shape drawn_shape(const std::optional<Shape>& asked, const T&... parameters) {
   return *asked;
 }
 
+/// The length of the last axis, along which a distribution's vectors lie, or its classes.
+template <class T>
+std::int64_t length_of(std::string_view op, std::string_view what, const T& parameter) {
+  require(op, parameter);
+  if (parameter.ndim() != 0) return parameter.shape().back();
+  throw ShapeError(text(op, ": a distribution of ", what, " needs a parameter with an axis"));
+}
+
 /// The floating type of the parameters; f32 where they are plain numbers.
 template <class... T>
 DType drawn_type(const T&... parameters) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/floating_format.hpp"
 #include "ops/define.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/reduce.hpp"
@@ -32,6 +33,8 @@ struct Limits {
 
 // Integers are exact in f64 up to the first.
 inline constexpr double most_counted = 0x1p53, most_rate = 0x1p62;
+// Gamma draws exceed the shape parameter and one 32 times with a probability below 10^-14.
+inline constexpr double most_mixed_rate = most_rate / 32;
 
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -44,9 +47,16 @@ inline constexpr Limits length{"in [0, inf)", 0, infinite, Limits::Ends::low};
 inline constexpr Limits probability{"in [0, 1]", 0, 1};
 inline constexpr Limits probability_above_zero{"in (0, 1]", 0, 1, Limits::Ends::high};
 inline constexpr Limits probability_below_one{"in [0, 1)", 0, 1, Limits::Ends::low};
-inline constexpr Limits near_one{"within a thousandth of 1", 0.999, 1.001};
 inline constexpr Limits rate{"in [0, 2^62]", 0, most_rate};
+inline constexpr Limits mixed_rate{"in [0, 2^57]", 0, most_mixed_rate};
 inline constexpr Limits count{"an integer in [0, 2^53]", 0, most_counted, Limits::Ends::both, true};
+
+/// Of the sum of probabilities, each of which was rounded to its type.
+inline Limits near_one(DType probabilities) {
+  const double rounding = is_floating(probabilities) ? 2 * format_of(probabilities).epsilon() : 0;
+  if (rounding > 0.001) return {"within two epsilons of 1", 1 - rounding, 1 + rounding};
+  return {"within a thousandth of 1", 0.999, 1.001};
+}
 }  // namespace limits
 
 /// Whether that holds, if eager mode knows it already.

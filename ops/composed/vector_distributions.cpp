@@ -18,17 +18,10 @@ using core::wide;
 
 namespace {
 
-template <class T>
-std::int64_t length_of(std::string_view op, const T& vectors) {
-  core::require(op, vectors);
-  if (vectors.ndim() != 0) return vectors.shape().back();
-  throw ShapeError(core::text(op, ": a distribution of vectors needs a parameter with an axis"));
-}
-
 /// The shape before the vectors' axis: the one asked for, or that in which the parameters meet.
 template <class T>
 Shape stack_shape(const std::optional<Shape>& asked, const T& vectors, const Shape& other) {
-  length_of("sample", vectors);
+  core::length_of("sample", "vectors", vectors);
   const auto& shape = vectors.shape();
   const Shape parameters = core::broadcast("sample", Shape(std::span(shape.begin(), shape.end() - 1)), other);
   if (asked && !core::broadcastable(parameters, *asked)) {
@@ -78,7 +71,8 @@ TYTO_SAMPLE(Multinomial) {
   const Shape shape = stack_shape(asked, probabilities, count.shape());
   const T n = TYTO_CHECKED_WIDE(Multinomial, count, count);
   const T p = TYTO_CHECKED_WIDE(Multinomial, probabilities, probability);
-  const T whole = core::checked<T>("Multinomial", "sum(probabilities, -1)", sum(p, -1), core::limits::near_one);
+  const T whole = core::checked<T>("Multinomial", "sum(probabilities, -1)", sum(p, -1),
+                                   core::limits::near_one(probabilities.dtype()));
   const auto draw = [&](const T& counts, const T& left, const T& right, std::uint64_t level) {
     const T both = left + right, first = where(both > 0.0, left / where(both > 0.0, both, 1.0), 0.0);
     return core::binomial_draws<T>(counts.shape(), counts, first, split_options(options, level));
@@ -87,6 +81,7 @@ TYTO_SAMPLE(Multinomial) {
 }
 TYTO_LOG_PROB(Multinomial) {
   const auto& [count, probabilities] = distribution;
+  core::length_of("log_prob", "vectors", probabilities);
   const T k = wide(x), n = wide(count), p = wide(probabilities), inside = are_counts(k) && equal(sum(k, -1), n);
   const T safe = where(expand_dims(inside, -1), k, 0.0);
   // Probabilities that do not quite add up to 1 are no more than factors.
@@ -111,6 +106,7 @@ TYTO_SAMPLE(MultivariateHypergeometric) {
 }
 TYTO_LOG_PROB(MultivariateHypergeometric) {
   const auto& [counts, drawn] = distribution;
+  core::length_of("log_prob", "vectors", counts);
   const T k = wide(x), each = wide(counts), n = wide(drawn);
   const T inside = are_counts(k) && all(k <= each, -1) && equal(sum(k, -1), n);
   const T safe = where(expand_dims(inside, -1), k, 0.0);
@@ -120,7 +116,8 @@ TYTO_LOG_PROB(MultivariateHypergeometric) {
 }
 
 TYTO_SAMPLE(Dirichlet) {
-  const Shape shape = joined(stack_shape(asked, concentration, {}), {length_of("sample", concentration)});
+  const Shape shape =
+      joined(stack_shape(asked, concentration, {}), {core::length_of("sample", "vectors", concentration)});
   const DType type = drawn_type(concentration);
   // Logarithms of gamma draws: for small parameters the draws themselves would vanish.
   const T given = T(TYTO_CHECKED(Dirichlet, concentration, positive)).astype(type);
@@ -130,6 +127,7 @@ TYTO_SAMPLE(Dirichlet) {
 }
 TYTO_LOG_PROB(Dirichlet) {
   const auto& [concentration] = distribution;
+  core::length_of("log_prob", "vectors", concentration);
   const T inside = all(x >= 0.0, -1), safe = where(expand_dims(inside, -1), x, 1.0);
   const T found =
       sum(core::times_log<T>(concentration - 1.0, safe) - lgamma(concentration), -1) + lgamma(sum(concentration, -1));
@@ -138,7 +136,7 @@ TYTO_LOG_PROB(Dirichlet) {
 
 TYTO_SAMPLE(MultivariateNormal) {
   core::require("sample", mean, covariance);
-  const std::int64_t length = length_of("sample", mean);
+  const std::int64_t length = core::length_of("sample", "vectors", mean);
   const auto& matrices = covariance.shape();
   const Shape before = matrices.size() > 2 ? Shape(std::span(matrices.begin(), matrices.end() - 2)) : Shape{};
   const Shape shape = joined(stack_shape(asked, mean, before), {length});
@@ -147,7 +145,7 @@ TYTO_SAMPLE(MultivariateNormal) {
 }
 TYTO_LOG_PROB(MultivariateNormal) {
   const auto& [mean, covariance] = distribution;
-  const auto length = static_cast<double>(length_of("log_prob", mean));
+  const auto length = static_cast<double>(core::length_of("log_prob", "vectors", mean));
   const T factor = linalg::cholesky(covariance);
   const T solved = squeeze(linalg::triangular_solve(factor, expand_dims(x - mean, -1)), -1);
   const double constant = -0.5 * std::log(2 * std::numbers::pi) * length;

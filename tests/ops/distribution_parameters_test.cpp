@@ -174,6 +174,10 @@ TEST_CASE("what is refused is said with the number that was found") {
                        "sample: Hypergeometric needs good + bad - drawn >= 0, not -1", ValueError);
   CHECK_THROWS_WITH_AS((d::Hypergeometric<T>{5e15, 5e15, 2}.sample(Shape{2})),
                        "sample: Hypergeometric needs good + bad an integer in [0, 2^53], not 1e+16", ValueError);
+  CHECK_THROWS_WITH_AS((d::NegativeBinomial<T>{1.0, T::full({}, 0x1p-60, DType::f64)}.sample()),
+                       "sample: NegativeBinomial needs (count + 1) * (1 - probability) / probability in [0, 2^57], not "
+                       "2.30584e+18",
+                       ValueError);
   CHECK_THROWS_WITH_AS((d::Triangular<T>{1.0, 1.0, 1.0}.sample(Shape{2})),
                        "sample: Triangular needs high - low > 0, not 0", ValueError);
   CHECK_THROWS_WITH_AS((d::Uniform<T>{T{0.0, 3.0}, 1.0}.sample()),
@@ -204,6 +208,9 @@ TEST_CASE_TEMPLATE("classes and vectors of counts are refused by their row", M, 
   refused("sample: Multinomial needs sum(probabilities, -1) within a thousandth of 1, not 1.25", [] {
     return d::Multinomial<T>{T{4}, T{{0.75, 0.5}}}.sample();
   });
+  refused("sample: Multinomial needs sum(probabilities, -1) within two epsilons of 1, not 1.03125", [] {
+    return d::Multinomial<T>{T{4}, T{{0.53125, 0.5}}.astype(DType::bf16)}.sample();
+  });
   refused("sample: Multinomial needs count an integer in [0, 2^53], not -4", [] {
     return d::Multinomial<T>{T{-4}, T{{0.5, 0.5}}}.sample();
   });
@@ -226,4 +233,59 @@ TEST_CASE_TEMPLATE("classes and vectors of counts are refused by their row", M, 
     CHECK(d::Categorical<T>{none}.sample().template to_vector<int>() == std::vector<int>{-1});
   }
   CHECK(d::Multinomial<T>{3, T{0.0, 1.0}}.sample().template to_vector<int>() == std::vector<int>{0, 3});
+}
+
+TEST_CASE_TEMPLATE("classes and vectors need an axis, and classes one element of it", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T one = T::full({}, 1.0), x = T::full({}, 0.0), three{1.0, 1.0, 1.0};
+  const auto refused = [](const std::string& message, const auto& call) {
+    CHECK_THROWS_WITH_AS(call(), message.c_str(), ShapeError);
+  };
+  const std::string classes = ": a distribution of classes needs a parameter with an axis",
+                    vectors = ": a distribution of vectors needs a parameter with an axis";
+  refused("sample" + classes, [&] { d::Categorical<T>{one}.sample(); });
+  refused("log_prob" + classes, [&] { d::Categorical<T>{one}.log_prob(x); });
+  refused("cdf" + classes, [&] { d::Categorical<T>{one}.cdf(x); });
+  const std::string none = ": no classes, the last axis of (2,0) is empty";
+  refused("sample" + none, [] { d::Categorical<T>{T::zeros({2, 0})}.sample(); });
+  refused("log_prob" + none, [&] { d::Categorical<T>{T::zeros({2, 0})}.log_prob(x); });
+  refused("cdf" + none, [&] { d::Categorical<T>{T::zeros({2, 0})}.cdf(x); });
+  refused("sample" + vectors, [&] { d::Multinomial<T>{3, one}.sample(); });
+  refused("log_prob" + vectors, [&] { d::Multinomial<T>{3, one}.log_prob(three); });
+  refused("sample" + vectors, [&] { d::MultivariateHypergeometric<T>{one, 1}.sample(); });
+  refused("log_prob" + vectors, [&] { d::MultivariateHypergeometric<T>{one, 1}.log_prob(three); });
+  refused("log_prob" + vectors, [&] { d::Dirichlet<T>{one}.log_prob(three); });
+}
+
+TEST_CASE_TEMPLATE("probabilities add up to 1 as far as their type can tell", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const DrawOptions options{.key = Key{5, 2}};
+  for (const DType type : {DType::bf16, DType::f16, DType::f32, DType::f64}) {
+    for (const std::int64_t classes : {3, 7, 100, 999}) {
+      CAPTURE(type);
+      CAPTURE(classes);
+      const T p = T::full({classes}, 1.0 / static_cast<double>(classes), type);
+      const T drawn = d::Multinomial<T>{1000, p}.sample({}, options);
+      CHECK(bool(all(drawn >= 0)));
+      CHECK(bool(equal(sum(drawn), 1000)));
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("failures before a success that hardly ever comes are drawn or refused, never by luck", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  // 2^55 failures on average, exponentially distributed: their median is that times log(2).
+  const T drawn = d::NegativeBinomial<T>{1, T::full({}, 0x1p-55, DType::f64)}.sample(Shape{4000}, {.key = Key{8, 1}});
+  CHECK(bool(all(drawn >= 0)));
+  const T units = drawn.astype(DType::f64) * 0x1p-55;
+  CHECK(allclose(mean(units), T::full({}, 1.0, DType::f64), 0.0, 0.08));
+  CHECK(allclose(mean((units < 0.6931471805599453).astype(DType::f64)), T::full({}, 0.5, DType::f64), 0.0, 0.04));
+  const T rare = T::full({2}, 1e-30, DType::f64);
+  if constexpr (std::is_same_v<M, Eager>) {
+    for (int i = 0; i < 20; ++i)
+      check_refused("NegativeBinomial needs (count", [&] { d::NegativeBinomial<T>{1, rare}.sample(); });
+  } else {
+    CHECK(d::NegativeBinomial<T>{1, rare}.sample().template to_vector<int>() == std::vector<int>{-1, -1});
+  }
 }
