@@ -27,7 +27,7 @@ class EpilogueMatmul final : public MatmulRoutine {
   std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
   std::size_t packed_bytes() const noexcept override { return product_->packed_bytes(); }
   void pack(const void* b, void* packed) const override { product_->pack(b, packed); }
-  bool order_hangs_on_strides() const noexcept override { return product_->order_hangs_on_strides(); }
+  bool order_depends_on_strides() const noexcept override { return product_->order_depends_on_strides(); }
   const char* name() const noexcept override { return product_->name(); }
 
   void run(const MatmulArguments& arguments) const override {

@@ -128,7 +128,7 @@ class TransposedMatmul final : public MatmulRoutine {
     std::swap(swapped.a, swapped.b);
     product_->run(swapped);
   }
-  bool order_hangs_on_strides() const noexcept override { return product_->order_hangs_on_strides(); }
+  bool order_depends_on_strides() const noexcept override { return product_->order_depends_on_strides(); }
   const char* name() const noexcept override { return product_->name(); }
 
  private:
@@ -275,7 +275,7 @@ bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) 
   if (is_column(asked) || asked.c.column_stride != 1) return false;
   const auto one = choose(asked, choice), other = choose(dense, choice);
   const MatmulRoutine &routine = *one, &usual = *other;
-  return typeid(routine) == typeid(usual) && !routine.order_hangs_on_strides();
+  return typeid(routine) == typeid(usual) && !routine.order_depends_on_strides();
 }
 
 void copy_result(const MatmulProblem& problem, const void* dense, void* result) {

@@ -15,8 +15,8 @@ class MatmulRoutine {
   virtual void pack(const void* /*b*/, void* /*packed*/) const {}
   virtual void run(const MatmulArguments& arguments) const = 0;
   virtual bool takes_loop() const noexcept { return false; }
-  /// Whether the order in which terms are added, and with it the bits, may hang on how far rows lie apart.
-  virtual bool order_hangs_on_strides() const noexcept { return false; }
+  /// Whether the order in which terms are added, and with it the bits, may depend on how far rows lie apart.
+  virtual bool order_depends_on_strides() const noexcept { return false; }
   virtual const char* name() const noexcept = 0;
 };
 

@@ -140,7 +140,7 @@ class OnednnMatmul final : public MatmulRoutine {
     if (problem_.limits.any() && !problem_.drops_nan) limit(arguments);
   }
 
-  bool order_hangs_on_strides() const noexcept override { return true; }
+  bool order_depends_on_strides() const noexcept override { return true; }
   const char* name() const noexcept override { return "onednn"; }
 
  private:
