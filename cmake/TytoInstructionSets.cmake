@@ -12,6 +12,35 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
   set(TYTO_BASELINE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-O2>)
 endif()
 
+# The only set to compile kernels for; empty where they are compiled for all.
+set(TYTO_ONLY_SET "")
+if(NOT TYTO_HAVE_X86_ISA)
+  set(TYTO_ONLY_SET baseline)
+elseif(TYTO_INSTRUCTION_SETS STREQUAL "native")
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS -march=native)
+  check_cxx_source_compiles("
+    #if !(__AVX2__ && __FMA__ && __F16C__ && __BMI2__)
+    #error
+    #endif
+    int main() {}" TYTO_PROCESSOR_HAS_AVX2)
+  check_cxx_source_compiles("
+    #if !(__AVX512F__ && __AVX512CD__ && __AVX512DQ__ && __AVX512BW__ && __AVX512VL__)
+    #error
+    #endif
+    int main() {}" TYTO_PROCESSOR_HAS_AVX512)
+  unset(CMAKE_REQUIRED_FLAGS)
+  set(TYTO_ONLY_SET baseline)
+  if(TYTO_PROCESSOR_HAS_AVX2)
+    set(TYTO_ONLY_SET avx2)
+    if(TYTO_PROCESSOR_HAS_AVX512)
+      set(TYTO_ONLY_SET avx512)
+    endif()
+  endif()
+elseif(NOT TYTO_INSTRUCTION_SETS STREQUAL "all")
+  message(FATAL_ERROR "TYTO_INSTRUCTION_SETS is all or native, not '${TYTO_INSTRUCTION_SETS}'")
+endif()
+
 # Kernels are optimised in every build: a debug build that takes minutes for one convolution helps nobody. Errno and
 # trapping are given up because they forbid vectorising; results stay IEEE (no -ffast-math).
 set(TYTO_KERNEL_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> -fno-math-errno -fno-trapping-math)
@@ -47,6 +76,30 @@ function(tyto_instruction_set_flags sources)
   endforeach()
 endfunction()
 
+# Leaves out the sources of sets that are not compiled. Where a family has none of the only set, it is the next narrower.
+function(tyto_leave_out_sets sources)
+  if(NOT TYTO_ONLY_SET)
+    return()
+  endif()
+  set(narrower baseline avx2 avx512)
+  list(FIND narrower ${TYTO_ONLY_SET} last)
+  foreach(source IN LISTS sources)
+    if(NOT source MATCHES "^(.*)\\.(baseline|avx2|avx512)\\.cpp$")
+      continue()
+    endif()
+    set(family "${CMAKE_MATCH_1}")
+    set(wanted ${last})
+    list(GET narrower ${wanted} set)
+    while(NOT EXISTS "${family}.${set}.cpp")
+      math(EXPR wanted "${wanted} - 1")
+      list(GET narrower ${wanted} set)
+    endwhile()
+    if(NOT source STREQUAL "${family}.${set}.cpp")
+      set_source_files_properties("${source}" PROPERTIES HEADER_FILE_ONLY ON)
+    endif()
+  endforeach()
+endfunction()
+
 function(tyto_kernel_flags folder)
   tyto_target_name(${folder} target)
   if(NOT TARGET ${target})
@@ -55,6 +108,11 @@ function(tyto_kernel_flags folder)
   target_compile_options(${target} PRIVATE ${TYTO_KERNEL_FLAGS})
   get_target_property(sources ${target} SOURCES)
   tyto_instruction_set_flags("${sources}")
+  tyto_leave_out_sets("${sources}")
+  tyto_source_options(devices/cpu/compiled_sets.cpp)  # alone, so that the choice of sets compiles no other file anew
+  if(TYTO_ONLY_SET)
+    set_source_files_properties(devices/cpu/compiled_sets.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_ONLY_SET=${TYTO_ONLY_SET})
+  endif()
   # What surrounds the loops of reductions runs once a row: it is worth vectors, but not the code that -O3 makes of it.
   tyto_source_options(devices/cpu/reduce/fold_rules.cpp
     $<$<NOT:$<CONFIG:Debug>>:-O2> $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>)

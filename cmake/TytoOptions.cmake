@@ -5,6 +5,9 @@ option(TYTO_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_CLI "Build the program `tyto`" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_UNITY "Compile the files of a folder several at a time, with standard headers precompiled" ON)
 option(TYTO_NATIVE "Compile everything for this very processor (the result may not run on another)" OFF)
+set(TYTO_INSTRUCTION_SETS "all" CACHE STRING
+  "What the CPU's kernels are compiled for: all instruction sets, chosen among when they run, or native, this processor's")
+set_property(CACHE TYTO_INSTRUCTION_SETS PROPERTY STRINGS all native)
 option(TYTO_WERROR "Treat warnings as errors" OFF)
 set(TYTO_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize= (address,undefined or thread)")
 

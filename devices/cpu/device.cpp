@@ -25,6 +25,7 @@ void release_block(core::Device*, void* memory, std::size_t bytes, void*) { rele
 class CpuDevice final : public core::Device, public core::JoinedLaunches {
  public:
   CpuDevice() {
+    require_compiled_set();
     properties_.name = "cpu";
     properties_.description = processor_name();
     properties_.alignment = memory_alignment;

@@ -10,6 +10,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <tyto/error.hpp>
+
+#include "core/text.hpp"
+
 namespace tyto::cpu {
 
 namespace {
@@ -36,7 +40,7 @@ InstructionSet detect() noexcept {
 InstructionSet chosen() noexcept {
   const InstructionSet widest = widest_instruction_set();
   const char* wish = std::getenv("TYTO_ISA");
-  if (wish == nullptr) return widest;
+  if (wish == nullptr || only_compiled_set()) return widest;
   for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
     if (set <= widest && std::string_view(wish) == name_of(set)) return set;
   }
@@ -46,9 +50,18 @@ InstructionSet chosen() noexcept {
 }  // namespace
 
 InstructionSet widest_instruction_set() noexcept {
-  static const InstructionSet widest = detect();
+  static const InstructionSet widest = only_compiled_set().value_or(detect());
   return widest;
 }
+
+void require_compiled_set(InstructionSet of_processor, std::optional<InstructionSet> only) {
+  if (!only || *only <= of_processor) return;
+  throw DeviceError(core::text("cpu: the kernels of this build are compiled for ", name_of(*only),
+                               ", which this processor lacks (it has ", name_of(of_processor),
+                               "); a build with TYTO_INSTRUCTION_SETS=all has kernels for every processor"));
+}
+
+void require_compiled_set() { require_compiled_set(detect(), only_compiled_set()); }
 
 InstructionSet instruction_set() noexcept {
   static const InstructionSet set = chosen();

@@ -1,6 +1,7 @@
 // Which vector instruction set the kernels use: found once from the processor, lowered on request.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace tyto::cpu {
@@ -8,8 +9,15 @@ namespace tyto::cpu {
 /// The sets that kernels are compiled for; each includes those before it.
 enum class InstructionSet { baseline, avx2, avx512 };
 
-/// The widest set that this processor, its operating system and this build offer.
+/// The widest set that this processor and its operating system offer, or the only one that this build has kernels for.
 InstructionSet widest_instruction_set() noexcept;
+
+/// The set of a build for one set (TYTO_INSTRUCTION_SETS=native).
+std::optional<InstructionSet> only_compiled_set() noexcept;
+
+/// Throws a DeviceError where a build for one set meets a processor without it.
+void require_compiled_set(InstructionSet of_processor, std::optional<InstructionSet> only);
+void require_compiled_set();
 
 /// The set that kernels prepared from now on use: the widest, unless TYTO_ISA (baseline, avx2, avx512) names a narrower
 /// one.

@@ -16,7 +16,7 @@ using namespace run::host;
 
 namespace {
 
-const cpu::CompactionLoops& compaction() { return cpu::compaction_loops_of(cpu::instruction_set()); }
+const cpu::CompactionLoops& compaction() { return cpu::compaction_loops(cpu::instruction_set()); }
 
 /// The elements of one array for which a mask of as many is not zero.
 Value elements_where(const core::Array& array, std::span<const std::uint8_t> mask) {

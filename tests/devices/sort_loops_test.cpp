@@ -220,14 +220,14 @@ void check_orders() {
 TEST_CASE("keys of 32 bits are sorted, selected and split by every instruction set") {
   for (const cpu::InstructionSet set : sets()) {
     CAPTURE(cpu::name_of(set));
-    check_loops(cpu::sort_loops_of(set).narrow);
+    check_loops(cpu::sort_loops(set).narrow);
   }
 }
 
 TEST_CASE("keys of 64 bits are sorted, selected and split by every instruction set") {
   for (const cpu::InstructionSet set : sets()) {
     CAPTURE(cpu::name_of(set));
-    check_loops(cpu::sort_loops_of(set).wide);
+    check_loops(cpu::sort_loops(set).wide);
   }
 }
 
@@ -239,7 +239,7 @@ TEST_CASE_TEMPLATE("lines of every kind are ordered as the standard library's st
 TEST_CASE("elements as keys are in the order of the elements, and come back") {
   std::mt19937_64 random(3);
   for (const cpu::InstructionSet set : sets()) {
-    const cpu::ElementLoops loops = cpu::sort_loops_of(set).elements(DType::f64);
+    const cpu::ElementLoops loops = cpu::sort_loops(set).elements(DType::f64);
     const std::vector<double> given = line<double>(0, 1001, random);
     std::vector<std::int64_t> keys(given.size());
     std::vector<double> back(given.size());

@@ -36,7 +36,7 @@ struct RowLoops {
                         const T* deltas) = nullptr;
 };
 
-/// The loops for a set; those of the baseline where the build lacks it.
+/// The loops for an instruction set.
 template <class T>
 const RowLoops<T>& row_loops(InstructionSet set) noexcept;
 

@@ -37,13 +37,6 @@ extern const CompactionLoops compaction_loops;
 }
 
 /// The loops for an instruction set.
-inline const CompactionLoops& compaction_loops_of(InstructionSet set) {
-#if defined(TYTO_HAVE_X86_ISA)
-  if (set == InstructionSet::avx512) return avx512::compaction_loops;
-  if (set == InstructionSet::avx2) return avx2::compaction_loops;
-#endif
-  static_cast<void>(set);
-  return baseline::compaction_loops;
-}
+const CompactionLoops& compaction_loops(InstructionSet set) noexcept;
 
 }  // namespace tyto::cpu

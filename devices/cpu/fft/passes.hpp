@@ -69,7 +69,7 @@ struct Passes {
                      Points<const T> roots) = nullptr;
 };
 
-/// The loops for a set; those of the baseline where the build lacks it.
+/// The loops for an instruction set.
 template <class T>
 const Passes<T>& passes(InstructionSet set) noexcept;
 template <>

@@ -80,7 +80,7 @@ struct VectorLoops {
                          const ComplexTurn<T>* turns, T* re, T* im, std::int64_t step, T* room) = nullptr;
 };
 
-/// The loops for a set; those of the baseline where the build lacks it.
+/// The loops for an instruction set.
 template <class T>
 const VectorLoops<T>& vector_loops(InstructionSet set) noexcept;
 template <>

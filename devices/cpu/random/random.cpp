@@ -18,15 +18,6 @@ using core::Address;
 using core::OpId;
 using Addresses = std::span<const Address>;
 
-const RandomLoops& loops_of(InstructionSet set) {
-#if defined(TYTO_HAVE_X86_ISA)
-  if (set == InstructionSet::avx512) return avx512::random_loops;
-  if (set == InstructionSet::avx2) return avx2::random_loops;
-#endif
-  static_cast<void>(set);
-  return baseline::random_loops;
-}
-
 /// A distribution's loop, the type it makes, and rough nanoseconds an element.
 struct Distribution {
   RandomLoop loop;
@@ -106,7 +97,7 @@ constexpr KernelEntry entries[] = {
 }  // namespace
 
 std::shared_ptr<const core::Kernel> prepare_random(const core::Step& step, const KernelChoice& choice) {
-  const RandomLoops& loops = loops_of(choice.set());
+  const RandomLoops& loops = random_loops(choice.set());
   if (step.op == OpId::random_permutation) return prepare_permutation(step, loops);
 
   const core::Operand key = step.inputs[0], result = step.outputs[0];

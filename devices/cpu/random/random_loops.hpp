@@ -43,4 +43,8 @@ namespace avx512 {
 extern const RandomLoops random_loops;
 }
 
+enum class InstructionSet;
+/// The loops for an instruction set.
+const RandomLoops& random_loops(InstructionSet set) noexcept;
+
 }  // namespace tyto::cpu

@@ -54,6 +54,11 @@ TYTO_FOLD_LOOPS(avx2)
 TYTO_FOLD_LOOPS(avx512)
 #undef TYTO_FOLD_LOOPS
 
+enum class InstructionSet;
+FoldLoops sum_loops(InstructionSet set, Fold fold, DType dtype);
+FoldLoops extreme_loops(InstructionSet set, Fold fold, DType dtype);
+FoldLoops moment_loops(InstructionSet set, Fold fold, DType dtype);
+
 /// The loops for the instruction set in use.
 FoldLoops fold_loops(Fold fold, DType dtype);
 

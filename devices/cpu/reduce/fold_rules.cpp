@@ -249,10 +249,6 @@ FoldRules exponential_rules() {
   return rules;
 }
 
-FoldLoops loops_of(FoldLoops (*const (&sets)[3])(Fold, DType), Fold fold, DType dtype) {
-  return sets[static_cast<int>(instruction_set())](fold, dtype);
-}
-
 }  // namespace
 
 FoldRules fold_rules(Fold fold, Finish finish, DType in, DType out) {
@@ -276,23 +272,16 @@ FoldRules fold_rules(Fold fold, Finish finish, DType in, DType out) {
 }
 
 FoldLoops fold_loops(Fold fold, DType dtype) {
-#if defined(TYTO_HAVE_X86_ISA)
-#define TYTO_EACH_SET(loops) \
-  { baseline::loops, avx2::loops, avx512::loops }
-#else
-#define TYTO_EACH_SET(loops) \
-  { baseline::loops, baseline::loops, baseline::loops }
-#endif
+  const InstructionSet set = instruction_set();
   switch (fold) {
     case Fold::sum:
     case Fold::product:
     case Fold::any:
-    case Fold::all: return loops_of(TYTO_EACH_SET(sum_loops), fold, dtype);
+    case Fold::all: return sum_loops(set, fold, dtype);
     case Fold::moments:
-    case Fold::exponentials: return loops_of(TYTO_EACH_SET(moment_loops), fold, dtype);
-    default: return loops_of(TYTO_EACH_SET(extreme_loops), fold, dtype);
+    case Fold::exponentials: return moment_loops(set, fold, dtype);
+    default: return extreme_loops(set, fold, dtype);
   }
-#undef TYTO_EACH_SET
 }
 
 }  // namespace tyto::cpu

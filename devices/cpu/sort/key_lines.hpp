@@ -47,7 +47,7 @@ struct ColumnLines {
 class LineKeys {
  public:
   LineKeys(DType dtype, bool descending)
-      : loops_(sort_loops_of(instruction_set())),
+      : loops_(sort_loops(instruction_set())),
         elements_(loops_.elements(dtype)),
         size_(size_of(dtype)),
         floating_(is_floating(dtype)),

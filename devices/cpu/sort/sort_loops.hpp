@@ -61,13 +61,6 @@ extern const SortLoops sort_loops;
 }
 
 /// The loops for an instruction set.
-inline const SortLoops& sort_loops_of(InstructionSet set) {
-#if defined(TYTO_HAVE_X86_ISA)
-  if (set == InstructionSet::avx512) return avx512::sort_loops;
-  if (set == InstructionSet::avx2) return avx2::sort_loops;
-#endif
-  static_cast<void>(set);
-  return baseline::sort_loops;
-}
+const SortLoops& sort_loops(InstructionSet set) noexcept;
 
 }  // namespace tyto::cpu

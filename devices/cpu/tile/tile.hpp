@@ -126,7 +126,7 @@ struct TileSet {
   int width() const noexcept { return lanes * max_vectors; }
 };
 
-/// The tiles for a set; narrower ones where the build lacks it.
+/// The tiles for an instruction set.
 template <class T>
 const TileSet<T>& tiles(InstructionSet set) noexcept;
 template <>

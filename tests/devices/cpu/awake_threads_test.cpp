@@ -136,10 +136,10 @@ TEST_CASE("work is shared by all threads or none, and short work only while they
 }
 
 TEST_CASE("a short step gives the same bits on one thread and on all") {
-  using testing::Tensor;
+  using testing::StoredTensor;
   const int before = threads();
   const auto bits_of = [](core::OpId op, const core::Attributes& attributes, std::int64_t count, const Shape& shape) {
-    Tensor x = Tensor::dense(DType::f32, {count}), y = Tensor::dense(DType::f32, shape);
+    StoredTensor x = StoredTensor::dense(DType::f32, {count}), y = StoredTensor::dense(DType::f32, shape);
     for (std::int64_t i = 0; i < count; ++i) x.put(i, 0.37L * static_cast<long double>(i % 101) - 9);
     const core::Operand from = x.operand(), to = y.operand();
     const auto kernel = device().prepare(core::Step{op, &attributes, {&from, 1}, {&to, 1}});

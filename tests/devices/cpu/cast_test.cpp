@@ -64,7 +64,7 @@ std::vector<long double> numbers_for(DType type) {
     for (const long double x : {range.low, range.low + 1, range.high, range.high - 1, 0.0L, 1.0L, 100.0L})
       list.push_back(x);
     for (int i = 0; i < 600; ++i) {
-      Tensor one = Tensor::dense(DType::i64, {1});
+      StoredTensor one = StoredTensor::dense(DType::i64, {1});
       const int shift = static_cast<int>(draw.below(63));
       one.put(0, static_cast<long double>(static_cast<std::int64_t>(draw.bits()) >> shift));
       list.push_back(std::fmax(range.low, std::fmin(range.high, one.get(0))));
@@ -124,10 +124,10 @@ std::vector<long double> numbers_for(DType type) {
 
 TEST_CASE("casts truncate and saturate to integers, wrap among integers, and round to even in floating types") {
   for (const DType from : all_types) {
-    const Tensor input = Tensor::of(from, numbers_for(from));
+    const StoredTensor input = StoredTensor::of(from, numbers_for(from));
     for (const DType to : all_types) {
       for (const cpu::InstructionSet set : all_sets()) {
-        Tensor result = Tensor::dense(to, input.view.shape);
+        StoredTensor result = StoredTensor::dense(to, input.view.shape);
         run_elementwise(core::OpId::cast, {&input}, result, {.instructions = set});
         for (std::int64_t i = 0; i < input.view.count(); ++i) {
           const long double want = expected(input.get(i), to, is_floating(from)), got = result.get(i);
@@ -142,9 +142,9 @@ TEST_CASE("casts truncate and saturate to integers, wrap among integers, and rou
 }
 
 TEST_CASE("a cast keeps the sign of zero and the sign of what vanishes") {
-  const Tensor input = Tensor::of(DType::f64, {-0.0L, -1e-300L, 1e-300L});
+  const StoredTensor input = StoredTensor::of(DType::f64, {-0.0L, -1e-300L, 1e-300L});
   for (const DType to : {DType::f16, DType::bf16, DType::f32}) {
-    Tensor result = Tensor::dense(to, {3});
+    StoredTensor result = StoredTensor::dense(to, {3});
     run_elementwise(core::OpId::cast, {&input}, result, {});
     CHECK(std::signbit(result.get(0)));
     CHECK(std::signbit(result.get(1)));

@@ -21,8 +21,8 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   return nullptr;
 }
 
-Tensor create(OpId op, Shape shape, DType type, Scalar start, Scalar step = 1) {
-  Tensor result = Tensor::dense(type, shape);
+StoredTensor create(OpId op, Shape shape, DType type, Scalar start, Scalar step = 1) {
+  StoredTensor result = StoredTensor::dense(type, shape);
   run_step(prepare, op, core::RangeAttributes{shape, type, start, step}, {}, result);
   return result;
 }
@@ -31,7 +31,7 @@ using Numbers = std::vector<long double>;
 
 TEST_CASE("fill writes one value everywhere, converted to the element type") {
   for (const DType type : all_types) {
-    const Tensor result = create(OpId::fill, {3, 100}, type, 7);
+    const StoredTensor result = create(OpId::fill, {3, 100}, type, 7);
     CHECK(result.numbers() == Numbers(300, type == DType::boolean ? 1 : 7));
   }
   CHECK(create(OpId::fill, {}, DType::f64, 0.1).numbers() == Numbers{0.1});
@@ -48,7 +48,7 @@ TEST_CASE("arange counts in integers without rounding, in f64 otherwise") {
         Numbers{0x1p60L, 0x1p60L + 1, 0x1p60L + 2});
   CHECK(create(OpId::arange, {300}, DType::u8, 0, 1).get(299) == 43);
   CHECK(create(OpId::arange, {4}, DType::boolean, 0, 1).numbers() == Numbers{0, 1, 1, 1});
-  const Tensor tenths = create(OpId::arange, {1000}, DType::f64, 0.0, 0.1);
+  const StoredTensor tenths = create(OpId::arange, {1000}, DType::f64, 0.0, 0.1);
   for (std::int64_t i = 0; i < 1000; ++i) CHECK(tenths.get(i) == static_cast<double>(i) * 0.1);
 }
 
@@ -63,8 +63,8 @@ TEST_CASE("eye marks the diagonal asked for") {
 TEST_CASE("one_hot marks the index of each row and nothing for an index outside") {
   for (const DType index_type : {DType::u8, DType::u16, DType::u32, DType::u64, DType::i16, DType::i32, DType::i64}) {
     for (const DType type : all_types) {
-      const Tensor indices = Tensor::of(index_type, {2, 0, 3, is_unsigned(index_type) ? 255.0L : -1.0L});
-      Tensor result = Tensor::dense(type, {4, 3});
+      const StoredTensor indices = StoredTensor::of(index_type, {2, 0, 3, is_unsigned(index_type) ? 255.0L : -1.0L});
+      StoredTensor result = StoredTensor::dense(type, {4, 3});
       const core::ListAttributes attributes{{3, static_cast<std::int64_t>(type)}};
       run_step(prepare, OpId::one_hot, attributes, {&indices}, result);
       CHECK(result.numbers() == Numbers{0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0});

@@ -56,7 +56,7 @@ Shape drawn_shape(Draw& draw) {
   return shape;
 }
 
-void fill(Draw& draw, Tensor& tensor) {
+void fill(Draw& draw, StoredTensor& tensor) {
   const core::ElementRange range = core::touched(tensor.view);
   for (std::int64_t at = range.first; at < range.past; ++at) {
     tensor.put_at(at, tensor.dtype == DType::boolean ? draw.below(2) : draw.below(100));
@@ -64,7 +64,7 @@ void fill(Draw& draw, Tensor& tensor) {
 }
 
 /// Storage outside the view is as it was.
-bool rest_untouched(const Tensor& before, const Tensor& after) {
+bool rest_untouched(const StoredTensor& before, const StoredTensor& after) {
   std::vector<bool> in_view(after.memory.size() / size_of(after.dtype), false);
   for (std::int64_t i = 0; i < after.view.count(); ++i) in_view[static_cast<std::size_t>(after.position(i))] = true;
   for (std::size_t byte = 0; byte < after.memory.size(); ++byte) {
@@ -73,7 +73,7 @@ bool rest_untouched(const Tensor& before, const Tensor& after) {
   return true;
 }
 
-long double expected(OpId op, const std::vector<Tensor>& operands, std::int64_t i, DType result) {
+long double expected(OpId op, const std::vector<StoredTensor>& operands, std::int64_t i, DType result) {
   const long double a = operands[0].get(i);
   if (op == OpId::copy || op == OpId::cast) return result == DType::boolean ? a != 0 : a;
   const long double b = operands[1].get(i), c = operands.size() > 2 ? operands[2].get(i) : 0;
@@ -111,15 +111,15 @@ TEST_CASE("layouts of operands and results do not change the numbers, and nothin
   for (int round = 0; round < 60; ++round) {
     for (const Kind& kind : kinds) {
       const Shape shape = drawn_shape(draw);
-      std::vector<Tensor> operands;
+      std::vector<StoredTensor> operands;
       for (const DType type : kind.operands) {
         operands.emplace_back(type, draw.coin() ? View::dense(shape) : drawn_view(draw, shape, true));
         fill(draw, operands.back());
       }
-      Tensor before(kind.result, draw.coin() ? View::dense(shape) : drawn_view(draw, shape, false));
+      StoredTensor before(kind.result, draw.coin() ? View::dense(shape) : drawn_view(draw, shape, false));
       for (const cpu::InstructionSet set : all_sets()) {
         for (const int threads : {1, 3}) {
-          Tensor result = before;
+          StoredTensor result = before;
           const KernelChoice choice{.instructions = set, .threads = threads};
           if (operands.size() == 1) run_elementwise(kind.op, {&operands[0]}, result, choice);
           if (operands.size() == 2) run_elementwise(kind.op, {&operands[0], &operands[1]}, result, choice);
@@ -139,13 +139,13 @@ TEST_CASE("layouts of operands and results do not change the numbers, and nothin
 
 TEST_CASE("a long contiguous step is the same on one thread and on many") {
   for (const std::int64_t count : {1, 255, 256, 257, 1000, 100003}) {
-    Tensor a = Tensor::dense(DType::f32, {count}), b = Tensor::dense(DType::f32, {count});
+    StoredTensor a = StoredTensor::dense(DType::f32, {count}), b = StoredTensor::dense(DType::f32, {count});
     Draw draw(static_cast<std::uint64_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
       a.put(i, draw.value<float>());
       b.put(i, draw.value<float>());
     }
-    Tensor one = Tensor::dense(DType::f32, {count}), many = one;
+    StoredTensor one = StoredTensor::dense(DType::f32, {count}), many = one;
     run_elementwise(OpId::atan2, {&a, &b}, one, {.instructions = {}, .threads = 1});
     run_elementwise(OpId::atan2, {&a, &b}, many, {.instructions = {}, .threads = 4});
     CHECK(one.memory == many.memory);
@@ -154,8 +154,8 @@ TEST_CASE("a long contiguous step is the same on one thread and on many") {
 
 TEST_CASE("a step without elements writes nothing") {
   for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 5}}) {
-    const Tensor a = Tensor::dense(DType::f32, shape), b = a;
-    Tensor result = Tensor::dense(DType::f32, shape);
+    const StoredTensor a = StoredTensor::dense(DType::f32, shape), b = a;
+    StoredTensor result = StoredTensor::dense(DType::f32, shape);
     const auto before = result.memory;
     run_elementwise(OpId::add, {&a, &b}, result, {});
     CHECK(result.memory == before);
@@ -163,7 +163,7 @@ TEST_CASE("a step without elements writes nothing") {
 }
 
 TEST_CASE("a step on single numbers needs no axes") {
-  Tensor a = Tensor::dense(DType::f32, {}), b = a, result = a;
+  StoredTensor a = StoredTensor::dense(DType::f32, {}), b = a, result = a;
   a.put(0, 3);
   b.put(0, 4);
   run_elementwise(OpId::hypot, {&a, &b}, result, {});
@@ -174,14 +174,14 @@ TEST_CASE("a result may lie over an operand of the same layout") {
   for (const DType type : {DType::f32, DType::f64, DType::f16, DType::i8, DType::i64}) {
     for (const View& view : {View::dense({700}), View{{20, 35}, {100, 2}, 3}, View{{257, 3}, {-3, 1}, 768}}) {
       for (const cpu::InstructionSet set : all_sets()) {
-        Tensor a(type, view), b = Tensor::dense(type, view.shape);
+        StoredTensor a(type, view), b = StoredTensor::dense(type, view.shape);
         Draw draw(5);
         fill(draw, a);
         fill(draw, b);
-        Tensor apart(type, view);
+        StoredTensor apart(type, view);
         run_elementwise(OpId::subtract, {&a, &b}, apart, {.instructions = set});
 
-        Tensor over_first = a;
+        StoredTensor over_first = a;
         run_elementwise(OpId::subtract, {&over_first, &b}, over_first, {.instructions = set});
         CHECK(over_first.numbers() == apart.numbers());
       }
@@ -196,7 +196,7 @@ TEST_CASE("a transposed matrix is copied element by element") {
       const std::size_t last = shape.size() - 1;
       std::swap(view.shape[last], view.shape[last - 1]);
       std::swap(view.strides[last], view.strides[last - 1]);
-      Tensor from(type, view), to = Tensor::dense(type, view.shape);
+      StoredTensor from(type, view), to = StoredTensor::dense(type, view.shape);
       Draw draw(9);
       fill(draw, from);
       run_elementwise(OpId::copy, {&from}, to, {});

@@ -20,20 +20,20 @@ inline constexpr DType all_types[] = {DType::boolean, DType::u8,  DType::i8,   D
                                       DType::u16,     DType::u32, DType::u64};
 
 /// Storage of one element type with a view on it. Numbers go in and come out as long double, which holds them all.
-struct Tensor {
+struct StoredTensor {
   DType dtype = DType::f32;
   core::View view;
   std::vector<std::byte> memory;
 
-  Tensor() = default;
-  Tensor(DType type, core::View place) : dtype(type), view(std::move(place)) {
+  StoredTensor() = default;
+  StoredTensor(DType type, core::View place) : dtype(type), view(std::move(place)) {
     const core::ElementRange range = core::touched(view);
     memory.assign(static_cast<std::size_t>(range.past + 16) * size_of(type), std::byte{0xa5});
   }
-  static Tensor dense(DType type, Shape shape) { return {type, core::View::dense(std::move(shape))}; }
+  static StoredTensor dense(DType type, Shape shape) { return {type, core::View::dense(std::move(shape))}; }
   /// One axis holding these numbers.
-  static Tensor of(DType type, const std::vector<long double>& numbers) {
-    Tensor tensor = dense(type, {static_cast<std::int64_t>(numbers.size())});
+  static StoredTensor of(DType type, const std::vector<long double>& numbers) {
+    StoredTensor tensor = dense(type, {static_cast<std::int64_t>(numbers.size())});
     for (std::size_t i = 0; i < numbers.size(); ++i) tensor.put(static_cast<std::int64_t>(i), numbers[i]);
     return tensor;
   }
@@ -112,10 +112,10 @@ inline std::vector<InstructionSet> all_sets() {
 /// Prepares the step with `prepare` and launches it once.
 template <class Prepare>
 void run_step(Prepare prepare, core::OpId op, const core::Attributes& attributes,
-              std::initializer_list<const Tensor*> inputs, Tensor& output) {
+              std::initializer_list<const StoredTensor*> inputs, StoredTensor& output) {
   std::vector<core::Operand> operands;
   std::vector<core::Address> addresses;
-  for (const Tensor* input : inputs) {
+  for (const StoredTensor* input : inputs) {
     operands.push_back(input->operand());
     addresses.push_back({const_cast<std::byte*>(input->memory.data()), 0});
   }
@@ -126,7 +126,7 @@ void run_step(Prepare prepare, core::OpId op, const core::Attributes& attributes
   kernel->launch(addresses, {&target, 1}, {workspace.data(), 0});
 }
 
-inline void run_elementwise(core::OpId op, std::initializer_list<const Tensor*> inputs, Tensor& output,
+inline void run_elementwise(core::OpId op, std::initializer_list<const StoredTensor*> inputs, StoredTensor& output,
                             const KernelChoice& choice) {
   const core::Attributes attributes = op == core::OpId::cast ? core::Attributes(core::CastAttributes{output.dtype})
                                                              : core::Attributes(core::NoAttributes{});

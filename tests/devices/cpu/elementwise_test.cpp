@@ -133,7 +133,7 @@ std::vector<std::vector<long double>> draw_operands(const Operator& op, DType ty
   const auto number = [&] {
     if (type == DType::boolean) return static_cast<long double>(draw.below(2));
     if (!is_floating(type)) {
-      Tensor one = Tensor::dense(type, {1});
+      StoredTensor one = StoredTensor::dense(type, {1});
       if (draw.coin()) one.put(0, static_cast<long double>(draw.below(19)) - (is_unsigned(type) ? 0 : 9));
       else if (is_unsigned(type)) one.put(0, static_cast<long double>(draw.bits() >> (64 - 8 * size_of(type))));
       else one.put(0, static_cast<long double>(static_cast<std::int64_t>(draw.bits()) >> (64 - 8 * size_of(type))));
@@ -177,8 +177,8 @@ long double scale_of(OpId op, DType type, long double a, long double b, long dou
 }
 
 /// Runs the operator on dense operands.
-Tensor apply(const Operator& op, const std::vector<Tensor>& operands, const cpu::KernelChoice& choice) {
-  Tensor result = Tensor::dense(result_type(op.domain, operands.back().dtype), operands.back().view.shape);
+StoredTensor apply(const Operator& op, const std::vector<StoredTensor>& operands, const cpu::KernelChoice& choice) {
+  StoredTensor result = StoredTensor::dense(result_type(op.domain, operands.back().dtype), operands.back().view.shape);
   if (op.operands == 1) run_elementwise(op.op, {&operands[0]}, result, choice);
   if (op.operands == 2) run_elementwise(op.op, {&operands[0], &operands[1]}, result, choice);
   if (op.operands == 3) run_elementwise(op.op, {&operands[0], &operands[1], &operands[2]}, result, choice);
@@ -209,10 +209,10 @@ struct Judge {
 
 void check_operator(const Operator& op, DType type) {
   const auto columns = draw_operands(op, type);
-  std::vector<Tensor> operands;
+  std::vector<StoredTensor> operands;
   for (int i = 0; i < op.operands; ++i) {
     const bool condition = op.domain == Domain::selection && i == 0;
-    operands.push_back(Tensor::of(condition ? DType::boolean : type, columns[static_cast<std::size_t>(i)]));
+    operands.push_back(StoredTensor::of(condition ? DType::boolean : type, columns[static_cast<std::size_t>(i)]));
   }
   std::vector<Judge> judges;
   std::vector<long double> wanted;
@@ -222,7 +222,7 @@ void check_operator(const Operator& op, DType type) {
     wanted.push_back(judges.back().want());
   }
   for (const InstructionSet set : all_sets()) {
-    const Tensor result = apply(op, operands, {.instructions = set, .threads = 1});
+    const StoredTensor result = apply(op, operands, {.instructions = set, .threads = 1});
     int wrong = 0;
     for (std::size_t i = 0; i < judges.size(); ++i) {
       const long double got = result.get(static_cast<std::int64_t>(i));

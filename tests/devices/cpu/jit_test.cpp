@@ -39,7 +39,7 @@ std::vector<InstructionSet> jit_sets() {
 }
 
 /// Numbers of an operator's range, and what functions have special cases for.
-void fill(Tensor& tensor, const core::OpDef& def, std::mt19937& random) {
+void fill(StoredTensor& tensor, const core::OpDef& def, std::mt19937& random) {
   const double boundless = std::numeric_limits<double>::infinity();
   const double specials[] = {0.0,   -0.0,  1.0,  -1.0,  0.5,  boundless, -boundless, std::nan(""),
                              1e-30, -1e30, 3e38, 1e-42, 88.8, -104.5,    2.5,        70000.0};
@@ -56,7 +56,7 @@ void fill(Tensor& tensor, const core::OpDef& def, std::mt19937& random) {
 }
 
 /// How many elements differ; two NaNs do not.
-int differences(const Tensor& a, const Tensor& b) {
+int differences(const StoredTensor& a, const StoredTensor& b) {
   int count = 0;
   for (std::int64_t i = 0; i < a.view.count(); ++i) {
     const long double x = a.get(i), y = b.get(i);
@@ -104,13 +104,13 @@ TEST_CASE("machine code gives the bits of the interpreter for every operator and
       CAPTURE(def.name);
       CAPTURE(name_of(type));
       for (const std::int64_t length : {1, 3, 8, 13, 100}) {
-        std::vector<Tensor> inputs;
+        std::vector<StoredTensor> inputs;
         for (const DType each : types) {
-          inputs.push_back(Tensor::dense(each, {length}));
+          inputs.push_back(StoredTensor::dense(each, {length}));
           fill(inputs.back(), def, random);
         }
-        Tensor expected = Tensor::dense(made, {length});
-        const auto run = [&](Tensor& out, const KernelChoice& choice) {
+        StoredTensor expected = StoredTensor::dense(made, {length});
+        const auto run = [&](StoredTensor& out, const KernelChoice& choice) {
           switch (inputs.size()) {
             case 1: run_elementwise(op, {&inputs[0]}, out, choice); break;
             case 2: run_elementwise(op, {&inputs[0], &inputs[1]}, out, choice); break;
@@ -119,7 +119,7 @@ TEST_CASE("machine code gives the bits of the interpreter for every operator and
         };
         run(expected, by_interpreter);
         for (const InstructionSet set : jit_sets()) {
-          Tensor found = Tensor::dense(made, {length});
+          StoredTensor found = StoredTensor::dense(made, {length});
           run(found, by_jit(set));
           CHECK(differences(expected, found) == 0);
           // Nothing beyond the last element is written.
@@ -138,12 +138,12 @@ TEST_CASE("machine code converts between all element types as the interpreter do
       CAPTURE(name_of(from));
       CAPTURE(name_of(to));
       for (const std::int64_t length : {1, 5, 8, 50}) {
-        Tensor input = Tensor::dense(from, {length});
+        StoredTensor input = StoredTensor::dense(from, {length});
         fill(input, core::definition(OpId::add), random);
-        Tensor expected = Tensor::dense(to, {length});
+        StoredTensor expected = StoredTensor::dense(to, {length});
         run_elementwise(OpId::cast, {&input}, expected, by_interpreter);
         for (const InstructionSet set : jit_sets()) {
-          Tensor found = Tensor::dense(to, {length});
+          StoredTensor found = StoredTensor::dense(to, {length});
           run_elementwise(OpId::cast, {&input}, found, by_jit(set));
           CHECK(differences(expected, found) == 0);
         }
@@ -166,13 +166,13 @@ TEST_CASE("machine code reads and writes operands of any layout") {
             CAPTURE(a);
             CAPTURE(b);
             CAPTURE(c);
-            Tensor x(type, places[a]), y(type, places[b]);
+            StoredTensor x(type, places[a]), y(type, places[b]);
             fill(x, core::definition(OpId::add), random);
             fill(y, core::definition(OpId::add), random);
-            Tensor expected(type, places[c]);
+            StoredTensor expected(type, places[c]);
             run_elementwise(OpId::subtract, {&x, &y}, expected, by_interpreter);
             for (const InstructionSet set : jit_sets()) {
-              Tensor found(type, places[c]);
+              StoredTensor found(type, places[c]);
               run_elementwise(OpId::subtract, {&x, &y}, found, by_jit(set));
               CHECK(differences(expected, found) == 0);
               // Elements between those of the result are left alone.
@@ -190,7 +190,7 @@ namespace {
 /// A program of so many steps on floating-point types, in which values are read by steps far on.
 struct RandomProgram {
   TileProgram program;
-  std::vector<Tensor> inputs;
+  std::vector<StoredTensor> inputs;
   std::vector<DType> results;
 
   RandomProgram(std::mt19937& random, int steps, const std::vector<core::View>& places) {
@@ -244,16 +244,16 @@ struct RandomProgram {
     }
   }
 
-  std::vector<Tensor> run(const KernelChoice& choice, const core::View& view) const {
-    std::vector<Tensor> outputs;
+  std::vector<StoredTensor> run(const KernelChoice& choice, const core::View& view) const {
+    std::vector<StoredTensor> outputs;
     std::vector<core::Operand> from, to;
     std::vector<core::Address> read, written;
     for (const DType type : results) outputs.emplace_back(type, view);
-    for (const Tensor& input : inputs) {
+    for (const StoredTensor& input : inputs) {
       from.push_back(input.operand());
       read.push_back({const_cast<std::byte*>(input.memory.data()), 0});
     }
-    for (Tensor& output : outputs) {
+    for (StoredTensor& output : outputs) {
       to.push_back(output.operand());
       written.push_back({output.memory.data(), 0});
     }
@@ -271,9 +271,9 @@ TEST_CASE("machine code of programs at random gives the bits of the interpreter"
     const std::int64_t rows = 1 + random() % 7, columns = 1 + random() % 90;
     const RandomProgram made(random, 1 + static_cast<int>(random() % 40), layouts(rows, columns));
     const core::View view = layouts(rows, columns)[random() % 3];
-    const std::vector<Tensor> expected = made.run(by_interpreter, view);
+    const std::vector<StoredTensor> expected = made.run(by_interpreter, view);
     for (const InstructionSet set : jit_sets()) {
-      const std::vector<Tensor> found = made.run(by_jit(set), view);
+      const std::vector<StoredTensor> found = made.run(by_jit(set), view);
       for (std::size_t i = 0; i < expected.size(); ++i) CHECK(differences(expected[i], found[i]) == 0);
     }
   }
@@ -289,13 +289,13 @@ TEST_CASE(
     const core::View dense = core::View::dense({rows, columns});
     const RandomProgram made(random, 20 + static_cast<int>(random() % 40),
                              {dense, dense, dense, {{rows, columns}, {0, 1}, 0}, {{rows, columns}, {1, 0}, 0}});
-    const std::vector<Tensor> expected = made.run(by_interpreter, dense);
+    const std::vector<StoredTensor> expected = made.run(by_interpreter, dense);
     for (const InstructionSet set : jit_sets()) {
-      const std::vector<Tensor> found = made.run(by_jit(set), dense);
+      const std::vector<StoredTensor> found = made.run(by_jit(set), dense);
       for (std::size_t i = 0; i < expected.size(); ++i) CHECK(differences(expected[i], found[i]) == 0);
     }
     std::vector<jit::InputSpec> read;
-    for (const Tensor& input : made.inputs) read.push_back({input.dtype, false});
+    for (const StoredTensor& input : made.inputs) read.push_back({input.dtype, false});
     jit::KernelSpec spec{jit::record(made.program, read, made.results, tile_loops(InstructionSet::avx2)),
                          std::vector<jit::OperandSpec>(read.size()),
                          std::vector<jit::OperandSpec>(made.results.size())};
@@ -307,13 +307,13 @@ TEST_CASE(
 
 TEST_CASE("results that outgrow the caches are right beside operands of any stride, wherever rows begin") {
   constexpr std::int64_t rows = 4093, columns = 1003;  // more than 16 MB, in rows that begin within vectors
-  Tensor x = Tensor::dense(DType::f32, {rows, columns}), y(DType::f32, {{rows, columns}, {1, rows}, 0});
+  StoredTensor x = StoredTensor::dense(DType::f32, {rows, columns}), y(DType::f32, {{rows, columns}, {1, rows}, 0});
   for (std::int64_t i = 0; i < rows * columns; ++i) {
     x.put_at(i, i % 1021);
     y.put_at(i, i % 509);
   }
   for (const InstructionSet set : jit_sets()) {
-    Tensor found = Tensor::dense(DType::f32, {rows, columns});
+    StoredTensor found = StoredTensor::dense(DType::f32, {rows, columns});
     run_elementwise(OpId::add, {&x, &y}, found, by_jit(set));
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < rows * columns; ++i) {
@@ -336,7 +336,7 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
       for (const std::int64_t length : {2, 15, 16, 17, 31, 33, 100, 1023, 1024, 1025, 1056, 1100, 2000, 3000, 5000}) {
         for (const bool with_nan : {false, true}) {
           constexpr std::int64_t rows = 3;
-          Tensor x = Tensor::dense(type, {rows, length});
+          StoredTensor x = StoredTensor::dense(type, {rows, length});
           for (std::int64_t i = 0; i < rows * length; ++i) {
             const double number = std::uniform_real_distribution<double>(-2, 2)(random);
             // Of zeros of either sign, the smallest of a row and the largest of another, the order decides.

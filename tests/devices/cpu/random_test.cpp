@@ -23,12 +23,12 @@ struct Key {
   std::uint64_t seed = 42, base = 0;
 };
 
-Tensor draw(OpId op, DType type, std::int64_t count, double first, double second, Key key = {}, std::int64_t place = 0,
-            const KernelChoice& choice = {}) {
-  Tensor keys = Tensor::dense(DType::i64, {2});
+StoredTensor draw(OpId op, DType type, std::int64_t count, double first, double second, Key key = {},
+                  std::int64_t place = 0, const KernelChoice& choice = {}) {
+  StoredTensor keys = StoredTensor::dense(DType::i64, {2});
   std::memcpy(keys.memory.data(), &key.seed, 8);
   std::memcpy(keys.memory.data() + 8, &key.base, 8);
-  Tensor result = Tensor::dense(type, {count});
+  StoredTensor result = StoredTensor::dense(type, {count});
   run_step([&](const core::Step& step) { return cpu::prepare_random(step, choice); }, op,
            core::RandomAttributes{{count}, type, place, first, second}, {&keys}, result);
   return result;
@@ -38,7 +38,7 @@ Tensor draw(OpId op, DType type, std::int64_t count, double first, double second
 std::uint32_t upper_bits(long double unit) { return static_cast<std::uint32_t>(unit * 0x1p24L); }
 
 TEST_CASE("draws are the published answers of Philox 4x32-10") {
-  const Tensor zero = draw(OpId::random_uniform, DType::f32, 4, 0, 1, {0, 0});
+  const StoredTensor zero = draw(OpId::random_uniform, DType::f32, 4, 0, 1, {0, 0});
   const std::uint32_t answers[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u};
   for (std::int64_t i = 0; i < 4; ++i) CHECK(upper_bits(zero.get(i)) == answers[i] >> 8);
 }
@@ -77,9 +77,9 @@ TEST_CASE("element i takes word i % 4 of block i / 4, or the whole block i, of t
   const std::int64_t place = 0x20;  // the sum wraps around
   for (const cpu::InstructionSet set : all_sets()) {
     const KernelChoice choice{.instructions = set, .threads = 1};
-    const Tensor narrow = draw(OpId::random_uniform, DType::f32, 1030, 0, 1, key, place, choice);
-    const Tensor wide = draw(OpId::random_uniform, DType::f64, 1030, 0, 1, key, place, choice);
-    const Tensor whole = draw(OpId::random_integers, DType::i64, 1030, -1000, 1000, key, place, choice);
+    const StoredTensor narrow = draw(OpId::random_uniform, DType::f32, 1030, 0, 1, key, place, choice);
+    const StoredTensor wide = draw(OpId::random_uniform, DType::f64, 1030, 0, 1, key, place, choice);
+    const StoredTensor whole = draw(OpId::random_integers, DType::i64, 1030, -1000, 1000, key, place, choice);
     for (std::int64_t i = 0; i < 1030; ++i) {
       const auto index = static_cast<std::uint64_t>(i);
       CHECK(upper_bits(narrow.get(i)) == philox(index / 4, 0x10, key.seed).word[index % 4] >> 8);
@@ -95,7 +95,7 @@ TEST_CASE("element i takes word i % 4 of block i / 4, or the whole block i, of t
 struct Sample {
   long double mean = 0, variance = 0, distance = 0;
 };
-Sample summarise(const Tensor& draws, const std::function<long double(long double)>& distribution) {
+Sample summarise(const StoredTensor& draws, const std::function<long double(long double)>& distribution) {
   std::vector<long double> list = draws.numbers();
   std::sort(list.begin(), list.end());
   const auto n = static_cast<long double>(list.size());
@@ -149,7 +149,7 @@ TEST_CASE("each distribution has its mean, variance and distribution function") 
     for (const DType type : {DType::f32, DType::f64}) {
       for (const cpu::InstructionSet set : all_sets()) {
         INFO(one.name, " ", std::string(name_of(type)), " ", std::string(cpu::name_of(set)));
-        const Tensor draws =
+        const StoredTensor draws =
             draw(one.op, type, count, one.first, one.second, {}, 3, {.instructions = set, .threads = 2});
         const Sample sample = summarise(draws, one.distribution);
         // Five standard errors; the distance is below 1.95 / sqrt(n) but once in a thousand seeds.
@@ -163,7 +163,7 @@ TEST_CASE("each distribution has its mean, variance and distribution function") 
 
 TEST_CASE("bernoulli draws ones with the probability asked for, in any type") {
   for (const DType type : all_types) {
-    const Tensor draws = draw(OpId::random_bernoulli, type, 20'000, 0.3, 0);
+    const StoredTensor draws = draw(OpId::random_bernoulli, type, 20'000, 0.3, 0);
     long double ones = 0;
     for (const long double x : draws.numbers()) {
       REQUIRE((x == 0) != (x == 1));
@@ -186,7 +186,7 @@ TEST_CASE("integers take every value of their range about equally often, and no 
     }
     for (const long double seen : counts) CHECK(std::abs(seen - 10'000) < 5 * std::sqrt(10'000.0L));
   }
-  const Tensor wide = draw(OpId::random_integers, DType::i64, 1000, -0x1p63, 0x1p63);
+  const StoredTensor wide = draw(OpId::random_integers, DType::i64, 1000, -0x1p63, 0x1p63);
   const auto numbers = wide.numbers();
   CHECK(*std::min_element(numbers.begin(), numbers.end()) < -0x1p62L);
   CHECK(*std::max_element(numbers.begin(), numbers.end()) > 0x1p62L);
@@ -208,7 +208,7 @@ TEST_CASE("the numbers depend neither on threads nor on how many are drawn, but 
                       OpId::random_bernoulli};
   for (const OpId op : ops) {
     const DType type = op == OpId::random_permutation ? DType::i64 : DType::f32;
-    const Tensor one = draw(op, type, 5001, 0.5, 1, {}, 0, {.instructions = {}, .threads = 1});
+    const StoredTensor one = draw(op, type, 5001, 0.5, 1, {}, 0, {.instructions = {}, .threads = 1});
     for (const int threads : {2, 3, 7}) {
       CHECK(draw(op, type, 5001, 0.5, 1, {}, 0, {.instructions = {}, .threads = threads}).memory == one.memory);
     }

@@ -28,8 +28,8 @@ View laid(const Shape& shape, std::initializer_list<std::int64_t> strides, std::
 }
 
 /// Small integers, so that any order of operations is exact.
-Tensor counted(const View& view, int modulus) {
-  Tensor tensor(f32, view);
+StoredTensor counted(const View& view, int modulus) {
+  StoredTensor tensor(f32, view);
   const core::ElementRange range = core::touched(view);
   for (std::int64_t at = range.first; at < range.past; ++at) tensor.put_at(at, at % modulus - modulus / 2);
   return tensor;
@@ -68,27 +68,27 @@ TileProgram affine() {
   return program;
 }
 
-std::vector<Tensor> operands_of(const Case& each) {
+std::vector<StoredTensor> operands_of(const Case& each) {
   return {counted(each.x, 13), counted(each.m, 7), counted(each.s, 5), counted(each.g, 3), counted(each.b, 11)};
 }
 
-long double expected(const std::vector<Tensor>& from, std::int64_t i) {
+long double expected(const std::vector<StoredTensor>& from, std::int64_t i) {
   return (from[0].get(i) - from[1].get(i)) * from[2].get(i) * from[3].get(i) + from[4].get(i);
 }
 
-std::vector<core::Operand> described(const std::vector<Tensor>& tensors) {
+std::vector<core::Operand> described(const std::vector<StoredTensor>& tensors) {
   std::vector<core::Operand> operands;
-  for (const Tensor& tensor : tensors) operands.push_back(tensor.operand());
+  for (const StoredTensor& tensor : tensors) operands.push_back(tensor.operand());
   return operands;
 }
 
-std::vector<std::byte*> memory_of(std::vector<Tensor>& tensors) {
+std::vector<std::byte*> memory_of(std::vector<StoredTensor>& tensors) {
   std::vector<std::byte*> list;
-  for (Tensor& tensor : tensors) list.push_back(tensor.memory.data());
+  for (StoredTensor& tensor : tensors) list.push_back(tensor.memory.data());
   return list;
 }
 
-std::vector<cpu::OperandBase> placed(std::vector<Tensor>& tensors) {
+std::vector<cpu::OperandBase> placed(std::vector<StoredTensor>& tensors) {
   std::vector<cpu::OperandBase> list;
   for (std::byte* memory : memory_of(tensors)) list.push_back({memory});
   return list;
@@ -108,8 +108,8 @@ TEST_CASE("rows are taken from where they lie, by any number of threads") {
       for (const Case& each : cases(shape)) {
         CAPTURE(each.name);
         for (const int threads : {1, 2, 3}) {
-          std::vector<Tensor> from = operands_of(each);
-          Tensor result(f32, each.result);
+          std::vector<StoredTensor> from = operands_of(each);
+          StoredTensor result(f32, each.result);
           const core::Operand to = result.operand();
           const auto kernel =
               cpu::prepare_tile_program(affine(), described(from), {&to, 1}, {.instructions = set, .threads = threads});
@@ -122,7 +122,7 @@ TEST_CASE("rows are taken from where they lie, by any number of threads") {
           for (std::int64_t i = 0; i < element_count(shape); ++i) wrong += result.get(i) != expected(from, i);
           CHECK(wrong == 0);
           // Nothing is written between the rows.
-          Tensor untouched(f32, each.result);
+          StoredTensor untouched(f32, each.result);
           untouched.memory = before;
           for (std::int64_t i = 0; i < element_count(shape); ++i) untouched.put(i, result.get(i));
           CHECK(untouched.memory == result.memory);
@@ -135,8 +135,8 @@ TEST_CASE("rows are taken from where they lie, by any number of threads") {
 TEST_CASE("a result may lie over the rows that it is computed from") {
   for (const Shape& shape : shapes) {
     const Case dense = cases(shape)[0];
-    std::vector<Tensor> from = operands_of(dense);
-    const std::vector<Tensor> before = from;
+    std::vector<StoredTensor> from = operands_of(dense);
+    const std::vector<StoredTensor> before = from;
     const core::Operand to = from[0].operand();
     const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, 1);
     with_runner(*program, [&](cpu::RangeRunner& runner) {
@@ -156,8 +156,8 @@ TEST_CASE("ranges may begin and end within a row") {
     for (const Case& each : cases(shape)) {
       if (!core::is_dense(each.result)) continue;
       CAPTURE(each.name);
-      std::vector<Tensor> from = operands_of(each);
-      Tensor result(f32, each.result);
+      std::vector<StoredTensor> from = operands_of(each);
+      StoredTensor result(f32, each.result);
       const core::Operand to = result.operand();
       const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, 1);
       with_runner(*program, [&](cpu::RangeRunner& runner) {
@@ -180,7 +180,7 @@ TEST_CASE("buffers hold the rows that are computed together") {
     for (const Case& each : cases(shape)) {
       if (!core::is_dense(each.result)) continue;
       CAPTURE(each.name);
-      std::vector<Tensor> from = operands_of(each);
+      std::vector<StoredTensor> from = operands_of(each);
       const core::Operand to{f32, View::dense(shape)};
       const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, row);
       for (const std::int64_t together : {1, 2, 5}) {
@@ -213,7 +213,7 @@ TEST_CASE("sums of rows are of the rows that were asked for") {
     const std::int64_t row = shape[2], rows = shape[0] * shape[1];
     for (const Case& each : cases(shape)) {
       CAPTURE(each.name);
-      std::vector<Tensor> from{counted(each.x, 13), counted(each.m, 7), counted(each.g, 3)};
+      std::vector<StoredTensor> from{counted(each.x, 13), counted(each.m, 7), counted(each.g, 3)};
       const core::Operand to{DType::f64, core::broadcast_to(View::dense({shape[0], shape[1], 1}), shape)};
       const auto sums = cpu::prepare_ranges(program, described(from), {&to, 1}, row);
       REQUIRE(sums != nullptr);

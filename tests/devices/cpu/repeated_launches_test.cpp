@@ -51,7 +51,7 @@ TEST_CASE("a carry in place takes up one row after the other as by single launch
       for (const std::int64_t length : {1, 3, 8, 100, 2500}) {
         CAPTURE(std::string(name_of(type)));
         CAPTURE(length);
-        Tensor carry = Tensor::dense(type, {length}), stack = Tensor::dense(type, {rows, length});
+        StoredTensor carry = StoredTensor::dense(type, {length}), stack = StoredTensor::dense(type, {rows, length});
         for (std::int64_t i = 0; i < length; ++i) carry.put(i, draw.of({0, 1, 2, 3}));
         for (std::int64_t i = 0; i < rows * length; ++i) stack.put(i, draw.of({0, 1, 2, 5, 7}));
         const core::Operand one = carry.operand();
@@ -61,7 +61,7 @@ TEST_CASE("a carry in place takes up one row after the other as by single launch
           continue;
         }
         const auto row_bytes = static_cast<std::ptrdiff_t>(length) * static_cast<std::ptrdiff_t>(size_of(type));
-        Tensor expected = carry;
+        StoredTensor expected = carry;
         for (std::int64_t row = 0; row < rows; ++row) {
           const core::Address inputs[] = {{expected.memory.data(), 0},
                                           {stack.memory.data(), static_cast<std::size_t>(row * row_bytes)}};
@@ -82,16 +82,16 @@ TEST_CASE("each row is read from the one before, forwards and backwards, and not
       for (const std::int64_t length : {1, 5, 16, 33}) {
         CAPTURE(length);
         constexpr std::int64_t rows = 6;
-        Tensor stack = Tensor::dense(DType::f32, {rows + 1, length});
+        StoredTensor stack = StoredTensor::dense(DType::f32, {rows + 1, length});
         for (std::int64_t i = 0; i < (rows + 1) * length; ++i) stack.put(i, 0.125L * static_cast<long double>(i % 9));
-        const Tensor line = Tensor::dense(DType::f32, {length});
+        const StoredTensor line = StoredTensor::dense(DType::f32, {length});
         // Beyond the range that the code itself covers, the interpreter is called from it.
         stack.put(reverse ? rows * length : 0, 1e6L);
-        Tensor expected = stack;
+        StoredTensor expected = stack;
         const Repeated sine = repeated(OpId::sin, {line.operand()}, line.operand(), set);
         REQUIRE(sine.launches != nullptr);
         const std::ptrdiff_t bytes = (reverse ? -1 : 1) * static_cast<std::ptrdiff_t>(length) * 4;
-        const auto at = [&](Tensor& of, std::int64_t row) {
+        const auto at = [&](StoredTensor& of, std::int64_t row) {
           return core::Address{of.memory.data(), static_cast<std::size_t>((reverse ? rows - row : row) * length * 4)};
         };
         for (std::int64_t row = 0; row < rows; ++row) {
@@ -109,8 +109,8 @@ TEST_CASE("each row is read from the one before, forwards and backwards, and not
 
 TEST_CASE("a launch that leaves a zero where it is looked for is the last one") {
   each_set([&](InstructionSet set) {
-    Tensor numbers = Tensor::of(DType::i32, {4, 3, 2, 1, 0, -1, 5});
-    Tensor limit = Tensor::of(DType::i32, {1}), truth = Tensor::dense(DType::boolean, {1});
+    StoredTensor numbers = StoredTensor::of(DType::i32, {4, 3, 2, 1, 0, -1, 5});
+    StoredTensor limit = StoredTensor::of(DType::i32, {1}), truth = StoredTensor::dense(DType::boolean, {1});
     const core::Operand one = limit.operand();
     const Repeated above = repeated(OpId::greater, {one, one}, truth.operand(), set);
     REQUIRE(above.launches != nullptr);
@@ -127,11 +127,11 @@ TEST_CASE("a launch that leaves a zero where it is looked for is the last one") 
 
 TEST_CASE("what is more than one row of one thread is not repeated by itself") {
   each_set([&](InstructionSet set) {
-    const Tensor matrix = Tensor::dense(DType::f32, {4, 5}), row(DType::f32, {{4, 5}, {0, 1}, 0});
+    const StoredTensor matrix = StoredTensor::dense(DType::f32, {4, 5}), row(DType::f32, {{4, 5}, {0, 1}, 0});
     CHECK(repeated(OpId::add, {matrix.operand(), row.operand()}, matrix.operand(), set).launches == nullptr);
-    const Tensor large = Tensor::dense(DType::f32, {1 << 20});
+    const StoredTensor large = StoredTensor::dense(DType::f32, {1 << 20});
     CHECK(repeated(OpId::add, {large.operand(), large.operand()}, large.operand(), set).launches == nullptr);
-    const Tensor line = Tensor::dense(DType::f32, {20});
+    const StoredTensor line = StoredTensor::dense(DType::f32, {20});
     const Repeated add = repeated(OpId::add, {line.operand(), line.operand()}, line.operand(), set);
     REQUIRE(add.launches != nullptr);
     CHECK(!add.launches->can_stop());

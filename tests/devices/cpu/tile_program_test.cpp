@@ -14,23 +14,23 @@ using core::OpId;
 using core::View;
 using cpu::TileProgram;
 
-void run(const TileProgram& program, std::vector<Tensor*> inputs, std::vector<Tensor*> outputs,
+void run(const TileProgram& program, std::vector<StoredTensor*> inputs, std::vector<StoredTensor*> outputs,
          const cpu::KernelChoice& choice = {}) {
   std::vector<core::Operand> operands, results;
   std::vector<core::Address> from, to;
-  for (Tensor* input : inputs) {
+  for (StoredTensor* input : inputs) {
     operands.push_back(input->operand());
     from.push_back({input->memory.data(), 0});
   }
-  for (Tensor* output : outputs) {
+  for (StoredTensor* output : outputs) {
     results.push_back(output->operand());
     to.push_back({output->memory.data(), 0});
   }
   cpu::prepare_tile_program(program, operands, results, choice)->launch(from, to, {});
 }
 
-Tensor counted(DType type, const View& view, int modulus) {
-  Tensor tensor(type, view);
+StoredTensor counted(DType type, const View& view, int modulus) {
+  StoredTensor tensor(type, view);
   const core::ElementRange range = core::touched(view);
   for (std::int64_t at = range.first; at < range.past; ++at) tensor.put_at(at, at % modulus);
   return tensor;
@@ -46,12 +46,12 @@ TEST_CASE("a chain is computed run by run, whatever the operands' types and layo
   const auto below = program.apply(OpId::less, DType::boolean, {sum, c});
   program.output(program.apply(OpId::where, f32, {below, a, program.apply(OpId::negate, f32, {b})}), 0);
   for (const Shape& shape : {Shape{40, 30}, Shape{3, 700}, Shape{600, 2}}) {
-    Tensor first = counted(DType::f16, View::dense(shape), 11);
-    Tensor row = counted(DType::f32, core::broadcast_to(View::dense({shape[1]}), shape), 7);
-    Tensor column = counted(DType::i32, core::broadcast_to(View::dense({shape[0], 1}), shape), 40);
+    StoredTensor first = counted(DType::f16, View::dense(shape), 11);
+    StoredTensor row = counted(DType::f32, core::broadcast_to(View::dense({shape[1]}), shape), 7);
+    StoredTensor column = counted(DType::i32, core::broadcast_to(View::dense({shape[0], 1}), shape), 40);
     for (const cpu::InstructionSet set : all_sets()) {
       for (const int threads : {1, 2}) {
-        Tensor result = Tensor::dense(DType::f64, shape);
+        StoredTensor result = StoredTensor::dense(DType::f64, shape);
         run(program, {&first, &row, &column}, {&result}, {.instructions = set, .threads = threads});
         std::int64_t wrong = 0;
         for (std::int64_t i = 0; i < result.view.count(); ++i) {
@@ -76,12 +76,12 @@ TEST_CASE("rows of few elements with an operand that has one a column give the s
   for (const Shape& shape : {Shape{4096, 10}, Shape{735, 3}, Shape{509, 24}, Shape{30, 7}, Shape{5, 96, 20}}) {
     const std::int64_t columns = shape.back();
     for (const int threads : {1, 2}) {
-      Tensor numbers = counted(f32, View::dense(shape), 23);
+      StoredTensor numbers = counted(f32, View::dense(shape), 23);
       for (std::int64_t i = 0; i < numbers.view.count(); i += 3) numbers.put_at(i, -1.0 - static_cast<double>(i % 5));
       View spread = View::dense({columns});
       spread.strides[0] = 2;
-      Tensor slopes = counted(f32, core::broadcast_to(spread, shape), 9);
-      Tensor shifts = counted(DType::f16, core::broadcast_to(View::dense({columns}), shape), 4);
+      StoredTensor slopes = counted(f32, core::broadcast_to(spread, shape), 9);
+      StoredTensor shifts = counted(DType::f16, core::broadcast_to(View::dense({columns}), shape), 4);
       const auto before = numbers.numbers();
       cpu::KernelChoice choice;
       choice.threads = threads;
@@ -103,8 +103,8 @@ TEST_CASE("a result laid over an operand is written after the operand's last use
   const auto a = program.input(0, f32), b = program.input(1, f32);
   program.output(program.apply(OpId::add, f32, {a, b}), 0);
   program.output(program.apply(OpId::multiply, f32, {a, program.constant(2, f32)}), 1);
-  Tensor first = counted(f32, View::dense({1000}), 100), second = counted(f32, View::dense({1000}), 13),
-         twice = Tensor::dense(f32, {1000});
+  StoredTensor first = counted(f32, View::dense({1000}), 100), second = counted(f32, View::dense({1000}), 13),
+               twice = StoredTensor::dense(f32, {1000});
   const auto before = first.numbers();
   run(program, {&first, &second}, {&first, &twice});
   for (std::int64_t i = 0; i < 1000; ++i) {
@@ -119,7 +119,7 @@ TEST_CASE("an operand that is copied as well is copied before a result is laid o
   const auto a = program.input(0, f32);
   program.output(program.apply(OpId::square, f32, {a}), 0);
   program.output(a, 1);
-  Tensor operand = counted(f32, View::dense({777}), 50), copy = Tensor::dense(f32, {777});
+  StoredTensor operand = counted(f32, View::dense({777}), 50), copy = StoredTensor::dense(f32, {777});
   const auto before = operand.numbers();
   run(program, {&operand}, {&operand, &copy});
   CHECK(copy.numbers() == before);
@@ -142,15 +142,15 @@ TEST_CASE("two results may lie over two operands, each read by both") {
   const Shape shape{1003};
   for (const int first : {1, 0, 2, 3}) {
     for (const int threads : {1, 2}) {
-      std::vector<Tensor> operands;
+      std::vector<StoredTensor> operands;
       for (const int modulus : {9, 5, 4}) {
-        operands.push_back(Tensor::dense(f32, shape));
+        operands.push_back(StoredTensor::dense(f32, shape));
         for (std::int64_t i = 0; i < 1003; ++i) operands.back().put(i, static_cast<float>(1 << i % modulus));
       }
-      const std::vector<Tensor> before = operands;
-      Tensor apart = Tensor::dense(f32, shape), other = apart;
-      Tensor& squares = first == 3 ? apart : operands[static_cast<std::size_t>(first)];
-      Tensor& weights = first == 3 ? other : operands[first == 0 ? 1 : 0];
+      const std::vector<StoredTensor> before = operands;
+      StoredTensor apart = StoredTensor::dense(f32, shape), other = apart;
+      StoredTensor& squares = first == 3 ? apart : operands[static_cast<std::size_t>(first)];
+      StoredTensor& weights = first == 3 ? other : operands[first == 0 ? 1 : 0];
       run(program, {&operands[0], &operands[1], &operands[2]}, {&squares, &weights},
           {.instructions = {}, .threads = threads});
       std::int64_t wrong = 0;
@@ -172,9 +172,9 @@ TEST_CASE("a register may be written to several outputs and read on") {
   program.output(square, 1);
   program.output(program.apply(OpId::negate, i32, {square}), 2);
   program.output(a, 3);
-  Tensor from = counted(i32, View::dense({777}), 50);
-  Tensor one = Tensor::dense(i32, {777}), two(DType::f32, View{{777}, {-2}, 1560}), three = one,
-         four = Tensor::dense(DType::u8, {777});
+  StoredTensor from = counted(i32, View::dense({777}), 50);
+  StoredTensor one = StoredTensor::dense(i32, {777}), two(DType::f32, View{{777}, {-2}, 1560}), three = one,
+               four = StoredTensor::dense(DType::u8, {777});
   run(program, {&from}, {&one, &two, &three, &four});
   for (std::int64_t i = 0; i < 777; ++i) {
     const long double x = from.get(i);
@@ -197,7 +197,7 @@ TEST_CASE("a long program recycles its registers") {
     if (i % 10 == 0) kept = program.apply(OpId::add, f64, {kept, sum});
   }
   program.output(program.apply(OpId::subtract, f64, {kept, sum}), 0);
-  Tensor from = counted(f64, View::dense({5000}), 1000), to = Tensor::dense(f64, {5000});
+  StoredTensor from = counted(f64, View::dense({5000}), 1000), to = StoredTensor::dense(f64, {5000});
   run(program, {&from}, {&to});
   // kept = 11 x + (1 + 11 + ... + 91), sum = x + 100
   for (std::int64_t i = 0; i < 5000; ++i) CHECK(to.get(i) == 10 * from.get(i) + 460 - 100);
@@ -206,7 +206,7 @@ TEST_CASE("a long program recycles its registers") {
 TEST_CASE("an operator on a type that it is not defined on is refused") {
   TileProgram program;
   program.output(program.apply(OpId::exp, DType::i32, {program.input(0, DType::i32)}), 0);
-  Tensor from = counted(DType::i32, View::dense({3}), 3), to = from;
+  StoredTensor from = counted(DType::i32, View::dense({3}), 3), to = from;
   CHECK_THROWS_WITH_AS(run(program, {&from}, {&to}), "cpu: exp has no loop on i32", DeviceError);
 }
 

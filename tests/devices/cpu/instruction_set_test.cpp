@@ -1,0 +1,29 @@
+// Which instruction sets kernels are chosen among, in builds for all of them and for one.
+#include "devices/cpu/instruction_set.hpp"
+
+#include <optional>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <tyto/error.hpp>
+
+namespace tyto::cpu {
+
+TEST_CASE("a build for one instruction set refuses a processor without it by name") {
+  CHECK_NOTHROW(require_compiled_set(InstructionSet::baseline, std::nullopt));
+  CHECK_NOTHROW(require_compiled_set(InstructionSet::avx2, InstructionSet::avx2));
+  CHECK_NOTHROW(require_compiled_set(InstructionSet::avx512, InstructionSet::avx2));
+  std::string message;
+  try {
+    require_compiled_set(InstructionSet::avx2, InstructionSet::avx512);
+  } catch (const DeviceError& error) {
+    message = error.what();
+  }
+  CHECK(
+      message ==
+      "cpu: the kernels of this build are compiled for avx512, which this processor lacks (it has avx2); a build with "
+      "TYTO_INSTRUCTION_SETS=all has kernels for every processor");
+}
+
+}  // namespace tyto::cpu
