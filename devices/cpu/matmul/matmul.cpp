@@ -279,12 +279,17 @@ bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) 
 }
 
 void copy_result(const MatmulProblem& problem, const void* dense, void* result) {
-  const std::size_t element = size_of(problem.dtype), row = static_cast<std::size_t>(problem.n) * element;
-  const auto* from = static_cast<const std::byte*>(dense);
-  for (std::int64_t i = 0; i < batch_count(problem) * problem.m; ++i, from += row) {
-    const std::int64_t place = batch_offsets(problem, i / problem.m).c + i % problem.m * problem.c.row_stride;
-    std::memcpy(static_cast<std::byte*>(result) + place * static_cast<std::ptrdiff_t>(element), from, row);
-  }
+  const std::size_t element = size_of(problem.dtype), bytes = static_cast<std::size_t>(problem.n) * element;
+  const std::int64_t rows = batch_count(problem) * problem.m;
+  constexpr double nanoseconds_a_byte = 0.04;
+  run_team(threads_for(static_cast<double>(rows) * static_cast<double>(bytes) * nanoseconds_a_byte), [&](Team team) {
+    const Range mine = share(rows, team.member, team.size);
+    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+      const std::int64_t place = batch_offsets(problem, i / problem.m).c + i % problem.m * problem.c.row_stride;
+      std::memcpy(static_cast<std::byte*>(result) + place * static_cast<std::ptrdiff_t>(element),
+                  static_cast<const std::byte*>(dense) + static_cast<std::size_t>(i) * bytes, bytes);
+    }
+  });
 }
 
 }  // namespace tyto::cpu
