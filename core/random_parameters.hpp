@@ -6,7 +6,8 @@
 
 namespace tyto::core {
 
-/// Throws ValueError for parameters that the operator has no distribution for. Devices ask before they prepare a draw.
+/// Throws ValueError for parameters that the operator has no distribution for. Its rule for types asks, so that no node
+/// has such parameters, and devices before they prepare a draw.
 void check_parameters(OpId op, const RandomAttributes& draw);
 
 }  // namespace tyto::core

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/op_ids.hpp"
+#include "core/random_parameters.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
@@ -23,6 +24,7 @@ std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const
         text(op, ": the key must be i64 of shape (2,), not ", inputs[0].dtype, " of shape ", inputs[0].shape));
   }
   check_lengths(op, draw_of.shape);
+  check_parameters(id, draw_of);
   constexpr bool whole = id == OpId::random_integers || id == OpId::random_permutation;
   if (whole ? !is_integer(draw_of.dtype) : id != OpId::random_bernoulli && !is_floating(draw_of.dtype)) {
     throw TypeError(text(op, ": ", whole ? "an integer" : "a floating", " type is needed, not ", draw_of.dtype));

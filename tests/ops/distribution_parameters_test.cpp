@@ -10,6 +10,7 @@
 #include "tyto/distributions.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
 #include "tyto/vmap.hpp"
 
 using namespace tyto;
@@ -182,6 +183,73 @@ TEST_CASE("what is refused is said with the number that was found") {
                        "sample: Triangular needs high - low > 0, not 0", ValueError);
   CHECK_THROWS_WITH_AS((d::Uniform<T>{T{0.0, 3.0}, 1.0}.sample()),
                        "sample: Uniform needs high - low in [0, inf), not -2", ValueError);
+}
+
+TEST_CASE_TEMPLATE("draws with options refuse the numbers that NumPy refuses, and NaN", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  struct Draw {
+    const char* needs;
+    std::function<T(double)> draw;
+    std::vector<double> refused, drawn;
+  };
+  const Draw draws[] = {
+      {"uniform: high - low must be in [0, inf), not ",
+       [](double x) { return T::uniform({3}, {.low = 1, .high = x}); },
+       {0.5},
+       {1, 2}},
+      {"normal: stddev must be >= 0, not ", [](double x) { return T::normal({3}, {.stddev = x}); }, {-1}, {0, 2}},
+      {"truncated_normal: stddev must be >= 0, not ",
+       [](double x) { return T::truncated_normal({3}, {.stddev = x}); },
+       {-1},
+       {0, 2}},
+      {"bernoulli: probability must be in [0, 1], not ",
+       [](double x) { return T::bernoulli({3}, {.probability = x}).astype(DType::f32); },
+       {-0.1, 1.1},
+       {0, 0.5, 1}},
+      {"gamma: shape must be in [0, inf), not ",
+       [](double x) { return T::gamma({3}, {.shape = x}); },
+       {-1, infinity},
+       {0, 0.3, 2}},
+      {"gamma: scale must be >= 0, not ", [](double x) { return T::gamma({3}, {.scale = x}); }, {-1}, {0, 2}},
+      {"exponential: rate must be > 0, not ", [](double x) { return T::exponential({3}, {.rate = x}); }, {-1, 0}, {2}},
+  };
+  for (const Draw& row : draws) {
+    CAPTURE(row.needs);
+    for (const double x : row.refused) {
+      CAPTURE(x);
+      try {
+        row.draw(x);
+        FAIL_CHECK("drew");
+      } catch (const ValueError& error) {
+        CAPTURE(error.what());
+        CHECK(std::string(error.what()).starts_with(row.needs));
+      }
+    }
+    CHECK_THROWS_AS(row.draw(not_a_number), ValueError);
+    for (const double x : row.drawn) CHECK(bool(all(isfinite(row.draw(x)))));
+  }
+  // As NumPy's: no width, and no time.
+  CHECK(T::gamma({2}, {.shape = 0}).template to_vector<float>() == std::vector<float>{0, 0});
+  CHECK(T::exponential({2}, {.rate = infinity}).template to_vector<float>() == std::vector<float>{0, 0});
+  CHECK(T::uniform({2}, {.low = 3, .high = 3}).template to_vector<float>() == std::vector<float>{3, 3});
+}
+
+TEST_CASE("the element that is refused is found wherever it lies, in every layout and type") {
+  using T = Tensor<Eager>;
+  const auto refused = [](const T& p) {
+    CHECK_THROWS_WITH_AS(d::Bernoulli<T>{p}.sample(), "sample: Bernoulli needs probability in [0, 1], not 2",
+                         ValueError);
+  };
+  for (const std::int64_t length : {2, 255, 256, 257, 1000}) {
+    for (const std::int64_t at : {std::int64_t{0}, length / 2, length - 1}) {
+      const T p = where(equal(T::arange(length), at), 2.0, 0.5);
+      for (const DType type : {DType::f16, DType::bf16, DType::f32, DType::f64}) refused(p.astype(type));
+      refused(flip(p));
+      refused(broadcast_to(expand_dims(p, 1), {length, 3}));
+    }
+  }
+  refused(T{0, 1, 2});
+  CHECK(d::Bernoulli<T>{T::full({1000}, 0.5)(slice(0, 1000, 3))}.sample().size() == 334);
 }
 
 TEST_CASE("variables of eager mode are seen, examples of a batch are marked") {
