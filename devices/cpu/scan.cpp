@@ -4,6 +4,7 @@
 
 #include "core/op_ids.hpp"
 #include "devices/cpu/element_dispatch.hpp"
+#include "devices/cpu/independent_loop.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/narrow_float.hpp"
 #include "devices/cpu/strided_iterator.hpp"
@@ -104,14 +105,14 @@ template <class Op, class T, class To, class C>
                                             std::int64_t width, bool exclusive, C* carry) {
   if (exclusive) {
     // The result may lie where the elements do, each on its own; it never runs ahead of them.
-#pragma GCC ivdep
+    TYTO_INDEPENDENT
     for (std::int64_t j = 0; j < width; ++j) {
       const C before = carry[j];
       carry[j] = Op::apply(before, static_cast<C>(load_element(x[j * x_stride])));
       y[j * y_stride] = stored<To>(before);
     }
   } else {
-#pragma GCC ivdep
+    TYTO_INDEPENDENT
     for (std::int64_t j = 0; j < width; ++j) {
       carry[j] = Op::apply(carry[j], static_cast<C>(load_element(x[j * x_stride])));
       y[j * y_stride] = stored<To>(carry[j]);

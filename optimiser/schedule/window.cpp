@@ -81,7 +81,7 @@ class WaysBySet {
 class Search {
  public:
   Search(const Problem& problem, const Simulation& start, std::span<const Task> window)
-      : problem_(problem), start_(start), window_(window), members_(window.size()) {
+      : start_(start), window_(window), members_(window.size()) {
     std::unordered_map<Task, std::uint32_t> place;
     for (std::uint32_t i = 0; i < window.size(); ++i) place.emplace(window[i], i);
     for (std::uint32_t i = 0; i < window.size(); ++i) {
@@ -240,7 +240,6 @@ class Search {
     return out;
   }
 
-  const Problem& problem_;
   const Simulation& start_;
   std::span<const Task> window_;
   std::vector<Member> members_;

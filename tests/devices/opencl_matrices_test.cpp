@@ -176,8 +176,9 @@ TEST_CASE("orthogonal factors, eigenvectors and singular vectors make their matr
   for (OpenClDevice* device : both_styles()) {
     for (const DType dtype : computed_types(*device, {DType::f32, DType::f64})) {
       const double unit = dtype == DType::f64 ? 2.2e-16 : 1.2e-7;
-      for (const auto& [rows, columns] :
+      for (const auto& extents :
            {std::pair<std::int64_t, std::int64_t>{1, 1}, {2, 2}, {9, 4}, {4, 9}, {37, 37}, {70, 33}, {33, 70}}) {
+        const std::int64_t rows = extents.first, columns = extents.second;  // clang 14 captures no structured binding
         if (too_large(rows, columns)) continue;
         INFO(name_of(dtype), ' ', rows, " x ", columns);
         // The last matrix has rank one, the one before it rank three at most.
@@ -286,8 +287,9 @@ TEST_CASE("factors of complex matrices make them again on OpenCL") {
   for (OpenClDevice* device : both_styles()) {
     for (const DType dtype : {DType::c64, DType::c128}) {
       if (dtype == DType::c128 && !computes_f64(*device)) continue;
-      for (const auto& [rows, columns] :
+      for (const auto& extents :
            {std::pair<std::int64_t, std::int64_t>{1, 1}, {2, 2}, {9, 4}, {4, 9}, {30, 30}, {40, 17}}) {
+        const std::int64_t rows = extents.first, columns = extents.second;  // clang 14 captures no structured binding
         if (too_large(rows, columns)) continue;
         INFO(name_of(dtype), ' ', rows, " x ", columns);
         // The last matrix has rank one.

@@ -7,13 +7,7 @@
 #include "devices/cpu/elementwise/invariant_division.hpp"
 #include "devices/cpu/elementwise/operator_expressions.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
-
-// No element of a loop depends on an earlier one: the output is an operand itself or apart from all of them.
-#if defined(__clang__)
-#define TYTO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define TYTO_INDEPENDENT _Pragma("GCC ivdep")
-#endif
+#include "devices/cpu/independent_loop.hpp"
 
 namespace tyto::cpu::TYTO_ISA {
 
