@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <typeinfo>
 #include <vector>
@@ -31,9 +33,11 @@ using onnx_tests::FieldTree;
 using onnx_tests::ModelRun;
 
 constexpr char usage[] =
-    "usage: onnx_model_fuzz SEEDS FAULTS [MODELS [SEED [FIRST]]]\n"
+    "usage: onnx_model_fuzz SEEDS FAULTS [MODELS [SEED [FIRST [compare]]]]\n"
     "SEEDS holds .onnx files, at any depth, and .npz files of models as tests/onnx/models.npz; FAULTS is a folder for\n"
-    "the files of models that end otherwise than they should. Models are numbered, and FIRST is where to begin.\n";
+    "the files of models that end otherwise than they should. Models are numbered, and FIRST is where to begin.\n"
+    "With `compare` a result that is not that of eager mode counts as a fault, too; operators that draw numbers have "
+    "such.\n";
 constexpr std::size_t largest_seed = 65'536;     // larger models are mostly weights
 constexpr int seconds_a_model = 5;               // of the processor, in all ways together
 constexpr std::uint64_t models_a_process = 500;  // what a process keeps for later runs stays small
@@ -113,7 +117,23 @@ const char* name_of(ModelRun way) {
   return names[static_cast<int>(way)];
 }
 
-void run(const std::string& bytes, std::uint64_t seed, Counts& counts, const fs::path& faults) {
+// What two ways make of the same inputs, where that is no matter of how sums are rounded: a difference, or nothing.
+std::string difference(const NamedList<Tensor<Any>>& a, const NamedList<Tensor<Any>>& b) {
+  if (a.size() != b.size()) return std::to_string(b.size()) + " outputs, not " + std::to_string(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Tensor<Any>&x = a[i].value, &y = b[i].value;
+    double largest = 0;
+    for (const double each : cast(x, DType::f64).to_vector<double>()) {
+      if (!(std::abs(each) < 1e4)) return "";
+      largest = std::max(largest, std::abs(each));
+    }
+    const std::string found = onnx_tests::difference(y, x, 0, is_floating(x.dtype()) ? 0.02 * largest + 1e-3 : 0);
+    if (!found.empty()) return a[i].name + ": " + found;
+  }
+  return "";
+}
+
+void run(const std::string& bytes, std::uint64_t seed, bool compares, Counts& counts, const fs::path& faults) {
   const auto fault = [&](const char* what) {
     std::printf("model %llu (%s): %s\n", static_cast<unsigned long long>(counts.model), name_of(counts.way), what);
     keep(faults, counts.model, bytes);
@@ -127,17 +147,22 @@ void run(const std::string& bytes, std::uint64_t seed, Counts& counts, const fs:
   } catch (const std::exception& error) {
     return fault((std::string(typeid(error).name()) + " while it is read: " + error.what()).c_str());
   }
+  std::optional<NamedList<Tensor<Any>>> eager;
+  std::string eager_error;
   for (const ModelRun way : {ModelRun::eager, ModelRun::lazy, ModelRun::compiled, ModelRun::bound}) {
     counts.way = way;
     std::mt19937_64 draw(seed);
     try {
-      if (onnx_tests::run_drawn(bytes, way, draw)) {
-        ++counts.ran;
-      } else {
-        ++counts.large;
-      }
-    } catch (const Error&) {
+      const std::optional<NamedList<Tensor<Any>>> outputs = onnx_tests::run_drawn(bytes, way, draw);
+      ++(outputs ? counts.ran : counts.large);
+      if (way == ModelRun::eager) eager = outputs;
+      if (!compares || way == ModelRun::eager || way == ModelRun::compiled || !outputs) continue;
+      const std::string found = eager ? difference(*eager, *outputs) : "results where eager mode says " + eager_error;
+      if (!found.empty()) fault(found.c_str());
+    } catch (const Error& error) {
       ++counts.failed;
+      if (way == ModelRun::eager) eager_error = error.what();
+      else if (compares && eager && way != ModelRun::compiled) fault(error.what());
     } catch (const std::exception& error) {
       fault((std::string(typeid(error).name()) + ": " + error.what()).c_str());
     }
@@ -147,7 +172,7 @@ void run(const std::string& bytes, std::uint64_t seed, Counts& counts, const fs:
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 3 || count > 6) {
+  if (count < 3 || count > 7) {
     std::fputs(usage, stderr);
     return 2;
   }
@@ -159,6 +184,7 @@ int main(int count, char** arguments) {
   const auto number = [&](int i, std::uint64_t otherwise) {
     return count > i ? std::strtoull(arguments[i], nullptr, 10) : otherwise;
   };
+  const bool compares = count > 6 && std::string(arguments[6]) == "compare";
   const std::uint64_t models = number(3, 10'000), seed = number(4, 1), first = number(5, 0);
   threads(1);
   const std::vector<FieldTree> seeds = seeds_below(arguments[1]);
@@ -188,7 +214,7 @@ int main(int count, char** arguments) {
         const std::string bytes = drawn(counts.model, draw);
         const itimerval time{{0, 0}, {seconds_a_model, 0}};
         setitimer(ITIMER_PROF, &time, nullptr);
-        run(bytes, draw(), counts, arguments[2]);
+        run(bytes, draw(), compares, counts, arguments[2]);
       }
       std::fflush(stdout);
       _exit(0);

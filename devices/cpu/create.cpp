@@ -131,7 +131,7 @@ std::shared_ptr<const core::Kernel> prepare_eye(const core::Step& step) {
     std::byte* out = start_of(result, outputs[0]);
     run_team(wanted, [&](Team team) {
       const Range mine = share(rows, team.member, team.size);
-      if (mine.size() == 0) return;
+      if (mine.size() * columns == 0) return;
       std::memset(out + mine.begin * columns * width, 0, static_cast<std::size_t>(mine.size() * columns * width));
       for (std::int64_t row = mine.begin; row < mine.end; ++row) {
         // Compared before it is added: the diagonal may be any 64-bit number.
@@ -147,7 +147,8 @@ std::shared_ptr<const core::Kernel> prepare_one_hot(const core::Step& step) {
   const auto& attributes = std::get<core::ListAttributes>(*step.attributes);
   const core::Operand indices = step.inputs[0], result = step.outputs[0];
   const std::int64_t depth = attributes.list[0];
-  const std::int64_t rows = indices.view.count();
+  // Without classes there are no elements, and maybe no memory that they would be in.
+  const std::int64_t rows = depth == 0 ? 0 : indices.view.count();
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const auto index_width = static_cast<std::int64_t>(size_of(indices.dtype));
   const Element one = element_of(1, result.dtype);

@@ -82,6 +82,10 @@ Outputs clip_by_attributes(const OperatorCall& call) {
                call.number("max", std::numeric_limits<float>::max()))};
 }
 Outputs clip_by_inputs(const OperatorCall& call) {
+  for (const std::size_t bound : {std::size_t{1}, std::size_t{2}}) {
+    if (!call.has(bound) || call[bound].size() == 1) continue;
+    call.refuse("input ", bound + 1, " has ", call[bound].size(), " elements, expected one");
+  }
   if (call.known(1) && call.known(2) && is_floating(call[0].dtype())) {
     const double low = call.number_in(1), high = call.number_in(2);
     if (low <= high) return {clip(call[0], low, high)};

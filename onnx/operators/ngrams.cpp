@@ -61,11 +61,11 @@ std::vector<Grams> listed_grams(const OperatorCall& call, std::int64_t& width) {
   }
   if (place != places.size()) call.refuse("ngram_indexes has ", places.size(), " integers for ", place, " n-grams");
   width = 0;
+  call.require_bounded("ngram_indexes", places);
   for (const std::int64_t each : places) {
     if (each < 0) call.refuse("ngram_indexes has ", each, "; places are 0 and more");
     width = std::max(width, each + 1);
   }
-  call.require_bounded("ngram_indexes", width);
   return all;
 }
 

@@ -215,6 +215,7 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
   if (x.ndim() != 3 || w.ndim() != 3 || r.ndim() != 3 || axis_length(w, 0) != static_cast<std::int64_t>(directions)) {
     call.refuse("input ", x.shape(), ", weights ", w.shape(), " and ", r.shape(), " for ", directions, " directions");
   }
+  if (hidden != axis_length(r, 2)) call.refuse("hidden_size ", hidden, " with recurrent weights ", r.shape());
   const std::int64_t batch = axis_length(x, 1);
   Array lengths;
   if (call.has(4)) {

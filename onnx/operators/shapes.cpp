@@ -50,8 +50,9 @@ Outputs flattened(const OperatorCall& call) {
   std::int64_t axis = call.integer("axis", 1);
   if (axis < 0) axis += x.ndim();
   if (axis < 0 || axis > x.ndim()) call.refuse("axis ", axis, " of shape ", x.shape());
-  std::int64_t rows = 1, columns = 1;
-  for (int i = 0; i < x.ndim(); ++i) (i < axis ? rows : columns) *= axis_length(x, static_cast<std::size_t>(i));
+  const auto middle = x.shape().begin() + axis;
+  const std::int64_t rows = element_count(Shape(std::span(x.shape().begin(), middle))),
+                     columns = element_count(Shape(std::span(middle, x.shape().end())));
   return {reshape(x, {rows, columns})};
 }
 

@@ -148,6 +148,12 @@ TEST_CASE("inputs with fewer axes than an operator reads are refused") {
   refuses("axes", of("GRU", {"x", "w", "r"}), {{"x", {2, 1, 3}}, {"w", {1, 6, 3}}, {"r", {6}}});
 }
 
+TEST_CASE("limits of Clip are one number each, known or not") {
+  refuses("input 2 has 3 elements, expected one", of("Clip", {"x", "low"}), {{"x", {2, 3}}, {"low", {3}}});
+  refuses("input 3 has 3 elements, expected one", of("Clip", {"x", "low", "high"}),
+          {{"x", {2, 3}}, {"low", {}}, {"high", {3}}});
+}
+
 TEST_CASE("lengths that memory cannot hold are refused before they are filled") {
   refuses("memory", of("HannWindow", {"size"}), {{"size", {}, {most}}});
   refuses("no axis is so long", of("DFT", {"x", "length"}), {{"x", {1, 4, 1}}, {"length", {}, {most}}});
@@ -160,6 +166,43 @@ TEST_CASE("lengths that memory cannot hold are refused before they are filled") 
            {"low", {}, {0}},
            {"high", {}, {4000}}});
   refuses("a length of", of("CenterCropPad", {"x", "size"}), {{"x", {4}}, {"size", {1}, {-1}}});
+}
+
+TEST_CASE("products of lengths that 64 bits do not hold are refused") {
+  refuses("ngram_indexes",
+          of("TfIdfVectorizer", {"x"},
+             {text_attribute("mode", "TF"), attribute("min_gram_length", std::int64_t{1}),
+              attribute("max_gram_length", std::int64_t{1}), attribute("max_skip_count", std::int64_t{0}),
+              attribute("ngram_counts", std::vector<std::int64_t>{0}),
+              attribute("ngram_indexes", std::vector<std::int64_t>{0, most}),
+              attribute("pool_int64s", std::vector<std::int64_t>{1, 2})}),
+          {{"x", {4}}});
+  for (const std::int64_t hidden : {std::int64_t{1} << 62, most, least, std::int64_t{3}}) {
+    refuses("hidden_size", of("LSTM", {"x", "w", "r", "b"}, {attribute("hidden_size", hidden)}),
+            {{"x", {2, 1, 3}}, {"w", {1, 8, 3}}, {"r", {1, 8, 2}}, {"b", {1, 16}}});
+  }
+  const GraphParts parts{
+      .nodes = {node("ConstantOfShape", {"s"}, {"x"}), of("Flatten", {"x"})},
+      .inputs = {},
+      .outputs = {value("y", {"n", "m"})},
+      .initialisers = {raw_tensor<std::int64_t>("s", {4}, {0, std::int64_t{1} << 40, std::int64_t{1} << 40, 2})}};
+  CHECK_THROWS_AS(read<Tensor<Eager>>(model(parts))({}), Error);
+  CHECK_THROWS_AS(read<Tensor<Lazy>>(model(parts))({}), Error);
+}
+
+// The memory of tensors without elements may be nowhere.
+TEST_CASE("classes of which there are none, and identities without columns, have no elements") {
+  const auto size = [](const Message& one, const Message& numbers) {
+    const GraphParts parts{.nodes = {one},
+                           .inputs = {value("i", {"n"}, DType::i64)},
+                           .outputs = {value("y", {"n", "m"})},
+                           .initialisers = {numbers, raw_tensor<float>("v", {2}, {0, 1})}};
+    NamedList<Tensor<Lazy>> y = read<Tensor<Lazy>>(model(parts))({{"i", Tensor<Lazy>::zeros({3}, DType::i64)}});
+    CHECK(y[0].value.bytes().empty());
+    return y[0].value.shape();
+  };
+  CHECK(size(of("OneHot", {"i", "d", "v"}), raw_tensor<std::int64_t>("d", {}, {0})) == Shape{3, 0});
+  CHECK(size(of("EyeLike", {"e"}), raw_tensor<float>("e", {3, 0}, {})) == Shape{3, 0});
 }
 
 TEST_CASE("numbers that are none are refused where integers are made of them") {

@@ -23,7 +23,7 @@ TEST_CASE("models of damaged structure run or say what is wrong with them") {
     if (has_loop(tree)) continue;
     const std::string bytes = encoded(tree);
     try {
-      ran += run_drawn(bytes, static_cast<ModelRun>(i % 4), draw) ? 1 : 0;
+      if (run_drawn(bytes, static_cast<ModelRun>(i % 4), draw)) ++ran;
     } catch (const Error&) {
       ++refused;
     }

@@ -62,43 +62,50 @@ inline std::optional<NamedList<Tensor<Eager>>> drawn_inputs(const std::vector<Mo
   return drawn;
 }
 
-/// Throws what reading and running throw; false where the model is not run, since its inputs would be too large.
-inline bool run_drawn(const std::string& bytes, ModelRun way, std::mt19937_64& draw) {
+/// What a model makes of drawn inputs; throws what reading and running throw. None where the model is not run, since
+/// its inputs would be too large.
+inline std::optional<NamedList<Tensor<Any>>> run_drawn(const std::string& bytes, ModelRun way, std::mt19937_64& draw) {
   const std::optional<NamedList<Tensor<Eager>>> inputs = drawn_inputs(read<Tensor<Eager>>(bytes).inputs(), draw);
-  if (!inputs) return false;
-  const auto call = [](auto& model, const auto& given) {
+  if (!inputs) return std::nullopt;
+  const auto copied = [](const auto& x, const auto& to) {
+    return std::remove_cvref_t<decltype(to)>::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype());
+  };
+  NamedList<Tensor<Any>> outputs;
+  const auto call = [&](auto model, const auto& given) {
     for (int round = 0; round < 2; ++round) {
-      for (const auto& output : model(given)) static_cast<void>(output.value.bytes());
+      outputs = {};
+      for (const auto& output : model(given)) outputs.push_back({output.name, copied(output.value, Tensor<Any>())});
     }
   };
   if (way == ModelRun::eager) {
-    OnnxModel<Tensor<Eager>> model = read<Tensor<Eager>>(bytes);
-    call(model, *inputs);
-    return true;
+    call(read<Tensor<Eager>>(bytes), *inputs);
+    return outputs;
   }
   OnnxOptions options;
   NamedList<Shape> shapes;
   NamedList<Tensor<Lazy>> given;
   for (const auto& [name, value] : *inputs) {
     if (way == ModelRun::bound && !given.empty()) {
-      options.bind.push_back(
-          {name, Tensor<Any>::from_bytes(value.bytes().data(), value.size(), value.shape(), value.dtype())});
+      options.bind.push_back({name, copied(value, Tensor<Any>())});
       continue;
     }
     shapes.push_back({name, value.shape()});
-    given.push_back({name, Tensor<Lazy>::from_bytes(value.bytes().data(), value.size(), value.shape(), value.dtype())});
+    given.push_back({name, copied(value, Tensor<Lazy>())});
   }
   if (way != ModelRun::compiled) {
-    OnnxModel<Tensor<Lazy>> model = read<Tensor<Lazy>>(bytes, options);
-    call(model, given);
-    return true;
+    call(read<Tensor<Lazy>>(bytes, options), given);
+    return outputs;
   }
-  Graph graph = read<Tensor<Lazy>>(bytes, options).graph(shapes);
-  for (std::size_t i = 0; i < given.size() && i < graph.inputs().size(); ++i)
+  OnnxModel<Tensor<Lazy>> model = read<Tensor<Lazy>>(bytes, options);
+  Graph graph = model.graph(shapes);
+  for (std::size_t i = 0; i < given.size() && i < graph.inputs().size(); ++i) {
     graph.set(graph.inputs()[i], given[i].value);
+  }
   graph.run();
-  for (std::size_t i = 0; i < graph.output_count(); ++i) static_cast<void>(graph.output(i).bytes());
-  return true;
+  for (std::size_t i = 0; i < graph.output_count(); ++i) {
+    outputs.push_back({std::to_string(i), copied(graph.output(i), Tensor<Any>())});
+  }
+  return outputs;
 }
 
 }  // namespace tyto::onnx_tests

@@ -43,7 +43,7 @@ std::int64_t edge(Draw& draw, std::int64_t now) {
   constexpr std::int64_t edges[] = {-1,        0,          1,          2,         3,         7,
                                     -2,        -3,         64,         255,       65'536,    INT32_MAX,
                                     INT32_MIN, 1LL << 31,  1LL << 32,  1LL << 33, 1LL << 40, INT64_MAX,
-                                    INT64_MIN, -INT64_MAX, -1LL << 40, 1LL << 62, 1'000'003};
+                                    INT64_MIN, -INT64_MAX, -1LL << 40, 1LL << 62, 1'003};
   switch (below(draw, 4)) {
     case 0: return static_cast<std::int64_t>(static_cast<std::uint64_t>(now) + 1);
     case 1: return static_cast<std::int64_t>(static_cast<std::uint64_t>(now) - 1);
@@ -321,10 +321,11 @@ StructuredMutation::StructuredMutation(std::span<const FieldTree> seeds) {
 
 FieldTree StructuredMutation::mutated(FieldTree tree, std::mt19937_64& draw) const {
   using namespace structured_mutation;
+  const bool numbers_alone = one_in(draw, 2);  // such models are refused later than others
   for (std::size_t changes = 1 + below(draw, 4); changes-- > 0;) {
     std::vector<FieldTree*> nodes = all(tree, MessageKind::node);
     FieldTree* node = nodes.empty() ? nullptr : any_of(draw, nodes);
-    switch (below(draw, 16)) {
+    switch (numbers_alone ? below(draw, 4) + (one_in(draw, 2) ? 0 : 6) : below(draw, 16)) {
       case 0:
       case 1:
       case 2: change_attribute_number(tree, draw); break;
