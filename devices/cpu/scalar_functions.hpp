@@ -180,14 +180,6 @@ TYTO_VECTOR_INLINE T logaddexp(T a, T b) {
 
 #if defined(TYTO_RECORDED_LANES)
 template <class T>
-TYTO_VECTOR_INLINE T lgamma(T x) {
-  return unrecordable(x);
-}
-template <class T>
-TYTO_VECTOR_INLINE T digamma(T x) {
-  return unrecordable(x);
-}
-template <class T>
 TYTO_VECTOR_INLINE T trigamma(T x) {
   return unrecordable(x);
 }

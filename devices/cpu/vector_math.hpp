@@ -11,10 +11,10 @@
 #include "devices/cpu/vector_math/error_function.hpp"
 #include "devices/cpu/vector_math/exponential.hpp"
 #include "devices/cpu/vector_math/exponents.hpp"
+#include "devices/cpu/vector_math/gamma.hpp"
 #include "devices/cpu/vector_math/logarithm.hpp"
 #include "devices/cpu/vector_math/power.hpp"
 #include "devices/cpu/vector_math/trigonometric.hpp"
 #if !defined(TYTO_RECORDED_LANES)
-#include "devices/cpu/vector_math/gamma.hpp"
 #include "devices/cpu/vector_math/runs.hpp"
 #endif

@@ -29,22 +29,19 @@ T stirling_rest(const T& k) {
   return series + 0.5 * log(2 * std::numbers::pi * k);
 }
 
-/// x log(x / mean) + mean - x, of positive x, with x - mean given.
-template <class T>
-T deviance(const T& x, const T& mean, const T& difference) {
-  const T part = difference / (x + mean), near = abs(part) < 0.1, small = where(near, part, 0.0), w = small * small;
-  T series = w / 17.0;
-  for (int odd = 15; odd >= 3; odd -= 2) series = w * (1.0 / odd + series);
-  return where(near, difference * small + 2.0 * x * small * series, -x * log(mean / x) - difference);
-}
-
-/// log(mean^k e^-mean / k!), with k - mean given, which may be known better than the mean.
+/// log(mean^k e^-mean / k!), with k - mean given, which may be known better than the mean. From `many` on it is the
+/// distance from the probability of the mean itself, a series where both are near each other.
 template <class T>
 T log_poisson(const T& k, const T& mean, const T& difference) {
   const T small = k < many, low = where(small, k, 1.0), high = where(small, many, k);
-  const T direct = times_log<T>(low, where(small, mean, 1.0)) - mean - lgamma(low + 1.0);
-  const T from_mean = deviance<T>(high, where(small, many, mean), where(small, 0.0, difference));
-  return where(small, direct, -stirling_rest<T>(high) - from_mean);
+  const T impossible = equal(k, 0.0) && mean <= 0.0;  // 0 log(0) is 0
+  const T powers = k * log(where(impossible, 1.0, mean) / where(small, 1.0, k));
+  const T part = where(small, 0.0, difference) / (high + where(small, many, mean)), near = abs(part) < 0.1;
+  const T short_part = where(near, part, 0.0), w = short_part * short_part;
+  T series = w / 17.0;
+  for (int odd = 15; odd >= 3; odd -= 2) series = w * (1.0 / odd + series);
+  const T from_mean = where(near, -short_part * (difference + 2.0 * high * series), powers + difference);
+  return where(small, powers - mean - lgamma(low + 1.0), from_mean - stirling_rest<T>(high));
 }
 
 /// log(n^n e^-n / n!).

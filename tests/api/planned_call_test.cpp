@@ -42,6 +42,20 @@ T after_many(const F& call) {
   return call();
 }
 
+// Commas between braces would end the macro's argument.
+template <class M>
+auto poisson(const tyto::Tensor<M>& rate) {
+  return tyto::distributions::Poisson<tyto::Tensor<M>>{rate};
+}
+template <class M>
+auto binomial(const tyto::Tensor<M>& count, double probability) {
+  return tyto::distributions::Binomial<tyto::Tensor<M>>{count, probability};
+}
+template <class M>
+auto hypergeometric(double good, double bad, const tyto::Tensor<M>& drawn) {
+  return tyto::distributions::Hypergeometric<tyto::Tensor<M>>{good, bad, drawn};
+}
+
 template <class F>
 void compare(const char* name, DType type, const T& first, const T& second, const F& call) {
   CAPTURE(name);
@@ -70,6 +84,9 @@ TEST_CASE("plans of functions compute the bits that their operators do, one by o
     COMPARE(isclose(x, 0.5, 0.25, 0.125, true))
     COMPARE(nan_to_num(x, 3))
     COMPARE(sinc(x))
+    COMPARE(poisson(abs(y)).log_prob(floor(abs(x))))
+    COMPARE(binomial(40 + 0 * x, 0.3).log_prob(floor(abs(x * 8))))
+    COMPARE(hypergeometric(30, 50, floor(abs(y))).log_prob(floor(abs(x * 4))))
     COMPARE(heaviside(x, 0.25))
     COMPARE(nextafter(x, y))
     COMPARE(logaddexp2(x, y))

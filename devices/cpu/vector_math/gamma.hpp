@@ -1,13 +1,14 @@
-// lgamma and digamma: by intervals with branches, one element at a time.
+// lgamma, without branches above 0; digamma by intervals with branches, one element at a time.
 #pragma once
 
+#include "devices/cpu/vector_math/logarithm.hpp"
 #include "devices/cpu/vector_math/trigonometric.hpp"
 
 namespace tyto::cpu::TYTO_ISA {
 
 /// log(Gamma(2 + z)) for |z| <= 1/2; its zeros at z = 0 and z = -1 are factors, so that results near them keep their
 /// relative error.
-static inline f64 lgamma_around_two(f64 z) {
+TYTO_VECTOR_INLINE f64 lgamma_around_two(f64 z) {
   const f64 g =
       polynomial(z, 4.22784335098467143e-1, -1.00317301674353923e-1, 3.296500062115359e-2, -1.23841921933702107e-2,
                  4.99864116493537551e-3, -2.10813083406944381e-3, 9.15376912508690226e-4, -4.05707392856877755e-4,
@@ -17,20 +18,38 @@ static inline f64 lgamma_around_two(f64 z) {
   return z * (1.0 + z) * g;
 }
 
-static inline f64 lgamma_positive(f64 x) {
-  if (x < 0.5) return lgamma_around_two(x) - log(x * (1.0 + x));
-  if (x < 1.5) return lgamma_around_two(x - 1.0) - log(x);
-  if (x < 8.0) {
-    f64 product = 1.0;
-    while (x > 2.5) product *= x -= 1.0;
-    return log(product) + lgamma_around_two(x - 2.0);
+/// Above 0, and of NaN: by recurrence around two, or Stirling's series from 8 on, with one logarithm for both.
+TYTO_VECTOR_INLINE f64 lgamma_positive(f64 x) {
+  const mask far = x >= 8.0, tiny = x < 0.5, small = x < 1.5;
+  f64 lowered = select(far, f64(2.0), x), product = 1.0;
+  for (int step = 0; step < 6; ++step) {
+    const mask more = lowered > 2.5;
+    const f64 next = lowered - 1.0;
+    product = select(more, product * next, product);
+    lowered = select(more, next, lowered);
   }
-  const f64 inverse = 1.0 / x, z = inverse * inverse;
+  const f64 raised = select(tiny, x * (1.0 + x), x);
+  const f64 l = log(select(far || small, raised, product));
+  const f64 g = lgamma_around_two(select(tiny, x, select(small, x - 1.0, lowered - 2.0)));
+  const f64 inverse = 1.0 / select(far, x, f64(8.0)), z = inverse * inverse;
   const f64 series = inverse * polynomial(z, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360,
                                           1.0 / 156, -3617.0 / 122400);
-  return (x - 0.5) * (log(x) - 1.0) + (0.418938533204672742 + series);
+  const f64 stirling = (x - 0.5) * (l - 1.0) + (0.418938533204672742 + series);
+  return select(far, stirling, select(small, g - l, l + g));
 }
+TYTO_VECTOR_INLINE f32 lgamma_positive(f32 x) { return static_cast<f32>(lgamma_positive(static_cast<f64>(x))); }
 
+#if defined(TYTO_RECORDED_LANES)
+template <class T>
+TYTO_VECTOR_INLINE T lgamma(T x) {
+  require(!(x <= T(0)));
+  return lgamma_positive(x);
+}
+template <class T>
+TYTO_VECTOR_INLINE T digamma(T x) {
+  return unrecordable(x);
+}
+#else
 /// log |Gamma(x)|. Below 0 the error is relative to the larger of the result and 1: the function has a zero between any
 /// two poles.
 static inline f64 lgamma(f64 x) {
@@ -75,5 +94,6 @@ static inline f64 digamma(f64 x) {
   return digamma_positive(1.0 - x) - 3.14159265358979324 / tan_near(r * 3.14159265358979324);
 }
 static inline f32 digamma(f32 x) { return static_cast<f32>(digamma(static_cast<f64>(x))); }
+#endif
 
 }  // namespace tyto::cpu::TYTO_ISA

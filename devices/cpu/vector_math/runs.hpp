@@ -3,6 +3,7 @@
 #pragma once
 
 #include "devices/cpu/vector_math/arithmetic.hpp"
+#include "devices/cpu/vector_math/gamma.hpp"
 #include "devices/cpu/vector_math/trigonometric.hpp"
 
 namespace tyto::cpu::TYTO_ISA {
@@ -35,6 +36,17 @@ TYTO_NEAR_OR_FULL(sin)
 TYTO_NEAR_OR_FULL(cos)
 TYTO_NEAR_OR_FULL(tan)
 #undef TYTO_NEAR_OR_FULL
+
+template <class T>
+TYTO_VECTOR_INLINE void lgamma_run(const T* x, T* y, size_t n) {
+  typename Format<T>::Bits reflected = 0;
+  for (size_t i = 0; i < n; ++i) reflected |= x[i] <= T(0) ? 1u : 0u;
+  if (reflected == 0) {
+    for (size_t i = 0; i < n; ++i) y[i] = lgamma_positive(x[i]);
+  } else {
+    for (size_t i = 0; i < n; ++i) y[i] = lgamma(x[i]);
+  }
+}
 
 // y may be a or b; otherwise they do not overlap.
 template <class T>
