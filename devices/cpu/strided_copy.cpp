@@ -1,6 +1,8 @@
 // The loops of strided copies: runs of bytes, lines of elements, and blocks where one side is transposed.
 #include "devices/cpu/strided_copy.hpp"
 
+#include <algorithm>
+
 #include "core/copy_bytes.hpp"
 #include "devices/cpu/element_dispatch.hpp"
 
@@ -97,13 +99,30 @@ void copy_narrow(const std::byte* from, std::byte* to, const CopyBlock& block) {
 // A few planes to elements side by side, as the channels of a picture: a length that the compiler knows makes vectors
 // of this loop.
 template <class U, int Planes>
+void interleave_planes(const U* const* planes, U* __restrict y, std::int64_t count) {
+  const U* x[Planes];
+  for (int k = 0; k < Planes; ++k) x[k] = planes[k];
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (int k = 0; k < Planes; ++k) y[i * Planes + k] = x[k][i];
+  }
+}
+
+template <class U, int Planes>
 void interleave(const std::byte* from, std::byte* to, const CopyBlock& block) {
   const U* x[Planes];
   for (int k = 0; k < Planes; ++k) x[k] = reinterpret_cast<const U*>(from) + k * block.from_column;
-  U* __restrict y = reinterpret_cast<U*>(to);
-  for (std::int64_t i = 0; i < block.rows; ++i) {
-    for (int k = 0; k < Planes; ++k) y[i * Planes + k] = x[k][i];
-  }
+  interleave_planes<U, Planes>(x, reinterpret_cast<U*>(to), block.rows);
+}
+
+template <class U, int Planes>
+void interleave_range(const std::byte* const* from, std::byte* to, Range elements) {
+  const U* x[Planes];
+  for (int k = 0; k < Planes; ++k) x[k] = reinterpret_cast<const U*>(from[k]) + elements.begin;
+  interleave_planes<U, Planes>(x, reinterpret_cast<U*>(to) + elements.begin * Planes, elements.size());
+}
+template <class U>
+auto interleave_function(std::int64_t planes) {
+  return planes == 2 ? interleave_range<U, 2> : planes == 3 ? interleave_range<U, 3> : interleave_range<U, 4>;
 }
 
 template <class U>
@@ -129,6 +148,7 @@ StridedCopy::StridedCopy(const core::View& from, const core::View& to, std::size
   std::array<core::View, 2> views{from, to};
   core::collapse(views);
   same_layout_ = views[0].strides == views[1].strides;
+  fills_run_ = core::is_dense(views[1]);
   shift_ = (from.offset - to.offset) * element_;
 
   const auto take = [&](std::size_t axis, std::int64_t& from_stride, std::int64_t& to_stride) {
@@ -193,10 +213,48 @@ void StridedCopy::run(const std::byte* from, std::byte* to, Range units) const {
   }
 }
 
+std::optional<StridedCopy::Plane> StridedCopy::plane() const {
+  if (block_.rows != 1 || block_.from_column != 1 || block_.to_column < 2 || outer_.count() != 1) return {};
+  const auto offsets = outer_.at(0);
+  return Plane{offsets[0], offsets[1], block_.to_column, block_.columns};
+}
+
 void CopyList::add(std::size_t input, const core::View& from, const core::View& to, std::size_t element) {
   if (to.count() == 0) return;
   items_.push_back({input, StridedCopy(from, to, element)});
-  bytes_ += items_.back().copy.bytes();
+  const StridedCopy& copy = items_.back().copy;
+  bytes_ += copy.bytes();
+  interleaved_ = interleaved_ && !copy.fills_run() && copy.units() == items_.front().copy.units();
+  add_plane(copy, static_cast<std::int64_t>(element));
+}
+
+void CopyList::add_plane(const StridedCopy& copy, std::int64_t element) {
+  const auto plane = copy.plane();
+  if (items_.size() == 1 && plane && plane->step <= most_planes) {
+    planes_ = plane->step;
+    plane_count_ = plane->count;
+    first_to_ = plane->to * element;
+    switch (element) {
+      case 1: interleave_ = interleave_function<std::uint8_t>(planes_); break;
+      case 2: interleave_ = interleave_function<std::uint16_t>(planes_); break;
+      case 4: interleave_ = interleave_function<std::uint32_t>(planes_); break;
+      case 8: interleave_ = interleave_function<std::uint64_t>(planes_); break;
+      default: interleave_ = interleave_function<WideElement>(planes_); break;
+    }
+  }
+  const auto at = static_cast<std::int64_t>(items_.size()) - 1;
+  const bool beside = interleave_ != nullptr && plane && at < planes_ && plane->step == planes_ &&
+                      plane->count == plane_count_ && plane->to * element == first_to_ + at * element;
+  if (beside) plane_offsets_[static_cast<std::size_t>(at)] = plane->from * element;
+  else interleave_ = nullptr;
+}
+
+std::int64_t CopyList::turns_for(Team team) const {
+  // Of a second-level cache.
+  constexpr std::int64_t bytes_of_turn = 1 << 18;
+  if (!interleaved_ || items_.size() == 1) return 1;
+  const std::int64_t units = items_.front().copy.units() / team.size;
+  return std::clamp<std::int64_t>(bytes_ / team.size / bytes_of_turn, 1, std::max<std::int64_t>(units, 1));
 }
 
 }  // namespace tyto::cpu

@@ -1,7 +1,9 @@
 // Copies elements of any width between two strided places of one shape, in runs of memory where the layouts allow it.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "devices/cpu/strided_iterator.hpp"
@@ -27,6 +29,15 @@ class StridedCopy {
   /// Parts that threads may share; any split gives the same result.
   std::int64_t units() const { return outer_.count() * chunks_; }
 
+  /// All of its elements go to one run of memory.
+  bool fills_run() const { return fills_run_; }
+
+  /// A run of memory that goes to every `step`-th element from `to` on; offsets in elements.
+  struct Plane {
+    std::int64_t from, to, step, count;
+  };
+  std::optional<Plane> plane() const;
+
   void run(const std::byte* from, std::byte* to) const { run(from, to, {0, units()}); }
   void run(const std::byte* from, std::byte* to, Range units) const;
 
@@ -43,7 +54,7 @@ class StridedCopy {
   std::int64_t chunk_ = 1;   // rows of a part, or columns where there is one row
   std::int64_t element_ = 1, bytes_ = 0;
   std::ptrdiff_t shift_ = 0;
-  bool same_layout_ = false;
+  bool same_layout_ = false, fills_run_ = false;
 };
 
 /// Copies that write to different places of one result, shared among threads.
@@ -52,12 +63,24 @@ class CopyList {
   void add(std::size_t input, const core::View& from, const core::View& to, std::size_t element);
   std::int64_t bytes() const { return bytes_; }
 
-  /// A member's share of all copies.
+  /// A member's share of all copies. Those that lie between each other take turns, so that a cache line that they share
+  /// goes to memory once.
   template <class Inputs>
   void run(const Inputs& inputs, std::byte* to, Team team) const {
-    for (const auto& [input, copy] : items_) {
-      const std::byte* from = inputs[input].pointer();
-      if (!copy.in_place(from, to)) copy.run(from, to, share(copy.units(), team.member, team.size));
+    if (items_.empty()) return;
+    if (interleave_ != nullptr && planes_ == static_cast<std::int64_t>(items_.size())) {
+      std::array<const std::byte*, most_planes> from;
+      for (std::size_t i = 0; i < items_.size(); ++i) from[i] = inputs[items_[i].input].pointer() + plane_offsets_[i];
+      return interleave_(from.data(), to + first_to_, share(plane_count_, team.member, team.size));
+    }
+    const std::int64_t turns = turns_for(team);
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+      for (const auto& [input, copy] : items_) {
+        const std::byte* from = inputs[input].pointer();
+        if (copy.in_place(from, to)) continue;
+        const Range own = share(copy.units(), team.member, team.size), part = share(own.size(), turn, turns);
+        copy.run(from, to, {own.begin + part.begin, own.begin + part.end});
+      }
     }
   }
 
@@ -66,8 +89,21 @@ class CopyList {
     std::size_t input;
     StridedCopy copy;
   };
+
+  using Interleave = void (*)(const std::byte* const* from, std::byte* to, Range elements);
+  static constexpr std::int64_t most_planes = 4;
+
+  void add_plane(const StridedCopy& copy, std::int64_t element);
+  std::int64_t turns_for(Team team) const;
+
   std::vector<Item> items_;
   std::int64_t bytes_ = 0;
+  bool interleaved_ = true;  // cut alike, none of them is a run of its own
+
+  // Planes whose elements lie side by side, if there are as many as the distance between the elements of one.
+  Interleave interleave_ = nullptr;
+  std::array<std::int64_t, most_planes> plane_offsets_{};
+  std::int64_t planes_ = 0, plane_count_ = 0, first_to_ = 0;
 };
 
 /// Threads for moving so many bytes: both directions go through a cache that gives about 10 bytes a nanosecond.

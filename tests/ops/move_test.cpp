@@ -1,9 +1,13 @@
 // Joining, splitting, repeating, rolling, padding and triangles, with gradients and messages.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -17,6 +21,31 @@ TEST_CASE_TEMPLATE("concat joins along an axis in the common type, stack along a
   CHECK(numbers(stack<M>({counted<M>({2}), counted<M>({2}) * 3.0}, -1)) == Numbers{1, 3, 2, 6});
   CHECK(stack<M>({1.5, 2.5}).template to_vector<float>() == std::vector<float>{1.5f, 2.5f});
   CHECK(weighted_gradient(a, [&](auto& v) { return concat<M>({b, v, v}, 1); }) == Numbers{3 + 4, 7 + 8});
+}
+
+TEST_CASE("parts that lie between each other come to their places, whatever their number, width and type") {
+  using T = Tensor<Eager>;
+  for (const DType type : {DType::boolean, DType::u8, DType::i16, DType::f32, DType::f64, DType::c128}) {
+    CAPTURE(name_of(type));
+    for (const std::int64_t rows : {1, 5, 300, 70001}) {
+      for (const std::int64_t parts : {2, 3, 4, 5}) {
+        CAPTURE(rows);
+        CAPTURE(parts);
+        // Where it lies tells what an element is.
+        const T whole = (T::arange(rows * parts) % 251).astype(type).reshape({rows, parts});
+        std::vector<T> columns, wide;
+        for (std::int64_t i = 0; i < parts; ++i) columns.push_back(copy(whole(all, i)));
+        CHECK(array_equal(stack(columns, -1), whole));
+        CHECK(array_equal(stack(columns, -1).ravel(), whole.ravel()));
+        // Every second one, and widths of one and more.
+        std::vector<T> reversed;
+        for (std::int64_t i = parts; i-- > 0;) reversed.push_back(flip(whole(all, i), 0));
+        CHECK(array_equal(stack(reversed, -1), flip(whole)));
+        for (std::int64_t i = 0; i < parts; i += 2) wide.push_back(copy(whole(all, slice(i, std::min(i + 2, parts)))));
+        CHECK(array_equal(concat(wide, -1), whole));
+      }
+    }
+  }
 }
 
 TEST_CASE_TEMPLATE("split cuts into equal parts or at positions", M, Eager, Lazy) {
