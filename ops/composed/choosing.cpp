@@ -1,6 +1,10 @@
 // Choices and orders, made of gathers, scatters and sorts.
 #include "tyto/choosing.hpp"
 
+#include <cstdint>
+#include <span>
+
+#include "core/planned_call.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/rearranging.hpp"
@@ -77,16 +81,25 @@ Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices
 template <class M>
 Tensor<M> lexsort(const std::vector<Tensor<M>>& keys) {
   if (keys.empty()) throw ValueError("lexsort: no keys are given");
-  Tensor<M> order;
+  std::vector<Value> operands;
   for (const Tensor<M>& key : keys) {
     core::require("lexsort", key);
     if (key.ndim() == 0 || key.shape() != keys[0].shape()) {
       throw ShapeError(core::text("lexsort: keys must have one shape of rank 1 or more, not ", keys[0].shape(), " and ",
                                   key.shape()));
     }
-    // Sorts are stable: each keeps the order of those before it among its equals.
-    if (!order.defined()) order = argsort(key, -1);
-    else order = take_along_axis(order, argsort(take_along_axis(key, order, -1), -1), -1);
+    operands.push_back(key);
+  }
+  const auto record = [](const void*, std::span<const Value> replaced) {
+    return lexsort(std::vector<Tensor<Any>>(replaced.begin(), replaced.end())).value();
+  };
+  Tensor<Any> (*const own)(const std::vector<Tensor<Any>>&) = &lexsort<Any>;
+  const auto function = reinterpret_cast<std::uintptr_t>(own);
+  if (const Value planned = core::planned_result({function, {}, operands, record, nullptr})) return planned;
+  // Sorts are stable: each keeps the order of those before it among its equals.
+  Tensor<M> order = argsort(keys[0], -1);
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    order = take_along_axis(order, argsort(take_along_axis(keys[i], order, -1), -1), -1);
   }
   return order;
 }

@@ -108,7 +108,7 @@ double cycles_of_blocks(const MatmulProblem& problem, std::int64_t lanes, std::i
 // What these loops take for one matrix of the batch.
 double own_cycles(const MatmulProblem& problem, std::int64_t lanes) {
   const double copying = problem.b.column_stride == 1 ? 0 : 2.0 * static_cast<double>(problem.k * problem.n);
-  return cycles_of_blocks(problem, lanes, small_vectors, 20) + copying;
+  return cycles_of_blocks(problem, lanes, problem.m == 1 ? small_row_vectors : small_vectors, 20) + copying;
 }
 
 // What the routine that would be chosen otherwise takes: measured on Sapphire Rapids and Zen 3, where the beginning is
@@ -132,8 +132,8 @@ double other_cycles(const MatmulProblem& problem, std::int64_t lanes, const Kern
 
 template <class T>
 bool is_worth_it(const MatmulProblem& problem, const KernelChoice& choice) {
-  // Each block of rows reads b anew.
-  constexpr std::int64_t most_bytes = 16'384;
+  // Each block of rows reads b anew, from the first-level cache; one row reads it once.
+  const std::int64_t most_bytes = problem.m == 1 ? 65'536 : 16'384;
   if (problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > most_bytes) return false;
   const std::int64_t lanes = small_products<T>(choice.set()).lanes;
   return own_cycles(problem, lanes) <= other_cycles(problem, lanes, choice);

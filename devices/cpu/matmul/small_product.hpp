@@ -32,8 +32,8 @@ struct SmallProducts {
   int lanes = 0;  ///< elements of a vector
 };
 
-/// Rows and vectors of columns whose sums are in registers together.
-inline constexpr int small_rows = 6, small_vectors = 2;
+/// Rows and vectors of columns whose sums are in registers together; vectors of a product of one row.
+inline constexpr int small_rows = 6, small_vectors = 2, small_row_vectors = 8;
 
 template <class T>
 SmallProducts<T> small_products(InstructionSet set) noexcept;

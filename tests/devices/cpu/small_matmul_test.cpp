@@ -1,6 +1,7 @@
 // Small matrix products: the bits of the register tile, for any layout, within their memory.
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,7 +43,9 @@ void check_bits() {
   Draw draw(3);
   std::int64_t wrong = 0, small = 0;
   for (int number = 0; number < 400; ++number) {
-    const std::int64_t m = 1 + draw.below(14), n = 1 + draw.below(36), k = 1 + draw.below(20);
+    // One row is taken up to eight vectors at a time.
+    const std::int64_t m = draw.below(4) == 0 ? 1 : 1 + draw.below(14), k = 1 + draw.below(20);
+    const std::int64_t n = 1 + draw.below(m == 1 ? 300 : 36);
     MatmulProblem problem = dense_matmul(dtype_of<T>, m, n, k);
     problem.bias = draw.coin();
     problem.accumulate = draw.coin();
@@ -97,9 +100,9 @@ class AtTheEnd {
 };
 
 template <class T>
-void check_ends() {
-  for (std::int64_t n = 1; n <= 20; ++n) {
-    const std::int64_t m = 3, k = 2;
+void check_ends(std::int64_t m, std::int64_t most_columns) {
+  for (std::int64_t n = 1; n <= most_columns; ++n) {
+    const std::int64_t k = 2;
     AtTheEnd<T> a(m * k), b(k * n), c(m * n), bias(n);
     for (std::int64_t i = 0; i < m * k; ++i) a.data()[i] = T(i + 1);
     for (std::int64_t i = 0; i < k * n; ++i) b.data()[i] = T(i);
@@ -129,8 +132,10 @@ TEST_CASE("small products have the bits of the register tile for any layout of t
 }
 
 TEST_CASE("small products neither read nor write behind their matrices") {
-  check_ends<float>();
-  check_ends<double>();
+  for (const auto& [m, columns] : {std::pair{3, 20}, {1, 140}}) {
+    check_ends<float>(m, columns);
+    check_ends<double>(m, columns);
+  }
 }
 
 TEST_CASE("a batch of small products steps over every axis, repeated operands and members of a team") {
@@ -164,6 +169,8 @@ TEST_CASE("a batch of small products steps over every axis, repeated operands an
 TEST_CASE("what is large, packed or of integers is no small product") {
   CHECK(prepare_small_matmul(dense_matmul(DType::f32, 4, 4, 4), {}) != nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::f64, 8, 8, 8), {}) != nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 1, 128, 128), {}) != nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 1, 256, 256), {}) == nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::f32, 256, 256, 256), {}) == nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::f64, 100'000, 4, 4), {}) == nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::i32, 4, 4, 4), {}) == nullptr);
