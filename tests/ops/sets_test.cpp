@@ -259,9 +259,10 @@ TEST_CASE_TEMPLATE("common divisors take as many steps as neighbouring Fibonacci
   };
   const T all_divisors = gcd(bytes(rows), bytes(columns));
   CHECK(all_divisors.astype(DType::i64).template to_vector<std::int64_t>() == divisors);
-  for (const auto& [dtype, small, large] :
+  for (const auto& [type, small, large] :
        {std::tuple{DType::u16, 28657.0, 46368.0}, std::tuple{DType::u32, 1836311903.0, 2971215073.0},
         std::tuple{DType::i32, 1134903170.0, 1836311903.0}}) {
+    const DType dtype = type;  // clang 14 captures no structured binding
     CAPTURE(dtype);
     const T a = T::full({}, small, DType::f64).astype(dtype), b = T::full({}, large, DType::f64).astype(dtype);
     CHECK(gcd(a, b).template item<double>() == 1);

@@ -156,7 +156,8 @@ TEST_CASE("machine code reads and writes operands of any layout") {
   std::mt19937 random(9);
   for (const DType type :
        {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::i16, DType::i32, DType::i64}) {
-    for (const auto& [rows, columns] : {std::pair{1, 9}, {3, 5}, {20, 17}, {9, 70}}) {
+    for (const auto& extents : {std::pair{1, 9}, {3, 5}, {20, 17}, {9, 70}}) {
+      const int rows = extents.first, columns = extents.second;  // clang 14 captures no structured binding
       const auto places = layouts(rows, columns);
       for (std::size_t a = 0; a < places.size(); ++a) {
         for (std::size_t b = 0; b < places.size(); ++b) {
