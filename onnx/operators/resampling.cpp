@@ -229,6 +229,7 @@ Outputs largest_in_boxes(const OperatorCall& call) {
     call.refuse("input ", x.shape(), ", boxes ", boxes.shape(), " and a size of ", size.size(), " axes");
   }
   call.require_bounded("pooled_shape", size);
+  if (size[0] < 1 || size[1] < 1) call.refuse("a size of ", size[0], " by ", size[1], "; lengths must be positive");
   const std::vector<double> corners = call.numbers_in(1);
   std::vector<Array> results;
   for (std::int64_t i = 0; i < axis_length(boxes, 0); ++i) {

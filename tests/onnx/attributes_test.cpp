@@ -148,6 +148,15 @@ TEST_CASE("inputs with fewer axes than an operator reads are refused") {
   refuses("axes", of("GRU", {"x", "w", "r"}), {{"x", {2, 1, 3}}, {"w", {1, 6, 3}}, {"r", {6}}});
 }
 
+TEST_CASE("boxes in parts of which there are none are refused before any is computed") {
+  for (const std::int64_t none : {std::int64_t{0}, std::int64_t{-3}}) {
+    refuses("lengths must be positive",
+            of("MaxRoiPool", {"x", "boxes"},
+               {attribute("pooled_shape", std::vector<std::int64_t>{std::int64_t{1} << 31, none})}),
+            {image, {"boxes", {1, 5}}});
+  }
+}
+
 TEST_CASE("limits of Clip are one number each, known or not") {
   refuses("input 2 has 3 elements, expected one", of("Clip", {"x", "low"}), {{"x", {2, 3}}, {"low", {3}}});
   refuses("input 3 has 3 elements, expected one", of("Clip", {"x", "low", "high"}),

@@ -100,8 +100,16 @@ TEST_CASE("products with weights of few bits are those with the numbers that the
   seed(4);
   const ThreadsAtEnd reset;
   for (const std::int64_t bits : {2, 4, 8}) {
-    for (const auto& [block, columns, depth] : std::vector<std::array<std::int64_t, 3>>{
-             {16, 1, 5}, {32, 70, 96}, {32, 5, 97}, {64, 33, 64}, {128, 131, 300}, {256, 3, 1030}}) {
+    for (const auto& [block, columns, depth] : std::vector<std::array<std::int64_t, 3>>{{16, 1, 5},
+                                                                                        {32, 70, 96},
+                                                                                        {32, 5, 97},
+                                                                                        {64, 33, 64},
+                                                                                        {128, 131, 300},
+                                                                                        {256, 3, 1030},
+                                                                                        {16, 37, 16},
+                                                                                        {32, 131, 32},
+                                                                                        {16, 3, 32},
+                                                                                        {32, 46, 64}}) {
       const Sizes s{bits, block, columns, depth};
       for (const Zeros zeros : {Zeros::none, Zeros::packed, Zeros::floating}) {
         for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
@@ -130,17 +138,18 @@ TEST_CASE("products with weights of few bits are those with the numbers that the
 TEST_CASE("the number of threads does not change a bit of a product with weights of few bits") {
   seed(5);
   const ThreadsAtEnd reset;
-  const Sizes s{4, 32, 1030, 1000};
-  for (const Zeros zeros : {Zeros::none, Zeros::packed}) {
-    for (const DType dtype : {DType::f32, DType::bf16}) {
-      const QuantisedWeights<Eager> w = drawn(s, zeros, dtype);
-      for (const std::int64_t rows : {1, 2, 7, 64}) {
-        const T a = T::normal({rows, s.depth}, {.dtype = dtype});
-        threads(1);
-        const T one = quantised_matmul(a, w);
-        for (const int count : {2, 3}) {
-          threads(count);
-          CHECK(array_equal(quantised_matmul(a, w), one));
+  for (const Sizes& s : {Sizes{4, 32, 1030, 1000}, Sizes{4, 32, 9999, 64}}) {
+    for (const Zeros zeros : {Zeros::none, Zeros::packed}) {
+      for (const DType dtype : {DType::f32, DType::bf16}) {
+        const QuantisedWeights<Eager> w = drawn(s, zeros, dtype);
+        for (const std::int64_t rows : {1, 2, 7, 64}) {
+          const T a = T::normal({rows, s.depth}, {.dtype = dtype});
+          threads(1);
+          const T one = quantised_matmul(a, w);
+          for (const int count : {2, 3}) {
+            threads(count);
+            CHECK(array_equal(quantised_matmul(a, w), one));
+          }
         }
       }
     }
@@ -173,6 +182,20 @@ TEST_CASE("weights of few bits behind the last column are not multiplied by anyt
       const T y = quantised_matmul(T::ones({rows, 16 * blocks - 15}), {numbers, scales});
       CHECK(array_equal(y, T::full({rows, 1}, infinity)));
     }
+  }
+}
+
+TEST_CASE("columns of few numbers do not mix, whatever they hold") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t depth : {16, 32, 64}) {
+    CAPTURE(depth);
+    // Number 9 stands for 1. Scales are infinite in column 2, and in the others the column's number.
+    T scales = T::arange(7) + T::zeros({depth / 16, 7});
+    scales = copy(transpose(scales));
+    scales(2) = T::full({depth / 16}, infinity);
+    const QuantisedWeights<Eager> w{T::full({7, depth / 16, 8}, 0x99, DType::u8), scales, {}, 4};
+    const auto n = static_cast<float>(depth);
+    CHECK(array_equal(quantised_matmul(T::ones({1, depth}), w), T{{0, n, infinity, 3 * n, 4 * n, 5 * n, 6 * n}}));
   }
 }
 

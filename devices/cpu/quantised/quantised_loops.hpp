@@ -23,7 +23,10 @@ struct QuantisedDots {
   const float* a = nullptr;
   std::int64_t a_row = 0;  ///< elements from one row to the next
   int rows = 1;
-  int columns = 1;  ///< that are stored; all pointers are to columns
+  /// Columns of whole blocks that are shorter than a vector may be taken several at a time: so many that lie one behind
+  /// the other count as one of `depth` numbers, and have rows of a that are repeated.
+  int in_vector = 1;
+  int columns = 1;  ///< that are stored; all pointers are to columns, or to the first of each vector
   const std::uint8_t* numbers[most_quantised_columns] = {};
   const float* scales[most_quantised_columns] = {};
   const float* zeros[most_quantised_columns] = {};  ///< zero points, or null: in the middle of the numbers

@@ -47,6 +47,11 @@ struct QuantisedProblem {
   }
 
   std::int64_t column_bytes() const { return blocks * block * bits / 8; }
+  /// How many columns make a vector of words, where each is a part of it without padding; else 1.
+  std::int64_t columns_in(std::int64_t lanes) const {
+    const std::int64_t words = column_bytes() / 4;
+    return depth > 0 && depth == blocks * block && lanes % words == 0 ? lanes / words : 1;
+  }
   std::int64_t packed_zero_bytes() const { return (blocks * bits + 7) / 8; }
   /// What one thread takes, roughly: reading the weights, or multiplying.
   double nanoseconds() const {
@@ -101,8 +106,11 @@ class QuantisedMatmul final : public core::Kernel {
         threads_(threads_for(problem_.nanoseconds())),
         is_half_(is_half(problem_.dtype)) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) skipped_[i] = skipped(step.inputs[i]);
-    // Columns shorter than a vector of words are all tail to the dots, which takes them several times as long.
-    const bool few_rows = problem_.rows <= most_rows_of_dots && problem_.depth >= loops_.lanes * (32 / problem_.bits);
+    // Columns shorter than a vector of words are all tail to the dots, which takes them several times as long; several
+    // that fill one are worth it for a single row, since sums within vectors take as long as the products.
+    const std::int64_t vector_depth = loops_.lanes * (32 / problem_.bits);
+    if (problem_.rows == 1 && problem_.depth < vector_depth) in_vector_ = problem_.columns_in(loops_.lanes);
+    const bool few_rows = problem_.rows <= most_rows_of_dots && problem_.depth * in_vector_ >= vector_depth;
     by_dots_ = few_rows || problem_.depth == 0 || problem_.column_bytes() > most_column_bytes;
     if (is_half_) {
       wide_a_ = HalfCopy::reserve(space_, problem_.rows * problem_.depth);
@@ -117,7 +125,7 @@ class QuantisedMatmul final : public core::Kernel {
       vectors_ = (problem_.depth + vector_numbers - 1) / vector_numbers;
       arranged_row_ = vectors_ * vector_numbers;
       arranged_ = space_.reserve(static_cast<std::size_t>(problem_.rows * arranged_row_) * sizeof(float));
-      copies_ = reserve_each(blocks_.copied_elements(loops_.columns), copies_stride_);
+      copies_ = reserve_each(blocks_.copied_elements(loops_.columns * in_vector_), copies_stride_);
       return;
     }
     product_ = plan_panel_product<float>(set_, problem_.rows, problem_.columns, 1, problem_.depth, 1, row_part_bytes,
@@ -179,30 +187,41 @@ class QuantisedMatmul final : public core::Kernel {
       const std::int64_t count = std::min(vectors_ - first, vectors.end - at), skipped = first * vector_numbers;
       loops_.arrange(bits, call.a + row * problem_.depth + skipped, problem_.depth - skipped, count,
                      arranged + row * arranged_row_ + skipped);
+      if (in_vector_ > 1) repeat_words(arranged + row * arranged_row_);
       at += count;
     }
     team.barrier();
 
     QuantisedDots d;
     d.bits = bits;
-    d.depth = problem_.depth;
     d.words_shift = std::countr_zero(static_cast<std::uint64_t>(problem_.block * problem_.bits / 32));
     d.a_row = arranged_row_;
     d.c_row = problem_.columns;
-    const Range mine = share(problem_.columns, team.member, team.size, loops_.columns);
-    for (std::int64_t column = mine.begin; column < mine.end; column += loops_.columns) {
-      d.columns = static_cast<int>(std::min<std::int64_t>(loops_.columns, mine.end - column));
+    d.in_vector = static_cast<int>(in_vector_);
+    const std::int64_t at_a_time = loops_.columns * in_vector_;
+    const Range mine = share(problem_.columns, team.member, team.size, at_a_time);
+    for (std::int64_t column = mine.begin; column < mine.end;) {
+      // Columns that do not fill a vector come last, alone.
+      const std::int64_t left = mine.end - column, whole = left - left % in_vector_;
+      const std::int64_t in_vector = whole > 0 ? in_vector_ : left;
+      d.columns = static_cast<int>(std::min(at_a_time, whole > 0 ? whole : left));
+      d.depth = problem_.depth * in_vector;
       float* copies = copies_of(call, team);
       for (int j = 0; j < loops_.columns; ++j) {
-        if (j >= d.columns) {  // computed and not stored
+        const std::int64_t first = column + j * in_vector;
+        if (j * in_vector >= d.columns) {  // computed and not stored
           d.numbers[j] = d.numbers[0];
           d.scales[j] = d.scales[0];
           d.zeros[j] = d.zeros[0];
           continue;
         }
-        d.numbers[j] = call.numbers + (column + j) * problem_.column_bytes();
-        d.scales[j] = blocks_.scales(call.scales, column + j, 0, problem_.blocks, copies);
-        d.zeros[j] = blocks_.zeros(call.zeros, column + j, 0, problem_.blocks, copies);
+        d.numbers[j] = call.numbers + first * problem_.column_bytes();
+        d.scales[j] = each_of_vector(in_vector, [&](std::int64_t k) {
+          return blocks_.scales(call.scales, first + k, 0, problem_.blocks, copies);
+        });
+        d.zeros[j] = each_of_vector(in_vector, [&](std::int64_t k) {
+          return blocks_.zeros(call.zeros, first + k, 0, problem_.blocks, copies);
+        });
       }
       for (std::int64_t row = 0; row < problem_.rows; row += most_quantised_rows) {
         d.rows = static_cast<int>(std::min<std::int64_t>(most_quantised_rows, problem_.rows - row));
@@ -210,6 +229,23 @@ class QuantisedMatmul final : public core::Kernel {
         d.c = call.c + row * problem_.columns + column;
         loops_.dots(d);
       }
+      column += d.columns;
+    }
+  }
+
+  // What belongs to columns of one vector lies, or is copied, one behind the other.
+  template <class F>
+  static const float* each_of_vector(std::int64_t columns, const F& get) {
+    const float* const first = get(0);
+    for (std::int64_t k = 1; k < columns; ++k) get(k);
+    return first;
+  }
+
+  // The words of an arranged row that is shorter than a vector, once for each column that the vector holds.
+  void repeat_words(float* row) const noexcept {
+    const std::int64_t words = loops_.lanes / in_vector_;
+    for (std::int64_t number = 0; number < 32 / problem_.bits; ++number, row += loops_.lanes) {
+      for (std::int64_t lane = words; lane < loops_.lanes; ++lane) row[lane] = row[lane - words];
     }
   }
 
@@ -289,6 +325,7 @@ class QuantisedMatmul final : public core::Kernel {
   int threads_;
   bool is_half_;
   bool by_dots_ = true;
+  std::int64_t in_vector_ = 1;  // columns of a vector of words, to the dots
   std::ptrdiff_t skipped_[4] = {};
   WorkspaceLayout space_;
   HalfCopy wide_a_, wide_c_;
