@@ -220,6 +220,36 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
   return {stack(parts, 0)};
 }
 
+/// Ranges of elements along an axis, which may overlap, and may be empty.
+struct AxisParts {
+  std::vector<std::int64_t> begin, end;
+};
+
+// The largest element of each part along an axis of at least one element. Of an empty part it is any element.
+Array largest_of_parts(const Array& x, std::int64_t axis, const AxisParts& parts) {
+  const std::int64_t last = axis_length(x, static_cast<std::size_t>(axis)) - 1;
+  std::int64_t longest = 1;
+  for (std::size_t i = 0; i < parts.begin.size(); ++i) longest = std::max(longest, parts.end[i] - parts.begin[i]);
+  Array largest;
+  std::vector<std::int64_t> places(parts.begin.size());
+  for (std::int64_t step = 0; step < longest; ++step) {
+    // What is over stays at its last element, which changes nothing.
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[i] = std::clamp<std::int64_t>(std::min(parts.begin[i] + step, parts.end[i] - 1), 0, last);
+    }
+    const Array next = take(x, Array::from(places, {std::ssize(places)}), axis);
+    largest = largest.defined() ? maximum(largest, next) : next;
+  }
+  return largest;
+}
+
+// Which parts hold elements, in a shape that broadcasts to (rows, columns).
+Array held(const AxisParts& parts, const Shape& shape) {
+  return reshape(
+      less(Array::from(parts.begin, {std::ssize(parts.begin)}), Array::from(parts.end, {std::ssize(parts.end)})),
+      shape);
+}
+
 // Boxes of whole elements, each in as many parts as there are results; a part without elements yields zero.
 Outputs largest_in_boxes(const OperatorCall& call) {
   const Array &x = call[0], &boxes = call[1];
@@ -230,34 +260,34 @@ Outputs largest_in_boxes(const OperatorCall& call) {
   }
   call.require_bounded("pooled_shape", size);
   if (size[0] < 1 || size[1] < 1) call.refuse("a size of ", size[0], " by ", size[1], "; lengths must be positive");
+  const Shape whole{axis_length(boxes, 0), axis_length(x, 1), size[0], size[1]};
   const std::vector<double> corners = call.numbers_in(1);
+  if (element_count(whole) == 0 || x.size() == 0) return {Array::zeros(whole, x.dtype())};
   std::vector<Array> results;
   for (std::int64_t i = 0; i < axis_length(boxes, 0); ++i) {
     const double* box = corners.data() + 5 * i;
     if (!(std::abs(box[0]) < 0x1p31)) call.refuse("a box of picture ", box[0]);
     const Array image = at_position(x, 0, static_cast<std::int64_t>(box[0]));
-    const auto part = [&](std::size_t axis, std::int64_t number) {
+    const auto parts = [&](std::size_t axis) {
       const double low = std::round(box[2 - axis] * scale), high = std::round(box[4 - axis] * scale);
       if (!(std::abs(low) < 0x1p31 && std::abs(high) < 0x1p31)) call.refuse("a box from ", low, " to ", high);
       const double step = std::max(high - low + 1, 1.0) / static_cast<double>(size[axis]);
       const auto last = static_cast<double>(axis_length(x, axis + 2));
       const auto edge = [&](double place) { return static_cast<std::int64_t>(std::clamp(low + place, 0.0, last)); };
-      return std::pair(edge(std::floor(static_cast<double>(number) * step)),
-                       edge(std::ceil(static_cast<double>(number + 1) * step)));
-    };
-    for (std::int64_t row = 0; row < size[0]; ++row) {
-      const auto [top, bottom] = part(0, row);
-      for (std::int64_t column = 0; column < size[1]; ++column) {
-        const auto [left, right] = part(1, column);
-        const bool none = top >= bottom || left >= right;
-        results.push_back(none ? Array::zeros({axis_length(x, 1)}, x.dtype())
-                               : max(part_of(part_of(image, 1, top, bottom), 2, left, right), {1, 2}));
+      AxisParts all_parts;
+      all_parts.begin.reserve(static_cast<std::size_t>(size[axis]));  // or fail at once
+      all_parts.end.reserve(static_cast<std::size_t>(size[axis]));
+      for (std::int64_t k = 0; k < size[axis]; ++k) {
+        all_parts.begin.push_back(edge(std::floor(static_cast<double>(k) * step)));
+        all_parts.end.push_back(edge(std::ceil(static_cast<double>(k + 1) * step)));
       }
-    }
+      return all_parts;
+    };
+    const AxisParts rows = parts(0), columns = parts(1);
+    const Array largest = largest_of_parts(largest_of_parts(image, 1, rows), 2, columns);
+    results.push_back(where(logical_and(held(rows, {-1, 1}), held(columns, {1, -1})), largest, 0.0));
   }
-  if (results.empty()) return {Array::zeros({0, axis_length(x, 1), size[0], size[1]}, x.dtype())};
-  const Array all = reshape(stack(results, 0), {axis_length(boxes, 0), size[0], size[1], axis_length(x, 1)});
-  return {moveaxis(all, -1, 1)};
+  return {stack(results, 0)};
 }
 
 // (picture, class, box) of what is kept, for each picture and class by falling score.
