@@ -41,7 +41,7 @@ constexpr char usage[] =
 constexpr std::size_t largest_seed = 65'536;     // larger models are mostly weights
 constexpr int seconds_a_model = 5;               // of the processor, in all ways together
 constexpr std::uint64_t models_a_process = 500;  // what a process keeps for later runs stays small
-constexpr rlim_t memory = rlim_t{4} << 30;
+constexpr rlim_t memory = rlim_t{1} << 30;       // so that what asks for more fails at once
 
 /// What a process counts, in memory that the one which started it sees.
 struct Counts {

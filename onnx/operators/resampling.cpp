@@ -152,21 +152,31 @@ Array largest_in_box(const Array& image, const BoxSamples& rows, const BoxSample
              {2, 4});
 }
 
-// The mean of all samples, which is a product with weights along each axis.
-Array mean_in_box(const Array& image, const BoxSamples& rows, const BoxSamples& columns, const IntList& size) {
-  const auto weights = [&](const BoxSamples& samples, std::int64_t results, std::int64_t length) {
-    std::vector<double> matrix(static_cast<std::size_t>(results * length), 0);
-    const std::size_t each = samples.low.size() / static_cast<std::size_t>(results);
-    for (std::size_t i = 0; i < samples.low.size(); ++i) {
-      const std::size_t row = i / each * static_cast<std::size_t>(length);
-      matrix[row + static_cast<std::size_t>(samples.low[i])] += samples.low_weight[i] / static_cast<double>(each);
-      matrix[row + static_cast<std::size_t>(samples.high[i])] += samples.high_weight[i] / static_cast<double>(each);
-    }
-    return cast(Array::from(matrix, {results, length}), image.dtype());
-  };
-  const Array tall = weights(rows, size[0], axis_length(image, 1)),
-              wide = weights(columns, size[1], axis_length(image, 2));
-  return matmul(matmul(tall, image), transpose(wide));
+/// A box along one axis.
+struct BoxEdges {
+  double begin, end;
+};
+
+// What each element along an axis counts in the mean of all samples of each result: (results, length). Samples beside
+// the picture count nothing and are not looked at, since a box may be as long as it likes.
+Array mean_weights(const BoxEdges& box, std::int64_t results, std::int64_t samples, std::int64_t length, DType dtype) {
+  std::vector<double> matrix(static_cast<std::size_t>(results * length), 0);
+  const auto total = static_cast<double>(results * samples), last = static_cast<double>(length - 1);
+  const double step = (box.end - box.begin) / total;
+  double first = 0, behind = total;
+  if (step > 0) {
+    first = std::clamp(std::floor((-1 - box.begin) / step) - 1, 0.0, total);
+    behind = std::clamp(std::ceil((last + 1 - box.begin) / step) + 1, 0.0, total);
+  }
+  for (auto i = static_cast<std::int64_t>(first); i < static_cast<std::int64_t>(behind); ++i) {
+    const double place = box.begin + (static_cast<double>(i) + 0.5) * step;
+    if (place < -1 || place > last + 1) continue;
+    const double inside = std::clamp(place, 0.0, last), base = std::floor(inside);
+    double* const row = matrix.data() + i / samples * length;
+    row[static_cast<std::int64_t>(base)] += (1 - (inside - base)) / static_cast<double>(samples);
+    row[static_cast<std::int64_t>(std::min(base + 1, last))] += (inside - base) / static_cast<double>(samples);
+  }
+  return cast(Array::from(matrix, {results, length}), dtype);
 }
 
 // The number of samples may follow from each box's size; then boxes are cut out one after the other.
@@ -193,28 +203,35 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
       std::ssize(numbers) != axis_length(boxes, 0)) {
     call.refuse("input ", x.shape(), ", boxes ", boxes.shape(), " and their pictures ", images.shape());
   }
+  if (axis_length(x, 2) == 0 || axis_length(x, 3) == 0) call.refuse("input ", x.shape(), " without elements");
   std::vector<Array> parts;
   for (std::int64_t i = 0; i < axis_length(boxes, 0); ++i) {
     const double* box = corners.data() + 4 * i;
     const double offset = options.aligned ? 0.5 : 0;
     const auto edges = [&](double from, double to) {
       const double begin = from * options.scale - offset, end = to * options.scale - offset;
-      return std::pair(begin, options.aligned ? end : std::max(end, begin + 1));
+      if (!std::isfinite(begin) || !std::isfinite(end)) call.refuse("a box from ", begin, " to ", end);
+      return BoxEdges{begin, options.aligned ? end : std::max(end, begin + 1)};
     };
-    const auto [top, bottom] = edges(box[1], box[3]);
-    const auto [left, right] = edges(box[0], box[2]);
-    const auto needed = [&](double length, std::int64_t results) {
+    const BoxEdges tall = edges(box[1], box[3]), wide = edges(box[0], box[2]);
+    const auto needed = [&](const BoxEdges& along, std::int64_t results) {
+      const double length = along.end - along.begin;
       if (options.samples > 0) return options.samples;
       if (!(std::abs(length) < 0x1p31)) call.refuse("a box of length ", length);
       return std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(length / static_cast<double>(results))), 1);
     };
-    const BoxSamples rows =
-        samples_along(top, bottom, options.size[0], needed(bottom - top, options.size[0]), axis_length(x, 2));
-    const BoxSamples columns =
-        samples_along(left, right, options.size[1], needed(right - left, options.size[1]), axis_length(x, 3));
+    const std::int64_t samples_high = needed(tall, options.size[0]), samples_wide = needed(wide, options.size[1]);
     const Array image = at_position(x, 0, numbers[static_cast<std::size_t>(i)]);
-    parts.push_back(mode == "max" ? largest_in_box(image, rows, columns, options.size)
-                                  : mean_in_box(image, rows, columns, options.size));
+    const std::int64_t height = axis_length(image, 1), width = axis_length(image, 2);
+    if (mode == "max") {
+      parts.push_back(largest_in_box(image, samples_along(tall.begin, tall.end, options.size[0], samples_high, height),
+                                     samples_along(wide.begin, wide.end, options.size[1], samples_wide, width),
+                                     options.size));
+    } else {
+      const Array rows = mean_weights(tall, options.size[0], samples_high, height, x.dtype()),
+                  columns = mean_weights(wide, options.size[1], samples_wide, width, x.dtype());
+      parts.push_back(matmul(matmul(rows, image), transpose(columns)));
+    }
   }
   if (parts.empty()) return {Array::zeros({0, axis_length(x, 1), options.size[0], options.size[1]}, x.dtype())};
   return {stack(parts, 0)};

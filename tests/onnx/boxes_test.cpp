@@ -60,4 +60,57 @@ TEST_CASE_TEMPLATE("boxes are pooled in few parts and in more than they have ele
   }
 }
 
+namespace {
+
+template <class T>
+Tensor<Any> mean_of_box(const std::vector<float>& picture, const std::vector<float>& box) {
+  const std::string bytes =
+      model({.nodes = {node("RoiAlign", {"x", "box", "i"}, {"y"},
+                            {text_attribute("coordinate_transformation_mode", "output_half_pixel"),
+                             attribute("output_height", std::int64_t{2}), attribute("output_width", std::int64_t{3})})},
+             .inputs = {value("x", {"1", "1", "4", "5"})},
+             .outputs = {value("y", {"n", "c", "h", "w"})},
+             .initialisers = {raw_tensor<float>("box", {1, 4}, box), raw_tensor<std::int64_t>("i", {1}, {0})}},
+            16);
+  const auto y = read<T>(bytes)({{"x", T::from(picture, {1, 1, 4, 5})}});
+  return Tensor<Any>::from_bytes(y[0].value.bytes().data(), 6, {2, 3}, DType::f32);
+}
+
+}  // namespace
+
+// Without a stated number of samples each result takes as many as its part of the box is long.
+TEST_CASE_TEMPLATE("boxes far larger than their picture are averaged in time that the picture bounds", T, Tensor<Eager>,
+                   Tensor<Lazy>) {
+  std::vector<float> picture;
+  for (std::int64_t i = 0; i < 20; ++i) picture.push_back(static_cast<float>(i * 7 % 11));
+  const double left = -3, top = 1, right = 600, bottom = 400;
+  const auto at = [&](double y, double x) {
+    if (y < -1 || y > 4 || x < -1 || x > 5) return 0.0;
+    y = std::min(std::max(y, 0.0), 3.0);
+    x = std::min(std::max(x, 0.0), 4.0);
+    const auto row = static_cast<std::size_t>(y), column = static_cast<std::size_t>(x);
+    const std::size_t below = std::min<std::size_t>(row + 1, 3), beside = std::min<std::size_t>(column + 1, 4);
+    const double down = y - static_cast<double>(row), over = x - static_cast<double>(column);
+    const auto element = [&](std::size_t r, std::size_t c) { return static_cast<double>(picture[r * 5 + c]); };
+    return (1 - down) * ((1 - over) * element(row, column) + over * element(row, beside)) +
+           down * ((1 - over) * element(below, column) + over * element(below, beside));
+  };
+  std::vector<double> want(6, 0);
+  const double high = (bottom - top) / 2, wide = (right - left) / 3;
+  const auto rows = static_cast<int>(std::ceil(high)), columns = static_cast<int>(std::ceil(wide));
+  for (int r = 0; r < 2 * rows; ++r) {
+    for (int c = 0; c < 3 * columns; ++c) {
+      want[static_cast<std::size_t>(r / rows * 3 + c / columns)] +=
+          at(top + (r + 0.5) * high / rows, left + (c + 0.5) * wide / columns) / rows / columns;
+    }
+  }
+  const std::vector<double> got =
+      cast(mean_of_box<T>(picture, {-3, 1, 600, 400}), DType::f64).template to_vector<double>();
+  for (std::size_t i = 0; i < 6; ++i) CHECK(got[i] == doctest::Approx(want[i]).epsilon(1e-5));
+  CHECK(want[0] > 1e-3);
+  // Two thousand million samples along each axis.
+  CHECK(mean_of_box<T>(picture, {-1e9F, -1e9F, 1e9F, 1e9F}).shape() == Shape{2, 3});
+  CHECK_THROWS_AS(mean_of_box<T>(picture, {0, 0, NAN, 1}), IoError);
+}
+
 }  // namespace tyto::onnx_tests
