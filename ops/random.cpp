@@ -1,9 +1,11 @@
 // Random draws: their rule for shapes and types, and the functions made of them.
 #include <limits>
+#include <optional>
 
 #include "core/op_ids.hpp"
 #include "core/random_parameters.hpp"
 #include "ops/define.hpp"
+#include "ops/distribution_parameters.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -177,6 +179,12 @@ Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOpt
   const std::int64_t classes = logits.shape().back();
   if (classes == 0)
     throw ShapeError(core::text("categorical: no classes, the last axis of ", logits.shape(), " is empty"));
+  // NaN where a logit is.
+  const Tensor<M> most = max(logits, -1);
+  const bool known = core::is_seen(most);
+  if (const auto found = known ? core::outside(most, core::limits::finite) : std::nullopt) {
+    throw ValueError(core::text("categorical: the largest logit of a row must be finite, not ", *found));
+  }
   using core::AnyTensor;
   const AnyTensor sums = core::distribution(softmax(cast(AnyTensor(logits.value()), DType::f64), -1));
   Shape shape = logits.shape();
@@ -185,7 +193,8 @@ Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOpt
       core::draw_double(core::mode_of_draw<M>(logits), core::OpId::random_uniform, shape, 0, 1, options);
   // The class drawn is the number of running sums that the draw has left behind.
   const AnyTensor passed = greater_equal(expand_dims(draws, -1), expand_dims(sums, -2));
-  return Value(minimum(sum(passed, -1), classes - 1));
+  const AnyTensor drawn = minimum(sum(passed, -1), classes - 1);
+  return Value(known ? drawn : where(isfinite(expand_dims(AnyTensor(most.value()), -1)), drawn, -1));
 }
 
 template <class M>

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/planned_call.hpp"
-#include "ops/composed/distribution_parameters.hpp"
 #include "ops/define.hpp"
+#include "ops/distribution_parameters.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

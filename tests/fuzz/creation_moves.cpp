@@ -1,5 +1,6 @@
 // Moves that make tensors of nothing: filled, counted, drawn.
 #include "tests/fuzz/drawing.hpp"
+#include "tyto/special.hpp"
 
 namespace tyto::fuzz {
 
@@ -36,7 +37,8 @@ Tensor<M> drawn(Drawing<M>& d, const std::optional<Key>& key) {
     case 5: return Tensor<M>::gamma(shape, {.shape = 1.5, .dtype = dtype, .key = key});
     case 6: return Tensor<M>::exponential(shape, {.rate = 2, .dtype = dtype, .key = key});
     case 7: return Tensor<M>::permutation(dice.between(1, 9), {.key = key});
-    case 8: return categorical(d.shaped({dice.between(2, 5)}, DType::f32), dice.between(1, 6), {.key = key});
+    case 8:
+      return categorical(nan_to_num(d.shaped({dice.between(2, 5)}, DType::f32)), dice.between(1, 6), {.key = key});
     default: return dropout_mask(d.floating(), 0.25, {.key = key});
   }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <type_traits>
 
 #include "tyto/device.hpp"
 #include "tyto/graph.hpp"
@@ -165,6 +166,24 @@ TEST_CASE_TEMPLATE("a dropout mask keeps the mean", M, Eager, Lazy) {
   CHECK(dropout_mask(Tensor<M>::zeros({2}), 0).template to_vector<float>() == std::vector<float>{1, 1});
   CHECK(dropout_mask(Tensor<M>::zeros({2}), 1).template to_vector<float>() == std::vector<float>{0, 0});
   CHECK(dropout_mask(Tensor<M>::zeros({2}, DType::f16), 0.5).dtype() == DType::f16);
+}
+
+TEST_CASE_TEMPLATE("rows of logits without a largest number are refused, or drawn as -1", M, Eager, Lazy) {
+  const double none = std::nan(""), ever = std::numeric_limits<double>::infinity();
+  for (const double bad : {none, ever}) {
+    [[maybe_unused]] const char* const message =
+        bad == ever ? "categorical: the largest logit of a row must be finite, not inf"
+                    : "categorical: the largest logit of a row must be finite, not nan";
+    const Tensor<M> logits{{0.0, 1.0}, {bad, 0.0}};
+    if constexpr (std::is_same_v<M, Eager>) {
+      CHECK_THROWS_WITH_AS(categorical(logits, 3), message, ValueError);
+    } else {
+      const Tensor<M> drawn = categorical(logits, 3);
+      CHECK(tyto::all(drawn(0) >= 0).template item<bool>());
+      CHECK(drawn(1).template to_vector<std::int64_t>() == std::vector<std::int64_t>{-1, -1, -1});
+    }
+  }
+  CHECK(categorical(Tensor<M>{-ever, 0.0}, 2).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 1});
 }
 
 TEST_CASE_TEMPLATE("draws that cannot be say why", M, Eager, Lazy) {
