@@ -150,7 +150,15 @@ Outputs Program::apply(const Step& step, const Slots& slots, bool lazy) const {
     inputs.push_back(slot == none ? Operand()
                                   : weights_.loaded(slots[static_cast<std::size_t>(slot)], !lazy && !folding_));
   }
-  if (!step.function) return apply_row(step, slots, std::move(inputs), lazy);
+  if (!step.function) {
+    Outputs outputs = apply_row(step, slots, std::move(inputs), lazy);
+    for (std::size_t k = 0; k < step.outputs.size(); ++k) {
+      if (step.outputs[k] == none || (k < outputs.size() && (outputs[k].there() || outputs[k].known))) continue;
+      refuse(weights_.file(), described(*step.node), ": it has no output ", k + 1, ", which the file names '",
+             step.node->outputs[k], "'");
+    }
+    return outputs;
+  }
   const Program& function = *step.function;
   Slots inside = function.start();
   if (inputs.size() > function.input_slots_.size()) {
@@ -175,14 +183,9 @@ void Program::run(Slots& slots, std::size_t begin, std::size_t end, bool lazy) c
   for (std::size_t i = begin; i < end; ++i) {
     const Step& step = steps_[i];
     Outputs outputs = apply(step, slots, lazy);
-    for (std::size_t k = 0; k < step.outputs.size(); ++k) {
-      if (step.outputs[k] == none) continue;
-      const bool optional = step.function != nullptr;  // a function's output may be one that its call left out
-      if (!optional && (k >= outputs.size() || !(outputs[k].there() || outputs[k].known))) {
-        refuse(weights_.file(), described(*step.node), ": it has no output ", k + 1, ", which the file names '",
-               step.node->outputs[k], "'");
-      }
-      if (k < outputs.size()) slots[static_cast<std::size_t>(step.outputs[k])] = weights_.loaded(outputs[k]);
+    // A function's output may be one that its call left out.
+    for (std::size_t k = 0; k < step.outputs.size() && k < outputs.size(); ++k) {
+      if (step.outputs[k] != none) slots[static_cast<std::size_t>(step.outputs[k])] = weights_.loaded(outputs[k]);
     }
     for (const std::int32_t slot : step.last_uses) slots[static_cast<std::size_t>(slot)] = {};
   }

@@ -157,6 +157,12 @@ TEST_CASE("boxes in parts of which there are none are refused before any is comp
   }
 }
 
+TEST_CASE("outputs that an operator does not have are refused, of constants, too") {
+  const Message one = node("Mul", {"x", "x"}, {"y", "more"});
+  refuses("it has no output 2, which the file names 'more'", one, {{"x", {2}}});
+  refuses("it has no output 2, which the file names 'more'", one, {{"x", {2}, {3, 4}}});
+}
+
 TEST_CASE("limits of Clip are one number each, known or not") {
   refuses("input 2 has 3 elements, expected one", of("Clip", {"x", "low"}), {{"x", {2, 3}}, {"low", {3}}});
   refuses("input 3 has 3 elements, expected one", of("Clip", {"x", "low", "high"}),
