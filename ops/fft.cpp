@@ -315,10 +315,12 @@ Tensor<M> rfftfreq(std::int64_t n, double d, DType dtype) {
 }
 
 std::int64_t next_fast_length(std::int64_t n) {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  if (n > most) throw ValueError(core::text("next_fast_length: the length ", n, " is above 2^62"));
   std::int64_t best = 1;
   while (best < n) best *= 2;
-  for (std::int64_t fives = 1; fives < best; fives *= 5) {
-    for (std::int64_t odd = fives; odd < best; odd *= 3) {
+  for (std::int64_t fives = 1; fives<best; fives = fives> best / 5 ? best : fives * 5) {
+    for (std::int64_t odd = fives; odd<best; odd = odd> best / 3 ? best : odd * 3) {
       std::int64_t length = odd;
       while (length < n) length *= 2;
       best = std::min(best, length);

@@ -133,6 +133,7 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
   std::vector<core::TensorType> types;
   for (const std::vector<AnyTensor>& list : rows) types.push_back(type_of(list[0]));
   if (done == 0) {
+    const DrawScope draws(key.split(0));  // recording the body must draw nothing of what comes after the loop
     types = recorded_row_types(call);
     rows.resize(types.size());
   }

@@ -73,20 +73,25 @@ DrawScope::DrawScope(Value key) : parameter_(std::move(key)), outer_(innermost_d
 DrawScope::DrawScope(const char* what) : refusing_(what), outer_(innermost_draws) { innermost_draws = this; }
 DrawScope::~DrawScope() { innermost_draws = outer_; }
 
-// What is computed at once while a region is recorded belongs to no iteration of it.
-Draw next_draw(core::Mode mode) {
-  DrawScope* const scope = innermost_draws;
+// What is computed at once while a region is recorded belongs to no iteration of it, but to what records it.
+DrawScope* DrawScope::innermost(core::Mode mode) {
+  DrawScope* scope = innermost_draws;
+  while (scope != nullptr && scope->parameter_ && mode == core::Mode::eager) scope = scope->outer_;
   if (scope != nullptr && scope->refusing_ != nullptr) refuse_draw(scope->refusing_);
-  if (scope == nullptr || (scope->parameter_ && mode == core::Mode::eager)) return {next_draw_key(mode), 0};
+  return scope;
+}
+
+Draw next_draw(core::Mode mode) {
+  DrawScope* const scope = DrawScope::innermost(mode);
+  if (scope == nullptr) return {next_draw_key(mode), 0};
   const std::int64_t number = scope->draws_++;
   if (scope->parameter_) return {scope->parameter_, number};
   return {draw_key(mode, scope->key_.seed, scope->key_.stream + static_cast<std::uint64_t>(number)), 0};
 }
 
 Key next_region_key() {
-  DrawScope* const scope = innermost_draws;
-  if (scope != nullptr && scope->refusing_ != nullptr) refuse_draw(scope->refusing_);
-  if (scope == nullptr || scope->parameter_) {
+  DrawScope* const scope = DrawScope::innermost(core::Mode::eager);
+  if (scope == nullptr) {
     const Generator now = advance_generator(1);
     return {now.seed, now.draws};
   }

@@ -52,6 +52,9 @@ class DrawScope {
   friend Draw next_draw(core::Mode mode);
   friend Key next_region_key();
 
+  /// The one that a draw of this mode belongs to, if there is any. Throws GraphError where draws are refused.
+  static DrawScope* innermost(core::Mode mode);
+
   Key key_;
   Value parameter_;  // empty where the key is known
   const char* refusing_ = nullptr;

@@ -104,6 +104,22 @@ Tensor<M> lexsort(const std::vector<Tensor<M>>& keys) {
   return order;
 }
 
+namespace {
+
+/// Eager numbers are looked at: those below 0, or not below `end`, are nowhere.
+template <class M>
+void require_places(std::string_view function, std::string_view what, const Tensor<M>& numbers, std::int64_t end,
+                    const Shape& shape) {
+  if (core::mode_beside(numbers) == core::Mode::lazy || numbers.size() == 0) return;
+  for (const std::int64_t number :
+       {min(numbers).template item<std::int64_t>(), max(numbers).template item<std::int64_t>()}) {
+    if (number >= 0 && number < end) continue;
+    throw IndexError(core::text(function, ": ", what, " is ", number, ", outside of [0, ", end, ") for shape ", shape));
+  }
+}
+
+}  // namespace
+
 template <class M>
 std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& shape) {
   core::require("unravel_index", positions);
@@ -112,8 +128,11 @@ std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& sh
   }
   std::vector<Tensor<M>> coordinates(shape.size());
   Tensor<M> rest = positions.astype(DType::i64);
+  for (const std::int64_t length : shape) {
+    if (length < 1) throw ShapeError(core::text("unravel_index: shape ", shape, " has no places"));
+  }
+  require_places("unravel_index", "a position", rest, element_count(shape), shape);
   for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] < 1) throw ShapeError(core::text("unravel_index: shape ", shape, " has no places"));
     coordinates[i] = i == 0 ? rest : remainder(rest, shape[i]);
     rest = floor_divide(rest, shape[i]);
   }
@@ -129,6 +148,7 @@ Tensor<M> ravel_multi_index(const std::vector<Tensor<M>>& coordinates, const Sha
   for (std::size_t i = 0; i < shape.size(); ++i) {
     core::require("ravel_multi_index", coordinates[i]);
     const Tensor<M> own = coordinates[i].astype(DType::i64);
+    require_places("ravel_multi_index", core::text("coordinate ", i), own, shape[i], shape);
     position = position.defined() ? position * shape[i] + own : own;
   }
   return position;

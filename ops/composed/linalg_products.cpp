@@ -1,5 +1,6 @@
 // Products of vectors and what statistics makes of them: trace, cross, vander, cov, corrcoef.
 #include "ops/linalg.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/reduce.hpp"
 
 namespace tyto {
@@ -96,7 +97,9 @@ Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables) {
   const Tensor<M> covariances = cov(x, {.rows_are_variables = rows_are_variables});
   if (covariances.ndim() == 0) return covariances / covariances;
   const Tensor<M> deviations = sqrt(tyto::diagonal(covariances));
-  return clip(covariances / expand_dims(deviations, 1) / expand_dims(deviations, 0), -1, 1);
+  const Tensor<M> found = covariances / expand_dims(deviations, 1) / expand_dims(deviations, 0);
+  if (!is_complex(found.dtype())) return clip(found, -1, 1);
+  return complex(clip(real(found), -1, 1), clip(imag(found), -1, 1));
 }
 
 TYTO_INSTANTIATE_LINALG(diagonal)

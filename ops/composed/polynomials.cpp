@@ -52,6 +52,15 @@ Tensor<M> slid(const Tensor<M>& a, const Tensor<M>& b, std::int64_t padding_befo
     for (std::int64_t i = 1; i < b.size(); ++i) sums = fma(narrow(padded, 0, i, i + count), factors.get({i}), sums);
     return sums;
   }
+  if (is_complex(type)) {
+    // A number is two channels, and a factor the matrix that turns and stretches them.
+    const Tensor<M> left = a.astype(type), right = b.astype(type), re = real(right), im = imag(right);
+    const Tensor<M> factors = stack({stack({re, im}, 1), stack({-im, re}, 1)}, 1);
+    const Tensor<M> sums = conv1d(expand_dims(stack({real(left), imag(left)}, 1), 0), factors,
+                                  {.padding = Padding({padding_before}, {padding_after})});
+    const auto part = [&](std::int64_t which) { return reshape(narrow(sums, 2, which, which + 1), {-1}); };
+    return complex(part(0), part(1));
+  }
   // Integers up to 2^53 go through f64 unchanged.
   const DType within = is_floating(type) ? type : DType::f64;
   const Tensor<M> left = reshape(a, {1, a.size(), 1}).astype(within),
@@ -110,7 +119,8 @@ Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, 
   }
   const Value operands[] = {core::as_floating(core::resolve(x)), core::as_floating(core::resolve(y))};
   const DType type = core::common_type(operands);
-  Tensor<M> powers = linalg::vander(x.astype(DType::f64), degree + 1), heights = y.astype(DType::f64);
+  const DType wide = is_complex(type) ? DType::c128 : DType::f64;
+  Tensor<M> powers = linalg::vander(x.astype(wide), degree + 1), heights = y.astype(wide);
   if (weights.defined()) {
     if (weights.shape() != x.shape()) {
       throw ShapeError(core::text("polyfit: weights of shape ", weights.shape(), " for ", x.size(), " points"));
@@ -120,7 +130,7 @@ Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, 
     heights = heights * weight;
   }
   // Columns of one length make the equations as well conditioned as they can be.
-  const Tensor<M> lengths = sqrt(sum(square(powers), 0));
+  const Tensor<M> lengths = sqrt(sum(square(abs(powers)), 0));
   const Tensor<M> scale = where(equal(lengths, 0), 1, lengths);
   return (linalg::lstsq(powers / scale, heights).solution / scale).astype(type);
 }

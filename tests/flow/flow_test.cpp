@@ -84,6 +84,29 @@ BOTH_MODES("scan_until stops at the row that says so; what comes after are zeros
   CHECK(std::get<2>(at(99)).template item<std::int64_t>() == 4);
 }
 
+BOTH_MODES("a scan takes one draw of those that follow it, however many rows it has") {
+  using Tensor = tyto::Tensor<Mode>;
+  const auto after = [](std::int64_t rows, bool until) {
+    tyto::seed(1);
+    const Tensor xs = Tensor::zeros({rows});
+    if (until) {
+      const auto body = [](const Tensor& c, const Tensor& x) {
+        const Tensor next = c + x * Tensor::normal({});
+        return std::tuple(next, next, next > 1e9);
+      };
+      tyto::eval({std::get<0>(scan_until(body, Tensor::full({}, 0.0), xs))});
+    } else {
+      const auto body = [](const Tensor& c, const Tensor& x) {
+        const Tensor next = c + x * Tensor::normal({});
+        return std::pair(next, next);
+      };
+      tyto::eval({scan(body, Tensor::full({}, 0.0), xs).first});
+    }
+    return numbers(Tensor::uniform({3}));
+  };
+  for (const bool until : {false, true}) CHECK(after(0, until) == after(2, until));
+}
+
 BOTH_MODES("scans give rows back where they were, in either direction, and none of none") {
   using Tensor = tyto::Tensor<Mode>;
   using Pair = std::pair<Tensor, Tensor>;

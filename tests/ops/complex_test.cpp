@@ -366,3 +366,64 @@ BOTH_MODES("the exponential of a complex matrix is SciPy's and its gradient PyTo
   CHECK_THROWS_WITH_AS((void)linalg::expm(of<T>({1.0, 2.0}, {1, 2})),
                        "expm: matrices must be square, not of shape (1,2)", ShapeError);
 }
+
+BOTH_MODES("rows of complex numbers are divided by what their elements sum up to") {
+  using T = Tensor<Mode>;
+  auto divided = compile([](T z) { return z / sum(abs(z), -1, true); });
+  auto slopes = compile([](T z) { return grad([](const T& x) { return sum(max(abs(x), -1)); })(z); });
+  for (const std::int64_t length : {5, 16, 17, 40, 300, 20000}) {
+    for (const std::int64_t rows : {1, 3, 40}) {
+      if (rows * length > 100'000) continue;
+      CAPTURE(length);
+      CAPTURE(rows);
+      // Multiples 1, 2, .. of 3 + 4i, whose sizes are 5 times that and sum up to 5 length (length + 1) / 2.
+      const T multiples = broadcast_to(T::arange(length).astype(DType::f64) + 1.0, {rows, length});
+      const T z = multiples * (3.0 + 4.0i);
+      const double total = 2.5 * static_cast<double>(length) * static_cast<double>(length + 1);
+      CHECK(allclose(divided(z), multiples * (std::complex<double>(3, 4) / total), 1e-12, 0));
+      // The slope of the largest size is its direction.
+      const T largest = equal(multiples, static_cast<double>(length)).astype(DType::f64);
+      CHECK(allclose(slopes(z), largest * (0.6 + 0.8i), 1e-12, 1e-15));
+    }
+  }
+}
+
+BOTH_MODES("complex vectors are convolved whole, as NumPy convolves them") {
+  using T = Tensor<Mode>;
+  using Numbers = std::vector<C128>;
+  const T five = T{1.0i, 1.0 + 0.0i, 1.0 + 0.0i, 1.0 + 0.0i, 1.0 + 0.0i}.astype(DType::c128);
+  CHECK(polymul(five, five).template to_vector<C128>() ==
+        Numbers{-1.0, 2i, 1.0 + 2i, 2.0 + 2i, 3.0 + 2i, 4.0, 3.0, 2.0, 1.0});
+  for (const std::int64_t n : {5, 6, 9, 30}) {
+    for (const std::int64_t m : {2, 5, 8}) {
+      Numbers a, b;
+      for (int i = 0; i < n; ++i) a.emplace_back(std::sin(1.0 + i), std::cos(2.0 * i));
+      for (int i = 0; i < m; ++i) b.emplace_back(std::cos(3.0 + i), std::sin(0.5 * i));
+      Numbers products(a.size() + b.size() - 1);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        for (std::size_t j = 0; j < b.size(); ++j) products[i + j] += a[i] * b[j];
+      }
+      const T expected = T::from(products, {n + m - 1});
+      CHECK(allclose(convolve(T::from(a, {n}), T::from(b, {m})), expected, 1e-12, 1e-12));
+      // Correlation conjugates its second operand.
+      for (C128& number : b) number = std::conj(number);
+      CHECK(allclose(correlate(T::from(a, {n}), flip(T::from(b, {m})), Overlap::full), expected, 1e-12, 1e-12));
+      CHECK(allclose(convolve(T::from(a, {n}).astype(DType::c64), T{1.0, 0, 0, 0, 0, 0}, Overlap::full),
+                     pad(T::from(a, {n}).astype(DType::c64), {0}, {5}), 1e-6, 1e-6));
+    }
+  }
+}
+
+BOTH_MODES("polynomials are fitted to complex numbers") {
+  using T = Tensor<Mode>;
+  // The real parts lie on a line, the imaginary ones (1, 0, 0) have the line 5/6 - x/2.
+  const T fitted = polyfit(T{0.0, 1.0, 2.0}, T{1.0i, 1.0 + 0.0i, 2.0 + 0.0i}.astype(DType::c128), 1);
+  CHECK(allclose(fitted, T::from(std::vector<C128>{1.0 - 0.5i, 5.0i / 6.0}, {2}), 1e-12, 1e-12));
+}
+
+BOTH_MODES("correlations of complex variables are NumPy's") {
+  using T = Tensor<Mode>;
+  const T x = T::from(std::vector<C128>{1.0 + 2i, 3.0 - 1i, 0.5i, 2.0, 2.0, 1i, 1.0 - 1i, 4.0 + 1i}, {2, 4});
+  const std::vector<C128> expected{1.0, -0.22501364 - 0.1539567i, -0.22501364 + 0.1539567i, 1.0};
+  CHECK(allclose(linalg::corrcoef(x), T::from(expected, {2, 2}), 1e-7, 1e-7));
+}

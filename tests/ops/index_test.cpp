@@ -3,6 +3,7 @@
 
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
+#include "tyto/choosing.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -87,4 +88,15 @@ TEST_CASE_TEMPLATE("an index out of bounds is found when it is read", M, Eager, 
   const Tensor<M> x = Tensor<M>::zeros({2, 3});
   CHECK_THROWS_AS(numbers(take(x.astype(DType::f64), Tensor<M>{2}, 0)), IndexError);
   CHECK_THROWS_AS(numbers(scatter<M>(x.astype(DType::f64), {Tensor<M>{-3}}, 1.0)), IndexError);
+}
+
+TEST_CASE("positions and coordinates outside of a shape are refused") {
+  using T = Tensor<Eager>;
+  CHECK_THROWS_WITH_AS(unravel_index(T{6}, {2, 3}), "unravel_index: a position is 6, outside of [0, 6) for shape (2,3)",
+                       IndexError);
+  CHECK_THROWS_WITH_AS(unravel_index(T{0, -1}, {2, 3}),
+                       "unravel_index: a position is -1, outside of [0, 6) for shape (2,3)", IndexError);
+  CHECK_THROWS_WITH_AS(ravel_multi_index<Eager>({T(2), T(0)}, {2, 3}),
+                       "ravel_multi_index: coordinate 0 is 2, outside of [0, 2) for shape (2,3)", IndexError);
+  CHECK(ravel_multi_index<Eager>({T(1), T(2)}, {2, 3}).item<std::int64_t>() == 5);
 }

@@ -207,6 +207,27 @@ BOTH_MODES("each matrix of a stack is taken apart as if it were alone") {
   same([](const T& x) { return linalg::det(x); });
 }
 
+BOTH_MODES("orthogonal factors are orthogonal where columns are multiples of each other") {
+  using T = Tensor<Mode>;
+  // What is left of a column shrinks from one to the next, down to the smallest numbers there are.
+  for (const DType type : {DType::f32, DType::f64, DType::c64}) {
+    for (const std::int64_t size : {4, 8, 16, 17, 24, 32, 64}) {
+      for (const double scale : {1.0, 0.3, 1e-8}) {
+        CAPTURE(type);
+        CAPTURE(size);
+        CAPTURE(scale);
+        for (const linalg::Columns columns : {linalg::Columns::reduced, linalg::Columns::complete}) {
+          const T a = T::full({size + 3, size}, scale, type);
+          const auto [q, r] = linalg::qr(a, columns);
+          const T products = matmul(conj(swapaxes(q, -1, -2)), q);
+          CHECK(allclose(products, T::eye(q.shape()[1], q.shape()[1], 0, type), 0, tolerance(type, size)));
+          CHECK(allclose(matmul(q, r), a, 0, scale * tolerance(type, size)));
+        }
+      }
+    }
+  }
+}
+
 BOTH_MODES("stacks broadcast, and vectors are solved for") {
   using T = Tensor<Mode>;
   const T a = T{{4.0, 2.0}, {2.0, 5.0}}, stack = linalg::kron(T::ones({3, 1, 1}), a);

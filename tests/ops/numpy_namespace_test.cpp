@@ -9,6 +9,8 @@
 #include "tests/support/numbers.hpp"
 #include "tyto/array_api.hpp"
 #include "tyto/bits.hpp"
+#include "tyto/calculus.hpp"
+#include "tyto/fft.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/polynomials.hpp"
 #include "tyto/products.hpp"
@@ -154,3 +156,19 @@ TEST_CASE_TEMPLATE("isclose: what is infinite is close to itself alone, what is 
 }
 
 }  // namespace numpy_namespace
+
+BOTH_MODES("slopes of f64 numbers divide by a spacing that is not rounded to f32") {
+  using T = Tensor<Mode>;
+  const T squares = square(T::arange(5).astype(DType::f64));
+  const auto slopes = gradient(squares, 0, 0.3).template to_vector<double>();
+  CHECK(slopes[2] == 4 / 0.3);
+  CHECK(slopes[0] == 1 / 0.3);
+}
+
+TEST_CASE("fast lengths of transforms end at 2^62") {
+  CHECK(fft::next_fast_length(std::int64_t{1} << 62) == std::int64_t{1} << 62);
+  CHECK(fft::next_fast_length(7) == 8);
+  CHECK(fft::next_fast_length(121) == 125);
+  CHECK_THROWS_WITH_AS(fft::next_fast_length(INT64_MAX),
+                       "next_fast_length: the length 9223372036854775807 is above 2^62", ValueError);
+}

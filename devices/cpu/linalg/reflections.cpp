@@ -41,6 +41,14 @@ T reflect(T* x, std::int64_t step, std::int64_t count, std::int64_t head) noexce
   const T length = length_of<T>(rest, step, count - 1);
   if (length == 0) return 0;
   T& alpha = x[head * step];
+  // Numbers near the smallest have few digits: what comes of them would be no reflection.
+  constexpr T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  if (length < small && std::abs(alpha) < small) {
+    for (std::int64_t i = 0; i < count; ++i) x[i * step] *= 1 / small;
+    const T factor = reflect(x, step, count, head);
+    alpha *= small;
+    return factor;
+  }
   const T beta = -std::copysign(static_cast<T>(std::hypot(alpha, length)), alpha);
   const T divisor = alpha - beta;
   const T factor = (beta - alpha) / beta;

@@ -61,6 +61,13 @@ bool folds_rows(const core::BoundLoop& bound, std::int64_t length) {
   return jit::is_available() && jit::partial_type(fold.op, types[fold.operands[0]]).has_value();
 }
 
+/// Results begin where their memory does and have no gaps; parts of complex numbers lie between each other.
+bool writes_dense(const core::BoundLoop& bound) {
+  return std::ranges::all_of(bound.outputs, [](const core::Operand& result) {
+    return core::is_dense(result.view) && result.view.offset == 0;
+  });
+}
+
 std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
   const core::LoopAttributes& loop = bound.loop;
   if (loop.axes.empty()) {
@@ -76,7 +83,7 @@ std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
   if (core::ends_in_its_only_reduction(loop.program)) {
     return last && folds_rows(bound, length) ? prepare_rows(bound) : prepare_fold(bound);
   }
-  const bool in_rows = last && length != 0 && (length <= longest_row || rows >= enough_rows);
+  const bool in_rows = last && length != 0 && (length <= longest_row || rows >= enough_rows) && writes_dense(bound);
   if (rows == 0 || in_rows) return prepare_rows(bound);
   return prepare_staged(bound);
 }
