@@ -100,16 +100,18 @@ TEST_CASE("products with weights of few bits are those with the numbers that the
   seed(4);
   const ThreadsAtEnd reset;
   for (const std::int64_t bits : {2, 4, 8}) {
-    for (const auto& [block, columns, depth] : std::vector<std::array<std::int64_t, 3>>{{16, 1, 5},
-                                                                                        {32, 70, 96},
-                                                                                        {32, 5, 97},
-                                                                                        {64, 33, 64},
-                                                                                        {128, 131, 300},
-                                                                                        {256, 3, 1030},
-                                                                                        {16, 37, 16},
-                                                                                        {32, 131, 32},
-                                                                                        {16, 3, 32},
-                                                                                        {32, 46, 64}}) {
+    for (const auto& sizes : std::vector<std::array<std::int64_t, 3>>{{16, 1, 5},
+                                                                      {32, 70, 96},
+                                                                      {32, 5, 97},
+                                                                      {64, 33, 64},
+                                                                      {128, 131, 300},
+                                                                      {256, 3, 1030},
+                                                                      {16, 37, 16},
+                                                                      {32, 131, 32},
+                                                                      {16, 3, 32},
+                                                                      {32, 46, 64}}) {
+      const std::int64_t block = sizes[0], columns = sizes[1],
+                         depth = sizes[2];  // clang 14 captures no structured binding
       const Sizes s{bits, block, columns, depth};
       for (const Zeros zeros : {Zeros::none, Zeros::packed, Zeros::floating}) {
         for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
