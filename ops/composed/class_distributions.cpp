@@ -125,13 +125,13 @@ T Categorical<T>::log_prob(const T& x) const {
   stretched.push_back(classes);
   const T table = broadcast_to(log_softmax(logits), stretched);
   const T found = squeeze(take_along_axis(table, expand_dims(broadcast_to(number, shape), -1), -1), -1);
-  return where(inside, found, core::log_of_zero);
+  return core::density_at(x, where(inside, found, core::log_of_zero));
 }
 template <class T>
 T Categorical<T>::cdf(const T& x) const {
   core::require("cdf", logits, x);
   const T below = expand_dims(x, -1) >= T::arange(classes_of("cdf", logits));
-  return sum(where(below, softmax(logits), 0.0), -1);
+  return core::probability_at(x, sum(where(below, softmax(logits), 0.0), -1));
 }
 
 #define TYTO_INSTANTIATE_DISTRIBUTIONS(M) \

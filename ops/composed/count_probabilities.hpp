@@ -58,6 +58,21 @@ T excess(const T& count, const T& n, const T& p) {
   return ((count - most * short_p) - (n - most) * short_p) - n * (p - short_p);
 }
 
+/// k - (k + m) x, where x + y = 1, by the smaller of them, and with what k + m loses to rounding.
+template <class T>
+T split_excess(const T& k, const T& m, const T& x, const T& y) {
+  const T low = x <= 0.5, part = where(low, x, y), n = k + m, added = n - k, lost = (k - (n - added)) + (m - added);
+  const T found = excess<T>(where(low, k, m), n, part) - lost * part;
+  return where(low, found, -found);
+}
+
+/// log(x^k y^m (k + m)! / (k! m!)), where x + y = 1.
+template <class T>
+T log_split(const T& k, const T& m, const T& x, const T& y) {
+  const T n = k + m, difference = split_excess<T>(k, m, x, y);
+  return log_poisson<T>(k, n * x, difference) + log_poisson<T>(m, n * y, -difference) - log_poisson_at_mean<T>(n);
+}
+
 /// Of k of n that each come with probability p.
 template <class T>
 T log_binomial(const T& k, const T& n, const T& p) {

@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "ops/composed/count_laws.hpp"
+#include "ops/composed/incomplete.hpp"
 #include "ops/composed/quadrature.hpp"
 #include "ops/define.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/reduce.hpp"
-#include "tyto/special.hpp"
 
 namespace tyto TYTO_API {
 namespace distributions {
@@ -48,7 +48,8 @@ TYTO_WIDE_CDF(Binomial) {
   const auto& [count, probability] = distribution;
   const T k = floor(x), inside = k >= 0.0 && k < count, safe = where(inside, k, 0.0);
   const T trials = where(inside, count, 1.0);
-  return where(inside, betainc(T(trials - safe), safe + 1.0, 1.0 - probability), where(k < 0.0, 0.0, 1.0));
+  return where(inside, T(core::beta_below(trials - safe, safe + 1.0, 1.0 - probability, probability)),
+               where(k < 0.0, 0.0, 1.0));
 }
 
 TYTO_SAMPLE(Geometric) {
@@ -89,7 +90,7 @@ TYTO_WIDE_LOG_PROB(NegativeBinomial) {
 TYTO_WIDE_CDF(NegativeBinomial) {
   const auto& [count, probability] = distribution;
   const T k = floor(x), inside = k >= 0.0;
-  return where(inside, betainc(T(count + zeros_like(x)), where(inside, k, 0.0) + 1.0, probability), 0.0);
+  return where(inside, T(core::beta_below(count, where(inside, k, 0.0) + 1.0, probability, 1.0 - probability)), 0.0);
 }
 
 TYTO_SAMPLE(Poisson) {
@@ -105,7 +106,7 @@ TYTO_WIDE_LOG_PROB(Poisson) {
 TYTO_WIDE_CDF(Poisson) {
   const auto& [rate] = distribution;
   const T k = floor(x), inside = k >= 0.0;
-  return where(inside, 1.0 - gammainc(T(where(inside, k, 0.0) + 1.0), rate), 0.0);
+  return where(inside, T(core::gamma_above(where(inside, k, 0.0) + 1.0, rate)), 0.0);
 }
 
 TYTO_SAMPLE(Hypergeometric) {

@@ -130,6 +130,25 @@ T in_wide_by_plan(const T& x, const D& distribution, T (*f)(const D&, const T&))
   return in_wide<T, D>(x, distribution, f);
 }
 
+// What every log_prob and cdf passes, so that NaN is never taken for a number beyond the support, and infinities never
+// meet in a formula.
+
+/// The logarithm of a density: minus infinity of an infinite x, NaN of NaN.
+template <class T>
+T density_at(const T& x, const T& found) {
+  return is_floating(x.dtype()) ? where(isfinite(x), found, -abs(x)) : found;
+}
+/// The same of vectors along the last axis.
+template <class T>
+T vector_density_at(const T& x, const T& found) {
+  return is_floating(x.dtype()) ? where(all(isfinite(x), -1), found, sum(-abs(x), -1)) : found;
+}
+/// The probability of x or less: 0 or 1 of an infinite x, NaN of NaN.
+template <class T>
+T probability_at(const T& x, const T& found) {
+  return is_floating(x.dtype()) ? where(isfinite(x), found, clip(x, 0.0, 1.0)) : found;
+}
+
 /// Draws number `index` of those that one sample takes, of a key of their own if one is given.
 inline DrawOptions split_options(const DrawOptions& options, std::uint64_t index) {
   return options.key ? DrawOptions{.key = options.key->split(index)} : options;
@@ -182,40 +201,58 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
 #define TYTO_SAMPLE(Name) \
   template <class T>      \
   T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const
-#define TYTO_LOG_PROB(Name)                          \
-  template <class T>                                 \
-  static T log_density(const Name<T>&, const T& x);  \
-  template <class T>                                 \
-  T Name<T>::log_prob(const T& x) const {            \
-    return log_density(core::typed_as(x, *this), x); \
-  }                                                  \
-  template <class T>                                 \
+#define TYTO_LOG_PROB(Name)                                               \
+  template <class T>                                                      \
+  static T log_density(const Name<T>&, const T& x);                       \
+  template <class T>                                                      \
+  T Name<T>::log_prob(const T& x) const {                                 \
+    return core::density_at(x, log_density(core::typed_as(x, *this), x)); \
+  }                                                                       \
+  template <class T>                                                      \
   static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_CDF(Name)                                     \
-  template <class T>                                       \
-  static T probability_below(const Name<T>&, const T& x);  \
-  template <class T>                                       \
-  T Name<T>::cdf(const T& x) const {                       \
-    return probability_below(core::typed_as(x, *this), x); \
-  }                                                        \
-  template <class T>                                       \
+#define TYTO_CDF(Name)                                                              \
+  template <class T>                                                                \
+  static T probability_below(const Name<T>&, const T& x);                           \
+  template <class T>                                                                \
+  T Name<T>::cdf(const T& x) const {                                                \
+    return core::probability_at(x, probability_below(core::typed_as(x, *this), x)); \
+  }                                                                                 \
+  template <class T>                                                                \
   static T probability_below(const Name<T>& distribution, const T& x)
-// The same in f64, x and the distribution's parameters being that.
-#define TYTO_WIDE_LOG_PROB(Name)                                \
-  template <class T>                                            \
-  static T log_density(const Name<T>&, const T& x);             \
-  template <class T>                                            \
-  T Name<T>::log_prob(const T& x) const {                       \
-    return core::in_wide_by_plan<T>(x, *this, &log_density<T>); \
-  }                                                             \
-  template <class T>                                            \
+// The same in f64.
+#define TYTO_WIDE_LOG_PROB(Name)                                           \
+  template <class T>                                                       \
+  static T log_density(const Name<T>&, const T& x);                        \
+  template <class T>                                                       \
+  static T log_density_anywhere(const Name<T>& distribution, const T& x) { \
+    return core::density_at(x, log_density(distribution, x));              \
+  }                                                                        \
+  template <class T>                                                       \
+  T Name<T>::log_prob(const T& x) const {                                  \
+    return core::in_wide_by_plan<T>(x, *this, &log_density_anywhere<T>);   \
+  }                                                                        \
+  template <class T>                                                       \
   static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_WIDE_CDF(Name)                                   \
-  template <class T>                                          \
-  static T probability_below(const Name<T>&, const T& x);     \
-  template <class T>                                          \
-  T Name<T>::cdf(const T& x) const {                          \
-    return core::in_wide<T>(x, *this, &probability_below<T>); \
-  }                                                           \
-  template <class T>                                          \
+#define TYTO_WIDE_CDF(Name)                                                \
+  template <class T>                                                       \
+  static T probability_below(const Name<T>&, const T& x);                  \
+  template <class T>                                                       \
+  static T probability_anywhere(const Name<T>& distribution, const T& x) { \
+    return core::probability_at(x, probability_below(distribution, x));    \
+  }                                                                        \
+  template <class T>                                                       \
+  T Name<T>::cdf(const T& x) const {                                       \
+    return core::in_wide<T>(x, *this, &probability_anywhere<T>);           \
+  }                                                                        \
+  template <class T>                                                       \
   static T probability_below(const Name<T>& distribution, const T& x)
+// The same of vectors.
+#define TYTO_VECTOR_LOG_PROB(Name)                                               \
+  template <class T>                                                             \
+  static T log_density(const Name<T>&, const T& x);                              \
+  template <class T>                                                             \
+  T Name<T>::log_prob(const T& x) const {                                        \
+    return core::vector_density_at(x, log_density(core::typed_as(x, *this), x)); \
+  }                                                                              \
+  template <class T>                                                             \
+  static T log_density(const Name<T>& distribution, const T& x)

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/composed/distribution_draws.hpp"
+#include "ops/composed/count_probabilities.hpp"
+#include "ops/composed/incomplete.hpp"
 #include "ops/define.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -32,6 +33,29 @@ T normal_cdf(const T& x) {
 template <class T>
 T supported(const T& inside, const T& log_density) {
   return where(inside, log_density, core::log_of_zero);
+}
+
+/// x^(a - 1) y^(b - 1) / B(a, b), where x + y = 1.
+template <class T>
+T log_beta_density(const T& a, const T& b, const T& x, const T& y) {
+  const T k = a - 1.0, m = b - 1.0, large = k + m >= core::many;
+  const T split =
+      core::log_split<T>(where(large, k, 8.0), where(large, m, 8.0), where(large, x, 0.5), where(large, y, 0.5)) +
+      log(where(large, k + m, 16.0) + 1.0);
+  const T p = where(large, 1.0, a), q = where(large, 1.0, b);
+  const T powers =
+      core::times_log<T>(p - 1.0, where(large, 0.5, x)) + core::times_log<T>(q - 1.0, where(large, 0.5, y));
+  return where(large, split, powers + lgamma(p + q) - lgamma(p) - lgamma(q));
+}
+
+/// log(Gamma(h + 1/2) / Gamma(h)).
+template <class T>
+T log_gamma_half_step(const T& h) {
+  const T large = h >= core::many, low = where(large, 1.0, h), high = where(large, h, core::many);
+  const T r = 1.0 / high, w = r * r;
+  const T series =
+      0.5 * log(high) - r * (1.0 / 8 - w * (1.0 / 192 - w * (1.0 / 640 - w * (17.0 / 14336 - w * (31.0 / 18432)))));
+  return where(large, series, lgamma(low + 0.5) - lgamma(low));
 }
 
 }  // namespace
@@ -161,7 +185,7 @@ TYTO_LOG_PROB(Cauchy) {
 }
 TYTO_CDF(Cauchy) {
   const auto& [location, scale] = distribution;
-  return 0.5 + atan((x - location) / scale) * (1 / std::numbers::pi);
+  return atan2(T(1.0), (location - x) / scale) * (1 / std::numbers::pi);
 }
 
 TYTO_SAMPLE(Weibull) {
@@ -171,8 +195,8 @@ TYTO_SAMPLE(Weibull) {
 }
 TYTO_LOG_PROB(Weibull) {
   const auto& [shape, scale] = distribution;
-  const T inside = x > 0.0, z = where(inside, x, 1.0) / scale;
-  return supported(inside, T(log(shape / scale) + (shape - 1.0) * log(z) - power(z, shape)));
+  const T inside = x >= 0.0, z = where(inside, x, 1.0) / scale;
+  return supported(inside, T(log(shape / scale) + core::times_log<T>(shape - 1.0, z) - power(z, shape)));
 }
 TYTO_CDF(Weibull) {
   const auto& [shape, scale] = distribution;
@@ -200,26 +224,26 @@ TYTO_SAMPLE(Gamma) {
   const T pace = TYTO_CHECKED(Gamma, rate, positive);
   return core::gamma_draws<T>(asked, TYTO_CHECKED(Gamma, shape, not_negative), options) / pace;
 }
-TYTO_LOG_PROB(Gamma) {
+TYTO_WIDE_LOG_PROB(Gamma) {
   const auto& [shape, rate] = distribution;
-  const T inside = x > 0.0, safe = where(inside, x, 1.0);
-  return supported(inside, T(shape * log(rate) + (shape - 1.0) * log(safe) - rate * safe - lgamma(shape)));
+  const T inside = x >= 0.0, mean = rate * where(inside, x, 1.0), k = shape - 1.0;
+  return supported(inside, T(core::log_poisson<T>(k, mean, k - mean) + log(rate)));
 }
-TYTO_CDF(Gamma) {
+TYTO_WIDE_CDF(Gamma) {
   const auto& [shape, rate] = distribution;
-  return gammainc(T(shape + zeros_like(x)), maximum(rate * x, 0.0));
+  return gammainc(shape, maximum(rate * x, 0.0));
 }
 
 TYTO_SAMPLE(ChiSquared) {
   return core::chi_squared_draws<T>(asked, TYTO_CHECKED(ChiSquared, freedom, positive), options);
 }
-TYTO_LOG_PROB(ChiSquared) {
+TYTO_WIDE_LOG_PROB(ChiSquared) {
   const auto& [freedom] = distribution;
-  return Gamma<T>{freedom * 0.5, 0.5}.log_prob(x);
+  return log_density(Gamma<T>{freedom * 0.5, core::wide<T>(0.5)}, x);
 }
-TYTO_CDF(ChiSquared) {
+TYTO_WIDE_CDF(ChiSquared) {
   const auto& [freedom] = distribution;
-  return Gamma<T>{freedom * 0.5, 0.5}.cdf(x);
+  return probability_below(Gamma<T>{freedom * 0.5, core::wide<T>(0.5)}, x);
 }
 
 TYTO_SAMPLE(Beta) {
@@ -229,14 +253,14 @@ TYTO_SAMPLE(Beta) {
   const T second = core::gamma_draws<T>(shape, low, core::split_options(options, 1));
   return first / (first + second);
 }
-TYTO_LOG_PROB(Beta) {
+TYTO_WIDE_LOG_PROB(Beta) {
   const auto& [a, b] = distribution;
-  const T inside = x > 0.0 && x < 1.0, safe = where(inside, x, 0.5);
-  return supported(inside, T((a - 1.0) * log(safe) + (b - 1.0) * log1p(-safe) + lgamma(a + b) - lgamma(a) - lgamma(b)));
+  const T inside = x >= 0.0 && x <= 1.0, safe = where(inside, x, 0.5);
+  return supported(inside, log_beta_density<T>(a, b, safe, 1.0 - safe));
 }
-TYTO_CDF(Beta) {
+TYTO_WIDE_CDF(Beta) {
   const auto& [a, b] = distribution;
-  return betainc(T(a + zeros_like(x)), b, clip(x, 0.0, 1.0));
+  return betainc(a, b, clip(x, 0.0, 1.0));
 }
 
 TYTO_SAMPLE(StudentT) {
@@ -246,17 +270,19 @@ TYTO_SAMPLE(StudentT) {
   const T chi = core::chi_squared_draws<T>(shape, given, core::split_options(options, 1));
   return mean + spread * z * rsqrt(chi / given);
 }
-TYTO_LOG_PROB(StudentT) {
+TYTO_WIDE_LOG_PROB(StudentT) {
   const auto& [freedom, mean, scale] = distribution;
   const T z = (x - mean) / scale;
-  return lgamma(0.5 * (freedom + 1.0)) - lgamma(0.5 * freedom) - 0.5 * log(freedom * std::numbers::pi) - log(scale) -
+  return log_gamma_half_step<T>(0.5 * freedom) - 0.5 * log(freedom * std::numbers::pi) - log(scale) -
          0.5 * (freedom + 1.0) * log1p(square(z) / freedom);
 }
-TYTO_CDF(StudentT) {
+TYTO_WIDE_CDF(StudentT) {
   const auto& [freedom, mean, scale] = distribution;
-  const T z = (x - mean) / scale;
-  const T tail = 0.5 * betainc(T(0.5 * freedom + zeros_like(z)), 0.5, freedom / (freedom + square(z)));
-  return where(z > 0.0, 1.0 - tail, tail);
+  const T z = (x - mean) / scale, ratio = minimum(square(z) / freedom, 1e300), part = 1.0 / (1.0 + ratio);
+  const T tail = 0.5 * T(core::beta_below(0.5 * freedom, core::wide<T>(0.5), part, ratio * part));
+  // In the middle, where the square has no slope, the line through it.
+  const T height = exp(log_gamma_half_step<T>(0.5 * freedom)) * rsqrt(freedom * std::numbers::pi);
+  return where(equal(z, 0.0), 0.5 + z * height, where(z > 0.0, 1.0 - tail, tail));
 }
 
 TYTO_SAMPLE(FisherF) {
@@ -265,16 +291,17 @@ TYTO_SAMPLE(FisherF) {
   const T above = core::chi_squared_draws<T>(shape, a, core::split_options(options, 0)) / a;
   return above / (core::chi_squared_draws<T>(shape, b, core::split_options(options, 1)) / b);
 }
-TYTO_LOG_PROB(FisherF) {
+TYTO_WIDE_LOG_PROB(FisherF) {
   const auto& [numerator, denominator] = distribution;
-  const T a = 0.5 * numerator, b = 0.5 * denominator, inside = x > 0.0, safe = where(inside, x, 1.0);
-  return supported(inside, T(a * log(numerator / denominator) + (a - 1.0) * log(safe) + lgamma(a + b) - lgamma(a) -
-                             lgamma(b) - (a + b) * log1p(safe * numerator / denominator)));
+  const T inside = x >= 0.0, odds = numerator / denominator;
+  const T ratio = minimum(where(inside, x, 1.0) * odds, 1e300), rest = 1.0 / (1.0 + ratio);
+  return supported(inside, T(log_beta_density<T>(0.5 * numerator, 0.5 * denominator, ratio * rest, rest) + log(odds) +
+                             2.0 * log(rest)));
 }
-TYTO_CDF(FisherF) {
+TYTO_WIDE_CDF(FisherF) {
   const auto& [numerator, denominator] = distribution;
-  const T scaled = maximum(x, 0.0) * numerator;
-  return betainc(T(0.5 * numerator + zeros_like(x)), 0.5 * denominator, scaled / (scaled + denominator));
+  const T ratio = minimum(maximum(x, 0.0) * (numerator / denominator), 1e300), rest = 1.0 / (1.0 + ratio);
+  return T(core::beta_below(0.5 * numerator, 0.5 * denominator, ratio * rest, rest));
 }
 
 TYTO_SAMPLE(Rayleigh) {
@@ -297,8 +324,8 @@ TYTO_SAMPLE(Power) {
 }
 TYTO_LOG_PROB(Power) {
   const auto& [shape] = distribution;
-  const T inside = x > 0.0 && x <= 1.0;
-  return supported(inside, T(log(shape) + (shape - 1.0) * log(where(inside, x, 1.0))));
+  const T inside = x >= 0.0 && x <= 1.0;
+  return supported(inside, T(log(shape) + core::times_log<T>(shape - 1.0, where(inside, x, 1.0))));
 }
 TYTO_CDF(Power) {
   const auto& [shape] = distribution;

@@ -125,11 +125,11 @@ TYTO_SAMPLE(NoncentralChiSquared) {
 }
 TYTO_LOG_PROB(NoncentralChiSquared) {
   const auto& [freedom, noncentrality] = distribution;
-  const T inside = x > 0.0, y = 0.5 * wide(T(where(inside, x, 1.0))), a = 0.5 * wide(freedom),
+  const T inside = x >= 0.0, y = 0.5 * wide(T(where(inside, x, 1.0))), a = 0.5 * wide(freedom),
           h = 0.5 * wide(noncentrality);
   const T j = term_numbers<T>(0.5 * (1.0 - a + sqrt(square(a - 1.0) + 4.0 * h * y))), shape = expand_dims(a, -1) + j;
   const T high = expand_dims(y, -1);
-  const T terms = log_poisson<T>(j, expand_dims(h, -1)) + (shape - 1.0) * log(high) - high - lgamma(shape);
+  const T terms = log_poisson<T>(j, expand_dims(h, -1)) + core::times_log<T>(shape - 1.0, high) - high - lgamma(shape);
   const T found = logsumexp(terms, -1) - std::numbers::ln2;
   return where(inside, found, core::log_of_zero).astype(common_float(x, freedom, noncentrality));
 }

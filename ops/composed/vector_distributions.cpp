@@ -79,7 +79,7 @@ TYTO_SAMPLE(Multinomial) {
   };
   return core::marked<T>({expand_dims(n, -1), expand_dims(whole, -1)}, shared_out<T>(broadcast_to(n, shape), p, draw));
 }
-TYTO_LOG_PROB(Multinomial) {
+TYTO_VECTOR_LOG_PROB(Multinomial) {
   const auto& [count, probabilities] = distribution;
   core::length_of("log_prob", "vectors", probabilities);
   const T k = wide(x), n = wide(count), p = wide(probabilities), inside = are_counts(k) && equal(sum(k, -1), n);
@@ -104,7 +104,7 @@ TYTO_SAMPLE(MultivariateHypergeometric) {
   };
   return core::marked<T>({expand_dims(rest, -1)}, shared_out<T>(broadcast_to(n, shape), each, draw));
 }
-TYTO_LOG_PROB(MultivariateHypergeometric) {
+TYTO_VECTOR_LOG_PROB(MultivariateHypergeometric) {
   const auto& [counts, drawn] = distribution;
   core::length_of("log_prob", "vectors", counts);
   const T k = wide(x), each = wide(counts), n = wide(drawn);
@@ -125,10 +125,14 @@ TYTO_SAMPLE(Dirichlet) {
   const T u = core::uniform_draws<T>(shape, type, split_options(options, 1));
   return softmax(log(gamma) + log1p(-u) / given, -1);
 }
-TYTO_LOG_PROB(Dirichlet) {
+TYTO_VECTOR_LOG_PROB(Dirichlet) {
   const auto& [concentration] = distribution;
   core::length_of("log_prob", "vectors", concentration);
-  const T inside = all(x >= 0.0, -1), safe = where(expand_dims(inside, -1), x, 1.0);
+  // Parts add up to 1, to a millionth or to 16 epsilons of their type, whichever is more.
+  const DType type = common_float(x);
+  const double off = std::max(1e-6, 16 * core::format_of(type).epsilon());
+  const T inside = all(x >= 0.0, -1) && abs(sum(wide(x), -1) - 1.0) <= off,
+          safe = where(expand_dims(inside, -1), x, 1.0);
   const T found =
       sum(core::times_log<T>(concentration - 1.0, safe) - lgamma(concentration), -1) + lgamma(sum(concentration, -1));
   return where(inside, found, core::log_of_zero);
@@ -143,7 +147,7 @@ TYTO_SAMPLE(MultivariateNormal) {
   const T z = core::normal_draws<T>(shape, drawn_type(mean, covariance), options);
   return mean + squeeze(matmul(linalg::cholesky(covariance), expand_dims(z, -1)), -1);
 }
-TYTO_LOG_PROB(MultivariateNormal) {
+TYTO_VECTOR_LOG_PROB(MultivariateNormal) {
   const auto& [mean, covariance] = distribution;
   const auto length = static_cast<double>(core::length_of("log_prob", "vectors", mean));
   const T factor = linalg::cholesky(covariance);

@@ -1,0 +1,14 @@
+// The incomplete gamma and beta functions as distributions ask for them: either tail, of numbers whose complement is
+// given, which 1 - x would have lost.
+#pragma once
+
+#include "ops/define.hpp"
+
+namespace tyto::core {
+
+/// The part of the gamma function's integral above x, in f64.
+AnyTensor gamma_above(const Value& a, const Value& x);
+/// The part of the beta function's integral up to x, in f64; `complement` is 1 - x.
+AnyTensor beta_below(const Value& a, const Value& b, const Value& x, const Value& complement);
+
+}  // namespace tyto::core
