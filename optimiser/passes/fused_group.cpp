@@ -2,6 +2,7 @@
 #include "optimiser/passes/fused_group.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "core/device.hpp"
@@ -37,10 +38,11 @@ std::optional<LoopConstant> fused_number_in(const core::Array& array) {
   }
 }
 
-// Every type but bool expresses integers so small.
+// Every type but bool expresses integers so small; -0 is none, nor is what has an imaginary part, were it -0.
 bool is_small_and_whole(const Scalar& value) {
   const double number = value.as_double();
-  return number >= 0 && number <= 100 && number == static_cast<double>(static_cast<int>(number));
+  const bool positive = !std::signbit(number) && !std::signbit(value.imaginary()) && value.imaginary() == 0;
+  return positive && number <= 100 && number == static_cast<double>(static_cast<int>(number));
 }
 
 std::optional<LoopConstant> filled_with(const Scalar& given, DType dtype) {

@@ -1,4 +1,5 @@
 // Complex numbers: what they are made of and meet, how they print, what sees their memory, what is refused.
+#include <cmath>
 #include <complex>
 
 #include "core/builder.hpp"
@@ -426,4 +427,15 @@ BOTH_MODES("correlations of complex variables are NumPy's") {
   const T x = T::from(std::vector<C128>{1.0 + 2i, 3.0 - 1i, 0.5i, 2.0, 2.0, 1i, 1.0 - 1i, 4.0 + 1i}, {2, 4});
   const std::vector<C128> expected{1.0, -0.22501364 - 0.1539567i, -0.22501364 + 0.1539567i, 1.0};
   CHECK(allclose(linalg::corrcoef(x), T::from(expected, {2, 2}), 1e-7, 1e-7));
+}
+
+BOTH_MODES("numbers that fill tensors keep their imaginary parts and signs in fused loops") {
+  using T = Tensor<Mode>;
+  auto moved = compile([](T x) { return x * 2.0 + T::full({}, 1.5i, DType::c128); });
+  CHECK(moved(T::from(std::vector<C128>{1.0, 2i}, {2})).template to_vector<C128>() ==
+        std::vector<C128>{2.0 + 1.5i, 5.5i});
+  auto turned = compile([](T x) { return abs(x) * T::full({}, -0.0, x.dtype()); });
+  for (const DType type : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    CHECK(std::signbit(turned(T{1.0, -2.0}.astype(type)).astype(DType::f64).template to_vector<double>()[0]));
+  }
 }
