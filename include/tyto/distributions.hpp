@@ -18,7 +18,8 @@ namespace tyto TYTO_API {
 ///     const Tensor x = noise.sample({1000}), likelihood = sum(noise.log_prob(x));
 namespace distributions {
 
-// What each has. Beyond its support the density is 0, its logarithm minus infinity.
+// What each has. Beyond its support the density is 0, its logarithm minus infinity, as it is of infinities; at the edge
+// it is the limit from within, which may be infinite. Of NaN everything is NaN.
 #define TYTO_DISTRIBUTION_MEMBERS                                                          \
   T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \
   /** The logarithm of the density, or of the probability of an integer. */                \
@@ -145,7 +146,8 @@ struct NoncentralChiSquared {
   T freedom = 1.0, noncentrality = 1.0;
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// The quotient of such a sum and a central one, each over its degrees of freedom.
+/// The quotient of such a sum and a central one, each over its degrees of freedom. Its density at 0 is told as 0 of two
+/// degrees of freedom and fewer too.
 template <class T>
 struct NoncentralF {
   T numerator = 1.0, denominator = 1.0;  ///< degrees of freedom
@@ -231,7 +233,8 @@ struct MultivariateHypergeometric {
   T counts, drawn;
   TYTO_VECTOR_DISTRIBUTION_MEMBERS
 };
-/// Positive numbers that add up to 1.
+/// Positive numbers that add up to 1, to a millionth or to 16 epsilons of their type, whichever is more: others have no
+/// density.
 template <class T>
 struct Dirichlet {
   T concentration;
