@@ -146,8 +146,7 @@ struct NoncentralChiSquared {
   T freedom = 1.0, noncentrality = 1.0;
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// The quotient of such a sum and a central one, each over its degrees of freedom. Its density at 0 is told as 0 of two
-/// degrees of freedom and fewer too.
+/// The quotient of such a sum and a central one, each over its degrees of freedom.
 template <class T>
 struct NoncentralF {
   T numerator = 1.0, denominator = 1.0;  ///< degrees of freedom

@@ -156,15 +156,15 @@ namespace {
 /// What density and distribution function of the noncentral F distribution share.
 template <class T>
 struct FisherTerms {
-  T inside, x, a, b, half_noncentrality, log_part, log_rest, part;
+  T inside, x, a, b, half_noncentrality, log_part, log_rest, part, whole;
 
-  FisherTerms(const NoncentralF<T>& distribution, const T& given)
-      : inside(given > 0.0),
+  FisherTerms(const NoncentralF<T>& distribution, const T& given, const T& support)
+      : inside(support),
         x(wide(T(where(inside, given, 1.0)))),
         a(0.5 * wide(distribution.numerator)),
         b(0.5 * wide(distribution.denominator)),
         half_noncentrality(0.5 * wide(distribution.noncentrality)) {
-    const T whole = a * x + b;
+    whole = a * x + b;
     log_part = log(a * x) - log(whole);
     log_rest = log(b) - log(whole);
     part = a * x / whole;
@@ -175,22 +175,27 @@ struct FisherTerms {
     return shape * expand_dims(log_part, -1) + second * expand_dims(log_rest, -1) + lgamma(shape + second) -
            lgamma(shape) - lgamma(second);
   }
+  /// The same over x, which may be zero.
+  T log_slope(const T& shape) const {
+    const T second = expand_dims(b, -1);
+    return core::times_log<T>(shape - 1.0, expand_dims(part, -1)) + expand_dims(log(a / whole), -1) +
+           second * expand_dims(log_rest, -1) + lgamma(shape + second) - lgamma(shape) - lgamma(second);
+  }
 };
 
 }  // namespace
 
 TYTO_LOG_PROB(NoncentralF) {
-  const FisherTerms<T> f(distribution, x);
+  const FisherTerms<T> f(distribution, x, x >= 0.0);
   const T pull = f.half_noncentrality * f.part, middle = f.a - 1.0 - pull;
   const T largest = 0.5 * (sqrt(maximum(square(middle) + 4.0 * pull * (f.a + f.b - 1.0), 0.0)) - middle);
   const T j = term_numbers<T>(largest), shape = expand_dims(f.a, -1) + j;
-  const T found =
-      logsumexp(log_poisson<T>(j, expand_dims(f.half_noncentrality, -1)) + f.log_term(shape), -1) - log(f.x);
+  const T found = logsumexp(log_poisson<T>(j, expand_dims(f.half_noncentrality, -1)) + f.log_slope(shape), -1);
   const auto& [numerator, denominator, noncentrality] = distribution;
   return where(f.inside, found, core::log_of_zero).astype(common_float(x, numerator, denominator, noncentrality));
 }
 TYTO_CDF(NoncentralF) {
-  const FisherTerms<T> f(distribution, x);
+  const FisherTerms<T> f(distribution, x, x > 0.0);
   const T j = term_numbers<T>(f.half_noncentrality), shape = expand_dims(f.a, -1) + j;
   const T after = betainc(T(shape(ellipsis, -1) + 1.0 + zeros_like(f.part)), f.b, f.part);
   const T found = mixed_cdf<T>(j, f.half_noncentrality, f.log_term(shape) - log(shape), after);

@@ -160,6 +160,8 @@ TEST_CASE_TEMPLATE("at the edge of a support the density is its limit", M, Eager
     check(d::Power<T>{1.0}, 0, 0);
     check(d::Power<T>{0.5}, 0, infinity);
     check(d::NoncentralChiSquared<T>{2.0, 1.0}, 0, -1.1931471805599454);
+    check(d::NoncentralF<T>{2.0, 5.0, 1.0}, 0, -0.5);
+    check(d::NoncentralF<T>{3.0, 5.0, 1.0}, 0, -infinity);
   }
   const auto slope = [](const auto& distribution, double x) {
     return grad([&](const T& v) { return distribution.log_prob(v); })(T::full({}, x, DType::f64))
