@@ -1,4 +1,5 @@
-// What draws of random numbers ask of their parameters: the one table for options, for distributions and for devices.
+// What draws of random numbers ask of a parameter: the table for options, for distributions and for devices. What pairs
+// of bounds ask of the elements' type stands where they are drawn.
 #pragma once
 
 #include <cmath>

@@ -319,8 +319,9 @@ std::int64_t next_fast_length(std::int64_t n) {
   if (n > most) throw ValueError(core::text("next_fast_length: the length ", n, " is above 2^62"));
   std::int64_t best = 1;
   while (best < n) best *= 2;
-  for (std::int64_t fives = 1; fives<best; fives = fives> best / 5 ? best : fives * 5) {
-    for (std::int64_t odd = fives; odd<best; odd = odd> best / 3 ? best : odd * 3) {
+  // Steps that would pass `best`, and may overflow, end the loops.
+  for (std::int64_t fives = 1; fives < best; fives = best / 5 < fives ? best : fives * 5) {
+    for (std::int64_t odd = fives; odd < best; odd = best / 3 < odd ? best : odd * 3) {
       std::int64_t length = odd;
       while (length < n) length *= 2;
       best = std::min(best, length);

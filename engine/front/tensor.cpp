@@ -227,7 +227,8 @@ template <class M>
 Tensor<M> Tensor<M>::integers(const Shape& shape, const IntegersOptions& o) {
   if (o.high <= o.low) throw ValueError(core::text("integers: the range [", o.low, ", ", o.high, ") is empty"));
   if (!is_integer(o.dtype)) throw TypeError(core::text("integers: an integer type is needed, not ", o.dtype));
-  if (std::abs(static_cast<double>(o.low)) > 0x1p53 || std::abs(static_cast<double>(o.high)) > 0x1p53) {
+  constexpr std::int64_t exact = std::int64_t{1} << 53;
+  if (o.low < -exact || o.low > exact || o.high < -exact || o.high > exact) {
     throw ValueError(core::text("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53"));
   }
   const int bits = static_cast<int>(8 * size_of(o.dtype)) - (is_unsigned(o.dtype) ? 0 : 1);

@@ -103,7 +103,9 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
                                 " of shape ", f.shape()));
   }
   const bool even = spacing.ndim() == 0;
-  const Tensor<M> step = distances("gradient", f, along, spacing);
+  Tensor<M> step = distances("gradient", f, along, spacing);
+  // Sums of plain numbers would be rounded as f32.
+  if (core::scalar_operand(step) != nullptr) step = step.astype(real_type(f.dtype()));
   const auto part = [&](std::int64_t begin, std::int64_t end) { return narrow(f, along, begin, end); };
   const auto width = [&](std::int64_t begin, std::int64_t end) {
     return even ? step : narrow(step, along, begin, end);
@@ -121,8 +123,7 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
   if (length == 2) return concat({first, last}, along);
   Tensor<M> inner;
   if (even) {
-    // Halves are exact; twice a step that is a plain number would be rounded as f32.
-    inner = (part(2, length) - part(0, length - 2)) * 0.5 / step;
+    inner = (part(2, length) - part(0, length - 2)) / (2 * step);
   } else {
     const Tensor<M> below = width(0, length - 2), above = width(1, length - 1);
     inner = (part(1, length - 1) - part(0, length - 2)) * (above / (below * (below + above))) +

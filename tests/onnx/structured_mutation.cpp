@@ -325,7 +325,8 @@ FieldTree StructuredMutation::mutated(FieldTree tree, std::mt19937_64& draw) con
   for (std::size_t changes = 1 + below(draw, 4); changes-- > 0;) {
     std::vector<FieldTree*> nodes = all(tree, MessageKind::node);
     FieldTree* node = nodes.empty() ? nullptr : any_of(draw, nodes);
-    switch (numbers_alone ? below(draw, 4) + (one_in(draw, 2) ? 0 : 6) : below(draw, 16)) {
+    constexpr std::size_t of_numbers[] = {0, 1, 2, 3, 7, 8, 9};
+    switch (numbers_alone ? of_numbers[below(draw, std::size(of_numbers))] : below(draw, 16)) {
       case 0:
       case 1:
       case 2: change_attribute_number(tree, draw); break;

@@ -161,8 +161,15 @@ BOTH_MODES("slopes of f64 numbers divide by a spacing that is not rounded to f32
   using T = Tensor<Mode>;
   const T squares = square(T::arange(5).astype(DType::f64));
   const auto slopes = gradient(squares, 0, 0.3).template to_vector<double>();
-  CHECK(slopes[2] == 4 / 0.3);
-  CHECK(slopes[0] == 1 / 0.3);
+  CHECK(slopes[2] == doctest::Approx(4 / 0.3).epsilon(1e-15));
+  CHECK(slopes[0] == doctest::Approx(1 / 0.3).epsilon(1e-15));
+  const T cubes = squares * T::arange(5).astype(DType::f64);
+  const auto ends = gradient(cubes, 0, 0.3, 2).template to_vector<double>();
+  CHECK(ends[0] == doctest::Approx(-2 / 0.3).epsilon(1e-14));
+  CHECK(ends[4] == doctest::Approx(46 / 0.3).epsilon(1e-14));
+  // Differences near the smallest numbers of f16 lose no more than their quotient does, as NumPy's.
+  const auto small = gradient((T{0.0, 1.0, 4.0, 9.0, 16.0, 25.0} * 1e-6).astype(DType::f16), 0, 0.001);
+  CHECK(small.astype(DType::f64).template to_vector<double>()[1] == doctest::Approx(0.0019951).epsilon(1e-3));
 }
 
 TEST_CASE("fast lengths of transforms end at 2^62") {
