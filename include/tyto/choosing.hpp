@@ -37,8 +37,8 @@ Tensor<M> partition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis = -1
 template <class M>
 Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis = -1);
 
-/// Coordinates in a shape of positions in the flattened tensor, one tensor an axis. A position outside of the shape is an
-/// IndexError in eager mode; in a graph its first coordinate is outside of its axis.
+/// Coordinates in a shape of positions in the flattened tensor, one tensor an axis. A position outside of the shape is
+/// an IndexError in eager mode; in a graph its first coordinate is outside of its axis.
 template <class M>
 std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& shape);
 /// Positions in the flattened tensor of coordinates in a shape, those outside of it an IndexError in eager mode.
